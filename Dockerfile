@@ -1,9 +1,11 @@
 # syntax=docker/dockerfile:1
-# One image per component: docker build --target probe -t isochrone-probe:0.1.0 .
-# (also collector, aggregator, scheduler-plugin, cli). What is in them is decided by tools/src/build-image-layout.ts, which runs without an engine too.
+# One image per component: docker build --target probe -t isochrone-probe:0.1.0 . (also collector, aggregator,
+# scheduler-plugin, cli). What is in them is decided by tools/src/build-image-layout.ts, which runs without an
+# engine too.
 #
-# Reproducible as far as the base is: name it with its digest (NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…; `docker buildx imagetools inspect`
-# says it), and pass SOURCE_DATE_EPOCH, as `docker buildx build --build-arg SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) --output type=image,rewrite-timestamp=true`.
+# Reproducible as far as the base is: name it with its digest (NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…;
+# `docker buildx imagetools inspect` says it), and pass SOURCE_DATE_EPOCH, as `docker buildx build --build-arg
+# SOURCE_DATE_EPOCH=$(git log -1 --format=%ct) --output type=image,rewrite-timestamp=true`.
 ARG NODE_IMAGE=node:24.21.0-bookworm-slim
 
 FROM ${NODE_IMAGE} AS sources
@@ -11,7 +13,8 @@ WORKDIR /src
 # Packages run no scripts: nothing is compiled by them, nothing else downloaded.
 COPY . .
 RUN npm ci --ignore-scripts --no-audit --no-fund
-# yes: probe and cli have net-ping, the last fallback for ICMP (probe.icmpProber=net_ping). Only for that is something compiled, here and in no image.
+# yes: probe and cli have net-ping, the last fallback for ICMP (probe.icmpProber=net_ping). Only for that is
+# something compiled, here and in no image.
 ARG NET_PING=no
 RUN if [ "$NET_PING" = yes ]; then \
       apt-get update -qq && apt-get install -y -qq --no-install-recommends g++ make python3 && npm run build:net-ping; \

@@ -6,8 +6,9 @@ const SOURCES =
 
 // The times bound what never ends; what only takes long, beside thirty other busy processes, passes.
 //
-// Unit tests sit beside the code; what crosses packages lives in test/, a project each, so that a suite can be run and timed alone. What needs
-// the machine for itself, because it measures or floods, is called *.serial.test.ts wherever it stands: the suite "measuring", one file at a time.
+// Unit tests sit beside the code; what crosses packages lives in test/, a project each, so that a suite can
+// be run and timed alone. What needs the machine for itself, because it measures or floods, is called
+// *.serial.test.ts wherever it stands: the suite "measuring", one file at a time.
 const project = (
   name: string,
   include: string[],
@@ -28,7 +29,10 @@ const project = (
 });
 
 const ALONE = { serial: true };
-/** A worker goes on with the next file: to load the same modules for each of hundreds of files took a third of the suite's time. */
+/**
+ * A worker goes on with the next file: to load the same modules for each of hundreds of files took a third of
+ * the suite's time.
+ */
 const SHARED_WORKERS = { isolate: false };
 
 export default defineConfig({

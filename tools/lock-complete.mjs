@@ -1,9 +1,10 @@
-// Completes package-lock.json with the optional packages of other platforms. npm leaves out those that the registry it asked did not
-// list, and `npm ci` on such a platform then refuses the lock. An added entry carries no integrity hash: npm checks its name, version,
-// os and cpu only.
+// Completes package-lock.json with the optional packages of other platforms. npm leaves out those that the
+// registry it asked did not list, and `npm ci` on such a platform then refuses the lock. An added entry
+// carries no integrity hash: npm checks its name, version, os and cpu only.
 //
-// It also takes what dependencies say of Node (`engines`) out of the lock. npm compares that with the Node on the path and warns of each.
-// They run under the packaged Node 24, which all tests use; the Node on the path only starts it.
+// It also takes what dependencies say of Node (`engines`) out of the lock. npm compares that with the Node on
+// the path and warns of each. They run under the packaged Node 24, which all tests use; the Node on the path
+// only starts it.
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 
@@ -20,7 +21,10 @@ function isLocked(path, name) {
   }
 }
 
-/** What npm writes into a lock about a package; of any version that can be asked when not of this one: a platform package keeps its os and cpu. */
+/**
+ * What npm writes into a lock about a package; of any version that can be asked when not of this one: a
+ * platform package keeps its os and cpu.
+ */
 function metadata(name, version) {
   const fields = ["os", "cpu", "libc", "bin", "license"];
   for (const spec of [`${name}@${version}`, name]) {

@@ -1,5 +1,6 @@
-// Runs a program under the Node 24 that `npm install` brought. Plain JavaScript, because the system's Node (20 or later)
-// starts it: `.bin/node` can't be relied on, npm 10 does not link it when several platform packages exist.
+// Runs a program under the Node 24 that `npm install` brought. Plain JavaScript, because the system's Node
+// (20 or later) starts it: `.bin/node` can't be relied on, npm 10 does not link it when several platform
+// packages exist.
 import { spawn } from "node:child_process";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

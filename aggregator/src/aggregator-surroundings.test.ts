@@ -1,4 +1,5 @@
-// The whole aggregator against what surrounds it: clients that come back, a scheduler-plugin that is away, a cluster that lacks kinds.
+// The whole aggregator against what surrounds it: clients that come back, a scheduler-plugin that is away, a
+// cluster that lacks kinds.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { KINDS, type ClusterStore } from "@isochrone/kubernetes";

@@ -298,7 +298,10 @@ class RunningAggregator implements Aggregator {
     this.#pastGraphs.keep(graphs);
   }
 
-  /** A new leader begins where the one before ended: which pairs were tested, and what that took of the nodes' budgets. */
+  /**
+   * A new leader begins where the one before ended: which pairs were tested, and what that took of the nodes'
+   * budgets.
+   */
   #noteLeadership(): void {
     const isLeading = this.#replication?.leadership.isLeader() ?? false;
     if (isLeading && !this.#isLeading) this.#probing.rememberTests(this.#pastTests());

@@ -53,7 +53,10 @@ interface ClusterControllersDependencies {
   readonly registry: Registry;
 }
 
-/** What the elected aggregator alone writes: the NetworkTopology, generated AppGroups, nodes' bandwidth, and gates past their deadline. */
+/**
+ * What the elected aggregator alone writes: the NetworkTopology, generated AppGroups, nodes' bandwidth, and
+ * gates past their deadline.
+ */
 export function createClusterControllers(
   config: ClusterControllersConfig,
   deps: ClusterControllersDependencies,

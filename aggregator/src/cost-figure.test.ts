@@ -1,4 +1,5 @@
-// What a link costs, from what probes publish to the graph: on one bus and, by way of the replicas' log, on another replica.
+// What a link costs, from what probes publish to the graph: on one bus and, by way of the replicas' log, on
+// another replica.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { MemoryBus } from "@isochrone/bus/testing";
 import { seededRandom } from "@isochrone/runtime";
@@ -53,8 +54,8 @@ async function linkOf({ aggregator }: RunningAggregator): Promise<Link> {
   return (JSON.parse(body) as ClusterGraphSnapshot).links[0]!;
 }
 
-// 17 replies of 10 ms, then 3 of 110 ms. In order of size the 10th of 20 is 10 ms and the 18th is 110 ms; their mean is
-// (17 x 10 + 3 x 110) / 20 = 25 ms. The mean of the two panes' means would be 60 ms.
+// 17 replies of 10 ms, then 3 of 110 ms. In order of size the 10th of 20 is 10 ms and the 18th is 110 ms;
+// their mean is (17 x 10 + 3 x 110) / 20 = 25 ms. The mean of the two panes' means would be 60 ms.
 const FIRST = Array.from({ length: 17 }, () => 10);
 const LATER = [110, 110, 110];
 

@@ -46,13 +46,16 @@ export interface AggregatorDependencies {
   readonly leaseStore?: ClusterStore;
   /** Who may ask for what. @default everyone: for loopback only */
   readonly access?: { readonly gate: RequestGate | undefined; readonly isMetricsOpen: boolean };
-  /** Tells who sent a record. @default by the header that the ingest sets, where access is asked for and nobody else writes to the bus */
+  /**
+   * Tells who sent a record.
+   * @default by the header that the ingest sets, where access is asked for and nobody else writes to the bus
+   */
   readonly speakers?: Speakers;
   /** What all replicas serve by; running. @default files, as the settings say */
   readonly certificates?: KeptCertificates | null;
   /**
-   * True: other replicas read the same bus, and share the work: this takes a bus whose topics all of them see. False: this replica reads
-   * everything, alone. @default false
+   * True: other replicas read the same bus, and share the work: this takes a bus whose topics all of them
+   * see. False: this replica reads everything, alone. @default false
    */
   readonly isShared?: boolean;
 }

@@ -18,7 +18,9 @@ import { foreignTopicsOf, proofsMistake } from "./record-keys/settings.ts";
 import { aggregatorSettings } from "./settings.ts";
 import { annotationSettings } from "./writers/settings.ts";
 
-/** Without Kafka the bus only passes on what is posted here; what the aggregator has read needs no keeping. */
+/**
+ * Without Kafka the bus only passes on what is posted here; what the aggregator has read needs no keeping.
+ */
 const MEMORY = { partitions: 8, retentionRecords: 256, retentionBytes: 1024 * 1024 };
 
 await serviceMain({

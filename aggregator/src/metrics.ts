@@ -25,7 +25,10 @@ export interface AggregatorMetrics {
   readonly httpRefused: Counter<"reason">;
 }
 
-/** Registers all metrics of an aggregator. Counts are read at scrape time: the hot path only adds to plain numbers. */
+/**
+ * Registers all metrics of an aggregator. Counts are read at scrape time: the hot path only adds to plain
+ * numbers.
+ */
 export function createAggregatorMetrics(registry: Registry, sources: MetricSources): AggregatorMetrics {
   const registers = [registry];
   registerCounts(registry, sources.intake);

@@ -1,4 +1,5 @@
-// Who speaks on this aggregator's ingest, and of what they may: where it is asked, and where the answers come from.
+// Who speaks on this aggregator's ingest, and of what they may: where it is asked, and where the answers come
+// from.
 import type { SpokenFor } from "@isochrone/bus/otlp-http";
 import { looseFields, type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
 import type { GateAnswer, Principal, PrincipalPod, RequestGate } from "@isochrone/runtime/http";
@@ -35,8 +36,8 @@ export interface Speaking {
 }
 
 /**
- * Where there is a gate and nobody else writes to the bus, the header that the ingest sets is believed; elsewhere, unless told otherwise,
- * everybody is.
+ * Where there is a gate and nobody else writes to the bus, the header that the ingest sets is believed;
+ * elsewhere, unless told otherwise, everybody is.
  */
 export function createSpeaking(
   { speakers: text }: Pick<AggregatorConfig, "speakers">,

@@ -5,7 +5,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { runWithNode24 } from "../../tools/node24.mjs";
 
-// Compiled code is kept between runs, by Node keyed to its version: the embedded cluster starts some twenty processes of the same programs.
+// Compiled code is kept between runs, by Node keyed to its version: the embedded cluster starts some twenty
+// processes of the same programs.
 process.env.NODE_COMPILE_CACHE ??= join(
   process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"),
   "isochrone",

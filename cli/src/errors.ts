@@ -1,6 +1,9 @@
 import { CommanderError } from "commander";
 
-/** A mistake of the caller or a service that can't be reached: printed as one line, exit code 1 (2 for wrong usage). */
+/**
+ * A mistake of the caller or a service that can't be reached: printed as one line, exit code 1 (2 for wrong
+ * usage).
+ */
 export class CommandError extends Error {
   readonly exitCode: 1 | 2;
 

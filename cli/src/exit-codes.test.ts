@@ -1,4 +1,5 @@
-// docs/cli.md promises exit code 2 for every value that an option or argument can't have: every command, every option that takes one.
+// docs/cli.md promises exit code 2 for every value that an option or argument can't have: every command,
+// every option that takes one.
 import type { Command } from "commander";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -21,7 +21,9 @@ import { screenReporter } from "./output/screen-reporter.ts";
 import { viewOf, watchView } from "./output/show.ts";
 import { terminalOn } from "./output/terminal.ts";
 
-/** Title, clear screen, clipboard, bells, a forged line, reversed and invisible text: 32 bytes of ESC and BEL. */
+/**
+ * Title, clear screen, clipboard, bells, a forged line, reversed and invisible text: 32 bytes of ESC and BEL.
+ */
 const EVIL = `${"\u001b]0;owned\u0007".repeat(8)}\u001b[2J${"\u001b]52;c;eA==\u0007".repeat(7)}\u0007\nnode forged\r\u009b31m\u202e\u200b`;
 // eslint-disable-next-line no-control-regex
 const RAW = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u202e]/;

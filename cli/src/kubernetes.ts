@@ -17,7 +17,10 @@ interface OpenedStore {
 
 const REQUEST_TIMEOUT_MS = 10_000;
 
-/** As kubectl finds its cluster: the file, else the first of $KUBECONFIG, else the service account of the pod, else ~/.kube/config; its current context, unless another one is named. */
+/**
+ * As kubectl finds its cluster: the file, else the first of $KUBECONFIG, else the service account of the pod,
+ * else ~/.kube/config; its current context, unless another one is named.
+ */
 export function openStore(kubeconfig: string | undefined, context?: string): OpenedStore {
   return openStoreWith(clusterCredentials(kubeconfig, context).credentials);
 }

@@ -1,4 +1,5 @@
-// What the command line's options mean: text in, checked value out. Errors name the option, the rule and the value.
+// What the command line's options mean: text in, checked value out. Errors name the option, the rule and the
+// value.
 import { InvalidArgumentError } from "commander";
 import { accessSync, constants, statSync } from "node:fs";
 

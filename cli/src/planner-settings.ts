@@ -1,4 +1,5 @@
-// The planner's settings, as far as a plan depends on them. The service's code comes with them: loaded only where something is set.
+// The planner's settings, as far as a plan depends on them. The service's code comes with them: loaded only
+// where something is set.
 import { loadSettings } from "@isochrone/runtime";
 import { plannerSettings, schedulerPluginSettings, spreadLimits } from "@isochrone/scheduler-plugin";
 import type { WorkflowPlanInput } from "@isochrone/placement";

@@ -8,7 +8,9 @@ import type { Print } from "./program-options.ts";
 
 const MAX_JOBS = 64;
 
-/** @param startScheduler a real kube-scheduler to decide for the default scheduler; null: the imitation does */
+/**
+ * @param startScheduler a real kube-scheduler to decide for the default scheduler; null: the imitation does
+ */
 export function addExperiment(program: Command, print: Print, startScheduler: StartScheduler | null): void {
   program
     .command("experiment")

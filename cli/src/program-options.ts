@@ -49,7 +49,10 @@ export const namespace = (description: string): Option =>
 export const systemNamespace = (description: string): Option =>
   new Option("--system-namespace <name>", description).argParser(dnsLabel).default("isochrone");
 
-/** Lines of the help, each an example; `%` stands for the command's name, which is another one as a plugin of kubectl. */
+/**
+ * Lines of the help, each an example; `%` stands for the command's name, which is another one as a plugin of
+ * kubectl.
+ */
 export function examples(command: Command, ...lines: readonly string[]): Command {
   return command.addHelpText("after", ({ command: shown }) => {
     const name = rootOf(shown).name();

@@ -36,7 +36,8 @@ import {
   wholeNumber,
 } from "./options.ts";
 
-// Each command's code is loaded when it is called: offline scoring needs no web server, and help needs nothing.
+// Each command's code is loaded when it is called: offline scoring needs no web server, and help needs
+// nothing.
 
 const EXIT_CODES_HELP = `
 Exit codes: 0 done, 1 failed (doctor: a finding of severity error), 2 wrong usage.

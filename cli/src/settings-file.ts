@@ -6,8 +6,8 @@ import { usageError } from "./errors.ts";
 type SettingsSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 /**
- * Loads what the named sections of the file say; a service's file has others, too. Throws CommandError when the file can't be read, or `load` finds
- * settings that are wrong.
+ * Loads what the named sections of the file say; a service's file has others, too. Throws CommandError when
+ * the file can't be read, or `load` finds settings that are wrong.
  * @param path undefined: no file
  * @param of whose settings they are, for the error
  */

@@ -36,7 +36,8 @@ it("reads hundreds of pages in every round, some of which hang, answer slowly, o
     ...Array.from({ length: 30 }, (_, index) => bad[index % bad.length]!),
     ...Array.from({ length: 300 }, () => good),
   ]);
-  // Pages that failed twice are left out of a round whole: with a pause of one round chance decides whether any is.
+  // Pages that failed twice are left out of a round whole: with a pause of one round chance decides whether
+  // any is.
   const running = await tests.run(targets, { intervalMs: 2_500, timeoutMs: 500, maxBackoffRounds: 4 });
   const read = (): Promise<number> => running.metric(SCRAPES, { result: "ok" });
   const ended = (): Promise<number> => running.metric(ROUNDS, { le: "+Inf" });
@@ -48,7 +49,8 @@ it("reads hundreds of pages in every round, some of which hang, answer slowly, o
   const before = await read();
   const rounds = await ended();
   await running.until(async () => (await read()) >= before + 600);
-  // Two rounds, although a tenth of the pages keeps its connection for as long as it is let; one more where the machine stood still.
+  // Two rounds, although a tenth of the pages keeps its connection for as long as it is let; one more where
+  // the machine stood still.
   expect((await ended()) - rounds).toBeLessThanOrEqual(3);
   await running.until(async () => (await found()).join() === "300,30");
   await running.until(

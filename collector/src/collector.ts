@@ -46,7 +46,10 @@ const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
 const MAX_BUFFERED_RECORDS = 10_000;
 const CLOSE_DEADLINE_MS = 2_000;
 
-/** A collector: scrapes its node's pages on a fixed beat and publishes them as OTLP. One slow or hostile page delays no other. */
+/**
+ * A collector: scrapes its node's pages on a fixed beat and publishes them as OTLP. One slow or hostile page
+ * delays no other.
+ */
 export function createCollector(
   config: CollectorConfig,
   dependencies: CollectorDependencies,
@@ -134,7 +137,10 @@ class Collector {
     await this.#beat.stop();
   }
 
-  /** The beat begins at a random point of the interval: collectors that were started together don't scrape together. */
+  /**
+   * The beat begins at a random point of the interval: collectors that were started together don't scrape
+   * together.
+   */
   async #begin(): Promise<void> {
     const { clock, random } = this.#deps;
     await pause(clock, random.next() * this.#config.intervalMs, this.#stopping.signal);

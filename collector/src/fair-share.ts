@@ -1,4 +1,5 @@
-// Pages of many namespaces through one collector: none of them, however many or slow pages it has, keeps another's waiting.
+// Pages of many namespaces through one collector: none of them, however many or slow pages it has, keeps
+// another's waiting.
 import type { Target } from "./ports/ports.ts";
 
 /** Pages that an operator named, or that belong to the node, count as one namespace's, and go first. */
@@ -10,7 +11,10 @@ interface Share {
   bytes: number;
 }
 
-/** The first `count` of the targets, taken from namespaces in turn; the operator's come first. In the given order otherwise. */
+/**
+ * The first `count` of the targets, taken from namespaces in turn; the operator's come first. In the given
+ * order otherwise.
+ */
 export function fairFirst(targets: readonly Target[], count: number): Target[] {
   if (targets.length <= count) return [...targets];
   const turns = new Map<string, number>();
@@ -30,8 +34,9 @@ export function fairFirst(targets: readonly Target[], count: number): Target[] {
 }
 
 /**
- * What is read next in a round: a page of a namespace that has read less than an equal share of the bytes, among these of the one that has the
- * fewest pages under way. So slow and large pages wait for those of others, and use all that is left over.
+ * What is read next in a round: a page of a namespace that has read less than an equal share of the bytes,
+ * among these of the one that has the fewest pages under way. So slow and large pages wait for those of
+ * others, and use all that is left over.
  */
 export class FairQueue {
   readonly #shares = new Map<string, Share>();
@@ -48,7 +53,10 @@ export class FairQueue {
     this.#bytesEach = maxBytes / Math.max(1, this.#shares.size);
   }
 
-  /** Undefined: nothing waits. @param prefers pages that are taken before others, but not before another namespace has had its bytes */
+  /**
+   * Undefined: nothing waits.
+   * @param prefers pages that are taken before others, but not before another namespace has had its bytes
+   */
   next(prefers: (target: Target) => boolean): Target | undefined {
     const shares = this.#inTurn();
     const [first] = shares;

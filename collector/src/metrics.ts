@@ -15,7 +15,10 @@ const SKIP_REASONS = [
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
-/** The collector's own metrics; labels are kinds, roles and reasons, never targets, so that their number stays small. */
+/**
+ * The collector's own metrics; labels are kinds, roles and reasons, never targets, so that their number stays
+ * small.
+ */
 export interface CollectorMetrics {
   readonly scrapes: Counter<"kind" | "result">;
   readonly failures: Counter<"kind" | "reason">;

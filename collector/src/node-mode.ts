@@ -10,14 +10,19 @@ import type { TargetSource } from "./ports/ports.ts";
 import type { CollectorConfig } from "./settings.ts";
 
 interface NodeTargetsDependencies {
-  /** Null: no access to the API server. Then pods' pages are not found, and the kubelet's only by collector.nodeAddress. */
+  /**
+   * Null: no access to the API server. Then pods' pages are not found, and the kubelet's only by
+   * collector.nodeAddress.
+   */
   readonly store: ClusterStore | null;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
-/** The targets that the settings name and let discover. Throws RangeError naming the entry that can't be read. */
+/**
+ * The targets that the settings name and let discover. Throws RangeError naming the entry that can't be read.
+ */
 export function nodeTargets(
   config: CollectorConfig,
   { store, ...surroundings }: NodeTargetsDependencies,

@@ -20,8 +20,8 @@ interface RoundsOptions {
 }
 
 /**
- * One round after the other over all pages, each within bounds of time, bytes and concurrency. A round ends within its interval: no
- * page is begun that could not be finished by then.
+ * One round after the other over all pages, each within bounds of time, bytes and concurrency. A round ends
+ * within its interval: no page is begun that could not be finished by then.
  */
 export class Rounds {
   readonly #options: RoundsOptions;
@@ -61,8 +61,8 @@ export class Rounds {
   }
 
   /**
-   * What each worker prefers. Every other one takes pages that answered last time, the rest those that are new or failed: neither
-   * can keep the other waiting.
+   * What each worker prefers. Every other one takes pages that answered last time, the rest those that are
+   * new or failed: neither can keep the other waiting.
    */
   #lanes(due: number): ((target: Target) => boolean)[] {
     const { concurrency } = this.#options.config;

@@ -31,8 +31,8 @@ interface Skipped {
 }
 
 /**
- * Decides what each round reads, and in which order: those go first that waited longest, and pages that failed come after all
- * others; between namespaces FairQueue decides. Times are the monotonic clock's.
+ * Decides what each round reads, and in which order: those go first that waited longest, and pages that
+ * failed come after all others; between namespaces FairQueue decides. Times are the monotonic clock's.
  */
 export class ScrapePlan {
   readonly #options: ScrapePlanOptions;
@@ -66,7 +66,10 @@ export class ScrapePlan {
     return { due: due.sort((a, b) => this.#compare(a, b)), skipped };
   }
 
-  /** Says how a scrape ended. The first failure is tried again in the next round; further ones are tried ever less often. */
+  /**
+   * Says how a scrape ended. The first failure is tried again in the next round; further ones are tried ever
+   * less often.
+   */
   ended(target: Target, begunMs: number, ok: boolean): void {
     const standing = this.#standing(target);
     const intervalMs = Math.max(target.intervalMs ?? 0, this.#options.intervalMs);

@@ -19,10 +19,16 @@ interface Entry {
   readonly scope: string;
 }
 
-/** Families that graphs are drawn from. A page that speaks for a pod alone has none of them beside its own kind's. */
+/**
+ * Families that graphs are drawn from. A page that speaks for a pod alone has none of them beside its own
+ * kind's.
+ */
 const DRAWN: ReadonlySet<string> = new Set(Object.values(DEFAULT_FAMILIES).flat());
 
-/** What is remembered of all targets. Beyond the bound the namespaces give way that hold more than an equal share of it. */
+/**
+ * What is remembered of all targets. Beyond the bound the namespaces give way that hold more than an equal
+ * share of it.
+ */
 export class TargetMemories {
   readonly #options: TargetMemoriesOptions;
   readonly #entries = new Map<string, Entry>();

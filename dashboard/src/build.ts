@@ -1,5 +1,5 @@
-// Builds the page: TypeScript and styles in, a few files with hashes in their names out. Run as a program: what the build needs in memory is
-// gone with it. `node build.ts FOLDER`.
+// Builds the page: TypeScript and styles in, a few files with hashes in their names out. Run as a program:
+// what the build needs in memory is gone with it. `node build.ts FOLDER`.
 import { join } from "node:path";
 import { build } from "vite";
 

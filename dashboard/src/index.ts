@@ -40,8 +40,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
 const BUILD_TIMEOUT_MS = 60_000;
 
 /**
- * The web page. It is built when its sources are newer than every build, which takes a second or two; an image carries the build and no
- * sources. Where it can't be built, the servers start all the same, and their page says what is missing.
+ * The web page. It is built when its sources are newer than every build, which takes a second or two; an
+ * image carries the build and no sources. Where it can't be built, the servers start all the same, and their
+ * page says what is missing.
  */
 export function createPage(folders: PageFolders = FOLDERS): Page {
   try {

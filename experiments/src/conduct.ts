@@ -20,7 +20,10 @@ import { isStreamScenario } from "./streams/scenario.ts";
 
 type Facts = Readonly<Record<string, Readonly<Record<string, string | number>>>>;
 
-/** Throws ScenarioError before anything starts; rejects with the signal's reason when it is ended, and goes on there the next time. */
+/**
+ * Throws ScenarioError before anything starts; rejects with the signal's reason when it is ended, and goes on
+ * there the next time.
+ */
 export async function conduct(options: ConductOptions, deps: ConductDeps): Promise<Conducted> {
   const { file, quick, out, command } = options;
   const text = readScenarioFile(file);
@@ -99,7 +102,9 @@ function withScale(scenario: Scenario, scale: number | undefined): Scenario {
   return { ...scenario, grounds: { ...scenario.grounds, lab: { ...lab, scale } } };
 }
 
-/** What the lab was is known while it runs; a report of results that were all there says what it said then. */
+/**
+ * What the lab was is known while it runs; a report of results that were all there says what it said then.
+ */
 function remembered(file: string, facts: Facts[string] | undefined): Facts {
   if (facts !== undefined) {
     mkdirSync(join(file, ".."), { recursive: true });

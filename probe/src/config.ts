@@ -32,7 +32,9 @@ export interface ProbeConfig {
   readonly planCachePath: string | null;
   readonly maxPeers: number;
   readonly authentication: string;
-  /** `id:base64` entries, separated by commas; null when `hmacKeysFile` has them, or without authentication. */
+  /**
+   * `id:base64` entries, separated by commas; null when `hmacKeysFile` has them, or without authentication.
+   */
   readonly hmacKeys: SecretText | null;
   /** File of such entries, a line or comma each; read again when it changes. Null: `hmacKeys` alone. */
   readonly hmacKeysFile: string | null;

@@ -17,7 +17,10 @@ interface PlanKeeperDeps {
   onUnreachable(): void;
 }
 
-/** Keeps the plan in force: from its source, or from disk while no source answered yet. A plan that breaks a rule changes nothing. */
+/**
+ * Keeps the plan in force: from its source, or from disk while no source answered yet. A plan that breaks a
+ * rule changes nothing.
+ */
 export class PlanKeeper {
   readonly #deps: PlanKeeperDeps;
   #plan: ProbePlan | null = null;
@@ -32,7 +35,10 @@ export class PlanKeeper {
     return this.#plan;
   }
 
-  /** Seconds since the source last confirmed the plan in force; null when it never did (no plan, or one from disk). */
+  /**
+   * Seconds since the source last confirmed the plan in force; null when it never did (no plan, or one from
+   * disk).
+   */
   get ageSeconds(): number | null {
     return this.#confirmedMs === null ? null : (this.#deps.clock.monotonic() - this.#confirmedMs) / 1000;
   }
@@ -48,7 +54,10 @@ export class PlanKeeper {
     }
   }
 
-  /** Asks the source once; resolves with the least time until it may be asked again, ms. Never rejects, unless aborted. */
+  /**
+   * Asks the source once; resolves with the least time until it may be asked again, ms. Never rejects, unless
+   * aborted.
+   */
   async refresh(signal: AbortSignal): Promise<number> {
     try {
       const answer = await this.#deps.source.fetch(this.#etag, this.#deps.keyState(), signal);

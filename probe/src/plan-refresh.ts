@@ -1,6 +1,9 @@
 import { pause, type Clock, type Random } from "@isochrone/runtime";
 
-/** Refreshes come up to this share of the interval earlier or later: the probes of a cluster don't all ask at one moment. */
+/**
+ * Refreshes come up to this share of the interval earlier or later: the probes of a cluster don't all ask at
+ * one moment.
+ */
 const JITTER_RATIO = 0.2;
 /** The first one comes within this share of the interval, and this time. Milliseconds. */
 const FIRST_RATIO = 0.1;
@@ -16,7 +19,10 @@ interface PlanRefreshDeps {
   onError(error: unknown): void;
 }
 
-/** Refreshes that come back at about an interval, at random within it, and not before the source wants to be asked again. */
+/**
+ * Refreshes that come back at about an interval, at random within it, and not before the source wants to be
+ * asked again.
+ */
 export class PlanRefresh {
   readonly #deps: PlanRefreshDeps;
   readonly #stopped = new AbortController();

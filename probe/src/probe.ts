@@ -45,7 +45,10 @@ interface ProbeDeps {
   readonly bandwidthLeases?: BandwidthLeases;
   /** How the aggregator is asked, e.g. with a token. @default the platform's fetch */
   readonly fetch?: Fetch;
-  /** A thread that other probes of the process use too; it is not closed with the probe. @default one of its own */
+  /**
+   * A thread that other probes of the process use too; it is not closed with the probe.
+   * @default one of its own
+   */
   readonly thread?: MeasuringThreads;
 }
 

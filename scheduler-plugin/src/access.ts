@@ -1,10 +1,14 @@
-// Who may reach the extender: whoever poses as it can place pods, and whoever asks it learns how nodes are scored.
+// Who may reach the extender: whoever poses as it can place pods, and whoever asks it learns how nodes are
+// scored.
 import { SettingsError } from "@isochrone/runtime";
 import type { Logger } from "@isochrone/runtime";
 import { isLoopback, type ServerTlsOptions } from "@isochrone/runtime/http";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
-/** @throws SettingsError when others than this machine could ask without a certificate, and nobody has said that they may */
+/**
+ * @throws SettingsError when others than this machine could ask without a certificate, and nobody has said
+ * that they may
+ */
 export function checkAccess(
   { host, access }: Pick<SchedulerPluginConfig, "host" | "access">,
   tls: ServerTlsOptions | undefined,

@@ -1,5 +1,6 @@
-// What the scheduler-plugin does with the cluster's own objects: it follows pods, tells them what was decided, and guards the managed
-// resource. Without a cluster nothing of this is there, and pods are placed by the graphs alone.
+// What the scheduler-plugin does with the cluster's own objects: it follows pods, tells them what was
+// decided, and guards the managed resource. Without a cluster nothing of this is there, and pods are placed
+// by the graphs alone.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { ClusterPods } from "./adapters/cluster-pods.ts";

@@ -1,4 +1,5 @@
-// Where the pod of a decision is, and the same question asked again: by a running plugin on graphs that the test changes.
+// Where the pod of a decision is, and the same question asked again: by a running plugin on graphs that the
+// test changes.
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

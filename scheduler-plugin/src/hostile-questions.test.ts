@@ -1,4 +1,5 @@
-// What whoever reaches the extender's port can do by asking: nothing that another pod's answer depends on. Every attack here worked once.
+// What whoever reaches the extender's port can do by asking: nothing that another pod's answer depends on.
+// Every attack here worked once.
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -173,7 +174,8 @@ describe("invented questions", () => {
   });
 });
 
-// What is no amount counts for nothing; the largest amount fills its node, and more than full nobody makes it.
+// What is no amount counts for nothing; the largest amount fills its node, and more than full nobody makes
+// it.
 test.each([
   ["1e308", {}],
   ["9007199254740", { n2: 10 }],

@@ -21,7 +21,9 @@ interface PodReaders {
 
 type Trim = NonNullable<ClusterPodsOptions["trim"]>;
 
-/** Each keeps what the next one does, and more: moves, proposals, plans; the other parts need little of a pod. */
+/**
+ * Each keeps what the next one does, and more: moves, proposals, plans; the other parts need little of a pod.
+ */
 export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOptions, "trim"> {
   const trim = trimOfPlans(readers);
   if (webhook?.enabled !== true) return trim === null ? {} : { trim };

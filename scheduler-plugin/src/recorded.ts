@@ -1,4 +1,5 @@
-// What the extender is asked, worked out anew from recorded graphs and the cluster's objects: for scoring offline.
+// What the extender is asked, worked out anew from recorded graphs and the cluster's objects: for scoring
+// offline.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { PlacementProblem } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -19,8 +20,9 @@ interface RecordedCluster {
 const IN_FLIGHT_MS = 60_000;
 
 /**
- * The question about `pod` at the time of the cluster graph. As in the ledger of a running extender, pods that were bound in the last minute
- * count as placed while the workflow's graph doesn't show them. The pod itself, if it is among the others, counts for nothing.
+ * The question about `pod` at the time of the cluster graph. As in the ledger of a running extender, pods
+ * that were bound in the last minute count as placed while the workflow's graph doesn't show them. The pod
+ * itself, if it is among the others, counts for nothing.
  */
 export function recordedProblem(
   pod: KubernetesObject,

@@ -17,7 +17,8 @@ describe("POST /scheduler/prioritize", () => {
     });
     expect(status).toBe(200);
     expect(type).toContain("application/json");
-    // resource 1, 3/7, 0 and network 0, 1, 2/7, weighed equally: 50, 71.4, 14.3; steps are finest near the best.
+    // resource 1, 3/7, 0 and network 0, 1, 2/7, weighed equally: 50, 71.4, 14.3; steps are finest near the
+    // best.
     expect(json).toEqual([
       { Host: "n1", Score: 5 },
       { Host: "n2", Score: 10 },
@@ -89,8 +90,9 @@ describe("a burst of pods", () => {
     for (const name of ["p-1", "p-2", "p-3", "p-4"])
       await post("prioritize", { Pod: podJson(name, "p"), NodeNames: NAMES });
     const chosen = (await decisions()).map(({ best }) => best);
-    // n1 has 2,000 m and 1,000 MB, n2 1,000 m and 600 MB, n3 500 m and 200 MB; each pod takes 500 m and 200 MB. With the second one a fair share of
-    // CPU is 1000/3500, of memory 400/1800: on n1 it would have 0.5 and 0.4, 1.75 and 1.8 fair shares; on n2 0.5 and 0.33, 1.75 and 1.5.
+    // n1 has 2,000 m and 1,000 MB, n2 1,000 m and 600 MB, n3 500 m and 200 MB; each pod takes 500 m and 200
+    // MB. With the second one a fair share of CPU is 1000/3500, of memory 400/1800: on n1 it would have 0.5
+    // and 0.4, 1.75 and 1.8 fair shares; on n2 0.5 and 0.33, 1.75 and 1.5.
     expect(chosen.reverse()).toEqual(["n1", "n2", "n1", "n1"]);
   });
 

@@ -62,13 +62,19 @@ export interface SchedulerPluginDeps {
   readonly webhook?: WebhookConfig;
   /** Of the planner of gated pods; needs a store. @default there is none */
   readonly planner?: PlannerConfig;
-  /** Of what moves running pods; needs a store, and the planner unless its mode is `paper`. @default there is none */
+  /**
+   * Of what moves running pods; needs a store, and the planner unless its mode is `paper`.
+   * @default there is none
+   */
   readonly descheduler?: DeschedulerConfig;
   /** Hears how each move of the descheduler goes on. */
   readonly onMove?: DeschedulerDeps["onMove"];
   /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
-  /** Certificates of this process's own keeping, for the extender. @default those of the files in `config`, if there are any */
+  /**
+   * Certificates of this process's own keeping, for the extender.
+   * @default those of the files in `config`, if there are any
+   */
   readonly tls?: ServerTlsOptions;
   /** Of the same cluster, for Leases alone: they must not wait behind other requests. @default `store` */
   readonly leaseStore?: ClusterStore;
@@ -123,7 +129,8 @@ class SchedulerService implements SchedulerPlugin {
     this.#metrics = metrics;
     const graphs = deps.graphs ?? pollGraphs(config, deps, metrics);
     const { store } = deps;
-    // What the cluster shows replaces what was decided; until it does, only this replica knows of the decision.
+    // What the cluster shows replaces what was decided; until it does, only this replica knows of the
+    // decision.
     this.#ledger = new Ledger(
       store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
     );
@@ -381,9 +388,12 @@ function withCluster<D extends SchedulerPluginDeps & { readonly store: ClusterSt
   return { ...deps, pods, objects: new ClusterObjects(deps) };
 }
 
-/** Whole nodes of a large cluster in one question, of two kube-schedulers at a time: beyond that it is a mistake, or an attack. */
+/**
+ * Whole nodes of a large cluster in one question, of two kube-schedulers at a time: beyond that it is a
+ * mistake, or an attack.
+ */
 const BODIES_AT_ONCE = 2;
 const GAUGE_INTERVAL_MS = 5_000;
 const KEPT_PLANS = 200;
-/** kube-scheduler binds within milliseconds; a decision that the cluster doesn't show after this was not carried out. */
+/** kube-scheduler binds within milliseconds; what the cluster doesn't show by then was not carried out. */
 const IN_FLIGHT_MS = 5_000;

@@ -7,7 +7,10 @@ import type { GraphSource } from "./ports/ports.ts";
 /** Workflows with series of their own, at most: a label per workflow is only bearable while they are few. */
 export const MAX_WORKFLOW_SERIES = 200;
 
-/** Figures are made when they are scraped, and latencies of those shown alone: thousands of workflows would hold up who asks for scores. */
+/**
+ * Figures are made when they are scraped, and latencies of those shown alone: thousands of workflows would
+ * hold up who asks for scores.
+ */
 export function registerWorkflowMetrics(
   registry: Registry,
   graphs: GraphSource,

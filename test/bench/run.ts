@@ -1,6 +1,7 @@
-// Runs every *.bench.ts below this folder, each in a process of its own, one after the other, and prints one table.
-// Arguments: parts of paths; only files that contain one of them are run. `--json` prints the results as JSON lines instead. Every
-// argument that begins with -- is passed on: `--quick` is understood by those files that say so.
+// Runs every *.bench.ts below this folder, each in a process of its own, one after the other, and prints one
+// table. Arguments: parts of paths; only files that contain one of them are run. `--json` prints the results
+// as JSON lines instead. Every argument that begins with -- is passed on: `--quick` is understood by those
+// files that say so.
 import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname, relative } from "node:path";

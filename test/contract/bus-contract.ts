@@ -8,7 +8,10 @@ import type { BusContract } from "./bus/harness.ts";
 import { describeOrder } from "./bus/order.ts";
 import { describeRecords } from "./bus/records.ts";
 
-/** Everything that code on the bus relies on. Every adapter passes it; what one can't do by its nature is a declared capability. */
+/**
+ * Everything that code on the bus relies on. Every adapter passes it; what one can't do by its nature is a
+ * declared capability.
+ */
 export function describeBusContract(name: string, contract: BusContract): void {
   describe(`bus contract: ${name}`, () => {
     const under = new BusHarness(name, contract);

@@ -39,7 +39,8 @@ describe.runIf(support.supported)("a real broker", () => {
       const topic = await newTopic(client, 2);
       const log: string[] = [];
       const batches: Batch[] = [];
-      // Too rare for the broker's patience in groups of KIP-848; in others the member itself says how patient it is to be.
+      // Too rare for the broker's patience in groups of KIP-848; in others the member itself says how patient
+      // it is to be.
       const silent = open(client, { heartbeatIntervalMs: 4_000, sessionTimeoutMs: 12_000 });
       await subscribe(silent, topic, {
         onAssigned: async () => void log.push("assigned"),

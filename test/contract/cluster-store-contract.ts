@@ -11,7 +11,9 @@ import { describeObjects } from "./cluster-store/objects.ts";
 import { describeStatus } from "./cluster-store/status.ts";
 import { describeWatch } from "./cluster-store/watch.ts";
 
-/** What Isochrone relies on of an API server. The memory store and the adapter to a real one pass the same. */
+/**
+ * What Isochrone relies on of an API server. The memory store and the adapter to a real one pass the same.
+ */
 export function describeClusterStoreContract(name: string, contract: StoreContract): void {
   describe(`cluster store contract: ${name}`, () => {
     const under = new StoreHarness(contract);

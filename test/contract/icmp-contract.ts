@@ -5,8 +5,9 @@ import { describeSending } from "./icmp/sending.ts";
 import { IcmpUnderTest, type IcmpContract } from "./icmp/under-test.ts";
 
 /**
- * What whoever sends echoes must do, over a real wire between two network namespaces. Every prober passes it; what one can't do by
- * its nature is a declared capability. `missing`: why this prober can't run here; null when it can.
+ * What whoever sends echoes must do, over a real wire between two network namespaces. Every prober passes it;
+ * what one can't do by its nature is a declared capability. `missing`: why this prober can't run here; null
+ * when it can.
  */
 export function describeIcmpContract(
   name: string,

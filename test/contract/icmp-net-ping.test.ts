@@ -16,7 +16,10 @@ describeIcmpContract(
   whyMissing(),
 );
 
-/** It is optional, and its native part is built on demand only (tools/src/build-net-ping.ts), as `npm test` tries to. */
+/**
+ * It is optional, and its native part is built on demand only (tools/src/build-net-ping.ts), as `npm test`
+ * tries to.
+ */
 function whyMissing(): string | null {
   try {
     createRequire(import.meta.url)("net-ping");

@@ -1,5 +1,6 @@
-// docs/by-hand.md, word by word: its commands run in a shell, in a network of their own. No engine runs images here: what `docker build` and
-// `docker run` would do is done to the folder that an image holds, by a stand-in that takes their words.
+// docs/by-hand.md, word by word: its commands run in a shell, in a network of their own. No engine runs
+// images here: what `docker build` and `docker run` would do is done to the folder that an image holds, by a
+// stand-in that takes their words.
 import { execFile, spawnSync } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

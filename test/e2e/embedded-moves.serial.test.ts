@@ -1,5 +1,6 @@
-// The embedded cluster moves pods by itself: the workflow is planned as a whole, a link becomes slow, a node dies. What is asserted is read
-// from the emulator and from the cluster's objects, not from whoever moved the pods.
+// The embedded cluster moves pods by itself: the workflow is planned as a whole, a link becomes slow, a node
+// dies. What is asserted is read from the emulator and from the cluster's objects, not from whoever moved the
+// pods.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
 import { LabClient, readControlToken } from "@isochrone/lab/testing";

@@ -1,5 +1,6 @@
-// The running system, started as a user starts it, held against the emulator's own record and the receivers' own counters.
-// The tests share one system and follow each other: steady state first, then changes, then damage.
+// The running system, started as a user starts it, held against the emulator's own record and the receivers'
+// own counters. The tests share one system and follow each other: steady state first, then changes, then
+// damage.
 import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";
@@ -47,7 +48,10 @@ const udpLinks = (graph: ClusterGraphSnapshot): Link[] =>
 const linkOf = (graph: ClusterGraphSnapshot, source: string, target: string): Link | undefined =>
   udpLinks(graph).find((link) => link.source === source && link.target === target);
 
-/** Largest deviation of a graph value from the record, as a share of what is allowed: 5 % or 1.5 ms, the larger. */
+/**
+ * Largest deviation of a graph value from the record, as a share of what is allowed: 5 % or 1.5 ms, the
+ * larger.
+ */
 const deviation = (graphMs: number, recordMs: number): number =>
   Math.abs(graphMs - recordMs) / Math.max(0.05 * recordMs, 1.5);
 
@@ -72,11 +76,13 @@ describe("the embedded cluster", () => {
         links.every(({ rttMs, provisional }) => rttMs.p50 !== null && rttMs.p90 !== null && !provisional)
       );
     });
-    // Each pair has to agree with the record, both quantiles in one look. Not all in the very same look: probes have the kernel's stamps, the
-    // relay doesn't, so what a packet waits before the relay reads it is in the graph and not in the record; a p90 of 60 samples moves with it.
-    // In the last look a few may be off, none by more than twice the allowance.
+    // Each pair has to agree with the record, both quantiles in one look. Not all in the very same look:
+    // probes have the kernel's stamps, the relay doesn't, so what a packet waits before the relay reads it is
+    // in the graph and not in the record; a p90 of 60 samples moves with it. In the last look a few may be
+    // off, none by more than twice the allowance.
     const agreed = new Set<string>();
-    // Usually within 60 s, and said below; that is not asserted, since placing anew, about then, disturbs half a minute of measurements.
+    // Usually within 60 s, and said below; that is not asserted, since placing anew, about then, disturbs
+    // half a minute of measurements.
     const patienceMs = 130_000 - (Date.now() - startedAt);
     const last = await eventually("graph and record agree", patienceMs, async () => {
       const [graph, record] = await Promise.all([
@@ -288,8 +294,8 @@ describe("the embedded cluster", () => {
 });
 
 /**
- * What the extender answers, by node, about a pod that talks to what is on `node`. It is about a pod that the cluster doesn't have: such a
- * question is answered, and leaves no decision.
+ * What the extender answers, by node, about a pod that talks to what is on `node`. It is about a pod that the
+ * cluster doesn't have: such a question is answered, and leaves no decision.
  */
 async function scoresOf(system: EmbeddedSystem, node: string): Promise<Map<string, number>> {
   const workflow = await system.workflow();

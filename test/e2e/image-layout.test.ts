@@ -1,4 +1,5 @@
-// What an image holds, without a container: the build's own step makes a bare folder, and the result runs from it.
+// What an image holds, without a container: the build's own step makes a bare folder, and the result runs
+// from it.
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -54,7 +55,10 @@ describe("an image", () => {
     });
   }
 
-  /** With nothing of the environment: an image has none. Node's own path is where an image has it, anywhere else. */
+  /**
+   * With nothing of the environment: an image has none. Node's own path is where an image has it, anywhere
+   * else.
+   */
   function start(
     component: string,
     env: Readonly<Record<string, string>>,

@@ -1,4 +1,5 @@
-// `isochrone up --kubeconfig`: a real API server, controllers and kube-scheduler, nodes that KWOK simulates, an emulated network between them.
+// `isochrone up --kubeconfig`: a real API server, controllers and kube-scheduler, nodes that KWOK simulates,
+// an emulated network between them.
 import { readNodeAnnotations } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
@@ -11,7 +12,10 @@ const NODES = 12;
 const START_MS = 400_000;
 const NAMESPACE = "default";
 const PREFIX = "isochrone.dev/";
-/** A slower beat than people want to see: 12 nodes, their pods and a control plane share the machine with other tests. */
+/**
+ * A slower beat than people want to see: 12 nodes, their pods and a control plane share the machine with
+ * other tests.
+ */
 const BEAT = {
   ISOCHRONE_PROBE_INTERVAL_MS: "2000",
   ISOCHRONE_PROBE_METHODS: "udp_rr",
@@ -122,7 +126,8 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   test("nodes carry what was measured: costs to all others, and what each has available", async () => {
     const names = (await listOf<Meta>("/api/v1/nodes")).map(({ metadata }) => metadata.name);
     const pairs = names.flatMap((a) => names.filter((b) => b !== a).map((b) => `${a} ${b}`));
-    // The graph goes on while annotations are written: a pair is done when they have met once, by the writer's own threshold.
+    // The graph goes on while annotations are written: a pair is done when they have met once, by the
+    // writer's own threshold.
     const met = new Set<string>();
     const used = new Set<string>();
     const said = new Map<string, number>();
@@ -149,7 +154,8 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
       nodes: string[];
       rttMs: (number | null)[][];
     };
-    // A busy machine adds to every time (each wakes a probe, the relay twice and a responder), and takes from none.
+    // A busy machine adds to every time (each wakes a probe, the relay twice and a responder), and takes from
+    // none.
     let worstMs = 0;
     for (const [pair, costMs] of said) {
       const [i, j] = pair.split(" ").map((name) => truth.nodes.indexOf(name));
@@ -196,7 +202,10 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
   }, 120_000);
 });
 
-/** What controllers say went wrong, but for writes that somebody else came before: they are done anew, as is usual. */
+/**
+ * What controllers say went wrong, but for writes that somebody else came before: they are done anew, as is
+ * usual.
+ */
 function failuresOf(log: string): string[] {
   return log
     .split("\n")

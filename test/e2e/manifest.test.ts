@@ -1,4 +1,5 @@
-// A user's own manifest instead of the sample: the workflow graph must show the channels of that one, measured, and nothing of the sample.
+// A user's own manifest instead of the sample: the workflow graph must show the channels of that one,
+// measured, and nothing of the sample.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// `isochrone score` on a dump of the running embedded cluster, with its graphs of the same versions, is what the scheduler-plugin decided.
+// `isochrone score` on a dump of the running embedded cluster, with its graphs of the same versions, is what
+// the scheduler-plugin decided.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -85,7 +86,10 @@ describe("scores of a dump", () => {
     rmSync(folder, { recursive: true, force: true });
   }, 30_000);
 
-  /** The graphs that it was decided by, as `isochrone graph -o json` prints them, and the cluster right after it; null: not recorded. */
+  /**
+   * The graphs that it was decided by, as `isochrone graph -o json` prints them, and the cluster right after
+   * it; null: not recorded.
+   */
   function inputsOf(decision: Decision): { graph: string; dump: string } | null {
     const { clusterVersion, workflowVersion } = decision.inputs;
     const cluster = recorder.clusters.get(clusterVersion ?? -1);
@@ -160,7 +164,10 @@ describe("scores of a dump", () => {
   }, 120_000);
 });
 
-/** All that was decided about each node; the digits that sums of the same amounts in another order differ by count for nothing. */
+/**
+ * All that was decided about each node; the digits that sums of the same amounts in another order differ by
+ * count for nothing.
+ */
 function expectSame(decision: Decision, nodes: readonly Candidate[]): void {
   const byName = new Map(nodes.map((node) => [node.name, node]));
   for (const { name, feasible, raw, score, parts } of decision.candidates) {

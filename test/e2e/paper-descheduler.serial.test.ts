@@ -1,6 +1,7 @@
-// The set-up of the paper's figure 3 (Orchestrating DAG Workflows on the Cloud-to-Edge Continuum, section 4) in the lab: its workflow of 17
-// services with one replica each on five workers 100 ms apart, alpha = beta = gamma = delta = 0.5, scheduler and descheduler by Algorithm 1,
-// and nothing else: no gate, no webhook, no planner.
+// The set-up of the paper's figure 3 (Orchestrating DAG Workflows on the Cloud-to-Edge Continuum, section 4)
+// in the lab: its workflow of 17 services with one replica each on five workers 100 ms apart, alpha = beta =
+// gamma = delta = 0.5, scheduler and descheduler by Algorithm 1, and nothing else: no gate, no webhook, no
+// planner.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

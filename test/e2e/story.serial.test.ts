@@ -1,6 +1,7 @@
-// The whole story as a newcomer sees it, at a terminal and in a browser: three acts and a verdict, a link that is slowed on the page, pods that
-// move, a link that is healed, a node that is killed. Each figure is held against what the emulator, the receivers and the load generator recorded
-// by themselves. What a busy machine makes slow is waited for, and what it makes doubtful must be called so.
+// The whole story as a newcomer sees it, at a terminal and in a browser: three acts and a verdict, a link
+// that is slowed on the page, pods that move, a link that is healed, a node that is killed. Each figure is
+// held against what the emulator, the receivers and the load generator recorded by themselves. What a busy
+// machine makes slow is waited for, and what it makes doubtful must be called so.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -262,7 +263,8 @@ function expectTrue(row: string, isDoubtful: boolean, { networkMs, load }: ActRe
   console.log(
     `by the emulator ${networkMs.toFixed(0)} ms of network per request; load p50 ${load.p50Ms?.toFixed(0)} ms`,
   );
-  // What waits for the processor, relay and responder included, reads as a slower network, never as a faster one.
+  // What waits for the processor, relay and responder included, reads as a slower network, never as a faster
+  // one.
   expect(Number(network)).toBeLessThan(isDoubtful ? Infinity : 1.15 * networkMs + 15);
   expect(Number(network)).toBeGreaterThan((isDoubtful ? 0.5 : 0.85) * networkMs - 15);
   // Figures of a busy machine are called doubtful, and then nothing is claimed of them.

@@ -1,4 +1,5 @@
-// Random clusters for recorded decisions: partly filled, of unequal nodes, with what tells kube-scheduler's default plugins apart.
+// Random clusters for recorded decisions: partly filled, of unequal nodes, with what tells kube-scheduler's
+// default plugins apart.
 import type { SchedulableNode, SchedulingRequest, WaitingPod } from "@isochrone/experiments/testing";
 import { seededRandom } from "@isochrone/runtime";
 

@@ -1,5 +1,6 @@
-// Records what a real kube-scheduler decides, for the test of the imitation: which nodes passed its filters, what each plugin gave them, and
-// where the pod went. Of the filters an extender hears, which refuses nobody; the scores stand in the log.
+// Records what a real kube-scheduler decides, for the test of the imitation: which nodes passed its filters,
+// what each plugin gave them, and where the pod went. Of the filters an extender hears, which refuses nobody;
+// the scores stand in the log.
 //
 //   node tools/node24.mjs test/experiments/kube-scheduler-record.ts [DECISIONS] [SEED]
 import { createServer, type Server } from "node:http";
@@ -24,7 +25,9 @@ const TARGET = join(
 const DECISIONS = Number(process.argv[2] ?? 500);
 const SEED = Number(process.argv[3] ?? 1);
 const SEEDS_APART = 100_000;
-/** Those that tell nodes apart, as the log names them, with the weights that it multiplies their scores by. */
+/**
+ * Those that tell nodes apart, as the log names them, with the weights that it multiplies their scores by.
+ */
 const PLUGINS = [
   ["NodeResourcesFit", 1],
   ["NodeResourcesBalancedAllocation", 1],
@@ -125,7 +128,8 @@ async function record(
         passed.map((node) => scores(name, plugin, trial.inside(request.nodes[node]!.name)));
       const uneven = EVEN_PLUGINS.find((plugin) => new Set(scored(plugin)).size > 1);
       if (uneven !== undefined) throw new Error(`${uneven} tells nodes apart for ${name}`);
-      // kube-scheduler scores nobody where there is no choice, and BalancedAllocation no pod that requests nothing.
+      // kube-scheduler scores nobody where there is no choice, and BalancedAllocation no pod that requests
+      // nothing.
       const rows = PLUGINS.map(([plugin, weight]) =>
         scored(plugin).flatMap((score) => (score === undefined ? [] : [score / weight])),
       );

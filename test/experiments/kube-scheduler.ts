@@ -1,5 +1,5 @@
-// A real kube-scheduler for contenders: one control plane for all trials. Each request gets nodes of its own, which its pods select, so that what
-// is left of the one before is nothing to them.
+// A real kube-scheduler for contenders: one control plane for all trials. Each request gets nodes of its own,
+// which its pods select, so that what is left of the one before is nothing to them.
 import type { KubeScheduler } from "@isochrone/experiments";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -184,7 +184,10 @@ export class RealKubeScheduler implements KubeScheduler {
     }
   }
 
-  /** A pod that fits nowhere hears how many of the trial's nodes would otherwise do: those that kube-scheduler knows. */
+  /**
+   * A pod that fits nowhere hears how many of the trial's nodes would otherwise do: those that kube-scheduler
+   * knows.
+   */
   async #untilKnown(trial: string, nodes: number): Promise<void> {
     for (let attempt = 0; ; attempt++) {
       const name = `known-${attempt}`;

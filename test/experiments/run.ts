@@ -1,4 +1,5 @@
-// `npm run experiment -- NAME`: as `isochrone experiment NAME`, with the real kube-scheduler where there are programs for it, or Go to build them.
+// `npm run experiment -- NAME`: as `isochrone experiment NAME`, with the real kube-scheduler where there are
+// programs for it, or Go to build them.
 import { CommandError, createProgram } from "@isochrone/cli/testing";
 import { reasonOf } from "@isochrone/primitives";
 import { RealKubeScheduler } from "./kube-scheduler.ts";

@@ -1,5 +1,6 @@
-// Measures the same points in the lab and in the model and prints both p95s: `node tools/node24.mjs test/experiments/validate.ts`. It wants the
-// machine for itself. Exit code 1 when a point is off by more than the tolerance and what chance explains.
+// Measures the same points in the lab and in the model and prints both p95s:
+// `node tools/node24.mjs test/experiments/validate.ts`. It wants the machine for itself. Exit code 1 when a
+// point is off by more than the tolerance and what chance explains.
 import { parseArgs } from "node:util";
 import {
   type Comparison,

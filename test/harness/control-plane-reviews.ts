@@ -1,4 +1,5 @@
-// Nothing of the cluster but its judgement of tokens: for services that are to run against few objects and a real API server's reviews.
+// Nothing of the cluster but its judgement of tokens: for services that are to run against few objects and a
+// real API server's reviews.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { systemClock } from "@isochrone/runtime";

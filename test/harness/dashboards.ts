@@ -57,7 +57,10 @@ export async function scrapeEmbedded(labUrl: string): Promise<RunningPrometheus>
   return startPrometheus(configs);
 }
 
-/** How many series an expression gives now. @throws Error with Prometheus' words for one that it can't read */
+/**
+ * How many series an expression gives now.
+ * @throws Error with Prometheus' words for one that it can't read
+ */
 export async function seriesOf(prometheus: RunningPrometheus, expr: string): Promise<number> {
   const body = new URLSearchParams({ query: expr });
   const response = await fetch(`${prometheus.url}/api/v1/query`, { method: "POST", body });

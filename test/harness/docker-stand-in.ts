@@ -1,5 +1,6 @@
-// Takes the words of `docker build` and `docker run` that the documentation has, and does to a folder what they do to an image: an image is the
-// folder that build-image-layout makes, at /app. Users, capabilities and the base are an engine's, and not stood in for.
+// Takes the words of `docker build` and `docker run` that the documentation has, and does to a folder what
+// they do to an image: an image is the folder that build-image-layout makes, at /app. Users, capabilities and
+// the base are an engine's, and not stood in for.
 import { spawn, spawnSync } from "node:child_process";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// For all tests of a describe: a kube-scheduler on a control plane, certificates for the way to extenders, and a graph API for these.
+// For all tests of a describe: a kube-scheduler on a control plane, certificates for the way to extenders,
+// and a graph API for these.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
 import { nodeNameOf, startControlPlane } from "./control-plane/index.ts";

@@ -1,5 +1,5 @@
-// What tests of the extender on a real kube-scheduler stand on: a graph API to be told what to say, replicas of the scheduler-plugin
-// behind TLS, and kube-scheduler's configuration as the command writes it.
+// What tests of the extender on a real kube-scheduler stand on: a graph API to be told what to say, replicas
+// of the scheduler-plugin behind TLS, and kube-scheduler's configuration as the command writes it.
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { channel, link, node } from "@isochrone/placement/testing";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
@@ -184,7 +184,10 @@ interface ReplicaOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
 }
 
-/** A scheduler-plugin as its process would be, on a real API server and behind client certificates. Resolves when it is ready. */
+/**
+ * A scheduler-plugin as its process would be, on a real API server and behind client certificates. Resolves
+ * when it is ready.
+ */
 export async function startReplica(options: ReplicaOptions): Promise<Replica> {
   const { cluster, certificates, graphUrl, graphs, settings = {} } = options;
   const { authority, server, client } = certificates;

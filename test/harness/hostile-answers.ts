@@ -1,5 +1,6 @@
-// Answers about workflows, decisions and the aggregator itself in which every name is as bad as can be: no API server accepts such names, and
-// neither does the store of the tests, so they are put in the place of the real answers on their way to the page.
+// Answers about workflows, decisions and the aggregator itself in which every name is as bad as can be: no
+// API server accepts such names, and neither does the store of the tests, so they are put in the place of the
+// real answers on their way to the page.
 import type { Decision, Health, Peer, Rtt, WorkflowGraphSnapshot, WorkflowList } from "@isochrone/topology";
 import type { Page, Route } from "playwright-core";
 

@@ -71,7 +71,10 @@ export class LabRecord {
     return rttMs[nodes.indexOf(source)]![nodes.indexOf(target)]!;
   }
 
-  /** Round trips of the calls that one request causes, by the emulator's matrix; who calls whom by the receivers' own record. */
+  /**
+   * Round trips of the calls that one request causes, by the emulator's matrix; who calls whom by the
+   * receivers' own record.
+   */
   async networkMs(at: Placement): Promise<number> {
     const { nodes, rttMs } = await this.#matrix();
     const { channels } = await ask<Receivers>(`${this.#emulator}/lab/v1/receivers`);
@@ -90,7 +93,10 @@ export class LabRecord {
     }, 0);
   }
 
-  /** What the descheduler lowers: bytes of the channels as they were measured once, times the emulator's round trips. */
+  /**
+   * What the descheduler lowers: bytes of the channels as they were measured once, times the emulator's round
+   * trips.
+   */
   async trafficCost({ channels }: WorkflowGraphSnapshot, at: Placement): Promise<number> {
     const { nodes, rttMs } = await this.#matrix();
     const indexOf = (workload: string): number => nodes.indexOf(at.get(workload) ?? "");

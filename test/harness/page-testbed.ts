@@ -1,4 +1,5 @@
-// A real aggregator with its page over the memory bus, fed with a cluster of any size: what the page is looked at and measured with.
+// A real aggregator with its page over the memory bus, fed with a cluster of any size: what the page is
+// looked at and measured with.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";

@@ -97,7 +97,10 @@ export class PageVisit {
   }
 }
 
-/** Waits until the pair is the first of the slowest, in either direction, and its cell has the last colour of the legend. */
+/**
+ * Waits until the pair is the first of the slowest, in either direction, and its cell has the last colour of
+ * the legend.
+ */
 export async function expectSlowest(
   { page }: PageVisit,
   source: string,

@@ -1,4 +1,5 @@
-// For all tests of a describe: a control plane with the shop's nodes and a graph API, on which each test starts planners of its own.
+// For all tests of a describe: a control plane with the shop's nodes and a graph API, on which each test
+// starts planners of its own.
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { startControlPlane } from "./control-plane/index.ts";
 import type { ControlPlane } from "./control-plane/index.ts";

@@ -1,4 +1,5 @@
-// What tests of the planner on a real control plane stand on: the scheduler-plugin with its planner as its process would be.
+// What tests of the planner on a real control plane stand on: the scheduler-plugin with its planner as its
+// process would be.
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
@@ -110,7 +111,10 @@ const TRAFFIC = [
   ["api", "db", 500_000],
 ] as const;
 
-/** web calls api, which calls db; the workflow has the namespace's name. `placed`: by workload, where it has pods already. */
+/**
+ * web calls api, which calls db; the workflow has the namespace's name. `placed`: by workload, where it has
+ * pods already.
+ */
 export function shopGraphs(
   namespace: string,
   placed: Readonly<Record<string, readonly string[]>> = {},

@@ -1,6 +1,6 @@
-// One node's measuring engine in a process of its own, so that it can run inside a network namespace: the task comes as the first
-// argument, snapshots leave as lines of JSON, and the end of standard input stops it. Its main thread can be kept busy, as a
-// service's is by other work.
+// One node's measuring engine in a process of its own, so that it can run inside a network namespace: the
+// task comes as the first argument, snapshots leave as lines of JSON, and the end of standard input stops it.
+// Its main thread can be kept busy, as a service's is by other work.
 import { createMeasuringThreads } from "@isochrone/probe";
 import { createLogger, systemClock } from "@isochrone/runtime";
 import type { ProberLine, ProberTask } from "./prober.ts";

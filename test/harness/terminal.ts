@@ -1,4 +1,5 @@
-// `isochrone up` at a terminal: util-linux's `script` gives it a pseudo-terminal, and this reads what a person would see.
+// `isochrone up` at a terminal: util-linux's `script` gives it a pseudo-terminal, and this reads what a
+// person would see.
 import { spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -51,7 +52,10 @@ export class TerminalSession {
     return this.#text.split(HOME).slice(1);
   }
 
-  /** Resolves with the first match of what is said on the screen. Rejects when the program ends before, or when `patienceMs` are over. */
+  /**
+   * Resolves with the first match of what is said on the screen. Rejects when the program ends before, or
+   * when `patienceMs` are over.
+   */
   async shows(what: RegExp, patienceMs: number): Promise<RegExpExecArray> {
     const polls = Math.ceil(patienceMs / POLL_MS);
     for (let poll = 0; poll < polls; poll++) {

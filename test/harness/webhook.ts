@@ -1,5 +1,6 @@
-// What tests of the webhook and of the gates stand on: an installation with its rights and policies, replicas of the scheduler-plugin as
-// processes behind one address as a Service is one, and somebody who gives the planner's signs of life.
+// What tests of the webhook and of the gates stand on: an installation with its rights and policies, replicas
+// of the scheduler-plugin as processes behind one address as a Service is one, and somebody who gives the
+// planner's signs of life.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";

@@ -1,4 +1,5 @@
-// The keys of packet authentication in a Secret of a real API server, with two replicas that both believe they lead.
+// The keys of packet authentication in a Secret of a real API server, with two replicas that both believe
+// they lead.
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type HmacKeySet, KeyKeeper, type KeyStore, SecretKeyStore } from "@isochrone/aggregator/testing";

@@ -1,5 +1,6 @@
-// What the probers say, held against what the wire did: real packets through an emulated network whose every packet carries the
-// kernel's stamps of entry and exit. Delays, losses and seeds are drawn at run time, and the probers aren't told.
+// What the probers say, held against what the wire did: real packets through an emulated network whose every
+// packet carries the kernel's stamps of entry and exit. Delays, losses and seeds are drawn at run time, and
+// the probers aren't told.
 import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
@@ -16,7 +17,10 @@ const TOLERANCE_RATIO = 0.01;
 const TOLERANCE_MS = 0.1;
 /** Of a normal distribution: a test of six draws is to fail by chance once in a thousand runs. */
 const SIGMAS = 3.7;
-/** What was promised is a tenth of a millisecond: a machine that does something else for a moment may fail it once. */
+/**
+ * What was promised is a tenth of a millisecond: a machine that does something else for a moment may fail it
+ * once.
+ */
 const ONCE_MORE = { timeout: 120_000, retry: 1 };
 
 const netPing =
@@ -29,7 +33,10 @@ interface Row {
   readonly flow: FlowTotal;
   /** Round trips by the wire's record, ms, in the order of sending. */
   readonly truthMs: readonly number[];
-  /** What is left of them, from entry to exit, without the time that the responder says it kept them: all that an asker can know. */
+  /**
+   * What is left of them, from entry to exit, without the time that the responder says it kept them: all that
+   * an asker can know.
+   */
   readonly statedMs: readonly number[];
   /** Requests by the wire's record. */
   readonly requests: number;
@@ -90,8 +97,9 @@ describe.runIf(support.supported)("accuracy against the wire's record", () => {
 
   test("UDP request/response, signed, with the main thread busy", ONCE_MORE, async () => {
     const rows = await run(lab, { prober: "kernel", method: "udp_rr", busy: true });
-    // The responder's last microseconds, after it has written down how long it held the packet, are nobody's. On two busy cores one answer in
-    // ten waits for the processor there, and no asker can know: further out than the median he is held to what he was told.
+    // The responder's last microseconds, after it has written down how long it held the packet, are nobody's.
+    // On two busy cores one answer in ten waits for the processor there, and no asker can know: further out
+    // than the median he is held to what he was told.
     expect(faults(rows, [0.5])).toEqual([]);
     expect(faults(rows.map(asStated), [0.5, 0.9])).toEqual([]);
     expectHonestCounts(rows);
@@ -161,7 +169,8 @@ async function truthOf(
   const filter = { source: "prober", target, protocol, since } as const;
   const { counts } = await lab.record(filter);
   const exchanges = await lab.exchanges(filter, method === "icmp" ? undefined : packetIdentity);
-  // The kernel answers an echo at once: its time is the network's. A responder's own time is not, and is subtracted by the prober.
+  // The kernel answers an echo at once: its time is the network's. A responder's own time is not, and is
+  // subtracted by the prober.
   const truthMs = exchanges.map(({ roundTripMs, addedMs }) => (method === "icmp" ? roundTripMs : addedMs));
   const statedMs =
     method === "udp_rr" ? exchanges.map(({ answer, roundTripMs }) => roundTripMs - heldMs(answer)) : truthMs;
@@ -177,7 +186,10 @@ function heldMs({ head }: WirePacket): number {
   return Number(Buffer.from(head).readBigUInt64BE(68)) / 1e6;
 }
 
-/** Session, nonce and sequence of a request/response packet: bytes 12 to 28 of the payload, behind the UDP header. */
+/**
+ * Session, nonce and sequence of a request/response packet: bytes 12 to 28 of the payload, behind the UDP
+ * header.
+ */
 function packetIdentity({ head }: WirePacket): string | null {
   return head.length < 36 ? null : Buffer.from(head.subarray(20, 36)).toString("hex");
 }
@@ -188,8 +200,8 @@ function peer(node: string, address: string): ProbePeer {
 }
 
 /**
- * But for one sample in a thousand: a stamp that contradicts the monotonic clock, as one does while the system's clock is set, is
- * replaced by the reader's own, and counted as that.
+ * But for one sample in a thousand: a stamp that contradicts the monotonic clock, as one does while the
+ * system's clock is set, is replaced by the reader's own, and counted as that.
  */
 function isStampedByKernel({ stamps }: FlowTotal): boolean {
   return stamps.user <= 1 + 0.001 * stamps.kernel;
@@ -201,7 +213,8 @@ function faults(rows: readonly Row[], quantiles: readonly number[]): string[] {
     if (target === "dead") return [];
     if (flow.rtt.count < 0.5 * (MEASURE_MS / INTERVAL_MS))
       return [`${target}: ${flow.rtt.count} samples only`];
-    // Exchanges that were under way when the prober stopped are in the record alone: they may shift a rank by their number.
+    // Exchanges that were under way when the prober stopped are in the record alone: they may shift a rank by
+    // their number.
     const slack = (truthMs.length - flow.rtt.count + 1) / truthMs.length;
     return quantiles.flatMap((quantile) => {
       const least = quantileOf(truthMs, quantile - slack);

@@ -1,4 +1,5 @@
-// The alert rules as Prometheus itself judges them, their metrics' names against those of the services, and the runbooks' pages.
+// The alert rules as Prometheus itself judges them, their metrics' names against those of the services, and
+// the runbooks' pages.
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";

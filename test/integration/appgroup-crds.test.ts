@@ -1,4 +1,5 @@
-// Our CRDs accept what upstream's accept, neither more nor less, and installing them over another copy takes nothing away.
+// Our CRDs accept what upstream's accept, neither more nor less, and installing them over another copy takes
+// nothing away.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -225,7 +226,8 @@ describe.runIf(support.supported)("on a real API server", () => {
     const older = await verdicts();
 
     await apply(UPSTREAM.map(upstreamFile));
-    // The API server takes a moment to serve a changed schema; the older one drops the newer fields, and asks for a cost.
+    // The API server takes a moment to serve a changed schema; the older one drops the newer fields, and asks
+    // for a cost.
     const upstream = await vi.waitFor(async () => {
       const judged = await verdicts();
       expect(judged["NetworkTopology: no cost"]).not.toBe(422);

@@ -1,4 +1,5 @@
-// Two processes of the scheduler-plugin, and the one that leads stands still for longer than its Lease: what it then still has in mind is of no effect.
+// Two processes of the scheduler-plugin, and the one that leads stands still for longer than its Lease: what
+// it then still has in mind is of no effect.
 import { randomUUID } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// The filter example of KEP-260: two regions of two zones of two nodes, P2 on n1 and P3 on n4, and P1 that may be at most 15 away from P2. The AppGroup
-// is on a real API server, the aggregator draws it with what is measured, and a real kube-scheduler asks the extender's filter.
+// The filter example of KEP-260: two regions of two zones of two nodes, P2 on n1 and P3 on n4, and P1 that
+// may be at most 15 away from P2. The AppGroup is on a real API server, the aggregator draws it with what is
+// measured, and a real kube-scheduler asks the extender's filter.
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
@@ -16,7 +17,9 @@ const FAR = NODES.slice(4);
 const zoneOf = (node: string): number => Math.ceil(Number(node.slice(1)) / 2);
 const regionOf = (node: string): string => (zoneOf(node) <= 2 ? "us-west-1" : "us-east-1");
 
-/** The example's weights as milliseconds: 5 between z1 and z2, 10 between z3 and z4, 20 between the regions. */
+/**
+ * The example's weights as milliseconds: 5 between z1 and z2, 10 between z3 and z4, 20 between the regions.
+ */
 function rttMs(a: string, b: string): number {
   if (zoneOf(a) === zoneOf(b)) return 1;
   if (regionOf(a) !== regionOf(b)) return 20;

@@ -1,5 +1,6 @@
-// AppGroups whose workloads are called otherwise than they say (Helm prefixes, bare pods): their selectors bind the pods that carry them, in the
-// aggregator's graphs and the extender's answers as in `isochrone score`; and nobody else's pods, whatever labels a tenant writes.
+// AppGroups whose workloads are called otherwise than they say (Helm prefixes, bare pods): their selectors
+// bind the pods that carry them, in the aggregator's graphs and the extender's answers as in
+// `isochrone score`; and nobody else's pods, whatever labels a tenant writes.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";

@@ -1,4 +1,5 @@
-// AppGroup status on a real API server: upstream's own objects are acted upon, by one replica at a time, through restarts.
+// AppGroup status on a real API server: upstream's own objects are acted upon, by one replica at a time,
+// through restarts.
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { createEventRecorder, KINDS, type KubernetesObject } from "@isochrone/kubernetes";

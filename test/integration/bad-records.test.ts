@@ -1,4 +1,5 @@
-// Poisoned records on the partitions that a good source uses: each is counted, kept for inspection or bounded, and costs the good source nothing.
+// Poisoned records on the partitions that a good source uses: each is counted, kept for inspection or
+// bounded, and costs the good source nothing.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

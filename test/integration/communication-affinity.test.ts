@@ -1,5 +1,6 @@
-// Section 5 of "Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters" on a real kube-scheduler. Where the
-// text supposes how a tie falls, the pod is pinned, after the extender has said that it is one; everything else must follow.
+// Section 5 of "Communication Aware Scheduling of Microservices-based Applications on Kubernetes Clusters" on
+// a real kube-scheduler. Where the text supposes how a tie falls, the pod is pinned, after the extender has
+// said that it is one; everything else must follow.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, onTestFinished, test } from "vitest";

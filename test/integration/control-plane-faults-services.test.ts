@@ -1,5 +1,6 @@
-// What happens to our own services beside a real API server and a real kube-scheduler: nothing is lost, nothing is doubled, nobody else ends,
-// memory stays flat. Which fault is shown where: see control-plane-faults.test.ts.
+// What happens to our own services beside a real API server and a real kube-scheduler: nothing is lost,
+// nothing is doubled, nobody else ends, memory stays flat. Which fault is shown where: see
+// control-plane-faults.test.ts.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

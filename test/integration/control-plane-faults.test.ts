@@ -1,5 +1,6 @@
-// What the API server and the network do to running services: nothing is lost, nothing is doubled, nobody ends, memory stays flat. The
-// services are processes of their own: two aggregators, fed over OTLP, and a scheduler-plugin, all behind a proxy that can cut.
+// What the API server and the network do to running services: nothing is lost, nothing is doubled, nobody
+// ends, memory stays flat. The services are processes of their own: two aggregators, fed over OTLP, and a
+// scheduler-plugin, all behind a proxy that can cut.
 //
 // | fault                                     | all services at once, as processes      | one part at a time, in more depth                             |
 // | ----------------------------------------- | --------------------------------------- | ------------------------------------------------------------- |
@@ -18,7 +19,10 @@ import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { FaultTestbed, SERVICE_ACCOUNTS, userAgentOf } from "../harness/faults/fault-testbed.ts";
 import { isOncePerChange } from "../harness/faults/step-account.ts";
 
-/** From the end of a fault until every object says what is so. Without one it takes the window of 4 s and the intervals of 1 s, some 4 s. */
+/**
+ * From the end of a fault until every object says what is so. Without one it takes the window of 4 s and the
+ * intervals of 1 s, some 4 s.
+ */
 const WITHIN_MS = 20_000;
 const TURNED_AWAY_MS = 4_000;
 /** Of all three processes together; Leases alone are asked for 2.5 times a second each. */

@@ -1,4 +1,5 @@
-// Decisions of a scheduler-plugin that wants client certificates, as readers of the graph API get them: over real TLS from end to end.
+// Decisions of a scheduler-plugin that wants client certificates, as readers of the graph API get them: over
+// real TLS from end to end.
 import { copyFile, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// What a tenant can change by declaring, from its objects over the aggregator's graphs to the extender's answers, the strategies' scores and
-// the planner's plans: nothing of another namespace's pods, unless that one or the operator agrees.
+// What a tenant can change by declaring, from its objects over the aggregator's graphs to the extender's
+// answers, the strategies' scores and the planner's plans: nothing of another namespace's pods, unless that
+// one or the operator agrees.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { DEPENDENCIES_ANNOTATION } from "@isochrone/aggregator/testing";
@@ -36,7 +37,8 @@ beforeEach(async () => {
   logger = new MemoryLogger();
   stopping = [];
   for (const name of NODES) await store.create(nodeObject(name));
-  // The victim: web on n1 calls db on n2; a new pod of each is to be placed. The tenant has pods on n3, where it wants the others' to be.
+  // The victim: web on n1 calls db on n2; a new pod of each is to be placed. The tenant has pods on n3, where
+  // it wants the others' to be.
   await store.create(deployment("shop", "web", calls({ name: "db" })));
   await store.create(deployment("shop", "db"));
   await store.create(deployment("evil", "lure"));

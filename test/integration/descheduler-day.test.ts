@@ -1,5 +1,5 @@
-// Hours of drifting latencies and traffic, by the code that runs in a cluster, through the same ports. The whole day, on measured matrices
-// too, is the benchmark placement/descheduler-day.
+// Hours of drifting latencies and traffic, by the code that runs in a cluster, through the same ports. The
+// whole day, on measured matrices too, is the benchmark placement/descheduler-day.
 import { describe, expect, test } from "vitest";
 import { day, HOUR_MS } from "../harness/descheduler/drift.ts";
 import { hastyMoves, simulate, undoneMoves } from "../harness/descheduler/simulate.ts";
@@ -13,7 +13,8 @@ describe("a part of a day", () => {
   test.each([
     // A zone is in trouble for three hours, and is left alone afterwards; 1.04 was seen.
     [1, 1.15],
-    // Nearly everything must leave a zone, and five-minute steps make that take most of an hour; 1.13 was seen, and left alone 2.96.
+    // Nearly everything must leave a zone, and five-minute steps make that take most of an hour; 1.13 was
+    // seen, and left alone 2.96.
     [3, 1.25],
   ])(
     "costs little more than planning anew at each step, with a fraction of its moves: seed %i",

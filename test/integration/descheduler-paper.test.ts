@@ -1,5 +1,5 @@
-// Mode paper as the paper has it: a real kube-scheduler that asks the extender, evictions through the real eviction API, and nothing else of
-// ours; pods have no gate, and each workload has one replica.
+// Mode paper as the paper has it: a real kube-scheduler that asks the extender, evictions through the real
+// eviction API, and nothing else of ours; pods have no gate, and each workload has one replica.
 import { gatesOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { MOVES_ANNOTATION } from "@isochrone/kubernetes/testing";
@@ -75,8 +75,8 @@ describe.runIf(support.supported)("the paper's descheduler", { timeout: 500_000 
     const running = await startDescheduler(cluster.kubeconfig, graphs, settings, { mode: "raw" });
     onTestFinished(() => running.stop().catch(() => undefined));
     await cluster.restartScheduler(schedulerConfig(running.extenderUrl));
-    // By hand: on whatever node all three share none costs anything, and on every other node each does. The extender's 500 points outweigh the few
-    // that the default plugins give to an emptier node.
+    // By hand: on whatever node all three share none costs anything, and on every other node each does. The
+    // extender's 500 points outweigh the few that the default plugins give to an emptier node.
     const isContent = async (): Promise<boolean> => {
       const { skipped, inFlight } = await running.report();
       return skipped["no_gain"] === 3 && inFlight.length === 0 && new Set(nodesOf()).size === 1;

@@ -1,5 +1,6 @@
-// The whole way of a pod that nobody gave a gate by hand: its namespace opts in by a label, the real API server asks our webhook, the planner
-// lands it, the network changes, the descheduler evicts it, and its replacement goes the same way to the recorded target.
+// The whole way of a pod that nobody gave a gate by hand: its namespace opts in by a label, the real API
+// server asks our webhook, the planner lands it, the network changes, the descheduler evicts it, and its
+// replacement goes the same way to the recorded target.
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
 import { readFileSync } from "node:fs";

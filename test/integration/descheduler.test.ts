@@ -1,5 +1,6 @@
-// The descheduler on a real control plane: it evicts through the real eviction API, the real controller-manager makes the pods anew, the
-// planner sends them where the move record says, and the real kube-scheduler binds them.
+// The descheduler on a real control plane: it evicts through the real eviction API, the real
+// controller-manager makes the pods anew, the planner sends them where the move record says, and the real
+// kube-scheduler binds them.
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { plan, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
@@ -190,7 +191,8 @@ describe.runIf(support.supported)("the descheduler", () => {
     const channels = tiers.flatMap((a, index) => tiers.slice(index + 1).map((b) => [a, b, 100_000] as const));
     const graphs = new FollowedGraphs({ cluster, namespace, zones: ZONES, workloads: tiers, channels });
     graphs.costMs = farAway("zc");
-    // Alone, or two of them, pods that leave zb lose at those that stay there nearly what they gain at those in za.
+    // Alone, or two of them, pods that leave zb lose at those that stay there nearly what they gain at those
+    // in za.
     const running = await start(graphs, {
       minGainRatio: 0.3,
       maxGroup: 2,

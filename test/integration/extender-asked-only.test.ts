@@ -1,4 +1,5 @@
-// The ways to leave pods alone that don't use the extender, on a real kube-scheduler; and the extender behind a real aggregator.
+// The ways to leave pods alone that don't use the extender, on a real kube-scheduler; and the extender behind
+// a real aggregator.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, nodeNameOf } from "../harness/control-plane/index.ts";
 import { MeasuredAggregator } from "../harness/measured-aggregator.ts";

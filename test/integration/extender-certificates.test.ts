@@ -1,5 +1,5 @@
-// The extender by its own certificates, under the chart's own rights: a real kube-scheduler is configured by the command alone, and nobody
-// else gets an answer.
+// The extender by its own certificates, under the chart's own rights: a real kube-scheduler is configured by
+// the command alone, and nobody else gets an answer.
 import { KINDS } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
@@ -126,7 +126,8 @@ describe.runIf(support.supported)("an extender that makes its own certificates",
     );
     expect(stderr).toContain("run this again and restart it before 20");
     expect(stdout).not.toContain("PRIVATE KEY");
-    // No network of Services here: the address is the machine's own, the name in the certificate stays the Service's.
+    // No network of Services here: the address is the machine's own, the name in the certificate stays the
+    // Service's.
     const here = stdout.replace(/urlPrefix: https:\/\/[^/]+\//, `urlPrefix: https://127.0.0.1:${port}/`);
     await testbed.cluster.restartScheduler(here);
     await testbed.cluster.createPods(["near-q"], {

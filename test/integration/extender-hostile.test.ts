@@ -1,5 +1,5 @@
-// The extender against what no kube-scheduler sends, and what a broken or hostile client may: over real HTTP, each is answered clearly, counted,
-// bounded in memory, and good questions are answered all the while.
+// The extender against what no kube-scheduler sends, and what a broken or hostile client may: over real HTTP,
+// each is answered clearly, counted, bounded in memory, and good questions are answered all the while.
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
@@ -58,8 +58,9 @@ async function post(verb: string, body: string): Promise<Answer> {
 }
 
 /**
- * Sends `bytes` in pieces until they are through or an answer comes; with their number stated the first piece alone, since that must do. null: the
- * connection was cut before the answer was read, as happens to those who go on sending.
+ * Sends `bytes` in pieces until they are through or an answer comes; with their number stated the first piece
+ * alone, since that must do. null: the connection was cut before the answer was read, as happens to those who
+ * go on sending.
  */
 function pour(verb: string, bytes: number, stated: boolean): Promise<Answer | null> {
   const { promise, resolve } = Promise.withResolvers<Answer | null>();

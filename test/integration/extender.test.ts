@@ -225,7 +225,10 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
   });
 });
 
-/** Passes every other connection to the next port. `cut` ends those that are open, so that the client must come anew. */
+/**
+ * Passes every other connection to the next port. `cut` ends those that are open, so that the client must
+ * come anew.
+ */
 async function alternating(
   ports: readonly number[],
 ): Promise<{ port: number; cut: () => void; close: () => Promise<void> }> {

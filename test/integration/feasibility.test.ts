@@ -1,8 +1,10 @@
-// Our model of kube-scheduler's filters against a real kube-scheduler, case by case: a case is a pod and a cluster, each node is tried.
+// Our model of kube-scheduler's filters against a real kube-scheduler, case by case: a case is a pod and a
+// cluster, each node is tried.
 //
-// kube-scheduler judges all nodes in one attempt; an extender hears which ones its filters let through and refuses them, so nothing is bound
-// and the next pod finds the cluster as it was. Clusters come one after the other with nothing else in them, so no selector has to keep them
-// apart, which would take part in the verdict itself.
+// kube-scheduler judges all nodes in one attempt; an extender hears which ones its filters let through and
+// refuses them, so nothing is bound and the next pod finds the cluster as it was. Clusters come one after the
+// other with nothing else in them, so no selector has to keep them apart, which would take part in the
+// verdict itself.
 //
 // CI runs 200 cases. ISOCHRONE_TEST_FEASIBILITY_CASES=1000 runs as many; ISOCHRONE_TEST_SEED gives others.
 import type { KubernetesObject } from "@isochrone/kubernetes";
@@ -83,7 +85,10 @@ describe.runIf(support.supported)("the model of kube-scheduler's filters", () =>
     }
   });
 
-  /** Of nodes and of volumes kube-scheduler may not have heard yet: its watches for them are others than for pods. */
+  /**
+   * Of nodes and of volumes kube-scheduler may not have heard yet: its watches for them are others than for
+   * pods.
+   */
   const askAgain = async (pod: KubernetesObject, label: string): Promise<Asked> => {
     await sleep(500);
     const again = { ...pod, metadata: { ...pod.metadata, name: `${pod.metadata.name}-again` } };

@@ -1,4 +1,5 @@
-// Each parser's share of the fuzzers within `npm test`: fixed seeds and numbers of inputs, about a minute in all. `npm run soak -- fuzz` goes on.
+// Each parser's share of the fuzzers within `npm test`: fixed seeds and numbers of inputs, about a minute in
+// all. `npm run soak -- fuzz` goes on.
 import { describe, expect, onTestFinished, test } from "vitest";
 import { fuzz } from "../soak/fuzz/fuzz.ts";
 import { mutateJson } from "../soak/fuzz/mutate.ts";

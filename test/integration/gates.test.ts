@@ -1,5 +1,5 @@
-// Pods never wait for ever: gates are opened when every scheduler-plugin is dead, by hand, and when Isochrone goes. Judged by what the real
-// kube-scheduler binds.
+// Pods never wait for ever: gates are opened when every scheduler-plugin is dead, by hand, and when Isochrone
+// goes. Judged by what the real kube-scheduler binds.
 import { gatesOf, KINDS, PLACEMENT_GATE, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
@@ -50,8 +50,9 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
   });
 
   /**
-   * With our gate, by what its creation answered: the gates of the first pods of many may be opened before the last is there. On a busy
-   * machine the sign of life may come late and the webhook let a pod pass: that one is made again.
+   * With our gate, by what its creation answered: the gates of the first pods of many may be opened before
+   * the last is there. On a busy machine the sign of life may come late and the webhook let a pod pass: that
+   * one is made again.
    */
   async function createGated(pod: KubernetesObject): Promise<void> {
     for (;;) {

@@ -1,4 +1,5 @@
-// The scheduler-plugin's view of the graphs against a real aggregator: what it asks for, and that it is never left behind.
+// The scheduler-plugin's view of the graphs against a real aggregator: what it asks for, and that it is never
+// left behind.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";

@@ -1,5 +1,6 @@
-// The graph API's own certificates over their whole life, in seconds instead of months: two replicas, and clients who learn whom to trust as
-// pods do, from a file that a kubelet brings some time later. Nobody is ever turned away.
+// The graph API's own certificates over their whole life, in seconds instead of months: two replicas, and
+// clients who learn whom to trust as pods do, from a file that a kubelet brings some time later. Nobody is
+// ever turned away.
 import { X509Certificate } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -21,7 +22,10 @@ const { NAMESPACE, CERTIFICATES_SECRET, TRUST_CONFIG_MAP } = MANIFEST_VALUES;
 const SECRET = { ...KINDS.secret, namespace: NAMESPACE, name: CERTIFICATES_SECRET };
 const TRUSTED = { ...KINDS.configMap, namespace: NAMESPACE, name: TRUST_CONFIG_MAP };
 const RULES = ["aggregator", "aggregator-access-review", "aggregator-certificates", "aggregator-replicas"];
-/** An authority takes over about every 45 s, a certificate lives for 12. Clients look at their files every 5 s. */
+/**
+ * An authority takes over about every 45 s, a certificate lives for 12. Clients look at their files every 5
+ * s.
+ */
 const SHORT = {
   authorityLifetimeMs: 54_000,
   certificateLifetimeMs: 12_000,

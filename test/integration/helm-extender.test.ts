@@ -46,7 +46,8 @@ describe.runIf(support.supported)("the chart's values for the extender", () => {
     expect(rules).toHaveLength(2);
     expect(rules[0]!.from).toEqual([block]);
     expect(rules[1]!.from).toEqual([expect.objectContaining({ podSelector: expect.anything() }), prometheus]);
-    // Addresses of control planes differ from cluster to cluster: certificates are what protects without them.
+    // Addresses of control planes differ from cluster to cluster: certificates are what protects without
+    // them.
     expect((await ingressOf({})).every(({ from }) => from === undefined)).toBe(true);
   });
 });

@@ -1,5 +1,6 @@
-// The chart on a real API server: every object of every set of values is one that it takes, and a release comes, changes and goes. No kubelet
-// runs: KWOK says that pods are well, and that Jobs have done their work; what they run is run here, under their accounts.
+// The chart on a real API server: every object of every set of values is one that it takes, and a release
+// comes, changes and goes. No kubelet runs: KWOK says that pods are well, and that Jobs have done their work;
+// what they run is run here, under their accounts.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";

@@ -1,6 +1,6 @@
-// Switching off what holds pods, with the real chart on a real control plane: rolled back, upgraded to the defaults, removed; each with pods that
-// are gated, pending and running. No kubelet runs: the services are processes under the accounts of the release, with its settings, and what
-// hooks run is run here.
+// Switching off what holds pods, with the real chart on a real control plane: rolled back, upgraded to the
+// defaults, removed; each with pods that are gated, pending and running. No kubelet runs: the services are
+// processes under the accounts of the release, with its settings, and what hooks run is run here.
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -117,7 +117,10 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
     readonly running: string;
   }
 
-  /** One of each: released by the planner and on its node, released and too large for any, and behind the webhook's gate. */
+  /**
+   * One of each: released by the planner and on its node, released and too large for any, and behind the
+   * webhook's gate.
+   */
   async function waitingPods(): Promise<Waiting> {
     let running = "";
     await expect
@@ -168,7 +171,9 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
       (name) => !before.includes(name) && !/^CustomResourceDefinition | sh\.helm\.release\./.test(name),
     );
 
-  /** What is left and the documentation doesn't tell of: objects that no release has, and annotations of pods. */
+  /**
+   * What is left and the documentation doesn't tell of: objects that no release has, and annotations of pods.
+   */
   async function untold(values: ChartValues | null): Promise<string[]> {
     const ofRelease = values === null ? [] : await helm.template(values);
     const released = new Set(ofRelease.map(({ kind, metadata }) => `${kind} ${metadata.name}`));

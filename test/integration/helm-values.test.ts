@@ -72,7 +72,8 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
       for (const object of objects) {
         const spec = podSpecOf(object);
         if (spec === null) continue;
-        // With them the Service isochrone-aggregator would be a variable ISOCHRONE_AGGREGATOR_PORT: a setting, and a wrong one.
+        // With them the Service isochrone-aggregator would be a variable ISOCHRONE_AGGREGATOR_PORT: a
+        // setting, and a wrong one.
         expect({ name, object: object.metadata.name, links: spec.enableServiceLinks }).toMatchObject({
           links: false,
         });

@@ -1,5 +1,5 @@
-// Hostile and broken input against a running aggregator, over real HTTP: each is refused or bounded, named in one log line, counted in a
-// metric, and what is good goes on being served.
+// Hostile and broken input against a running aggregator, over real HTTP: each is refused or bounded, named in
+// one log line, counted in a metric, and what is good goes on being served.
 import { createAggregator, aggregatorSettings } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

@@ -1,5 +1,6 @@
-// What pods of a hostile namespace can say of others' traffic, with the collector's default settings: pages on real sockets, found through the
-// cluster's objects, scraped, and drawn into graphs by a real aggregator. On Istio's and Cilium's labels anybody can lay hands.
+// What pods of a hostile namespace can say of others' traffic, with the collector's default settings: pages
+// on real sockets, found through the cluster's objects, scraped, and drawn into graphs by a real aggregator.
+// On Istio's and Cilium's labels anybody can lay hands.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { ClusterTargets, collectorSettings, createCollector } from "@isochrone/collector";

@@ -1,5 +1,6 @@
-// A hostile tenant on a real control plane: an installation by the chart's values, a victim, and somebody who may do everything in a namespace
-// of its own. Whatever it tries, everything that Isochrone says and does about the victim stays as it is, at every moment.
+// A hostile tenant on a real control plane: an installation by the chart's values, a victim, and somebody who
+// may do everything in a namespace of its own. Whatever it tries, everything that Isochrone says and does
+// about the victim stays as it is, at every moment.
 import { KINDS } from "@isochrone/kubernetes";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

@@ -1,4 +1,5 @@
-// What replicas ask of the API server that do nothing but wait for another one to go, at the times that are the defaults.
+// What replicas ask of the API server that do nothing but wait for another one to go, at the times that are
+// the defaults.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
@@ -37,7 +38,9 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
     return found?.spec.holderIdentity?.split("_")[0] ?? null;
   };
 
-  /** Requests a second of the replica that does not lead, by verb and resource; a watch that goes on is none. */
+  /**
+   * Requests a second of the replica that does not lead, by verb and resource; a watch that goes on is none.
+   */
   const idleRates = async (
     replicas: readonly ComponentProcess[],
     lease: string,

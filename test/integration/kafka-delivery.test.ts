@@ -1,5 +1,6 @@
-// Every record is counted once: by whom the producers' own files are compared with the graphs of three replicas, while brokers and
-// aggregators are killed. Two runs with a part of the machinery switched off must be found wrong by the same comparison.
+// Every record is counted once: by whom the producers' own files are compared with the graphs of three
+// replicas, while brokers and aggregators are killed. Two runs with a part of the machinery switched off must
+// be found wrong by the same comparison.
 import { describe, expect, test } from "vitest";
 import { runDelivery, type DeliveryOptions } from "../harness/delivery/delivery.ts";
 import { kafkaSupport } from "../harness/kafka/index.ts";

@@ -54,7 +54,9 @@ async function produce(
   }
 }
 
-/** The topic's first `count` values, sorted; each once: a plain producer that asks again may write one twice. */
+/**
+ * The topic's first `count` values, sorted; each once: a plain producer that asks again may write one twice.
+ */
 async function consume(
   brokers: readonly string[],
   topic: string,

@@ -1,4 +1,5 @@
-// Replicas come and go while everything goes on: no interval of any link is missing, and what the graph shows stays fresh.
+// Replicas come and go while everything goes on: no interval of any link is missing, and what the graph shows
+// stays fresh.
 import { describe, expect, test } from "vitest";
 import { AgeWatcher } from "../harness/delivery/age-watcher.ts";
 import { runDelivery } from "../harness/delivery/delivery.ts";

@@ -1,4 +1,5 @@
-// A real broker with the rights that docs/kafka.md gives: what somebody who has a probe's password, or stands on the wire, can change.
+// A real broker with the rights that docs/kafka.md gives: what somebody who has a probe's password, or stands
+// on the wire, can change.
 import {
   createSharedMetrics,
   createUnprovenCounter,

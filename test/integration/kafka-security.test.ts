@@ -1,4 +1,5 @@
-// Who may not, and why: each refusal has its own code, names what was refused, and does not make a client hammer the brokers.
+// Who may not, and why: each refusal has its own code, names what was refused, and does not make a client
+// hammer the brokers.
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, connect } from "node:net";
 import type { AddressInfo, Server, Socket } from "node:net";

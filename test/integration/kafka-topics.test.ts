@@ -1,4 +1,5 @@
-// The topics as a real cluster has them: made where they are missing, compared where they are not, and never changed.
+// The topics as a real cluster has them: made where they are missing, compared where they are not, and never
+// changed.
 import { readFileSync } from "node:fs";
 import { connectKafka, createKafkaBus } from "@isochrone/bus/kafka";
 import type { KafkaBusOptions } from "@isochrone/bus/kafka";
@@ -29,7 +30,8 @@ function options(
   brokers: readonly string[],
   more: Partial<KafkaBusOptions> = {},
 ): KafkaBusOptions {
-  // What a service gives up for the next look may be the only look of a test, on a machine with other things to do.
+  // What a service gives up for the next look may be the only look of a test, on a machine with other things
+  // to do.
   const patience = { connectTimeoutMs: 30_000, requestTimeoutMs: 60_000 };
   const surroundings = { clock: systemClock, random: systemRandom };
   return { client, brokers, clientId: "topics-test", ...surroundings, ...patience, ...more };

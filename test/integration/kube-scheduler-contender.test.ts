@@ -1,4 +1,5 @@
-// The real kube-scheduler that experiments are handed: what it binds is what the trial asked, and a trial knows nothing of those before it.
+// The real kube-scheduler that experiments are handed: what it binds is what the trial asked, and a trial
+// knows nothing of those before it.
 import {
   createContender,
   type SchedulableNode,

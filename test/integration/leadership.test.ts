@@ -1,4 +1,5 @@
-// Leader election between real processes on a real API server: a leader that stands still and comes back does nothing more.
+// Leader election between real processes on a real API server: a leader that stands still and comes back does
+// nothing more.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -1,6 +1,8 @@
-// Channels from pages of a mesh and of a service graph. The same load through sidecars, through ztunnels, and through ztunnels and a waypoint: each time several proxies report it, and the graph
-// must show it once. What is compared are bytes of HTTP/1.1 on the client's connection, headers included, which is what Istio's proxies
-// count under the name of body sizes (see docs/collecting.md); the pages are written from upstream's sources, none of the proxies was run.
+// Channels from pages of a mesh and of a service graph. The same load through sidecars, through ztunnels, and
+// through ztunnels and a waypoint: each time several proxies report it, and the graph must show it once. What
+// is compared are bytes of HTTP/1.1 on the client's connection, headers included, which is what Istio's
+// proxies count under the name of body sizes (see docs/collecting.md); the pages are written from upstream's
+// sources, none of the proxies was run.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { collectorSettings, createCollector } from "@isochrone/collector";
@@ -228,7 +230,8 @@ describe("a service graph of the OpenTelemetry Collector", () => {
   test("has channels between workloads by their owners, with requests and failures, and bytes that are not known", async () => {
     await systemClock.sleep(5000);
     const channels = await graph.channels();
-    // Rows of requests that failed and that did not add up; a database, a host, a user and a service without a namespace are nobody's workload.
+    // Rows of requests that failed and that did not add up; a database, a host, a user and a service without
+    // a namespace are nobody's workload.
     const expected = [
       { source: "frontend", target: "cart", requestsPerSecond: 36 + 4, errorRatio: 4 / 40 },
       { source: "frontend", target: "catalogue", requestsPerSecond: 25, errorRatio: 0 },

@@ -1,5 +1,5 @@
-// network-overhead on a real kube-scheduler, among more nodes than an answer lists in full: short answers rank nodes as full ones do, and the
-// plugin's words reach the pod.
+// network-overhead on a real kube-scheduler, among more nodes than an answer lists in full: short answers
+// rank nodes as full ones do, and the plugin's words reach the pod.
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
@@ -14,7 +14,9 @@ const support = controlPlaneSupport(["scheduler"]);
 if (!support.supported)
   console.warn(`network-overhead on a real kube-scheduler is not tested: ${support.reason}`);
 
-/** Nodes n, n+3, n+6, ... share zone and region; n42 is 1 ms from those of its zone and 40 ms from all others. */
+/**
+ * Nodes n, n+3, n+6, ... share zone and region; n42 is 1 ms from those of its zone and 40 ms from all others.
+ */
 function cluster(): ClusterGraphSnapshot {
   const zoneOf = (name: string): number => Number(name.slice(1)) % 3;
   const snapshot = clusterGraph(
@@ -106,7 +108,8 @@ describe.runIf(support.supported)("network-overhead on a real kube-scheduler", (
       workflow: workflow(),
     });
     onTestFinished(() => testbed.graphs.say({ cluster: { ...cluster(), version: 3 }, workflow: workflow() }));
-    // Measured it is 40 ms from there, over a limit of 15. A pod that was rejected by the graph before would wait minutes for its next attempt.
+    // Measured it is 40 ms from there, over a limit of 15. A pod that was rejected by the graph before would
+    // wait minutes for its next attempt.
     const pod = { metadata: { name: "asked", namespace: "default", labels } };
     const accepted = async (): Promise<unknown> =>
       ((await extender.post("filter", { Pod: pod, NodeNames: ["n1"] })).json as { NodeNames?: string[] })

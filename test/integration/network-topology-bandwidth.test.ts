@@ -1,4 +1,5 @@
-// Bandwidth as an extended resource: nodes advertise what is measured or declared, and a real kube-scheduler's own fit counts it.
+// Bandwidth as an extended resource: nodes advertise what is measured or declared, and a real
+// kube-scheduler's own fit counts it.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import {

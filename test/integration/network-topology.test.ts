@@ -1,4 +1,5 @@
-// The NetworkTopology, generated AppGroups and nodes' bandwidth on a real API server, drawn from what is measured.
+// The NetworkTopology, generated AppGroups and nodes' bandwidth on a real API server, drawn from what is
+// measured.
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";

@@ -1,5 +1,6 @@
-// A real node_exporter as the source of what a node has available: scraped directly, and by way of a real Prometheus. What is published lies
-// between what the kernel says before and after; what a node is said to have follows from it (aggregator/src/domain/usage/node-exporter.test.ts).
+// A real node_exporter as the source of what a node has available: scraped directly, and by way of a real
+// Prometheus. What is published lies between what the kernel says before and after; what a node is said to
+// have follows from it (aggregator/src/domain/usage/node-exporter.test.ts).
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { collectorSettings, createCollector } from "@isochrone/collector";

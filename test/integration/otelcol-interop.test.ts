@@ -1,4 +1,5 @@
-// A real OpenTelemetry Collector at both ends of our topics, with the configurations that docs/otel-collector.md gives to users.
+// A real OpenTelemetry Collector at both ends of our topics, with the configurations that
+// docs/otel-collector.md gives to users.
 import type { Bus, BusRecord, Publisher } from "@isochrone/bus";
 import { collectorSettings, createCollector } from "@isochrone/collector";
 import { createKafkaBus } from "@isochrone/bus/kafka";
@@ -120,8 +121,9 @@ function cadvisorSeconds({ cadvisor }: Served): number {
 }
 
 /**
- * Equal in all but one thing: a series that the page before did not have. The Collector's receiver doesn't tell when it began, so that
- * its first value is a baseline; our collector tells that it began after the page before.
+ * Equal in all but one thing: a series that the page before did not have. The Collector's receiver doesn't
+ * tell when it began, so that its first value is a baseline; our collector tells that it began after the page
+ * before.
  */
 function expectSameGraphs(theirs: DrawnGraphs, ours: DrawnGraphs, served: Served): void {
   const cpu = ({ graphs }: DrawnGraphs): number =>
@@ -141,7 +143,8 @@ function expectSameGraphs(theirs: DrawnGraphs, ours: DrawnGraphs, served: Served
   // What the receiver adds of its own, and its marks at a page that did not come.
   expect(theirs.unused).toEqual(["no_data", "unknown_metric"]);
 
-  // Both are what was served: two rows of web -> db, 12 and 2 requests a step, begun anew with one request each.
+  // Both are what was served: two rows of web -> db, 12 and 2 requests a step, begun anew with one request
+  // each.
   const channel = ours.graphs.channels.find(({ source }) => source === "web")!;
   const increments = 14 * (PROXY_RESTARTED - 1) + 2 + 14 * (SCRAPES - 1 - PROXY_RESTARTED);
   const seconds = ((SCRAPES - 1) * SCRAPE_INTERVAL_MS) / 1000;
@@ -382,7 +385,8 @@ describe.runIf(supports.every(({ supported }) => supported))("with an OpenTeleme
     expect(graphs.channels.length).toBe(1);
     const [channel] = graphs.channels;
     expect(channel).toMatchObject({ source: "web", target: "db", bytesPerSecond: null });
-    // The connector tells when it began to count: everything counts, over the time from then to the last point.
+    // The connector tells when it began to count: everything counts, over the time from then to the last
+    // point.
     expect(channel!.requestsPerSecond! * countedSeconds(sink.bodies[arrivals.length - 1]!)).toBeCloseTo(
       90,
       0,

@@ -1,4 +1,5 @@
-// Every page with names as bad as they get, and the Workflows page with ten thousand of them; in a real browser.
+// Every page with names as bad as they get, and the Workflows page with ten thousand of them; in a real
+// browser.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";

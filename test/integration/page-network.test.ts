@@ -1,5 +1,5 @@
-// The network's page on a real aggregator, as somebody uses it: points at cells, searches for nodes, and sees links
-// fail and heal.
+// The network's page on a real aggregator, as somebody uses it: points at cells, searches for nodes, and sees
+// links fail and heal.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { hasBrowser } from "../harness/browser.ts";

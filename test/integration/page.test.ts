@@ -5,7 +5,10 @@ import { hasBrowser } from "../harness/browser.ts";
 import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { PageVisit } from "../harness/page-visit.ts";
 
-/** An API server accepts none of these, and neither does the store here: they are put into the real answers on their way to the page. */
+/**
+ * An API server accepts none of these, and neither does the store here: they are put into the real answers on
+ * their way to the page.
+ */
 const EVIL = [
   "<img src=x onerror=globalThis.hit=1>",
   '"><script>globalThis.hit=1</script>',

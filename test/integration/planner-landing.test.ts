@@ -1,4 +1,5 @@
-// How plans are carried out on a real control plane: in order, after a crash, without graphs, for pods that are moved.
+// How plans are carried out on a real control plane: in order, after a crash, without graphs, for pods that
+// are moved.
 import { PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { spawn } from "node:child_process";

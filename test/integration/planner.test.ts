@@ -1,4 +1,5 @@
-// The planner on a real control plane: gated pods are planned, nominated, released, and bound by a real kube-scheduler.
+// The planner on a real control plane: gated pods are planned, nominated, released, and bound by a real
+// kube-scheduler.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
 import { execFile } from "node:child_process";

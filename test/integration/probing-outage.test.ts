@@ -1,5 +1,6 @@
-// The probes' aggregator is away for long: what is healthy goes on being measured, memory stays bounded, everything is counted, and all recovers.
-// A test that mostly waits, and so has company; what else goes wrong around probes is in probing-faults.serial.test.ts.
+// The probes' aggregator is away for long: what is healthy goes on being measured, memory stays bounded,
+// everything is counted, and all recovers. A test that mostly waits, and so has company; what else goes wrong
+// around probes is in probing-faults.serial.test.ts.
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ProbeTestbed, soon } from "../harness/faults/probe-testbed.ts";

@@ -1,5 +1,6 @@
-// The collector in Prometheus mode against a real Prometheus, beside the scraping collector on the same pages: the two graphs must say the
-// same, and what the generator of the pages did. Counters restart, pods and channels come, scrapes fail, Prometheus stands still for a while.
+// The collector in Prometheus mode against a real Prometheus, beside the scraping collector on the same
+// pages: the two graphs must say the same, and what the generator of the pages did. Counters restart, pods
+// and channels come, scrapes fail, Prometheus stands still for a while.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import type { Bus, BusRecord } from "@isochrone/bus";
@@ -37,8 +38,9 @@ import {
 } from "../harness/prometheus/server.ts";
 
 /**
- * What happens within a scrape interval (1 s) is not told apart: a restart costs what was counted since the last scrape, a channel that is
- * new is thought to be up to 1 s older than it is. The shortest-lived channel here lasts 18 s.
+ * What happens within a scrape interval (1 s) is not told apart: a restart costs what was counted since the
+ * last scrape, a channel that is new is thought to be up to 1 s older than it is. The shortest-lived channel
+ * here lasts 18 s.
  */
 const TOLERANCE = 0.07;
 

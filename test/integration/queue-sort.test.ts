@@ -1,5 +1,5 @@
-// The order of pods that `isochrone scheduler-config --topological-sort` asks for, read by a real kube-scheduler. In-tree ones lack upstream's plugin:
-// that, and nothing else, is what they find wrong.
+// The order of pods that `isochrone scheduler-config --topological-sort` asks for, read by a real
+// kube-scheduler. In-tree ones lack upstream's plugin: that, and nothing else, is what they find wrong.
 import { execFile } from "node:child_process";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";

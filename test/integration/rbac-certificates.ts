@@ -3,7 +3,10 @@ import { MANIFEST_VALUES, type ComponentProcess, type Installation } from "../ha
 
 const { NAMESPACE, CERTIFICATES_SECRET, TRUST_CONFIG_MAP } = MANIFEST_VALUES;
 
-/** They replace them, and their authorities, every few seconds, and do nothing else that needs a right of its own. */
+/**
+ * They replace them, and their authorities, every few seconds, and do nothing else that needs a right of its
+ * own.
+ */
 export async function certifiedServices(
   installation: Installation,
   graphUrl: string,

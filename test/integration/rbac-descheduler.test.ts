@@ -1,5 +1,6 @@
-// The rights of the descheduler, and of the planner that redeems its moves, on a cluster in which pods really move: nothing that it asks is
-// denied, and nothing of its own file is left unused. What other parts may do: rbac.test.ts.
+// The rights of the descheduler, and of the planner that redeems its moves, on a cluster in which pods really
+// move: nothing that it asks is denied, and nothing of its own file is left unused. What other parts may do:
+// rbac.test.ts.
 import { readFileSync } from "node:fs";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -30,7 +31,10 @@ const RULES = [
   DRY_RUN,
 ];
 const NAMESPACE = "drift";
-/** Each end of the channel has a replica in two zones; in the one that goes far away only both together gain by leaving. */
+/**
+ * Each end of the channel has a replica in two zones; in the one that goes far away only both together gain
+ * by leaving.
+ */
 const WORKLOADS = { front: "Deployment", back: "StatefulSet" } as const;
 const CHANNELS = [["front", "back", 300_000]] as const;
 const WAIT = { timeout: 90_000, interval: 500 };

@@ -25,7 +25,10 @@ export async function addGatedPod(
 /** Settings of an aggregator that opens gates soon; all others let pods wait, however busy the machine is. */
 export const SHORT_DEADLINE = { gates: { enabled: true, deadlineMs: 2000, checkIntervalMs: 500 } };
 
-/** Whether a pod still waits when `opener`, which runs instead of the others for this, had time to open its gate. */
+/**
+ * Whether a pod still waits when `opener`, which runs instead of the others for this, had time to open its
+ * gate.
+ */
 export async function isGatedPastDeadline(
   cluster: ControlPlane,
   opener: ComponentProcess,
@@ -60,8 +63,8 @@ const PLANNED_WITHIN_MS = 10_000;
 const UNTIL_MS = 240_000;
 
 /**
- * Adds gated replicas until all that they are for has happened, or four minutes have passed. Each pair is planned within seconds or released
- * without a plan: on a busy machine others get their chance.
+ * Adds gated replicas until all that they are for has happened, or four minutes have passed. Each pair is
+ * planned within seconds or released without a plan: on a busy machine others get their chance.
  */
 export async function replicasUntil(testbed: Testbed, isDone: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + UNTIL_MS;

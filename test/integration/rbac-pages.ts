@@ -1,4 +1,5 @@
-// Of the test of the rights: what the collector scrapes. It goes up and down, so that there is always something to write.
+// Of the test of the rights: what the collector scrapes. It goes up and down, so that there is always
+// something to write.
 
 /** cAdvisor's page of a kubelet, for one pod of each workload. @param beganMs counters are 0 then */
 export function usagePage(workloads: readonly string[], namespace: string, beganMs: number): string {

@@ -3,7 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { ControlPlane, CutProxy } from "../harness/control-plane/index.ts";
 import { SHOP } from "./rbac-testbed.ts";
 
-/** What the API server tells the aggregators is so late that whatever changes more often has changed again. */
+/**
+ * What the API server tells the aggregators is so late that whatever changes more often has changed again.
+ */
 const STALE_BY_MS = 200;
 const PAUSE_MS = 5;
 

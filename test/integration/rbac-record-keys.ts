@@ -13,7 +13,10 @@ export const RECORD_KEY_SETTINGS = {
   bandwidthCapacityWindowMs: 2000,
 };
 
-/** As publishers on Kafka do. Gives the answers' codes: the tokens here are bound to no pod, so that they get no key. */
+/**
+ * As publishers on Kafka do. Gives the answers' codes: the tokens here are bound to no pod, so that they get
+ * no key.
+ */
 export async function askForRecordKeys(installation: Installation, aggregatorUrl: string): Promise<string[]> {
   const paths = { probe: "node-0", collector: "service/collector" } as const;
   const codes: string[] = [];

@@ -1,4 +1,4 @@
-// Two nodes in two regions, a workflow that asks for an AppGroup, pages to scrape, and all services with all features, each under its account.
+// Two nodes in two regions, a workflow with an AppGroup, pages to scrape, and all services, each by its account.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { randomInt } from "node:crypto";
@@ -237,7 +237,7 @@ export class Testbed {
     return this.installation.component("collector", "collector-0", { collector });
   }
 
-  /** Of the node with that index; the Secret of the keys is to be there. */
+  /** Of the node with that index. */
   async probe(index: number, aggregatorUrl: string): Promise<ComponentProcess> {
     const { probeUdpPort, probeTcpPort, probeBandwidthPort } = this.#probePorts;
     const probe = {
@@ -291,7 +291,7 @@ export class Testbed {
     await this.cluster.bindAndRun({ namespace: SHOP, name }, NODES[0]);
   }
 
-  /** Replicas of `web` and `db` that wait for the planner, with the gate as a person's manifest may have it. */
+  /** Replicas of `web` and `db` that wait for the planner, gated as a person's manifest may have it. */
   async addGatedReplicas(): Promise<void> {
     this.#gated++;
     for (const app of ["web", "db"] as const) {

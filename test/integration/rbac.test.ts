@@ -1,5 +1,5 @@
-// Every part of Isochrone under its own service account, with the rules of helm/isochrone/files/rbac and nothing more, every day and under
-// faults: nothing that it asks of the API server is denied, and nothing that it is granted is left unused.
+// Every part of Isochrone under its own service account with the rules of helm/isochrone/files/rbac, every
+// day and under faults: the API server denies nothing that it asks for, and no grant is left unused.
 import { readFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import {

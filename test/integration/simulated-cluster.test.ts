@@ -1,4 +1,5 @@
-// A short soak: a few hundred simulated nodes over a real broker into one aggregator. `npm run soak -- cluster` has 5,000 of them for half an hour.
+// A short soak: a few hundred simulated nodes over a real broker into one aggregator.
+// `npm run soak -- cluster` has 5,000 of them for half an hour.
 import { describe, expect, test } from "vitest";
 import { kafkaSupport } from "../harness/kafka/index.ts";
 import { simulate } from "../soak/cluster/simulation.ts";
@@ -26,7 +27,8 @@ describe.runIf(support.supported)("a simulated cluster over Kafka", () => {
     expect(samples.at(-1)!.missing).toBe(0);
     expect(channels.absent).toBe(0);
     expect(channels.steadyLargest).toBeLessThan(0.01);
-    // What a pod did after its last scrape is nobody's: up to 5 s of a tenth of the channel, in a window of 20 s or more.
+    // What a pod did after its last scrape is nobody's: up to 5 s of a tenth of the channel, in a window of
+    // 20 s or more.
     expect(channels.churnedLargest).toBeLessThan(0.1);
   }, 600_000);
 });

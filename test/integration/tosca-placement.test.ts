@@ -1,4 +1,5 @@
-// From the template to the placement of [001], section 5: channels and priorities come from the template, room from its requests.
+// From the template to the placement of [001], section 5: channels and priorities come from the template,
+// room from its requests.
 import { join } from "node:path";
 import { looseFields, looseList } from "@isochrone/kubernetes";
 import { parseBytes } from "@isochrone/primitives";

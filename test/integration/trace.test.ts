@@ -1,4 +1,5 @@
-// One trace from scrape to graph: a collector, the bus and an aggregator as processes of their own, and a receiver of what they tell of themselves.
+// One trace from scrape to graph: a collector, the bus and an aggregator as processes of their own, and a
+// receiver of what they tell of themselves.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";

@@ -1,4 +1,5 @@
-// The webhook's certificates over their whole life, in seconds instead of months: no admission fails while they and their authorities change.
+// The webhook's certificates over their whole life, in seconds instead of months: no admission fails while
+// they and their authorities change.
 import { X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_GATE, WEBHOOK_SECRET } from "@isochrone/kubernetes";

@@ -1,4 +1,5 @@
-// The webhook that has pods wait, on a real API server, as processes with the rights of the chart and no more.
+// The webhook that has pods wait, on a real API server, as processes with the rights of the chart and no
+// more.
 import {
   EGRESS_BANDWIDTH,
   gatesOf,

@@ -1,4 +1,5 @@
-// Pictures one after the other as an animated PNG of 256 colours, which browsers and GitHub show. (PNG specification 3, "Animation".)
+// Pictures one after the other as an animated PNG of 256 colours, which browsers and GitHub show. (PNG
+// specification 3, "Animation".)
 import { deflateSync } from "node:zlib";
 import { chunk, decode, MAX_COLOURS, nearest, SIGNATURE, weightOf } from "./palette.ts";
 import type { Picture } from "./palette.ts";
@@ -23,7 +24,10 @@ interface Indexed {
   readonly ms: number;
 }
 
-/** Repeats for ever. Of each frame only what differs from the one before is kept; frames that don't differ lengthen it. */
+/**
+ * Repeats for ever. Of each frame only what differs from the one before is kept; frames that don't differ
+ * lengthen it.
+ */
 export function toAnimation(frames: readonly Frame[]): Buffer {
   const pictures = frames.map(({ png }) => decode(png));
   const { width, height } = pictures[0]!;

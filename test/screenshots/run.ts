@@ -1,5 +1,6 @@
-// Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages that live of workflows, and a synthetic
-// one for what it hasn't: a thousand nodes, nothing at all, a server that is gone. Arguments name parts (embedded large empty broken story); none means all.
+// Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages that
+// live of workflows, and a synthetic one for what it hasn't: a thousand nodes, nothing at all, a server that
+// is gone. Arguments name parts (embedded large empty broken story); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";

@@ -1,5 +1,5 @@
-// The recording of the README: a link becomes slow, the matrix shows it, pods move, p95 falls. Each picture is put together of two pages: the
-// matrix, and the load's latency with marks for what happened.
+// The recording of the README: a link becomes slow, the matrix shows it, pods move, p95 falls. Each picture
+// is put together of two pages: the matrix, and the load's latency with marks for what happened.
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import type { Page } from "playwright-core";
 import type { EmbeddedSystem } from "../harness/embedded.ts";
@@ -34,7 +34,8 @@ interface Timeline {
 }
 
 /**
- * Resolves to an animated PNG. Its first picture shows how the story ended, with all marks: whoever sees no animation sees that.
+ * Resolves to an animated PNG. Its first picture shows how the story ended, with all marks: whoever sees no
+ * animation sees that.
  *
  * @param link that most calls cross
  */

@@ -1,4 +1,5 @@
-// `npm run soak -- delivery`: a million numbered records through three brokers and three aggregators that are killed again and again.
+// `npm run soak -- delivery`: a million numbered records through three brokers and three aggregators that are
+// killed again and again.
 import { parseArgs } from "node:util";
 import { runDelivery } from "../harness/delivery/delivery.ts";
 import { numberOption } from "./numbers.ts";

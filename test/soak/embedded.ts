@@ -1,5 +1,5 @@
-// A long run of the whole embedded system, started by the command, with links that change, pods that are killed, and readers.
-// It ends with figures and a verdict for each check. Linux only: it reads /proc.
+// A long run of the whole embedded system, started by the command, with links that change, pods that are
+// killed, and readers. It ends with figures and a verdict for each check. Linux only: it reads /proc.
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { EmbeddedSystem } from "../harness/embedded.ts";

@@ -3,7 +3,10 @@ import type { EmbeddedSystem } from "../harness/embedded.ts";
 const POLL_MS = 100;
 const EVENT_CLIENTS = 8;
 
-/** Readers of the graph API: pollers whose waiting shows how the event loop fares, and clients of the event stream. */
+/**
+ * Readers of the graph API: pollers whose waiting shows how the event loop fares, and clients of the event
+ * stream.
+ */
 export class GraphLoad {
   readonly #system: EmbeddedSystem;
   readonly #stopped = new AbortController();

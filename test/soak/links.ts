@@ -2,10 +2,15 @@ import type { LabClient, LinkChange, PairRecord } from "@isochrone/lab/testing";
 import type { Random } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 
-/** What a value of the graph may be off the emulator's record: this share of it, or this many ms, the larger. */
+/**
+ * What a value of the graph may be off the emulator's record: this share of it, or this many ms, the larger.
+ */
 const TOLERANCE_RATIO = 0.05;
 const TOLERANCE_MS = 1.5;
-/** A changed link is compared again once window and record (30 s each) and the way there hold nothing of the time before. */
+/**
+ * A changed link is compared again once window and record (30 s each) and the way there hold nothing of the
+ * time before.
+ */
 const SETTLE_MS = 38_000;
 const WINDOW_MS = 30_000;
 const LOSS_SHARE = 0.3;

@@ -1,4 +1,7 @@
-/** Reads a number of a command line; throws an Error that names option, rule and value, and how the command is used. */
+/**
+ * Reads a number of a command line; throws an Error that names option, rule and value, and how the command is
+ * used.
+ */
 export function numberOption(name: string, text: string, min: number, max: number, usage: string): number {
   const value = Number(text);
   if (text.trim() !== "" && value >= min && value <= max) return value;

@@ -29,7 +29,9 @@ export function processUse(pid: number): ProcessUse | null {
   }
 }
 
-/** Time that all cores together have spent on anything since the machine started, stolen by its host included. */
+/**
+ * Time that all cores together have spent on anything since the machine started, stolen by its host included.
+ */
 export function machineBusySeconds(): number {
   const [, ...ticks] = readFileSync("/proc/stat", "utf8").split("\n", 1)[0]!.split(/\s+/);
   // user nice system idle iowait irq softirq steal; guest time is part of user
@@ -53,7 +55,9 @@ export class CpuShares {
   readonly #before = new Map<number, number>();
   #beforeMs: number | null = null;
 
-  /** By group; null at the first look. Processes that are new since the look before count with all they used. */
+  /**
+   * By group; null at the first look. Processes that are new since the look before count with all they used.
+   */
   look(groups: Readonly<Record<string, readonly number[]>>, nowMs: number): Record<string, number> | null {
     const seconds = this.#beforeMs === null ? null : (nowMs - this.#beforeMs) / 1000;
     this.#beforeMs = nowMs;

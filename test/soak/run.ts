@@ -1,5 +1,5 @@
-// `npm run soak -- [embedded | cluster | delivery | floods | fuzz] [options]`: long runs that end with figures and a verdict; the exit code is 1 when a
-// check fails.
+// `npm run soak -- [embedded | cluster | delivery | floods | fuzz] [options]`: long runs that end with
+// figures and a verdict; the exit code is 1 when a check fails.
 import { runEmbedded } from "./embedded.ts";
 import { runCluster } from "./cluster/command.ts";
 import { runDeliverySoak } from "./delivery.ts";

@@ -21,9 +21,13 @@ export interface Sample {
   readonly latenciesMs: readonly number[];
   readonly counters: Readonly<Record<CounterName, number>>;
   readonly agreement: Agreement;
-  /** Shares of a core that all other programs of the machine took since the look before; null at the first. */
+  /**
+   * Shares of a core that all other programs of the machine took since the look before; null at the first.
+   */
   readonly othersShare: number | null;
-  /** False when other programs took so much that times of a window's packets are theirs, not the network's. */
+  /**
+   * False when other programs took so much that times of a window's packets are theirs, not the network's.
+   */
   readonly steady: boolean;
 }
 

@@ -72,7 +72,8 @@ function judgeCounter(samples: readonly Sample[], name: CounterName, words: stri
 }
 
 function judgeAgreement(samples: readonly Sample[]): Verdict {
-  // While something else keeps the machine busy, packets wait for the processor and not for the emulated network.
+  // While something else keeps the machine busy, packets wait for the processor and not for the emulated
+  // network.
   const agreements = samples.filter(({ steady }) => steady).map(({ agreement }) => agreement);
   const outside = agreements.filter(({ worst, compared }) => worst > 1 || compared === 0);
   const worst = agreements.toSorted((a, b) => b.worst - a.worst)[0];

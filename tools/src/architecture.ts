@@ -1,6 +1,10 @@
-// The dependency directions of the house, as a table, and the check that holds the code to it. Pure: files in, violations out.
+// The dependency directions of the house, as a table, and the check that holds the code to it. Pure: files
+// in, violations out.
 
-/** Which workspace packages each one may import. Services meet on the bus, the graph API and in Kubernetes; only cli composes them. */
+/**
+ * Which workspace packages each one may import. Services meet on the bus, the graph API and in Kubernetes;
+ * only cli composes them.
+ */
 const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/primitives": [],
   "packages/telemetry": ["primitives"],
@@ -67,7 +71,10 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   "packages/streams": [],
 };
 
-/** Built-ins without I/O: hashes and the syntax of addresses. Randomness of node:crypto is no business of a domain. */
+/**
+ * Built-ins without I/O: hashes and the syntax of addresses. Randomness of node:crypto is no business of a
+ * domain.
+ */
 const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
   "node:crypto": ["createHash", "createHmac", "createSecretKey", "timingSafeEqual"],
   "node:net": ["isIP", "isIPv4", "isIPv6"],

@@ -1,10 +1,12 @@
-// Makes the folder that an image of a component holds: its own modules as JavaScript, those that they name, the packages that these need, and what all of
-// that is (sbom.cdx.json). The Dockerfile calls it; so may anybody who runs a component without a container.
+// Makes the folder that an image of a component holds: its own modules as JavaScript, those that they name,
+// the packages that these need, and what all of that is (sbom.cdx.json). The Dockerfile calls it; so may
+// anybody who runs a component without a container.
 //
 //   node tools/src/build-image-layout.ts --component probe --output FOLDER [--kafka-client platformatic|kafkajs] [--net-ping no|yes]
 //
 // With net-ping, whose native part `npm run build:net-ping` must have built, a probe can send echoes by it.
-// SOURCE_DATE_EPOCH, in seconds, is the time of all files: the same sources and packages make the same folder.
+// SOURCE_DATE_EPOCH, in seconds, is the time of all files: the same sources and packages make the same
+// folder.
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";

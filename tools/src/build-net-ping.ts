@@ -1,6 +1,7 @@
-// Builds the native part of net-ping (raw-socket), which the project never needs to run: net-ping is the last fallback for ICMP and the
-// peer that accuracy is compared with. Install scripts are off, so that an install never needs a compiler; this is the explicit way.
-// The result is kept in the user's cache, by versions and platform. Ends with 0 when net-ping can be loaded, 1 when not (why is printed).
+// Builds the native part of net-ping (raw-socket), which the project never needs to run: net-ping is the last
+// fallback for ICMP and the peer that accuracy is compared with. Install scripts are off, so that an install
+// never needs a compiler; this is the explicit way. The result is kept in the user's cache, by versions and
+// platform. Ends with 0 when net-ping can be loaded, 1 when not (why is printed).
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
@@ -43,7 +44,10 @@ function isLoadable(): boolean {
   return spawnSync(process.execPath, ["-e", `require(${JSON.stringify(built)})`]).status === 0;
 }
 
-/** To node-gyp npm's settings count more than its arguments: a `nodedir` there is that of the Node that npm runs with. */
+/**
+ * To node-gyp npm's settings count more than its arguments: a `nodedir` there is that of the Node that npm
+ * runs with.
+ */
 function withoutNpm(): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.toLowerCase().startsWith("npm_config_")),

@@ -1,7 +1,11 @@
-// What values.schema.json of the chart says of the services' settings: each as its table has it, without those that the chart sets itself.
+// What values.schema.json of the chart says of the services' settings: each as its table has it, without
+// those that the chart sets itself.
 import type { JsonSchema, Section, Setting } from "@isochrone/runtime";
 
-/** Said by the chart: addresses, ports of Services, names of pods, files of mounted volumes, and what is for one machine or for tests. */
+/**
+ * Said by the chart: addresses, ports of Services, names of pods, files of mounted volumes, and what is for
+ * one machine or for tests.
+ */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
   probe: [
     "node",
@@ -86,7 +90,10 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Schema of `settings` in the chart's values. @throws Error for a setting that the table above has and the services don't */
+/**
+ * Schema of `settings` in the chart's values.
+ * @throws Error for a setting that the table above has and the services don't
+ */
 export function settingsSchema(sections: readonly Section[]): JsonSchema {
   const properties = Object.fromEntries(sections.map((section) => [section.name, sectionSchema(section)]));
   return { type: "object", additionalProperties: false, properties };
@@ -103,7 +110,10 @@ function sectionSchema({ name, table }: Section): JsonSchema {
   return { type: "object", additionalProperties: false, properties: Object.fromEntries(properties) };
 }
 
-/** Null is "not said". What is no setting any more is taken, so that an upgrade goes on; the service's log says what became of it. */
+/**
+ * Null is "not said". What is no setting any more is taken, so that an upgrade goes on; the service's log
+ * says what became of it.
+ */
 function settingSchema({ schema, removed }: Setting<unknown>): JsonSchema | true {
   if (removed !== null) return true;
   const { enum: values, type } = schema;
@@ -112,8 +122,8 @@ function settingSchema({ schema, removed }: Setting<unknown>): JsonSchema | true
 }
 
 /**
- * What a schema can't say: the bounds of text with a unit, which the chart's templates check. By kind of setting its units, and by section and
- * setting its kind and bounds.
+ * What a schema can't say: the bounds of text with a unit, which the chart's templates check. By kind of
+ * setting its units, and by section and setting its kind and bounds.
  */
 export function settingsLimits(sections: readonly Section[]): JsonSchema {
   const units: Record<string, unknown> = {};

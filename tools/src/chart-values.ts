@@ -1,5 +1,5 @@
-// The chart's values as a table, from the comments in values.yaml that begin with two dashes. Line by line: comments are what a parser of
-// YAML is worst at.
+// The chart's values as a table, from the comments in values.yaml that begin with two dashes. Line by line:
+// comments are what a parser of YAML is worst at.
 
 /** One value with a description of its own. */
 interface ChartValue {
@@ -15,7 +15,10 @@ interface Line {
   readonly text: string;
 }
 
-/** @param text whose keys are plain words, two spaces deeper for each level @throws Error for a key that nothing describes */
+/**
+ * @param text whose keys are plain words, two spaces deeper for each level
+ * @throws Error for a key that nothing describes
+ */
 export function chartValues(text: string): ChartValue[] {
   const lines = text
     .split("\n")

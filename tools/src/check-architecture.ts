@@ -1,4 +1,5 @@
-// Holds the tree to its dependency directions; run by `npm run lint`. Exit code 1 and a line per violation otherwise.
+// Holds the tree to its dependency directions; run by `npm run lint`. Exit code 1 and a line per violation
+// otherwise.
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// Writes into helm/isochrone/values.schema.json what the services' settings are, beside it what a schema can't say of them, and into
-// docs/helm.md the table of the chart's values. With --check it writes nothing and ends with code 1 when they aren't what it would write.
+// Writes into helm/isochrone/values.schema.json what the services' settings are, beside it what a schema
+// can't say of them, and into docs/helm.md the table of the chart's values. With --check it writes nothing
+// and ends with code 1 when they aren't what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";

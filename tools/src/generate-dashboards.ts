@@ -1,5 +1,5 @@
-// Writes helm/isochrone/dashboards from the dashboards in the code. With --check it writes nothing and ends with code 1 when a file is
-// not what it would write.
+// Writes helm/isochrone/dashboards from the dashboards in the code. With --check it writes nothing and ends
+// with code 1 when a file is not what it would write.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";

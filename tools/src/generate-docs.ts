@@ -1,5 +1,5 @@
-// Writes docs/configuration.md from the settings tables of the services. With --check it writes nothing and ends with
-// code 1 when the file is not what it would write.
+// Writes docs/configuration.md from the settings tables of the services. With --check it writes nothing and
+// ends with code 1 when the file is not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeSettings } from "@isochrone/runtime";

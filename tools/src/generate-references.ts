@@ -1,5 +1,6 @@
-// Writes the references in docs/metrics.md and docs/annotations.md, between their marks: metrics as the services register them, names as
-// constants in the code have them. With --check it writes nothing and ends with code 1 when they are not what it would write.
+// Writes the references in docs/metrics.md and docs/annotations.md, between their marks: metrics as the
+// services register them, names as constants in the code have them. With --check it writes nothing and ends
+// with code 1 when they are not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { metricsReference } from "./metrics-reference/render.ts";

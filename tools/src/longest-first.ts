@@ -1,5 +1,6 @@
-// Order of test files: the longest first, of all projects of a run together, so that no worker is left with a long one at the end. How long they
-// took is kept in the user's cache, with what else a first run makes; vitest's own memory is gone with a fresh clone.
+// Order of test files: the longest first, of all projects of a run together, so that no worker is left with a
+// long one at the end. How long they took is kept in the user's cache, with what else a first run makes;
+// vitest's own memory is gone with a fresh clone.
 import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -13,7 +14,10 @@ const FILE = join(
   "isochrone",
   "test-durations.json",
 );
-/** Of files that never ran here: what is seen of them is their size, which tells little of those that mostly wait. */
+/**
+ * Of files that never ran here: what is seen of them is their size, which tells little of those that mostly
+ * wait.
+ */
 const MOSTLY_WAITING: Durations = {
   "test/integration/kafka-delivery.test.ts": 150,
   "test/integration/probing-outage.test.ts": 100,
@@ -34,7 +38,10 @@ export default class LongestFirst extends BaseSequencer {
   }
 }
 
-/** Those of files that aren't in `durations` stay as they are. Best effort: without them only the order is another. */
+/**
+ * Those of files that aren't in `durations` stay as they are. Best effort: without them only the order is
+ * another.
+ */
 export function rememberDurations(durations: Durations): void {
   try {
     mkdirSync(dirname(FILE), { recursive: true });

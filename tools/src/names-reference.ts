@@ -1,4 +1,5 @@
-// Annotations, labels and gates under our prefix as a table in Markdown, from the constants in the code that name them and what is said there.
+// Annotations, labels and gates under our prefix as a table in Markdown, from the constants in the code that
+// name them and what is said there.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 

@@ -1,6 +1,7 @@
-// `npm test`: static checks, then the vitest suites one after the other, each timed against its budget; the last line counts everything.
-// Arguments name suites (check unit contract integration measuring e2e); none means all. Contract, integration and e2e share their workers.
-// `check layout` prints the measures of the layout instead.
+// `npm test`: static checks, then the vitest suites one after the other, each timed against its budget; the
+// last line counts everything. Arguments name suites (check unit contract integration measuring e2e); none
+// means all. Contract, integration and e2e share their workers. `check layout` prints the measures of the
+// layout instead.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, homedir, tmpdir, totalmem } from "node:os";
@@ -23,7 +24,9 @@ const root = join(import.meta.dirname, "../..");
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 const bin = (name: string): string => join(root, "node_modules/.bin", name);
 
-/** Minutes for a warm run, 28 in all. A suite above its budget is reported, not failed: machines are noisy. */
+/**
+ * Minutes for a warm run, 28 in all. A suite above its budget is reported, not failed: machines are noisy.
+ */
 const BUDGETS: Readonly<Record<string, number>> = {
   check: 1,
   unit: 3.5,
@@ -41,7 +44,10 @@ const CLUSTER_WORKERS = Math.max(
   Math.min(2 * availableParallelism(), Math.floor(totalmem() / BYTES_PER_CLUSTER)),
 );
 
-/** Files at a time: unit tests wait for timers now and then, those with brokers and control planes for most of their time. The others have the machine alone. */
+/**
+ * Files at a time: unit tests wait for timers now and then, those with brokers and control planes for most of
+ * their time. The others have the machine alone.
+ */
 const WORKERS: Readonly<Record<string, number>> = {
   unit: availableParallelism() + 1,
   contract: CLUSTER_WORKERS,
@@ -53,8 +59,9 @@ const WORKERS: Readonly<Record<string, number>> = {
 const TOGETHER = ["contract", "integration", "e2e"];
 
 /**
- * Tests measure real packets, kill real processes and wait for real timers on a machine that others use. A file that failed is run again, by
- * itself and with everything it starts made anew, before it counts; that is said. More of a suite than these are no accident.
+ * Tests measure real packets, kill real processes and wait for real timers on a machine that others use. A
+ * file that failed is run again, by itself and with everything it starts made anew, before it counts; that is
+ * said. More of a suite than these are no accident.
  */
 const TRIES = 3;
 const ONCE_MORE_FILES = 6;
@@ -77,7 +84,8 @@ const environment = {
   // nx and the tools it runs are scripts with `#!/usr/bin/env node`: put this Node first on their path.
   PATH: `${dirname(process.execPath)}${delimiter}${process.env.PATH ?? ""}`,
   NX_TUI: "false",
-  // Tests start hundreds of processes and threads of the same programs; without it each compiles them anew. The command keeps its own there too.
+  // Tests start hundreds of processes and threads of the same programs; without it each compiles them anew.
+  // The command keeps its own there too.
   NODE_COMPILE_CACHE:
     process.env["NODE_COMPILE_CACHE"] ??
     join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "isochrone", "compile"),
@@ -238,7 +246,10 @@ function runsOf(suites: readonly string[]): string[][] {
   return runs;
 }
 
-/** Best effort, before any suite: what the suites can use but an install doesn't make. Suites say themselves what they miss. */
+/**
+ * Best effort, before any suite: what the suites can use but an install doesn't make. Suites say themselves
+ * what they miss.
+ */
 async function prepare(): Promise<void> {
   const { code, output } = await run(process.execPath, [join(root, "tools/src/build-net-ping.ts")], true);
   if (code !== 0) console.log(output.trimEnd());

@@ -1,7 +1,10 @@
 import { AppGroupMembers, type AppGroupId, type AppGroupMember } from "@isochrone/topology";
 import { fullName, type PodState, type WorkloadState } from "../domain/cluster-state.ts";
 
-/** Who carries the labels of which AppGroup, made anew only when that changed: most changes of pods say nothing of it. */
+/**
+ * Who carries the labels of which AppGroup, made anew only when that changed: most changes of pods say
+ * nothing of it.
+ */
 export class AppGroupIndex {
   #texts: ReadonlySet<string> = new Set();
   #members = new AppGroupMembers({ members: [], groups: [], workloads: [] });

@@ -1,4 +1,5 @@
-// What one object declares of channels: its annotation, or an AppGroup's spec. Untrusted texts come in, bounded figures go out.
+// What one object declares of channels: its annotation, or an AppGroup's spec. Untrusted texts come in,
+// bounded figures go out.
 import {
   CHANNELS_ANNOTATION,
   looseFields,
@@ -23,13 +24,15 @@ import {
 } from "@isochrone/topology";
 
 /**
- * Annotation of a workload object: a JSON list of what it calls, for example
- * `[{"name": "db", "namespace": "shop", "priority": 5, "maxNetworkCost": 20, "minBandwidth": "10M", "type": "HTTPRoute"}]`; only `name`
+ * Annotation of a workload object: a JSON list of what it calls, for example `[{"name": "db", "namespace":
+ * "shop", "priority": 5, "maxNetworkCost": 20, "minBandwidth": "10M", "type": "HTTPRoute"}]`; only `name`
  * must be there.
  */
 export const DEPENDENCIES_ANNOTATION = "isochrone.dev/dependencies";
 
-/** Channels that one object may declare; an AppGroup of 200 workloads with 10 dependencies each has as many. */
+/**
+ * Channels that one object may declare; an AppGroup of 200 workloads with 10 dependencies each has as many.
+ */
 export const MAX_CHANNELS_PER_OBJECT = 2_000;
 
 /** Told of what is left out, in words for whoever declared it. */
@@ -154,7 +157,10 @@ function isNamedWell(workload: DeclaredWorkload, onRefused: OnRefused): boolean 
   return false;
 }
 
-/** The annotation adds to what the AppGroup says; a dependency that was taken out of it is none for being annotated still. */
+/**
+ * The annotation adds to what the AppGroup says; a dependency that was taken out of it is none for being
+ * annotated still.
+ */
 function demandsOf(fields: LooseFields, annotated: AnnotatedChannel | null): ChannelDemands {
   const minBandwidthBitsPerSecond = parseBitsPerSecond(fields["minBandwidth"]);
   const { maxNetworkCost } = fields;

@@ -1,4 +1,5 @@
-// What all objects together declare of channels, within bounds: the work and the memory that a namespace can cause by declaring.
+// What all objects together declare of channels, within bounds: the work and the memory that a namespace can
+// cause by declaring.
 import {
   keyOf,
   type AnnotatedChannel,
@@ -28,21 +29,33 @@ import {
   type OnRefused,
 } from "./declared-channels.ts";
 
-/** Channels that the objects of one namespace may declare: those of a thousand workloads with five callees each. */
+/**
+ * Channels that the objects of one namespace may declare: those of a thousand workloads with five callees
+ * each.
+ */
 export const MAX_CHANNELS_PER_NAMESPACE = 5_000;
 /** Characters of annotations that are read of one namespace. */
 export const MAX_CHARACTERS_PER_NAMESPACE = 2 * 1024 * 1024;
-/** Channels of all namespaces together. Beyond that, namespaces that declare little keep all of it, and the others share alike. */
+/**
+ * Channels of all namespaces together. Beyond that, namespaces that declare little keep all of it, and the
+ * others share alike.
+ */
 export const MAX_CHANNELS_PER_CLUSTER = 50_000;
 /** Objects of one namespace that are named for what was left out of them; all are counted. */
 const MAX_NAMED_PER_NAMESPACE = 20;
 
-/** What is left out of one object's declarations, for the first reason that was met; what matches no pod is told apart from that. */
+/**
+ * What is left out of one object's declarations, for the first reason that was met; what matches no pod is
+ * told apart from that.
+ */
 export interface RefusedDeclarations {
   readonly reason: DeclarationRefusal;
   /** In words for whoever declared it. */
   readonly rule: string;
-  /** Channels that are left out, for whatever reason; an annotation that isn't read counts as one. Of what matches no pod: selectors. */
+  /**
+   * Channels that are left out, for whatever reason; an annotation that isn't read counts as one. Of what
+   * matches no pod: selectors.
+   */
   readonly channels: number;
 }
 
@@ -81,8 +94,10 @@ export class DeclaredObjects {
   }
 
   /**
-   * A declaration by an AppGroup and one by annotation of the same pair: the annotation, nearer to the workload, wins.
-   * @param members null: pods or workloads aren't listed yet, and a selector that matches none of them says nothing
+   * A declaration by an AppGroup and one by annotation of the same pair: the annotation, nearer to the
+   * workload, wins.
+   * @param members null: pods or workloads aren't listed yet, and a selector that matches none of them says
+   * nothing
    */
   read(
     appGroups: readonly KubernetesObject[],
@@ -91,7 +106,8 @@ export class DeclaredObjects {
   ): readonly DeclaredChannel[] {
     const round = new Round(this.#kept, members);
     const declaring = [
-      // A generated AppGroup says what was observed: taken for a declaration it would confirm itself for ever.
+      // A generated AppGroup says what was observed: taken for a declaration it would confirm itself for
+      // ever.
       ...appGroups.filter((object) => !isGenerated(object)),
       ...workloads.filter(({ metadata }) => metadata.annotations?.[DEPENDENCIES_ANNOTATION] !== undefined),
     ];

@@ -4,7 +4,10 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import type { Clock } from "@isochrone/runtime";
 import { AggregatorError } from "../ports/errors.ts";
 
-/** A store with the objects of a dump (`kubectl get ... -o json`). It stands still: the cluster's later changes aren't seen. */
+/**
+ * A store with the objects of a dump (`kubectl get ... -o json`). It stands still: the cluster's later
+ * changes aren't seen.
+ */
 export async function loadDump(path: string, clock: Clock): Promise<ClusterStore> {
   const store = createMemoryStore({ clock });
   for (const object of itemsOf(path, await readText(path))) await store.create(withoutVersion(object));

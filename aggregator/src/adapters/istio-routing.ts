@@ -12,12 +12,17 @@ import {
 } from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
 
-/** What DestinationRules say of a Service: scopes of preference, none for an even spread; undefined: nothing. */
+/**
+ * What DestinationRules say of a Service: scopes of preference, none for an even spread; undefined: nothing.
+ */
 type SaidByRules = readonly RoutingScope[] | undefined;
 
 /** Its rules hold for the whole mesh. */
 const ROOT_NAMESPACE = "istio-system";
-/** Without labels of their own, failover goes by locality; what Kubernetes has no label for (subzone) isn't known here. */
+/**
+ * Without labels of their own, failover goes by locality; what Kubernetes has no label for (subzone) isn't
+ * known here.
+ */
 const LOCALITY: readonly RoutingScope[] = ["zone", "region"];
 const SCOPE_OF_LABEL: Readonly<Record<string, RoutingScope>> = {
   "topology.kubernetes.io/region": "region",
@@ -70,14 +75,19 @@ export class DestinationRules {
     this.#rules = Map.groupBy(forAll, ({ metadata }) => metadata.namespace ?? "default");
   }
 
-  /** @param distributes the Service has a trafficDistribution, which counts where no rule speaks of localities */
+  /**
+   * @param distributes the Service has a trafficDistribution, which counts where no rule speaks of localities
+   */
   of({ metadata }: KubernetesObject, distributes: boolean): SaidByRules {
     const { name, namespace = "default" } = metadata;
     const policy = this.#policyOf(name, namespace);
     return policy === undefined ? undefined : scopesOf(policy, distributes);
   }
 
-  /** The nearest host, in the Service's namespace first. Callers' own namespaces may say otherwise for them; that isn't read. */
+  /**
+   * The nearest host, in the Service's namespace first. Callers' own namespaces may say otherwise for them;
+   * that isn't read.
+   */
   #policyOf(name: string, namespace: string): Unchecked<TrafficPolicy> | undefined {
     for (const from of new Set([namespace, ROOT_NAMESPACE])) {
       const matches = (this.#rules.get(from) ?? []).flatMap((rule) => {
@@ -99,13 +109,17 @@ function scopesOf(policy: Unchecked<TrafficPolicy>, distributes: boolean): SaidB
   const { localityLbSetting: setting } = looseFields<LoadBalancer>(policy.loadBalancer);
   if (setting === undefined || setting === null) return detects && !distributes ? LOCALITY : undefined;
   const { enabled, distribute, failoverPriority } = looseFields<LocalityLbSetting>(setting);
-  // Shares by locality are the user's own, and none of them need be near. Without outlier detection Istio sets no priorities.
+  // Shares by locality are the user's own, and none of them need be near. Without outlier detection Istio
+  // sets no priorities.
   if (enabled === false || looseList(distribute).length > 0 || !detects) return [];
   const labels = Array.isArray(failoverPriority) ? failoverPriority : [];
   return labels.length === 0 ? LOCALITY : scopesOfLabels(labels);
 }
 
-/** An endpoint ranks by how many labels from the first on it shares with the caller, so that each scope lies within the one before. */
+/**
+ * An endpoint ranks by how many labels from the first on it shares with the caller, so that each scope lies
+ * within the one before.
+ */
 function scopesOfLabels(labels: readonly unknown[]): readonly RoutingScope[] {
   const scopes: RoutingScope[] = [];
   for (const label of labels) {

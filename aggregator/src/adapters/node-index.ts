@@ -3,8 +3,8 @@ import { compareText } from "../domain/compare.ts";
 import type { ClusterNodes, NodeState } from "../domain/cluster-state.ts";
 
 /**
- * Nodes as they are read of their objects. A node's object changes every few minutes only to say that it lives: nothing is made
- * anew for that, in a cluster of thousands.
+ * Nodes as they are read of their objects. A node's object changes every few minutes only to say that it
+ * lives: nothing is made anew for that, in a cluster of thousands.
  */
 export class NodeIndex {
   readonly #read: (object: KubernetesObject) => NodeState;

@@ -45,7 +45,10 @@ export interface KeptCertificates {
 const START_WITHIN_MS = 60_000;
 const START_RETRY_MS = 500;
 
-/** Null when none are wanted. @throws SettingsError when there is nowhere to keep them, or when there are others */
+/**
+ * Null when none are wanted.
+ * @throws SettingsError when there is nowhere to keep them, or when there are others
+ */
 export function openOwnCertificates(
   config: CertificateConfig,
   surroundings: OwnCertificatesSurroundings,
@@ -68,8 +71,9 @@ type Config = CertificateConfig & { readonly secret: string };
 type Surroundings = Omit<OwnCertificatesSurroundings, "certFile"> & { readonly store: ClusterStore };
 
 /**
- * The aggregator's own certificates in a Secret. Any replica makes and renews them, not the leader alone: none can listen, and so be elected,
- * before the first are there; and of two who do the same, the API server takes the first.
+ * The aggregator's own certificates in a Secret. Any replica makes and renews them, not the leader alone:
+ * none can listen, and so be elected, before the first are there; and of two who do the same, the API server
+ * takes the first.
  */
 export class OwnCertificates implements Service, KeptCertificates {
   readonly serverName: string;

@@ -10,8 +10,8 @@ interface Entry {
 }
 
 /**
- * Pods as they are read of their objects, each read anew only when its object or its ReplicaSet changed: of 100,000 pods some hundred change
- * each second, and most changes say nothing that is read.
+ * Pods as they are read of their objects, each read anew only when its object or its ReplicaSet changed: of
+ * 100,000 pods some hundred change each second, and most changes say nothing that is read.
  */
 export class PodIndex {
   readonly #read: (object: KubernetesObject) => PodState | null;

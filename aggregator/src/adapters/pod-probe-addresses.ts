@@ -18,7 +18,10 @@ interface ProbePod {
   readonly address: string;
 }
 
-/** Addresses of the probe pods as their status has them. A change of a pod costs the same however many others there are. */
+/**
+ * Addresses of the probe pods as their status has them. A change of a pod costs the same however many others
+ * there are.
+ */
 export class PodProbeAddresses implements ProbeAddresses {
   readonly #ports: ProbePorts;
   readonly #namespace: string;
@@ -27,7 +30,10 @@ export class PodProbeAddresses implements ProbeAddresses {
   /** Keys of each node's pods: while a probe is replaced there may be two, and the newer one counts. */
   readonly #byNode = new Map<string, Set<string>>();
 
-  /** @param namespace of the probes: a label alone is what anybody may give a pod of theirs, and would draw a node's probes to it */
+  /**
+   * @param namespace of the probes: a label alone is what anybody may give a pod of theirs, and would draw a
+   * node's probes to it
+   */
   constructor(ports: ProbePorts, namespace: string) {
     this.#ports = ports;
     this.#namespace = namespace;

@@ -35,8 +35,8 @@ const MAX_SHARED = 65_536;
 const shared = new Map<string, string>();
 
 /**
- * Whose replica a pod is, where it runs, and until when it counts; of a probe its address. A pod that waits behind a gate is kept with all that
- * is told of it, until the gate is open.
+ * Whose replica a pod is, where it runs, and until when it counts; of a probe its address. A pod that waits
+ * behind a gate is kept with all that is told of it, until the gate is open.
  */
 export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
   if (gatesOf(pod).length > 0) return trimmedPod(pod);

@@ -14,8 +14,8 @@ import { DestinationRules } from "./istio-routing.ts";
 const ISTIO_ANNOTATION = "networking.istio.io/traffic-distribution";
 
 /**
- * Where each value of trafficDistribution prefers a nearer endpoint. kube-proxy knows nodes and zones; Istio, whose values are the same,
- * regions too, which only matters where a zone has no endpoint.
+ * Where each value of trafficDistribution prefers a nearer endpoint. kube-proxy knows nodes and zones; Istio,
+ * whose values are the same, regions too, which only matters where a zone has no endpoint.
  */
 const DISTRIBUTION_SCOPES: Readonly<Record<string, readonly RoutingScope[]>> = {
   PreferClose: ["zone"],
@@ -58,9 +58,10 @@ export function serviceScopes({ metadata, spec }: KubernetesObject): readonly Ro
 }
 
 /**
- * By full name of a workload, where its callers prefer a nearer replica; workloads that all callers spread over are left out. What a
- * DestinationRule says of localities goes before what the Service says, as in Istio. Of several
- * Services that select a workload all must agree on a scope, since traffic doesn't say by which of them it came.
+ * By full name of a workload, where its callers prefer a nearer replica; workloads that all callers spread
+ * over are left out. What a DestinationRule says of localities goes before what the Service says, as in
+ * Istio. Of several Services that select a workload all must agree on a scope, since traffic doesn't say by
+ * which of them it came.
  */
 export function routingOfWorkloads(
   services: readonly KubernetesObject[],
@@ -100,7 +101,9 @@ function isBalanced({ spec }: KubernetesObject): boolean {
   return clusterIP !== "None" && type !== "ExternalName";
 }
 
-/** Workloads by namespace and one of their pods' labels: each Service looks only at those that have its first. */
+/**
+ * Workloads by namespace and one of their pods' labels: each Service looks only at those that have its first.
+ */
 function labelIndex(workloads: readonly KubernetesObject[]): Map<string, Labelled[]> {
   const index = new Map<string, Labelled[]>();
   for (const { metadata, spec } of workloads) {

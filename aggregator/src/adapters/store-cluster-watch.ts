@@ -44,7 +44,10 @@ import { routingOfWorkloads, trimmedService } from "./service-routing.ts";
 
 /** Kinds that the graphs can't be drawn without. */
 const REQUIRED = ["node", "pod", "replicaSet", "deployment"] as const;
-/** Kinds whose API may be missing (a CRD), that few clusters use, or that only say how traffic is spread: a failing list of these doesn't hold up readiness. */
+/**
+ * Kinds whose API may be missing (a CRD), that few clusters use, or that only say how traffic is spread: a
+ * failing list of these doesn't hold up readiness.
+ */
 const OPTIONAL = ["statefulSet", "daemonSet", "appGroup", "service"] as const;
 const WORKLOAD_KINDS = ["deployment", "statefulSet", "daemonSet"] as const;
 /** Only where a mesh's own rules are asked for. */
@@ -70,7 +73,10 @@ interface StoreClusterWatchOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Extended resource by which nodes declare the capacity of their network, bit/s. @default they declare none */
+  /**
+   * Extended resource by which nodes declare the capacity of their network, bit/s.
+   * @default they declare none
+   */
   readonly bandwidthResource?: string | null;
   /** Istio's DestinationRules say how traffic is spread, too. @default false */
   readonly istioRouting?: boolean;
@@ -183,7 +189,10 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#items("node");
   }
 
-  /** All AppGroups as they are; null before their first list, which never comes where their kind isn't installed. */
+  /**
+   * All AppGroups as they are; null before their first list, which never comes where their kind isn't
+   * installed.
+   */
   appGroups(): readonly KubernetesObject[] | null {
     return this.#synced.has("appGroup") ? this.#items("appGroup") : null;
   }

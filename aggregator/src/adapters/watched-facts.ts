@@ -18,7 +18,10 @@ interface OnNode {
   hasMeshProxy: boolean;
 }
 
-/** What the watched objects say of nodes and of what runs on them. Both are indexed when somebody asks, and not before. */
+/**
+ * What the watched objects say of nodes and of what runs on them. Both are indexed when somebody asks, and
+ * not before.
+ */
 export class WatchedFacts implements ClusterFacts {
   readonly #watch: WatchedCluster;
   readonly #clock: Clock;

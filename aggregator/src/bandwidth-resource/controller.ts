@@ -37,8 +37,9 @@ interface BandwidthResourceOptions {
 }
 
 /**
- * Advertises each node's bandwidth in its status as an extended resource, so that kube-scheduler's own fit and balance count requests for
- * it. A resource that somebody else advertises is left alone; one of ours that somebody else changed is reported and left as it is.
+ * Advertises each node's bandwidth in its status as an extended resource, so that kube-scheduler's own fit
+ * and balance count requests for it. A resource that somebody else advertises is left alone; one of ours that
+ * somebody else changed is reported and left as it is.
  */
 export class BandwidthResource implements Service {
   readonly #options: BandwidthResourceOptions;
@@ -87,7 +88,10 @@ export class BandwidthResource implements Service {
     }
   }
 
-  /** Nodes that are to be written; counts the nodes by their state, and reports what somebody else has changed since the round before. */
+  /**
+   * Nodes that are to be written; counts the nodes by their state, and reports what somebody else has changed
+   * since the round before.
+   */
   #due(bursts: ReadonlyMap<string, number>): string[] {
     const changed = new Set<string>();
     const due: string[] = [];
@@ -123,7 +127,10 @@ export class BandwidthResource implements Service {
     return advertisePatch(node, { bitsPerSecond, resource, origin }, timestamp(clock.now()));
   }
 
-  /** Judged anew by the whole object: what is followed of nodes lacks most of their conditions, and is a little old. */
+  /**
+   * Judged anew by the whole object: what is followed of nodes lacks most of their conditions, and is a
+   * little old.
+   */
   async #write(name: string, measured: number | null): Promise<void> {
     const { store, leadership } = this.#options;
     const ref = { ...KINDS.node, name };

@@ -12,8 +12,8 @@ import { pointer } from "../network-topology/resource.ts";
 /** Annotation of a node: the capacity of its network, bits per second, as a quantity (10G). */
 export const CAPACITY_ANNOTATION = "isochrone.dev/bandwidth-capacity";
 /**
- * Condition of a node whose extended resource is kept here. It changes in one write with the resource, so that the two never differ, and
- * tells what was written: another value is another one's.
+ * Condition of a node whose extended resource is kept here. It changes in one write with the resource, so
+ * that the two never differ, and tells what was written: another value is another one's.
  */
 export const ADVERTISED_CONDITION = "isochrone.dev/BandwidthAdvertised";
 
@@ -57,8 +57,9 @@ export function nodeBandwidth(node: KubernetesObject, resource: string): NodeBan
 }
 
 /**
- * Capacity of the node's network that somebody declared, bits per second: by annotation, else by KEP-260's extended resource, whose
- * capacity is physical (a node that states only what is allocatable means the same). What was measured and advertised here declares nothing.
+ * Capacity of the node's network that somebody declared, bits per second: by annotation, else by KEP-260's
+ * extended resource, whose capacity is physical (a node that states only what is allocatable means the same).
+ * What was measured and advertised here declares nothing.
  */
 export function declaredBandwidth(node: KubernetesObject, resource: string): number | null {
   const declared = annotated(node);
@@ -84,8 +85,8 @@ function statusAmount(
 }
 
 /**
- * Sets the resource and the condition, in the whole node's status as it was read. Allocatable is what a kubelet would make of the capacity a
- * little later; a node without a kubelet (KWOK) needs it said.
+ * Sets the resource and the condition, in the whole node's status as it was read. Allocatable is what a
+ * kubelet would make of the capacity a little later; a node without a kubelet (KWOK) needs it said.
  */
 export function advertisePatch(
   node: KubernetesObject,

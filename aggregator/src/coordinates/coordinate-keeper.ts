@@ -34,7 +34,10 @@ interface FitCounts {
 
 /** Pauses after failures; the last model stays in use meanwhile. */
 const BACKOFF: BackoffDelays = { initialMs: 1000, maxMs: 300_000, factor: 2, jitterRatio: 0.5 };
-/** A cluster that gains or loses this share of its measured pairs is fitted anew before its time: new nodes want coordinates. */
+/**
+ * A cluster that gains or loses this share of its measured pairs is fitted anew before its time: new nodes
+ * want coordinates.
+ */
 const GROWTH = 0.1;
 /** Part of the interval that passes between two fits at least. */
 const MIN_PAUSE_RATIO = 1 / 8;
@@ -47,7 +50,10 @@ interface Kept {
   readonly sampledMs: number;
 }
 
-/** Keeps the newest coordinates, and has them fitted anew, off the event loop, when the graphs' samples have changed. */
+/**
+ * Keeps the newest coordinates, and has them fitted anew, off the event loop, when the graphs' samples have
+ * changed.
+ */
 export class CoordinateKeeper {
   readonly #options: CoordinateKeeperOptions;
   readonly #results: Record<FitResult, number> = { ok: 0, unchanged: 0, failed: 0, timeout: 0, crashed: 0 };

@@ -19,7 +19,10 @@ interface CoordinateWorkerOptions {
   readonly threadUrl?: URL;
 }
 
-/** Fits in a thread, which is started with the first fit, and anew with the next one after it died or took too long. */
+/**
+ * Fits in a thread, which is started with the first fit, and anew with the next one after it died or took too
+ * long.
+ */
 export class CoordinateWorker implements CoordinateFitter {
   readonly #timeoutMs: number;
   readonly #thread: AnsweringThread<FitRequest, FitAnswer>;

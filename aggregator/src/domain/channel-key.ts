@@ -1,14 +1,16 @@
 // Which channel it is, who reports it, and what is counted of it.
 
 /**
- * Istio's proxies at both ends report each request. One reporter is used per channel and window, never two: a waypoint, which
- * sees the whole channel, if it reports, else the source's proxy (or ztunnel), else the destination's.
+ * Istio's proxies at both ends report each request. One reporter is used per channel and window, never two: a
+ * waypoint, which sees the whole channel, if it reports, else the source's proxy (or ztunnel), else the
+ * destination's.
  */
 export const REPORTERS = ["waypoint", "source", "destination"] as const;
 
 /**
- * Everything that reports channels, best first, and never two of them added up: Istio's proxies, which alone count bytes; a service
- * graph drawn from traces; what Hubble sees at the client, at the server, or at an end that it can't tell.
+ * Everything that reports channels, best first, and never two of them added up: Istio's proxies, which alone
+ * count bytes; a service graph drawn from traces; what Hubble sees at the client, at the server, or at an end
+ * that it can't tell.
  */
 export const CHANNEL_REPORTERS = [
   ...REPORTERS,
@@ -21,8 +23,9 @@ export const CHANNEL_REPORTERS = [
 export type Reporter = (typeof CHANNEL_REPORTERS)[number];
 
 /**
- * What is counted of a channel. Errors are requests answered with 5xx, or with 0: not at all. Events are sightings of a
- * connection, sampled by who reports them: neither requests nor bytes, but a sign that there is a channel.
+ * What is counted of a channel. Errors are requests answered with 5xx, or with 0: not at all. Events are
+ * sightings of a connection, sampled by who reports them: neither requests nor bytes, but a sign that there
+ * is a channel.
  */
 export const FLOWS = ["requests", "errors", "bytes", "tcpBytes", "events"] as const;
 

@@ -24,7 +24,10 @@ export interface NamespacedName {
 export interface PodState extends NamespacedName {
   /** Null while not bound. */
   readonly node: string | null;
-  /** Null: a bare pod; it is its own workload, unless an AppGroup's labels say that it is one of several ({@link workloadNameOf}). */
+  /**
+   * Null: a bare pod; it is its own workload, unless an AppGroup's labels say that it is one of several
+   * ({@link workloadNameOf}).
+   */
   readonly workload: { readonly kind: string; readonly name: string } | null;
   readonly workflow: NamespacedName;
   /** Its place in an AppGroup, by its labels; absent: none. */
@@ -62,7 +65,10 @@ export interface ClusterState extends ClusterNodes {
   readonly declared: readonly DeclaredChannel[];
   /** Who carries the labels of which AppGroup; absent: nobody. */
   readonly members?: AppGroupMembers;
-  /** By full name of a workload, where its callers prefer a nearer replica, the narrowest scope first; absent, or not in it: nowhere. */
+  /**
+   * By full name of a workload, where its callers prefer a nearer replica, the narrowest scope first; absent,
+   * or not in it: nowhere.
+   */
   readonly routing?: ReadonlyMap<string, readonly RoutingScope[]>;
 }
 

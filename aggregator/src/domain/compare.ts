@@ -18,8 +18,9 @@ export interface LinkIdentity {
 export type LinkOrder = (a: LinkIdentity, b: LinkIdentity) => number;
 
 /**
- * Order of the cluster graph's links: by source, target, method and IP family. Methods come as `preferred` has them, so that
- * a pair's first link is the one that its cost comes from; those that it doesn't name follow.
+ * Order of the cluster graph's links: by source, target, method and IP family. Methods come as `preferred`
+ * has them, so that a pair's first link is the one that its cost comes from; those that it doesn't name
+ * follow.
  */
 export function linkOrder(preferred: readonly Method[]): LinkOrder {
   const ranks = new Map([...new Set([...preferred, ...METHODS])].map((method, rank) => [method, rank]));

@@ -1,4 +1,7 @@
-/** When a point was taken, on its source's clock and on ours. One object per ingest is reused: read it during the call only. */
+/**
+ * When a point was taken, on its source's clock and on ours. One object per ingest is reused: read it during
+ * the call only.
+ */
 export interface PointTime {
   /** On the source's clock; 0 where unknown. */
   readonly startMs: number;

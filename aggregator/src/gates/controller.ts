@@ -32,8 +32,8 @@ interface GateOpenerOptions {
 }
 
 /**
- * Opens gates past their deadline. kube-scheduler never opens one, so that without this a pod would wait for ever when nobody plans: it is
- * another process than those that set gates and plan, and needs none of them.
+ * Opens gates past their deadline. kube-scheduler never opens one, so that without this a pod would wait for
+ * ever when nobody plans: it is another process than those that set gates and plan, and needs none of them.
  */
 export class GateOpener implements Service {
   readonly #options: GateOpenerOptions;

@@ -10,7 +10,9 @@ export interface GatedPod {
 
 interface Entry {
   pod: KubernetesObject;
-  /** Since when it waits for us alone as far as this process saw, monotonic; null: it waits for others too. */
+  /**
+   * Since when it waits for us alone as far as this process saw, monotonic; null: it waits for others too.
+   */
   aloneSinceMs: number | null;
   /** Whether it was once seen to wait for others too: then its creation says nothing. */
   hadOthers: boolean;
@@ -23,8 +25,9 @@ const FIRST_RETRY_MS = 1_000;
 const MAX_RETRY_MS = 30_000;
 
 /**
- * Pods with our gate, and since when that is all that holds them. The clock of whoever wrote the creation time may be wrong: a pod is as old
- * as that says or as this process has seen it wait, whichever is more, so that a wrong clock can open a gate early, never late.
+ * Pods with our gate, and since when that is all that holds them. The clock of whoever wrote the creation
+ * time may be wrong: a pod is as old as that says or as this process has seen it wait, whichever is more, so
+ * that a wrong clock can open a gate early, never late.
  */
 export class GatedPods {
   readonly #entries = new Map<string, Entry>();

@@ -18,7 +18,8 @@ interface AccessSurroundings {
 
 /**
  * The gate of a server, by the section `access`; undefined: everyone may ask.
- * @throws SettingsError when everyone could ask from elsewhere and nobody has said that they may, or when there is nobody to ask
+ * @throws SettingsError when everyone could ask from elsewhere and nobody has said that they may, or when
+ * there is nobody to ask
  */
 export function openAccess(
   settings: AccessSettings,

@@ -13,7 +13,10 @@ const compress = promisify(gzip);
 /** Columns of figures shrink to a quarter at the first level, and to little less at any other. */
 const LEVEL = { level: constants.Z_BEST_SPEED };
 
-/** Each page that is open asks for every version: it is written out once, and compressed once, for all of them. */
+/**
+ * Each page that is open asks for every version: it is written out once, and compressed once, for all of
+ * them.
+ */
 const bodies = new WeakMap<ClusterGraphSnapshot, Bodies>();
 
 /** The whole graph as columns, compressed where the client takes it. */

@@ -14,7 +14,10 @@ export interface DecisionsAnswer {
   readonly body: Buffer;
 }
 
-/** `GET /api/v1/decisions` and `/api/v1/plans`: the scheduler-plugin's, passed through so that the page has one address. */
+/**
+ * `GET /api/v1/decisions` and `/api/v1/plans`: the scheduler-plugin's, passed through so that the page has
+ * one address.
+ */
 export function registerDecisionsRoutes(app: FastifyInstance, source: DecisionsSource): void {
   for (const path of ["/api/v1/decisions", "/api/v1/plans"]) {
     app.get<{ Reply: unknown }>(

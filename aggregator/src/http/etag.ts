@@ -7,8 +7,8 @@ export function contentEtag(content: string | Buffer): string {
 }
 
 /**
- * Sets the ETag; true when the client has that version already, and 304 was set. Every answer may be stored, but none may be
- * used again without asking: graphs change by the second.
+ * Sets the ETag; true when the client has that version already, and 304 was set. Every answer may be stored,
+ * but none may be used again without asking: graphs change by the second.
  */
 export function isUnchanged(request: FastifyRequest, reply: FastifyReply, etag: string): boolean {
   void reply.header("etag", etag).header("cache-control", "no-cache");

@@ -54,8 +54,9 @@ interface EventStreamOptions {
 }
 
 /**
- * `GET /api/v1/events`: one event per version of the graphs, to any number of streams up to a bound. When all places are taken, the oldest
- * stream gives way of the client that holds the most: nobody shuts the others out by holding them all.
+ * `GET /api/v1/events`: one event per version of the graphs, to any number of streams up to a bound. When all
+ * places are taken, the oldest stream gives way of the client that holds the most: nobody shuts the others
+ * out by holding them all.
  */
 export class EventStream {
   readonly #options: EventStreamOptions;
@@ -120,7 +121,8 @@ export class EventStream {
     if (this.#clients.size < maxClients) return true;
     const own = this.#perClient.of(key);
     const heaviest = this.#perClient.heaviest;
-    // Who has more than half of all places lets go of an old one. Others take one of whoever keeps as many as they have then.
+    // Who has more than half of all places lets go of an old one. Others take one of whoever keeps as many as
+    // they have then.
     if (own > maxClients / 2) this.#giveWay(key);
     else if (heaviest !== null && this.#perClient.of(heaviest) > own + 1) this.#giveWay(heaviest);
     else return false;
@@ -251,7 +253,10 @@ export class EventStream {
   }
 }
 
-/** Of whom is known who asks all pods are one: an account gets no more places by more pods. Pages behind one proxy share an address. */
+/**
+ * Of whom is known who asks all pods are one: an account gets no more places by more pods. Pages behind one
+ * proxy share an address.
+ */
 function placeKey(request: FastifyRequest): string {
   return request.principal?.user ?? clientKey(request);
 }

@@ -18,7 +18,10 @@ describe("key reports of several replicas", () => {
     const { set } = await world.keyStore.read();
     return `${set!.keys.map(({ id }) => id).join()};signing=${set!.signingKeyId}`;
   };
-  /** Each probe asks always the same replica for its plan, as over a connection that is kept, and has what the store holds. */
+  /**
+   * Each probe asks always the same replica for its plan, as over a connection that is kept, and has what the
+   * store holds.
+   */
   const reportAll = async (among: readonly TestReplica[]): Promise<void> => {
     for (const [index, node] of NODES.entries()) {
       const { status } = await among[index % among.length]!.askPlan(node, await keysOf());

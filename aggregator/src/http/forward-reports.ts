@@ -32,7 +32,10 @@ interface ReportRelayOptions {
   readonly logger: Logger;
   /** How long reports are gathered. @default 1000 */
   readonly intervalMs?: number;
-  /** A report that found no leader for so long is not worth passing on: its probe has reported again. @default 60000 */
+  /**
+   * A report that found no leader for so long is not worth passing on: its probe has reported again.
+   * @default 60000
+   */
   readonly maxAgeMs?: number;
   /** Nodes whose report may wait; the longest waiting one goes first. @default 20000 */
   readonly maxNodes?: number;
@@ -46,8 +49,9 @@ interface Waiting {
 const DEFAULTS = { intervalMs: 1_000, maxAgeMs: 60_000, maxNodes: 20_000 };
 
 /**
- * What probes say of their keys, passed on to the leader, which alone replaces keys. The newest report of each node waits for the next
- * round. Nothing waits for the leader: a report that is lost comes again with the probe's next request.
+ * What probes say of their keys, passed on to the leader, which alone replaces keys. The newest report of
+ * each node waits for the next round. Nothing waits for the leader: a report that is lost comes again with
+ * the probe's next request.
  */
 export class ReportRelay implements Service {
   readonly #options: ReportRelayOptions & typeof DEFAULTS;

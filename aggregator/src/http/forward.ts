@@ -24,7 +24,10 @@ interface LeaderForwardOptions {
   /** Name of this replica. */
   readonly replica: string;
   readonly clock: Clock;
-  /** E.g. one that sends this replica's token where no client's is passed on. @default the platform's fetch */
+  /**
+   * E.g. one that sends this replica's token where no client's is passed on.
+   * @default the platform's fetch
+   */
   readonly fetch?: Fetch;
   /** For the leader's answer, body included; less than clients wait. @default 3000 */
   readonly timeoutMs?: number;
@@ -102,7 +105,10 @@ export class LeaderForward {
     }
   }
 
-  /** To the leader on this replica's own account; false when it can't be reached or does not take it. Never rejects. */
+  /**
+   * To the leader on this replica's own account; false when it can't be reached or does not take it. Never
+   * rejects.
+   */
   async tell(path: string, body: unknown): Promise<boolean> {
     try {
       const { status } = await this.#ask({ method: "POST", path, body });

@@ -68,7 +68,10 @@ type WorkflowParams = Static<typeof WorkflowParams>;
 
 const Unchanged = Type.Null({ description: "The client has this version" });
 
-/** `GET /api/v1/graph/...`. `epoch` tells lives of replicas apart: a restarted one counts versions from 1 again. */
+/**
+ * `GET /api/v1/graph/...`. `epoch` tells lives of replicas apart: a restarted one counts versions from 1
+ * again.
+ */
 export function registerGraphRoutes(
   app: FastifyInstance,
   keeper: GraphKeeper,
@@ -153,7 +156,10 @@ function clusterJson(
   return text;
 }
 
-/** The snapshots have their schemas' types; a serializer driven by the schema takes ten times as long over the nullable numbers. */
+/**
+ * The snapshots have their schemas' types; a serializer driven by the schema takes ten times as long over the
+ * nullable numbers.
+ */
 function sendJson(reply: FastifyReply, text: string): FastifyReply {
   return reply.type("application/json; charset=utf-8").send(text);
 }
@@ -180,7 +186,10 @@ function selectPart(
   };
 }
 
-/** Whatever isn't measured between the named nodes. Costs of estimates are computed here, for these pairs alone. */
+/**
+ * Whatever isn't measured between the named nodes. Costs of estimates are computed here, for these pairs
+ * alone.
+ */
 function includeEstimated(
   graph: ClusterGraphSnapshot,
   coordinates: Coordinates | null,
@@ -200,7 +209,9 @@ function includeEstimated(
   return { ...part, links: withEstimated(part, coordinates, rule, linkOrder) };
 }
 
-/** A page ends at a link by name, so that paging goes on across versions: links may come and go in between. */
+/**
+ * A page ends at a link by name, so that paging goes on across versions: links may come and go in between.
+ */
 type CursorKey = readonly [source: string, target: string, method: string, ipFamily: number];
 
 function writeCursor({ source, target, method, ipFamily }: Link): string {

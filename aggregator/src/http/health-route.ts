@@ -32,7 +32,10 @@ type HealthQuery = Static<typeof HealthQuery>;
 
 const MAX_CLOCKS = 20;
 
-/** `GET /api/v1/health`: the figures that a person asks for first. All of them, and those that are told over time, are on /metrics. */
+/**
+ * `GET /api/v1/health`: the figures that a person asks for first. All of them, and those that are told over
+ * time, are on /metrics.
+ */
 export function registerHealthRoute(app: FastifyInstance, sources: HealthSources): void {
   app.get<{ Querystring: HealthQuery }>(
     "/api/v1/health",
@@ -66,7 +69,9 @@ interface Reading {
   readonly metricName?: string;
 }
 
-/** Reads the registry by name: what isn't registered here, such as what only several replicas have, is null. */
+/**
+ * Reads the registry by name: what isn't registered here, such as what only several replicas have, is null.
+ */
 class Readings {
   readonly #registry: Registry;
 

@@ -5,7 +5,10 @@ import { AggregatorError } from "../ports/errors.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import { PairQuery } from "./query.ts";
 
-/** `GET /api/v1/graph/link`: all that the window holds of one pair. The graphs have quantiles alone: histograms of all pairs would be hundreds of megabytes. */
+/**
+ * `GET /api/v1/graph/link`: all that the window holds of one pair. The graphs have quantiles alone:
+ * histograms of all pairs would be hundreds of megabytes.
+ */
 export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, nowMs: () => number): void {
   app.get<{ Querystring: PairQuery }>(
     "/api/v1/graph/link",

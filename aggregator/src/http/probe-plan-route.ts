@@ -64,7 +64,8 @@ export function registerProbePlanRoute(
   app.get<{ Params: PlanParams }>(
     "/api/v1/probe-plan/:node",
     {
-      // One review for the probes of all nodes. Not below /api/v1/: a reader of graphs has a pod on some node, and must not be its probe.
+      // One review for the probes of all nodes. Not below /api/v1/: a reader of graphs has a pod on some
+      // node, and must not be its probe.
       config: { reviewedPath: PROBE_PLAN_REVIEW },
       schema: {
         summary: "Whom a node's probe measures",
@@ -111,7 +112,10 @@ function reportOf(request: FastifyRequest): KeyReport | null {
   return typeof header === "string" ? parseKeyReport(header) : null;
 }
 
-/** The probe of another node, and whoever else may, reads the plan, and nothing that it says is taken for the node's own probe's. */
+/**
+ * The probe of another node, and whoever else may, reads the plan, and nothing that it says is taken for the
+ * node's own probe's.
+ */
 function speaksFor({ principal }: FastifyRequest, node: string): boolean {
   return principal === null || principal.node === node;
 }
@@ -133,7 +137,10 @@ function planText(
   }
 }
 
-/** Another one for each node and each time: the probes of a cluster that starts don't come back as one. The header knows whole seconds. */
+/**
+ * Another one for each node and each time: the probes of a cluster that starts don't come back as one. The
+ * header knows whole seconds.
+ */
 function retryAfterSeconds(node: string, nowMs: number): string {
   return String(1 + (hash53(`${node}\n${Math.floor(nowMs / 1000)}`) % MAX_RETRY_AFTER_SECONDS));
 }

@@ -1,6 +1,9 @@
 import { Type, type Static } from "typebox";
 
-/** For a route's query: a parameter that it doesn't know is a mistake of the client's, never silently without effect. */
+/**
+ * For a route's query: a parameter that it doesn't know is a mistake of the client's, never silently without
+ * effect.
+ */
 export const NOTHING_ELSE = { additionalProperties: false } as const;
 
 /** The query of a route that tells of one ordered pair of nodes. */

@@ -43,14 +43,14 @@ const SCHEMA = {
   },
 };
 /**
- * One review for the probes and collectors of all nodes. Not below /api/v1/: who may read graphs must not get the key of the node that its
- * pod runs on.
+ * One review for the probes and collectors of all nodes. Not below /api/v1/: who may read graphs must not get
+ * the key of the node that its pod runs on.
  */
 const CONFIG = { reviewedPath: "/v1/record-key" };
 
 /**
- * `GET /api/v1/record-key/{node}` and `/api/v1/record-key/service/{name}`: the key by which that speaker seals its records, for that speaker
- * alone. Every replica answers itself.
+ * `GET /api/v1/record-key/{node}` and `/api/v1/record-key/service/{name}`: the key by which that speaker
+ * seals its records, for that speaker alone. Every replica answers itself.
  *
  * @param desk null: records aren't sealed here
  */

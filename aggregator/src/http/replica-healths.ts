@@ -9,7 +9,10 @@ interface ReplicaHealthsOptions {
   /** Name of this one. */
   readonly replica: string;
   readonly clock: Clock;
-  /** E.g. one that sends this replica's token where no client's is passed on. @default the platform's fetch */
+  /**
+   * E.g. one that sends this replica's token where no client's is passed on.
+   * @default the platform's fetch
+   */
   readonly fetch?: Fetch;
   /** For an answer, body included. @default 2000 */
   readonly timeoutMs?: number;
@@ -33,7 +36,8 @@ export class ReplicaHealths {
   }
 
   /**
-   * What the others that are alive say of themselves, by name; of those that can't be asked, why. Never rejects.
+   * What the others that are alive say of themselves, by name; of those that can't be asked, why. Never
+   * rejects.
    * @param authorization of the client, so that each replica can see who asks
    */
   others(authorization: string | undefined): Promise<ReplicaHealth[]> {

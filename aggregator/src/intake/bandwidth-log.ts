@@ -28,8 +28,9 @@ const MAX_SERIES = 65_536;
 const NOTHING = new Uint8Array(0);
 
 /**
- * Bursts of bandwidth tests count for longer than the log of deltas is kept: their last state is in a compacted topic, keyed by pair. The
- * owner of the source's partition writes it, and takes it away when it has expired.
+ * Bursts of bandwidth tests count for longer than the log of deltas is kept: their last state is in a
+ * compacted topic, keyed by pair. The owner of the source's partition writes it, and takes it away when it
+ * has expired.
  */
 export class BandwidthLog {
   readonly #options: BandwidthLogOptions;
@@ -67,7 +68,9 @@ export class BandwidthLog {
     if (this.#waiting.size < MAX_WAITING) this.#waiting.set(keyOf(source, target), { source, target });
   }
 
-  /** Writes what has changed, and takes away what has expired. What fails is tried again with the next call. */
+  /**
+   * Writes what has changed, and takes away what has expired. What fails is tried again with the next call.
+   */
   async write(): Promise<void> {
     if (this.#isWriting || this.#partitions === null) return;
     this.#isWriting = true;

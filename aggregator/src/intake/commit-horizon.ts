@@ -7,8 +7,8 @@ interface Mark {
 const MARK_EVERY_MS = 1000;
 
 /**
- * Up to where a partition may be committed: whoever takes it over must find in it everything of the last `horizonMs`, to know the last values
- * of its counters.
+ * Up to where a partition may be committed: whoever takes it over must find in it everything of the last
+ * `horizonMs`, to know the last values of its counters.
  */
 export class CommitHorizon {
   readonly #horizonMs: number;

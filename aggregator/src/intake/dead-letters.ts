@@ -20,7 +20,10 @@ const PER_SECOND = 2;
 /** Publishes under way; the bus may be away. */
 const MAX_OPEN = BURST;
 
-/** Keeps what could not be used for inspection: reason, position and beginning. Never waited for, and never more than a little. */
+/**
+ * Keeps what could not be used for inspection: reason, position and beginning. Never waited for, and never
+ * more than a little.
+ */
 export class DeadLetters {
   readonly #bus: Bus;
   readonly #clock: Clock;

@@ -10,7 +10,10 @@ interface LogReaderOptions {
   readonly topic: string;
   /** Unique among everybody who ever reads: nothing is committed, so all of the topic comes. */
   readonly group: string;
-  /** Whether one of those that may write here wrote the record; others count as if they weren't there. @default all did */
+  /**
+   * Whether one of those that may write here wrote the record; others count as if they weren't there.
+   * @default all did
+   */
   isOwn?(record: BusRecord): boolean;
   /** Each record once, in the order of its partition. Must not throw. */
   onRecord(record: BusRecord): void;
@@ -26,12 +29,15 @@ const MAX_BATCH_RECORDS = 100;
 const NEVER_GIVE_UP = { ...DEFAULT_BACKOFF, initialMs: 200, maxMs: 10_000 };
 
 /**
- * Reads a whole topic, from its beginning and on. Where its end is no bus needs to know: what this reader writes itself, once it has begun,
- * comes after everything that was there.
+ * Reads a whole topic, from its beginning and on. Where its end is no bus needs to know: what this reader
+ * writes itself, once it has begun, comes after everything that was there.
  */
 export class LogReader {
   readonly #options: LogReaderOptions;
-  /** First offset by partition that wasn't handled yet: a bus that lost its place begins anew, and nothing must come twice. */
+  /**
+   * First offset by partition that wasn't handled yet: a bus that lost its place begins anew, and nothing
+   * must come twice.
+   */
   readonly #positions = new Map<number, number>();
   /** Partitions whose barrier is still to come. */
   readonly #awaited = new Set<number>();
@@ -42,7 +48,10 @@ export class LogReader {
     this.#options = options;
   }
 
-  /** Resolves when everything has been read that was there at the call. Goes on for ever; rejects when `signal` is aborted. */
+  /**
+   * Resolves when everything has been read that was there at the call. Goes on for ever; rejects when
+   * `signal` is aborted.
+   */
   async readToEnd(signal: AbortSignal): Promise<void> {
     const { bus, topic } = this.#options;
     const partitions = await this.#persist("counting the partitions", signal, () =>

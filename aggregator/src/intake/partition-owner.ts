@@ -43,7 +43,10 @@ interface OwnerOptions {
   readonly onRefusedRate: () => void;
   /** Hears of each record of which something was refused. */
   readonly onRefusedRecord: (record: BusRecord, reason: Refused) => void;
-  /** Hears of each record that is counted; what it gives is called when it is in the windows, or somebody else's. */
+  /**
+   * Hears of each record that is counted; what it gives is called when it is in the windows, or somebody
+   * else's.
+   */
   readonly onTaken: (record: BusRecord) => (() => void) | null;
   readonly onReplayed: () => void;
   /** Resolves when the log has them; tries until it does or the signal is aborted. */
@@ -74,8 +77,9 @@ const MAX_WAIT_MS = 5000;
 const MAX_SAMPLE_TIMES = 4096;
 
 /**
- * One replica's ownership of one input partition: from the claim, over the records that it takes and the deltas that it draws from them, to
- * the hand-over. Nothing it took is in any graph before its delta was read back from the log.
+ * One replica's ownership of one input partition: from the claim, over the records that it takes and the
+ * deltas that it draws from them, to the hand-over. Nothing it took is in any graph before its delta was read
+ * back from the log.
  */
 export class PartitionOwner {
   readonly claim: string;
@@ -229,7 +233,10 @@ export class PartitionOwner {
     this.#wake();
   }
 
-  /** Postpones the batch when there is none for long: a handler must not hold up a hand-over, and the bus delivers it again. */
+  /**
+   * Postpones the batch when there is none for long: a handler must not hold up a hand-over, and the bus
+   * delivers it again.
+   */
   async #makeRoom(): Promise<void> {
     const { clock, onWaited } = this.#options;
     const beganMs = clock.monotonic();

@@ -61,7 +61,8 @@ const MIN_PENDING_BYTES = 1024 * 1024;
 const SHARE_FACTOR = 4;
 
 /**
- * Input partitions -> deltas -> the log -> the windows of every replica. What decides is the order of the log: see design 3.
+ * Input partitions -> deltas -> the log -> the windows of every replica. What decides is the order of the
+ * log: see design 3.
  */
 export class SharedIntake implements Intake {
   readonly counts: IngestCounts = createIngestCounts();

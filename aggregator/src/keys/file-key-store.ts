@@ -9,10 +9,11 @@ const MAX_BYTES = 65_536;
 const FOREIGN = 0;
 
 /**
- * Keys in the file that probes read, for clusters on one machine. What the file can't say stands beside it, in
- * `<file>.state.<revision>`: to make the next revision is to make a file that must not exist yet, which only one of several
- * writers can. The state comes first and the probes' file follows from it, so that a crash in between loses nothing. All files
- * are made aside and moved into place; only their owner may read them.
+ * Keys in the file that probes read, for clusters on one machine. What the file can't say stands beside it,
+ * in `<file>.state.<revision>`: to make the next revision is to make a file that must not exist yet, which
+ * only one of several writers can. The state comes first and the probes' file follows from it, so that a
+ * crash in between loses nothing. All files are made aside and moved into place; only their owner may read
+ * them.
  */
 export class FileKeyStore implements KeyStore {
   readonly #path: string;

@@ -36,7 +36,10 @@ interface KeyCounts {
   conflicts: number;
 }
 
-/** Makes and replaces keys, such as those that probe packets are signed with. On every replica it reads them, on the elected one it writes them. */
+/**
+ * Makes and replaces keys, such as those that probe packets are signed with. On every replica it reads them,
+ * on the elected one it writes them.
+ */
 export class KeyKeeper implements Service {
   readonly counts: KeyCounts = {
     rotations: 0,

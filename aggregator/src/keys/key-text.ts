@@ -20,7 +20,8 @@ export function writeKeyState({ keys, signingKeyId }: HmacKeySet): string {
 }
 
 /**
- * Puts both together. Without a state the keys are somebody else's work: the first one signs, and their age isn't known.
+ * Puts both together. Without a state the keys are somebody else's work: the first one signs, and their age
+ * isn't known.
  *
  * @param subject where they stand, for messages
  * @returns null when there are no lines

@@ -72,9 +72,9 @@ interface NetworkTopologyControllerOptions {
 }
 
 /**
- * Keeps NetperfCosts of the NetworkTopology: on the leader, when something significant changed, at most once per interval, each write
- * bound to the version that it was worked out from. All other weights are left as they are. What another one changes is reported and not
- * changed back.
+ * Keeps NetperfCosts of the NetworkTopology: on the leader, when something significant changed, at most once
+ * per interval, each write bound to the version that it was worked out from. All other weights are left as
+ * they are. What another one changes is reported and not changed back.
  */
 export class NetworkTopologyController implements Service {
   readonly #options: NetworkTopologyControllerOptions;
@@ -124,7 +124,9 @@ export class NetworkTopologyController implements Service {
     await this.#loop.stop();
   }
 
-  /** One round: reads the object, and writes it if that is called for. Rejects with StoreErrors of the way. */
+  /**
+   * One round: reads the object, and writes it if that is called for. Rejects with StoreErrors of the way.
+   */
   async check(): Promise<void> {
     const { leadership, clock, inputs } = this.#options;
     const graph = inputs.graph();

@@ -6,7 +6,10 @@ import { pollDeclaredCosts, type DeclaredCostsOptions } from "./declared-costs.t
 import { pollLatencies, type LatenciesOptions } from "./latencies.ts";
 import type { PolledObject } from "./polled-object.ts";
 
-/** What others say of the network, beside what is measured: the NetworkTopology's declared weights, and latencies in a ConfigMap. */
+/**
+ * What others say of the network, beside what is measured: the NetworkTopology's declared weights, and
+ * latencies in a ConfigMap.
+ */
 export class Declarations {
   readonly #costs: PolledObject<DeclaredCosts | null> | null;
   readonly #latencies: PolledObject<ReadLatencies> | null;

@@ -10,13 +10,17 @@ import { NETWORK_TOPOLOGY_KEYS, networkTopologyWeights } from "@isochrone/topolo
 import { AREA_KINDS, areaKey, areaPairOf } from "./domain/areas.ts";
 import { compareAreaPairs, figuresText, type AreaFigures } from "./domain/figures.ts";
 
-// The NetworkTopology as diktyo's API has it (v1alpha1): KEP-260's text names some fields otherwise. Its status is no subresource.
+// The NetworkTopology as diktyo's API has it (v1alpha1): KEP-260's text names some fields otherwise. Its
+// status is no subresource.
 
 /** The weights that come of measurements. */
 const NETPERF_COSTS = "NetperfCosts";
 /** Annotation of the NetworkTopology: milliseconds that one unit of networkCost stands for. */
 export const SCALE_ANNOTATION = "isochrone.dev/network-cost-scale";
-/** Annotation of it: hash of the figures as they were written here, and the scale then; other figures than these come from somebody else. */
+/**
+ * Annotation of it: hash of the figures as they were written here, and the scale then; other figures than
+ * these come from somebody else.
+ */
 export const WRITTEN_ANNOTATION = "isochrone.dev/network-costs-written";
 
 type Figures = ReadonlyMap<string, AreaFigures>;
@@ -52,7 +56,9 @@ export function writtenCosts(object: KubernetesObject): WrittenCosts {
   return { index, figures, isOurs, isChanged: !isOurs, unitMs: isOurs ? Number(unit) : null };
 }
 
-/** Milliseconds per unit of cost: the annotation's, else the default. Null: the annotation is no such number. */
+/**
+ * Milliseconds per unit of cost: the annotation's, else the default. Null: the annotation is no such number.
+ */
 export function costUnitMs(object: KubernetesObject, defaultMs: number): number | null {
   const text = object.metadata.annotations?.[SCALE_ANNOTATION];
   if (text === undefined) return defaultMs;
@@ -152,7 +158,10 @@ function wholeQuantity(quantity: unknown): bigint | null {
   return amount === null ? null : BigInt(amount);
 }
 
-/** The largest decimal suffix that keeps the number whole, as Kubernetes writes quantities: 1500000000 is 1500M. */
+/**
+ * The largest decimal suffix that keeps the number whole, as Kubernetes writes quantities: 1500000000 is
+ * 1500M.
+ */
 export function decimalQuantity(amount: bigint): string {
   let rest = amount;
   let suffix = 0;

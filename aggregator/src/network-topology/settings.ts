@@ -60,7 +60,10 @@ export const networkTopologySettings = section(
 /** Values of {@link networkTopologySettings}. */
 export type NetworkTopologyConfig = SettingsOf<typeof networkTopologySettings>;
 
-/** Who writes KEP-260's ConfigMap removes the entries of others: what is written here must not be read from there. Null: there is no mistake. */
+/**
+ * Who writes KEP-260's ConfigMap removes the entries of others: what is written here must not be read from
+ * there. Null: there is no mistake.
+ */
 export function configMapMistake(readFrom: string | null, writtenTo: string | null): string | null {
   return readFrom === null || readFrom !== writtenTo
     ? null

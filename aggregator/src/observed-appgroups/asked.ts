@@ -15,7 +15,10 @@ export function workflowsByWorkload({ workloads, pods, members }: ClusterState):
   return workflows;
 }
 
-/** Workflows (namespace/name) for which an AppGroup is asked: all of an annotated namespace, and those of annotated workloads. */
+/**
+ * Workflows (namespace/name) for which an AppGroup is asked: all of an annotated namespace, and those of
+ * annotated workloads.
+ */
 export function askedWorkflows(
   namespaces: readonly KubernetesObject[],
   workloadObjects: readonly KubernetesObject[],
@@ -39,7 +42,10 @@ export function askedWorkflows(
   return asked;
 }
 
-/** Values of the pods' workload label, by namespace/name of the workload; those without the label are left out. */
+/**
+ * Values of the pods' workload label, by namespace/name of the workload; those without the label are left
+ * out.
+ */
 export function selectorsOf(workloadObjects: readonly KubernetesObject[]): Map<string, string> {
   const selectors = new Map<string, string>();
   for (const { metadata, spec } of workloadObjects) {

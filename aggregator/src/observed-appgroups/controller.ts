@@ -71,8 +71,9 @@ interface AskedGraphs {
 }
 
 /**
- * Writes AppGroups that nobody has to write by hand: for workflows that ask for it, from what their workloads were seen to say to each
- * other. An AppGroup that it did not make, or that somebody changed since, is never written.
+ * Writes AppGroups that nobody has to write by hand: for workflows that ask for it, from what their workloads
+ * were seen to say to each other. An AppGroup that it did not make, or that somebody changed since, is never
+ * written.
  */
 export class ObservedAppGroups implements Service {
   readonly #options: ObservedAppGroupsOptions;
@@ -118,7 +119,10 @@ export class ObservedAppGroups implements Service {
     await this.#namespaces?.stop();
   }
 
-  /** One round: samples the channels of workflows that ask, and writes what must be. Rejects with StoreErrors of the way. */
+  /**
+   * One round: samples the channels of workflows that ask, and writes what must be. Rejects with StoreErrors
+   * of the way.
+   */
   async check(): Promise<void> {
     const { leadership, sources, clock } = this.#options;
     if (!leadership.isLeader()) {
@@ -147,8 +151,8 @@ export class ObservedAppGroups implements Service {
   }
 
   /**
-   * By namespace/name; those without a workload of their own have nothing to group. `undrawn` are those that no graph shows yet, or
-   * only by their traffic: graphs of a new leader may be older than its lists.
+   * By namespace/name; those without a workload of their own have nothing to group. `undrawn` are those that
+   * no graph shows yet, or only by their traffic: graphs of a new leader may be older than its lists.
    */
   #askedGraphs(graphs: ReadonlyMap<string, WorkflowGraphSnapshot>): AskedGraphs {
     const { config, sources, logger, clock } = this.#options;
@@ -269,7 +273,8 @@ export class ObservedAppGroups implements Service {
       await write();
       this.#writes.inc({ result });
     } catch (error) {
-      // Changed or deleted since it was read, or made by somebody else just now: the next round sees it as it is.
+      // Changed or deleted since it was read, or made by somebody else just now: the next round sees it as it
+      // is.
       if (!isStoreError(error, "conflict") && !isStoreError(error, "not_found")) throw error;
       this.#writes.inc({ result: "conflict" });
     }

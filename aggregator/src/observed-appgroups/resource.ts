@@ -16,7 +16,10 @@ import { parseBitsPerSecond } from "@isochrone/primitives";
 import { workloadsText, type GroupDependency, type GroupWorkload } from "./domain/app-group.ts";
 import { decimalQuantity } from "../network-topology/resource.ts";
 
-/** Annotation of a Namespace (for all its workflows) or of a workload (for its own): `observe` asks for a generated AppGroup. */
+/**
+ * Annotation of a Namespace (for all its workflows) or of a workload (for its own): `observe` asks for a
+ * generated AppGroup.
+ */
 export const ASK_ANNOTATION = "isochrone.dev/appgroup";
 export const OBSERVE = "observe";
 

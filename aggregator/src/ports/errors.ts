@@ -58,7 +58,10 @@ const KEY_STORE_ERROR_CODES = ["key_store_conflict", "key_store_invalid"] as con
 /** One of {@link KEY_STORE_ERROR_CODES}. */
 type KeyStoreErrorCode = (typeof KEY_STORE_ERROR_CODES)[number];
 
-/** Keys were changed by somebody else meanwhile, or are stored in a form that can't be read. Its message shows no secret. */
+/**
+ * Keys were changed by somebody else meanwhile, or are stored in a form that can't be read. Its message shows
+ * no secret.
+ */
 export class KeyStoreError extends CodedError {
   declare readonly code: KeyStoreErrorCode;
 

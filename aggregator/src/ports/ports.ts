@@ -66,7 +66,10 @@ export interface StoredKeys {
 export interface KeyStore {
   /** Rejects with a KeyStoreError when what is stored can't be read; no message shows a secret. */
   read(): Promise<StoredKeys>;
-  /** Gives the new revision. Rejects with a KeyStoreError `key_store_conflict` when `revision` is not the stored one. */
+  /**
+   * Gives the new revision. Rejects with a KeyStoreError `key_store_conflict` when `revision` is not the
+   * stored one.
+   */
   write(set: HmacKeySet, revision: string | null): Promise<string>;
 }
 

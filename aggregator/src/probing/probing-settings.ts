@@ -1,4 +1,5 @@
-// The aggregator's settings of probing: whom probes measure, the keys that they sign with, and bandwidth tests.
+// The aggregator's settings of probing: whom probes measure, the keys that they sign with, and bandwidth
+// tests.
 import { bytes, constant, duration, integer, text } from "@isochrone/runtime";
 
 /** A part of the aggregator's section. */

@@ -187,8 +187,9 @@ export class Probing {
   }
 
   /**
-   * Those that are there, as far as anybody knows: the node is ready and has a probe with an address, or it asked for a plan
-   * lately. One that asks another replica, or none, can't confirm here; it is waited for, as long as the rule has it.
+   * Those that are there, as far as anybody knows: the node is ready and has a probe with an address, or it
+   * asked for a plan lately. One that asks another replica, or none, can't confirm here; it is waited for, as
+   * long as the rule has it.
    */
   #awaitedProbes(): AwaitedProbe[] | null {
     const { watch, addresses, clock } = this.#options;

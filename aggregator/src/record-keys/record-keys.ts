@@ -33,8 +33,8 @@ const MAX_SEALING = 16_384;
 const NO_MASTERS: MasterKeys = new Map();
 
 /**
- * The master keys of records on Kafka: made and replaced by the elected replica, read by all, given to nobody. What publishers get is the key
- * of one speaker, which is derived from the newest master.
+ * The master keys of records on Kafka: made and replaced by the elected replica, read by all, given to
+ * nobody. What publishers get is the key of one speaker, which is derived from the newest master.
  */
 export class RecordKeys implements Service {
   readonly #options: RecordKeysOptions;
@@ -95,7 +95,10 @@ export class RecordKeys implements Service {
     }
   }
 
-  /** By id; the same map until they change. A Secret that was deleted counts as it was until there is another one. */
+  /**
+   * By id; the same map until they change. A Secret that was deleted counts as it was until there is another
+   * one.
+   */
   readonly masters = (): MasterKeys => {
     const { set } = this.#keeper;
     if (set !== null && set !== this.#set) {
@@ -121,8 +124,8 @@ export class RecordKeys implements Service {
   }
 
   /**
-   * What seals a record of this replica: its own topics by its own key, what was posted to it by the key of the speaker that the ingest has
-   * found out. Other records go out as they are, and will be refused.
+   * What seals a record of this replica: its own topics by its own key, what was posted to it by the key of
+   * the speaker that the ingest has found out. Other records go out as they are, and will be refused.
    */
   readonly sealingKey = (topic: string, { headers }: OutgoingRecord): RecordKey | null => {
     if (OWN_TOPICS.has(topic)) return this.#sealingKeyOf(AGGREGATOR);

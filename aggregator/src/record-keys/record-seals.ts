@@ -11,7 +11,10 @@ type Unproven = SealFault | "wrong_speaker";
 /** What judges seals. */
 interface RecordSealsOptions {
   readonly keys: Pick<RecordKeys, "masters">;
-  /** Topics of writers that can't seal, and the name of the service that speaks there: the broker says who may write. */
+  /**
+   * Topics of writers that can't seal, and the name of the service that speaks there: the broker says who may
+   * write.
+   */
   readonly foreignTopics: ReadonlyMap<string, string>;
   readonly logger: Logger;
   readonly unproven: Counter<"topic" | "fault">;

@@ -21,7 +21,10 @@ export function leaderStore(store: ClusterStore, leadership: Leadership): Cluste
   return storeOfLeader(store, leadership, AGGREGATOR_LEASE);
 }
 
-/** The store for what each object's owner writes: it writes nothing once others no longer count this replica among them. */
+/**
+ * The store for what each object's owner writes: it writes nothing once others no longer count this replica
+ * among them.
+ */
 export function ownerStore(store: ClusterStore, replicas: { isAlive(): boolean }): ClusterStore {
   const reason = "this replica's own lease does not hold";
   return fencedStore(store, { mayWrite: () => replicas.isAlive(), reason });
@@ -31,8 +34,9 @@ export function ownerStore(store: ClusterStore, replicas: { isAlive(): boolean }
 const RETRY_SPREAD = 0.25;
 
 /**
- * The desk of a replica that may not always have led: after an election it grants nothing for as long as a lease lasts, since leases of
- * the leader before may still be out. (The last of those was granted before this term began.)
+ * The desk of a replica that may not always have led: after an election it grants nothing for as long as a
+ * lease lasts, since leases of the leader before may still be out. (The last of those was granted before this
+ * term began.)
  */
 export function deskAfterElection(
   desk: LeaseDesk,

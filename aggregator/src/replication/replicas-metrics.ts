@@ -16,7 +16,10 @@ interface ReplicaMetrics {
   readonly onForwardFailed: (failure: ForwardFailure) => void;
 }
 
-/** Registers what there is to know of the replicas, their leader and what they pass on. `sources` is asked when scraped. */
+/**
+ * Registers what there is to know of the replicas, their leader and what they pass on. `sources` is asked
+ * when scraped.
+ */
 export function registerReplicaMetrics(
   registry: Registry,
   sources: () => ReplicaMetricSources,

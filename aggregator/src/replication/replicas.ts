@@ -21,7 +21,10 @@ import { AGGREGATOR_LEASE } from "./leadership.ts";
 export const REPLICA_LABEL = "isochrone.dev/replica-of";
 const COMPONENT = "aggregator";
 const LEASE_PREFIX = `${AGGREGATOR_LEASE}-`;
-/** Leases that have not changed for so many durations are deleted: long after anybody could mistake them for alive. */
+/**
+ * Leases that have not changed for so many durations are deleted: long after anybody could mistake them for
+ * alive.
+ */
 const FORGET_AFTER_DURATIONS = 10;
 
 /** An aggregator that is alive. */
@@ -47,8 +50,9 @@ interface Sighting {
 }
 
 /**
- * The replicas that are alive, each by a Lease of its own, and which of them writes which object. Who writes is agreed on without a word:
- * all replicas see the same Leases. While these change, two may differ for as long as a change is under way.
+ * The replicas that are alive, each by a Lease of its own, and which of them writes which object. Who writes
+ * is agreed on without a word: all replicas see the same Leases. While these change, two may differ for as
+ * long as a change is under way.
  */
 export class Replicas implements Service {
   readonly #options: ReplicasOptions;
@@ -93,7 +97,10 @@ export class Replicas implements Service {
     return this.#own.isLeader();
   }
 
-  /** Name of the replica that writes the object, as far as this one knows; null while none is known to be alive. */
+  /**
+   * Name of the replica that writes the object, as far as this one knows; null while none is known to be
+   * alive.
+   */
   ownerOf(object: string): string | null {
     if (!this.#isSynced) return null;
     return rendezvousOwner(
@@ -103,8 +110,8 @@ export class Replicas implements Service {
   }
 
   /**
-   * Whether this replica writes the object. Never without a lease of its own that holds; not before the others have had the time to see
-   * that lease; not before their leases are known.
+   * Whether this replica writes the object. Never without a lease of its own that holds; not before the
+   * others have had the time to see that lease; not before their leases are known.
    */
   owns(object: string): boolean {
     const aliveForMs = this.#own.leadingForMs();

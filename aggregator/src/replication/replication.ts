@@ -67,7 +67,10 @@ export class Replication {
     this.relay = new ReportRelay({ forward: this.forward, clock, logger });
   }
 
-  /** To be started before all that only the leader, or the owner of an object, may do: so they are given up after it has stopped. */
+  /**
+   * To be started before all that only the leader, or the owner of an object, may do: so they are given up
+   * after it has stopped.
+   */
   get leases(): readonly Part[] {
     return [
       { name: "leader Lease", service: { stop: () => this.leadership.stop() } },

@@ -1,6 +1,9 @@
 import type { Batch, Bus, OutgoingRecord, SubscribeOptions, Subscription } from "@isochrone/bus";
 
-/** A bus as one process sees it that can die: from then on nothing it publishes arrives, and no handler of it runs, not even for its leaving. */
+/**
+ * A bus as one process sees it that can die: from then on nothing it publishes arrives, and no handler of it
+ * runs, not even for its leaving.
+ */
 export class MortalBus implements Bus {
   readonly #bus: Bus;
   readonly #subscriptions: Subscription[] = [];

@@ -5,7 +5,9 @@ import { SHAPE, type Replica, type ReplicaSet } from "./replicas.ts";
 
 const NODES = ["a", "b", "c", "d", "e", "f", "g", "h"];
 
-/** Nodes whose probes and collectors number all that they send, so that it is known what graphs must count. */
+/**
+ * Nodes whose probes and collectors number all that they send, so that it is known what graphs must count.
+ */
 export class NumberedLoad {
   readonly #set: ReplicaSet;
   readonly #sequences = new Map<string, number>();

@@ -17,7 +17,10 @@ interface Counter {
 const NODES = ["a", "b", "c"];
 const WORKLOADS = ["web", "db", "cache"];
 
-/** Records of three nodes' probes and collectors over some minutes: late, early, repeated and foreign ones, resets, gaps and clock errors. */
+/**
+ * Records of three nodes' probes and collectors over some minutes: late, early, repeated and foreign ones,
+ * resets, gaps and clock errors.
+ */
 export class RandomRecords {
   readonly #random: Random;
   readonly #counters = new Map<string, Counter>();

@@ -50,10 +50,16 @@ type AnnotatedKind = Exclude<WriteKind, "configmap">;
 /** A workload's `observed-at` is its graph's time, a little before it was written. */
 const GRAPH_LAG_MS = 30_000;
 const OBJECTS_PER_STEP = 100;
-/** A writer with our own settings writes each change that we see. One that leaves a change for so many intervals is gone. */
+/**
+ * A writer with our own settings writes each change that we see. One that leaves a change for so many
+ * intervals is gone.
+ */
 const SILENT_INTERVALS = 3;
 
-/** Finds out which objects' annotations this replica should write. Keeps nothing of the objects but what the API server said to writes. */
+/**
+ * Finds out which objects' annotations this replica should write. Keeps nothing of the objects but what the
+ * API server said to writes.
+ */
 export class AnnotationPlanner {
   readonly #options: AnnotationPlannerOptions;
   readonly #memories: Record<AnnotatedKind, Map<string, ObjectMemory>> = {
@@ -185,8 +191,9 @@ export class AnnotationPlanner {
   }
 
   /**
-   * Another installation's aggregator that annotates the object and goes on doing so; null: there is none. Both have one field manager, so
-   * that each would undo what the other writes. What shall only go is left to anybody who has written since it was first seen.
+   * Another installation's aggregator that annotates the object and goes on doing so; null: there is none.
+   * Both have one field manager, so that each would undo what the other writes. What shall only go is left to
+   * anybody who has written since it was first seen.
    */
   #rivalOf(
     { metadata }: KubernetesObject,
@@ -208,8 +215,8 @@ export class AnnotationPlanner {
   }
 
   /**
-   * Whether the other writer of the same annotations leaves a change that stands for some time. If it was not gone after all, it gets
-   * twice the time for each object that it takes back, so that a fight ends.
+   * Whether the other writer of the same annotations leaves a change that stands for some time. If it was not
+   * gone after all, it gets twice the time for each object that it takes back, so that a fight ends.
    */
   #isSilent(
     mark: WriterMark,
@@ -271,7 +278,9 @@ export class AnnotationPlanner {
     return read;
   }
 
-  /** The annotations of our names as they are or, where they are left to another manager, as they would be. */
+  /**
+   * The annotations of our names as they are or, where they are left to another manager, as they would be.
+   */
   #own(kind: AnnotatedKind, object: KubernetesObject): OwnAnnotations {
     const { prefix } = this.#options.config;
     const { annotations = {}, uid = "" } = object.metadata;

@@ -121,7 +121,10 @@ export class WorkloadRound {
   }
 }
 
-/** For objects that aren't annotated (any more). Null while nothing of ours stands there; `observed-at` tells that it is ours. */
+/**
+ * For objects that aren't annotated (any more). Null while nothing of ours stands there; `observed-at` tells
+ * that it is ours.
+ */
 export function nothing(own: OwnAnnotations, prefix: string): Want | null {
   const observedAt = own[`${prefix}observed-at`];
   if (observedAt === undefined) return null;

@@ -5,8 +5,8 @@ const WRITE_KINDS = ["node", "workload", "configmap"] as const;
 export type WriteKind = (typeof WRITE_KINDS)[number];
 
 /**
- * `conflict`: changed by others again and again; `gone`: deleted meanwhile; `disowned`: another replica's by now; `refused`: not taken as it is;
- * `failed`: the API server could not be reached, or not now.
+ * `conflict`: changed by others again and again; `gone`: deleted meanwhile; `disowned`: another replica's by
+ * now; `refused`: not taken as it is; `failed`: the API server could not be reached, or not now.
  */
 const WRITE_RESULTS = ["written", "conflict", "gone", "disowned", "forbidden", "refused", "failed"] as const;
 export type WriteResult = (typeof WRITE_RESULTS)[number];

@@ -37,8 +37,8 @@ interface NetperfOutcome {
 }
 
 /**
- * Keeps KEP-260's ConfigMap: by update of the version that was read, since an apply would list every key a second time in managedFields.
- * Entries that aren't of KEP-260's form stay as they are.
+ * Keeps KEP-260's ConfigMap: by update of the version that was read, since an apply would list every key a
+ * second time in managedFields. Entries that aren't of KEP-260's form stay as they are.
  */
 export class NetperfWriter {
   readonly #options: NetperfWriterOptions;

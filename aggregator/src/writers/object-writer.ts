@@ -11,7 +11,10 @@ import { withDeadline, type Clock, type Logger } from "@isochrone/runtime";
 import { ANNOTATED_BY } from "@isochrone/topology";
 import type { WriteResult } from "./metrics.ts";
 
-/** Field manager of all annotations. Nothing else may be applied under this name: what one apply leaves out is removed. */
+/**
+ * Field manager of all annotations. Nothing else may be applied under this name: what one apply leaves out is
+ * removed.
+ */
 export const FIELD_MANAGER = "isochrone-aggregator";
 
 /** Tries of one write that meets others' changes. */
@@ -24,15 +27,21 @@ export interface ObjectMemory {
   readonly disputed: Map<string, string>;
   /** Keys of our names that stayed when we let them go: somebody else's. */
   readonly foreign: Set<string>;
-  /** Mark of a writer that stood there when it was first seen, or that we left; undefined: nobody has looked yet. */
+  /**
+   * Mark of a writer that stood there when it was first seen, or that we left; undefined: nobody has looked
+   * yet.
+   */
   mark: string | null | undefined;
-  /** How long another writer may be silent until its object is taken over, ms; undefined: it never undid what was written here. */
+  /**
+   * How long another writer may be silent until its object is taken over, ms; undefined: it never undid what
+   * was written here.
+   */
   patienceMs: number | undefined;
   /** When the object was taken over from another writer, ms since the epoch. */
   tookOverMs: number | undefined;
   /**
-   * A change that another writer has not written yet: the time of that writer's last mark in ms since the epoch, and since when the
-   * change stands, on the monotonic clock.
+   * A change that another writer has not written yet: the time of that writer's last mark in ms since the
+   * epoch, and since when the change stands, on the monotonic clock.
    */
   unwritten: { readonly markedMs: number; readonly sinceMs: number } | undefined;
   /** On the monotonic clock: when it was written, and until when it is left alone. */
@@ -43,7 +52,9 @@ export interface ObjectMemory {
 export interface WriteTask {
   /** As last seen. */
   readonly object: KubernetesObject;
-  /** All annotations that it shall have of ours, by key; those that it has beside them and that are ours go. */
+  /**
+   * All annotations that it shall have of ours, by key; those that it has beside them and that are ours go.
+   */
   readonly annotations: ReadonlyMap<string, string>;
   readonly memory: ObjectMemory;
   /** Asked before each try, and again when the request leaves the process. */
@@ -69,8 +80,9 @@ interface ObjectWriterOptions {
 }
 
 /**
- * Writes annotations by server-side apply, never by force, and only onto the object and version that it has seen: a replica that was stopped
- * for a while changes nothing that another one wrote meanwhile, and no deleted object comes back.
+ * Writes annotations by server-side apply, never by force, and only onto the object and version that it has
+ * seen: a replica that was stopped for a while changes nothing that another one wrote meanwhile, and no
+ * deleted object comes back.
  */
 export class ObjectWriter {
   readonly #options: ObjectWriterOptions;

@@ -1,4 +1,5 @@
-// Aggregators that don't know of each other, on one cluster. They have one field manager: each apply undoes what the other one wrote.
+// Aggregators that don't know of each other, on one cluster. They have one field manager: each apply undoes
+// what the other one wrote.
 import { KINDS } from "@isochrone/kubernetes";
 import { ANNOTATED_BY } from "@isochrone/topology";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -187,7 +188,10 @@ describe("two aggregators with the same annotations", () => {
   const writer = async (): Promise<string | undefined> =>
     (await ground.annotations("a"))[ANNOTATED_BY]?.split(" ")[0];
 
-  /** Starts the second one, and lets what it sees change until the objects are its own: it writes more often than the first one. */
+  /**
+   * Starts the second one, and lets what it sees change until the objects are its own: it writes more often
+   * than the first one.
+   */
   const secondTakes = async (): Promise<void> => {
     await ground.start({}, SOLE, { name: "second", sinceMs: ground.clock.now() });
     for (let ms = 50; ms < 1_000 && (await writer()) !== "second"; ms += 20) {

@@ -16,7 +16,11 @@ export function annotatedObjectsOf(watch: StoreClusterWatch): AnnotatedObjects {
   };
 }
 
-/** Who writes what, among the replicas if there are several. @param leadership where there is only one @default it leads */
+/**
+ * Who writes what, among the replicas if there are several.
+ * @param leadership where there is only one
+ * @default it leads
+ */
 export function ownershipOf(replication: Replication | null, leadership: Leadership | undefined): Ownership {
   if (replication === null) return soleOwner(leadership ?? { isLeader: () => true });
   const { replicas, leadership: elected } = replication;

@@ -66,7 +66,8 @@ describe("a judgement", () => {
   });
 
   it("counts a pair that nothing can be said of as wholly wrong", () => {
-    // Two islands: 0 1 and 2 3 answer each other; between them only truth, never a probe that got through both ways.
+    // Two islands: 0 1 and 2 3 answer each other; between them only truth, never a probe that got through
+    // both ways.
     const matrix = parseMatrix("0 5 9 0\n5 0 0 0\n0 0 0 5\n0 0 5 0\n", "matrix");
     const seed = [1, 2, 3, 4, 5, 6, 7, 8].find(
       (seed) => !reaches(drawSamples(matrix, { peers: 1, budget: 1, noise: 0, seed }), 0, 2),

@@ -1,5 +1,5 @@
-// Judges network coordinates against a matrix of round-trip times: probes are drawn from it, a model is fitted to them, and its estimates are
-// compared with the matrix, those of pairs that nobody probed as well.
+// Judges network coordinates against a matrix of round-trip times: probes are drawn from it, a model is
+// fitted to them, and its estimates are compared with the matrix, those of pairs that nobody probed as well.
 import { ascending, median, quantileOfSorted } from "@isochrone/primitives";
 import type { RttMatrix } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime/basics";
@@ -18,7 +18,10 @@ interface ProbingOptions {
 }
 
 export interface CoordinateJudgement {
-  /** Of |estimate - true| / true over all measured ordered pairs; a pair without an estimate counts as wholly wrong (1). */
+  /**
+   * Of |estimate - true| / true over all measured ordered pairs; a pair without an estimate counts as wholly
+   * wrong (1).
+   */
   readonly medianRelativeError: number;
   readonly p90RelativeError: number;
   readonly medianAbsoluteErrorMs: number;
@@ -29,7 +32,10 @@ export interface CoordinateJudgement {
   /** Those of them that were probed with success. */
   readonly sampledPairs: number;
   readonly pairsWithoutEstimate: number;
-  /** Share of the pairs that nobody probed, neither way, whose true value lies in the stated 90 % interval; null without such pairs. */
+  /**
+   * Share of the pairs that nobody probed, neither way, whose true value lies in the stated 90 % interval;
+   * null without such pairs.
+   */
   readonly intervalCoverage: number | null;
 }
 

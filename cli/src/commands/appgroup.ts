@@ -24,8 +24,9 @@ interface Place {
 }
 
 /**
- * Prints the order in which the workloads of an AppGroup are scheduled, the first one first; what is amiss but can be ordered all the same
- * goes to `note`. Throws CommandError, naming file, line, path, rule and value.
+ * Prints the order in which the workloads of an AppGroup are scheduled, the first one first; what is amiss
+ * but can be ordered all the same goes to `note`. Throws CommandError, naming file, line, path, rule and
+ * value.
  */
 export async function appGroupOrderCommand(
   file: string,

@@ -1,4 +1,5 @@
-// The CustomResourceDefinitions that Isochrone uses, as the chart applies them: wider ones at once, narrower ones never.
+// The CustomResourceDefinitions that Isochrone uses, as the chart applies them: wider ones at once, narrower
+// ones never.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
@@ -40,8 +41,9 @@ const ESTABLISHED_WITHIN_MS = 30_000;
 const POLL_MS = 250;
 
 /**
- * Applies the definitions of a folder. One that would take something away is not applied: where what is there already takes all that ours
- * takes, it stays and that is fine; otherwise throws CommandError, naming what would be lost.
+ * Applies the definitions of a folder. One that would take something away is not applied: where what is there
+ * already takes all that ours takes, it stays and that is fine; otherwise throws CommandError, naming what
+ * would be lost.
  */
 export async function crdsApplyCommand(
   folder: string,
@@ -107,7 +109,8 @@ async function apply(store: ClusterStore, wanted: KubernetesObject, dryRun: bool
       );
     }
   }
-  // Somebody else's fields are taken over: nothing is lost by it, as was just seen, and versions are one field.
+  // Somebody else's fields are taken over: nothing is lost by it, as was just seen, and versions are one
+  // field.
   await store.apply(wanted, { fieldManager: FIELD_MANAGER, force: true, dryRun });
   if (dryRun) return { name, result: "would_be_applied" };
   await established(store, name);

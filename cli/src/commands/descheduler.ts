@@ -22,7 +22,10 @@ export interface DeschedulerOptions {
 
 const TIMEOUT_MS = 10_000;
 
-/** Prints what the descheduler's last run would move or has moved, and why the others stay. Throws CommandError. */
+/**
+ * Prints what the descheduler's last run would move or has moved, and why the others stay. Throws
+ * CommandError.
+ */
 export async function deschedulerCommand(
   options: DeschedulerOptions,
   print: (text: string) => void,

@@ -30,7 +30,10 @@ interface PodAnswer {
 
 const RECENT = 1_000;
 
-/** Prints why a pod was placed where it is: the newest decision about it, and what the cluster says. `name` is a pod's or a workload's. */
+/**
+ * Prints why a pod was placed where it is: the newest decision about it, and what the cluster says. `name` is
+ * a pod's or a workload's.
+ */
 export async function explainCommand(
   name: string,
   options: ExplainOptions,

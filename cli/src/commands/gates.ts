@@ -1,4 +1,5 @@
-// The scheduling gates that Isochrone sets: who waits, and opening them by hand, as the chart does before it goes.
+// The scheduling gates that Isochrone sets: who waits, and opening them by hand, as the chart does before it
+// goes.
 import {
   gatesOf,
   hasOurGate,
@@ -77,8 +78,8 @@ export async function gatesListCommand(options: GatesListOptions, print: Print):
 }
 
 /**
- * Opens our gate of the named pods, or of all. Prints what became of each. Throws CommandError: exit code 2 for wrong usage, 1 when any gate
- * is still shut.
+ * Opens our gate of the named pods, or of all. Prints what became of each. Throws CommandError: exit code 2
+ * for wrong usage, 1 when any gate is still shut.
  */
 export async function gatesOpenCommand(
   names: readonly string[],
@@ -180,7 +181,10 @@ async function openAll(
   await Promise.all(Array.from({ length: CONCURRENCY }, work));
 }
 
-/** Read again by the next round when others have changed the gates: whoever uninstalls needs no right to read single pods. */
+/**
+ * Read again by the next round when others have changed the gates: whoever uninstalls needs no right to read
+ * single pods.
+ */
 async function opening(store: ClusterStore, pod: KubernetesObject): Promise<Opening> {
   const { namespace = "default", name } = pod.metadata;
   const patch = jsonPatchOpeningGate(pod);
@@ -196,9 +200,9 @@ async function opening(store: ClusterStore, pod: KubernetesObject): Promise<Open
 }
 
 /**
- * Takes the registration and the certificates away. The planner's Lease is told first: a leader that still runs would register itself again,
- * and other replicas stop setting gates by it before the API server has heard. A leader that was just writing is not too late: what it has
- * registered goes in the next round.
+ * Takes the registration and the certificates away. The planner's Lease is told first: a leader that still
+ * runs would register itself again, and other replicas stop setting gates by it before the API server has
+ * heard. A leader that was just writing is not too late: what it has registered goes in the next round.
  */
 class WebhookRemoval {
   readonly #store: ClusterStore;

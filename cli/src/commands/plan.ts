@@ -25,14 +25,20 @@ interface PlanOptions extends GraphServerOptions {
   /** Milliseconds for each workflow's search. */
   readonly time: number;
   readonly seed: number;
-  /** File of the service's settings; variables of the environment count, too. @default the planner's defaults */
+  /**
+   * File of the service's settings; variables of the environment count, too.
+   * @default the planner's defaults
+   */
   readonly settings?: string;
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
   readonly output: Format;
 }
 
-/** Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between. Changes nothing. */
+/**
+ * Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between.
+ * Changes nothing.
+ */
 export async function planCommand(
   namespace: string,
   options: PlanOptions,

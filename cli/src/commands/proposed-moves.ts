@@ -7,8 +7,8 @@ import type { GraphServerOptions } from "../graph-client.ts";
 const TIMEOUT_MS = 10_000;
 
 /**
- * By workflow, so that a plan asked for here is the one that the page shows, unless another one is clearly better. Empty where nobody
- * proposes, or can be asked.
+ * By workflow, so that a plan asked for here is the one that the page shows, unless another one is clearly
+ * better. Empty where nobody proposes, or can be asked.
  */
 export async function proposedMoves(
   namespace: string,

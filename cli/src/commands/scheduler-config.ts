@@ -31,7 +31,10 @@ interface SchedulerConfigOptions {
   readonly ca?: readonly string[];
   readonly clientCertificate?: string;
   readonly clientKey?: string;
-  /** Folder of this machine, into which the client certificate and key that the cluster has for kube-scheduler are written. */
+  /**
+   * Folder of this machine, into which the client certificate and key that the cluster has for kube-scheduler
+   * are written.
+   */
   readonly clientFolder?: string;
   readonly weight?: number;
   readonly timeout?: number;

@@ -31,7 +31,10 @@ interface ScoreOptions {
   readonly output: Format;
 }
 
-/** Scores the nodes of a dump for a pod and prints them, the best first in the table, in the dump's order as JSON. */
+/**
+ * Scores the nodes of a dump for a pod and prints them, the best first in the table, in the dump's order as
+ * JSON.
+ */
 export async function scoreCommand(options: ScoreOptions, print: (text: string) => void): Promise<void> {
   const dumpText = readText("--cluster", options.cluster);
   const { prefix, graph } = options;

@@ -19,7 +19,10 @@ import { createProgress } from "../output/progress.ts";
 import { table } from "../output/table.ts";
 
 export interface ToscaOptions {
-  /** What is printed, or with `apply` what of it is applied; none: a summary, or with `apply` AppGroup and manifests. */
+  /**
+   * What is printed, or with `apply` what of it is applied; none: a summary, or with `apply` AppGroup and
+   * manifests.
+   */
   readonly appgroup?: boolean;
   readonly manifests?: boolean;
   readonly graph?: boolean;

@@ -43,7 +43,8 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   const { reporter, log } = reporterOf(options.output, print);
   const { service } = loadSettings([serviceSettings], {
     env: process.env,
-    // Pods that end, nodes that die and links that are cut are what this is for, and the services warn of each.
+    // Pods that end, nodes that die and links that are cut are what this is for, and the services warn of
+    // each.
     file: { service: { logLevel: "error", logFormat: "text" } },
   });
   const logger = createLogger({
@@ -178,7 +179,9 @@ function embeddedOptions(options: UpOptions, [first]: readonly Act[]) {
 }
 
 const TABLE_INTERVAL_MS = 2_000;
-/** End-to-end figures of moves are of that share of a window: a move is to be seen, not what came before it. */
+/**
+ * End-to-end figures of moves are of that share of a window: a move is to be seen, not what came before it.
+ */
 const MOVE_SHARE = 2 / 3;
 const STRAIN_MS = 10_000;
 

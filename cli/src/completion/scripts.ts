@@ -1,4 +1,5 @@
-// Completion scripts of three shells, made of the same words. Each finds the command that is being typed, then what may come next.
+// Completion scripts of three shells, made of the same words. Each finds the command that is being typed,
+// then what may come next.
 import type { CommandWords, OptionWords, Value } from "./words.ts";
 
 export const SHELLS = ["bash", "zsh", "fish"] as const;
@@ -24,7 +25,10 @@ interface Case {
   readonly value: Value;
 }
 
-/** By command and option before the cursor: what the option's value may be; those with the same values in one case. */
+/**
+ * By command and option before the cursor: what the option's value may be; those with the same values in one
+ * case.
+ */
 function valueCases(words: readonly CommandWords[]): Case[] {
   const all = words.flatMap(({ path, options }) =>
     options

@@ -1,4 +1,5 @@
-// Whether a new CustomResourceDefinition takes away what an old one allows: objects that were valid must stay so, with all their fields.
+// Whether a new CustomResourceDefinition takes away what an old one allows: objects that were valid must stay
+// so, with all their fields.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
 type Schema = Readonly<Record<string, unknown>>;

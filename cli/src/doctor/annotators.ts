@@ -1,4 +1,5 @@
-// Aggregators that annotate the same objects: by what they leave on them, and by what the asked one leaves to another.
+// Aggregators that annotate the same objects: by what they leave on them, and by what the asked one leaves to
+// another.
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { ANNOTATED_BY, readMark } from "@isochrone/topology";

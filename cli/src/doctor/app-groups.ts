@@ -1,4 +1,5 @@
-// AppGroups: whether pods, or the pod templates of workloads, carry the labels by which they name their workloads.
+// AppGroups: whether pods, or the pod templates of workloads, carry the labels by which they name their
+// workloads.
 import { GENERATED_ANNOTATION, isStoreError, KINDS, looseFields } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { appGroupLabels, AppGroupMembers, readAppGroup, unmatchedSelectors } from "@isochrone/topology";

@@ -1,5 +1,5 @@
-// Gates and the webhook that sets them: whether somebody opens the gates, whether the webhook can be reached, and which pods were created
-// while it gave no answer.
+// Gates and the webhook that sets them: whether somebody opens the gates, whether the webhook can be reached,
+// and which pods were created while it gave no answer.
 import {
   hasCondition,
   hasOurGate,

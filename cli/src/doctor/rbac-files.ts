@@ -49,7 +49,10 @@ const COMPONENTS = ["scheduler-plugin", "aggregator", "collector", "probe"];
 /** Filled in by the chart's values: without them nobody knows what to ask. */
 const OPEN_PLACE = /__[A-Z_]+__/;
 
-/** Files whose rights hang on values that aren't known here have fewer questions, or none. Throws the system's errors. */
+/**
+ * Files whose rights hang on values that aren't known here have fewer questions, or none. Throws the system's
+ * errors.
+ */
 export function readRbacFiles(folder: string, installation: Installation): FileRights[] {
   const files = readdirSync(folder)
     .filter((name) => name.endsWith(".yaml"))

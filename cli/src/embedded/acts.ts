@@ -1,7 +1,10 @@
 // What `isochrone up` shows, act by act.
 import type { EndToEnd } from "@isochrone/lab";
 
-/** `spread`: placed without knowledge of the network; `score`: anew, pod by pod; `plan`: anew, the workflow as a whole; `live`: whatever comes. */
+/**
+ * `spread`: placed without knowledge of the network; `score`: anew, pod by pod; `plan`: anew, the workflow as
+ * a whole; `live`: whatever comes.
+ */
 export const ACTS = ["spread", "score", "plan", "live"] as const;
 export type Act = (typeof ACTS)[number];
 /** Acts that place the workflow. */

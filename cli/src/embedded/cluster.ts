@@ -1,4 +1,5 @@
-// What an embedded cluster stands on: an in-memory store with the built-in sites, or a real API server and its simulated nodes.
+// What an embedded cluster stands on: an in-memory store with the built-in sites, or a real API server and
+// its simulated nodes.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import {
@@ -23,7 +24,9 @@ export interface EmbeddedCluster {
   close(): Promise<void>;
 }
 
-/** Throws CommandError for a cluster that can't be used, NetworkError for a matrix that doesn't fit its nodes. */
+/**
+ * Throws CommandError for a cluster that can't be used, NetworkError for a matrix that doesn't fit its nodes.
+ */
 export async function openEmbeddedCluster(options: EmbeddedOptions): Promise<EmbeddedCluster> {
   const { kubeconfig, matrix } = options;
   const times = matrix === undefined ? undefined : loadMatrix(matrix);

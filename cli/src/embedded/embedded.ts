@@ -1,4 +1,5 @@
-// The embedded cluster: emulated network, cluster stand-in, and all services, started in order and stopped in reverse.
+// The embedded cluster: emulated network, cluster stand-in, and all services, started in order and stopped in
+// reverse.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import {
@@ -36,7 +37,9 @@ const KEY_BYTES = 32;
 const GRAPH_TIMEOUT_MS = 5_000;
 /** One consumer reads everything at once; what it has read needs no keeping. */
 const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
-/** For each service. A real API server may be slow, and so may a busy machine: neither is a reason to give up. */
+/**
+ * For each service. A real API server may be slow, and so may a busy machine: neither is a reason to give up.
+ */
 const START_DEADLINE_MS = 900_000;
 const STOP_DEADLINE_MS = 30_000;
 const EXTENDER_WEIGHT = 5;
@@ -72,7 +75,8 @@ export class Embedded {
   }
 
   /**
-   * Resolves when every service is up; pods may still be starting. On failure, or when aborted, everything that was started is stopped again.
+   * Resolves when every service is up; pods may still be starting. On failure, or when aborted, everything
+   * that was started is stopped again.
    */
   static async start(options: EmbeddedOptions, signal: AbortSignal): Promise<Embedded> {
     // What a user gave is read first: a mistake in it should cost no start.
@@ -168,7 +172,10 @@ export class Embedded {
     return this.cluster.rePlace({ signal, podTimeoutMs: READY_WITHIN_MS });
   }
 
-  /** Has the planner place every pod of the workflow anew, all together. Only without an API server of its own. */
+  /**
+   * Has the planner place every pod of the workflow anew, all together. Only without an API server of its
+   * own.
+   */
   async placeByPlan(signal: AbortSignal): Promise<readonly Move[]> {
     return placeByPlan({
       store: this.#store,
@@ -180,7 +187,10 @@ export class Embedded {
     });
   }
 
-  /** From now on new pods of the workflow wait for the planner, and the descheduler moves those that another node would serve better. */
+  /**
+   * From now on new pods of the workflow wait for the planner, and the descheduler moves those that another
+   * node would serve better.
+   */
   async startMoving(): Promise<void> {
     await optIn({ store: this.#store, namespace: this.#namespace }, true);
   }
@@ -254,7 +264,10 @@ function clusterOptions(
   };
 }
 
-/** As kube-scheduler's configuration would have it: names only, its weight above the in-tree scores, and scheduling goes on without it. */
+/**
+ * As kube-scheduler's configuration would have it: names only, its weight above the in-tree scores, and
+ * scheduling goes on without it.
+ */
 function extenderOf(urls: EmbeddedUrls): ExtenderConfig {
   return {
     urlPrefix: urls.extender,

@@ -1,4 +1,5 @@
-// The nodes of a real API server that an emulated network may stand behind: only such as nobody runs anything on.
+// The nodes of a real API server that an emulated network may stand behind: only such as nobody runs anything
+// on.
 import { isStoreError, KINDS, nodeView } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { NetworkSite, Site } from "@isochrone/lab";
@@ -14,8 +15,8 @@ const MAX_NODES = 16;
 export type FakeNode = NetworkSite & Site;
 
 /**
- * The cluster's nodes, by name. Throws CommandError unless they are 2 to 16 and each is a simulated one: pods and statuses of real nodes are
- * their kubelets' business.
+ * The cluster's nodes, by name. Throws CommandError unless they are 2 to 16 and each is a simulated one: pods
+ * and statuses of real nodes are their kubelets' business.
  */
 export async function fakeNodes(store: ClusterStore): Promise<readonly FakeNode[]> {
   const { items } = await listed(store);

@@ -8,7 +8,10 @@ export async function freePort(): Promise<number> {
   return await tried(0);
 }
 
-/** Throws CommandError unless each port can be listened on: tried before anything starts, so that a mistake costs nothing. */
+/**
+ * Throws CommandError unless each port can be listened on: tried before anything starts, so that a mistake
+ * costs nothing.
+ */
 export async function requireFreePorts(ports: readonly number[]): Promise<void> {
   for (const port of ports)
     await tried(port).catch((error: unknown) => {

@@ -1,4 +1,5 @@
-// Notices that the machine has other things to do, and lowers the rates of what is measured and sent until it has time again.
+// Notices that the machine has other things to do, and lowers the rates of what is measured and sent until it
+// has time again.
 import type { Clock } from "@isochrone/runtime";
 
 /** What the machine allows, as the last few seconds showed. */

@@ -1,4 +1,5 @@
-// Turns the stages of single pods into what people want to know: what moved together, why, and what it brought.
+// Turns the stages of single pods into what people want to know: what moved together, why, and what it
+// brought.
 import type { EndToEnd } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { PodMove } from "./pod-moves.ts";
@@ -33,7 +34,9 @@ interface MoveLogOptions {
 }
 
 const POLL_MS = 500;
-/** Moves that follow each other sooner belong together: the descheduler takes several runs for a large one. */
+/**
+ * Moves that follow each other sooner belong together: the descheduler takes several runs for a large one.
+ */
 const TOGETHER_WITHIN_MS = 5_000;
 /** What hasn't arrived by then is told as it is. */
 const PATIENCE_MS = 60_000;

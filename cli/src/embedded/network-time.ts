@@ -1,10 +1,12 @@
-// What the network takes of a request, and which link it crosses most: from the graphs, as Isochrone measured them.
+// What the network takes of a request, and which link it crosses most: from the graphs, as Isochrone measured
+// them.
 import { workflowLatency } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 /**
- * Round trips of all calls that one request causes, added up: calls that are made at the same time count each.
+ * Round trips of all calls that one request causes, added up: calls that are made at the same time count
+ * each.
  * @param requestsPerSecond that entered, over the graphs' window
  */
 export function networkMsPerRequest(
@@ -38,7 +40,10 @@ export interface BusyLink {
   readonly rttMs: number;
 }
 
-/** The pair of nodes with most calls between them, both ways together; null while nothing is called over the network. */
+/**
+ * The pair of nodes with most calls between them, both ways together; null while nothing is called over the
+ * network.
+ */
 export function busiestLink(
   cluster: ClusterGraphSnapshot,
   workflows: readonly WorkflowGraphSnapshot[],

@@ -16,7 +16,9 @@ export interface EmbeddedOptions {
   /** Names, or name:port, by which browsers may reach the servers beside loopback ones. */
   readonly allowedHosts: readonly string[];
   readonly logger: Logger;
-  /** File of a cluster with simulated nodes whose API server and scheduler are used; undefined: a stand-in. */
+  /**
+   * File of a cluster with simulated nodes whose API server and scheduler are used; undefined: a stand-in.
+   */
   readonly kubeconfig?: string;
   /** What services may be told by the environment. */
   readonly env: Readonly<Record<string, string | undefined>>;

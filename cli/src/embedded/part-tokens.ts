@@ -1,4 +1,5 @@
-// Whoever opens a page on this machine reaches its loopback ports: what parts say of themselves must not be said by others.
+// Whoever opens a page on this machine reaches its loopback ports: what parts say of themselves must not be
+// said by others.
 import type { Bus } from "@isochrone/bus";
 import type { Fetch } from "@isochrone/runtime";
 import type { GateAnswer, GateRequest, Principal, RequestGate } from "@isochrone/runtime/http";

@@ -1,4 +1,5 @@
-// Places the whole workflow anew by the planner: its namespace opts in, so that new pods get the gate, and all pods are replaced at once.
+// Places the whole workflow anew by the planner: its namespace opts in, so that new pods get the gate, and
+// all pods are replaced at once.
 import {
   isStoreError,
   KINDS,
@@ -27,7 +28,9 @@ const POLL_MS = 100;
 /** A pod that the planner had no time for is released without a plan: it is replaced once more. */
 const ATTEMPTS = 3;
 
-/** While it is opted in, new pods of the namespace wait for the planner, and the descheduler may move them. */
+/**
+ * While it is opted in, new pods of the namespace wait for the planner, and the descheduler may move them.
+ */
 export async function optIn(
   { store, namespace: name }: Pick<PlanPlacement, "store" | "namespace">,
   isIn: boolean,

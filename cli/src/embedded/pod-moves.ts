@@ -1,4 +1,5 @@
-// Tells how pods of the embedded cluster move, whoever moves them: the descheduler, the planner, or the loss of a node.
+// Tells how pods of the embedded cluster move, whoever moves them: the descheduler, the planner, or the loss
+// of a node.
 import { podView, workloadOf, type KubernetesObject } from "@isochrone/kubernetes";
 import type { LabCluster, LabPod } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
@@ -21,7 +22,10 @@ export interface PodMove {
   readonly gainRatio: number | null;
   /** Pods of the move, this one included. */
   readonly movedTogether: number;
-  /** Mean round trip of its channels, weighed by their traffic, milliseconds: before, as expected, and as measured again. */
+  /**
+   * Mean round trip of its channels, weighed by their traffic, milliseconds: before, as expected, and as
+   * measured again.
+   */
   readonly beforeMs: number | null;
   readonly expectedMs: number | null;
   readonly afterMs: number | null;

@@ -1,4 +1,5 @@
-// The acts of `isochrone up`: the workflow is placed in several ways, one after the other, and what users experience is held side by side.
+// The acts of `isochrone up`: the workflow is placed in several ways, one after the other, and what users
+// experience is held side by side.
 import type { EndToEnd, LabCluster, Move } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
@@ -40,7 +41,9 @@ interface RehearsalOptions {
 }
 
 const POLL_MS = 2_000;
-/** How many windows the graphs have to know all links and pods, before the rest goes on with what there is. */
+/**
+ * How many windows the graphs have to know all links and pods, before the rest goes on with what there is.
+ */
 const PATIENCE_WINDOWS = 3;
 /** End-to-end latency is taken over this share of a window. */
 const MEASURED_SHARE = 2 / 3;
@@ -50,12 +53,15 @@ const MAX_MEASUREMENTS = 2;
 /** With fewer answers a p95 is one request. */
 const MIN_ANSWERED = 20;
 const MAX_FAILED_SHARE = 0.1;
-/** Requests that leave so late, as a share of their median time, say more of this machine than of the placement. */
+/**
+ * Requests that leave so late, as a share of their median time, say more of this machine than of the
+ * placement.
+ */
 const MAX_LATE_SHARE = 0.2;
 
 /**
- * Plays the acts that place the workflow and tells the verdict. Rejects with the signal's reason when aborted, and for nothing else: what
- * is slow is waited for, and what can't be read now is read later.
+ * Plays the acts that place the workflow and tells the verdict. Rejects with the signal's reason when
+ * aborted, and for nothing else: what is slow is waited for, and what can't be read now is read later.
  */
 export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): Promise<void> {
   const { reporter, acts } = options;

@@ -1,4 +1,5 @@
-// One of each service, as `isochrone up` composes them: on the memory bus, with real sockets between everything that has sockets in a cluster.
+// One of each service, as `isochrone up` composes them: on the memory bus, with real sockets between
+// everything that has sockets in a cluster.
 import { createAggregator, type ProbeAddresses } from "@isochrone/aggregator";
 import type { Bus } from "@isochrone/bus";
 import {
@@ -28,7 +29,9 @@ import {
   writingConfig,
 } from "./settings.ts";
 
-/** So that the page shows what the placement costs against the best one; it takes some milliseconds each time. */
+/**
+ * So that the page shows what the placement costs against the best one; it takes some milliseconds each time.
+ */
 const PROPOSALS = { intervalMs: 5_000, planMs: 20, maxPairs: 5_000, seed: 1 };
 
 /** What all services of one composition share. */
@@ -113,7 +116,9 @@ interface NodeSeat {
   readonly region: string;
 }
 
-/** The probes of all nodes, and the addresses under which they reach each other: the relay's, for the pair. */
+/**
+ * The probes of all nodes, and the addresses under which they reach each other: the relay's, for the pair.
+ */
 export class EmbeddedProbes implements ProbeAddresses {
   readonly #network: EmulatedNetwork;
   readonly #seats: readonly NodeSeat[];
@@ -190,7 +195,10 @@ export class EmbeddedProbes implements ProbeAddresses {
     };
   }
 
-  /** Where all nodes share one address and differ by port, an identity of the documentation range tells them apart. */
+  /**
+   * Where all nodes share one address and differ by port, an identity of the documentation range tells them
+   * apart.
+   */
   #identity(node: string): string {
     if (this.#network.addressing === "loopback") return this.#network.nodeAddress(node);
     return `192.0.2.${this.#seats.findIndex(({ name }) => name === node) + 1}`;
@@ -235,8 +243,9 @@ export function collectorServices(
 }
 
 /**
- * On a real API server the addresses of nodes and pods are KWOK's, or of a range that nothing routes: pages are read where the node's kubelet
- * stand-in and its pods' processes serve them. Pods that nobody runs here have none.
+ * On a real API server the addresses of nodes and pods are KWOK's, or of a range that nothing routes: pages
+ * are read where the node's kubelet stand-in and its pods' processes serve them. Pods that nobody runs here
+ * have none.
  */
 function servedTargets(discovered: TargetSource, node: string, cluster: () => LabCluster): TargetSource {
   return {

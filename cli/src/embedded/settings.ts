@@ -1,5 +1,6 @@
-// The services' settings as the embedded cluster wants them: shorter windows and a quicker beat than in a real cluster, everything on
-// loopback. The environment still has the last word, except on what the composition itself decides (addresses, keys).
+// The services' settings as the embedded cluster wants them: shorter windows and a quicker beat than in a
+// real cluster, everything on loopback. The environment still has the last word, except on what the
+// composition itself decides (addresses, keys).
 import { aggregatorSettings, annotationSettings, clusterControllerSections } from "@isochrone/aggregator";
 import { collectorSettings } from "@isochrone/collector";
 import { probeSettings } from "@isochrone/probe";
@@ -53,8 +54,9 @@ export function writingConfig({ windowMs, env }: EmbeddedOptions) {
 }
 
 export function schedulerConfig(options: EmbeddedOptions, port: number, graphUrl: string) {
-  // The embedded store keeps Events for ever; the decisions API says the same.
-  // All nodes are the same machine, and what they have left differs by noise: normalising that would make it decide as often as the network.
+  // The embedded store keeps Events for ever; the decisions API says the same. All nodes are the same
+  // machine, and what they have left differs by noise: normalising that would make it decide as often as the
+  // network.
   const file = { scheduler: { refreshMs: 1_000, ledgerMs: 30_000, podEvents: false, gamma: 0.2 } };
   return loadSettings([schedulerPluginSettings], {
     env: options.env,
@@ -70,8 +72,9 @@ const CERTIFICATE_CHECK_MS = 500;
 const BUSY_MS = 30_000;
 
 /**
- * What moves pods by itself: webhook, planner and descheduler. With a real cluster's API server there are no webhook and no planner, and
- * the descheduler is off unless the environment says otherwise. Times follow the window, so that moves come within two windows of a change and are judged one window later.
+ * What moves pods by itself: webhook, planner and descheduler. With a real cluster's API server there are no
+ * webhook and no planner, and the descheduler is off unless the environment says otherwise. Times follow the
+ * window, so that moves come within two windows of a change and are judged one window later.
  */
 export function movingConfig(
   { windowMs, env }: EmbeddedOptions,
@@ -133,7 +136,8 @@ export function probeConfigOf(
   const intervalMs = Math.min(500, publishIntervalMs);
   const file = {
     probe: {
-      // On loopback the kernel itself answers echoes and completes handshakes: both would miss the relay. Bursts would fill it.
+      // On loopback the kernel itself answers echoes and completes handshakes: both would miss the relay.
+      // Bursts would fill it.
       methods: ["udp_rr", "tcp_rr"],
       bandwidth: false,
       intervalMs,
@@ -144,7 +148,8 @@ export function probeConfigOf(
       zeroCheckIntervalMs: 1_000,
     },
   };
-  // The relay translates addresses as a NAT would; the ports are taken as free ones are found, so that several clusters fit on a machine.
+  // The relay translates addresses as a NAT would; the ports are taken as free ones are found, so that
+  // several clusters fit on a machine.
   const overrides = { probe: { ...seat, udpPort: 0, tcpPort: 0, httpPort: 0, acceptTranslatedSource: true } };
   return loadSettings([probeSettings], { env, file, overrides }).probe;
 }

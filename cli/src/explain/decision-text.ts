@@ -1,4 +1,5 @@
-// A decision for a terminal: where the pod runs and why, what has changed since, whom it talks to, and the scores of then and now.
+// A decision for a terminal: where the pod runs and why, what has changed since, whom it talks to, and the
+// scores of then and now.
 import type { Candidate, Decision, Peer, Rtt } from "@isochrone/topology";
 import { table } from "../output/table.ts";
 import type { Cell } from "../output/table.ts";

@@ -1,4 +1,5 @@
-// Why a pod of a real cluster is where it is, or why it is nowhere: what kube-scheduler says, and what we decided.
+// Why a pod of a real cluster is where it is, or why it is nowhere: what kube-scheduler says, and what we
+// decided.
 import { conditionsOf, looseFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";

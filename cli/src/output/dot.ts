@@ -1,4 +1,5 @@
-// The graphs as a drawing for Graphviz: nodes in their zones, workloads in their workflows, channels, placements, round trips.
+// The graphs as a drawing for Graphviz: nodes in their zones, workloads in their workflows, channels,
+// placements, round trips.
 import { visible } from "@isochrone/runtime/basics";
 import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 
@@ -33,7 +34,9 @@ function clusterLines({ nodes, links }: ClusterGraphSnapshot): string[] {
   return [...boxes, ...pairsOf(links).map(pairLine)];
 }
 
-/** The cheaper method of a pair, both ways as one edge: a drawing with each direction by itself can't be read. */
+/**
+ * The cheaper method of a pair, both ways as one edge: a drawing with each direction by itself can't be read.
+ */
 function pairsOf(links: readonly Link[]): Link[] {
   const best = new Map<string, Link>();
   for (const link of links) {

@@ -9,7 +9,10 @@ const require = createRequire(import.meta.url);
 export const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** `value` as JSON or YAML, or its text for people, which is made of a copy in which nothing is hidden. YAML repeats what occurs twice: anchors are for machines that nobody has. */
+/**
+ * `value` as JSON or YAML, or its text for people, which is made of a copy in which nothing is hidden. YAML
+ * repeats what occurs twice: anchors are for machines that nobody has.
+ */
 export function formatted<T>(format: Format, value: T, text: (shown: T) => string): string {
   if (format === "table") return text(visibleData(value));
   return format === "json" ? jsonText(value, 2) : yamlText(value);

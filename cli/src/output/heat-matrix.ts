@@ -16,7 +16,10 @@ const LEAST_NAME = 4;
 /** Narrower than a figure: colour alone. */
 const SWATCH = 2;
 
-/** Columns have the numbers of the rows where their names don't fit, cells only their colour where figures don't, and the last nodes are left out where not even that fits. */
+/**
+ * Columns have the numbers of the rows where their names don't fit, cells only their colour where figures
+ * don't, and the last nodes are left out where not even that fits.
+ */
 export function heatMatrix(names: readonly string[], figureOf: FigureOf, canvas: Canvas): string {
   const figures = names.map((source) =>
     names.map((target) => (source === target ? null : figureOf(source, target))),

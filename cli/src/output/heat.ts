@@ -1,4 +1,5 @@
-// Values as background colours on a terminal. The steps and their meaning are those of the page's matrix, in its dark theme.
+// Values as background colours on a terminal. The steps and their meaning are those of the page's matrix, in
+// its dark theme.
 import { visibleLines } from "@isochrone/runtime/basics";
 
 /** What a terminal can show. */
@@ -75,7 +76,10 @@ function nearest(part: number): number {
 // oxlint-disable-next-line no-control-regex
 const OURS = /(\u001b\[38;[0-9;]+;48;[0-9;]+m|\u001b\[0m)/;
 
-/** As `visibleLines`, except for what {@link paintedMs} makes. For text of which the words of others were made visible before. */
+/**
+ * As `visibleLines`, except for what {@link paintedMs} makes. For text of which the words of others were made
+ * visible before.
+ */
 export function visiblePainted(text: string): string {
   return text
     .split(OURS)

@@ -41,7 +41,10 @@ export interface Reporter {
   replacing(act: PlacingAct, before: ActResult): void;
   /** An act has been measured. @param before null: it is the first one */
   placed(result: ActResult, before: ActResult | null, moves: readonly Move[]): void;
-  /** All acts that place the workflow are over. @param link the one that its calls cross most; null: they cross none */
+  /**
+   * All acts that place the workflow are over.
+   * @param link the one that its calls cross most; null: they cross none
+   */
   verdict(results: readonly ActResult[], link: BusyLink | null, isLive: boolean): void;
   /** The machine has become busy, or has recovered. */
   machine(state: MachineState): void;

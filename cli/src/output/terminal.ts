@@ -1,4 +1,5 @@
-// Where everything that a command says leaves it. Names are words of others: what a terminal acts on is shown escaped, here for all commands.
+// Where everything that a command says leaves it. Names are words of others: what a terminal acts on is shown
+// escaped, here for all commands.
 import { visibleLines } from "@isochrone/runtime/basics";
 import { visiblePainted } from "./heat.ts";
 

@@ -1,4 +1,5 @@
-// What the scheduler-plugin has made for kube-scheduler (tls.source own): whom to trust, and by which certificate to ask.
+// What the scheduler-plugin has made for kube-scheduler (tls.source own): whom to trust, and by which
+// certificate to ask.
 import { KINDS, looseFields, looseText } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createPrivateKey, X509Certificate } from "node:crypto";
@@ -12,7 +13,10 @@ interface ClientPair {
   readonly key: string;
 }
 
-/** PEM of the authorities that the extender's certificate may come from; null: the scheduler-plugin publishes none. */
+/**
+ * PEM of the authorities that the extender's certificate may come from; null: the scheduler-plugin publishes
+ * none.
+ */
 export async function publishedAuthorities(
   store: Pick<ClusterStore, "get">,
   { namespace, name }: ServiceName,

@@ -61,7 +61,10 @@ function documentsOf(text: string, name: string): YamlDocument[] {
   }
 }
 
-/** As YAML, with the comments of the file. Certificates stay on one line: folded, they would differ from what was merged before. */
+/**
+ * As YAML, with the comments of the file. Certificates stay on one line: folded, they would differ from what
+ * was merged before.
+ */
 export function configurationText(document: Document): string {
   return document.toString({ lineWidth: 0, flowCollectionPadding: false }).trimEnd();
 }

@@ -1,4 +1,5 @@
-// What our entry among the extenders of a KubeSchedulerConfiguration says, from what the command line was told.
+// What our entry among the extenders of a KubeSchedulerConfiguration says, from what the command line was
+// told.
 import { isQualifiedName } from "@isochrone/kubernetes";
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
@@ -26,11 +27,16 @@ export interface ExtenderRequest {
   readonly managedResources: readonly string[];
 }
 
-/** Weighs as much as two and a half of kube-scheduler's plugins of weight 2 (spreading, affinity): docs/scheduler.md says why. */
+/**
+ * Weighs as much as two and a half of kube-scheduler's plugins of weight 2 (spreading, affinity):
+ * docs/scheduler.md says why.
+ */
 const DEFAULT_WEIGHT = 5;
 /** kube-scheduler's own limit is 5 s, for which its whole loop would wait. */
 const DEFAULT_TIMEOUT_MS = 1_000;
-/** Beyond this kube-scheduler's own scores are rounding errors, and sums come near the end of its integers. */
+/**
+ * Beyond this kube-scheduler's own scores are rounding errors, and sums come near the end of its integers.
+ */
 export const MAX_WEIGHT = 1_000;
 
 /** An entry of `extenders` (kubescheduler.config.k8s.io/v1, Extender). */

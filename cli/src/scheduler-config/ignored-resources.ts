@@ -1,4 +1,5 @@
-// The list of resources that kube-scheduler doesn't look for on nodes (NodeResourcesFitArgs.ignoredResources).
+// The list of resources that kube-scheduler doesn't look for on nodes
+// (NodeResourcesFitArgs.ignoredResources).
 import { isMap, isSeq } from "yaml";
 import type { Document, YAMLMap } from "yaml";
 import { recordsOf } from "./configuration-file.ts";

@@ -1,4 +1,5 @@
-// Merges our extender into a KubeSchedulerConfiguration. What others wrote there stays; merging twice changes nothing more.
+// Merges our extender into a KubeSchedulerConfiguration. What others wrote there stays; merging twice changes
+// nothing more.
 import { isCollection, isMap, isSeq } from "yaml";
 import type { Document } from "yaml";
 import { isDnsSubdomain } from "@isochrone/kubernetes";
@@ -13,7 +14,10 @@ import { ignoreInProfiles, ignoringExtenders, profilesIgnoreResources } from "./
 import { QUEUE_SORT_NOTES, sortQueue } from "./queue-sort.ts";
 
 export interface MergeRequest extends ExtenderRequest {
-  /** The configuration is for a scheduler of this name beside the cluster's own. @default the cluster's own */
+  /**
+   * The configuration is for a scheduler of this name beside the cluster's own.
+   * @default the cluster's own
+   */
   readonly secondScheduler?: string | undefined;
   /** Namespaces of AppGroups by which upstream's QueueSort orders pods. @default the profiles keep theirs */
   readonly topologicalSort?: readonly string[] | undefined;
@@ -51,7 +55,10 @@ export function mergeExtender(file: ConfigurationFile, request: MergeRequest): M
   return { document, notes };
 }
 
-/** The entry of the same address or, when the service got another address, of the same certificate name; its place, else one behind the last. */
+/**
+ * The entry of the same address or, when the service got another address, of the same certificate name; its
+ * place, else one behind the last.
+ */
 function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], request: ExtenderRequest): number {
   const url = plainUrl(request.url);
   const same = extenders.findIndex(({ urlPrefix, tlsConfig }) => {
@@ -90,8 +97,8 @@ function checkManaged(
 }
 
 /**
- * kube-scheduler replaces every profile's ignoredResources by what extenders declare ignoredByScheduler. To keep a list that stands
- * there, our resource joins it instead.
+ * kube-scheduler replaces every profile's ignoredResources by what extenders declare ignoredByScheduler. To
+ * keep a list that stands there, our resource joins it instead.
  */
 function keepsIgnored(
   document: Document,
@@ -133,7 +140,10 @@ function setUnlessEqual(document: Document, path: readonly (string | number)[], 
   if (JSON.stringify(json) !== JSON.stringify(value)) document.setIn(path, document.createNode(value));
 }
 
-/** One profile of that name, and a Lease of its own: two processes that hold the same one would take turns instead of working side by side. */
+/**
+ * One profile of that name, and a Lease of its own: two processes that hold the same one would take turns
+ * instead of working side by side.
+ */
 function becomeSecond(file: ConfigurationFile, name: string, notes: string[]): void {
   if (!isDnsSubdomain(name))
     throw usageError(

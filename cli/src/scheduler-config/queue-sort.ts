@@ -1,4 +1,5 @@
-// Upstream's QueueSort for AppGroups (kubernetes-sigs/scheduler-plugins, TopologicalSort) in every profile of a KubeSchedulerConfiguration.
+// Upstream's QueueSort for AppGroups (kubernetes-sigs/scheduler-plugins, TopologicalSort) in every profile of
+// a KubeSchedulerConfiguration.
 import { isDnsLabel } from "@isochrone/kubernetes";
 import { isMap, isSeq } from "yaml";
 import type { Document, YAMLMap } from "yaml";

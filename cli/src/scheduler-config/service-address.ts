@@ -1,4 +1,5 @@
-// Where kube-scheduler reaches a service: by its ClusterIP, since the resolver of a static pod is the node's own.
+// Where kube-scheduler reaches a service: by its ClusterIP, since the resolver of a static pod is the node's
+// own.
 import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { isIP } from "node:net";
@@ -13,7 +14,10 @@ interface ServiceAddress {
   readonly serverName: string;
 }
 
-/** `service` is namespace/name, with a port's name or number behind a colon if it has several. Throws CommandError. */
+/**
+ * `service` is namespace/name, with a port's name or number behind a colon if it has several. Throws
+ * CommandError.
+ */
 export function serviceName(service: string): {
   readonly namespace: string;
   readonly name: string;

@@ -1,4 +1,5 @@
-// Annotations of a dump's objects, read as everywhere (docs/annotations.md); here a faulty one is an error that names its place.
+// Annotations of a dump's objects, read as everywhere (docs/annotations.md); here a faulty one is an error
+// that names its place.
 import { readNodeAnnotations, readWorkloadAnnotations } from "@isochrone/topology";
 import type {
   AnnotationFault,

@@ -1,5 +1,6 @@
-// AppGroups of a dump are read as upstream reads them: by the labels of pods. Expected figures are worked out by hand from
-// kubernetes-sigs/scheduler-plugins 903da7df (networkoverhead.go, util.go) and from the papers' algorithms.
+// AppGroups of a dump are read as upstream reads them: by the labels of pods. Expected figures are worked out
+// by hand from kubernetes-sigs/scheduler-plugins 903da7df (networkoverhead.go, util.go) and from the papers'
+// algorithms.
 import { describe, expect, test } from "vitest";
 import {
   node,

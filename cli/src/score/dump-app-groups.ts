@@ -1,4 +1,5 @@
-// What AppGroups of a dump declare, read as everywhere (docs/appgroup.md); here what makes no sense is an error that names its place.
+// What AppGroups of a dump declare, read as everywhere (docs/appgroup.md); here what makes no sense is an
+// error that names its place.
 import {
   CHANNELS_ANNOTATION,
   GENERATED_ANNOTATION,
@@ -93,7 +94,10 @@ function unmatchedRemarks(groups: readonly DumpObject[], { members }: WorkloadIn
   });
 }
 
-/** AppGroups of the pod's own namespace that it may be of: the one that its label names, any without the label. */
+/**
+ * AppGroups of the pod's own namespace that it may be of: the one that its label names, any without the
+ * label.
+ */
 export function appGroupsOf(objects: readonly DumpObject[], pod: DumpObject): DumpObject[] {
   const group = appGroupLabels(labelsOf(pod))?.group ?? null;
   return objects.filter(

@@ -12,8 +12,8 @@ export const NO_TIME = "1970-01-01T00:00:00.000Z";
 const SAME_ZONE_COST = 1;
 
 /**
- * Throws DumpError for annotations and costs that make no sense. `declaredToo`: NetworkTopology is read also beside measured costs, for a
- * strategy that looks at nothing else.
+ * Throws DumpError for annotations and costs that make no sense. `declaredToo`: NetworkTopology is read also
+ * beside measured costs, for a strategy that looks at nothing else.
  */
 export function dumpCluster(
   objects: readonly DumpObject[],

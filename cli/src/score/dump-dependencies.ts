@@ -1,4 +1,5 @@
-// What workloads of a dump declare of the workloads that they call: the annotation that the aggregator reads too (docs/appgroup.md).
+// What workloads of a dump declare of the workloads that they call: the annotation that the aggregator reads
+// too (docs/appgroup.md).
 import { parseBitsPerSecond } from "@isochrone/primitives";
 import { boundedDemands } from "@isochrone/topology";
 import type { ChannelDemands } from "@isochrone/topology";

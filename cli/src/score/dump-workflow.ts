@@ -1,4 +1,5 @@
-// The workflow graph that a dump declares for one namespace: workloads and traffic by annotations, dependencies by AppGroups.
+// The workflow graph that a dump declares for one namespace: workloads and traffic by annotations,
+// dependencies by AppGroups.
 import { WorkflowGraph } from "@isochrone/topology";
 import type { Channel, ChannelDemands, DeclaredWorkload, ReadTraffic, Workload } from "@isochrone/topology";
 import { workloadAnnotations } from "./annotations.ts";
@@ -11,8 +12,9 @@ import { PairTraffic } from "./pair-traffic.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /**
- * `pod` is the one to be scored, among `objects`. A `traffic-b` of workload a is what the pair exchanges, in both directions together;
- * where both ends state it, the larger amount counts, once, on the channel of the end that starts the exchange.
+ * `pod` is the one to be scored, among `objects`. A `traffic-b` of workload a is what the pair exchanges, in
+ * both directions together; where both ends state it, the larger amount counts, once, on the channel of the
+ * end that starts the exchange.
  */
 export function dumpWorkflow(
   objects: readonly DumpObject[],

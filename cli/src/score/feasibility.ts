@@ -1,4 +1,5 @@
-// Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's own rule where they can.
+// Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's
+// own rule where they can.
 import { SchedulingModel } from "@isochrone/placement";
 import type { ApiObject, Rejection } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
@@ -22,7 +23,10 @@ interface Feasibility {
   readonly unjudged: readonly string[];
 }
 
-/** Judges every node of the cluster by the objects of the dump; the pod itself, if it is among them, doesn't count. */
+/**
+ * Judges every node of the cluster by the objects of the dump; the pod itself, if it is among them, doesn't
+ * count.
+ */
 export function judgeNodes(
   objects: readonly DumpObject[],
   pod: DumpObject,
@@ -80,7 +84,9 @@ function unplaced(pod: DumpObject): ApiObject {
   return { ...object, spec, status: {} };
 }
 
-/** Without what a dump seldom holds the other half of, so that the pod's other rules are judged all the same. */
+/**
+ * Without what a dump seldom holds the other half of, so that the pod's other rules are judged all the same.
+ */
 function withoutClaims(pod: ApiObject): ApiObject {
   const { volumes: _volumes, resourceClaims: _claims, ...spec } = recordOf(pod.spec);
   return { ...pod, spec };

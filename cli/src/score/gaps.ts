@@ -1,4 +1,5 @@
-// What a dump lacks that the scores would go by, said with the way to get it: scores of nothing look like scores.
+// What a dump lacks that the scores would go by, said with the way to get it: scores of nothing look like
+// scores.
 import type { PlacementProblem } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { objectText } from "./read-objects.ts";

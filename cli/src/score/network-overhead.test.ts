@@ -1,4 +1,5 @@
-// `isochrone score --strategy network-overhead` on dumps of what the plugin of KEP-260 reads: Nodes, Pods, AppGroup, NetworkTopology.
+// `isochrone score --strategy network-overhead` on dumps of what the plugin of KEP-260 reads: Nodes, Pods,
+// AppGroup, NetworkTopology.
 import { seeded } from "@isochrone/topology";
 import { expect, test } from "vitest";
 import { scoreDump } from "./score-dump.ts";

@@ -17,7 +17,10 @@ interface Pair {
 export class PairTraffic {
   readonly #pairs = new Map<string, Pair>();
 
-  /** By annotations of `workload`; the larger amount of both ends' counts. Where one end calls none of it, the other one must. */
+  /**
+   * By annotations of `workload`; the larger amount of both ends' counts. Where one end calls none of it, the
+   * other one must.
+   */
   state(workload: string, peer: string, { bytesPerSecond, isCalled }: Statement): void {
     const [a, b] = workload < peer ? [workload, peer] : [peer, workload];
     const before = this.#pairs.get(`${a}\n${b}`) ?? { bytesPerSecond: 0, byA: false, byB: false };
@@ -33,8 +36,8 @@ export class PairTraffic {
   }
 
   /**
-   * Channels from who starts the exchanges. Where nothing says who, or both do, each end starts half of them: then a round trip costs the
-   * mean of both ways.
+   * Channels from who starts the exchanges. Where nothing says who, or both do, each end starts half of them:
+   * then a round trip costs the mean of both ways.
    */
   *channels(
     isDeclared: (source: string, target: string) => boolean,

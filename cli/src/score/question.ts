@@ -1,4 +1,5 @@
-// The question that a dump asks of a strategy, by the annotations of its objects or by graphs that were recorded beside it.
+// The question that a dump asks of a strategy, by the annotations of its objects or by graphs that were
+// recorded beside it.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { PlacementProblem } from "@isochrone/placement";
 import { recordedProblem } from "@isochrone/scheduler-plugin/recorded";

@@ -35,7 +35,8 @@ describe.each(STRATEGIES)("%s/%s of random dumps", (strategy, mode, oracle) => {
       const isWholly = new Map([...expected].map(([name, { score }]) => [name, score !== null]));
       const found = nodes.map(({ name, raw, feasible, score }) => ({
         name,
-        // No figure is "no opinion": nothing placed, which a sum has as 0. 12 digits: sums are made in another order.
+        // No figure is "no opinion": nothing placed, which a sum has as 0. 12 digits: sums are made in
+        // another order.
         raw: Number((raw ?? 0).toPrecision(12)),
         feasible,
         score: isWholly.get(name) ? score : null,

@@ -14,7 +14,10 @@ import { DumpError, shown } from "./errors.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An object of the dump. `fail` makes an error that names it and its place; `path` leads from the object to the faulty value. */
+/**
+ * An object of the dump. `fail` makes an error that names it and its place; `path` leads from the object to
+ * the faulty value.
+ */
 export interface DumpObject {
   readonly kind: string;
   readonly namespace: string;
@@ -95,10 +98,16 @@ export function objectText(kind: string, namespace: string | null, name: string)
 
 /** JSON of 5,000 nodes with 30 pods each, and as much as one text can be. */
 export const DUMP_BYTES = 512 * 1024 * 1024;
-/** A dump in YAML: some 3,000 nodes with their pods. Its parser needs about a second for each MiB; JSON's needs none to speak of. */
+/**
+ * A dump in YAML: some 3,000 nodes with their pods. Its parser needs about a second for each MiB; JSON's
+ * needs none to speak of.
+ */
 const DUMP_LIMITS: YamlLimits = { bytes: 64 * 1024 * 1024, nesting: 64, lexemes: 200_000 };
 
-/** JSON of a large cluster takes YAML's parser minutes, so it goes the short way; its lines are looked for when they're needed. */
+/**
+ * JSON of a large cluster takes YAML's parser minutes, so it goes the short way; its lines are looked for
+ * when they're needed.
+ */
 export function parseDocuments(text: string, file: string): ParsedDocument[] {
   if (text.trimStart().startsWith("{")) {
     try {

@@ -1,5 +1,5 @@
-// `score --decision` takes strategy and settings from a decision; test/e2e/offline-scores.test.ts uses one of a
-// running extender.
+// `score --decision` takes strategy and settings from a decision; test/e2e/offline-scores.test.ts uses one of
+// a running extender.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

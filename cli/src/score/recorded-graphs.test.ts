@@ -1,4 +1,5 @@
-// By recorded graphs `score` answers what a running extender answers; test/e2e/offline-scores.test.ts holds it against one that runs.
+// By recorded graphs `score` answers what a running extender answers; test/e2e/offline-scores.test.ts holds
+// it against one that runs.
 import { channel, links, node, workload } from "@isochrone/placement/testing";
 import { describe, expect, test } from "vitest";
 import { scoreDump } from "./score-dump.ts";
@@ -6,7 +7,8 @@ import type { DumpScores, ScoreDumpOptions } from "./score-dump.ts";
 
 const AT = "2026-01-01T00:10:00.000Z";
 
-// p uses 500 m and 200 MB; q runs on n2, r on n3; p sends 1,000 B/s to q, and r 500 B/s to p: the example of score-dump.test.ts.
+// p uses 500 m and 200 MB; q runs on n2, r on n3; p sends 1,000 B/s to q, and r 500 B/s to p: the example of
+// score-dump.test.ts.
 const GRAPHS = {
   cluster: {
     version: 812,
@@ -96,7 +98,8 @@ describe("score --graph", () => {
   });
 
   test("counts pods as placed that were bound and that the graph doesn't show yet", () => {
-    // q has two replicas then: 500 B/s of p to each. n1: -(10 x 500 + 0 x 500 + 40 x 500), n2: -(0 + 10 x 500 + 25 x 500).
+    // q has two replicas then: 500 B/s of p to each. n1: -(10 x 500 + 0 x 500 + 40 x 500), n2: -(0 + 10 x
+    // 500 + 25 x 500).
     const expected = [-25_000, -17_500, -(25 * 500 + 40 * 500)];
     const bound = score([pod("q-2", "q", { node: "n1", boundAt: "2026-01-01T00:09:30Z" })]);
     expect(networkOf(bound)).toEqual(expected);

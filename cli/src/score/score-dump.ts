@@ -30,11 +30,17 @@ export interface ScoreDumpOptions {
   readonly channelPriorities?: string;
   /** Whether nodes without room by measured use are rejected. @default false */
   readonly usageHeadroom?: boolean;
-  /** What `isochrone graph -o json` printed: its figures count, and no annotation is read. @default the annotations */
+  /**
+   * What `isochrone graph -o json` printed: its figures count, and no annotation is read.
+   * @default the annotations
+   */
   readonly graphText?: string;
   /** For messages. @default "graph" */
   readonly graphFile?: string;
-  /** Prefix of the annotations' names; "" for the bare names. @default isochrone.dev/, and the bare names where that is missing */
+  /**
+   * Prefix of the annotations' names; "" for the bare names.
+   * @default isochrone.dev/, and the bare names where that is missing
+   */
   readonly annotationPrefix?: string;
 }
 

@@ -1,6 +1,6 @@
-// What upstream's NetworkOverhead plugin reads of AppGroups and pods: labels alone, every pod of every namespace that has a node, and each
-// dependency as often as it is listed.
-// KEP-260's code: GetDependencyList and GetScheduledList in pkg/networkaware/util/util.go.
+// What upstream's NetworkOverhead plugin reads of AppGroups and pods: labels alone, every pod of every
+// namespace that has a node, and each dependency as often as it is listed. KEP-260's code: GetDependencyList
+// and GetScheduledList in pkg/networkaware/util/util.go.
 import type { PlacementProblem } from "@isochrone/placement";
 import { APP_GROUP_LABELS, appGroupLabels, WorkflowGraph } from "@isochrone/topology";
 import type { AppGroupId, Channel, WorkloadReference } from "@isochrone/topology";

@@ -1,4 +1,5 @@
-// Places stream jobs one after the other and says of each where it runs, how its flows go, and what limits it.
+// Places stream jobs one after the other and says of each where it runs, how its flows go, and what limits
+// it.
 import {
   limitOf,
   schedule,

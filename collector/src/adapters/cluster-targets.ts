@@ -56,7 +56,10 @@ interface ClusterTargetsOptions {
 
 type Informer = ReturnType<typeof createInformer>;
 
-/** Finds pages in the cluster: the node's kubelet, and those of the pods on it. Nothing of any other node is kept. */
+/**
+ * Finds pages in the cluster: the node's kubelet, and those of the pods on it. Nothing of any other node is
+ * kept.
+ */
 export class ClusterTargets implements TargetSource {
   readonly #node: string;
   readonly #discovery: DiscoveryOptions;

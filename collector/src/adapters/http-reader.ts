@@ -38,8 +38,9 @@ interface Reading {
 }
 
 /**
- * Reads pages over connections that are kept. Bounded in time from the first byte sent to the last received, and in size before
- * and after decompression. Never follows a redirection: where it may lead to is not for a page to say.
+ * Reads pages over connections that are kept. Bounded in time from the first byte sent to the last received,
+ * and in size before and after decompression. Never follows a redirection: where it may lead to is not for a
+ * page to say.
  */
 export class HttpReader implements PageReader {
   readonly #kubelet: KubeletAccess | null;

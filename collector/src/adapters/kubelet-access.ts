@@ -1,4 +1,5 @@
-// How a kubelet is spoken to: the service account's token, and whose certificates are believed. Both files change while we run.
+// How a kubelet is spoken to: the service account's token, and whose certificates are believed. Both files
+// change while we run.
 import { readFile } from "node:fs/promises";
 import { Agent } from "node:https";
 import { X509Certificate } from "node:crypto";
@@ -26,8 +27,8 @@ interface KubeletCredentials {
 const IDLE_MS = 90_000;
 
 /**
- * Both files are read for each request: they are small, and a projected token is replaced long before it expires.
- * A new file of authorities means new connections, or what was believed before would go on.
+ * Both files are read for each request: they are small, and a projected token is replaced long before it
+ * expires. A new file of authorities means new connections, or what was believed before would go on.
  */
 export class KubeletAccess {
   readonly #options: KubeletAccessOptions;

@@ -3,7 +3,10 @@ import { TARGET_KINDS, type Target, type TargetSource } from "../ports/ports.ts"
 /** An entry of collector.staticTargets. */
 export const STATIC_TARGET: RegExp = new RegExp(`(${TARGET_KINDS.join("|")})=(https?://\\S+)`);
 
-/** Targets from the setting collector.staticTargets (`kind=url`). Throws RangeError naming the entry and the rule. */
+/**
+ * Targets from the setting collector.staticTargets (`kind=url`). Throws RangeError naming the entry and the
+ * rule.
+ */
 export function staticTargets(entries: readonly string[]): TargetSource {
   const targets = entries.map(parse);
   return { targets: () => targets };

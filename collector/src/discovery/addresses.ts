@@ -3,7 +3,10 @@ import { isIP } from "node:net";
 /** Which of several addresses is used; primary is the first one. */
 export type AddressFamily = "primary" | "ipv4" | "ipv6";
 
-/** The address of that family, else null: another family may not be reachable from here. Texts that are no address are left out. */
+/**
+ * The address of that family, else null: another family may not be reachable from here. Texts that are no
+ * address are left out.
+ */
 export function addressOf(addresses: readonly string[], family: AddressFamily): string | null {
   const wanted = { primary: [4, 6], ipv4: [4], ipv6: [6] }[family];
   return addresses.find((address) => wanted.includes(isIP(address))) ?? null;

@@ -1,13 +1,16 @@
 // Where the proxies of Istio show what they count, as its 1.30.0 templates write it into pods:
-// - sidecars: manifests/charts/istio-control/istio-discovery/files/injection-template.yaml, container istio-proxy (an init container
-//   that restarts always, where sidecars are native) with port 15090 named http-envoy-prom;
-// - the agent's page, merged with the application's: pkg/kube/inject/webhook.go applyPrometheusMerge sets the annotations
-//   prometheus.io/scrape=true, /port=15020, /path=/stats/prometheus;
+// - sidecars: manifests/charts/istio-control/istio-discovery/files/injection-template.yaml, container
+//   istio-proxy (an init container that restarts always, where sidecars are native) with port 15090 named
+//   http-envoy-prom;
+// - the agent's page, merged with the application's: pkg/kube/inject/webhook.go applyPrometheusMerge sets the
+//   annotations prometheus.io/scrape=true, /port=15020, /path=/stats/prometheus;
 // - gateways of the chart: the same container, and the annotation inject.istio.io/templates=gateway;
-// - waypoints and gateways of the Gateway API: files/waypoint.yaml and files/kube-gateway.yaml, both of the above, and the label
+// - waypoints and gateways of the Gateway API: files/waypoint.yaml and files/kube-gateway.yaml, both of the
+//   above, and the label
 //   gateway.networking.k8s.io/gateway-class-name (istio.io/gateway-name alone until 1.19);
-// - ztunnel: manifests/charts/ztunnel/templates/daemonset.yaml, DaemonSet ztunnel, port 15020 named ztunnel-stats.
-// Anybody can give a container or a label these names: whose traffic a page may tell of is in its scope.
+// - ztunnel: manifests/charts/ztunnel/templates/daemonset.yaml, DaemonSet ztunnel, port 15020 named
+//   ztunnel-stats. Anybody can give a container or a label these names: whose traffic a page may tell of is
+//   in its scope.
 import type { NodeScope, PageScope } from "../domain/page-scope.ts";
 import type { Target, TargetRole } from "../ports/ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
@@ -55,7 +58,10 @@ function ztunnelTarget(pod: ReadablePod, onNode: NodeScope["runs"]): Target | nu
   return target(pod, "ztunnel", port, { of: "node", runs: onNode });
 }
 
-/** Istio injects nothing into pods on the node's network: their address is the node's, and so would be the page. */
+/**
+ * Istio injects nothing into pods on the node's network: their address is the node's, and so would be the
+ * page.
+ */
 function proxyTarget(pod: ReadablePod, options: IstioOptions): Target | null {
   const proxy = proxyOf(pod);
   if (pod.hostNetwork || !runs(pod, proxy) || !hasAccount(pod, options.proxyAccounts)) return null;
@@ -73,7 +79,10 @@ function proxyOf({ containers }: ReadablePod): PodContainer | undefined {
   return containers.find(({ name }) => name === PROXY);
 }
 
-/** Only if the pod says so itself. Any other annotated page is the application's own, which tells nothing of the mesh. */
+/**
+ * Only if the pod says so itself. Any other annotated page is the application's own, which tells nothing of
+ * the mesh.
+ */
 function mergedPort({ annotations }: ReadablePod): number | null {
   const says = annotations["prometheus.io/scrape"] === "true";
   return says && annotations["prometheus.io/path"] === STATS_PATH

@@ -1,7 +1,10 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { workloadNames } from "./workload-names.ts";
 
-/** A proxy of the node goes on to show what a pod counted last: it is taken for so long after the pod has gone. */
+/**
+ * A proxy of the node goes on to show what a pod counted last: it is taken for so long after the pod has
+ * gone.
+ */
 const KEPT_MS = 600_000;
 
 /** Workloads with pods on the node, now or a moment ago. */

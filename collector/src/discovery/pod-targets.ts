@@ -1,4 +1,5 @@
-// Pages of pods that a setting names by label, and those of Hubble and node_exporter, which their charts make recognisable.
+// Pages of pods that a setting names by label, and those of Hubble and node_exporter, which their charts make
+// recognisable.
 import type { PageScope } from "../domain/page-scope.ts";
 import { TARGET_KINDS, type Target, type TargetKind } from "../ports/ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
@@ -56,8 +57,9 @@ function ownScope({ namespace, workloads }: ReadablePod): PageScope {
 }
 
 /**
- * Hubble's page, of a pod of these DaemonSets (namespace/name), where it is switched on: install/kubernetes/cilium/templates/cilium-agent/daemonset.yaml of Cilium then gives the
- * agent a port named hubble-metrics (9965). The agent runs on the node's network.
+ * Hubble's page, of a pod of these DaemonSets (namespace/name), where it is switched on:
+ * install/kubernetes/cilium/templates/cilium-agent/daemonset.yaml of Cilium then gives the agent a port named
+ * hubble-metrics (9965). The agent runs on the node's network.
  */
 export function hubbleTarget(pod: ReadablePod, daemonSets: readonly string[]): Target | null {
   if (!isOfDaemonSet(pod, daemonSets)) return null;
@@ -66,10 +68,16 @@ export function hubbleTarget(pod: ReadablePod, daemonSets: readonly string[]): T
   return port === undefined || !runs(pod, agent) ? null : podTarget(pod, "hubble", port, "/metrics");
 }
 
-/** Names of the port in the charts prometheus-node-exporter and kube-prometheus-stack (value service.portName). */
+/**
+ * Names of the port in the charts prometheus-node-exporter and kube-prometheus-stack (value
+ * service.portName).
+ */
 const NODE_EXPORTER_PORTS = ["metrics", "http-metrics"];
 
-/** node_exporter's page, of a pod of these DaemonSets (namespace/name). It runs on the node's network. One behind a proxy that speaks TLS has no such port. */
+/**
+ * node_exporter's page, of a pod of these DaemonSets (namespace/name). It runs on the node's network. One
+ * behind a proxy that speaks TLS has no such port.
+ */
 export function nodeExporterTarget(pod: ReadablePod, daemonSets: readonly string[]): Target | null {
   if (!isOfDaemonSet(pod, daemonSets)) return null;
   for (const container of pod.containers) {

@@ -1,4 +1,5 @@
-// What discovery reads of a pod. Fields of a wrong type count as absent: one odd pod must not hide the others.
+// What discovery reads of a pod. Fields of a wrong type count as absent: one odd pod must not hide the
+// others.
 import {
   podView,
   type KubernetesObject,
@@ -18,7 +19,9 @@ interface ContainerPort {
   readonly port: number;
 }
 
-/** A container that runs as long as the pod does: an ordinary one, or an init container that restarts always. */
+/**
+ * A container that runs as long as the pod does: an ordinary one, or an init container that restarts always.
+ */
 export interface PodContainer {
   readonly name: string;
   readonly ports: readonly ContainerPort[];
@@ -38,8 +41,8 @@ export interface ReadablePod extends PodView {
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Null for a pod whose pages can't be read: without an address, or finished. A pod that isn't ready, or is terminating, is
- * still read: it counts, and what it counted last must not be lost.
+ * Null for a pod whose pages can't be read: without an address, or finished. A pod that isn't ready, or is
+ * terminating, is still read: it counts, and what it counted last must not be lost.
  */
 export function readablePod(pod: KubernetesObject, family: AddressFamily): ReadablePod | null {
   const view = podView(pod);
@@ -56,7 +59,9 @@ export function readablePod(pod: KubernetesObject, family: AddressFamily): Reada
   };
 }
 
-/** False while a container waits or has ended; where the kubelet tells nothing of it, the pod's phase decides. */
+/**
+ * False while a container waits or has ended; where the kubelet tells nothing of it, the pod's phase decides.
+ */
 export function runs({ phase }: ReadablePod, container: PodContainer | undefined): boolean {
   return container?.running ?? phase === "Running";
 }

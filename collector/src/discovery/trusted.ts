@@ -1,4 +1,5 @@
-// Who is believed, as an operator's settings name it: service accounts, DaemonSets, and namespaces that a waypoint stands before.
+// Who is believed, as an operator's settings name it: service accounts, DaemonSets, and namespaces that a
+// waypoint stands before.
 import type { ReadablePod } from "./pod.ts";
 
 const NAME = "[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?";
@@ -21,7 +22,10 @@ export function hasAccount(
   });
 }
 
-/** Whether a DaemonSet of the list controls the pod. A label can be anybody's; pods of a namespace are made by who may do so there. */
+/**
+ * Whether a DaemonSet of the list controls the pod. A label can be anybody's; pods of a namespace are made by
+ * who may do so there.
+ */
 export function isOfDaemonSet(
   { namespace, owner }: Pick<ReadablePod, "namespace" | "owner">,
   daemonSets: readonly string[],
@@ -31,7 +35,10 @@ export function isOfDaemonSet(
   return daemonSets.includes(`${namespace}/${owner.name}`);
 }
 
-/** Namespaces whose workloads the waypoints of a namespace stand before: its own, and those that the entries add. */
+/**
+ * Namespaces whose workloads the waypoints of a namespace stand before: its own, and those that the entries
+ * add.
+ */
 export function servedBy(namespace: string, entries: readonly string[]): readonly string[] {
   const added = entries
     .map((entry) => entry.split("="))

@@ -6,8 +6,8 @@ const ROLLOUT_HASH = "rollouts-pod-template-hash";
 const CRON_JOB_TIME = /-\d{8,10}$/;
 
 /**
- * Names that the mesh may give a pod's workload, by its owner alone, never by its labels: the one that the graphs know it by, and where Istio
- * looks further up (pkg/kube/inject GetDeployMetaFromPod), that one.
+ * Names that the mesh may give a pod's workload, by its owner alone, never by its labels: the one that the
+ * graphs know it by, and where Istio looks further up (pkg/kube/inject GetDeployMetaFromPod), that one.
  */
 export function workloadNames(pod: KubernetesObject): readonly string[] {
   const { kind, name } = workloadOf(pod);

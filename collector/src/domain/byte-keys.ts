@@ -7,8 +7,9 @@ const NONE = -1;
 const BYTES_PER_SLOT = 20;
 
 /**
- * Numbers byte strings: slot 0 is the first that was added, slot 1 the second, so that columns of values can lie beside it in arrays.
- * Keys are copied, one after the other, into one buffer. What is no longer needed goes in one sweep (`retain`), which renumbers.
+ * Numbers byte strings: slot 0 is the first that was added, slot 1 the second, so that columns of values can
+ * lie beside it in arrays. Keys are copied, one after the other, into one buffer. What is no longer needed
+ * goes in one sweep (`retain`), which renumbers.
  */
 export class ByteKeys {
   readonly #seed: number;

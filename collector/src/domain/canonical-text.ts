@@ -4,7 +4,10 @@ import type { LabelShape } from "./label-shape.ts";
 
 const FIRST_CAPACITY = 1_024;
 
-/** Writes labels as the plain line would have them that has them in their canonical order: by that text a row is known. */
+/**
+ * Writes labels as the plain line would have them that has them in their canonical order: by that text a row
+ * is known.
+ */
 export class CanonicalText {
   bytes = new Uint8Array(FIRST_CAPACITY);
   view = new DataView(this.bytes.buffer);

@@ -1,6 +1,6 @@
-// Reader of the Prometheus text format 0.0.4 and OpenMetrics 1.0 as cAdvisor, Envoy and istio-proxy write them, names in quotes (Prometheus 3)
-// included. It works on bytes as they arrive, passes over the lines of unwanted names without looking at them, and never holds more than one
-// line of the page.
+// Reader of the Prometheus text format 0.0.4 and OpenMetrics 1.0 as cAdvisor, Envoy and istio-proxy write
+// them, names in quotes (Prometheus 3) included. It works on bytes as they arrive, passes over the lines of
+// unwanted names without looking at them, and never holds more than one line of the page.
 import { equalBytes } from "@isochrone/telemetry";
 import { BYTE, endOfMetricName, endOfWord, isBlank, skipBlanks, textOf } from "./bytes.ts";
 import { LabelSet } from "./label-set.ts";
@@ -10,7 +10,10 @@ export type PageFormat = "text" | "openmetrics";
 
 export type FamilyType = "counter" | "gauge" | "histogram" | "summary" | "untyped";
 
-/** What a page says, line by line. `N` stands for a wanted name of samples, `F` for a wanted family. Ranges are only valid during a call. */
+/**
+ * What a page says, line by line. `N` stands for a wanted name of samples, `F` for a wanted family. Ranges
+ * are only valid during a call.
+ */
 export interface ExpositionVisitor<N, F> {
   /** The name in a range of bytes, if it is wanted; null spares reading the rest of its lines. */
   find(view: DataView, start: number, end: number): N | null;
@@ -100,7 +103,8 @@ export class ExpositionReader<N, F> {
     if (this.#skipping || length === 0) return;
     const needed = this.#restEnd + length;
     if (needed > this.#limits.maxLineBytes + 1) {
-      // The line is refused now and its remainder skipped, so that a page without line ends can't fill the memory.
+      // The line is refused now and its remainder skipped, so that a page without line ends can't fill the
+      // memory.
       this.#restEnd = 0;
       this.#skipping = true;
       this.#line++;

@@ -2,8 +2,9 @@
 import { reductionOf, type FamilyReduction } from "@isochrone/telemetry";
 
 /**
- * Kinds of pages. `cadvisor` and `resource` are a kubelet's; `istio` is that of sidecars, gateways, ztunnel and waypoints; `service_graph` that
- * of an OpenTelemetry Collector's service graph connector; `hubble` that of Cilium's Hubble; `node_exporter` that of Prometheus' exporter of a node.
+ * Kinds of pages. `cadvisor` and `resource` are a kubelet's; `istio` is that of sidecars, gateways, ztunnel
+ * and waypoints; `service_graph` that of an OpenTelemetry Collector's service graph connector; `hubble` that
+ * of Cilium's Hubble; `node_exporter` that of Prometheus' exporter of a node.
  */
 export const TARGET_KINDS = [
   "cadvisor",
@@ -60,7 +61,10 @@ export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> =
   hubble: ["hubble_flows_processed_total", "hubble_http_requests_total", "hubble_http_responses_total"],
 };
 
-/** Counters on pages of a kubelet or a node_exporter are those of cgroups, interfaces and CPUs: they are older or younger than the process. */
+/**
+ * Counters on pages of a kubelet or a node_exporter are those of cgroups, interfaces and CPUs: they are older
+ * or younger than the process.
+ */
 const COUNTS_WITH_ITS_PROCESS: Readonly<Record<TargetKind, boolean>> = {
   cadvisor: false,
   resource: false,
@@ -98,8 +102,9 @@ export function wantedFamilies({ kind, more = [], reduce = true }: FamilySelecti
 }
 
 /**
- * False for counters that began neither with the process behind the page nor with their first row on it: an interface counts
- * since it came up, a CPU since the node did, and a start that is too late would make all of that a matter of seconds.
+ * False for counters that began neither with the process behind the page nor with their first row on it: an
+ * interface counts since it came up, a CPU since the node did, and a start that is too late would make all of
+ * that a matter of seconds.
  */
 export function startIsTold(family: string): boolean {
   return !NETWORK_FAMILIES.has(family) && family !== NODE_EXPORTER_FAMILIES[0];

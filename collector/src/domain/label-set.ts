@@ -222,7 +222,10 @@ export class LabelSet {
   }
 }
 
-/** Whether none of four bytes is a quote, a backslash, or not ASCII: a byte is zero exactly when subtracting one borrows from its high bit. */
+/**
+ * Whether none of four bytes is a quote, a backslash, or not ASCII: a byte is zero exactly when subtracting
+ * one borrows from its high bit.
+ */
 function isOrdinary(word: number): boolean {
   const quote = word ^ 0x22222222;
   const backslash = word ^ 0x5c5c5c5c;

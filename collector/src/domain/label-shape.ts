@@ -34,7 +34,9 @@ function quoted(name: string): string {
   return PLAIN_NAME.test(name) ? name : JSON.stringify(name);
 }
 
-/** The shapes of a family. The first order of a set of names that is seen is the one that identifies its rows. */
+/**
+ * The shapes of a family. The first order of a set of names that is seen is the one that identifies its rows.
+ */
 export class LabelShapes {
   readonly #shapes = new Map<string, LabelShape>();
   readonly #canonicalNames = new Map<string, readonly string[]>();

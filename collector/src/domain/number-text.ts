@@ -1,5 +1,5 @@
-// Numbers as a page writes them, read from its bytes. Plain decimals of up to 15 digits are exact by one division or multiplication of two
-// exact doubles; everything else goes through Number().
+// Numbers as a page writes them, read from its bytes. Plain decimals of up to 15 digits are exact by one
+// division or multiplication of two exact doubles; everything else goes through Number().
 
 const ZERO = 48;
 const NINE = 57;

@@ -3,7 +3,10 @@ import { KIND, kindOfOwner, type TargetMemory } from "./target-memory.ts";
 
 /** Points that one record holds at most. */
 const MAX_POINTS_PER_RECORD = 400;
-/** A record is closed once it is longer; with the longest point that a line can make it stays below the bus' 1 MiB. */
+/**
+ * A record is closed once it is longer; with the longest point that a line can make it stays below the bus' 1
+ * MiB.
+ */
 const MAX_RECORD_BYTES = 524_288;
 
 const SCOPE = { name: "isochrone.collector" };

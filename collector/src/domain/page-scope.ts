@@ -1,4 +1,5 @@
-// Whose traffic a page may tell of. A pod writes its page itself: what its labels say of others is a claim, and is not taken.
+// Whose traffic a page may tell of. A pod writes its page itself: what its labels say of others is a claim,
+// and is not taken.
 import type { LabelLookup } from "@isochrone/telemetry";
 
 /** Why a row was not taken. Metric label `reason` of isochrone_collector_rows_refused_total. */
@@ -87,7 +88,10 @@ function isName(rule: RegExp, name: string): boolean {
   return name === "" || name === UNKNOWN || rule.test(name);
 }
 
-/** The proxy has verified the certificate of the far end: a peer that calls itself by another namespace's name is not believed. */
+/**
+ * The proxy has verified the certificate of the far end: a peer that calls itself by another namespace's name
+ * is not believed.
+ */
 function contradicts(principal: string, namespace: string): boolean {
   if (namespace === "" || namespace === UNKNOWN) return false;
   const proven = SPIFFE_NAMESPACE.exec(principal)?.[1];

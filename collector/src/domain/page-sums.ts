@@ -1,4 +1,5 @@
-// The rows of a page summed to series that stay cumulative: a series falls only when all of its rows began anew.
+// The rows of a page summed to series that stay cumulative: a series falls only when all of its rows began
+// anew.
 import { bucketCountsOf } from "./buckets.ts";
 import { startIsTold } from "./families.ts";
 import { PART, type RowTable } from "./row-table.ts";
@@ -12,8 +13,8 @@ export interface SumFaults {
 }
 
 /**
- * Sums what the page said. Rows from `rowsBefore` on, and series from `seriesBefore` on, were not on the page before. A row that can't be used is
- * like one that the page doesn't have.
+ * Sums what the page said. Rows from `rowsBefore` on, and series from `seriesBefore` on, were not on the page
+ * before. A row that can't be used is like one that the page doesn't have.
  */
 export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: number): SumFaults {
   const { rows, series } = memory;
@@ -76,7 +77,10 @@ function addLost({ rows, series }: TargetMemory, row: number): void {
   series.lostB[into]! += rows.lastB[row]!;
 }
 
-/** A row that joins a series brings along what it had counted before: no part of it happened since the page before. */
+/**
+ * A row that joins a series brings along what it had counted before: no part of it happened since the page
+ * before.
+ */
 function beginRow({ rows, series, families }: TargetMemory, row: number, seriesBefore: number): void {
   const into = rows.series[row]!;
   if (into < seriesBefore && !startIsTold(families[rows.keys.ownerOf(row) >> 2]!.name))

@@ -1,5 +1,6 @@
-// One scraped page -> OTLP records, as the OpenTelemetry Collector's Prometheus receiver would emit them: own names, counters as cumulative
-// monotonic sums, histograms, everything else gauges; reduced to the rows and labels that graphs are drawn from.
+// One scraped page -> OTLP records, as the OpenTelemetry Collector's Prometheus receiver would emit them: own
+// names, counters as cumulative monotonic sums, histograms, everything else gauges; reduced to the rows and
+// labels that graphs are drawn from.
 import {
   AttributeBytes,
   type AttributeKey,
@@ -54,7 +55,10 @@ export interface PageResult extends SumFaults {
   readonly records: readonly Uint8Array[];
 }
 
-/** Collects the wanted samples of one page. End it with `finish`; or with `discard`, and the target's memory is as before. */
+/**
+ * Collects the wanted samples of one page. End it with `finish`; or with `discard`, and the target's memory
+ * is as before.
+ */
 export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> {
   readonly #memory: TargetMemory;
   readonly #options: PageOptions;
@@ -146,7 +150,10 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return (this.#kinds[family.index] ??= kindOf(family, this.#types[family.index]));
   }
 
-  /** Finds the row of a line, or makes it: `#row`. @returns the place after the labels, -1 when they are malformed */
+  /**
+   * Finds the row of a line, or makes it: `#row`.
+   * @returns the place after the labels, -1 when they are malformed
+   */
   #findRow(
     { family, part }: WantedName,
     kind: Kind,
@@ -169,7 +176,10 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return after;
   }
 
-  /** Pages have their rows in the same order each time: the row is the last one (another part of a histogram), or the next. */
+  /**
+   * Pages have their rows in the same order each time: the row is the last one (another part of a histogram),
+   * or the next.
+   */
   #isExpected(owner: number, view: DataView, start: number, end: number): boolean {
     const { keys } = this.#memory.rows;
     const last = this.#lastRow;
@@ -309,7 +319,9 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   }
 }
 
-/** Whether a sample of this part says something of a family of this kind. The quantiles of a summary don't. */
+/**
+ * Whether a sample of this part says something of a family of this kind. The quantiles of a summary don't.
+ */
 function belongs(part: Part, kind: Kind): boolean {
   if (part === "processStart") return true;
   if (part === "created") return kind !== KIND.gauge;

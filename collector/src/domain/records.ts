@@ -1,6 +1,9 @@
 import type { Attributes, Metric, MetricsBatch } from "@isochrone/telemetry";
 
-/** Points that one record holds at most: 25 labels make about 1 kB a point, and a record stays well below the bus' 1 MiB. */
+/**
+ * Points that one record holds at most: 25 labels make about 1 kB a point, and a record stays well below the
+ * bus' 1 MiB.
+ */
 const MAX_POINTS_PER_RECORD = 400;
 
 const SCOPE = { name: "isochrone.collector" };

@@ -33,7 +33,9 @@ const step = fc.record({
   ),
 });
 
-/** The pages of a proxy whose rows grow, appear, vanish, begin anew alone, or all together when it restarts. */
+/**
+ * The pages of a proxy whose rows grow, appear, vanish, begin anew alone, or all together when it restarts.
+ */
 const pages = fc.array(fc.array(step, { maxLength: 6 }), { minLength: 2, maxLength: 15 }).map((rounds) => {
   const rows = new Map<string, Row>();
   return rounds.map((steps): Page => {

@@ -8,8 +8,9 @@ const FIRST_SLOTS = 64;
 export const PART = { a: 1, b: 2, both: 3, bucket: 4 } as const;
 
 /**
- * The rows of a target's pages, each identified by its family and all its labels, as text. What the page before said is kept beside what the
- * page in hand says. A number has its value in `a`; a histogram its count in `a`, its sum in `b`.
+ * The rows of a target's pages, each identified by its family and all its labels, as text. What the page
+ * before said is kept beside what the page in hand says. A number has its value in `a`; a histogram its count
+ * in `a`, its sum in `b`.
  */
 export class RowTable {
   readonly keys: ByteKeys;

@@ -44,8 +44,9 @@ export class SampleValue {
 }
 
 /**
- * Where the labels that begin at `start` probably end, seen from the line's end: before the value and a timestamp. It is a guess (an exemplar
- * deceives it) that only serves to find a row by its bytes: a row that is found with it was read from the same bytes before.
+ * Where the labels that begin at `start` probably end, seen from the line's end: before the value and a
+ * timestamp. It is a guess (an exemplar deceives it) that only serves to find a row by its bytes: a row that
+ * is found with it was read from the same bytes before.
  */
 export function guessLabelsEnd(bytes: Uint8Array, start: number, end: number): number {
   if (bytes[start] !== BYTE.openBrace) return start;

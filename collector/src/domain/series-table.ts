@@ -6,8 +6,9 @@ import { grown, move } from "./columns.ts";
 const FIRST_SLOTS = 64;
 
 /**
- * The published series of a target: rows with equal kept labels, summed. Of a counter, `base` holds what rows had counted that have gone or began
- * anew, so that the sum never falls while any of its rows goes on. A number has its value in `a`; a histogram its count in `a`, its sum in `b`.
+ * The published series of a target: rows with equal kept labels, summed. Of a counter, `base` holds what rows
+ * had counted that have gone or began anew, so that the sum never falls while any of its rows goes on. A
+ * number has its value in `a`; a histogram its count in `a`, its sum in `b`.
  */
 export class SeriesTable {
   readonly keys: ByteKeys;

@@ -1,4 +1,5 @@
-// What is remembered of a target from page to page: which rows it had, what they counted, and the series that they were summed to.
+// What is remembered of a target from page to page: which rows it had, what they counted, and the series that
+// they were summed to.
 import { ATTRIBUTE_FIELDS, attributeKey, type AttributeKey } from "@isochrone/telemetry";
 import { ByteKeys } from "./byte-keys.ts";
 import { PROCESS_START, wantedFamilies, type FamilySelection, type WantedFamily } from "./families.ts";
@@ -55,7 +56,10 @@ export interface WantedName {
   readonly part: Part;
 }
 
-/** The memory of one target; its size is bounded by the limits of a page. `seed`: 32 random bits, against colliding labels. */
+/**
+ * The memory of one target; its size is bounded by the limits of a page. `seed`: 32 random bits, against
+ * colliding labels.
+ */
 export class TargetMemory {
   readonly selection: FamilySelection;
   readonly families: readonly FamilyMemory[];
@@ -123,7 +127,9 @@ class ByNames<T> {
   }
 }
 
-/** Sample names that belong to a family. Of a reduced histogram, the lines of buckets are not even looked at. */
+/**
+ * Sample names that belong to a family. Of a reduced histogram, the lines of buckets are not even looked at.
+ */
 function partsOf({ name, reduction }: FamilyMemory): [string, Part][] {
   const type = reduction?.type;
   const parts: [string, Part][] = [[name, "value"]];

@@ -1,4 +1,7 @@
-/** Why a page was not taken, or a part of it left out. Metric label `reason` of isochrone_collector_scrape_failures_total. */
+/**
+ * Why a page was not taken, or a part of it left out. Metric label `reason` of
+ * isochrone_collector_scrape_failures_total.
+ */
 const SCRAPE_FAILURES = [
   /** No connection, or it broke off. */
   "connect",

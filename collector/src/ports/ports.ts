@@ -15,7 +15,10 @@ export interface Target {
   readonly instance: string;
   /** @default "static" */
   readonly role?: TargetRole;
-  /** Read with the service account's token, and with the kubelet's rules for certificates. Never set for a page of a pod. */
+  /**
+   * Read with the service account's token, and with the kubelet's rules for certificates. Never set for a
+   * page of a pod.
+   */
   readonly access?: "kubelet";
   /** @default that of the collector; rounded to whole rounds */
   readonly intervalMs?: number;

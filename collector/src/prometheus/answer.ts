@@ -62,7 +62,10 @@ export function readAnswer(body: string, server: string, times: AnswerTimes): An
   return { series, unreadable, warnings: warningsOf(warnings) };
 }
 
-/** In the order of time, each later than the one before. All that is asked for counts up from 0, or is a number of bytes. */
+/**
+ * In the order of time, each later than the one before. All that is asked for counts up from 0, or is a
+ * number of bytes.
+ */
 function samplesOf(values: readonly unknown[], { fromMs, toMs }: AnswerTimes): RawSample[] {
   const samples: RawSample[] = [];
   let lastMs = fromMs - TIME_SLACK_MS;

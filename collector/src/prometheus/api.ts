@@ -1,4 +1,5 @@
-// Prometheus' query API over HTTP, bounded in time and in bytes. No redirects: credentials go where they were meant to.
+// Prometheus' query API over HTTP, bounded in time and in bytes. No redirects: credentials go where they were
+// meant to.
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
@@ -48,7 +49,10 @@ export class PrometheusApi {
     this.#agent = null;
   }
 
-  /** The answer to a selector of a range that ends at `timeMs`. Throws PrometheusError, or the signal's reason. */
+  /**
+   * The answer to a selector of a range that ends at `timeMs`. Throws PrometheusError, or the signal's
+   * reason.
+   */
   async query(
     selector: string,
     rangeMs: number,

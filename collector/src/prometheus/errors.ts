@@ -32,7 +32,10 @@ const RETRYABLE: ReadonlySet<PrometheusFailure> = new Set([
   "malformed",
 ]);
 
-/** Thrown when a query gives nothing usable. The message names the server, the rule and the value, never a credential. */
+/**
+ * Thrown when a query gives nothing usable. The message names the server, the rule and the value, never a
+ * credential.
+ */
 export class PrometheusError extends CodedError {
   declare readonly code: PrometheusFailure;
   /** What the server asks to wait, 0 when it doesn't. */

@@ -1,4 +1,5 @@
-// How scrape configurations in wide use name what cAdvisor reports. Series are published with cAdvisor's own label names.
+// How scrape configurations in wide use name what cAdvisor reports. Series are published with cAdvisor's own
+// label names.
 
 export const PRESET_NAMES = ["kube-prometheus", "kubernetes-sd", "legacy"] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
@@ -9,11 +10,14 @@ export interface Preset {
   readonly pod: readonly string[];
   readonly container: readonly string[];
   readonly node: readonly string[];
-  /** Matchers that tell kubelets' cAdvisor pages from others with the same metrics, which would count twice. */
+  /**
+   * Matchers that tell kubelets' cAdvisor pages from others with the same metrics, which would count twice.
+   */
   readonly usageMatchers: readonly string[];
 }
 
-// Where a scrape does not honour labels, the pod's own ones are renamed and those without the prefix are the kubelet's.
+// Where a scrape does not honour labels, the pod's own ones are renamed and those without the prefix are the
+// kubelet's.
 const CURRENT = {
   namespace: ["exported_namespace", "namespace"],
   pod: ["exported_pod", "pod"],
@@ -27,7 +31,8 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     node: ["node"],
     usageMatchers: ['job="kubelet"', 'metrics_path="/metrics/cadvisor"'],
   },
-  // Prometheus' own example configuration, and Istio's addon: targets of the role node, whose instance is the node's name.
+  // Prometheus' own example configuration, and Istio's addon: targets of the role node, whose instance is the
+  // node's name.
   "kubernetes-sd": { ...CURRENT, node: ["node", "kubernetes_io_hostname", "instance"], usageMatchers: [] },
   // cAdvisor before Kubernetes 1.16.
   legacy: {
@@ -40,8 +45,8 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
 };
 
 /**
- * Of node_exporter, whichever the preset. Series name their node as the scrape's relabelling does (`nodename` in the comments of Prometheus' chart,
- * `instance` in kube-prometheus): it does not, unless told to.
+ * Of node_exporter, whichever the preset. Series name their node as the scrape's relabelling does (`nodename`
+ * in the comments of Prometheus' chart, `instance` in kube-prometheus): it does not, unless told to.
  */
 export const NODE_EXPORTER: Preset = {
   namespace: [],

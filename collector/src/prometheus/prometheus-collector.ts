@@ -25,7 +25,9 @@ import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
 import type { prometheusFields } from "./settings.ts";
 import { freshMetrics } from "./to-metrics.ts";
 
-/** Settings of Prometheus mode: its own rows, and those of the collector's section that count in every mode. */
+/**
+ * Settings of Prometheus mode: its own rows, and those of the collector's section that count in every mode.
+ */
 export type PrometheusCollectorConfig = {
   readonly [K in keyof typeof prometheusFields]: ValueOf<(typeof prometheusFields)[K]>;
 } & Pick<
@@ -65,8 +67,8 @@ const MAX_JOBS = 100;
 const FORGET_AFTER_SPANS = 2;
 
 /**
- * A collector that asks Prometheus instead of scraping: a batch of few queries on a fixed beat, all at one time. It publishes the
- * samples that Prometheus scraped, each once, as the scraping collector would have.
+ * A collector that asks Prometheus instead of scraping: a batch of few queries on a fixed beat, all at one
+ * time. It publishes the samples that Prometheus scraped, each once, as the scraping collector would have.
  */
 export function createPrometheusCollector(
   config: PrometheusCollectorConfig,
@@ -211,7 +213,10 @@ class PrometheusCollector {
     });
   }
 
-  /** Null when it failed. Reaches back to the last answer, so that an outage of the server loses nothing that it still scraped. */
+  /**
+   * Null when it failed. Reaches back to the last answer, so that an outage of the server loses nothing that
+   * it still scraped.
+   */
   async #ask(
     name: string,
     selector: string,

@@ -8,8 +8,9 @@ interface Target {
 }
 
 /**
- * When Prometheus scraped which target, by its metric `up`. It tells when a counter began: a series that its target's last page did not
- * have began after that page; without it the first value of a new series would be lost as a mere baseline.
+ * When Prometheus scraped which target, by its metric `up`. It tells when a counter began: a series that its
+ * target's last page did not have began after that page; without it the first value of a new series would be
+ * lost as a mere baseline.
  */
 export class ScrapedPages {
   readonly #targets = new Map<string, Target>();
@@ -35,7 +36,10 @@ export class ScrapedPages {
     }
   }
 
-  /** The target's last page before `timeMs`, not older than `fromMs`; undefined when it is not known to be the last. */
+  /**
+   * The target's last page before `timeMs`, not older than `fromMs`; undefined when it is not known to be the
+   * last.
+   */
   before(labels: RawSeries["labels"], timeMs: number, fromMs: number): number | undefined {
     const target = this.#targets.get(targetOf(labels));
     if (target === undefined || timeMs <= target.openMs) return undefined;

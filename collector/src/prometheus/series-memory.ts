@@ -18,7 +18,10 @@ interface Followed {
 /** The half of the series that anybody may have; of the rest each namespace has an equal share. */
 const SHARED_PART = 1 / 2;
 
-/** What has been given of each series, so that overlapping answers give every sample once. Bounded in series, together and by namespace. */
+/**
+ * What has been given of each series, so that overlapping answers give every sample once. Bounded in series,
+ * together and by namespace.
+ */
 export class SeriesMemory {
   readonly #pages: ScrapedPages;
   readonly #maxSeries: number;

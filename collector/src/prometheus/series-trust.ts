@@ -1,5 +1,6 @@
-// Whose traffic and usage a series may tell of, by the labels that Prometheus itself gave its target: with honor_labels off a scraped page
-// can't change those, its own are renamed to exported_*. Everything else a pod can write.
+// Whose traffic and usage a series may tell of, by the labels that Prometheus itself gave its target: with
+// honor_labels off a scraped page can't change those, its own are renamed to exported_*. Everything else a
+// pod can write.
 import { servedBy } from "../discovery/trusted.ts";
 import { rowEnds, rowRefusal, ROW_REFUSALS, type PageScope, type RowEnds } from "../domain/page-scope.ts";
 import { MAX_SERIES_BYTES } from "../domain/row-judge.ts";
@@ -7,7 +8,9 @@ import type { RawSeries } from "./answer.ts";
 import { NODE_EXPORTER, type Preset } from "./presets.ts";
 import type { Query } from "./queries.ts";
 
-/** Why a series was not taken. Metric label `reason` of isochrone_collector_prometheus_series_refused_total. */
+/**
+ * Why a series was not taken. Metric label `reason` of isochrone_collector_prometheus_series_refused_total.
+ */
 const SERIES_REFUSALS = [
   ...ROW_REFUSALS,
   /** Nothing says which pod it is from. */
@@ -83,8 +86,9 @@ export class SeriesTrust {
   }
 
   /**
-   * Of usage with a pod's label. Kubelets tell of all pods of their node, and Prometheus gives them none: theirs is the label of the pod that is
-   * told of. Where that stands in another label, the first is that of a pod that was scraped; and nodes are no pods.
+   * Of usage with a pod's label. Kubelets tell of all pods of their node, and Prometheus gives them none:
+   * theirs is the label of the pod that is told of. Where that stands in another label, the first is that of
+   * a pod that was scraped; and nodes are no pods.
    */
   #isOwnUsage(query: Query["name"], preset: Preset, labels: RawSeries["labels"]): boolean {
     if (query === "nodes") return false;

@@ -1,4 +1,5 @@
-// Samples -> OTLP metrics as the OpenTelemetry Collector's Prometheus receiver would have emitted them for the pages they were scraped from.
+// Samples -> OTLP metrics as the OpenTelemetry Collector's Prometheus receiver would have emitted them for
+// the pages they were scraped from.
 import { hash } from "node:crypto";
 import type { Metric, NumberPoint } from "@isochrone/telemetry";
 import type { RawSeries } from "./answer.ts";
@@ -6,7 +7,10 @@ import type { Preset } from "./presets.ts";
 import { isGauge, type Query } from "./queries.ts";
 import type { FreshSample, SeriesMemory } from "./series-memory.ts";
 
-/** Series that name no node share this many keys, so that their records spread over partitions and each keeps its order. */
+/**
+ * Series that name no node share this many keys, so that their records spread over partitions and each keeps
+ * its order.
+ */
 const KEYS_WITHOUT_NODE = 16;
 
 /** What goes into records of one key. */

@@ -1,4 +1,5 @@
-// Pods as Istio 1.30.0 and Cilium's chart write them, reduced to what discovery could look at. The templates are named in discovery/.
+// Pods as Istio 1.30.0 and Cilium's chart write them, reduced to what discovery could look at. The templates
+// are named in discovery/.
 import { KINDS, type KubernetesObject, type OwnerReference } from "@isochrone/kubernetes";
 
 interface PodOptions {

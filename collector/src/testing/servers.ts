@@ -43,7 +43,10 @@ export const page =
     response.end(text);
   };
 
-/** A kubelet's way with tokens (TokenReview and SubjectAccessReview): 401 for those it doesn't know, 403 for those without the right. */
+/**
+ * A kubelet's way with tokens (TokenReview and SubjectAccessReview): 401 for those it doesn't know, 403 for
+ * those without the right.
+ */
 export const kubelet =
   (accepted: () => string, text = "", mayReadMetrics = (): boolean => true): RequestListener =>
   (request, response) => {

@@ -1,4 +1,5 @@
-// 001: CommunicationAffinity beside the default profile's plugins. Its authors move no pods, but their scheduler reads traffic as it was measured.
+// 001: CommunicationAffinity beside the default profile's plugins. Its authors move no pods, but their
+// scheduler reads traffic as it was measured.
 import { CommunicationAffinity, DEFAULT_AFFINITY, PlacementError } from "@isochrone/placement";
 import type { CommunicationAffinityParameters } from "@isochrone/placement";
 import type { Random } from "@isochrone/runtime";
@@ -24,7 +25,10 @@ export class AffinityContender extends SchedulingContender {
     return scheduleAll(request, random, { extra: strategyPlugin(strategy, PAPER_PLUGIN_WEIGHT, graphs) });
   }
 
-  /** Once, when there is traffic to weigh: the workflow is deployed anew. Without that beta would weigh nothing in a first deployment. */
+  /**
+   * Once, when there is traffic to weigh: the workflow is deployed anew. Without that beta would weigh
+   * nothing in a first deployment.
+   */
   async adjust(
     point: Point,
     placement: Placement,
@@ -37,7 +41,10 @@ export class AffinityContender extends SchedulingContender {
   }
 }
 
-/** A scenario sweeps them as axes called `alpha`, `beta` and `gamma`. Without: the paper fixes none, so that ours stand in. */
+/**
+ * A scenario sweeps them as axes called `alpha`, `beta` and `gamma`. Without: the paper fixes none, so that
+ * ours stand in.
+ */
 export function parametersOf(labels: Labels): CommunicationAffinityParameters {
   const parameter = (name: keyof CommunicationAffinityParameters): number => {
     const value = labels[name] ?? DEFAULT_AFFINITY[name];

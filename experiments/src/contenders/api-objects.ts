@@ -1,4 +1,5 @@
-// A point as the API server would show it: what the model of kube-scheduler's filters and the descheduler's exclusions read.
+// A point as the API server would show it: what the model of kube-scheduler's filters and the descheduler's
+// exclusions read.
 import type { ApiObject } from "@isochrone/placement";
 import type { PointWorkload } from "../scenario/model.ts";
 import { NAMESPACE } from "./graphs.ts";

@@ -2,7 +2,10 @@ import { replacementOf } from "@isochrone/placement";
 import type { ClusterCheck, MovablePod, SchedulingModel } from "@isochrone/placement";
 import type { PodObject } from "./api-objects.ts";
 
-/** Asks the model of kube-scheduler's filters; a pod that is moved holds its old place too, until it is gone, as it does in a cluster. */
+/**
+ * Asks the model of kube-scheduler's filters; a pod that is moved holds its old place too, until it is gone,
+ * as it does in a cluster.
+ */
 export class ModelCheck implements ClusterCheck {
   readonly #model: SchedulingModel;
   readonly #pods: ReadonlyMap<string, PodObject>;

@@ -16,7 +16,10 @@ const RUNS = 40;
 const SEARCHES = 8;
 const ROUNDS = 4;
 
-/** Clusters of 2 to 5 nodes, workflows of up to 5 workloads and 9 pods or so: small enough for the solver, too. */
+/**
+ * Clusters of 2 to 5 nodes, workflows of up to 5 workloads and 9 pods or so: small enough for the solver,
+ * too.
+ */
 const points: fc.Arbitrary<Point> = fc
   .record({
     nodes: fc.array(

@@ -1,4 +1,5 @@
-// What placements cost, for all contenders alike: the planner's objective, with what pods use in place of what they request.
+// What placements cost, for all contenders alike: the planner's objective, with what pods use in place of
+// what they request.
 import { createObjective } from "@isochrone/placement";
 import type { PlanCost, PlanProblem, SpreadLimits } from "@isochrone/placement";
 import type { Point } from "../scenario/model.ts";
@@ -30,7 +31,10 @@ interface PlanningByUseInput {
   readonly spread: SpreadLimits;
 }
 
-/** Nodes hold what pods use, which is what loads them, and what they request, which is what kube-scheduler asks. */
+/**
+ * Nodes hold what pods use, which is what loads them, and what they request, which is what kube-scheduler
+ * asks.
+ */
 export function planningByUse(input: PlanningByUseInput): Planning {
   const { before, request } = input;
   const use = (pod: WaitingPod): WaitingPod => {

@@ -9,7 +9,9 @@ import type { SchedulingInput } from "./scheduling-contender.ts";
 
 const SEEDS = 2 ** 32;
 
-/** `null` breaks ties by numbers of its own: the same ones would make it the same trial, which shows nothing. */
+/**
+ * `null` breaks ties by numbers of its own: the same ones would make it the same trial, which shows nothing.
+ */
 export class DefaultContender extends StayingContender {
   readonly id: "default" | "null";
   readonly by: string;

@@ -12,8 +12,9 @@ export interface ContenderDeps {
 }
 
 /**
- * How Isochrone is set. This package may not import the scheduler-plugin, so whoever composes the experiment hands its settings in:
- * `loadSettings([plannerSettings, deschedulerSettings], { env: {} })` are the defaults, which is what is to be contended with.
+ * How Isochrone is set. This package may not import the scheduler-plugin, so whoever composes the experiment
+ * hands its settings in: `loadSettings([plannerSettings, deschedulerSettings], { env: {} })` are the
+ * defaults, which is what is to be contended with.
  */
 export interface ProductSettings {
   readonly planner: {

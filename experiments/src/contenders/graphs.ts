@@ -1,4 +1,5 @@
-// The graphs that Isochrone's aggregator would publish of a point: from what is declared before anything ran, from monitoring afterwards.
+// The graphs that Isochrone's aggregator would publish of a point: from what is declared before anything ran,
+// from monitoring afterwards.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type {
   Channel,
@@ -156,7 +157,10 @@ function channelsOf(
   return [...channels.values()];
 }
 
-/** Whoever calls the entry from a node that has a name, such as an ingress there: seen in traffic, and never moved. */
+/**
+ * Whoever calls the entry from a node that has a name, such as an ingress there: seen in traffic, and never
+ * moved.
+ */
 function usersOf({ workflow }: Point, before: Observation | null): Workload | null {
   const names = new Set(workflow.workloads.map(({ name }) => name));
   const caller = before?.traffic.find(({ source }) => !names.has(source))?.source;

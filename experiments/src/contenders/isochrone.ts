@@ -1,4 +1,5 @@
-// Isochrone as it is installed: the joint planner for pods that wait, kube-scheduler for those that it has no plan for, and the descheduler.
+// Isochrone as it is installed: the joint planner for pods that wait, kube-scheduler for those that it has no
+// plan for, and the descheduler.
 import {
   DEFAULT_PLAN_SETTINGS,
   decideMoves,
@@ -28,7 +29,10 @@ import type { SchedulingInput } from "./scheduling-contender.ts";
 
 /** A proof takes the service this much at least, or it isn't tried. */
 const EXACT_MS = 100;
-/** The descheduler waits for a larger move so many times its rounds at most: after that a run with equal figures decides nothing new. */
+/**
+ * The descheduler waits for a larger move so many times its rounds at most: after that a run with equal
+ * figures decides nothing new.
+ */
 const PATIENCE = 2;
 
 export class IsochroneContender extends SchedulingContender {
@@ -67,8 +71,9 @@ export class IsochroneContender extends SchedulingContender {
   }
 
   /**
-   * One round is as many runs of the descheduler as it takes to move something, or to be content: its runs look at what is measured over a long
-   * time, and only the same move that has paid in `rounds` of them is made. Where time counts, a round is one run.
+   * One round is as many runs of the descheduler as it takes to move something, or to be content: its runs
+   * look at what is measured over a long time, and only the same move that has paid in `rounds` of them is
+   * made. Where time counts, a round is one run.
    */
   async adjust(
     point: Point,
@@ -103,7 +108,8 @@ export class IsochroneContender extends SchedulingContender {
       uidOf,
     });
     const now = (): number => clock.monotonic();
-    // The service searches small plans for 20 ms of its event loop. They are as good by then; here they end by their effort, whatever else runs.
+    // The service searches small plans for 20 ms of its event loop. They are as good by then; here they end
+    // by their effort, whatever else runs.
     const found = plan(problem, { seed, now, deadlineMs: now() + planMs, partial: true, maxCpuUse });
     // The service leaves pods to kube-scheduler of whose workflow it knows no channel.
     if (found.traffic === "none") return new Map();
@@ -156,7 +162,10 @@ export class IsochroneContender extends SchedulingContender {
     };
   }
 
-  /** What the service leaves alone stays here too: a workload's only replica above all, unless its owner has said otherwise. */
+  /**
+   * What the service leaves alone stays here too: a workload's only replica above all, unless its owner has
+   * said otherwise.
+   */
   #mayMove(point: Point, pod: PodObject, { placed }: SchedulingRequest): boolean {
     const { descheduler } = this.#deps.product;
     const owner = point.workflow.workloads.find(({ name }) => name === pod.metadata.labels["app"])!;

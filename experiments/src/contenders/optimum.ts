@@ -1,4 +1,5 @@
-// The least cost that there is, by integer programming, where it solves: not somebody to be beaten, but how far the others are from it.
+// The least cost that there is, by integer programming, where it solves: not somebody to be beaten, but how
+// far the others are from it.
 import { exactPlan } from "@isochrone/placement";
 import type { Random } from "@isochrone/runtime";
 import type { Point } from "../scenario/model.ts";
@@ -16,17 +17,22 @@ import { USERS } from "./traffic.ts";
 /** Pairs of a pod and a node up to which HiGHS mostly answers in that time. */
 const MAX_PAIRS = 120;
 const SOLVE_MS = 60_000;
-/** A channel's share of the traffic is another one when it differs by more than this part, and by more than chance would have it. */
+/**
+ * A channel's share of the traffic is another one when it differs by more than this part, and by more than
+ * chance would have it.
+ */
 const DIFFERENT = 0.3;
 /**
- * So many standard deviations of a Poisson count are chance. A call that two requests a second make is counted 20 times in 10 s, give or take 22 %:
- * DIFFERENT alone would call every seventh stretch another traffic, and of a workflow with a dozen such channels five of six. Four deviations are
- * exceeded once in 4,600.
+ * So many standard deviations of a Poisson count are chance. A call that two requests a second make is
+ * counted 20 times in 10 s, give or take 22 %: DIFFERENT alone would call every seventh stretch another
+ * traffic, and of a workflow with a dozen such channels five of six. Four deviations are exceeded once in
+ * 4,600.
  */
 const DEVIATIONS = 4;
 /**
- * Seconds that a stretch is taken to have: an observation doesn't say how long it was. It is the shortest round of the scenarios in which something
- * changes; what was observed for longer is given more leeway than it needs, and a rare call that changes by less than that is taken for unchanged.
+ * Seconds that a stretch is taken to have: an observation doesn't say how long it was. It is the shortest
+ * round of the scenarios in which something changes; what was observed for longer is given more leeway than
+ * it needs, and a rare call that changes by less than that is taken for unchanged.
  */
 const STRETCH_SECONDS = 10;
 /** What is measured differs by that much from stretch to stretch: nothing is moved for less. */
@@ -124,8 +130,9 @@ interface Known {
 }
 
 /**
- * It may know what nobody can: what the workflow will do. Only where its calls change does it look whether they have: everywhere else a difference
- * is chance, or a crowd that answers less, and solving for it would make the yardstick a guess.
+ * It may know what nobody can: what the workflow will do. Only where its calls change does it look whether
+ * they have: everywhere else a difference is chance, or a crowd that answers less, and solving for it would
+ * make the yardstick a guess.
  */
 function knownOf(point: Point, observed: Observation | null): Known {
   const expected: Known = { workflow: expectedOf(point), isCounted: false };
@@ -152,7 +159,10 @@ function isAlike(before: Known, now: Known): boolean {
   return isSameCluster && isTrafficAlike(before, now);
 }
 
-/** Whether the traffic is spread over the channels alike: by shares, since a crowded workflow answers less of everything. */
+/**
+ * Whether the traffic is spread over the channels alike: by shares, since a crowded workflow answers less of
+ * everything.
+ */
 function isTrafficAlike(before: Known, now: Known): boolean {
   const shares = sharesOf(now.workflow);
   const counted = Number(before.isCounted) + Number(now.isCounted);

@@ -1,4 +1,5 @@
-// 000: ResourceAware and NetworkAware beside the default profile's plugins, and the descheduler of its section 3.4.
+// 000: ResourceAware and NetworkAware beside the default profile's plugins, and the descheduler of its
+// section 3.4.
 import { paperMove, ResourceNetwork } from "@isochrone/placement";
 import type { Strategy } from "@isochrone/placement";
 import type { Point } from "../scenario/model.ts";
@@ -15,10 +16,11 @@ import { problemOf, strategyPlugin } from "./strategy-plugin.ts";
 const WEIGHTS = { alpha: 0.5, beta: 0.5, gamma: 0.5, delta: 0.5 } as const;
 
 /**
- * Of the papers' sums, 0 to 100 over the nodes that are feasible, against the default plugins' 1 to 3: a node that is worst by the sum loses up to 500
- * points, one that is a hundredth of the range behind the best loses 5, and where the default plugins don't tell nodes apart the sum alone decides.
- * The papers name no weight. 5 is what KEP-260's authors give theirs and what our extender has: with 1, the weight of a plugin that names none,
- * spreading (2) would undo what the paper measures.
+ * Of the papers' sums, 0 to 100 over the nodes that are feasible, against the default plugins' 1 to 3: a node
+ * that is worst by the sum loses up to 500 points, one that is a hundredth of the range behind the best loses
+ * 5, and where the default plugins don't tell nodes apart the sum alone decides. The papers name no weight. 5
+ * is what KEP-260's authors give theirs and what our extender has: with 1, the weight of a plugin that names
+ * none, spreading (2) would undo what the paper measures.
  */
 export const PAPER_PLUGIN_WEIGHT = 5;
 
@@ -45,9 +47,9 @@ export class PaperContender extends SchedulingContender {
   }
 
   /**
-   * "If there is at least one node with a higher score": no margin. The function is called for each pod, and looks at where pods are running then,
-   * so that each finds those before it moved; one pod of a Deployment per run. It goes to the node of the highest score, before the scheduler
-   * makes whole numbers of scores.
+   * "If there is at least one node with a higher score": no margin. The function is called for each pod, and
+   * looks at where pods are running then, so that each finds those before it moved; one pod of a Deployment
+   * per run. It goes to the node of the highest score, before the scheduler makes whole numbers of scores.
    */
   async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
     const request = requestOf(point, observed.cluster, placement);

@@ -294,7 +294,8 @@ describe("optimum", () => {
       const change = new OptimumContender({ ...DEPS, clock });
       const moves = [{ pod: "web-0", from: "b", to: "c" }];
       expect(await change.adjust(changing, beside("b"), seen(0.1, 9))).toEqual(moves);
-      // Settled: one request in 10 s, then six. Two stretches differ by more than one does from its mean; nothing is solved anew.
+      // Settled: one request in 10 s, then six. Two stretches differ by more than one does from its mean;
+      // nothing is solved anew.
       const asked = questions;
       expect(await change.adjust(changing, beside("c"), seen(0.6, 9))).toEqual([]);
       expect(questions).toBe(asked);

@@ -1,4 +1,5 @@
-// From a point to the planner's problem, by the same steps as in the service: raw objects, the model of kube-scheduler's filters, the graphs.
+// From a point to the planner's problem, by the same steps as in the service: raw objects, the model of
+// kube-scheduler's filters, the graphs.
 import { planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import type { FeasiblePlanProblem, SpreadLimits } from "@isochrone/placement";
 import type { Point, PointWorkflow } from "../scenario/model.ts";
@@ -60,7 +61,10 @@ function planningOf(input: PlanningInput, pods: readonly PodObject[]): Planning 
   return { model, pods, problem };
 }
 
-/** As the service reads its settings, 0 standing for no limit; a scenario may set `planner.minZones` otherwise. */
+/**
+ * As the service reads its settings, 0 standing for no limit; a scenario may set `planner.minZones`
+ * otherwise.
+ */
 export function spreadLimits(
   planner: ProductSettings["planner"],
   { minZones = planner.minZones }: Pick<PointWorkflow, "minZones">,

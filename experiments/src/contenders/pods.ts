@@ -6,7 +6,10 @@ import type { Placement, PodMove } from "./port.ts";
 /** kubelet's default. */
 const MAX_PODS = 110;
 
-/** In the order in which a workflow is applied: workloads as the scenario creates them, replicas one after the other. */
+/**
+ * In the order in which a workflow is applied: workloads as the scenario creates them, replicas one after the
+ * other.
+ */
 export function podsOf({ workflow }: Point): WaitingPod[] {
   const { created, workloads } = workflow;
   const inOrder =

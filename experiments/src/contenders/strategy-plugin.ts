@@ -1,4 +1,5 @@
-// A strategy of @isochrone/placement as a plugin of kube-scheduler's: it scores pod by pod, and hears of each that was placed.
+// A strategy of @isochrone/placement as a plugin of kube-scheduler's: it scores pod by pod, and hears of each
+// that was placed.
 import type { AssumedPod, PlacementProblem, Strategy } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { NAMESPACE } from "./graphs.ts";
@@ -12,8 +13,9 @@ export interface Graphs {
 }
 
 /**
- * kube-scheduler adds whole scores of 0 to 100, so that whatever a plugin's sums are in, they have to be brought there over the feasible nodes first.
- * A strategy's `score` already is, by min-max: that is what the plugin hands in, never `raw`. The published plugins of 000's authors do the same.
+ * kube-scheduler adds whole scores of 0 to 100, so that whatever a plugin's sums are in, they have to be
+ * brought there over the feasible nodes first. A strategy's `score` already is, by min-max: that is what the
+ * plugin hands in, never `raw`. The published plugins of 000's authors do the same.
  */
 export function strategyPlugin(strategy: Strategy, weight: number, graphs: Graphs): ExtraPlugin {
   const sent = new SentPods(graphs.workflow);

@@ -1,5 +1,5 @@
-// What is observed of traffic: a channel for each pair of workloads, and users whose requests come in at a node, as through an ingress there: its
-// traffic is seen like any other, and it stays where it is.
+// What is observed of traffic: a channel for each pair of workloads, and users whose requests come in at a
+// node, as through an ingress there: its traffic is seen like any other, and it stays where it is.
 import type { PointWorkflow } from "../scenario/model.ts";
 import type { ObservedChannel } from "./port.ts";
 
@@ -26,7 +26,10 @@ export function mergedChannels(calls: readonly ObservedChannel[]): ObservedChann
 /** The ingress, in graphs. */
 export const USERS = "users";
 
-/** From the ingress to the entry; none where users are beside the entry. Their messages have no size in scenarios: as large as calls are on average. */
+/**
+ * From the ingress to the entry; none where users are beside the entry. Their messages have no size in
+ * scenarios: as large as calls are on average.
+ */
 export function usersChannel(
   { usersAt, entry }: PointWorkflow,
   requestsPerSecond: number,

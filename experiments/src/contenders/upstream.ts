@@ -1,4 +1,5 @@
-// KEP-260's Go plugins as coded: pods in the order of TopologicalSort, NetworkOverhead filters and scores. They move no pods.
+// KEP-260's Go plugins as coded: pods in the order of TopologicalSort, NetworkOverhead filters and scores.
+// They move no pods.
 import { createNetworkOverhead, workloadOrder } from "@isochrone/placement";
 import type { SortAlgorithm } from "@isochrone/placement";
 import type { DeclaredCosts } from "@isochrone/topology";
@@ -12,11 +13,20 @@ import { StayingContender } from "./scheduling-contender.ts";
 import type { SchedulingInput } from "./scheduling-contender.ts";
 import { strategyPlugin } from "./strategy-plugin.ts";
 
-/** scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes with lower latency". */
+/**
+ * scheduler-plugins, manifests/networktopology/scheduler-config.yaml: "to favor allocation schemes with lower
+ * latency".
+ */
 const NETWORK_OVERHEAD_WEIGHT = 5;
-/** The same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still filters. */
+/**
+ * The same file: "preferably avoid the combination of NodeResourcesFit with NetworkOverhead". It still
+ * filters.
+ */
 const WEIGHTS = { NodeResourcesFit: 0 } as const;
-/** As its authors' AppGroup of Online Boutique has it (appgroup-api, manifests/onlineBoutique-appGroup-example.yaml). */
+/**
+ * As its authors' AppGroup of Online Boutique has it (appgroup-api,
+ * manifests/onlineBoutique-appGroup-example.yaml).
+ */
 const SORT: SortAlgorithm = "AlternateKahn";
 
 export class UpstreamContender extends StayingContender {
@@ -32,7 +42,8 @@ export class UpstreamContender extends StayingContender {
       cluster: clusterGraph(cluster, { declaredCosts: costs }),
       workflow: workflowGraph(point, before, {
         placement: staying(request),
-        // As in that AppGroup: the plugin looks at dependencies alone, and whoever is placed before those that it depends on would be placed blindly.
+        // As in that AppGroup: the plugin looks at dependencies alone, and whoever is placed before those
+        // that it depends on would be placed blindly.
         bothWays: true,
         maxNetworkCost: highest(costs),
       }),
@@ -42,7 +53,10 @@ export class UpstreamContender extends StayingContender {
   }
 }
 
-/** An AppGroup of the workflow's calls, both ways. Where that makes a cycle, upstream keeps the order of its spec. */
+/**
+ * An AppGroup of the workflow's calls, both ways. Where that makes a cycle, upstream keeps the order of its
+ * spec.
+ */
 function inTopologicalOrder(request: SchedulingRequest, workflow: PointWorkflow): SchedulingRequest {
   const { order } = workloadOrder(appGroup(workflow), SORT);
   const indexOf = new Map(order.map(({ workload, index }) => [workload.selector, index]));
@@ -65,7 +79,10 @@ function appGroup({ workloads }: PointWorkflow): object {
   };
 }
 
-/** Costs between regions, and between zones of a region: whole milliseconds of the mean round trip, as its controller reads netperf's. */
+/**
+ * Costs between regions, and between zones of a region: whole milliseconds of the mean round trip, as its
+ * controller reads netperf's.
+ */
 export function networkTopology({ nodes, rttMs }: PointCluster): DeclaredCosts {
   const regions = new Map<string, number[]>();
   const zones = new Map<string, number[]>();

@@ -43,7 +43,10 @@ export interface ContenderAtPoint {
   readonly measured: Estimates | null;
   /** Against the baseline, trial by trial; null for itself and where there are no pairs. */
   readonly against: Comparison | null;
-  /** How much more its traffic costs than the optimum's, 0.05 is 5 %, less than 0 is below it; null where one of them is missing. */
+  /**
+   * How much more its traffic costs than the optimum's, 0.05 is 5 %, less than 0 is below it; null where one
+   * of them is missing.
+   */
   readonly aboveOptimum: number | null;
 }
 

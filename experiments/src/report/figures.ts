@@ -1,4 +1,5 @@
-// Which plot shows a scenario best: lines by load, changes by point, their distribution, or the course over time.
+// Which plot shows a scenario best: lines by load, changes by point, their distribution, or the course over
+// time.
 import type { CellResult } from "../run/result.ts";
 import type { ContenderId, Labels, Point, Scenario } from "../scenario/model.ts";
 import { hasLabels } from "../scenario/read-scenario.ts";
@@ -48,7 +49,10 @@ function overviewOf(scenario: Scenario, analysis: Analysis): Html {
   return html`${distribution(scenario, analysis)}${each}`;
 }
 
-/** What all points have says nothing in a title, unless it is all that there is. @param axes how many labels are on an axis instead */
+/**
+ * What all points have says nothing in a title, unless it is all that there is.
+ * @param axes how many labels are on an axis instead
+ */
 function constantLabels(points: readonly { readonly labels: Labels }[], axes: number): readonly string[] {
   const names = Object.keys(points[0]?.labels ?? {});
   const constant = names.filter((name) => new Set(points.map(({ labels }) => labels[name])).size === 1);

@@ -17,7 +17,9 @@ const SATURATED = 0.9;
 /** Where more fail, the p95 is that of failed requests. */
 const GIVEN_UP = 0.05;
 
-/** Points at which the contender's p95 isn't lower than the baseline's by 1 % at least, with 95 % confidence. */
+/**
+ * Points at which the contender's p95 isn't lower than the baseline's by 1 % at least, with 95 % confidence.
+ */
 export function lossesOf(scenario: Scenario, analysis: Analysis, contender: string): readonly Loss[] {
   return analysis.points.flatMap((point) => {
     const own = find(point, contender);

@@ -27,7 +27,10 @@ export function marker(contender: string, x: number, y: number): Html {
   }
 }
 
-/** What lines and shapes mean, once for all panels. @param reference what the dashed lines are; null: there are none */
+/**
+ * What lines and shapes mean, once for all panels.
+ * @param reference what the dashed lines are; null: there are none
+ */
 export function legend(contenders: readonly string[], reference: string | null): Html {
   return html`<ul class="legend">
     ${contenders.map(

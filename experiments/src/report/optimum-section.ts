@@ -1,4 +1,5 @@
-// How far the contenders' placements are from the optimum's, in what can be said of a placement without running it.
+// How far the contenders' placements are from the optimum's, in what can be said of a placement without
+// running it.
 import type { ContenderId, Scenario } from "../scenario/model.ts";
 import { mean } from "../statistics/mean.ts";
 import type { Analysis, PointAnalysis } from "./analysis.ts";

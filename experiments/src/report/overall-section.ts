@@ -107,7 +107,10 @@ function readingText(shown: readonly Overall[]): Html {
   </p>`;
 }
 
-/** Holm's smallest p is that of a point times the number of points: with few trials and many points nothing can be below. */
+/**
+ * Holm's smallest p is that of a point times the number of points: with few trials and many points nothing
+ * can be below.
+ */
 function outOfReach(shown: readonly Overall[]): string | null {
   const beyond = shown.find(({ leastPointP, points }) => leastPointP * points >= DECIDED);
   if (beyond === undefined) return null;

@@ -1,5 +1,5 @@
-// What is said of all points together. Means of contenders can be held against each other only where they are over the same points: whoever has no
-// placement at the hard ones would look good by that.
+// What is said of all points together. Means of contenders can be held against each other only where they are
+// over the same points: whoever has no placement at the hard ones would look good by that.
 import { seededRandom } from "@isochrone/runtime";
 import type { CellResult, Measured } from "../run/result.ts";
 import type { ContenderId, Scenario } from "../scenario/model.ts";
@@ -29,7 +29,10 @@ export interface Standing {
 export interface Overall {
   readonly contender: ContenderId;
   readonly other: ContenderId;
-  /** Change of the p95, each point weighing the same: the geometric mean of ratios, to which twice and half are equally far. */
+  /**
+   * Change of the p95, each point weighing the same: the geometric mean of ratios, to which twice and half
+   * are equally far.
+   */
   readonly p95: Estimate;
   /** The same of the mean response time. */
   readonly mean: Estimate;
@@ -55,8 +58,9 @@ export interface Overall {
 export const DECIDED = 0.05;
 
 /**
- * The first standing is that of those that schedule. Integer programming solves small points alone: where the optimum lacks some, it has a standing
- * with the others of its own, so that the others' figures don't rest on what it can solve.
+ * The first standing is that of those that schedule. Integer programming solves small points alone: where the
+ * optimum lacks some, it has a standing with the others of its own, so that the others' figures don't rest on
+ * what it can solve.
  */
 export function standingsOf(
   scenario: Scenario,
@@ -107,7 +111,10 @@ function isComplete(results: readonly CellResult[], contender: ContenderId): boo
   return measuredOf(results, contender).length === new Set(results.map(({ trial }) => trial)).size;
 }
 
-/** One contender against each of the others, not by way of the baseline: each over the points of the first standing that has both. */
+/**
+ * One contender against each of the others, not by way of the baseline: each over the points of the first
+ * standing that has both.
+ */
 export function directlyOf(
   contender: ContenderId,
   standings: readonly Standing[],

@@ -1,4 +1,5 @@
-// Plots as SVG, drawn once, with no script in the page. Colours are the style sheet's; shapes tell contenders apart without them.
+// Plots as SVG, drawn once, with no script in the page. Colours are the style sheet's; shapes tell contenders
+// apart without them.
 import { figure } from "./format.ts";
 import { html } from "./html.ts";
 import type { Html } from "./html.ts";

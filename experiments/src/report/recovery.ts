@@ -8,7 +8,10 @@ export interface Recovery {
   readonly point: string;
   readonly labels: Labels;
   readonly contender: ContenderId;
-  /** Seconds from the first change to the end of the first good stretch after which there is no relapse, by trial; null: not within the run. */
+  /**
+   * Seconds from the first change to the end of the first good stretch after which there is no relapse, by
+   * trial; null: not within the run.
+   */
   readonly seconds: readonly (number | null)[];
   /** Median, where most trials returned. */
   readonly median: number | null;
@@ -23,7 +26,10 @@ const RELAPSE = 2;
 /** One good stretch alone is chance, too. */
 const LEAST_GOOD = 2;
 
-/** Of all contenders; empty where nothing changes, where it goes on changing, or where the new optimum isn't known. */
+/**
+ * Of all contenders; empty where nothing changes, where it goes on changing, or where the new optimum isn't
+ * known.
+ */
 export function recoveriesOf(scenario: Scenario, results: readonly CellResult[]): readonly Recovery[] {
   return scenario.points.flatMap((point) => {
     const [first] = point.changes;

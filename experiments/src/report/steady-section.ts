@@ -6,7 +6,10 @@ import { count, figure, labelText } from "./format.ts";
 import { table } from "./html.ts";
 import type { Html } from "./html.ts";
 
-/** What is longer than that is worth a row, rounds: two are the least that it takes to see that nothing changes. */
+/**
+ * What is longer than that is worth a row, rounds: two are the least that it takes to see that nothing
+ * changes.
+ */
 const LONG_ROUNDS = 6;
 const NOTHING = "\u2013";
 

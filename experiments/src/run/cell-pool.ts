@@ -27,7 +27,10 @@ export class CellPool {
     );
   }
 
-  /** Measures all; `done` is called as they finish. Rejects with the first failure, or when the signal says so. */
+  /**
+   * Measures all; `done` is called as they finish. Rejects with the first failure, or when the signal says
+   * so.
+   */
   async run(
     cells: readonly Cell[],
     done: (cell: Cell, result: CellResult) => void,

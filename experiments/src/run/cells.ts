@@ -33,7 +33,10 @@ type GroundSettings =
 
 export type GroundName = GroundSettings["name"];
 
-/** Names what was done; to be raised when the protocol or the model changes so that old results say less than they seem to. */
+/**
+ * Names what was done; to be raised when the protocol or the model changes so that old results say less than
+ * they seem to.
+ */
 const VERSION = 3;
 /** The same of the lab alone. */
 const LAB_VERSION = 2;
@@ -44,7 +47,10 @@ export interface CellChoice {
   readonly only: Labels;
 }
 
-/** Trials outside, contenders inside and each time another one first: whatever drifts on the machine meets all of them. */
+/**
+ * Trials outside, contenders inside and each time another one first: whatever drifts on the machine meets all
+ * of them.
+ */
 export function cellsOf(scenario: Scenario, { grounds, only }: CellChoice): readonly Cell[] {
   const cells: Cell[] = [];
   for (const ground of groundsOf(scenario, grounds)) {
@@ -114,7 +120,11 @@ function seedOf(...parts: readonly (string | number)[]): number {
   return createHash("sha256").update(parts.join("\u0000")).digest().readUInt32BE(0);
 }
 
-/** Equal hashes: the same measurement. @param by who decides for the contender @param settings of the product, as text */
+/**
+ * Equal hashes: the same measurement.
+ * @param by who decides for the contender
+ * @param settings of the product, as text
+ */
 export function cellHash(cell: Cell, by: string, settings: string): string {
   const {
     trials: _trials,

@@ -1,4 +1,5 @@
-// What a placement means for a workflow, computed from the scenario alone: who calls how often over which round trip.
+// What a placement means for a workflow, computed from the scenario alone: who calls how often over which
+// round trip.
 import type { Random } from "@isochrone/runtime";
 import type { Placement } from "../contenders/port.ts";
 import type { Point, PointWorkload } from "../scenario/model.ts";
@@ -91,7 +92,10 @@ function busiest(point: Point, at: ReadonlyMap<string, readonly number[]>): numb
 
 const SAMPLES = 300;
 
-/** Mean response time without anybody else on the machines: network, messages' overhead and busy work along the slowest branch. */
+/**
+ * Mean response time without anybody else on the machines: network, messages' overhead and busy work along
+ * the slowest branch.
+ */
 export function unloadedMs(point: Point, placement: Placement, hopMs: number, random: Random): number {
   const at = positions(point, placement);
   const byName = new Map(point.workflow.workloads.map((workload) => [workload.name, workload]));

@@ -18,7 +18,9 @@ export interface CellResult {
 }
 
 export interface Measured {
-  /** What it took after the warm-up until response times fell no further; null where that wasn't waited for. */
+  /**
+   * What it took after the warm-up until response times fell no further; null where that wasn't waited for.
+   */
   readonly steadyAfterSeconds: number | null;
   readonly requests: number;
   /** Of them; in the quantiles they count as given up after the time that a user waits. */
@@ -35,11 +37,17 @@ export interface Measured {
   /** Node by pod, as it was at the end. */
   readonly placement: Readonly<Record<string, string>>;
   readonly facts: PlacementFacts;
-  /** Share of the mean response time that is neither network nor busy work: waiting for CPU, retries, pods that were away. */
+  /**
+   * Share of the mean response time that is neither network nor busy work: waiting for CPU, retries, pods
+   * that were away.
+   */
   readonly queueingShare: number;
   /** In scenarios with changes. */
   readonly series: readonly SeriesPoint[];
-  /** Of the baseline there: the p95 of the optimum that knows from the beginning what the changes leave. Null elsewhere. */
+  /**
+   * Of the baseline there: the p95 of the optimum that knows from the beginning what the changes leave. Null
+   * elsewhere.
+   */
   readonly settledP95: number | null;
 }
 
@@ -47,7 +55,10 @@ export interface Measured {
 export interface PlacementFacts {
   /** Milliseconds of round trips that the calls of a second take together: sum of rate times round trip. */
   readonly cost: number;
-  /** The same of bytes, sum of bytes per second times round trip: what the planner and the integer program make small. */
+  /**
+   * The same of bytes, sum of bytes per second times round trip: what the planner and the integer program
+   * make small.
+   */
   readonly trafficCost: number;
   /** Share of the calls that stay on their node. */
   readonly colocated: number;

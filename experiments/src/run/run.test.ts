@@ -120,7 +120,8 @@ describe("a trial", () => {
         new FakeContender("default"),
         new FakeTestbed(800),
       );
-      // 800, 400: start and warm-up. 200 to 1.6 fall by more than a percent of what is left beside 102 ms, 0.8 and 0.4 don't.
+      // 800, 400: start and warm-up. 200 to 1.6 fall by more than a percent of what is left beside 102 ms,
+      // 0.8 and 0.4 don't.
       expect(measured!.steadyAfterSeconds).toBe(100);
       expect(measured!.p95).toBeCloseTo(102.2, 1);
     });

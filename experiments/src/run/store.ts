@@ -1,4 +1,5 @@
-// The results' file: a line of JSON per finished cell, appended at once, so that a run that ends early goes on where it was.
+// The results' file: a line of JSON per finished cell, appended at once, so that a run that ends early goes
+// on where it was.
 import { appendFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 

@@ -1,4 +1,5 @@
-// The protocol of a trial, the same for all contenders: place blindly, learn, adjust until content, warm up, measure.
+// The protocol of a trial, the same for all contenders: place blindly, learn, adjust until content, warm up,
+// measure.
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import type { Contender, Observation, Pace, Placement, PodMove } from "../contenders/port.ts";
@@ -43,12 +44,16 @@ export async function runTrial(
   }
 }
 
-/** Where as many rounds in a row aren't faster than the fastest before by this share, it is as fast as it will get. */
+/**
+ * Where as many rounds in a row aren't faster than the fastest before by this share, it is as fast as it will
+ * get.
+ */
 const STEADY = { rounds: 2, share: 0.01 };
 
 /**
- * Near saturation, queues that the first placement or moves left drain for minutes: a warm-up that suits all is too short for some and too long for
- * the rest. Who gets slower and slower is as steady as can be, too. Null where it isn't waited for.
+ * Near saturation, queues that the first placement or moves left drain for minutes: a warm-up that suits all
+ * is too short for some and too long for the rest. Who gets slower and slower is as steady as can be, too.
+ * Null where it isn't waited for.
  */
 async function untilSteady(
   { point, protocol }: Cell,
@@ -105,7 +110,8 @@ async function measure(
     const { cost } = factsOf(pointAt(point, atSeconds), trial.placement);
     const before = trial.moves;
     const isMeasuredFurther = atSeconds < durationSeconds;
-    // What was observed is to be of pods that are where they belong, as the controllers of each contender wait for them.
+    // What was observed is to be of pods that are where they belong, as the controllers of each contender
+    // wait for them.
     const isSettled = atSeconds - seconds >= settledAtSeconds;
     if (isMeasuredFurther && !(await trial.bringBack(running)) && isSettled)
       await trial.adjust(running, "in-time");
@@ -194,7 +200,9 @@ function summary(
 
 type Quantiles = Pick<Measured, "requests" | "failed" | "p50" | "p95" | "p99" | "mean">;
 
-/** A request that failed was slower than any that was answered: without it, who fails most would look fastest. */
+/**
+ * A request that failed was slower than any that was answered: without it, who fails most would look fastest.
+ */
 function quantilesOf(stretches: readonly Stretch[]): Quantiles {
   const failed = stretches.reduce((sum, stretch) => sum + stretch.failed, 0);
   const answered = stretches.flatMap(({ responseMs }) => [...responseMs]);

@@ -1,4 +1,5 @@
-// What a quick run must show, by a test of all its pairs and not by one run: ours is lower than the baseline, and equals don't differ.
+// What a quick run must show, by a test of all its pairs and not by one run: ours is lower than the baseline,
+// and equals don't differ.
 import type { Analysis, Overall } from "../report/analysis.ts";
 import { changeInterval, probability } from "../report/format.ts";
 import type { Scenario } from "../scenario/model.ts";

@@ -30,7 +30,9 @@ export function listScenarios(): readonly CatalogueEntry[] {
     });
 }
 
-/** The file of a scenario: one of the project's by name, or any by its path. Null: there is none of that name. */
+/**
+ * The file of a scenario: one of the project's by name, or any by its path. Null: there is none of that name.
+ */
 export function scenarioFile(name: string): string | null {
   if (/\.ya?ml$/.test(name)) return name;
   const file = join(FOLDER, `${name}.yaml`);

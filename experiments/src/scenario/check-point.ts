@@ -1,4 +1,5 @@
-// What must hold between the parts of a point before anything starts. Pure: what is wrong, by the part of the file that says it.
+// What must hold between the parts of a point before anything starts. Pure: what is wrong, by the part of the
+// file that says it.
 import type { Point, PointWorkload } from "./model.ts";
 
 /** The part of the file that a mistake is reported at. */
@@ -65,7 +66,10 @@ function reached(workloads: readonly PointWorkload[], entry: string): ReadonlySe
   return seen;
 }
 
-/** Stand-ins in the lab know their calls by callee. Where the lab measures, calls between the same two must be alike. */
+/**
+ * Stand-ins in the lab know their calls by callee. Where the lab measures, calls between the same two must be
+ * alike.
+ */
 export function labMistakes({ workflow }: Point): readonly PointMistake[] {
   return workflow.workloads.flatMap(({ name, calls }) =>
     [...Map.groupBy(calls, ({ callee }) => callee)]

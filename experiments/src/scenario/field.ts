@@ -1,5 +1,5 @@
-// A place in a scenario's file: reads what stands there and remembers the line for what is wrong with it. Reading goes on after a mistake, with
-// a value that satisfies the rule, so that one run lists all of them.
+// A place in a scenario's file: reads what stands there and remembers the line for what is wrong with it.
+// Reading goes on after a mistake, with a value that satisfies the rule, so that one run lists all of them.
 import { parseBytes, parseMillicores } from "@isochrone/primitives";
 import { isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { Document, LineCounter, Node } from "yaml";
@@ -75,7 +75,10 @@ export class Field {
     return this.#chosen;
   }
 
-  /** What a mapping says under a key, where something shorter has taken its place: `quick` picks labels of an axis by name. */
+  /**
+   * What a mapping says under a key, where something shorter has taken its place: `quick` picks labels of an
+   * axis by name.
+   */
   baseValue(key: string): Node | null {
     return isMap(this.#node) ? ((this.#node.get(key, true) as Node | undefined) ?? null) : null;
   }

@@ -1,5 +1,5 @@
-// What an experiment is made of, once its file has been read and checked. A scenario is expanded into points; a point is measured for each
-// contender, on each ground, in each trial: one cell.
+// What an experiment is made of, once its file has been read and checked. A scenario is expanded into points;
+// a point is measured for each contender, on each ground, in each trial: one cell.
 
 /** One experiment as declared. */
 export interface Scenario {
@@ -64,7 +64,10 @@ export interface Point {
 
 export interface PointCluster {
   readonly nodes: readonly PointNode[];
-  /** Milliseconds of a round trip from row to column, by position in `nodes`; 0 on the diagonal. Finite: a disconnected matrix is refused. */
+  /**
+   * Milliseconds of a round trip from row to column, by position in `nodes`; 0 on the diagonal. Finite: a
+   * disconnected matrix is refused.
+   */
   readonly rttMs: readonly (readonly number[])[];
 }
 
@@ -83,15 +86,22 @@ export interface PointWorkflow {
   /** All workloads by name, in the order in which their pods are created; absent: as in `workloads`. */
   readonly created?: readonly string[];
   /**
-   * Whether the only replica of a workload may be evicted, as 000's descheduler does; absent: it stays, as Isochrone's default is. Who has set
-   * `descheduler.allowSingleReplicas` for such a workflow takes that nobody serves for a moment.
+   * Whether the only replica of a workload may be evicted, as 000's descheduler does; absent: it stays, as
+   * Isochrone's default is. Who has set `descheduler.allowSingleReplicas` for such a workflow takes that
+   * nobody serves for a moment.
    */
   readonly movesSingleReplicas?: true;
-  /** Zones that Isochrone and the optimum keep a workload's replicas on at least, its setting `planner.minZones`; absent: as installed. */
+  /**
+   * Zones that Isochrone and the optimum keep a workload's replicas on at least, its setting
+   * `planner.minZones`; absent: as installed.
+   */
   readonly minZones?: number;
   /** The workload that users call. */
   readonly entry: string;
-  /** The node at which users' requests come in; null: users are beside the entry, wherever it is (000 measures at m0). */
+  /**
+   * The node at which users' requests come in; null: users are beside the entry, wherever it is (000 measures
+   * at m0).
+   */
   readonly usersAt: string | null;
 }
 
@@ -102,7 +112,10 @@ export interface PointWorkload {
   readonly requests: Readonly<{ cpuMillicores: number | null; memoryBytes: number | null }>;
   /** What a pod takes of memory when it runs. */
   readonly memoryBytes: number;
-  /** Busy work of each call, milliseconds of one core; exponentially distributed where `cpuSpread` is "exponential". */
+  /**
+   * Busy work of each call, milliseconds of one core; exponentially distributed where `cpuSpread` is
+   * "exponential".
+   */
   readonly cpuMs: number;
   readonly cpuSpread: "fixed" | "exponential";
   /** Made in parallel after the busy work; the answer waits for all. */
@@ -122,7 +135,10 @@ export interface PointCall {
 }
 
 export interface PointLoad {
-  /** Virtual users, each sending one request per `1 / requestsPerSecondPerUser` seconds at its own phase, whatever becomes of earlier ones (open). */
+  /**
+   * Virtual users, each sending one request per `1 / requestsPerSecondPerUser` seconds at its own phase,
+   * whatever becomes of earlier ones (open).
+   */
   readonly users: number;
   readonly requestsPerSecondPerUser: number;
   /** Left out of the statistics. */
@@ -152,7 +168,10 @@ export type Change =
     };
 
 export const CONTENDERS = [
-  /** kube-scheduler with its defaults, spread included: the real one where it can run, else the imitation; the result says which. */
+  /**
+   * kube-scheduler with its defaults, spread included: the real one where it can run, else the imitation; the
+   * result says which.
+   */
   "default",
   /** `mode: paper` of 000: ResourceAware and NetworkAware scores, raw, and its descheduler. */
   "paper",
@@ -172,21 +191,30 @@ export const CONTENDERS = [
 export type ContenderId = (typeof CONTENDERS)[number];
 
 export interface ModelSettings {
-  /** Overhead of each hop besides the network, milliseconds: what proxies and sockets take. Calibrated against the lab. */
+  /**
+   * Overhead of each hop besides the network, milliseconds: what proxies and sockets take. Calibrated against
+   * the lab.
+   */
   readonly hopMs: number;
 }
 
 export interface LabSettings {
   /**
-   * The lab runs so many times slower than the point says: users' rates and the CPU are divided by it, round trips multiplied, response
-   * times divided again. Results name it.
+   * The lab runs so many times slower than the point says: users' rates and the CPU are divided by it, round
+   * trips multiplied, response times divided again. Results name it.
    */
   readonly scale: number;
   /** Points that the lab runs (all in the model), by labels; empty: all. */
   readonly only: readonly Labels[];
-  /** Of the wall, as all that the lab takes: in slow motion connections need longer to be open and wide. Absent: the load's. */
+  /**
+   * Of the wall, as all that the lab takes: in slow motion connections need longer to be open and wide.
+   * Absent: the load's.
+   */
   readonly warmUpSeconds?: number;
-  /** Of the protocol, in place of the scenario's: at scale S a second has 1/S of the requests, and rare calls may not be among them. */
+  /**
+   * Of the protocol, in place of the scenario's: at scale S a second has 1/S of the requests, and rare calls
+   * may not be among them.
+   */
   readonly learnSeconds?: number;
   readonly durationSeconds: number;
   readonly trials: number;

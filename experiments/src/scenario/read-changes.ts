@@ -2,7 +2,10 @@ import { seededRandom } from "@isochrone/runtime";
 import type { Field } from "./field.ts";
 import type { Change, PointCluster, PointLoad, PointWorkflow } from "./model.ts";
 
-/** In order of time. Each has `at` and one of `nodeDown`, `regionLatency`, `call`; or `drift`, which draws many. */
+/**
+ * In order of time. Each has `at` and one of `nodeDown`, `regionLatency`, `call`; or `drift`, which draws
+ * many.
+ */
 export function readChanges(
   field: Field,
   cluster: PointCluster,

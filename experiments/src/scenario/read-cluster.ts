@@ -1,4 +1,5 @@
-// The cluster of a point: nodes, and the round trips between them from links, a matrix, a file or the generator.
+// The cluster of a point: nodes, and the round trips between them from links, a matrix, a file or the
+// generator.
 import { dirname, resolve } from "node:path";
 import { loadMatrix } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
@@ -141,8 +142,9 @@ function inline(field: Field): Known {
 }
 
 /**
- * What isn't said goes over other nodes: pairs without a link, and gaps in measured matrices. What two nodes measured of each other is averaged:
- * a round trip has both ways in it, whoever starts it, and that is what the grounds can make of two values.
+ * What isn't said goes over other nodes: pairs without a link, and gaps in measured matrices. What two nodes
+ * measured of each other is averaged: a round trip has both ways in it, whoever starts it, and that is what
+ * the grounds can make of two values.
  */
 function complete(known: Known, nodes: readonly PointNode[], field: Field): number[][] {
   const rows = known.map((row, at) =>

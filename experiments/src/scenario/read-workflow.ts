@@ -143,7 +143,10 @@ function readRequests(field: Field): PointWorkload["requests"] {
   };
 }
 
-/** `db1`, or with `times`, `probability` and sizes. The caller says how large its requests are, the callee its answers. */
+/**
+ * `db1`, or with `times`, `probability` and sizes. The caller says how large its requests are, the callee its
+ * answers.
+ */
 function readCall(call: Field, request: Field, responses: ReadonlyMap<string, Field>): PointCall[] {
   const bytes = (field: Field): number => field.number({ min: 0, max: MAX_BYTES, whole: true });
   if (call.isMap) call.map("callee", "times", "probability", "request", "response", "channel");

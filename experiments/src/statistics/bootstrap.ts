@@ -14,12 +14,18 @@ export interface Estimate {
 const RESAMPLES = 2000;
 const TAIL = 0.025;
 
-/** The mean over trials with its 95 % percentile bootstrap interval. One trial has no spread: its interval is itself. */
+/**
+ * The mean over trials with its 95 % percentile bootstrap interval. One trial has no spread: its interval is
+ * itself.
+ */
 export function estimateMean(values: readonly number[], random: Random): Estimate {
   return resampled(values.length, random, (pick) => mean(pick.map((index) => values[index]!)));
 }
 
-/** How much larger the mean is than the baseline's: -0.39 is 39 % less. Trials are paired by position and drawn as pairs. */
+/**
+ * How much larger the mean is than the baseline's: -0.39 is 39 % less. Trials are paired by position and
+ * drawn as pairs.
+ */
 export function estimateChange(
   values: readonly number[],
   baseline: readonly number[],

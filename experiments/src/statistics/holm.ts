@@ -1,6 +1,7 @@
 /**
- * Holm's correction of probabilities that are judged together: who counts those below 0.05 finds a difference where there is none at all in one of
- * twenty families at most, not in one of twenty tests. In the order given.
+ * Holm's correction of probabilities that are judged together: who counts those below 0.05 finds a difference
+ * where there is none at all in one of twenty families at most, not in one of twenty tests. In the order
+ * given.
  */
 export function holm(ps: readonly number[]): readonly number[] {
   const order = ps.map((_, index) => index).sort((a, b) => ps[a]! - ps[b]!);

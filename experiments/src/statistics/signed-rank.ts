@@ -5,7 +5,10 @@ export interface SignedRank {
   readonly n: number;
   /** Sum of the ranks of differences above 0. */
   readonly wPlus: number;
-  /** Probability of so small a sum, or a smaller one, were there no difference: evidence that differences are below 0. */
+  /**
+   * Probability of so small a sum, or a smaller one, were there no difference: evidence that differences are
+   * below 0.
+   */
   readonly pLess: number;
   readonly pGreater: number;
   readonly pTwoSided: number;
@@ -65,7 +68,9 @@ function normalTails(ranks: readonly number[], plus: number): readonly [number, 
   return [normalBelow(z(1)), 1 - normalBelow(z(-1))];
 }
 
-/** Share of the standard normal distribution below z, by Abramowitz and Stegun 26.2.17: off by less than 1e-7. */
+/**
+ * Share of the standard normal distribution below z, by Abramowitz and Stegun 26.2.17: off by less than 1e-7.
+ */
 function normalBelow(z: number): number {
   const t = 1 / (1 + 0.231_641_9 * Math.abs(z));
   const series =

@@ -68,7 +68,9 @@ function chosen(scenario: StreamScenario, { file, contenders, grounds }: Conduct
   return { ...scenario, contenders: scenario.contenders.filter((id) => contenders.includes(id)) };
 }
 
-/** What a quick run must show: the focus has a higher mean than each other contender that shares the network. */
+/**
+ * What a quick run must show: the focus has a higher mean than each other contender that shares the network.
+ */
 function verdictsOf(scenario: StreamScenario, results: readonly StreamResult[]): Verdict[] {
   const points = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
   const { contenders, baseline } = scenario;

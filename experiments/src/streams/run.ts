@@ -63,7 +63,10 @@ interface StreamRunOptions {
   readonly signal: AbortSignal;
 }
 
-/** @returns results in the order of points, networks and contenders, and how many were measured now. Rejects with the signal's reason. */
+/**
+ * @returns results in the order of points, networks and contenders, and how many were measured now. Rejects
+ * with the signal's reason.
+ */
 export async function runStreams(
   options: StreamRunOptions,
 ): Promise<{ results: readonly StreamResult[]; measured: number }> {

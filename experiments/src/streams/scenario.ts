@@ -57,7 +57,10 @@ export interface StreamScenario {
   readonly points: readonly StreamPoint[];
 }
 
-/** A statement of the paper: one contender has more of a figure than another one, in the mean at every point that is named. */
+/**
+ * A statement of the paper: one contender has more of a figure than another one, in the mean at every point
+ * that is named.
+ */
 export interface Claim {
   readonly text: string;
   readonly statistic: Statistic;

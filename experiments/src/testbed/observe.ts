@@ -2,7 +2,10 @@ import type { Observation, ObservedChannel } from "../contenders/port.ts";
 import { mergedChannels, usersChannel } from "../contenders/traffic.ts";
 import type { PointCluster, PointWorkflow } from "../scenario/model.ts";
 
-/** What was counted over a stretch; workloads and edges by position, edges in the order of callers and their calls. */
+/**
+ * What was counted over a stretch; workloads and edges by position, edges in the order of callers and their
+ * calls.
+ */
 interface Counted {
   readonly seconds: number;
   /** Of users, answered or not. */
@@ -14,7 +17,10 @@ interface Counted {
   bytes(edge: number): number;
 }
 
-/** Puts counts into the words of monitoring: rates, and means by pod. Channels without traffic are not there, as no metric is. */
+/**
+ * Puts counts into the words of monitoring: rates, and means by pod. Channels without traffic are not there,
+ * as no metric is.
+ */
 export function observe(workflow: PointWorkflow, cluster: PointCluster, counted: Counted): Observation {
   const { seconds } = counted;
   const use = new Map(

@@ -16,20 +16,27 @@ export interface Running {
   /** Says that the point's changes count their seconds from now on. */
   beginChanges(): void;
   /**
-   * Lets so many seconds pass; the changes of the point happen in them. The load goes on until every request of the stretch is settled: what is
-   * sent meanwhile is of the next stretch. In the lab seconds are the wall's: at scale S they hold 1/S of the requests.
+   * Lets so many seconds pass; the changes of the point happen in them. The load goes on until every request
+   * of the stretch is settled: what is sent meanwhile is of the next stretch. In the lab seconds are the
+   * wall's: at scale S they hold 1/S of the requests.
    */
   run(seconds: number): Promise<Stretch>;
   /** What monitoring says of the last stretch. */
   observe(): Observation;
-  /** Begins to move pods, one after the other as an eviction does: the pod answers nothing until its successor is ready. It happens while time passes. */
+  /**
+   * Begins to move pods, one after the other as an eviction does: the pod answers nothing until its successor
+   * is ready. It happens while time passes.
+   */
   move(moves: readonly PodMove[]): Promise<void>;
   stop(): Promise<void>;
 }
 
 /** Response times of the requests that were sent in a stretch. */
 export interface Stretch {
-  /** Milliseconds from the planned moment of the request, in the order of sending; failed ones are not among them. */
+  /**
+   * Milliseconds from the planned moment of the request, in the order of sending; failed ones are not among
+   * them.
+   */
   readonly responseMs: Float64Array;
   readonly failed: number;
 }

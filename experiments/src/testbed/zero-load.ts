@@ -1,7 +1,10 @@
 import type { Placement } from "../contenders/port.ts";
 import type { Point } from "../scenario/model.ts";
 
-/** What a lone request takes at most, ms: the longest way through the workflow with all calls made, over the farthest replicas. */
+/**
+ * What a lone request takes at most, ms: the longest way through the workflow with all calls made, over the
+ * farthest replicas.
+ */
 export function zeroLoadMs(point: Point, placement: Placement, hopMs: number): number {
   const { cluster, workflow } = point;
   const nodes = new Map(cluster.nodes.map(({ name }, index) => [name, index]));

@@ -3,7 +3,8 @@
 {{ .Values.fullnameOverride | default "isochrone" | trunc 40 | trimSuffix "-" }}
 {{- end }}
 
-{{/* Labels that pods of a component are selected by: never to be changed. By the first one aggregators know probes. Takes {root, component}. */}}
+{{/* Labels that pods of a component are selected by: never to be changed. By the first one aggregators know
+     probes. Takes {root, component}. */}}
 {{- define "isochrone.selector" -}}
 app.kubernetes.io/name: isochrone-{{ .component }}
 app.kubernetes.io/instance: {{ .root.Release.Name }}

@@ -65,7 +65,8 @@ priorityClassName: {{ . }}
 {{- end }}
 {{- end }}
 
-{{/* What a component asks for, as its values say, else by the size of the cluster. Takes {root, values, sizes}. Measured: docs/helm.md. */}}
+{{/* What a component asks for, as its values say, else by the size of the cluster. Takes {root, values,
+     sizes}. Measured: docs/helm.md. */}}
 {{- define "isochrone.resources" -}}
 {{- if .values.resources }}
 {{- toYaml .values.resources }}

@@ -1,4 +1,5 @@
-{{/* A component's settings file: what values say of its sections, and what the chart knows itself. Null is "not said". Takes {root, sections, own}. */}}
+{{/* A component's settings file: what values say of its sections, and what the chart knows itself. Null is
+     "not said". Takes {root, sections, own}. */}}
 {{- define "isochrone.settingsFile" -}}
 {{- $file := dict -}}
 {{- range $section := .sections -}}
@@ -118,7 +119,8 @@ saslPasswordFile: /etc/isochrone/kafka/password
 {{- end -}}
 {{- end }}
 
-{{/* What the aggregator makes with tls.source=own: the Secret of its certificates, and the ConfigMap that says whom to trust. */}}
+{{/* What the aggregator makes with tls.source=own: the Secret of its certificates, and the ConfigMap that
+     says whom to trust. */}}
 {{- define "isochrone.certificatesSecret" -}}
 {{ include "isochrone.name" . }}-aggregator-certificates
 {{- end }}
@@ -126,7 +128,8 @@ saslPasswordFile: /etc/isochrone/kafka/password
 {{ include "isochrone.name" . }}-aggregator-ca
 {{- end }}
 
-{{/* What the scheduler-plugin makes then: its own Secret, the ConfigMap that says whom to trust, and a Secret for each client. */}}
+{{/* What the scheduler-plugin makes then: its own Secret, the ConfigMap that says whom to trust, and a Secret
+     for each client. */}}
 {{- define "isochrone.extenderSecret" -}}
 {{ include "isochrone.name" . }}-scheduler-plugin-certificates
 {{- end }}

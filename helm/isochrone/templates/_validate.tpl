@@ -51,7 +51,8 @@
 {{- if $mistakes }}{{ fail (printf "%d mistake(s) in the values:\n  %s" (len $mistakes) (join "\n  " $mistakes)) }}{{ end -}}
 {{- end }}
 
-{{/* Settings whose text with a unit, such as 5s, is out of bounds, as a JSON list of sentences: numbers and forms are the schema's. */}}
+{{/* Settings whose text with a unit, such as 5s, is out of bounds, as a JSON list of sentences: numbers and
+     forms are the schema's. */}}
 {{- define "isochrone.settingsOutOfBounds" -}}
 {{- $mistakes := list -}}
 {{- $file := .Files.Get "files/settings-limits.json" | fromJson -}}

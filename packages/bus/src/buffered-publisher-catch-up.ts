@@ -12,8 +12,9 @@ interface CatchUpRate {
 const STEP_MS = 200;
 
 /**
- * The pace at which a backlog of an outage is sent. Every record that comes meanwhile lets one go out beside the rate, since all go in
- * order: so the backlog shrinks at the rate, however much comes, and what is live never waits longer than what was before it.
+ * The pace at which a backlog of an outage is sent. Every record that comes meanwhile lets one go out beside
+ * the rate, since all go in order: so the backlog shrinks at the rate, however much comes, and what is live
+ * never waits longer than what was before it.
  *
  * Records and bytes are two credits, of which the scarcer decides. Time is monotonic, in ms.
  */
@@ -41,7 +42,8 @@ export class CatchUp {
   begin(backlogAgeMs: number, nowMs: number): void {
     this.#isActive = true;
     for (const credit of [this.#records, this.#bytes]) credit.clear();
-    // Thousands of publishers see the same broker come back: they must not all begin at once. A short outage needs no long spread.
+    // Thousands of publishers see the same broker come back: they must not all begin at once. A short outage
+    // needs no long spread.
     this.#filledMs = nowMs + Math.min(this.#spreadMs, backlogAgeMs) * this.#random.next();
   }
 
@@ -76,7 +78,10 @@ export class CatchUp {
     return Math.ceil(Math.max(this.#records.msUntil(wanted), this.#bytes.msUntil(1)));
   }
 
-  /** What the next batch may have; a single record may always have more bytes, which the ones after it then wait for. */
+  /**
+   * What the next batch may have; a single record may always have more bytes, which the ones after it then
+   * wait for.
+   */
   bounds(): { readonly records: number; readonly bytes: number } {
     return { records: this.#records.whole, bytes: this.#bytes.whole };
   }

@@ -288,7 +288,10 @@ describe("traces of records", () => {
   });
 });
 
-/** A bus with every fault that there is: it refuses, stalls, fails before or after it took the records, and never takes what is "bad". */
+/**
+ * A bus with every fault that there is: it refuses, stalls, fails before or after it took the records, and
+ * never takes what is "bad".
+ */
 class FaultyBus implements Publisher {
   readonly arrived: OutgoingRecord[] = [];
   isFaulty = true;

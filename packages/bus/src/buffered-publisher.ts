@@ -24,13 +24,13 @@ export interface BufferedPublisherOptions {
   /** Values and 200 bytes per record. @default 16 MiB */
   readonly maxBytes?: number;
   /**
-   * What has waited for longer is dropped: as a rule, what no window has room for any more. Not the batch under way, which may have
-   * arrived already. @default 300000
+   * What has waited for longer is dropped: as a rule, what no window has room for any more. Not the batch
+   * under way, which may have arrived already. @default 300000
    */
   readonly maxAgeMs?: number;
   /**
-   * After an outage the backlog goes out at this rate, beside as much as comes meanwhile; Infinity: as fast as the bus takes it. Kept
-   * low where thousands of publishers lose one bus. @default 20
+   * After an outage the backlog goes out at this rate, beside as much as comes meanwhile; Infinity: as fast
+   * as the bus takes it. Kept low where thousands of publishers lose one bus. @default 20
    */
   readonly catchUpRecordsPerSecond?: number;
   /** As catchUpRecordsPerSecond, in bytes as maxBytes counts them. @default 1 MiB */
@@ -57,12 +57,15 @@ const STALL_MS = 5_000;
 const EXPIRY_CHECK_MS = 1_000;
 
 /**
- * Takes records at any time without waiting and sends them in order, through a bounded buffer that outlasts an absent bus.
+ * Takes records at any time without waiting and sends them in order, through a bounded buffer that outlasts
+ * an absent bus.
  *
- * After an outage the backlog goes out at a bounded rate; what comes meanwhile waits behind it, so that the order holds for every key.
+ * After an outage the backlog goes out at a bounded rate; what comes meanwhile waits behind it, so that the
+ * order holds for every key.
  *
- * Sequences count per (topic, key), because consumers share partitions: the first such stream is stamped with `source`,
- * the n-th with `source#n`. What is dropped leaves a gap that DROPPED_HEADER of the stream's next record reports.
+ * Sequences count per (topic, key), because consumers share partitions: the first such stream is stamped with
+ * `source`, the n-th with `source#n`. What is dropped leaves a gap that DROPPED_HEADER of the stream's next
+ * record reports.
  */
 export class BufferedPublisher {
   readonly #options: BufferedPublisherOptions;
@@ -136,7 +139,10 @@ export class BufferedPublisher {
     this.#sending ??= this.#send();
   }
 
-  /** Resolves when everything offered before is sent or given up; rejects with the signal's reason when aborted. */
+  /**
+   * Resolves when everything offered before is sent or given up; rejects with the signal's reason when
+   * aborted.
+   */
   async flush(signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
     await this.#queue.settled(signal);
@@ -252,7 +258,9 @@ export class BufferedPublisher {
     }
   }
 
-  /** Sent-at is the time of this attempt: what the buffer held back would look like a slow clock otherwise. */
+  /**
+   * Sent-at is the time of this attempt: what the buffer held back would look like a slow clock otherwise.
+   */
   #stamp({ key, value, stream, sequence, span }: QueuedRecord): OutgoingRecord {
     const identity = {
       source: stream.source,

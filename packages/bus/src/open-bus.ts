@@ -1,5 +1,5 @@
-// What a service's main.ts opens, by the settings of the section `bus`. Adapters are imported when they are chosen, so that an image
-// loads one Kafka client at most, and none when it posts its records.
+// What a service's main.ts opens, by the settings of the section `bus`. Adapters are imported when they are
+// chosen, so that an image loads one Kafka client at most, and none when it posts its records.
 import { type ProvenSpeaker } from "@isochrone/telemetry";
 import { readFileSync } from "node:fs";
 
@@ -45,7 +45,10 @@ interface AggregatorBusSurroundings extends BusSurroundings {
   readonly foreignTopics?: readonly string[];
 }
 
-/** `service` closes it; of all that use the bus it comes first in the order of starting, and so is closed last. */
+/**
+ * `service` closes it; of all that use the bus it comes first in the order of starting, and so is closed
+ * last.
+ */
 interface Opened<B> {
   readonly bus: B;
   readonly service: Service;
@@ -85,7 +88,10 @@ async function sealing(
   };
 }
 
-/** The aggregator's bus. With Kafka its service also looks after the topics, and start waits for the first look, but not for long. */
+/**
+ * The aggregator's bus. With Kafka its service also looks after the topics, and start waits for the first
+ * look, but not for long.
+ */
 export async function openBus(
   settings: BusSettings,
   surroundings: AggregatorBusSurroundings,
@@ -97,7 +103,10 @@ export async function openBus(
   return { bus, service: closing(() => bus.close()) };
 }
 
-/** The options of a Kafka bus, with the files that the settings name, which count as they are at each connection. Throws SettingsError for one that can't be read. */
+/**
+ * The options of a Kafka bus, with the files that the settings name, which count as they are at each
+ * connection. Throws SettingsError for one that can't be read.
+ */
 export function kafkaOptions(
   settings: BusSettings,
   { clock, random, logger }: Pick<BusSurroundings, "clock" | "random" | "logger">,
@@ -203,7 +212,9 @@ function saslOf(
   };
 }
 
-/** A file that others replace. It must be there at the start; when it is gone later, what it said last holds. */
+/**
+ * A file that others replace. It must be there at the start; when it is gone later, what it said last holds.
+ */
 class LiveFile {
   readonly #name: string;
   readonly #path: string;

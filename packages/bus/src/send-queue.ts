@@ -23,8 +23,8 @@ export interface QueuedRecord {
 }
 
 /**
- * Why a record was given up: the buffer was full, the record waited too long, it alone is larger than the buffer, the bus refused it for
- * good, the publisher was closed.
+ * Why a record was given up: the buffer was full, the record waited too long, it alone is larger than the
+ * buffer, the bus refused it for good, the publisher was closed.
  */
 const DROP_REASONS = ["full", "expired", "too_large", "rejected", "closed"] as const;
 export type DropReason = (typeof DROP_REASONS)[number];
@@ -110,7 +110,10 @@ export class SendQueue {
     return this.waiting === 0 ? Infinity : this.#options.maxAgeMs - this.oldestWaitingAgeMs;
   }
 
-  /** Gives the record its sequence and queues it; what has no room any more is dropped, oldest first. False when it is refused itself. */
+  /**
+   * Gives the record its sequence and queues it; what has no room any more is dropped, oldest first. False
+   * when it is refused itself.
+   */
   push(record: Omit<QueuedRecord, "sequence" | "position" | "offeredMs">): boolean {
     this.expire();
     const { stream } = record;
@@ -139,7 +142,10 @@ export class SendQueue {
     if (count > 0) this.#drop(this.#shift(this.#takenCount, count), "expired");
   }
 
-  /** The oldest waiting records of one topic are under way until `taken` says what became of them; those under way already come again. */
+  /**
+   * The oldest waiting records of one topic are under way until `taken` says what became of them; those under
+   * way already come again.
+   */
   take(bounds: { readonly records: number; readonly bytes: number }): readonly QueuedRecord[] {
     if (this.#takenCount > 0) return this.#records.slice(0, this.#takenCount);
     const topic = this.#records[0]?.topic;

@@ -6,7 +6,10 @@ import { SYS } from "./sys.ts";
 export const SOCKADDR_BYTES = 28;
 const SOCKADDR_IN_BYTES = 16;
 
-/** An IP address and port in the kernel's form. Made once per peer: packing text per packet would cost more than the send. */
+/**
+ * An IP address and port in the kernel's form. Made once per peer: packing text per packet would cost more
+ * than the send.
+ */
 export interface SocketAddress {
   readonly family: 4 | 6;
   readonly block: Block;
@@ -68,7 +71,10 @@ function groupBytes(text: string): number[] {
   });
 }
 
-/** RFC 5952: lower case, the longest run of at least two zero groups shortened, IPv4-mapped addresses with dots. */
+/**
+ * RFC 5952: lower case, the longest run of at least two zero groups shortened, IPv4-mapped addresses with
+ * dots.
+ */
 function ipv6Text(groups: readonly number[]): string {
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
     const [high = 0, low = 0] = groups.slice(6);

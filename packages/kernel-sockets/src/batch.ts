@@ -66,7 +66,10 @@ export class ReceiveBatch {
     for (let slot = 0; slot < slots; slot++) this.#prepare(slot);
   }
 
-  /** Reads what has come, without waiting: the number of messages, 0 when there is none, -1 for an error (`libc.lastError()`). */
+  /**
+   * Reads what has come, without waiting: the number of messages, 0 when there is none, -1 for an error
+   * (`libc.lastError()`).
+   */
   receive(fd: number, flags = 0): number {
     const { view } = this.#entries;
     // Only what the kernel filled the last time has other lengths now.
@@ -157,7 +160,10 @@ export class ReceiveBatch {
       this.#readError(at);
   }
 
-  /** struct sock_extended_err: errno (4), origin (1), type, code, padding, info (4), data (4). Packet sockets use it too. */
+  /**
+   * struct sock_extended_err: errno (4), origin (1), type, code, padding, info (4), data (4). Packet sockets
+   * use it too.
+   */
   #readError(at: number): void {
     const { view } = this.#control;
     if (view.getUint8(at + 4) === SYS.SO_EE_ORIGIN_TIMESTAMPING) {
@@ -208,7 +214,10 @@ export class SendBatch {
     return this.#count === this.slots;
   }
 
-  /** Adds a message of `bytes` bytes and returns its memory to write them to. `to` null: the socket is connected or bound. */
+  /**
+   * Adds a message of `bytes` bytes and returns its memory to write them to. `to` null: the socket is
+   * connected or bound.
+   */
   add(bytes: number, to: SocketAddress | null): Buffer {
     const slot = this.#count++;
     const from = slot * this.#dataBytes;
@@ -223,7 +232,10 @@ export class SendBatch {
     return this.#data.bytes.subarray(from, from + bytes);
   }
 
-  /** Sends all and empties the batch. Returns how many the kernel took; the rest is dropped, why is in `libc.lastError()`. */
+  /**
+   * Sends all and empties the batch. Returns how many the kernel took; the rest is dropped, why is in
+   * `libc.lastError()`.
+   */
   send(fd: number): number {
     if (this.#count === 0) return 0;
     const sent = this.#libc.sendMessages(fd, this.#entries, this.#count, 0);
@@ -232,8 +244,8 @@ export class SendBatch {
   }
 
   /**
-   * Sends all and empties the batch, going on behind messages that the kernel refuses; `onRefused` gets the error's name for each.
-   * Returns how many it took.
+   * Sends all and empties the batch, going on behind messages that the kernel refuses; `onRefused` gets the
+   * error's name for each. Returns how many it took.
    */
   sendEach(fd: number, onRefused: (error: string) => void): number {
     let taken = 0;
@@ -242,7 +254,8 @@ export class SendBatch {
       const sent = Math.max(0, this.#libc.sendMessages(fd, this.#entries, left, 0));
       taken += sent;
       if (sent === left) break;
-      // An error is only told when it is the first message's: ask for those behind the taken ones before skipping one.
+      // An error is only told when it is the first message's: ask for those behind the taken ones before
+      // skipping one.
       if (sent === 0) onRefused(this.#libc.lastError());
       const skip = Math.max(1, sent);
       this.#entries.bytes.copyWithin(0, skip * ENTRY_BYTES, left * ENTRY_BYTES);
@@ -252,7 +265,10 @@ export class SendBatch {
     return taken;
   }
 
-  /** Sends what the kernel takes, keeps the rest. Returns how many it took; 0: it refused the first, why is in `libc.lastError()`. */
+  /**
+   * Sends what the kernel takes, keeps the rest. Returns how many it took; 0: it refused the first, why is in
+   * `libc.lastError()`.
+   */
   sendSome(fd: number): number {
     if (this.#count === 0) return 0;
     const sent = Math.max(0, this.#libc.sendMessages(fd, this.#entries, this.#count, 0));
@@ -260,7 +276,10 @@ export class SendBatch {
     return sent;
   }
 
-  /** Takes out the message that `sendSome` would send first. Messages must not be added before the batch is empty again. */
+  /**
+   * Takes out the message that `sendSome` would send first. Messages must not be added before the batch is
+   * empty again.
+   */
   dropFirst(): void {
     this.#moveUp(1);
   }

@@ -4,8 +4,9 @@ import type { Libc } from "./libc.ts";
 const BYTES = 8192;
 
 /**
- * Which descriptors a thread has opened through libc, in memory that another thread sees. Descriptors belong to the process: a
- * worker thread that dies leaves its own open, ports bound, until whoever started it closes them.
+ * Which descriptors a thread has opened through libc, in memory that another thread sees. Descriptors belong
+ * to the process: a worker thread that dies leaves its own open, ports bound, until whoever started it closes
+ * them.
  */
 export class DescriptorLedger {
   readonly buffer: SharedArrayBuffer;

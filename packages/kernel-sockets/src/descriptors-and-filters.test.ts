@@ -37,7 +37,8 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
       const libc = await loadLibc();
       const receiver = udp(libc, ip);
       const sender = udp(libc, ip);
-      // Payloads begin behind the UDP header of 8 bytes: only those that begin with "good" and have 6 bytes pass.
+      // Payloads begin behind the UDP header of 8 bytes: only those that begin with "good" and have 6 bytes
+      // pass.
       const attached = receiver.attachFilter([
         { code: BPF.LOAD_LENGTH, value: 0 },
         { code: BPF.JUMP_IF_EQUAL, ifFalse: 3, value: 14 },

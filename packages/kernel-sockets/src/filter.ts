@@ -1,6 +1,9 @@
 // Classic BPF, the language of socket filters (linux/filter.h): the same numbers on every architecture.
 
-/** One instruction: what to do, where to go on when a comparison holds or not (instructions ahead), and its operand. */
+/**
+ * One instruction: what to do, where to go on when a comparison holds or not (instructions ahead), and its
+ * operand.
+ */
 export interface FilterInstruction {
   readonly code: number;
   readonly ifTrue?: number;
@@ -8,7 +11,10 @@ export interface FilterInstruction {
   readonly value: number;
 }
 
-/** Codes of instructions. A is the accumulator, X the index register; packet offsets count from the transport header. */
+/**
+ * Codes of instructions. A is the accumulator, X the index register; packet offsets count from the transport
+ * header.
+ */
 export const BPF = {
   /** A = the packet's length, transport header included. */
   LOAD_LENGTH: 0x80,

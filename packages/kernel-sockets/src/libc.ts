@@ -1,4 +1,5 @@
-// The system calls of sockets, through koffi: no compiled code of ours. Struct layouts are those of 64-bit little-endian Linux.
+// The system calls of sockets, through koffi: no compiled code of ours. Struct layouts are those of 64-bit
+// little-endian Linux.
 import { endianness } from "node:os";
 import type koffiModule from "koffi";
 import { SYS } from "./sys.ts";
@@ -14,8 +15,8 @@ export interface Block {
 }
 
 /**
- * libc as sockets need it. Calls return what the C function returns, -1 for an error whose name `lastError` gives; none of them
- * throws. File descriptors belong to the caller.
+ * libc as sockets need it. Calls return what the C function returns, -1 for an error whose name `lastError`
+ * gives; none of them throws. File descriptors belong to the caller.
  */
 export interface Libc {
   /** Zeroed memory that lives until it is freed. */
@@ -57,7 +58,10 @@ export interface Libc {
   setNetworkNamespace(fd: number): number;
   /** `argument` is what the request reads and writes, e.g. a struct ifreq. */
   ioctl(fd: number, request: number, argument: Block): number;
-  /** Puts the calling thread before all ordinary ones (SCHED_FIFO), 1 to 99; it must sleep, or it starves its core. */
+  /**
+   * Puts the calling thread before all ordinary ones (SCHED_FIFO), 1 to 99; it must sleep, or it starves its
+   * core.
+   */
   setRealtimePriority(priority: number): number;
   /** Lets another thread have the processor that waits for this one; returns at once when none does. */
   yieldProcessor(): void;
@@ -74,8 +78,8 @@ const CLONE_NEWNET = 0x40000000;
 const SCHED_FIFO = 1;
 
 /**
- * Kernel times are held as numbers of nanoseconds since this second (of CLOCK_REALTIME): exact to the nanosecond for a hundred
- * days of running, which a count since 1970 wouldn't be.
+ * Kernel times are held as numbers of nanoseconds since this second (of CLOCK_REALTIME): exact to the
+ * nanosecond for a hundred days of running, which a count since 1970 wouldn't be.
  */
 export const kernelTimeBase = Math.floor(Date.now() / 1000);
 
@@ -195,7 +199,10 @@ function allocate(koffi: Koffi, length: number): Block {
   return { pointer, address: koffi.address(pointer), bytes, view };
 }
 
-/** Names of error numbers. Aliases share a number; the first name in the alphabet is the usual one (EAGAIN, not EWOULDBLOCK). */
+/**
+ * Names of error numbers. Aliases share a number; the first name in the alphabet is the usual one (EAGAIN,
+ * not EWOULDBLOCK).
+ */
 function errorNames(errno: Readonly<Record<string, number>>): Map<number, string> {
   const byName = Object.entries(errno).sort(([a], [b]) => (a < b ? 1 : -1));
   return new Map(byName.map(([name, value]) => [value, name]));

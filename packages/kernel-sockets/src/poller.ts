@@ -16,7 +16,10 @@ interface Watched {
 const SHORT_WAIT_MS = 0.2;
 /** After so many short waits in a row the next one is expected to be short too. */
 const SHORT_WAITS = 32;
-/** How many it takes after a wait in which another thread had the processor for longer: sleepers are served before those who yield. */
+/**
+ * How many it takes after a wait in which another thread had the processor for longer: sleepers are served
+ * before those who yield.
+ */
 const SHORT_WAITS_CONTENDED = 1000;
 /** Every so many waits all sockets are asked. */
 const TURN = 16;
@@ -27,8 +30,9 @@ const SPIN_MS = 0.1;
 
 interface PollerOptions {
   /**
-   * Spares the sleep while packets follow each other within microseconds: putting a processor to sleep and waking it again costs
-   * several times what a packet does. Bounded to a tenth of a millisecond each, and never at ordinary rates: one longer wait ends it.
+   * Spares the sleep while packets follow each other within microseconds: putting a processor to sleep and
+   * waking it again costs several times what a packet does. Bounded to a tenth of a millisecond each, and
+   * never at ordinary rates: one longer wait ends it.
    * @default false
    */
   readonly spin?: boolean;
@@ -69,8 +73,9 @@ export class Poller {
   }
 
   /**
-   * What to try first while a wait goes without sleep: to read from where the next packet will come, without asking of all the
-   * others. True: something came and was handled. Replaces the attempt before; only with `spin`.
+   * What to try first while a wait goes without sleep: to read from where the next packet will come, without
+   * asking of all the others. True: something came and was handled. Replaces the attempt before; only with
+   * `spin`.
    */
   expect(attempt: (() => boolean) | null): void {
     this.#attempt = attempt;
@@ -89,8 +94,8 @@ export class Poller {
   }
 
   /**
-   * Blocks the thread until a descriptor is ready, at most so long, then calls the handlers. Returns how many were ready.
-   * `onWake` comes right after the blocking, before any handler.
+   * Blocks the thread until a descriptor is ready, at most so long, then calls the handlers. Returns how many
+   * were ready. `onWake` comes right after the blocking, before any handler.
    */
   wait(timeoutMs: number, onWake?: () => void): number {
     if (!this.#spin) return this.#serve(this.#poll(timeoutMs), onWake);

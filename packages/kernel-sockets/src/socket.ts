@@ -70,8 +70,9 @@ export class KernelSocket {
   }
 
   /**
-   * Of a packet socket: takes only frames of this interface and of this protocol (SYS.ETH_P_ALL: all), which must not have been
-   * given to `open`, or frames of other interfaces come in between. Sends without an address leave by the interface.
+   * Of a packet socket: takes only frames of this interface and of this protocol (SYS.ETH_P_ALL: all), which
+   * must not have been given to `open`, or frames of other interfaces come in between. Sends without an
+   * address leave by the interface.
    * @throws SystemCallError; ENODEV: no such interface in the thread's network namespace
    */
   bindInterface(name: string, protocol: number): void {
@@ -98,7 +99,10 @@ export class KernelSocket {
     return connecting;
   }
 
-  /** The kernel's own stamps of arrivals, and with `sends` of departures too (they come through the error queue, numbered from 0). */
+  /**
+   * The kernel's own stamps of arrivals, and with `sends` of departures too (they come through the error
+   * queue, numbered from 0).
+   */
   enableTimestamps({ sends }: { readonly sends: boolean }): boolean {
     const { RX_SOFTWARE, SOFTWARE, TX_SOFTWARE, OPT_ID, OPT_CMSG, OPT_TSONLY } = TIMESTAMPING;
     this.#stamping = RX_SOFTWARE | SOFTWARE | (sends ? TX_SOFTWARE | OPT_ID | OPT_CMSG | OPT_TSONLY : 0);
@@ -138,20 +142,27 @@ export class KernelSocket {
     return number;
   }
 
-  /** Lets the kernel drop what the program (classic BPF) refuses, before it takes room in the queue. False: refused. */
+  /**
+   * Lets the kernel drop what the program (classic BPF) refuses, before it takes room in the queue. False:
+   * refused.
+   */
   attachFilter(program: readonly FilterInstruction[]): boolean {
     return this.#attach(SYS.SO_ATTACH_FILTER, program);
   }
 
   /**
-   * Lets the kernel choose which of the sockets that share this one's port (SO_REUSEPORT) gets a packet: the program returns its
-   * number, in the order in which they were bound. Offsets of the program count from the payload. False: refused.
+   * Lets the kernel choose which of the sockets that share this one's port (SO_REUSEPORT) gets a packet: the
+   * program returns its number, in the order in which they were bound. Offsets of the program count from the
+   * payload. False: refused.
    */
   attachSteering(program: readonly FilterInstruction[]): boolean {
     return this.#attach(SYS.SO_ATTACH_REUSEPORT_CBPF, program);
   }
 
-  /** Asks for room for received packets: beyond the system's bound where this process may, else up to it. Returns what it got. */
+  /**
+   * Asks for room for received packets: beyond the system's bound where this process may, else up to it.
+   * Returns what it got.
+   */
   setReceiveBuffer(bytes: number): number {
     if (!this.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUFFORCE, bytes)) {
       this.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUF, bytes);
@@ -159,7 +170,10 @@ export class KernelSocket {
     return this.getOption(SYS.SOL_SOCKET, SYS.SO_RCVBUF);
   }
 
-  /** Packets that the kernel dropped at this socket so far, by its filter or for want of room (wraps at 2^32); -1: it doesn't say. */
+  /**
+   * Packets that the kernel dropped at this socket so far, by its filter or for want of room (wraps at 2^32);
+   * -1: it doesn't say.
+   */
   drops(): number {
     const info = this.#libc.block(MEMORY_INFO_BYTES);
     const read = this.getOptionBytes(SYS.SOL_SOCKET, SYS.SO_MEMINFO, info);
@@ -181,7 +195,10 @@ export class KernelSocket {
     return read < TCP_INFO_BYTES ? null : known;
   }
 
-  /** Makes `close` end a connection with a reset, which leaves no TIME_WAIT at either end; what isn't sent yet is thrown away. */
+  /**
+   * Makes `close` end a connection with a reset, which leaves no TIME_WAIT at either end; what isn't sent yet
+   * is thrown away.
+   */
   resetOnClose(): boolean {
     const linger = this.#libc.block(8);
     linger.view.setInt32(0, 1, true);

@@ -1,4 +1,5 @@
-// Numbers from the headers of Linux. They are the same on x64 and arm64, the two architectures that are served.
+// Numbers from the headers of Linux. They are the same on x64 and arm64, the two architectures that are
+// served.
 
 export const SYS = {
   AF_INET: 2,

@@ -1,4 +1,5 @@
-// `@isochrone/kubernetes/api-server`: the store of a real API server. The client library is loaded only when a kubeconfig is read.
+// `@isochrone/kubernetes/api-server`: the store of a real API server. The client library is loaded only when
+// a kubeconfig is read.
 export { createApiServerStore } from "./adapters/api-server/create-store.ts";
 export type { Credentials } from "./adapters/api-server/credentials.ts";
 export { InClusterCredentials } from "./adapters/api-server/in-cluster.ts";

@@ -9,7 +9,10 @@ import type { ClusterStore, KubernetesObject, ObjectRef } from "./store/port.ts"
 /** How an event recorder is built. */
 export interface EventRecorderOptions {
   readonly store: Pick<ClusterStore, "create" | "patch">;
-  /** Which part of Isochrone speaks, as "scheduler-plugin"; becomes reportingController `isochrone.dev/<component>`. */
+  /**
+   * Which part of Isochrone speaks, as "scheduler-plugin"; becomes reportingController
+   * `isochrone.dev/<component>`.
+   */
   readonly component: string;
   /** Which replica of it speaks, as the pod's name. @default component */
   readonly instance?: string;
@@ -35,7 +38,10 @@ export interface ReportedEvent {
 /** The object, or a reference to it. */
 type EventSubject = KubernetesObject | ObjectRef;
 
-/** `overflow`: too many at once; `expired`: the API server was away too long; `refused`: it does not take this one; `stopped`: the process ended first. */
+/**
+ * `overflow`: too many at once; `expired`: the API server was away too long; `refused`: it does not take this
+ * one; `stopped`: the process ended first.
+ */
 export type EventDropReason = "overflow" | "expired" | "refused" | "stopped";
 
 interface EventCounts {
@@ -93,8 +99,8 @@ interface Series {
 }
 
 /**
- * Events (events.k8s.io/v1) about objects of the cluster. Repeats become a series, a flood of similar ones is merged into one; what the
- * API server does not take is counted and logged once an hour, never thrown.
+ * Events (events.k8s.io/v1) about objects of the cluster. Repeats become a series, a flood of similar ones is
+ * merged into one; what the API server does not take is counted and logged once an hour, never thrown.
  */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
   return new BackgroundRecorder(options);

@@ -1,4 +1,5 @@
-// The kinds in use, and what their objects look like: types only, nothing of the client library is loaded for them.
+// The kinds in use, and what their objects look like: types only, nothing of the client library is loaded for
+// them.
 import type {
   V1ClusterRole,
   V1ConfigMap,
@@ -106,7 +107,10 @@ export const KINDS = {
   networkTopology: { apiVersion: "networktopology.diktyo.x-k8s.io/v1alpha1", kind: "NetworkTopology" },
 } as const satisfies Record<string, KindRef>;
 
-/** As JSON carries it: times are texts. Any field may be missing: caches trim objects, and not all of them come from an API server. */
+/**
+ * As JSON carries it: times are texts. Any field may be missing: caches trim objects, and not all of them
+ * come from an API server.
+ */
 type Json<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]
@@ -169,7 +173,10 @@ export interface AppGroupWorkloadRef {
   selector?: string;
 }
 
-/** Custom resources are written by tenants: what the schema doesn't demand may be of any type, so read them by `looseFields`. */
+/**
+ * Custom resources are written by tenants: what the schema doesn't demand may be of any type, so read them by
+ * `looseFields`.
+ */
 type AppGroup = Typed<
   "AppGroup",
   {

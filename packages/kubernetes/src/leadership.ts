@@ -53,8 +53,8 @@ export interface Membership extends Leadership {
 }
 
 /**
- * One election for several parts of a process: who has the Lease leads in all of them. It is started before them, and
- * stopped after them, so that none of them writes for a leader of the past.
+ * One election for several parts of a process: who has the Lease leads in all of them. It is started before
+ * them, and stopped after them, so that none of them writes for a leader of the past.
  */
 export class SharedLeadership implements Leadership {
   readonly #members = new Set<LeadershipListener>();

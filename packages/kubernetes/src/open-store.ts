@@ -31,7 +31,10 @@ export interface OpenedStore {
   readonly namespace: string;
   /** What has been asked of the API server, by informers too. */
   readonly counts: StoreCounts;
-  /** Closes the store's connections; of all that use it, it comes first in the order of starting, and so is closed last. */
+  /**
+   * Closes the store's connections; of all that use it, it comes first in the order of starting, and so is
+   * closed last.
+   */
   readonly part: Part;
 }
 
@@ -39,7 +42,10 @@ export interface OpenedStore {
 const URGENT = { qps: null, requestTimeoutMs: 5_000 };
 const DEFAULT_NAMESPACE = "isochrone";
 
-/** The store of the cluster that the settings or the pod name; null where there is neither. Needs no API server to be there. */
+/**
+ * The store of the cluster that the settings or the pod name; null where there is neither. Needs no API
+ * server to be there.
+ */
 export async function openStore(
   settings: KubernetesSettings,
   { clock, random, logger, env, service, registry }: StoreSurroundings,

@@ -1,4 +1,5 @@
-// Who may change the emulated network: programs of the user that started it. They find the token in a file that only this user can read.
+// Who may change the emulated network: programs of the user that started it. They find the token in a file
+// that only this user can read.
 import { CodedError, isLoopback } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import { randomBytes } from "node:crypto";
@@ -23,8 +24,8 @@ interface StoredToken {
 }
 
 /**
- * Writes the token of the lab whose controls listen on that port to the user's runtime folder, else to the state folder.
- * Throws CodedError `token_not_stored` where neither can be written.
+ * Writes the token of the lab whose controls listen on that port to the user's runtime folder, else to the
+ * state folder. Throws CodedError `token_not_stored` where neither can be written.
  */
 export async function storeControlToken(port: number, token: string, env: Env): Promise<StoredToken> {
   const failures: string[] = [];
@@ -51,7 +52,10 @@ export async function storeControlToken(port: number, token: string, env: Env): 
   );
 }
 
-/** The token for the controls at an address; null where this user has none, and for addresses of other machines. */
+/**
+ * The token for the controls at an address; null where this user has none, and for addresses of other
+ * machines.
+ */
 export async function readControlToken(url: string, env: Env): Promise<string | null> {
   const { hostname, port, protocol } = new URL(url);
   if (!isLoopback(hostname.replaceAll(/^\[|\]$/g, ""))) return null;

@@ -50,7 +50,10 @@ interface LabControlOptions {
   readonly timeline?: LabTimeline;
   /** Of the services that listen nowhere themselves; read when they are asked for. @default none */
   readonly pages?: readonly MetricsPage[];
-  /** Asked of whoever would change something, or read objects. The command reads it from a file; a page may get it from whoever serves the page. */
+  /**
+   * Asked of whoever would change something, or read objects. The command reads it from a file; a page may
+   * get it from whoever serves the page.
+   */
   readonly token: string;
   /** Names that the controls answer to beside loopback ones. @default none */
   readonly allowedHosts?: AllowedHosts;
@@ -73,7 +76,10 @@ const PAGES_PATH = "/lab/v1/metrics";
 const OBJECTS_PATH = "/lab/v1/objects";
 
 const NODE = { type: "object", properties: { node: { type: "string", maxLength: 253 } } };
-/** Commands of a person for the network under a running cluster. It is not part of what Isochrone measures with. */
+/**
+ * Commands of a person for the network under a running cluster. It is not part of what Isochrone measures
+ * with.
+ */
 export async function createLabControl(options: LabControlOptions): Promise<LabControl> {
   const { network, cluster, timeline, pages = [], token, allowedHosts, logger, registry } = options;
   const app = await createHttpApp({
@@ -143,7 +149,10 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
   };
 }
 
-/** What is only read says nothing that the emulated network doesn't show anyway; but objects may hold what only their owner should see. */
+/**
+ * What is only read says nothing that the emulated network doesn't show anyway; but objects may hold what
+ * only their owner should see.
+ */
 function changesNeed(token: string): RequestGate {
   const refusalOf = tokenCheck(token);
   return {

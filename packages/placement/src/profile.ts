@@ -49,22 +49,25 @@ export const STRATEGY_MODES: readonly string[] = [...new Set(Object.values(MODES
 /** Which strategies score, how parts are combined, and with which weights. */
 export interface StrategyProfile {
   /**
-   * A strategy, or several with their weights, as in `resource-network=0.7, communication-affinity/raw=0.3`: `NAME[/MODE][=WEIGHT]`.
-   * Weights need not add up to 1.
+   * A strategy, or several with their weights, as in `resource-network=0.7, communication-affinity/raw=0.3`:
+   * `NAME[/MODE][=WEIGHT]`. Weights need not add up to 1.
    */
   readonly strategy: string;
   /** Of strategies that don't name one. @default each strategy's own */
   readonly mode?: string | null;
   /**
-   * Weights and the like, for all strategies that have a setting of that name, or `NAME.setting` for one of them. Left-out ones have their
-   * defaults; of `resource-network`, a lone weight of a pair determines the other.
+   * Weights and the like, for all strategies that have a setting of that name, or `NAME.setting` for one of
+   * them. Left-out ones have their defaults; of `resource-network`, a lone weight of a pair determines the
+   * other.
    */
   readonly settings?: Readonly<Record<string, number>>;
   /** Relationship types of communication-affinity, as {@link ChannelTypes.parse} reads them. */
   readonly channelPriorities?: string;
 }
 
-/** A profile that says everything: strategies with their modes, and each setting under its strategy's name. */
+/**
+ * A profile that says everything: strategies with their modes, and each setting under its strategy's name.
+ */
 interface ResolvedProfile extends StrategyProfile {
   readonly settings: Readonly<Record<string, number>>;
   /** "": those of communication-affinity itself. */
@@ -203,7 +206,10 @@ function pick(settings: Settings, names: readonly string[]): Record<string, numb
   return picked;
 }
 
-/** A misspelt name would be a setting that silently does nothing. Those of strategies that take no part are let be. */
+/**
+ * A misspelt name would be a setting that silently does nothing. Those of strategies that take no part are
+ * let be.
+ */
 function checkSettings(settings: Readonly<Record<string, number>>, entries: readonly Entry[]): void {
   const plain = [...new Set(entries.flatMap(({ name }) => namesOf(name)))];
   const qualified = STRATEGIES.flatMap((name) => namesOf(name).map((setting) => `${name}.${setting}`));

@@ -18,7 +18,10 @@ const PROFILES = [
   "network-overhead/upstream",
   "resource-network=2,communication-affinity=1,network-overhead=0.5",
 ];
-/** Of those that go by cost and traffic node by node; upstream goes by zones and regions, and knows no traffic. */
+/**
+ * Of those that go by cost and traffic node by node; upstream goes by zones and regions, and knows no
+ * traffic.
+ */
 const NODEWISE = PROFILES.filter((profile) => !profile.endsWith("upstream"));
 const MODELS: readonly Partial<Channel>[] = [
   {},

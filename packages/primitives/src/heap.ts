@@ -4,7 +4,10 @@ interface Entry<T> {
   readonly item: T;
 }
 
-/** Items by a number, the smallest first; those with equal numbers in the order of their adding. A binary heap. */
+/**
+ * Items by a number, the smallest first; those with equal numbers in the order of their adding. A binary
+ * heap.
+ */
 export class MinHeap<T> {
   readonly #entries: Entry<T>[] = [];
   #added = 0;
@@ -61,8 +64,9 @@ function isBefore(a: Entry<unknown>, b: Entry<unknown>): boolean {
 }
 
 /**
- * Whole numbers by a number, the smallest first, without an object for each: for searches and simulations of millions of steps. A node has
- * four children: the heap is half as deep as a binary one, and the children share a cache line.
+ * Whole numbers by a number, the smallest first, without an object for each: for searches and simulations of
+ * millions of steps. A node has four children: the heap is half as deep as a binary one, and the children
+ * share a cache line.
  */
 export class NumberHeap {
   /** Of the first item; Infinity without one. */

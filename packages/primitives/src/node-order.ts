@@ -15,7 +15,9 @@ interface Placed {
   readonly region: string | null;
 }
 
-/** For sorting; a node without a region or zone stands at "no region" and "no zone", as the page calls them. */
+/**
+ * For sorting; a node without a region or zone stands at "no region" and "no zone", as the page calls them.
+ */
 export function byPlace(a: Placed, b: Placed): number {
   return (
     naturally(a.region ?? NO_REGION, b.region ?? NO_REGION) ||

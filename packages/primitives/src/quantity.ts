@@ -2,7 +2,10 @@
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?\d{1,3}))?$/;
-/** No amount needs more characters, or more digits in an exponent. The limits bound the work that a hostile text can cause. */
+/**
+ * No amount needs more characters, or more digits in an exponent. The limits bound the work that a hostile
+ * text can cause.
+ */
 const MAX_LENGTH = 40;
 const LONG_EXPONENT = /[eE][+-]?\d{3}$/;
 const DECIMAL_EXPONENTS: Readonly<Record<string, number>> = {

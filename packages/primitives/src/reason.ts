@@ -1,8 +1,8 @@
 const MAX_CAUSES = 5;
 
 /**
- * An error in words, with those of its causes that it doesn't say itself: `fetch` alone says "fetch failed", and of a host with several
- * addresses the cause says nothing either, only each attempt does.
+ * An error in words, with those of its causes that it doesn't say itself: `fetch` alone says "fetch failed",
+ * and of a host with several addresses the cause says nothing either, only each attempt does.
  */
 export function reasonOf(error: unknown): string {
   let text = "";

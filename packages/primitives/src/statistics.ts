@@ -4,7 +4,8 @@ export function ascending(values: Iterable<number>): Float64Array {
 }
 
 /**
- * The quantile by linear interpolation between the closest ranks (type 7 of Hyndman 1996). NaN without values.
+ * The quantile by linear interpolation between the closest ranks (type 7 of Hyndman 1996). NaN without
+ * values.
  * @param sorted in ascending order
  * @throws RangeError unless 0 <= share <= 1
  */

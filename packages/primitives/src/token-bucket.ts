@@ -4,7 +4,10 @@ export interface TokenRate {
   readonly burst: number;
 }
 
-/** Permits at a rate, some at once after a quiet time. The caller has the clock: times are monotonic, in milliseconds. */
+/**
+ * Permits at a rate, some at once after a quiet time. The caller has the clock: times are monotonic, in
+ * milliseconds.
+ */
 export class TokenBucket {
   /** May change between calls. */
   rate: TokenRate;

@@ -28,7 +28,10 @@ interface Pending<Answer> {
   readonly outcome: PromiseWithResolvers<ThreadOutcome<Answer>>;
 }
 
-/** A thread that is asked one thing at a time. It is started with the first request, and anew with the next one after it died or hung. */
+/**
+ * A thread that is asked one thing at a time. It is started with the first request, and anew with the next
+ * one after it died or hung.
+ */
 export class AnsweringThread<
   Request extends { readonly id: number },
   Answer extends { readonly id: number },

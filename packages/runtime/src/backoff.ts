@@ -29,8 +29,8 @@ export const DEFAULT_BACKOFF: BackoffPolicy = Object.freeze({
 });
 
 /**
- * Whether to try again after `attempt` failures (1 after the first). Errors of the project say by `retryable`; others
- * are taken for passing trouble.
+ * Whether to try again after `attempt` failures (1 after the first). Errors of the project say by
+ * `retryable`; others are taken for passing trouble.
  */
 export function shouldRetry(policy: BackoffPolicy, attempt: number, error: unknown): boolean {
   if (attempt >= policy.maxAttempts) return false;
@@ -44,7 +44,10 @@ export function delayMs(policy: BackoffDelays, attempt: number, random: Random):
   return fullMs * (1 - policy.jitterRatio * random.next());
 }
 
-/** Runs until it succeeds, must not be tried again (throws the last error), or `signal` is aborted (throws its reason). */
+/**
+ * Runs until it succeeds, must not be tried again (throws the last error), or `signal` is aborted (throws its
+ * reason).
+ */
 export async function retry<T>(options: {
   readonly clock: Clock;
   readonly random: Random;

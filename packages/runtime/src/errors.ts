@@ -1,4 +1,6 @@
-/** What every error of the project carries: a stable code, whether trying again may help, and what caused it. */
+/**
+ * What every error of the project carries: a stable code, whether trying again may help, and what caused it.
+ */
 export class CodedError extends Error {
   readonly code: string;
   /** True when the same call may succeed later without a change by the caller. */

@@ -11,14 +11,20 @@ interface RegistryOptions {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Values of labels may be names of others: what a terminal would act on is shown escaped, in the format's own words. */
+/**
+ * Values of labels may be names of others: what a terminal would act on is shown escaped, in the format's own
+ * words.
+ */
 class VisibleRegistry extends Registry {
   override async metrics(): Promise<string> {
     return visibleExposition(await super.metrics());
   }
 }
 
-/** A registry of its own: nothing is shared with prom-client's global one, so services can live in one process. */
+/**
+ * A registry of its own: nothing is shared with prom-client's global one, so services can live in one
+ * process.
+ */
 export function createRegistry(options: RegistryOptions = {}): Registry {
   const registry = new VisibleRegistry();
   if (options.labels) registry.setDefaultLabels(options.labels);

@@ -19,7 +19,10 @@ export interface Periodic {
   start(): void;
   /** Aborts the run in flight and waits for its end. */
   stop(): Promise<void>;
-  /** Asks for a run as soon as possible. While one is under way, any number of calls gives one more run after it. */
+  /**
+   * Asks for a run as soon as possible. While one is under way, any number of calls gives one more run after
+   * it.
+   */
   trigger(): void;
 }
 

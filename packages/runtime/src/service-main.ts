@@ -32,7 +32,10 @@ interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
   /** Of the service, as in `service.name` without the prefix `isochrone-`. */
   readonly name: string;
   readonly section: S;
-  /** What it is told beside its own section; the third argument of `create` has their values. @default none */
+  /**
+   * What it is told beside its own section; the third argument of `create` has their values.
+   * @default none
+   */
   readonly shared?: Shared;
   /** Whether it keeps hundreds of megabytes, so that collections should be few. @default false */
   readonly keepsMuch?: boolean;
@@ -71,8 +74,8 @@ const ALL_SECTIONS = [
 ];
 
 /**
- * The body of a service's main.ts. Ends the process: 0 after a clean stop, 1 otherwise. Mistakes in the settings are
- * printed as they are, for people; any other failure to start comes with its stack.
+ * The body of a service's main.ts. Ends the process: 0 after a clean stop, 1 otherwise. Mistakes in the
+ * settings are printed as they are, for people; any other failure to start comes with its stack.
  */
 export async function serviceMain<S extends Section, Shared extends SharedSections = SharedSections>(
   options: ServiceMainOptions<S, Shared>,

@@ -4,7 +4,10 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** What a service is made of: a name for errors and log lines, and what begins and ends, either of which may be missing. */
+/**
+ * What a service is made of: a name for errors and log lines, and what begins and ends, either of which may
+ * be missing.
+ */
 export interface Part {
   readonly name: string;
   /** null: the service has no such part. */

@@ -37,7 +37,10 @@ interface TracingOptions {
 /** Tracing that was started; `enabled` is false when there is no endpoint. */
 interface Tracing {
   readonly enabled: boolean;
-  /** Sends what is left, within the deadline; rejects with DeadlineError when the receiver doesn't take it in time. */
+  /**
+   * Sends what is left, within the deadline; rejects with DeadlineError when the receiver doesn't take it in
+   * time.
+   */
   stop(): Promise<void>;
 }
 
@@ -49,7 +52,10 @@ export function tracingEndpoint(
   return setting ?? (env["OTEL_EXPORTER_OTLP_ENDPOINT"] || null);
 }
 
-/** Starts the export of the process's own traces and metrics by OTLP over HTTP. Without an endpoint nothing is loaded. */
+/**
+ * Starts the export of the process's own traces and metrics by OTLP over HTTP. Without an endpoint nothing is
+ * loaded.
+ */
 export async function startTracing(options: TracingOptions): Promise<Tracing> {
   const { endpoint } = options;
   if (endpoint === null || endpoint === undefined) return { enabled: false, stop: async () => undefined };
@@ -132,7 +138,10 @@ export function startMessageSpan(name: string, attributes: Attributes): MessageS
   };
 }
 
-/** The span that a record or request came from; null without tracing, and when its headers name none that is valid. */
+/**
+ * The span that a record or request came from; null without tracing, and when its headers name none that is
+ * valid.
+ */
 export function spanContextOf(headers: Readonly<Record<string, unknown>>): SpanContext | null {
   if (!isTracing()) return null;
   const header = headers[TRACEPARENT_HEADER];

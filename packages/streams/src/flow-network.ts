@@ -1,6 +1,9 @@
 import { StreamError } from "./errors.ts";
 
-/** `full`: each direction has the capacity. `half`: both directions share it, as on a radio. `simplex`: one direction exists. */
+/**
+ * `full`: each direction has the capacity. `half`: both directions share it, as on a radio. `simplex`: one
+ * direction exists.
+ */
 export type Duplex = "full" | "half" | "simplex";
 export const DUPLEX_MODES: readonly Duplex[] = ["full", "half", "simplex"];
 
@@ -30,7 +33,10 @@ export class FlowNetwork {
   readonly #arcs: readonly (readonly Arc[])[];
   readonly #index: ReadonlyMap<string, number>;
 
-  /** Throws StreamError `invalid_network`: a node or link twice, an unknown end, a loop, a capacity that is no positive number. */
+  /**
+   * Throws StreamError `invalid_network`: a node or link twice, an unknown end, a loop, a capacity that is no
+   * positive number.
+   */
   constructor(nodes: readonly string[], links: readonly FlowLink[]) {
     this.nodes = nodes;
     this.#index = indexOf(nodes);

@@ -1,4 +1,5 @@
-// K shortest simple paths (Yen 1971). Lengths are hops; of paths with equally many hops the wider comes first.
+// K shortest simple paths (Yen 1971). Lengths are hops; of paths with equally many hops the wider comes
+// first.
 import { MinHeap } from "@isochrone/primitives";
 import type { FlowNetwork } from "./flow-network.ts";
 
@@ -10,7 +11,10 @@ export interface Path {
   readonly hops: readonly number[];
 }
 
-/** Paths that the planner chooses from for each pair of nodes. @default 4, as measured: more change nothing */
+/**
+ * Paths that the planner chooses from for each pair of nodes.
+ * @default 4, as measured: more change nothing
+ */
 export const DEFAULT_PATHS = 4;
 
 /** The shortest paths of each pair of nodes, found when they are first asked for and kept. */
@@ -88,7 +92,10 @@ function shortestPaths(network: FlowNetwork, source: number, target: number, cou
   return found;
 }
 
-/** For each node of the newest path: the shortest path that leaves it elsewhere than all found paths with the same beginning. */
+/**
+ * For each node of the newest path: the shortest path that leaves it elsewhere than all found paths with the
+ * same beginning.
+ */
 function addDeviations(
   network: FlowNetwork,
   found: readonly Path[],

@@ -46,8 +46,8 @@ export function demandsOf(job: StreamJob, hosts: readonly number[]): Demand[] {
 }
 
 /**
- * How the times of tasks on one node add up: `slowest`, since each task has its request for itself (ENTS, equations 2 and 3), or `sum`,
- * since they take turns (ENTS, Figure 2).
+ * How the times of tasks on one node add up: `slowest`, since each task has its request for itself (ENTS,
+ * equations 2 and 3), or `sum`, since they take turns (ENTS, Figure 2).
  */
 export type Computing = "slowest" | "sum";
 

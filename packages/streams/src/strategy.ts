@@ -15,8 +15,8 @@ export interface StreamStrategy {
 }
 
 /**
- * Places what can be placed of waiting jobs, the longest waiting first, and shares the network anew (ENTS, Algorithms 3 and 4 without the
- * strategy's own steps). Returns the jobs that go on waiting.
+ * Places what can be placed of waiting jobs, the longest waiting first, and shares the network anew (ENTS,
+ * Algorithms 3 and 4 without the strategy's own steps). Returns the jobs that go on waiting.
  * @param waiting the longest waiting first
  * @param left whether jobs ended since the last call
  */

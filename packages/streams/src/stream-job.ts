@@ -26,7 +26,10 @@ export interface StreamJob {
   readonly source: number;
   readonly tasks: readonly StreamTask[];
   readonly dependencies: readonly StreamDependency[];
-  /** By `task * nodes + node`: seconds that a task takes for a frame there under its request; Infinity where it can't run. */
+  /**
+   * By `task * nodes + node`: seconds that a task takes for a frame there under its request; Infinity where
+   * it can't run.
+   */
   readonly secondsPerFrame: Float64Array;
   /** Frames per second that the job must have; null when any rate will do. */
   readonly minThroughput: number | null;
@@ -51,7 +54,8 @@ export const MAX_TASKS = 256;
 const BITS_PER_BYTE = 8;
 
 /**
- * Checks a job and puts its tasks into topological order. Tasks that are downstream of none get their frames from the source.
+ * Checks a job and puts its tasks into topological order. Tasks that are downstream of none get their frames
+ * from the source.
  * @param nodes names, in the network's order
  * @param secondsPerFrame of a task on a node, by index of the node; null where it can't run
  * Throws StreamError `invalid_job`.

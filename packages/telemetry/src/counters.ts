@@ -11,7 +11,8 @@ export interface Increment {
 /** @see CounterTracks */
 interface CounterTracksOptions {
   /**
-   * A first sample whose known start lies further back than this is only a baseline, not an increment since its start.
+   * A first sample whose known start lies further back than this is only a baseline, not an increment since
+   * its start.
    * @default Infinity
    */
   readonly maxFirstSpanMs?: number;
@@ -19,19 +20,28 @@ interface CounterTracksOptions {
 
 /** Columns of a track, a row of doubles. */
 const START_MS = 0;
-/** A start that lay after the newest sample that came with it: what it began is counted already, if the value fell. */
+/**
+ * A start that lay after the newest sample that came with it: what it began is counted already, if the value
+ * fell.
+ */
 const EARLY_START_MS = 1;
 /** 0: no sample yet. */
 const TIME_MS = 2;
 const VALUE = 3;
-/** Between the two newest samples: time, and by how much the counter grew; 0 while there are not two of one life. */
+/**
+ * Between the two newest samples: time, and by how much the counter grew; 0 while there are not two of one
+ * life.
+ */
 const SPAN_MS = 4;
 const GROWTH = 5;
 /** What `end` has added after the newest sample; a later one doesn't count it again. */
 const ADDED = 6;
 const COLUMNS = 7;
 
-/** A series that was missing from so many of its own intervals has ended, or its source failed to read it once. */
+/**
+ * A series that was missing from so many of its own intervals has ended, or its source failed to read it
+ * once.
+ */
 const SILENT_SPANS = 1.5;
 /** A counter goes on for half an interval after the last time that it was read, on average. */
 const UNSEEN_SPANS = 0.5;
@@ -39,11 +49,12 @@ const UNSEEN_SPANS = 0.5;
 const TRACKS_PER_BLOCK = 256;
 
 /**
- * Turns the samples of cumulative series into increments. A restart is seen by a changed start time or by a decrease; then the whole new value
- * counts, from the new start if that is known and after the last sample, else from the last sample.
+ * Turns the samples of cumulative series into increments. A restart is seen by a changed start time or by a
+ * decrease; then the whole new value counts, from the new start if that is known and after the last sample,
+ * else from the last sample.
  *
- * Tracks are rows of numbers, taken and given back by number: as an object with four doubles each would be 130 bytes, and there are hundreds of
- * thousands. Who takes one gives it back, or it is lost.
+ * Tracks are rows of numbers, taken and given back by number: as an object with four doubles each would be
+ * 130 bytes, and there are hundreds of thousands. Who takes one gives it back, or it is lost.
  */
 export class CounterTracks {
   readonly #maxFirstSpanMs: number;
@@ -82,8 +93,9 @@ export class CounterTracks {
   }
 
   /**
-   * Takes a sample. Null when it gives no increment: the first one without a known start (or with its own time as start,
-   * which is how a Prometheus receiver marks a counter of unknown age), a repeated or older one, or no sane number.
+   * Takes a sample. Null when it gives no increment: the first one without a known start (or with its own
+   * time as start, which is how a Prometheus receiver marks a counter of unknown age), a repeated or older
+   * one, or no sane number.
    * @param startMs when the counter began; 0 where unknown. A start after the sample counts as unknown.
    */
   observe(track: number, startMs: number, timeMs: number, value: number): Increment | null {
@@ -106,9 +118,10 @@ export class CounterTracks {
   }
 
   /**
-   * What a counter that is read no more is likely to have counted after its last sample: half an interval at its last rate, as Prometheus'
-   * `rate` takes it where a series ends. Without it the sum over replicas that come and go is too small, always. Null while it isn't missing,
-   * and after that was said once. Should it have been away only, what was added here is deducted from its next increment.
+   * What a counter that is read no more is likely to have counted after its last sample: half an interval at
+   * its last rate, as Prometheus' `rate` takes it where a series ends. Without it the sum over replicas that
+   * come and go is too small, always. Null while it isn't missing, and after that was said once. Should it
+   * have been away only, what was added here is deducted from its next increment.
    * @param timeMs up to which its source has spoken of others, on the source's clock
    */
   end(track: number, timeMs: number): Increment | null {
@@ -165,7 +178,10 @@ function next(block: Float64Array, at: number, startMs: number, timeMs: number, 
   return { fromMs, toMs: timeMs, delta: value, reset: true };
 }
 
-/** What increments are shared among: an object and not a function, because there is one for each of a hundred thousand counters. */
+/**
+ * What increments are shared among: an object and not a function, because there is one for each of a hundred
+ * thousand counters.
+ */
 export interface PaneSums {
   add(paneStartMs: number, part: number): void;
 }
@@ -174,9 +190,10 @@ export interface PaneSums {
 const MAX_PANES = 1_024;
 
 /**
- * Shares an increment among the panes that [fromMs, toMs] covers, in proportion to the time in each, oldest first.
- * Panes more than 1,023 before the last get no call (their share is not moved to the others), so that a counter which
- * claims to be as old as the epoch costs no more than a young one. Increments of no length go to the pane of `toMs`.
+ * Shares an increment among the panes that [fromMs, toMs] covers, in proportion to the time in each, oldest
+ * first. Panes more than 1,023 before the last get no call (their share is not moved to the others), so that
+ * a counter which claims to be as old as the epoch costs no more than a young one. Increments of no length go
+ * to the pane of `toMs`.
  */
 export function spreadOverPanes(increment: Increment, paneMs: number, into: PaneSums): void {
   const { fromMs, toMs, delta } = increment;

@@ -28,9 +28,10 @@ export interface Percentiles {
 }
 
 /**
- * Mergeable base-2 exponential histogram as in OTLP, scale 6, for values of 1e-9 to 1e6 and zero (seconds for latencies).
- * Merging is exact: it gives the counts that recording everything in one would give. A quantile lies within 1.1 % of the
- * exact nearest-rank one. Memory is one counter per bucket between the smallest and the largest value.
+ * Mergeable base-2 exponential histogram as in OTLP, scale 6, for values of 1e-9 to 1e6 and zero (seconds for
+ * latencies). Merging is exact: it gives the counts that recording everything in one would give. A quantile
+ * lies within 1.1 % of the exact nearest-rank one. Memory is one counter per bucket between the smallest and
+ * the largest value.
  */
 export class Distribution {
   #counts: Counts = NO_BUCKETS;
@@ -43,8 +44,8 @@ export class Distribution {
   #max = -Infinity;
 
   /**
-   * Of sums of histograms that were checked before, at scale 6: nothing is checked again. The buckets become the
-   * distribution's own.
+   * Of sums of histograms that were checked before, at scale 6: nothing is checked again. The buckets become
+   * the distribution's own.
    * @throws RangeError for more than 2^32 - 1 samples: a bucket may have overflowed
    */
   static ofChecked(data: ExponentialHistogramData & { readonly bucketCounts: Uint32Array }): Distribution {
@@ -81,8 +82,8 @@ export class Distribution {
   }
 
   /**
-   * Adds `count` samples of `value`. Returns false, state untouched, for a value that is no number, negative or neither 0
-   * nor in 1e-9 .. 1e6, and for a count that is not a positive integer.
+   * Adds `count` samples of `value`. Returns false, state untouched, for a value that is no number, negative
+   * or neither 0 nor in 1e-9 .. 1e6, and for a count that is not a positive integer.
    * @param count @default 1
    */
   record(value: number, count = 1): boolean {
@@ -126,8 +127,9 @@ export class Distribution {
   }
 
   /**
-   * Adds a histogram from the wire. Scale 6 is taken as it is, finer scales are folded exactly. Returns false, state
-   * untouched, for a coarser scale, for buckets outside the domain, and for numbers that contradict each other.
+   * Adds a histogram from the wire. Scale 6 is taken as it is, finer scales are folded exactly. Returns
+   * false, state untouched, for a coarser scale, for buckets outside the domain, and for numbers that
+   * contradict each other.
    */
   mergeData(data: ExponentialHistogramData): boolean {
     const range = checkHistogramData(data);
@@ -232,7 +234,8 @@ export class Distribution {
     }
     for (let i = 0; i < bucketCounts.length; i++) {
       const added = bucketCounts[i]!;
-      // Folding 2^k neighbours into one is a floor division, and every boundary of scale 6 is one of the finer scale too.
+      // Folding 2^k neighbours into one is a floor division, and every boundary of scale 6 is one of the
+      // finer scale too.
       if (added !== 0) counts[Math.floor((offset + i) / 2 ** fold) - this.#first]! += added;
     }
   }
@@ -269,7 +272,10 @@ export class Distribution {
     return this.#counts instanceof Float64Array ? new Float64Array(length) : new Uint32Array(length);
   }
 
-  /** No bucket can pass 2^32 - 1 before the total does; then the counters become doubles. False when those would not do either. */
+  /**
+   * No bucket can pass 2^32 - 1 before the total does; then the counters become doubles. False when those
+   * would not do either.
+   */
   #widen(total: number): boolean {
     if (total > Number.MAX_SAFE_INTEGER) return false;
     if (!(this.#counts instanceof Float64Array)) {

@@ -3,10 +3,10 @@ const OTLP_ERROR_CODES = ["malformed", "too_large", "bad_headers", "unencodable"
 type OtlpErrorCode = (typeof OTLP_ERROR_CODES)[number];
 
 /**
- * A record that can't be read, or a batch that can't be written, as a whole.
- * `malformed`: not protobuf of the OTLP schema; `too_large`: beyond the configured record size;
- * `bad_headers`: one of our own headers missing or out of range; `unencodable`: a number that OTLP has no place for; `too_many_series`: more
- * new resources or names of metrics than its sender may bring.
+ * A record that can't be read, or a batch that can't be written, as a whole. `malformed`: not protobuf of the
+ * OTLP schema; `too_large`: beyond the configured record size; `bad_headers`: one of our own headers missing
+ * or out of range; `unencodable`: a number that OTLP has no place for; `too_many_series`: more new resources
+ * or names of metrics than its sender may bring.
  */
 export class OtlpError extends Error {
   override readonly name = "OtlpError";

@@ -19,8 +19,9 @@ const LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
 const HIGH = LITTLE_ENDIAN ? 1 : 0;
 
 /**
- * The largest double that is <= 2^(step/64). Math.pow may be off by an ulp and differs between machines, so its answer
- * is corrected by exact integer arithmetic: t = m / 2^52 is not above 2^(step/64) iff m^64 <= 2^(step + 52*64).
+ * The largest double that is <= 2^(step/64). Math.pow may be off by an ulp and differs between machines, so
+ * its answer is corrected by exact integer arithmetic: t = m / 2^52 is not above 2^(step/64) iff m^64 <=
+ * 2^(step + 52*64).
  */
 function boundaryFloor(step: number): number {
   const limit = 1n << BigInt(step + 52 * PER_OCTAVE);
@@ -32,7 +33,10 @@ function boundaryFloor(step: number): number {
 
 const boundaries = Float64Array.from({ length: PER_OCTAVE + 1 }, (_, step) => boundaryFloor(step));
 
-/** For each slot of the mantissa: the bucket of its lower end, taken as if that end belonged to the bucket below. */
+/**
+ * For each slot of the mantissa: the bucket of its lower end, taken as if that end belonged to the bucket
+ * below.
+ */
 const firstBucket = Int32Array.from({ length: SLOTS }, (_, slot) => {
   const low = 1 + slot / SLOTS;
   let step = -1;

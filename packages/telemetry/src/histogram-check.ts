@@ -16,7 +16,10 @@ interface IndexRange {
   readonly high: number;
 }
 
-/** The occupied buckets of `data` at scale 6, or null when its numbers are out of range or contradict each other. */
+/**
+ * The occupied buckets of `data` at scale 6, or null when its numbers are out of range or contradict each
+ * other.
+ */
 export function checkHistogramData(data: ExponentialHistogramData): IndexRange | null {
   if (!hasSaneHead(data)) return null;
   const range = occupiedRange(data);

@@ -1,4 +1,5 @@
-// The names of everything that travels on the bus. They are a public contract: an OpenTelemetry Collector reads and writes them too.
+// The names of everything that travels on the bus. They are a public contract: an OpenTelemetry Collector
+// reads and writes them too.
 
 /** Bus topics (design §4). The record key is the source node's name in all three. */
 export const TOPICS = {
@@ -56,13 +57,16 @@ export const RESOURCE_ATTRIBUTES = {
   region: "cloud.region",
 } as const;
 
-/** How a round-trip time was measured. Methods are never merged with each other. `tcp_connect` is the handshake alone. */
+/**
+ * How a round-trip time was measured. Methods are never merged with each other. `tcp_connect` is the
+ * handshake alone.
+ */
 export const METHODS = ["icmp", "udp_rr", "tcp_rr", "tcp_connect"] as const;
 export type Method = (typeof METHODS)[number];
 
 /**
- * What became of one sent packet. `sent` counts every send that the kernel accepted, so that
- * sent = received + lost + still waiting; `late` and `duplicate` are counted beside, `lost` includes the late ones.
+ * What became of one sent packet. `sent` counts every send that the kernel accepted, so that sent =
+ * received + lost + still waiting; `late` and `duplicate` are counted beside, `lost` includes the late ones.
  */
 export const OUTCOMES = [
   "sent",
@@ -93,7 +97,10 @@ export const HEADERS = {
   epoch: "isochrone-epoch",
   sequence: "isochrone-sequence",
   sentAt: "isochrone-sent-at",
-  /** Who the record comes from, as its publisher has proven: node/NAME or service/NAME. Never taken from a client as it is. */
+  /**
+   * Who the record comes from, as its publisher has proven: node/NAME or service/NAME. Never taken from a
+   * client as it is.
+   */
   speaker: "isochrone-speaker",
   /** Proves the header before it on a bus that others can write to. */
   mac: "isochrone-mac",

@@ -1,5 +1,6 @@
-// What of a scraped family the graphs need. Collectors apply it to each page, which spares the bus most of it; the aggregator applies it to
-// what comes unreduced from others. Rows that become equal are summed by whoever drops the labels, within one page only.
+// What of a scraped family the graphs need. Collectors apply it to each page, which spares the bus most of
+// it; the aggregator applies it to what comes unreduced from others. Rows that become equal are summed by
+// whoever drops the labels, within one page only.
 import { isNodeInterface } from "./interfaces.ts";
 import type { Attributes } from "./otlp/model.ts";
 
@@ -29,7 +30,10 @@ function kept(...names: readonly string[]): KeptLabel[] {
   return names.map((name): KeptLabel => ({ name }));
 }
 
-/** Istio can be told to write classes itself, and writes them like this: "5xx". "0" is Envoy's for a connection that broke before a response. */
+/**
+ * Istio can be told to write classes itself, and writes them like this: "5xx". "0" is Envoy's for a
+ * connection that broke before a response.
+ */
 function responseCodeClass(code: string): string {
   if (/^[1-5](\d\d|xx)$/.test(code)) return `${code[0]}xx`;
   return code === "0" || code === "" ? code : "other";
@@ -66,8 +70,8 @@ function istio(
 const ROOT_ID: KeptLabel = { name: "id", derive: (label) => (label("id") === "/" ? "/" : "") };
 
 /**
- * A row of a real container names it; the row of a pod's cgroup has a pod and neither container nor name; the row of the node has the id "/".
- * Pause containers and system slices are parts of one of these.
+ * A row of a real container names it; the row of a pod's cgroup has a pod and neither container nor name; the
+ * row of the node has the id "/". Pause containers and system slices are parts of one of these.
  */
 function isUsageRow(label: LabelLookup): boolean {
   const id = label("id");
@@ -95,7 +99,10 @@ function ofNode(family: string, type: "counter" | "gauge"): FamilyReduction {
   return { family, type, labels: [], keeps: always };
 }
 
-/** The mode of node_exporter's CPU time that says what is free. That of `iowait` may fall, and belongs to a CPU that waits. */
+/**
+ * The mode of node_exporter's CPU time that says what is free. That of `iowait` may fall, and belongs to a
+ * CPU that waits.
+ */
 const IDLE = "idle";
 
 /** Whether a series of `node_cpu_seconds_total` says what is free. */
@@ -139,7 +146,10 @@ const TABLE: readonly FamilyReduction[] = [
 const BY_FAMILY: ReadonlyMap<string, FamilyReduction> = new Map(TABLE.map((rule) => [rule.family, rule]));
 const HISTOGRAM_PART = /_(sum|count)$/;
 
-/** The reduction of a family; undefined where all labels are kept. A histogram's `_sum` and `_count` are of its family. */
+/**
+ * The reduction of a family; undefined where all labels are kept. A histogram's `_sum` and `_count` are of
+ * its family.
+ */
 export function reductionOf(name: string): FamilyReduction | undefined {
   const exact = BY_FAMILY.get(name);
   if (exact !== undefined) return exact;
@@ -148,8 +158,8 @@ export function reductionOf(name: string): FamilyReduction | undefined {
 }
 
 /**
- * A series' attributes as a reduced page would have them; null for a row that a reduced page would not have. Attributes that are reduced
- * already, and those of families without a reduction, come back unchanged.
+ * A series' attributes as a reduced page would have them; null for a row that a reduced page would not have.
+ * Attributes that are reduced already, and those of families without a reduction, come back unchanged.
  */
 export function reduceAttributes(name: string, attributes: Attributes): Attributes | null {
   const reduction = reductionOf(name);

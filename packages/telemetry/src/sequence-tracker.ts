@@ -80,8 +80,9 @@ class EpochBitmap {
 }
 
 /**
- * Tells repeated records from new ones by the sequences that their publishers stamped, and counts those that never came.
- * What came before the first record that was seen of an epoch is not counted as missing: nobody knows whether it was.
+ * Tells repeated records from new ones by the sequences that their publishers stamped, and counts those that
+ * never came. What came before the first record that was seen of an epoch is not counted as missing: nobody
+ * knows whether it was.
  */
 export class SequenceTracker {
   readonly #maxSources: number;
@@ -98,8 +99,8 @@ export class SequenceTracker {
   }
 
   /**
-   * Sequences that were skipped and did not come before they left the bitmap, or before their epoch was forgotten.
-   * Only grows.
+   * Sequences that were skipped and did not come before they left the bitmap, or before their epoch was
+   * forgotten. Only grows.
    */
   get missing(): number {
     return this.#missing;

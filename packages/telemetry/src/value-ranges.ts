@@ -1,5 +1,5 @@
-// What each metric that the graphs are drawn from may say. One table: a value outside of it is refused where it enters, so that no window, and
-// no graph, ever holds it.
+// What each metric that the graphs are drawn from may say. One table: a value outside of it is refused where
+// it enters, so that no window, and no graph, ever holds it.
 import { PROBE_METRICS } from "./names.ts";
 
 /** Limits of a metric's values. Of a histogram: of its sum, and of each value by its minimum and maximum. */
@@ -12,7 +12,10 @@ export interface ValueRange {
   readonly monotonic: boolean;
 }
 
-/** 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe: beyond it a number is garbage whatever it counts. */
+/**
+ * 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe: beyond it a number is garbage
+ * whatever it counts.
+ */
 const ABSURD = 1e18;
 /** Seconds. Probes wait a few seconds for an answer at most. */
 export const MAX_RTT_SECONDS = 60;

@@ -32,8 +32,9 @@ export class Window<P> {
   }
 
   /**
-   * The pane of `timeMs`, made if need be. Null when the time can't be taken: older than the window that ends with the pane
-   * of `nowMs` (too late), more than one pane length after `nowMs` (from the future), or no number.
+   * The pane of `timeMs`, made if need be. Null when the time can't be taken: older than the window that ends
+   * with the pane of `nowMs` (too late), more than one pane length after `nowMs` (from the future), or no
+   * number.
    */
   pane(timeMs: number, nowMs: number): P | null {
     const { paneMs } = this.#options;
@@ -52,8 +53,8 @@ export class Window<P> {
   }
 
   /**
-   * A merged copy of the newest `panes` panes (default: the whole window), ending with the pane of `nowMs`; null without data.
-   * A pane ahead of `nowMs` is not part of it yet.
+   * A merged copy of the newest `panes` panes (default: the whole window), ending with the pane of `nowMs`;
+   * null without data. A pane ahead of `nowMs` is not part of it yet.
    */
   read(nowMs: number, options: { readonly panes?: number } = {}): P | null {
     const oldestMs = this.#oldestStartMs(

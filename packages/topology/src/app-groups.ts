@@ -1,5 +1,5 @@
-// Which workloads an AppGroup (KEP-260) means: those whose pods carry its labels, as upstream's plugin reads them. The one reading of the
-// aggregator, the scheduler-plugin, `isochrone score` and `isochrone doctor`.
+// Which workloads an AppGroup (KEP-260) means: those whose pods carry its labels, as upstream's plugin reads
+// them. The one reading of the aggregator, the scheduler-plugin, `isochrone score` and `isochrone doctor`.
 import type { DeclaredWorkload } from "./declarations.ts";
 
 /** Labels of pods. */
@@ -22,7 +22,10 @@ export interface WorkloadReference {
   readonly namespace: string | null;
   /** null: the spec has none, only a selector. */
   readonly name: string | null;
-  /** null: the form of KEP-260's text, which has none and means the workload of that name. The schema in use demands one. */
+  /**
+   * null: the form of KEP-260's text, which has none and means the workload of that name. The schema in use
+   * demands one.
+   */
   readonly selector: string | null;
 }
 
@@ -84,8 +87,8 @@ export function appGroupLabels(labels: Json | undefined): Pick<AppGroupMember, "
 }
 
 /**
- * Reads a spec of any shape. Dependencies go from the workload that lists them to the listed one; of what is annotated, a channel of a
- * workload to itself is one too, because nothing can depend on itself.
+ * Reads a spec of any shape. Dependencies go from the workload that lists them to the listed one; of what is
+ * annotated, a channel of a workload to itself is one too, because nothing can depend on itself.
  */
 export function readAppGroup<A extends AnnotatedPair>(
   id: AppGroupId,
@@ -136,9 +139,9 @@ function pairKey({ source, target }: AnnotatedPair): string {
 }
 
 /**
- * Whether labelled pods of the namespace are the AppGroup's. Upstream takes those of every namespace; but a label must not reach into what
- * another namespace has declared for itself: only namespaces that the spec names count, and pods beside an AppGroup of the same name are
- * that one's.
+ * Whether labelled pods of the namespace are the AppGroup's. Upstream takes those of every namespace; but a
+ * label must not reach into what another namespace has declared for itself: only namespaces that the spec
+ * names count, and pods beside an AppGroup of the same name are that one's.
  */
 export function hasPodsIn(
   group: AppGroupId,
@@ -153,7 +156,10 @@ export function hasPodsIn(
 interface AppGroupMembersOptions {
   readonly members: Iterable<AppGroupMember>;
   readonly groups: Iterable<AppGroupId>;
-  /** All workloads with a controller, labelled or not, and bare pods without the labels: their names are taken. */
+  /**
+   * All workloads with a controller, labelled or not, and bare pods without the labels: their names are
+   * taken.
+   */
   readonly workloads: Iterable<DeclaredWorkload>;
 }
 
@@ -189,8 +195,8 @@ export class AppGroupMembers {
   }
 
   /**
-   * Bare pods with equal labels are one workload, called like the selector: nothing else says that they belong together. Where that name
-   * means something else, each is its own.
+   * Bare pods with equal labels are one workload, called like the selector: nothing else says that they
+   * belong together. Where that name means something else, each is its own.
    */
   workloadOf({ namespace, selector, workload, isBare }: AppGroupMember): string {
     if (!isBare) return workload;
@@ -199,8 +205,8 @@ export class AppGroupMembers {
   }
 
   /**
-   * A selector that nothing carries yet stands for a workload of its name, unless there is another one of that name: so its first pods are
-   * known before they are seen.
+   * A selector that nothing carries yet stands for a workload of its name, unless there is another one of
+   * that name: so its first pods are known before they are seen.
    */
   refer({ id: group, namespaces }: AppGroupScope, reference: WorkloadReference): ReferredWorkloads {
     const { selector } = reference;

@@ -1,4 +1,5 @@
-// What links between two zones or regions have in common: the answer for a pair of nodes that nobody measured.
+// What links between two zones or regions have in common: the answer for a pair of nodes that nobody
+// measured.
 import { median } from "@isochrone/primitives";
 import { PAIR_STATE } from "./link-table.ts";
 import type { LinkTable } from "./link-table.ts";
@@ -12,7 +13,9 @@ export interface AreaSummary {
   readonly ageSeconds: number | null;
 }
 
-/** Medians of the measured costs between the areas of nodes; both directions of an area pair count together. */
+/**
+ * Medians of the measured costs between the areas of nodes; both directions of an area pair count together.
+ */
 export class AreaSummaries {
   readonly #area: Int32Array;
   readonly #count: number;

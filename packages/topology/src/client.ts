@@ -143,8 +143,9 @@ export class GraphClient {
   }
 
   /**
-   * The graphs of all workflows that changed since `since`, the id of an answer before; null for all. A server that doesn't know the id (it was
-   * restarted, it is another replica) gives all. Throws GraphClientError, SnapshotError.
+   * The graphs of all workflows that changed since `since`, the id of an answer before; null for all. A
+   * server that doesn't know the id (it was restarted, it is another replica) gives all. Throws
+   * GraphClientError, SnapshotError.
    */
   async workflowChanges(since: string | null, signal?: AbortSignal): Promise<WorkflowChanges> {
     const query = new URLSearchParams({ include: "graphs", ...(since === null ? {} : { since }) });
@@ -201,7 +202,10 @@ export class GraphClient {
     return this.#read(path, (json) => checked("decision list", decisionList(), json) as DecisionList, signal);
   }
 
-  /** How the aggregator that answers is. An earlier release's has no such page: GraphClientError of status 404. */
+  /**
+   * How the aggregator that answers is. An earlier release's has no such page: GraphClientError of
+   * status 404.
+   */
   async health(signal?: AbortSignal): Promise<Fetched<Health>> {
     return this.#read("/api/v1/health", (json) => checked("health", health(), json) as Health, signal);
   }
@@ -220,7 +224,10 @@ export class GraphClient {
     return (await this.#cached(path, read, signal, (answer) => Promise.resolve(answer)))!;
   }
 
-  /** Asks with the ETag of the answer before; `complete` may turn the answer into what is kept, or refuse it with null. */
+  /**
+   * Asks with the ETag of the answer before; `complete` may turn the answer into what is kept, or refuse it
+   * with null.
+   */
   async #cached<T>(
     path: string,
     parse: (json: unknown) => Read<T>,

@@ -16,7 +16,10 @@ import { parseClusterGraph } from "./validation.ts";
 const UNKNOWN_COST: number = Number.NaN;
 const UNREACHABLE_COST: number = Infinity;
 
-/** After this many wrong guesses one after the other the order is another one, and guessing costs more than it saves. */
+/**
+ * After this many wrong guesses one after the other the order is another one, and guessing costs more than it
+ * saves.
+ */
 const MAX_MISSES = 32;
 
 /** Columns kept per direction: 40 kB each at 5,000 nodes. */
@@ -92,8 +95,8 @@ export class ClusterGraph {
   }
 
   /**
-   * Ids of many names, -1 for unknown ones. Callers name nodes in much the same order again and again: the id that followed
-   * this one last time is tried first, which spares hashing each name.
+   * Ids of many names, -1 for unknown ones. Callers name nodes in much the same order again and again: the id
+   * that followed this one last time is tried first, which spares hashing each name.
    */
   idsOf(names: readonly string[]): Int32Array {
     const ids = new Int32Array(names.length);
@@ -115,7 +118,9 @@ export class ClusterGraph {
     return ids;
   }
 
-  /** What nodes have available, by id; NaN where it isn't known or too old. Shared between callers: read only. */
+  /**
+   * What nodes have available, by id; NaN where it isn't known or too old. Shared between callers: read only.
+   */
   available(resource: "cpuMillicores" | "memoryBytes"): Float64Array {
     let column = this.#available.get(resource);
     if (column === undefined) {
@@ -134,7 +139,10 @@ export class ClusterGraph {
     return this.nodes[this.idOf(name)];
   }
 
-  /** What a round trip from `a` to `b` costs. The order of belief is: link, declared area, coordinates, zones, regions. */
+  /**
+   * What a round trip from `a` to `b` costs. The order of belief is: link, declared area, coordinates, zones,
+   * regions.
+   */
   cost(a: string, b: string): Cost {
     const from = this.idOf(a);
     const to = this.idOf(b);
@@ -152,7 +160,10 @@ export class ClusterGraph {
     return this.#fallback(from, to) ?? { known: false, reason: reasonOf(state) };
   }
 
-  /** The hot path's `cost`: milliseconds, UNKNOWN_COST (a NaN) or UNREACHABLE_COST (infinite). Allocates nothing for measured pairs. */
+  /**
+   * The hot path's `cost`: milliseconds, UNKNOWN_COST (a NaN) or UNREACHABLE_COST (infinite). Allocates
+   * nothing for measured pairs.
+   */
   costMsById(from: number, to: number): number {
     if (from === to) return 0;
     const at = this.#table.find(from, to);
@@ -165,8 +176,9 @@ export class ClusterGraph {
   }
 
   /**
-   * Half the width of the 90 % interval in which `costMsById` is, by node ids: of an estimate as its maker says, of a measured link by how
-   * its round trips scatter and how many they are; null where that isn't known.
+   * Half the width of the 90 % interval in which `costMsById` is, by node ids: of an estimate as its maker
+   * says, of a measured link by how its round trips scatter and how many they are; null where that isn't
+   * known.
    */
   errorMsById(from: number, to: number): number | null {
     const at = this.#table.find(from, to);
@@ -176,8 +188,8 @@ export class ClusterGraph {
   }
 
   /**
-   * `costMsById` from every node to `to`, by node id. Shared between callers: read only. Kept for the next pod that
-   * talks to the same node, so that scoring thousands of candidates costs an addition per pair.
+   * `costMsById` from every node to `to`, by node id. Shared between callers: read only. Kept for the next
+   * pod that talks to the same node, so that scoring thousands of candidates costs an addition per pair.
    */
   costsTo(to: number): Float64Array {
     return this.#column(this.#columnsTo, to, (from) => this.costMsById(from, to));
@@ -188,7 +200,10 @@ export class ClusterGraph {
     return this.#column(this.#columnsFrom, from, (to) => this.costMsById(from, to));
   }
 
-  /** What is known of the bandwidth from one node to another, bits per second, by node ids; null where nothing links them. */
+  /**
+   * What is known of the bandwidth from one node to another, bits per second, by node ids; null where nothing
+   * links them.
+   */
   bandwidthById(from: number, to: number): Link["bandwidthBitsPerSecond"] | null {
     const at = this.#table.find(from, to);
     return at < 0 ? null : this.#table.link(at).bandwidthBitsPerSecond;
@@ -200,8 +215,8 @@ export class ClusterGraph {
   }
 
   /**
-   * Median of the measured costs between the zones of two nodes, both directions together, ms; where nobody measured any, the median of
-   * what coordinates estimate between them; null where nothing is known.
+   * Median of the measured costs between the zones of two nodes, both directions together, ms; where nobody
+   * measured any, the median of what coordinates estimate between them; null where nothing is known.
    */
   zoneCostMsById(a: number, b: number): number | null {
     this.#zones ??= new AreaSummaries(this.nodes, this.#table, zoneOf);
@@ -230,8 +245,8 @@ export class ClusterGraph {
   }
 
   /**
-   * Median over the pairs with a link of their own; without any, over what is declared between areas; without that, over what coordinates
-   * estimate. Null when nothing is known. What scoring pays for an unknown cost.
+   * Median over the pairs with a link of their own; without any, over what is declared between areas; without
+   * that, over what coordinates estimate. Null when nothing is known. What scoring pays for an unknown cost.
    */
   medianKnownCost(): number | null {
     return this.#known().median;

@@ -23,8 +23,8 @@ interface UnknownCost {
 }
 
 /**
- * `unmeasured`: nobody probed it and nothing estimates it. `unreachable`: probed, and never answered within the window.
- * `stale`: the only figure is too old. `unknown_node`: a name that the graph doesn't hold.
+ * `unmeasured`: nobody probed it and nothing estimates it. `unreachable`: probed, and never answered within
+ * the window. `stale`: the only figure is too old. `unknown_node`: a name that the graph doesn't hold.
  */
 export type UnknownReason = "unmeasured" | "unreachable" | "stale" | "unknown_node";
 
@@ -59,14 +59,18 @@ export interface CostOptions {
   readonly maxAgeSeconds?: number;
   /** How old the snapshot itself is; added to each age. @default 0 */
   readonly snapshotAgeSeconds?: number;
-  /** Fills in pairs without a link when both nodes have coordinates. @default {@link coordinateEstimator} while the snapshot's coordinates are young enough */
+  /**
+   * Fills in pairs without a link when both nodes have coordinates.
+   * @default {@link coordinateEstimator} while the snapshot's coordinates are young enough
+   */
   readonly estimate?: CostEstimator;
   readonly declared?: DeclaredAreaCosts;
 }
 
 /**
- * The nearest to what workloads send comes first. A handshake is answered by whatever proxy ends the connection on the way, which
- * would look like no distance at all; so it comes last, behind the echo that some networks put off.
+ * The nearest to what workloads send comes first. A handshake is answered by whatever proxy ends the
+ * connection on the way, which would look like no distance at all; so it comes last, behind the echo that
+ * some networks put off.
  */
 export const DEFAULT_METHOD_ORDER: readonly Method[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
 
@@ -74,8 +78,9 @@ export const DEFAULT_METHOD_ORDER: readonly Method[] = ["udp_rr", "tcp_rr", "icm
 export const STALE_AFTER_WINDOWS = 3;
 
 /**
- * Estimates by the nodes' published coordinates [x..., height]: |x_a - x_b| + height_a + height_b. The fit itself knows more of each pair
- * than they say; half the width of the 90 % interval is its relative error in 90 % of the pairs that it was not shown.
+ * Estimates by the nodes' published coordinates [x..., height]: |x_a - x_b| + height_a + height_b. The fit
+ * itself knows more of each pair than they say; half the width of the 90 % interval is its relative error in
+ * 90 % of the pairs that it was not shown.
  */
 export function coordinateEstimator({ p90RelativeError }: CoordinateFit): CostEstimator {
   return (a, b) => {

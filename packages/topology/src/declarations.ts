@@ -1,4 +1,5 @@
-// Who may declare what of whose channels. The one rule of all readers: the aggregator, `isochrone score` and the scheduler-plugin.
+// Who may declare what of whose channels. The one rule of all readers: the aggregator, `isochrone score` and
+// the scheduler-plugin.
 
 /** A workload's name in its namespace. */
 export interface DeclaredWorkload {
@@ -27,7 +28,9 @@ export interface ChannelDeclaration extends ChannelDemands {
 export interface DeclaredChannel extends ChannelDemands {
   readonly source: DeclaredWorkload;
   readonly target: DeclaredWorkload;
-  /** What binds the pods of the target's namespace, where that is another one; absent: it declared nothing. */
+  /**
+   * What binds the pods of the target's namespace, where that is another one; absent: it declared nothing.
+   */
   readonly agreed?: ChannelDemands;
 }
 
@@ -73,7 +76,10 @@ export class DeclarationRights {
     this.#granted = granted;
   }
 
-  /** From entries such as `platform->shop`: objects in platform declare for shop as if they were shop's. `*` is any namespace. */
+  /**
+   * From entries such as `platform->shop`: objects in platform declare for shop as if they were shop's. `*`
+   * is any namespace.
+   */
   static of(entries: readonly string[]): DeclarationRights {
     return new DeclarationRights(new Set(entries));
   }
@@ -93,7 +99,9 @@ export function isWorkloadName({ namespace, name }: DeclaredWorkload): boolean {
   return NAMESPACE.test(namespace) && NAME.test(name);
 }
 
-/** Finite amounts of 0 or more, none larger than anything needs; what is none of them counts as not declared. */
+/**
+ * Finite amounts of 0 or more, none larger than anything needs; what is none of them counts as not declared.
+ */
 export function boundedDemands(demands: {
   readonly priority: unknown;
   readonly maxNetworkCost: unknown;
@@ -130,9 +138,10 @@ interface ResolvedDeclarations {
 }
 
 /**
- * Who declares for the source's namespace makes a channel, and says what it demands of that namespace's pods. Who declares for the target's
- * only agrees to it, and so binds the target's pods: what it leaves open is as the source has it. Of several with one right the last counts;
- * objects of the namespace itself go before those that an operator lets speak for it.
+ * Who declares for the source's namespace makes a channel, and says what it demands of that namespace's pods.
+ * Who declares for the target's only agrees to it, and so binds the target's pods: what it leaves open is as
+ * the source has it. Of several with one right the last counts; objects of the namespace itself go before
+ * those that an operator lets speak for it.
  */
 export function resolveDeclarations(
   declarations: Iterable<ChannelDeclaration>,
@@ -207,7 +216,10 @@ function demandsOf(from: ChannelDemands): ChannelDemands {
   };
 }
 
-/** How much of `total` each may have at most, so that those who want little get it all, and the rest share alike. */
+/**
+ * How much of `total` each may have at most, so that those who want little get it all, and the rest share
+ * alike.
+ */
 export function fairLimit(wanted: readonly number[], total: number): number {
   let left = total;
   const ascending = wanted.toSorted((a, b) => a - b);

@@ -1,4 +1,5 @@
-// Costs that somebody declared between zones and regions, from a NetworkTopology (KEP-260) to what a graph looks up.
+// Costs that somebody declared between zones and regions, from a NetworkTopology (KEP-260) to what a graph
+// looks up.
 import type { DeclaredAreaCosts } from "./cost.ts";
 import { networkTopologyWeights } from "./network-topology.ts";
 import type { DeclarationFault, NetworkTopologyArea } from "./network-topology.ts";
@@ -14,7 +15,8 @@ interface ReadNetworkTopology {
 type DeclaredPairs = DeclaredCosts["zones"];
 
 /**
- * The costs of a NetworkTopology that are between zones and between regions: segments are known to the resource, and not to the plugin.
+ * The costs of a NetworkTopology that are between zones and between regions: segments are known to the
+ * resource, and not to the plugin.
  * @param weights name of the weights; undefined: `UserDefined`, else the first
  */
 export function readNetworkTopology(object: unknown, weights?: string): ReadNetworkTopology {

@@ -1,11 +1,15 @@
-// What coordinates say of a cluster as a whole, where no link says it: from a sample of its pairs, since there are too many of them.
+// What coordinates say of a cluster as a whole, where no link says it: from a sample of its pairs, since
+// there are too many of them.
 import { median } from "@isochrone/primitives";
 import { seeded } from "./seeded.ts";
 
 /** Milliseconds between two nodes by id; null without an estimate. */
 type EstimateMs = (from: number, to: number) => number | null;
 
-/** Pairs that stand for all of a cluster: the median of so many draws lies within two percentiles of the true one. */
+/**
+ * Pairs that stand for all of a cluster: the median of so many draws lies within two percentiles of the true
+ * one.
+ */
 const MAX_PAIRS = 4_096;
 /** Nodes that stand for an area: 64 pairs for two areas. */
 const MAX_MEMBERS = 8;
@@ -54,7 +58,10 @@ export class AreaEstimates {
     this.#members = new Map([...members].map(([area, ids]) => [area, spread(ids)]));
   }
 
-  /** Between the areas of two nodes by id, ms; null where an area is unknown or nothing estimates any of their pairs. */
+  /**
+   * Between the areas of two nodes by id, ms; null where an area is unknown or nothing estimates any of their
+   * pairs.
+   */
   between(a: number, b: number): number | null {
     const from = this.#areaOf(a);
     const to = this.#areaOf(b);

@@ -1,8 +1,14 @@
-// Numbers from outside, made fit for sums and graphs. One rule for all of them: finite, from 0 to a bound that no real quantity reaches.
+// Numbers from outside, made fit for sums and graphs. One rule for all of them: finite, from 0 to a bound
+// that no real quantity reaches.
 
-/** Amounts of resources in their base unit (cores, millicores, bytes, bits per second): up to here integers are exact. */
+/**
+ * Amounts of resources in their base unit (cores, millicores, bytes, bits per second): up to here integers
+ * are exact.
+ */
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
-/** Figures of a graph in any unit. Sums of a million of them, and their products with a latency, are finite. */
+/**
+ * Figures of a graph in any unit. Sums of a million of them, and their products with a latency, are finite.
+ */
 export const MAX_FIGURE = 1e18;
 
 /** True for a number from 0 to `max`. */

@@ -1,4 +1,5 @@
-// One record per ordered node pair, in compressed sparse rows: at 5,000 nodes and 16 peers that is 80,000 records of 25 bytes.
+// One record per ordered node pair, in compressed sparse rows: at 5,000 nodes and 16 peers that is 80,000
+// records of 25 bytes.
 import { METHODS } from "@isochrone/telemetry";
 import type { Method } from "@isochrone/telemetry";
 import type { Link, Origin } from "./schema.ts";
@@ -123,8 +124,9 @@ export function pairRecords(
 const PAIR_FACTOR = 2 ** 24;
 
 /**
- * A figure beats everything; measured beats declared beats estimated; then the method order decides. Without any fresh
- * figure, one method that was probed in vain makes the pair unreachable: an older or unmeasured one is no excuse.
+ * A figure beats everything; measured beats declared beats estimated; then the method order decides. Without
+ * any fresh figure, one method that was probed in vain makes the pair unreachable: an older or unmeasured one
+ * is no excuse.
  */
 function believed(group: readonly Link[], preference: LinkPreference): { link: Link; state: PairState } {
   let best: { link: Link; state: PairState; rank: number } | null = null;

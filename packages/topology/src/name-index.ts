@@ -1,5 +1,6 @@
-// Names to ids for thousands of look-ups per request. A Map hashes all of a fresh string and follows several pointers per look-up; here
-// a few characters, those in which the names differ most, choose the place in one table.
+// Names to ids for thousands of look-ups per request. A Map hashes all of a fresh string and follows several
+// pointers per look-up; here a few characters, those in which the names differ most, choose the place in one
+// table.
 
 /** Characters that are hashed. */
 const SAMPLED = 8;

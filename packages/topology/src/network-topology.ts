@@ -1,5 +1,6 @@
-// The weights of a NetworkTopology (networktopology.diktyo.x-k8s.io/v1alpha1): fields as upstream's schema has them, or as the text of KEP-260
-// and upstream's own example name them (costList, originCosts, costs). An object of anybody's making: what of it can't be read is named and left out.
+// The weights of a NetworkTopology (networktopology.diktyo.x-k8s.io/v1alpha1): fields as upstream's schema
+// has them, or as the text of KEP-260 and upstream's own example name them (costList, originCosts, costs). An
+// object of anybody's making: what of it can't be read is named and left out.
 
 /** In the order in which an object lists them, with the labels that name them there. */
 export const NETWORK_TOPOLOGY_KEYS = Object.freeze({

@@ -37,7 +37,10 @@ const Numbers = (description: string) => Type.Array(Type.Number(), { description
 const NullableNumbers = (description: string) =>
   Type.Array(Type.Union([Type.Number(), Type.Null()]), { description });
 
-/** The cluster graph for who draws all of it: links as columns of equal length, each with the figures that a drawing needs. */
+/**
+ * The cluster graph for who draws all of it: links as columns of equal length, each with the figures that a
+ * drawing needs.
+ */
 export const ClusterColumnsSchema = Type.Object(
   {
     ...Type.Omit(ClusterGraphSchema, ["links", "nextCursor"]).properties,

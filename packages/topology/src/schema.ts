@@ -1,5 +1,6 @@
-// The graph API's schema (design §10): JSON Schema and TypeScript type from one definition. A public contract: extend, don't rename.
-// Units stand in the names; a number that isn't known is null, never NaN and never 0.
+// The graph API's schema (design §10): JSON Schema and TypeScript type from one definition. A public
+// contract: extend, don't rename. Units stand in the names; a number that isn't known is null, never NaN and
+// never 0.
 import { Type, type Static } from "typebox";
 import { METHODS } from "@isochrone/telemetry";
 
@@ -282,7 +283,10 @@ export const WorkflowListSchema = Type.Object(
   { $id: "WorkflowList" },
 );
 
-/** Where and how a node's probe measures a peer. `address` may be a translated one; `identity` is what the peer itself is called by, and what the HMAC is bound to. */
+/**
+ * Where and how a node's probe measures a peer. `address` may be a translated one; `identity` is what the
+ * peer itself is called by, and what the HMAC is bound to.
+ */
 const ProbePeerSchema = Type.Object(
   {
     node: Type.String(),
@@ -320,7 +324,9 @@ export const BandwidthLeaseRequestSchema = Type.Object(
   { $id: "BandwidthLeaseRequest", additionalProperties: false },
 );
 
-/** The permission to test one way of the network; at most one per node and per pair of zones is out at a time. */
+/**
+ * The permission to test one way of the network; at most one per node and per pair of zones is out at a time.
+ */
 const BandwidthLeaseSchema = Type.Object(
   {
     id: Type.String({ description: "give it back by DELETE with this id" }),

@@ -1,4 +1,5 @@
-// Graphs of unknown quality, without what is wrong in them: one bad link must not take all others from everybody who reads the graph.
+// Graphs of unknown quality, without what is wrong in them: one bad link must not take all others from
+// everybody who reads the graph.
 import { Compile } from "typebox/compile";
 import { SnapshotError } from "./errors.ts";
 import {
@@ -79,7 +80,10 @@ export function joinDropped(a: Dropped, b: Dropped): Dropped {
   return { counts, first: a.first };
 }
 
-/** As parseClusterGraph, but without the nodes, links and other parts that break a rule. Throws SnapshotError for what has not the shape of one. */
+/**
+ * As parseClusterGraph, but without the nodes, links and other parts that break a rule. Throws SnapshotError
+ * for what has not the shape of one.
+ */
 export function readClusterGraph(json: unknown): Read<ClusterGraphSnapshot> {
   return strictOr(
     () => parseClusterGraph(json),
@@ -112,7 +116,9 @@ export function readWorkflowGraphs(jsons: readonly unknown[]): Read<WorkflowGrap
   return { value, dropped };
 }
 
-/** The whole check first: it is several times as fast as one of each part, and nearly every graph passes it. */
+/**
+ * The whole check first: it is several times as fast as one of each part, and nearly every graph passes it.
+ */
 function strictOr<T>(parse: () => T, salvage: (salvage: Salvage) => T): Read<T> {
   try {
     return { value: parse(), dropped: NOTHING_DROPPED };

@@ -20,11 +20,17 @@ export const DEFAULT_ALGORITHM: SortAlgorithm = "ReverseKahn";
 interface AppGroupOptions {
   /** @default ReverseKahn */
   readonly algorithm?: SortAlgorithm;
-  /** Its new pods wait until the planner has placed them together. @default false: as their namespace has it */
+  /**
+   * Its new pods wait until the planner has placed them together.
+   * @default false: as their namespace has it
+   */
   readonly isPlanned?: boolean;
 }
 
-/** The AppGroup (KEP-260) of an application. Throws ToscaError when it has more channels than an annotation can say. */
+/**
+ * The AppGroup (KEP-260) of an application. Throws ToscaError when it has more channels than an annotation
+ * can say.
+ */
 export function appGroupOf(
   application: Application,
   { algorithm = DEFAULT_ALGORITHM, isPlanned = false }: AppGroupOptions = {},

@@ -225,7 +225,10 @@ function bandwidthOf(at: Cursor | undefined): number | null {
   return bits;
 }
 
-/** One channel for each ordered pair: the highest priority with its type, the tightest limit, the bandwidths summed. */
+/**
+ * One channel for each ordered pair: the highest priority with its type, the tightest limit, the bandwidths
+ * summed.
+ */
 function joined(channels: readonly RouteChannel[], notes: string[]): RouteChannel[] {
   const pairs = Map.groupBy(channels, ({ source, target }) => `${source.template}\n${target.template}`);
   return [...pairs.values()].map((several) => {
@@ -245,7 +248,10 @@ function joined(channels: readonly RouteChannel[], notes: string[]): RouteChanne
   });
 }
 
-/** A value as fields, of a size that can be written out: functions may repeat a value many times. Throws ToscaError. */
+/**
+ * A value as fields, of a size that can be written out: functions may repeat a value many times. Throws
+ * ToscaError.
+ */
 export function fieldsOf(at: Cursor): Fields {
   checkValues(at);
   return at.map().value as Fields;

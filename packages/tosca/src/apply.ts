@@ -21,7 +21,10 @@ export interface AppliedObject {
   readonly changes: readonly string[];
 }
 
-/** One after the other, so that the first refusal ends it; what was applied before is told by `done`. Throws StoreError. */
+/**
+ * One after the other, so that the first refusal ends it; what was applied before is told by `done`. Throws
+ * StoreError.
+ */
 export async function applyObjects(
   store: Pick<ClusterStore, "get" | "apply">,
   objects: readonly KubernetesObject[],

@@ -1,5 +1,5 @@
-// Clout, as the Puccini compiler writes it: v0.17 ({"$value": …}, in JSON with capitals), newer ones ({"$primitive": …}), and both
-// after --coerce (plain values). Shapes: test/data/tosca.
+// Clout, as the Puccini compiler writes it: v0.17 ({"$value": …}, in JSON with capitals), newer ones
+// ({"$primitive": …}), and both after --coerce (plain values). Shapes: test/data/tosca.
 import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
 import { Cursor, isRecord, type Fields } from "./cursor.ts";
 import { localName } from "./definitions.ts";
@@ -191,8 +191,8 @@ function hasNamelessTarget(vertex: Cursor): boolean {
 }
 
 /**
- * The compiler must have found what each requirement leads to, and what it was told: newer ones pick another node template at times,
- * which can be seen only where they keep the name that the template said.
+ * The compiler must have found what each requirement leads to, and what it was told: newer ones pick another
+ * node template at times, which can be seen only where they keep the name that the template said.
  */
 function checkResolved(
   vertex: Cursor,

@@ -167,7 +167,10 @@ export function chainOf(type: TypeDefinition): readonly TypeDefinition[] {
   return chain;
 }
 
-/** Without prefixes and namespaces: `k8s:Route`, `kubernetes::Route` and `tosca.relationships.Route` are `Route`. */
+/**
+ * Without prefixes and namespaces: `k8s:Route`, `kubernetes::Route` and `tosca.relationships.Route` are
+ * `Route`.
+ */
 export function localName(name: string): string {
   return name.slice(Math.max(name.lastIndexOf(":"), name.lastIndexOf(".")) + 1);
 }
@@ -190,7 +193,9 @@ function dialectOf(root: Cursor): Dialect {
   return known;
 }
 
-/** `file`, `{file, namespace_prefix}`, `{url, namespace}`, `{profile, namespace}`, or `name: <one of these>`. */
+/**
+ * `file`, `{file, namespace_prefix}`, `{url, namespace}`, `{profile, namespace}`, or `name: <one of these>`.
+ */
 function importOf(at: Cursor): { name: string; prefix: string | null } {
   if (!at.isMap) return { name: at.text(), prefix: null };
   if (at.get("repository") !== null)

@@ -26,8 +26,8 @@ export interface ToscaPosition {
 }
 
 /**
- * Thrown when a template can't be read; the message names file, line, column, path, rule and value, a line for each mistake. The fields are
- * those of the first one, in the template if there is one there.
+ * Thrown when a template can't be read; the message names file, line, column, path, rule and value, a line
+ * for each mistake. The fields are those of the first one, in the template if there is one there.
  */
 export class ToscaError extends Error {
   readonly code: ToscaErrorCode;

@@ -11,7 +11,10 @@ export interface Surroundings {
   dialectOf(cursor: Cursor): Dialect;
   /** Throws ToscaError. */
   input(name: string, at: Cursor): unknown;
-  /** By the arguments of get_property before the names inside the value; `rest` of them is left. Throws ToscaError. */
+  /**
+   * By the arguments of get_property before the names inside the value; `rest` of them is left. Throws
+   * ToscaError.
+   */
   property(
     path: readonly string[],
     at: Cursor,

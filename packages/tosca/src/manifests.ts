@@ -1,4 +1,5 @@
-// Deployments and Services, as Puccini's own script for its Kubernetes profile writes them, with the labels of the AppGroup on the pods.
+// Deployments and Services, as Puccini's own script for its Kubernetes profile writes them, with the labels
+// of the AppGroup on the pods.
 import { isLabelValue, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { groupLabels } from "./app-group.ts";
 import { checkValues, fieldsOf, type Application, type ServiceNode } from "./application.ts";

@@ -133,7 +133,10 @@ export class NodeTemplate {
   }
 }
 
-/** Values of properties: as assigned, else as the types preset them. Worked out when they are asked for, and once. */
+/**
+ * Values of properties: as assigned, else as the types preset them. Worked out when they are asked for, and
+ * once.
+ */
 export class Assigned {
   readonly #definitions: ReadonlyMap<string, PropertyDefinition>;
   readonly #assigned: ReadonlyMap<string, Cursor>;

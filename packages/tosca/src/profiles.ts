@@ -1,7 +1,8 @@
 import { CHANNEL_TYPES, type ChannelType } from "@isochrone/placement";
 
-// Types that a template can import without a file. The same names as in the profiles they stand for, so that templates written for those
-// are read as they are; what a pod may have is checked by the API server, which knows it better.
+// Types that a template can import without a file. The same names as in the profiles they stand for, so that
+// templates written for those are read as they are; what a pod may have is checked by the API server, which
+// knows it better.
 
 /** Puccini's Kubernetes profile: the types of its name that a workflow is made of. */
 const KUBERNETES = `
@@ -92,7 +93,10 @@ const BUILT_IN: Readonly<Record<string, string>> = {
   "dev.isochrone.routes:1.0": ROUTES,
 };
 
-/** Where newer Puccinis keep the Kubernetes profile that they no longer bring along; ours stands in where no such file is. */
+/**
+ * Where newer Puccinis keep the Kubernetes profile that they no longer bring along; ours stands in where no
+ * such file is.
+ */
 const STAND_IN = /(^|\/)kubernetes(-profile|\/1\.0)\/profile\.yaml$/;
 
 /** The text of a profile that is known by name. */

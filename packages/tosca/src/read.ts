@@ -13,7 +13,10 @@ export interface ReadOptions extends Naming {
   readonly files?: FileSource;
 }
 
-/** Reads a TOSCA service template (1.0 to 1.3, much of 2.0) or a Clout of Puccini, YAML or JSON. Throws ToscaError. */
+/**
+ * Reads a TOSCA service template (1.0 to 1.3, much of 2.0) or a Clout of Puccini, YAML or JSON. Throws
+ * ToscaError.
+ */
 export async function readTosca(file: string, options: ReadOptions = {}): Promise<Application> {
   const { inputs = new Map<string, string>(), files = localFiles } = options;
   const path = normalize(file);

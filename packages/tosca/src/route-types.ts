@@ -5,7 +5,10 @@ const PRIORITIES: ReadonlyMap<string, number | null> = new Map(
   CHANNEL_TYPES.map(({ name, priority }) => [name, priority]),
 );
 
-/** Relationships of these types, and of those derived from them, are channels: Route is that of Puccini's Kubernetes profile. */
+/**
+ * Relationships of these types, and of those derived from them, are channels: Route is that of Puccini's
+ * Kubernetes profile.
+ */
 export const ROUTE_TYPES: ReadonlySet<string> = new Set(["Route", "ConnectsTo", ...PRIORITIES.keys()]);
 
 /** Of the first type that [001] knows, the relationship's own type first; null: it knows none. */

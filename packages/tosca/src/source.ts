@@ -15,7 +15,10 @@ export interface Source {
   positionOf(path: Path): { readonly line: number; readonly column: number } | null;
 }
 
-/** What is read at most. A service template of 100 services is about 100 kB; Puccini's JSON is about 50 kB for each service. */
+/**
+ * What is read at most. A service template of 100 services is about 100 kB; Puccini's JSON is about 50 kB for
+ * each service.
+ */
 export const LIMITS = {
   yamlBytes: 2 * 1024 * 1024,
   /** Words, signs and spaces between them. */

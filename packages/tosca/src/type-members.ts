@@ -75,7 +75,10 @@ export function soleEntry(at: Cursor): [string, Cursor] {
   return entry;
 }
 
-/** The type that a member's definitions name: a bare text, or under `key`; the nearest one counts. Null: none does. */
+/**
+ * The type that a member's definitions name: a bare text, or under `key`; the nearest one counts. Null: none
+ * does.
+ */
 export function memberType(
   { definitions }: MemberDefinition,
   key: "type" | "capability" | "relationship",

@@ -58,7 +58,10 @@ const CONSTRAINTS: Readonly<Record<string, Constraint>> = {
   max_length: sized((a, b) => a <= b),
 };
 
-/** The rule of a definition's `constraints` (1.3) that the value breaks. Patterns and 2.0's `validation` are not looked at. */
+/**
+ * The rule of a definition's `constraints` (1.3) that the value breaks. Patterns and 2.0's `validation` are
+ * not looked at.
+ */
 export function constraintFault(value: unknown, definition: Cursor): string | null {
   for (const entry of definition.get("constraints")?.items() ?? []) {
     for (const [name, limit] of entry.entries()) {
@@ -83,7 +86,9 @@ const PREFIXES: Readonly<Record<string, number>> = {
   ti: 1024 ** 4,
 };
 
-/** Bits per second of TOSCA's scalar-unit.bitrate (`10 Mbps`, `2 KiBps`: B is bytes); null when it is none. */
+/**
+ * Bits per second of TOSCA's scalar-unit.bitrate (`10 Mbps`, `2 KiBps`: B is bytes); null when it is none.
+ */
 export function bitsPerSecondOf(text: string): number | null {
   const [, number, prefix = "", unit] = RATE.exec(text) ?? [];
   if (number === undefined) return null;
@@ -101,7 +106,10 @@ const SECONDS: Readonly<Record<string, number>> = {
   ns: 1e-9,
 };
 
-/** Seconds of TOSCA's scalar-unit.time (`10 s`, `5m`), of a bare number, or of the object that Puccini writes for one; null when it is none. */
+/**
+ * Seconds of TOSCA's scalar-unit.time (`10 s`, `5m`), of a bare number, or of the object that Puccini writes
+ * for one; null when it is none.
+ */
 export function secondsOf(value: unknown): number | null {
   if (typeof value === "number") return value;
   if (typeof value === "object" && value !== null && "$number" in value)

@@ -1,8 +1,9 @@
 // What the receiver says of a burst: its arrivals, condensed. No I/O and no clock: times come in as numbers.
 
 /**
- * Neighbouring arrivals, condensed to one record. Send times are by the sender's clock and arrivals by the receiver's, both in ns;
- * the two clocks needn't agree, only run equally fast for the seconds of a test. A delay is arrival minus send time.
+ * Neighbouring arrivals, condensed to one record. Send times are by the sender's clock and arrivals by the
+ * receiver's, both in ns; the two clocks needn't agree, only run equally fast for the seconds of a test. A
+ * delay is arrival minus send time.
  */
 export interface ArrivalBin {
   /** Highest sequence in it; units are numbered from 0 in the order of sending. */
@@ -41,7 +42,10 @@ export class ArrivalCondenser {
   #sequence = -1;
   #closedSequence = -1;
 
-  /** Units that came out of order are counted by their bytes, and stay lost: paths that reorder are rare, and never the same twice. */
+  /**
+   * Units that came out of order are counted by their bytes, and stay lost: paths that reorder are rare, and
+   * never the same twice.
+   */
   add(sequence: number, sendNs: number, arrivalNs: number, bytes: number, overflowed: number): void {
     if (this.#units === 0) this.#firstArrivalNs = arrivalNs;
     this.#units++;
@@ -84,7 +88,10 @@ export class ArrivalCondenser {
   }
 }
 
-/** Headers around a payload, Ethernet's 14 bytes included: what a shaper counts. Preamble, checksum and encapsulation of overlays aren't. */
+/**
+ * Headers around a payload, Ethernet's 14 bytes included: what a shaper counts. Preamble, checksum and
+ * encapsulation of overlays aren't.
+ */
 export interface WireOverhead {
   /** Per UDP packet. */
   readonly packetBytes: number;
@@ -95,7 +102,9 @@ export interface WireOverhead {
 const ETHERNET_BYTES = 14;
 const UDP_BYTES = 8;
 const TCP_BYTES = 20;
-/** The timestamp option, which Linux puts into every segment; TCP_INFO's segment size is already without it. */
+/**
+ * The timestamp option, which Linux puts into every segment; TCP_INFO's segment size is already without it.
+ */
 const TCP_OPTION_BYTES = 12;
 
 /** `segmentBytes`: payload of a full TCP segment. */

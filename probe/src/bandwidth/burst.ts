@@ -1,4 +1,5 @@
-// The course of one test: what to send when, and when to stop. It has no clock and no socket; the sender asks `next`, does it, and tells.
+// The course of one test: what to send when, and when to stop. It has no clock and no socket; the sender asks
+// `next`, does it, and tells.
 //
 // listen  a few small packets: is the way quiet, and how long does an empty one take?
 // ramp    short stretches, each twice as fast as the one before, until arrivals begin to wait: the link is full, its token bucket empty
@@ -17,7 +18,10 @@ const MS = 1e6;
 const OK: Verdict = { result: "ok", reason: "" };
 const PROBES = 40;
 const PROBE_GAP_NS = 10 * MS;
-/** The queue that the link is held at changes between two depths, so that others' traffic shows in the estimate. */
+/**
+ * The queue that the link is held at changes between two depths, so that others' traffic shows in the
+ * estimate.
+ */
 const TARGET_PERIOD_NS = 40 * MS;
 const TARGET_PERIOD_UNITS = 48;
 const LOW_QUEUE_NS = 5 * MS;
@@ -37,7 +41,10 @@ const CAPPED_NS = 200 * MS;
 const SETTLE_NS = 60 * MS;
 /** A link that isn't told in this time is left alone. */
 const MAX_HOLD_NS = 800 * MS;
-/** A link that was full for less than this part of so long, though more was sent than it seemed to carry, can carry more. */
+/**
+ * A link that was full for less than this part of so long, though more was sent than it seemed to carry, can
+ * carry more.
+ */
 const FALSE_KNEE_NS = 100 * MS;
 const MIN_FULL_SHARE = 0.25;
 /** Hosts that stand still so often can't tell. */
@@ -70,7 +77,10 @@ export interface BurstOutcome {
   /** "" when `ok`. */
   readonly reason: string;
   readonly achievedBitsPerSecond: number | null;
-  /** What kept the rate from being higher; `rate_cap` and `sender`: the link may be faster. Null without a rate. */
+  /**
+   * What kept the rate from being higher; `rate_cap` and `sender`: the link may be faster. Null without a
+   * rate.
+   */
   readonly limit: "link" | "rate_cap" | "sender" | null;
   readonly estimate: LinkEstimate | null;
   /** Bytes on the wire, small packets included. */
@@ -238,7 +248,10 @@ export class Burst {
     return Math.min(target * this.#queueScale, 0.8 * this.#rules.maxQueueMs * MS);
   }
 
-  /** How long a unit sent now would wait: what the last reported one waited, more for what was sent after it, less for the time since. */
+  /**
+   * How long a unit sent now would wait: what the last reported one waited, more for what was sent after it,
+   * less for the time since.
+   */
   #queueNs(nowNs: number): number {
     const last = this.#bins.at(-1);
     if (last === undefined) return 0;
@@ -312,7 +325,10 @@ export class Burst {
     return share !== null && share < MIN_FULL_SHARE;
   }
 
-  /** Nothing is sent into a queue that is foretold to be deeper than allowed; one of twice that depth isn't ours. */
+  /**
+   * Nothing is sent into a queue that is foretold to be deeper than allowed; one of twice that depth isn't
+   * ours.
+   */
   #isQueueOthers(): boolean {
     const last = this.#bins.at(-1);
     if (last === undefined || last.lastSendNs < this.#phaseNs + SETTLE_NS) return false;

@@ -15,14 +15,16 @@ const IPV6_MTU_DISCOVER = 23;
 const PMTUDISC_DO = 2;
 const SO_SNDBUFFORCE = 32;
 const UDP_SEGMENT = 103;
-/** A burst at the local shaper waits in this buffer: room for 25 ms of 1 Gbit/s, twice as the kernel counts. */
+/**
+ * A burst at the local shaper waits in this buffer: room for 25 ms of 1 Gbit/s, twice as the kernel counts.
+ */
 const SEND_BUFFER_BYTES = 8_388_608;
 const TCP_INFO_MSS = 16;
 const TCP_INFO_BYTES = 104;
 const SEGMENTS_PER_BLOCK = 2;
 /**
- * Packets that the kernel cuts from one buffer pass a shaper as one: it must have tokens for all, and cuts what is larger than its
- * bucket at a cost that would slow the sender down. So few at a time.
+ * Packets that the kernel cuts from one buffer pass a shaper as one: it must have tokens for all, and cuts
+ * what is larger than its bucket at a cost that would slow the sender down. So few at a time.
  */
 const CHUNK = 6;
 const LARGE_CHUNK = 12;
@@ -35,7 +37,10 @@ export interface Channel {
   /** Bytes on the wire of a full-sized and of a small unit. */
   readonly unitBytes: number;
   readonly probeBytes: number;
-  /** Hands units to the kernel, numbered from `sequence`; returns how many it took. Throws nothing: refused units are just not taken. */
+  /**
+   * Hands units to the kernel, numbered from `sequence`; returns how many it took. Throws nothing: refused
+   * units are just not taken.
+   */
   send(what: "probe" | "data", sequence: number, units: number, sendNs: number): number;
   /** On the wire, of what a receiver counted as payload. */
   wireBytes(payloadBytes: number, units: number): number;
@@ -82,7 +87,10 @@ class UdpChannel implements Channel {
   readonly #socket: KernelSocket;
   readonly #block: Block;
   readonly #payloadBytes: number;
-  /** Null while the kernel cuts a buffer into packets itself (UDP_SEGMENT): a tenth of the cost of single ones. */
+  /**
+   * Null while the kernel cuts a buffer into packets itself (UDP_SEGMENT): a tenth of the cost of single
+   * ones.
+   */
   #batch: SendBatch | null = null;
 
   constructor(libc: Libc, socket: KernelSocket, family: 4 | 6, token: Buffer) {

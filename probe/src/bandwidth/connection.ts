@@ -67,7 +67,10 @@ export class Connection {
     return true;
   }
 
-  /** Reads once. False: the connection ended, or said what it may not. `nowNs`: for a kernel that gives no stamp. */
+  /**
+   * Reads once. False: the connection ended, or said what it may not. `nowNs`: for a kernel that gives no
+   * stamp.
+   */
   receive(batch: ReceiveBatch, nowNs: number, handlers: ConnectionHandlers): boolean {
     const count = batch.receive(this.socket.fd);
     if (count < 0) return false;

@@ -1,9 +1,10 @@
 // What the arrivals of a burst say of the link. No I/O, no clock, no randomness.
 //
-// A shaper (or any serial link) that has packets waiting lets them go at its rate, whatever the sender does; one that has none waiting
-// lets them through as they come, at line rate while its token bucket lasts. So only arrivals with a queue before them count: those
-// whose delay is above the smallest one by more than noise. The part that fills the bucket has no such delay, at whatever size of the
-// bucket, and neither has what comes after the sender stood still and the bucket filled again.
+// A shaper (or any serial link) that has packets waiting lets them go at its rate, whatever the sender does;
+// one that has none waiting lets them through as they come, at line rate while its token bucket lasts. So
+// only arrivals with a queue before them count: those whose delay is above the smallest one by more than
+// noise. The part that fills the bucket has no such delay, at whatever size of the bucket, and neither has
+// what comes after the sender stood still and the bucket filled again.
 import { median } from "@isochrone/primitives";
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";
 
@@ -12,7 +13,10 @@ const WINDOW_NS = 8_000_000;
 const WINDOW_UNITS = 12;
 /** Windows whose rate is further from the median than this many deviations don't count for the rate. */
 const CORE_DEVIATIONS = 3;
-/** Further from the rate than this, and by more units than this, is a window that the machine spoiled; unless many are. */
+/**
+ * Further from the rate than this, and by more units than this, is a window that the machine spoiled; unless
+ * many are.
+ */
 const PLAUSIBLE_SHARE = 0.1;
 const UNITS_OFF = 2.5;
 /** Fewer tell too little of others: the first ones are of the moment at which the link filled up. */
@@ -37,8 +41,9 @@ export interface LinkEstimate {
   /** Standard error of the rate, relative. */
   readonly relativeError: number;
   /**
-   * Part of the link that other traffic took, 0 to 1, with its standard error. From how much more time equal bytes took when they were
-   * sent slower: others' packets fill the room between. Null where the sender's rate didn't change enough to tell, where the machine spoiled it, and of a policer.
+   * Part of the link that other traffic took, 0 to 1, with its standard error. From how much more time equal
+   * bytes took when they were sent slower: others' packets fill the room between. Null where the sender's
+   * rate didn't change enough to tell, where the machine spoiled it, and of a policer.
    */
   readonly otherShare: { readonly value: number; readonly error: number } | null;
   /** Time for which the link was seen full. */
@@ -53,7 +58,9 @@ interface Window {
   sendNs: number;
 }
 
-/** Null: the link never was full for long enough to tell. `bins` hold bytes on the wire, in order of arrival. */
+/**
+ * Null: the link never was full for long enough to tell. `bins` hold bytes on the wire, in order of arrival.
+ */
 export function estimateLink(bins: readonly ArrivalBin[], rules: EstimateRules): LinkEstimate | null {
   const all = fullWindows(bins, rules);
   if (all.length === 0) return null;
@@ -74,7 +81,10 @@ export function isFull(bin: ArrivalBin, { baseDelayNs, toleranceNs, policed }: E
   return policed ? bin.lost > bin.overflowed : bin.minDelayNs > baseDelayNs + toleranceNs;
 }
 
-/** Neighbouring full bins, joined to windows. A bin counts from the last arrival of the one before, so that one must be full too. */
+/**
+ * Neighbouring full bins, joined to windows. A bin counts from the last arrival of the one before, so that
+ * one must be full too.
+ */
 function fullWindows(bins: readonly ArrivalBin[], rules: EstimateRules): Window[] {
   const windows: Window[] = [];
   let open = emptyWindow();
@@ -104,7 +114,10 @@ function isFullAtEnd(bin: ArrivalBin, rules: EstimateRules): boolean {
   return rules.policed || lastDelayNs(bin) > rules.baseDelayNs + rules.toleranceNs;
 }
 
-/** Mean over the windows near the median: the others are stalls of the machine, and what it made up for after them. */
+/**
+ * Mean over the windows near the median: the others are stalls of the machine, and what it made up for after
+ * them.
+ */
 function rateOfCore(windows: readonly Window[]): number {
   const rates = windows.map(rateOf);
   const middle = median(rates)!;
@@ -115,8 +128,8 @@ function rateOfCore(windows: readonly Window[]): number {
 }
 
 /**
- * Whether a window may speak of certainty and of others. More than the core: where most windows are the same, one packet of others'
- * more or less must not look like a stall.
+ * Whether a window may speak of certainty and of others. More than the core: where most windows are the same,
+ * one packet of others' more or less must not look like a stall.
  */
 function isPlausible(window: Window, rate: number): boolean {
   return Math.abs(rateOf(window) / rate - 1) <= Math.max(PLAUSIBLE_SHARE, UNITS_OFF / window.units);
@@ -129,8 +142,8 @@ function relativeError(windows: readonly Window[], rate: number): number {
 }
 
 /**
- * Least squares of arrivalNs = bits / capacity + share * sendNs over the windows: in a first-in-first-out queue a window's arrivals take
- * the time of its own bits, and of the bits that others sent meanwhile.
+ * Least squares of arrivalNs = bits / capacity + share * sendNs over the windows: in a first-in-first-out
+ * queue a window's arrivals take the time of its own bits, and of the bits that others sent meanwhile.
  */
 function otherShare(windows: readonly Window[]): LinkEstimate["otherShare"] {
   if (windows.length < MIN_SHARE_WINDOWS) return null;

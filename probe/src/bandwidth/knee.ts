@@ -40,7 +40,9 @@ export function rateOf(bins: readonly ArrivalBin[]): number {
   return (bits * 1e9) / Math.max(1, last.lastArrivalNs - first.lastArrivalNs);
 }
 
-/** Part of the last `spanNs` for which the link was full; null when less was seen. `bins` in order of arrival. */
+/**
+ * Part of the last `spanNs` for which the link was full; null when less was seen. `bins` in order of arrival.
+ */
 export function fullShare(bins: readonly ArrivalBin[], rules: EstimateRules, spanNs: number): number | null {
   const lastNs = bins.at(-1)?.lastArrivalNs ?? 0;
   let fullNs = 0;

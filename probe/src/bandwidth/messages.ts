@@ -1,4 +1,5 @@
-// What the bandwidth threads and the main thread say to each other; all of it can be copied to another thread.
+// What the bandwidth threads and the main thread say to each other; all of it can be copied to another
+// thread.
 import type { PacketKey } from "../ports/ports.ts";
 import type { BurstOutcome } from "./burst.ts";
 import type { Refusal } from "./wire.ts";

@@ -2,7 +2,10 @@ import { SystemCallError, type Libc } from "@isochrone/kernel-sockets";
 
 const O_RDONLY = 0;
 
-/** Moves the calling thread, and the sockets it opens from now on, into the network namespace at this path. @throws SystemCallError */
+/**
+ * Moves the calling thread, and the sockets it opens from now on, into the network namespace at this path.
+ * @throws SystemCallError
+ */
 export function enterNamespace(libc: Libc, path: string): void {
   const fd = libc.open(path, O_RDONLY);
   if (fd < 0) throw new SystemCallError(`open ${path}`, libc.lastError());

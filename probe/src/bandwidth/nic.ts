@@ -1,4 +1,5 @@
-// What the node's own interface says of itself. Only with hostNetwork: in its own network namespace a pod sees a virtual interface.
+// What the node's own interface says of itself. Only with hostNetwork: in its own network namespace a pod
+// sees a virtual interface.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "@isochrone/runtime";

@@ -1,4 +1,7 @@
-/** Units that leave in one system call at most, and the time that they are to last: finer isn't worth the calls. */
+/**
+ * Units that leave in one system call at most, and the time that they are to last: finer isn't worth the
+ * calls.
+ */
 const MAX_BATCH = 32;
 const BATCH_NS = 250_000;
 /** What a late sender may catch up at once: more would be a burst of its own. */

@@ -32,7 +32,10 @@ export function judgeQuiet(bins: readonly ArrivalBin[], sent: number, roundTripM
   return { busy, baseDelayNs, noiseNs };
 }
 
-/** Whether units that left far below the rate of the link waited nevertheless. Null: they didn't, or too few came to tell. */
+/**
+ * Whether units that left far below the rate of the link waited nevertheless. Null: they didn't, or too few
+ * came to tell.
+ */
 export function judgeLight(
   bins: readonly ArrivalBin[],
   baseDelayNs: number,

@@ -7,13 +7,19 @@ const FAST_HOLD_NS = 12 * MS;
 const MIN_UNITS = 8;
 /** A rate is tried only if the bytes last for its step and so much longer. */
 const AFTER_STEP_NS = 40 * MS;
-/** A sender that got out less than this part of what it was to send tries again: perhaps its host only stood still. */
+/**
+ * A sender that got out less than this part of what it was to send tries again: perhaps its host only stood
+ * still.
+ */
 const SENDER_SHARE = 0.75;
 const ATTEMPTS = 5;
 
 type RampState = "sending" | "waiting" | "rate_cap" | "sender" | "too_dear";
 
-/** Twice as fast from step to step, each only after half of the one before is known to have arrived: it can't outrun its reports. */
+/**
+ * Twice as fast from step to step, each only after half of the one before is known to have arrived: it can't
+ * outrun its reports.
+ */
 export class Ramp {
   readonly #maxBitsPerSecond: number;
   readonly #unitBytes: number;
@@ -56,8 +62,8 @@ export class Ramp {
   }
 
   /**
-   * Moves on when the step is over; `reported` is the highest sequence that arrived, `bytesLeft` what may still be sent.
-   * `rate_cap`, `sender`: it can't go faster; `too_dear`: it could, but not with these bytes.
+   * Moves on when the step is over; `reported` is the highest sequence that arrived, `bytesLeft` what may
+   * still be sent. `rate_cap`, `sender`: it can't go faster; `too_dear`: it could, but not with these bytes.
    */
   advance(nowNs: number, reported: number, bytesLeft: number): RampState {
     const hold = this.#rate <= SLOW_BITS_PER_SECOND ? SLOW_HOLD_NS : FAST_HOLD_NS;

@@ -6,8 +6,8 @@ const MS = 1e6;
 /** A bin is reported when it has been open for so long, though nothing closed it. */
 const BIN_AGE_NS = 2 * MS;
 /**
- * Bins wait for so many bytes or so long before they are reported: every report costs the tested way an acknowledgement. Not when
- * the delay has just grown: then the link is filling up, and the sender must know.
+ * Bins wait for so many bytes or so long before they are reported: every report costs the tested way an
+ * acknowledgement. Not when the delay has just grown: then the link is filling up, and the sender must know.
  */
 const REPORT_BYTES = 16_384;
 const REPORT_NS = 10 * MS;

@@ -46,7 +46,10 @@ interface SenderIo {
   isAborted(): boolean;
 }
 
-/** Makes one test from begin to end, and blocks the calling thread meanwhile. Nothing is thrown: every end is a result. */
+/**
+ * Makes one test from begin to end, and blocks the calling thread meanwhile. Nothing is thrown: every end is
+ * a result.
+ */
 export function runTest(libc: Libc, task: SenderTask, io: SenderIo): SenderResult {
   const family = task.address.includes(":") ? 6 : 4;
   const scratch = libc.block(READ_BYTES);

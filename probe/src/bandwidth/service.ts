@@ -66,7 +66,9 @@ interface Keys {
   readonly signingKeyId: number;
 }
 
-/** Bandwidth of the ways to peers: asks for leases, makes one test at a time, and takes the tests of others. */
+/**
+ * Bandwidth of the ways to peers: asks for leases, makes one test at a time, and takes the tests of others.
+ */
 export class BandwidthService {
   readonly #settings: BandwidthSettings;
   readonly #deps: BandwidthDeps;

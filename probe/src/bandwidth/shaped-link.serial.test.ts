@@ -11,9 +11,14 @@ import { ReceiverThread, sendTest } from "./threads.ts";
 
 const KEY = { id: 1, secret: Buffer.alloc(32, 3) };
 const MAX_BYTES = 200e6;
-/** A machine that does other things at the same time may look like a busy link; then the test is made again, as the service would. */
+/**
+ * A machine that does other things at the same time may look like a busy link; then the test is made again,
+ * as the service would.
+ */
 const ATTEMPTS = 10;
-/** What a burst says on a machine that gives no time to it: that says nothing of the link, and is no figure. */
+/**
+ * What a burst says on a machine that gives no time to it: that says nothing of the link, and is no figure.
+ */
 const HOST_STOOD_STILL = "the own host stood still too often to send evenly";
 
 const reason = isLibcSupported() ? whyNoShapedLink() : "kernel sockets need 64-bit Linux";
@@ -118,7 +123,8 @@ describe.skipIf(reason !== null)("bandwidth on a shaped link", { retry: 1 }, () 
         expect(link.sentBytes()).toBeGreaterThan(rateMbit * 125_000);
         const outcome = await measure("udp");
         expect(outcome).toMatchObject({ result: "skipped_busy", achievedBitsPerSecond: null });
-        // What it put on the link, of what the link carried meanwhile: the small packets before alone take 400 ms.
+        // What it put on the link, of what the link carried meanwhile: the small packets before alone take
+        // 400 ms.
         const carriedBytes = ((outcome.durationMs + 400) / 1000) * rateMbit * 125_000;
         expect(outcome.bytes / carriedBytes).toBeLessThan(0.05);
       } finally {

@@ -1,4 +1,5 @@
-// What an estimate is worth: when it is enough, when it says that others are on the way, and when it says nothing.
+// What an estimate is worth: when it is enough, when it says that others are on the way, and when it says
+// nothing.
 import type { BandwidthResult } from "@isochrone/telemetry";
 import type { LinkEstimate } from "./estimate.ts";
 
@@ -15,7 +16,9 @@ const MIN_SENDER_BITS = 500e6;
 const BUSY_SHARE = 0.05;
 /** Before this an estimate of others' part is too wild. */
 const MIN_FULL_MS = 40;
-/** A quiet link is known in a third of a second: after it less certainty is asked for, because others wait. */
+/**
+ * A quiet link is known in a third of a second: after it less certainty is asked for, because others wait.
+ */
 const LONG_HOLD_MS = 350;
 
 export interface Verdict {

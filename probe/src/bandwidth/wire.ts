@@ -1,7 +1,9 @@
-// What a bandwidth test says over the network. One TCP connection carries the session; UDP carries the packets of a UDP test.
+// What a bandwidth test says over the network. One TCP connection carries the session; UDP carries the
+// packets of a UDP test.
 //
-// Every message begins with its type (1 byte), the version (1), the id of the key that signed it (2; 0: not signed) and its whole length
-// (4, header included). Numbers are big-endian. Signed messages end with a tag of 16 bytes: HMAC-SHA256 of all bytes before, truncated.
+// Every message begins with its type (1 byte), the version (1), the id of the key that signed it (2; 0: not
+// signed) and its whole length (4, header included). Numbers are big-endian. Signed messages end with a tag
+// of 16 bytes: HMAC-SHA256 of all bytes before, truncated.
 //
 // | message | from     | body                                                                                                    |
 // | ------- | -------- | ------------------------------------------------------------------------------------------------------- |
@@ -14,8 +16,8 @@
 // | bins    | receiver | arrivals (48 bytes each)                                                                                |
 // | end     | receiver | reason (4): nothing follows                                                                             |
 //
-// An answer is never longer than the open was; bins are a few percent of the data they report on. A UDP packet: "ISBW" (4), token (16),
-// sequence (4), send time in ns (8), padding; nothing ever answers it.
+// An answer is never longer than the open was; bins are a few percent of the data they report on. A UDP
+// packet: "ISBW" (4), token (16), sequence (4), send time in ns (8), padding; nothing ever answers it.
 import { TAG_BYTES, type Keyring } from "../domain/keyring.ts";
 import type { ArrivalBin } from "./arrivals.ts";
 
@@ -204,7 +206,10 @@ export function isPacketOf(token: Buffer, data: Buffer, offset: number, bytes: n
   return token.compare(data, offset + 4, offset + 4 + TOKEN_BYTES) === 0;
 }
 
-/** Sequence and send time stand `offset` after the start of the packet or block, where {@link AT_PACKET} and {@link AT_BLOCK} say. */
+/**
+ * Sequence and send time stand `offset` after the start of the packet or block, where {@link AT_PACKET} and
+ * {@link AT_BLOCK} say.
+ */
 export const readSequence = (data: Buffer, offset: number): number => data.readUInt32BE(offset);
 export const readSendNs = (data: Buffer, offset: number): number => data.readDoubleBE(offset + 4);
 export const AT_PACKET = 20;

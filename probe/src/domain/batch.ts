@@ -18,7 +18,10 @@ export interface BatchSource {
   readonly region: string | null;
 }
 
-/** Published even when zero: a peer of which nothing came must not look like a peer nobody asked. The others are rare; absent means zero. */
+/**
+ * Published even when zero: a peer of which nothing came must not look like a peer nobody asked. The others
+ * are rare; absent means zero.
+ */
 const ALWAYS: ReadonlySet<Outcome> = new Set(["sent", "received", "lost"]);
 
 /** One record of the bus: what an engine measured in one interval (delta temporality). */

@@ -2,12 +2,16 @@ import { TokenBucket } from "@isochrone/primitives";
 
 /** Over which the rate of arrivals is estimated. Milliseconds. */
 const MEMORY_MS = 500;
-/** Share of the budget that the lottery spends: the bucket stays filled, so that chance decides and not the moment of arrival. */
+/**
+ * Share of the budget that the lottery spends: the bucket stays filled, so that chance decides and not the
+ * moment of arrival.
+ */
 const LOTTERY_SHARE = 0.9;
 
 /**
- * A budget that a flood can't take as a whole. A token bucket gives its tokens to whoever comes first, and one that is ahead of all others
- * takes every one. Here each arrival has the same chance, the budget divided by the rate of arrivals: whoever tries again gets in.
+ * A budget that a flood can't take as a whole. A token bucket gives its tokens to whoever comes first, and
+ * one that is ahead of all others takes every one. Here each arrival has the same chance, the budget divided
+ * by the rate of arrivals: whoever tries again gets in.
  */
 export class FairBudget {
   readonly #perSecond: number;

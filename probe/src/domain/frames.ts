@@ -8,7 +8,10 @@ export class FrameReader {
   readonly #pending = Buffer.alloc(FRAME_HEAD_BYTES + MAX_PACKET_BYTES);
   #length = 0;
 
-  /** Calls `onPacket` with each packet that `chunk` completes; the buffer is only valid during the call. False: the stream is not ours, give it up. */
+  /**
+   * Calls `onPacket` with each packet that `chunk` completes; the buffer is only valid during the call.
+   * False: the stream is not ours, give it up.
+   */
   push(chunk: Uint8Array, onPacket: (packet: Buffer) => void): boolean {
     let at = 0;
     while (at < chunk.length) {

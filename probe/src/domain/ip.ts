@@ -4,7 +4,10 @@ import { isIP } from "node:net";
 /** Length of an address in a packet. */
 export const ADDRESS_BYTES = 16;
 
-/** The 16 bytes of an address, or null when the text is none. Zone identifiers (`%eth0`) are refused: they mean nothing to a peer. */
+/**
+ * The 16 bytes of an address, or null when the text is none. Zone identifiers (`%eth0`) are refused: they
+ * mean nothing to a peer.
+ */
 export function parseAddress(text: string): Uint8Array | null {
   const family = text.includes("%") ? 0 : isIP(text);
   if (family === 0) return null;

@@ -5,8 +5,8 @@ const MIN_KEY_BYTES = 16;
 const MAX_KEYS = 16;
 
 /**
- * Keys of `id:base64` entries, separated by commas or lines. What is wrong is added to `mistakes` under `name`, and left out of
- * the result. Messages never show the secret.
+ * Keys of `id:base64` entries, separated by commas or lines. What is wrong is added to `mistakes` under
+ * `name`, and left out of the result. Messages never show the secret.
  */
 export function parseKeyEntries(text: string, name: string, mistakes: string[]): PacketKey[] {
   const entries = text

@@ -9,8 +9,9 @@ const NO_KEY_ID = 0;
 const NO_TAG = Buffer.alloc(TAG_BYTES);
 
 /**
- * Keys by id. Several may be valid at once, so that a rotation loses no packet: all verify, one signs. A ring without keys is one
- * without authentication: it accepts packets of key id 0, and no others; a ring with keys never accepts those.
+ * Keys by id. Several may be valid at once, so that a rotation loses no packet: all verify, one signs. A ring
+ * without keys is one without authentication: it accepts packets of key id 0, and no others; a ring with keys
+ * never accepts those.
  */
 export class Keyring {
   #keys = new Map<number, KeyObject>();
@@ -35,7 +36,10 @@ export class Keyring {
     return this.#generation;
   }
 
-  /** What was there before still verifies, until `forgetRetired`. @throws RangeError when no key has the signing id */
+  /**
+   * What was there before still verifies, until `forgetRetired`.
+   * @throws RangeError when no key has the signing id
+   */
   replace(keys: readonly PacketKey[], signingKeyId: number): void {
     const next = new Map(keys.map((key) => [key.id, createSecretKey(key.secret)]));
     if (!next.has(signingKeyId) && (signingKeyId !== NO_KEY_ID || next.size > 0)) {

@@ -2,9 +2,10 @@
 const REMEMBERED = 16;
 
 /**
- * The least of the latest times that some step took: what it will take again at the least. A responder adds it to what it has
- * measured of its residence. A mean or a median would be too much whenever the thread was slower before (a cold start, a processor
- * lost for milliseconds), and what is too much is taken from the network's time.
+ * The least of the latest times that some step took: what it will take again at the least. A responder adds
+ * it to what it has measured of its residence. A mean or a median would be too much whenever the thread was
+ * slower before (a cold start, a processor lost for milliseconds), and what is too much is taken from the
+ * network's time.
  */
 export class LeastTime {
   readonly #latest: number[] = [];

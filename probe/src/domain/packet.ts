@@ -1,5 +1,6 @@
-// The request/response packet. UDP carries one per datagram; TCP carries the same bytes behind a length of 2 bytes.
-// All numbers are big-endian. An answer is exactly as long as its question, so that a responder can't be used to amplify.
+// The request/response packet. UDP carries one per datagram; TCP carries the same bytes behind a length of 2
+// bytes. All numbers are big-endian. An answer is exactly as long as its question, so that a responder can't
+// be used to amplify.
 //
 // | offset | bytes | field                | request                        | response                              |
 // | ------ | ----- | -------------------- | ------------------------------ | ------------------------------------- |
@@ -19,7 +20,8 @@
 // | 68     | n     | padding              | zeros                          | zeros                                 |
 // | 68 + n | 16    | authentication       | HMAC-SHA256 of all bytes before, truncated to 16 bytes                 |
 //
-// The identities are declared ones: address translation may lie in between. IPv4 addresses are written IPv4-mapped.
+// The identities are declared ones: address translation may lie in between. IPv4 addresses are written
+// IPv4-mapped.
 import { ADDRESS_BYTES } from "./ip.ts";
 import { TAG_BYTES, type Keyring } from "./keyring.ts";
 
@@ -100,7 +102,10 @@ export function signRequest(packet: Buffer, sequence: number, keys: Keyring): vo
   keys.sign(packet.readUInt16BE(AT.keyId), packet);
 }
 
-/** Turns a checked request into its answer, in place. The signature is still the request's: `keys.sign` comes after the residence is known. */
+/**
+ * Turns a checked request into its answer, in place. The signature is still the request's: `keys.sign` comes
+ * after the residence is known.
+ */
 export function turnIntoResponse(packet: Buffer, residenceNs: number): void {
   packet[AT.type] = PACKET_TYPES.response;
   // Byte by byte: for so few, calls into Node's own code cost more than the work.
@@ -115,7 +120,9 @@ export function turnIntoResponse(packet: Buffer, residenceNs: number): void {
   packet.writeUInt32BE(ns % UINT32_SPACE, AT.residence + 4);
 }
 
-/** Checks form and signature. Null: the packet is what it says it is; whom it is for is for the caller to see. */
+/**
+ * Checks form and signature. Null: the packet is what it says it is; whom it is for is for the caller to see.
+ */
 export function findFault(
   packet: Buffer,
   type: PacketType,

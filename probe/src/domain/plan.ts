@@ -13,7 +13,10 @@ export interface PlanRules {
 const MAX_NAME_LENGTH = 253;
 const NAME = /^[a-zA-Z0-9]([-a-zA-Z0-9._]*[a-zA-Z0-9])?$/;
 
-/** Checks a plan from elsewhere. @throws PlanRefusedError naming the rule and the value; nothing of such a plan is used. */
+/**
+ * Checks a plan from elsewhere.
+ * @throws PlanRefusedError naming the rule and the value; nothing of such a plan is used.
+ */
 export function parsePlan(body: unknown, rules: PlanRules): ProbePlan {
   const record = objectOf(body, "plan");
   const node = textOf(record, "node", "plan");
@@ -64,7 +67,9 @@ function parsePeer(value: unknown, path: string): ProbePeer {
   };
 }
 
-/** Two peers at one place would double the packets to it; two with one identity could answer for each other. */
+/**
+ * Two peers at one place would double the packets to it; two with one identity could answer for each other.
+ */
 function checkTogether(peers: readonly ProbePeer[], self: string): void {
   const nodes = new Set<string>();
   const identities = new Set<string>();

@@ -1,8 +1,9 @@
 import { TokenBucket, type TokenRate } from "@isochrone/primitives";
 
 /**
- * One token bucket per source, in a table of bounded size: when it is full, the source not heard of for longest makes room.
- * (A forgotten source starts with a full bucket, so a flood of invented sources can't shut out real ones.)
+ * One token bucket per source, in a table of bounded size: when it is full, the source not heard of for
+ * longest makes room. (A forgotten source starts with a full bucket, so a flood of invented sources can't
+ * shut out real ones.)
  */
 export class RateLimiter {
   readonly #rate: TokenRate;

@@ -14,7 +14,10 @@ export interface Sample {
   readonly stalled: boolean;
 }
 
-/** A responder states its residence before the packet has left: by what it takes to send, it may be wrong by so much. */
+/**
+ * A responder states its residence before the packet has left: by what it takes to send, it may be wrong by
+ * so much.
+ */
 const RESIDENCE_ERROR_MS = 0.02;
 /** Less can't be told from nothing: two hosts that are one, by clocks of a microsecond. */
 const LEAST_MS = 0.001;
@@ -36,14 +39,16 @@ export class Samples {
       this.#tally.discard("warmup");
       return;
     }
-    // The kernel's clock is the wall clock and may step: its time counts only if it lies within what the monotonic clock saw.
+    // The kernel's clock is the wall clock and may step: its time counts only if it lies within what the
+    // monotonic clock saw.
     const byKernel = kernelMs >= 0 && kernelMs <= applicationMs;
     if (stalled && !byKernel) {
       this.#tally.discard("thread_stalled");
       return;
     }
     const networkMs = (byKernel ? kernelMs : applicationMs) - residenceMs;
-    // A responder that claims to have held the packet for longer than the round trip took lies, or its clock is broken.
+    // A responder that claims to have held the packet for longer than the round trip took lies, or its clock
+    // is broken.
     if (networkMs < -RESIDENCE_ERROR_MS) {
       this.#tally.discard("bad_residence");
       return;

@@ -1,16 +1,23 @@
 import { Distribution } from "@isochrone/telemetry";
 import type { ThreadSnapshot } from "../ports/ports.ts";
 
-/** For how long after a stall what waited in the kernel may still be read: those stamps are the stall's, not the network's. Milliseconds. */
+/**
+ * For how long after a stall what waited in the kernel may still be read: those stamps are the stall's, not
+ * the network's. Milliseconds.
+ */
 const SETTLE_MS = 2;
 
-/** The delay is kept as the worst of so long: a busy thread shows signs of life thousands of times a second. Milliseconds. */
+/**
+ * The delay is kept as the worst of so long: a busy thread shows signs of life thousands of times a second.
+ * Milliseconds.
+ */
 const RECORD_EVERY_MS = 8;
 
 /**
- * Knows when the thread stood still, from signs of life: `beat`, which should come every `beatMs` (0: whenever the thread isn't at
- * rest), and `rest`, with which it announces that it lets itself be blocked, and until when at the latest. A gap longer than the
- * bound is a stall; so is the time since the last sign, for those who ask while it goes on.
+ * Knows when the thread stood still, from signs of life: `beat`, which should come every `beatMs` (0:
+ * whenever the thread isn't at rest), and `rest`, with which it announces that it lets itself be blocked, and
+ * until when at the latest. A gap longer than the bound is a stall; so is the time since the last sign, for
+ * those who ask while it goes on.
  */
 export class StallMonitor {
   readonly #boundMs: number;
@@ -51,12 +58,18 @@ export class StallMonitor {
     this.#dueMs = nowMs + this.#beatMs;
   }
 
-  /** The thread waits for packets, until `untilMs` at the latest: that it shows no sign of life until then says nothing. */
+  /**
+   * The thread waits for packets, until `untilMs` at the latest: that it shows no sign of life until then
+   * says nothing.
+   */
   rest(untilMs: number): void {
     this.#aliveMs = this.#dueMs = untilMs;
   }
 
-  /** How long the thread stood still just before `nowMs`, as far as it could have delayed a stamp taken now; 0 = it didn't. */
+  /**
+   * How long the thread stood still just before `nowMs`, as far as it could have delayed a stamp taken now; 0
+   * = it didn't.
+   */
   stalledForMs(nowMs: number): number {
     const gapMs = nowMs - this.#aliveMs;
     if (gapMs > this.#boundMs) return gapMs;

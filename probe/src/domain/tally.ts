@@ -47,7 +47,9 @@ export class Tally {
     this.#stamps[by]++;
   }
 
-  /** What a program would have seen of a received packet: from the send, and from the planned send; seconds. */
+  /**
+   * What a program would have seen of a received packet: from the send, and from the planned send; seconds.
+   */
   recordApplication(fromSendSeconds: number, fromPlannedSeconds: number): void {
     this.#application.record(fromSendSeconds);
     this.#planned.record(fromPlannedSeconds);

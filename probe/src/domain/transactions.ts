@@ -1,4 +1,6 @@
-/** What an answer turned out to be. `unknown`: no such packet was sent, or so long ago that it is forgotten. */
+/**
+ * What an answer turned out to be. `unknown`: no such packet was sent, or so long ago that it is forgotten.
+ */
 type Settlement =
   | {
       readonly kind: "received";
@@ -7,7 +9,9 @@ type Settlement =
       /** Kernel's time of the departure, ns; NaN: not known. */
       readonly departedNs: number;
     }
-  /** After the timeout; `late_first` when no timer had declared the loss yet, so that the caller counts it. */
+  /**
+   * After the timeout; `late_first` when no timer had declared the loss yet, so that the caller counts it.
+   */
   | { readonly kind: "late" | "late_first" }
   | { readonly kind: "duplicate" }
   | { readonly kind: "unknown" };
@@ -25,8 +29,8 @@ interface Slot {
 const SEQUENCE_SPACE = 2 ** 32;
 
 /**
- * The packets of one flow that were sent lately, in a ring by sequence. Each is decided once: received, or lost after the timeout.
- * A late answer stays a lost packet's answer and is never taken for the next one's.
+ * The packets of one flow that were sent lately, in a ring by sequence. Each is decided once: received, or
+ * lost after the timeout. A late answer stays a lost packet's answer and is never taken for the next one's.
  */
 export class Transactions {
   readonly #slots: Slot[];
@@ -36,7 +40,10 @@ export class Transactions {
   #oldest = 0;
   #waiting = 0;
 
-  /** `capacity`: a power of two (or a sequence's wrap would move its place) above the number of packets that can wait at once. */
+  /**
+   * `capacity`: a power of two (or a sequence's wrap would move its place) above the number of packets that
+   * can wait at once.
+   */
   constructor(timeoutMs: number, capacity: number) {
     this.#timeoutMs = timeoutMs;
     this.#slots = Array.from({ length: capacity }, () => ({
@@ -57,7 +64,10 @@ export class Transactions {
     return this.#waiting;
   }
 
-  /** Says that the next packet went out. Returns how many waiting ones it pushed out of the ring undecided (they count as lost). */
+  /**
+   * Says that the next packet went out. Returns how many waiting ones it pushed out of the ring undecided
+   * (they count as lost).
+   */
   sent(sentMs: number, plannedMs: number = sentMs): number {
     let pushedOut = 0;
     if (this.#next - this.#oldest >= this.#slots.length) pushedOut = this.#decide(this.#oldest++);
@@ -78,7 +88,10 @@ export class Transactions {
     slot.sentMs = sentMs;
   }
 
-  /** Notes the kernel's stamp of a packet's departure. Only the first counts: a stream's retransmission is stamped again. */
+  /**
+   * Notes the kernel's stamp of a packet's departure. Only the first counts: a stream's retransmission is
+   * stamped again.
+   */
   departed(sequence: number, kernelNs: number): void {
     const slot = this.#slot(sequence);
     if (slot.sequence === sequence && Number.isNaN(slot.departedNs)) slot.departedNs = kernelNs;
@@ -116,7 +129,10 @@ export class Transactions {
     return this.expire(Number.POSITIVE_INFINITY);
   }
 
-  /** Judges an answer received at `atMs`. `graceMs` lengthens the timeout by what is known to be this side's own delay. */
+  /**
+   * Judges an answer received at `atMs`. `graceMs` lengthens the timeout by what is known to be this side's
+   * own delay.
+   */
   settle(sequence: number, atMs: number, graceMs = 0): Settlement {
     const slot = this.#slot(sequence);
     if (slot.sequence !== sequence || slot.state === "empty") return { kind: "unknown" };

@@ -15,14 +15,18 @@ export interface ClosedLoopOptions {
   readonly config: EngineConfig;
   readonly peer: ProbePeer;
   readonly method: "udp_rr" | "tcp_rr";
-  /** How long transactions follow each other, and for how long before that what they do isn't counted; milliseconds. */
+  /**
+   * How long transactions follow each other, and for how long before that what they do isn't counted;
+   * milliseconds.
+   */
   readonly durationMs: number;
   readonly warmupMs: number;
 }
 
 /**
- * Request/response as netperf does it: the next request as soon as the answer to the one before is there, by the same flows that
- * measure peers. It has the calling thread for itself meanwhile: for benchmarks and diagnosis, in a thread of their own.
+ * Request/response as netperf does it: the next request as soon as the answer to the one before is there, by
+ * the same flows that measure peers. It has the calling thread for itself meanwhile: for benchmarks and
+ * diagnosis, in a thread of their own.
  * @throws RangeError for an identity that is no address
  */
 export async function runClosedLoop(options: ClosedLoopOptions): Promise<FlowSnapshot> {

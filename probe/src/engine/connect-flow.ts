@@ -14,10 +14,10 @@ interface Attempt {
 }
 
 /**
- * TCP connect time of one peer: a new connection each interval, ended by a reset as soon as it is open. A reset, because the end
- * that closes first would keep the connection in TIME_WAIT for a minute, and at the peer's busy port that adds up; nothing was
- * sent, so nothing can be lost by it. The network's time is the kernel's own of the handshake, the application's that between the
- * call and the connection seen to be open.
+ * TCP connect time of one peer: a new connection each interval, ended by a reset as soon as it is open. A
+ * reset, because the end that closes first would keep the connection in TIME_WAIT for a minute, and at the
+ * peer's busy port that adds up; nothing was sent, so nothing can be lost by it. The network's time is the
+ * kernel's own of the handshake, the application's that between the call and the connection seen to be open.
  */
 export class ConnectFlow implements Flow, ScheduledSender {
   readonly #context: EngineContext;

@@ -12,7 +12,10 @@ interface LoopChoice {
   readonly wakeFd: number | null;
 }
 
-/** The loop on the kernel's own sockets; Node's where those can't be had. `track` sees libc before any descriptor is opened. */
+/**
+ * The loop on the kernel's own sockets; Node's where those can't be had. `track` sees libc before any
+ * descriptor is opened.
+ */
 export async function createLoop(
   deps: LoopDeps,
   wanted: "auto" | "node" = "auto",

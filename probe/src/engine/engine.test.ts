@@ -1,4 +1,5 @@
-// One engine measures another through the real threads: keys, code points, families, and the three times of a sample.
+// One engine measures another through the real threads: keys, code points, families, and the three times of a
+// sample.
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { Distribution, type Method } from "@isochrone/telemetry";

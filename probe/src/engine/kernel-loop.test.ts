@@ -87,7 +87,8 @@ test.runIf(isLibcSupported())(
       yieldToNode: (run) => void setImmediate(run),
     });
     const monitor = loop.watch(10);
-    // Two turns that are nothing but waiting. A busy machine may wake the thread late, but not by hundreds of milliseconds.
+    // Two turns that are nothing but waiting. A busy machine may wake the thread late, but not by hundreds of
+    // milliseconds.
     let turns = 0;
     const count = (): void => {
       turns++;

@@ -4,7 +4,10 @@ import type { Loop, LoopDeps } from "./loop.ts";
 import { KernelSockets } from "./sockets/kernel.ts";
 import { Timetable } from "./timetable.ts";
 
-/** Longest time without a turn of Node's own loop, which brings messages that don't wake this one. Milliseconds. */
+/**
+ * Longest time without a turn of Node's own loop, which brings messages that don't wake this one.
+ * Milliseconds.
+ */
 const TURN_MS = 100;
 
 interface KernelLoopDeps extends LoopDeps {
@@ -16,8 +19,9 @@ interface KernelLoopDeps extends LoopDeps {
 }
 
 /**
- * The thread's own loop: it is blocked in the kernel until a packet comes or something is due, so that nothing stands between the
- * kernel and the code that takes the time. Node, with the messages of the main thread, has its turn between two turns of this one.
+ * The thread's own loop: it is blocked in the kernel until a packet comes or something is due, so that
+ * nothing stands between the kernel and the code that takes the time. Node, with the messages of the main
+ * thread, has its turn between two turns of this one.
  */
 export class KernelLoop implements Loop {
   readonly sockets: KernelSockets;

@@ -63,7 +63,8 @@ export class NodeEngine {
 
   /** Starts the publishing of snapshots. */
   start(): void {
-    // The first interval is cut short at random, so that the probes of a cluster don't all publish at one moment.
+    // The first interval is cut short at random, so that the probes of a cluster don't all publish at one
+    // moment.
     this.#schedulePublish(this.#config.publishIntervalMs * (0.5 + this.#deps.random() / 2));
   }
 
@@ -88,7 +89,10 @@ export class NodeEngine {
     }
   }
 
-  /** Replaces the keys; answers to what was signed before are still verified for as long as they can be in time. */
+  /**
+   * Replaces the keys; answers to what was signed before are still verified for as long as they can be in
+   * time.
+   */
   setKeys(keys: readonly PacketKey[], signingKeyId: number): void {
     this.#context.keys.replace(keys, signingKeyId);
     const forgetAtMs = this.#deps.monotonic() + this.#config.timeoutMs * RETIRED_TIMEOUTS;

@@ -23,7 +23,10 @@ import type { Appointment } from "./timetable.ts";
 /** Packets that a flow remembers beyond those that can wait at once, to tell late from duplicate. */
 const REMEMBERED = 64;
 
-/** The bookkeeping of one request/response flow, whatever carries its packets: signs ahead, times, judges answers, declares losses. */
+/**
+ * The bookkeeping of one request/response flow, whatever carries its packets: signs ahead, times, judges
+ * answers, declares losses.
+ */
 export class RrSession {
   readonly #context: EngineContext;
   readonly #peer: ProbePeer;
@@ -107,7 +110,10 @@ export class RrSession {
     return this.#transactions.nextSequence;
   }
 
-  /** Says that the request is going out, planned for `plannedMs`: all that has to be written down, so that `sent` has little to do. */
+  /**
+   * Says that the request is going out, planned for `plannedMs`: all that has to be written down, so that
+   * `sent` has little to do.
+   */
   begin(nowMs: number, plannedMs: number = nowMs): void {
     this.#tally.count("sent");
     const pushedOut = this.#transactions.sent(nowMs, plannedMs);
@@ -115,7 +121,10 @@ export class RrSession {
     this.#scheduleExpiry();
   }
 
-  /** When the request that was just begun went out, stamped right before. Every microsecond between send and answer counts. */
+  /**
+   * When the request that was just begun went out, stamped right before. Every microsecond between send and
+   * answer counts.
+   */
   sent(sentMs: number): void {
     this.#transactions.restamp(sentMs);
   }
@@ -145,8 +154,8 @@ export class RrSession {
   }
 
   /**
-   * Judges an answer that was in hand at `atMs`, and that the kernel received at `kernelNs` (NaN: it doesn't say). True when it is
-   * the timely answer of a waiting request.
+   * Judges an answer that was in hand at `atMs`, and that the kernel received at `kernelNs` (NaN: it doesn't
+   * say). True when it is the timely answer of a waiting request.
    */
   answer(packet: Buffer, atMs: number, kernelNs: number = Number.NaN): boolean {
     const fault = this.#faultOf(packet);

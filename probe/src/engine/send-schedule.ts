@@ -1,7 +1,10 @@
 import type { Appointment } from "./timetable.ts";
 import type { EngineContext } from "./context.ts";
 
-/** How long before its send a packet is made ready: signing mustn't delay the send, nor the answer of the packet before. Milliseconds. */
+/**
+ * How long before its send a packet is made ready: signing mustn't delay the send, nor the answer of the
+ * packet before. Milliseconds.
+ */
 const PREPARE_AHEAD_MS = 3;
 
 export interface ScheduledSender {
@@ -13,8 +16,8 @@ export interface ScheduledSender {
 }
 
 /**
- * A fixed grid of send times with a random phase, so that flows don't burst together. What is late doesn't move the grid,
- * and no answer is waited for: a slow network is asked as often as a fast one.
+ * A fixed grid of send times with a random phase, so that flows don't burst together. What is late doesn't
+ * move the grid, and no answer is waited for: a slow network is asked as often as a fast one.
  */
 export class SendSchedule {
   readonly #context: EngineContext;

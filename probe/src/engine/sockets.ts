@@ -5,7 +5,10 @@ export function errnoOf(error: unknown): string {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
 }
 
-/** A `lookup` for sockets that are only ever given IP addresses: answers at once, where the default waits for a turn of the loop. */
+/**
+ * A `lookup` for sockets that are only ever given IP addresses: answers at once, where the default waits for
+ * a turn of the loop.
+ */
 export function addressLookup(
   hostname: string,
   _options: unknown,

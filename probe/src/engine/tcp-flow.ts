@@ -8,7 +8,10 @@ import type { StreamSocket } from "./sockets/port.ts";
 /** Back-off between connection attempts, doubled with each failure. Milliseconds. */
 const BACKOFF_MIN_MS = 250;
 const BACKOFF_MAX_MS = 8000;
-/** After so many lost transactions in a row a new connection finds out sooner than the old one's growing retransmission timer. */
+/**
+ * After so many lost transactions in a row a new connection finds out sooner than the old one's growing
+ * retransmission timer.
+ */
 const LOSSES_BEFORE_RECONNECT = 3;
 /** Packets beyond the expected answer that a peer may send between two ticks before it is hung up on. */
 const MAX_UNEXPECTED = 64;

@@ -12,12 +12,18 @@ interface Entry {
 /** What the timetable needs of its surroundings. */
 interface TimetableDeps {
   monotonic(): number;
-  /** Returns a function that clears the timer. Without, whoever owns the thread asks for `dueMs` and calls `runDue`. */
+  /**
+   * Returns a function that clears the timer. Without, whoever owns the thread asks for `dueMs` and calls
+   * `runDue`.
+   */
   readonly setTimer?: (run: () => void, delayMs: number) => () => void;
   onError(error: unknown): void;
 }
 
-/** All timed work of a thread, behind one timer or the thread's own loop: the first due first. Tasks due together run in the order of their making. */
+/**
+ * All timed work of a thread, behind one timer or the thread's own loop: the first due first. Tasks due
+ * together run in the order of their making.
+ */
 export class Timetable {
   readonly #deps: TimetableDeps;
   readonly #heap = new MinHeap<Entry>();

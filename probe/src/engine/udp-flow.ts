@@ -8,8 +8,9 @@ import type { DatagramSocket } from "./sockets/port.ts";
 const REOPEN_MS = 1000;
 
 /**
- * UDP_RR of one peer on a socket of its own. The socket is connected: the kernel drops what comes from elsewhere, a send needs no
- * look-up, and another source port takes another path through ECMP, as users' connections do.
+ * UDP_RR of one peer on a socket of its own. The socket is connected: the kernel drops what comes from
+ * elsewhere, a send needs no look-up, and another source port takes another path through ECMP, as users'
+ * connections do.
  */
 export class UdpFlow implements Flow, ScheduledSender {
   readonly #context: EngineContext;
@@ -100,7 +101,10 @@ export class UdpFlow implements Flow, ScheduledSender {
     this.#session.tally.skip("missed_tick", ticks);
   }
 
-  /** An ICMP error of an earlier packet arrives here too (ECONNREFUSED): the socket lives on, the packet times out as lost. */
+  /**
+   * An ICMP error of an earlier packet arrives here too (ECONNREFUSED): the socket lives on, the packet times
+   * out as lost.
+   */
   #failed(socket: DatagramSocket, code: string): void {
     if (this.#stopped || socket !== this.#socket) return;
     if (this.#connected) {

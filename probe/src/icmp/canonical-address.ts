@@ -1,7 +1,10 @@
 import { ipOf, SYS } from "@isochrone/kernel-sockets";
 import { familyOf, parseAddress } from "../domain/ip.ts";
 
-/** An address in the one form that replies' sources are compared in; IPv4-mapped ones are IPv4. @throws RangeError */
+/**
+ * An address in the one form that replies' sources are compared in; IPv4-mapped ones are IPv4.
+ * @throws RangeError
+ */
 export function canonicalAddress(text: string): { readonly address: string; readonly family: 4 | 6 } {
   const bytes = parseAddress(text);
   if (bytes === null) throw new RangeError(`ICMP target must be an IP address, got ${JSON.stringify(text)}`);

@@ -49,13 +49,17 @@ export class EchoFlow {
     return this.#transactions.waiting;
   }
 
-  /** Whose stamps timed the samples since the last `take`: the kernel's if all of them; null without a sample. */
+  /**
+   * Whose stamps timed the samples since the last `take`: the kernel's if all of them; null without a sample.
+   */
   get stampedBy(): "kernel" | "user" | null {
     if (this.#stamped.user > 0) return "user";
     return this.#stamped.kernel > 0 ? "kernel" : null;
   }
 
-  /** Moves on to the next planned time after `nowMs`; ticks that passed unused are counted, not made up for. */
+  /**
+   * Moves on to the next planned time after `nowMs`; ticks that passed unused are counted, not made up for.
+   */
   advance(nowMs: number): void {
     const missed = Math.floor((nowMs - this.#dueMs) / this.options.intervalMs);
     this.#tally.skip("missed_tick", missed);
@@ -86,8 +90,8 @@ export class EchoFlow {
   }
 
   /**
-   * A reply read at `atMs`. `stampsMs` is the round trip by the port's stamps, NaN where one is missing or can't be trusted;
-   * `stampedBy` says whose they are.
+   * A reply read at `atMs`. `stampsMs` is the round trip by the port's stamps, NaN where one is missing or
+   * can't be trusted; `stampedBy` says whose they are.
    */
   reply(
     sequence: number,
@@ -136,7 +140,10 @@ export class EchoFlow {
     if (count > named.length) this.#tally.countError("lost", "timeout", count - named.length);
   }
 
-  /** The kernel's clock may step: its round trip counts only if it lies within what this thread saw on the monotonic clock. */
+  /**
+   * The kernel's clock may step: its round trip counts only if it lies within what this thread saw on the
+   * monotonic clock.
+   */
   #record(userMs: number, stampsMs: number, stampedBy: "kernel" | "user"): void {
     if (this.#warmup > 0) {
       this.#warmup--;

@@ -1,6 +1,7 @@
-// ICMP echo (RFC 792, RFC 4443): type, code, checksum, id, sequence (16 bits), then our payload: nonce (8), full sequence (4), the
-// same inverted (4), and a pattern up to the wanted size. The nonce tells our replies from those of others in the same network namespace; the pattern shows
-// damage that nobody's checksum has seen (raw sockets get packets before the kernel checks them).
+// ICMP echo (RFC 792, RFC 4443): type, code, checksum, id, sequence (16 bits), then our payload: nonce (8),
+// full sequence (4), the same inverted (4), and a pattern up to the wanted size. The nonce tells our replies
+// from those of others in the same network namespace; the pattern shows damage that nobody's checksum has
+// seen (raw sockets get packets before the kernel checks them).
 
 /** Type, code, checksum, id, sequence. */
 export const ECHO_HEADER_BYTES = 8;
@@ -26,7 +27,10 @@ interface EchoIdentity {
   readonly nonce: bigint;
 }
 
-/** What a received message is: a reply of ours with its full sequence, somebody else's, or a damaged one of ours. */
+/**
+ * What a received message is: a reply of ours with its full sequence, somebody else's, or a damaged one of
+ * ours.
+ */
 type EchoReply =
   | { readonly kind: "ours"; readonly sequence: number }
   /** `shortSequence` is that of the header, which the damage may have spared. */
@@ -56,7 +60,10 @@ export class EchoCodec {
     this.#nonceLow = Number(identity.nonce & 0xffff_ffffn);
   }
 
-  /** Fills `into`, whose length says how big the payload is: at least ECHO_IDENTITY_BYTES, at most MAX_PAYLOAD_BYTES. */
+  /**
+   * Fills `into`, whose length says how big the payload is: at least ECHO_IDENTITY_BYTES, at most
+   * MAX_PAYLOAD_BYTES.
+   */
   write(into: Buffer, sequence: number): void {
     const { bytes, sum } = this.#template(into.length);
     into.set(bytes);

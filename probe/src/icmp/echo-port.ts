@@ -10,7 +10,10 @@ export interface EchoTarget {
   readonly payloadBytes: number;
 }
 
-/** Hears what became of packets, by the numbers they were queued with. Times are ns of the port's own clock; NaN: it has none. */
+/**
+ * Hears what became of packets, by the numbers they were queued with. Times are ns of the port's own clock;
+ * NaN: it has none.
+ */
 export interface EchoHandlers {
   /** It is on its way. Comes before everything else about the packet but `onRefused`, which comes instead. */
   onAccepted(number: number): void;
@@ -18,7 +21,10 @@ export interface EchoHandlers {
   onRefused(number: number, error: string): void;
   /** `hops`: routers passed, -1 = not known. `payloadBytes`: of the reply. */
   onReply(number: number, reply: ReceivedEcho): void;
-  /** A reply of ours whose bytes aren't what was sent: either of the numbers may be the packet's, as far as `source` agrees. */
+  /**
+   * A reply of ours whose bytes aren't what was sent: either of the numbers may be the packet's, as far as
+   * `source` agrees.
+   */
   onCorrupt(number: number, shortNumber: number, source: string): void;
   /** An ICMP error about a packet to `target`, of which only the lower 16 bits of the number are known. */
   onUnreachable(shortNumber: number, target: string, error: string): void;
@@ -47,7 +53,10 @@ export interface EchoPort {
   open(target: EchoTarget): EchoRoute;
   flush(handlers: EchoHandlers): void;
   drain(handlers: EchoHandlers): void;
-  /** Blocks the thread until something may have come, at most so long; false: this port is served by the event loop. */
+  /**
+   * Blocks the thread until something may have come, at most so long; false: this port is served by the event
+   * loop.
+   */
   wait(timeoutMs: number): boolean;
   /** Blocks the thread for so long whatever comes; false as above. */
   nap(ms: number): boolean;

@@ -44,8 +44,8 @@ interface EchoSocketOptions {
 }
 
 /**
- * One ICMP socket: datagram where the kernel allows (it filters by id for us), else raw. The kernel stamps every packet as it
- * leaves and every reply as it comes. Never blocks.
+ * One ICMP socket: datagram where the kernel allows (it filters by id for us), else raw. The kernel stamps
+ * every packet as it leaves and every reply as it comes. Never blocks.
  */
 export class EchoSocket {
   readonly mode: SocketMode;
@@ -120,7 +120,8 @@ export class EchoSocket {
   drain(handlers: EchoHandlers): void {
     let count = 0;
     do {
-      // Replies are taken out first and judged last: the send time of each of them is in the error queue by then.
+      // Replies are taken out first and judged last: the send time of each of them is in the error queue by
+      // then.
       count = this.#replies.receive(this.fd);
       this.#drainErrors(handlers);
       for (let slot = 0; slot < count; slot++) this.#judge(slot, handlers);
@@ -145,7 +146,10 @@ export class EchoSocket {
     socket.enableTimestamps({ sends: true });
   }
 
-  /** A raw socket sees every ICMP message of the network namespace. Errors about own packets come by the error queue all the same. */
+  /**
+   * A raw socket sees every ICMP message of the network namespace. Errors about own packets come by the error
+   * queue all the same.
+   */
   #letOnlyRepliesThrough(): void {
     if (this.#family === 4) {
       this.#socket.setOption(SYS.SOL_RAW, SYS.ICMP_FILTER, ~(1 << ECHO_REPLY_V4));
@@ -159,7 +163,10 @@ export class EchoSocket {
     this.#libc.free(filter);
   }
 
-  /** A refused send may or may not have used up a number of the kernel's: read what has come, then count from 0 on both sides. */
+  /**
+   * A refused send may or may not have used up a number of the kernel's: read what has come, then count from
+   * 0 on both sides.
+   */
   #restartNumbering(handlers: EchoHandlers): void {
     this.#drainErrors(handlers);
     this.#socket.restartNumbering();
@@ -219,7 +226,10 @@ export class EchoSocket {
   }
 }
 
-/** Routers that a packet passed, from what is left of its hop limit: its sender started with the next usual one. -1: not known. */
+/**
+ * Routers that a packet passed, from what is left of its hop limit: its sender started with the next usual
+ * one. -1: not known.
+ */
 export function hopsOf(remaining: number): number {
   if (remaining < 0) return -1;
   const start = USUAL_HOP_LIMITS.find((limit) => limit >= remaining);

@@ -6,7 +6,9 @@ import type { EchoHandlers, EchoPort, ReceivedEcho } from "./echo-port.ts";
 import { InFlightRing } from "./in-flight.ts";
 import type { FromIcmp, IcmpTask, ToIcmp } from "./messages.ts";
 
-/** Longest time that the thread is blocked waiting for a reply, and that messages wait for it. Milliseconds. */
+/**
+ * Longest time that the thread is blocked waiting for a reply, and that messages wait for it. Milliseconds.
+ */
 const MAX_WAIT_MS = 20;
 /** Longest sleep when nothing is due. Milliseconds. */
 const MAX_SLEEP_MS = 200;
@@ -20,7 +22,10 @@ const MAX_REPORT_MS = 5000;
 const REMEMBERED_PACKETS = 1 << 17;
 /** Packets that leave at once, e.g. after the thread stood still: more would be a burst. */
 const MAX_BURST = 32;
-/** Above this rate a wake-up per packet costs more than it gives, where the kernel's stamps don't depend on when we read. Per second. */
+/**
+ * Above this rate a wake-up per packet costs more than it gives, where the kernel's stamps don't depend on
+ * when we read. Per second.
+ */
 const DENSE_PER_SECOND = 1000;
 /** What is sent and read together then. Milliseconds. */
 const DENSE_NAP_MS = 1;
@@ -218,7 +223,10 @@ export class IcmpHost implements EchoHandlers {
     return sends;
   }
 
-  /** Rests in the kernel if that can be; returns null then, and else for how long the event loop may have the thread. */
+  /**
+   * Rests in the kernel if that can be; returns null then, and else for how long the event loop may have the
+   * thread.
+   */
   #rest(): number | null {
     const { port } = this.#deps;
     const restMs = Math.max(0, Math.min(this.#due.nextKey, this.#reportMs) - this.#deps.monotonic());

@@ -246,7 +246,8 @@ describe("ICMP host", () => {
       for (; told < network.sends; told++) {
         handlers.onUnreachable(told, "10.0.0.2", "EHOSTUNREACH");
         handlers.onUnreachable(told, "10.0.0.3", "ENETUNREACH");
-        // The full number is damaged, the header's is whole; then the other way round; then neither can be ours.
+        // The full number is damaged, the header's is whole; then the other way round; then neither can be
+        // ours.
         handlers.onCorrupt(0x55550000, told, "10.0.0.2");
         handlers.onCorrupt(told, 0x5555, "10.0.0.2");
         handlers.onCorrupt(told, told, "10.0.0.3");

@@ -201,7 +201,8 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
       const { asker, other } = run();
       expect(asker).toMatchObject({ accepted: 10_000, replies: 0, fromElsewhere: 0, corrupt: 0 });
       expect(other).toMatchObject({ accepted: 10_000, replies: 10_000, fromElsewhere: 0, corrupt: 0 });
-      // The same ground with the same nonce: then only the source tells them apart, as it does in the schedule.
+      // The same ground with the same nonce: then only the source tells them apart, as it does in the
+      // schedule.
       const careless = run("same-nonce");
       expect(careless.asker).toMatchObject({ replies: 0, fromElsewhere: 10_000 });
     },

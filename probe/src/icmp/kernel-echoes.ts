@@ -2,7 +2,10 @@ import { Poller, READABLE, SYS, SystemCallError, socketAddress, type Libc } from
 import { EchoSocket, type SocketMode } from "./echo-socket.ts";
 import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "./echo-port.ts";
 
-/** The kernel's clock and the monotonic one drift apart by this share at most while it is being corrected smoothly. */
+/**
+ * The kernel's clock and the monotonic one drift apart by this share at most while it is being corrected
+ * smoothly.
+ */
 const MAX_SLEW = 500e-6;
 /** What may lie between the readings of two clocks. Nanoseconds. */
 const STEP_NS = 100_000;
@@ -17,8 +20,9 @@ interface KernelEchoesOptions {
 }
 
 /**
- * Echoes through sockets of the kernel, a socket for each family and code point. The first of each family is opened at once: a
- * socket that asks for stamps must be there before the first packet, or the kernel doesn't stamp its reply.
+ * Echoes through sockets of the kernel, a socket for each family and code point. The first of each family is
+ * opened at once: a socket that asks for stamps must be there before the first packet, or the kernel doesn't
+ * stamp its reply.
  */
 export class KernelEchoes implements EchoPort {
   readonly stampedBy = "kernel";
@@ -122,7 +126,8 @@ export class KernelEchoes implements EchoPort {
     const known = this.#sockets.get(key);
     if (known !== undefined) return known;
     const { id, nonce } = this.#options;
-    // Every raw socket sees every reply: without an identity of its own it would take the others' for its own too.
+    // Every raw socket sees every reply: without an identity of its own it would take the others' for its own
+    // too.
     const own = {
       id: (id + this.#sockets.size) & 0xffff,
       nonce: BigInt.asUintN(64, nonce + BigInt(this.#sockets.size)),
@@ -139,7 +144,10 @@ export class KernelEchoes implements EchoPort {
     return this.#handlers;
   }
 
-  /** Kernel stamps are wall time, which somebody may set: then stamps from before and after must not be paired. */
+  /**
+   * Kernel stamps are wall time, which somebody may set: then stamps from before and after must not be
+   * paired.
+   */
   #watchClock(handlers: EchoHandlers): void {
     let nowNs = 0;
     let offsetNs = 0;

@@ -14,7 +14,10 @@ const HEALTHY_MS = 30_000;
 /** How long a last report is waited for. Milliseconds. */
 const FINISH_MS = 500;
 
-/** What goes wrong with the link that is the current one; a prober that never got ready is given up for the next. */
+/**
+ * What goes wrong with the link that is the current one; a prober that never got ready is given up for the
+ * next.
+ */
 interface Attempt {
   readonly name: IcmpProberName;
   readonly link: ProberLink;
@@ -22,8 +25,8 @@ interface Attempt {
 }
 
 /**
- * Sends ICMP echoes by the first prober that works here, in a thread or process of its own. It starts with the first task and is
- * started anew when it dies. Where none works it says so once, and reports nothing.
+ * Sends ICMP echoes by the first prober that works here, in a thread or process of its own. It starts with
+ * the first task and is started anew when it dies. Where none works it says so once, and reports nothing.
  */
 export class IcmpThread {
   readonly #logger: Logger;
@@ -74,7 +77,10 @@ export class IcmpThread {
     }
   }
 
-  /** Ends the engine's task. Resolves when its last report is here to be taken, or has been waited for long enough. */
+  /**
+   * Ends the engine's task. Resolves when its last report is here to be taken, or has been waited for long
+   * enough.
+   */
   async finish(engine: number): Promise<void> {
     if (!this.#tasks.has(engine)) return;
     if (this.#attempt?.ready === true) {

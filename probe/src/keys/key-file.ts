@@ -4,8 +4,9 @@ import { open } from "node:fs/promises";
 const MAX_BYTES = 65_536;
 
 /**
- * Reads a file of keys whole. The path is followed anew each time: Kubernetes replaces a projected Secret by changing a symbolic link
- * above it, which no watch of the file itself would see. Rejects with the system's error, or one that names the file and its size.
+ * Reads a file of keys whole. The path is followed anew each time: Kubernetes replaces a projected Secret by
+ * changing a symbolic link above it, which no watch of the file itself would see. Rejects with the system's
+ * error, or one that names the file and its size.
  */
 export async function readKeyFile(path: string): Promise<string> {
   const file = await open(path, "r");

@@ -22,8 +22,9 @@ export interface KeyKeeperDeps {
 }
 
 /**
- * Which keys this probe holds and which one signs: those of the settings and of the file, re-read by `refresh`; the plan says who
- * signs, as far as that key is held. Bad news changes nothing: the keys that work stay.
+ * Which keys this probe holds and which one signs: those of the settings and of the file, re-read by
+ * `refresh`; the plan says who signs, as far as that key is held. Bad news changes nothing: the keys that
+ * work stay.
  */
 export class KeyKeeper {
   readonly #deps: KeyKeeperDeps;
@@ -59,7 +60,10 @@ export class KeyKeeper {
     return { heldKeyIds: this.#keys.map(({ id }) => id), signingKeyId: this.#signingKeyId };
   }
 
-  /** Reads the file for the first time. @throws ProbeError `probe_config_invalid` when there is no usable key anywhere */
+  /**
+   * Reads the file for the first time.
+   * @throws ProbeError `probe_config_invalid` when there is no usable key anywhere
+   */
   async load(): Promise<void> {
     const problem = await this.#readFile();
     if (this.#keys.length > 0 || this.#unauthenticated) return;
@@ -121,7 +125,10 @@ export class KeyKeeper {
     this.#choose();
   }
 
-  /** The wanted key if it is held; else the one that signs now, else the settings', else any: to sign wrongly is to be silent. */
+  /**
+   * The wanted key if it is held; else the one that signs now, else the settings', else any: to sign wrongly
+   * is to be silent.
+   */
   #choose(): void {
     const { signingKeyId: configured, hmacKeysFile } = this.#deps.config;
     const held = new Set(this.#keys.map(({ id }) => id));

@@ -2,9 +2,9 @@ import type { Method } from "@isochrone/telemetry";
 import { RTT_BOUNDS } from "./names.ts";
 
 /**
- * How much each pair of nodes shows on the /metrics page. `full`: quantiles, counters and loss of every method; `lean`: the
- * quantiles of one method, median and loss of the others; `summary`: median and loss of one method, and when it last answered;
- * `none`: only what is summed up over all peers.
+ * How much each pair of nodes shows on the /metrics page. `full`: quantiles, counters and loss of every
+ * method; `lean`: the quantiles of one method, median and loss of the others; `summary`: median and loss of
+ * one method, and when it last answered; `none`: only what is summed up over all peers.
  */
 export const DETAILS = ["full", "lean", "summary", "none"] as const;
 export type Detail = (typeof DETAILS)[number];
@@ -28,7 +28,10 @@ export function preferredMethod(methods: readonly Method[]): Method | null {
   return PREFERENCE.find((method) => methods.includes(method)) ?? null;
 }
 
-/** The most detail with which `peers` pairs stay within the bound of series. Histograms that were asked for are given regardless. */
+/**
+ * The most detail with which `peers` pairs stay within the bound of series. Histograms that were asked for
+ * are given regardless.
+ */
 export function chooseDetail(peers: number, options: DetailOptions): Detail {
   const room = options.maxSeries - OWN_SERIES;
   return DETAILS.find((detail) => peers * pairSeries(detail, options) <= room) ?? "none";

@@ -16,8 +16,9 @@ interface Series<V> {
 }
 
 /**
- * A metric whose series come and go with the peers, in the shape that prom-client's registry reads. (prom-client's own histogram
- * can't take counted buckets, and its metrics can't drop series by a part of their labels.)
+ * A metric whose series come and go with the peers, in the shape that prom-client's registry reads.
+ * (prom-client's own histogram can't take counted buckets, and its metrics can't drop series by a part of
+ * their labels.)
  */
 export abstract class Family<V> {
   readonly name: string;
@@ -84,7 +85,10 @@ export class GaugeFamily extends Family<number> {
   }
 }
 
-/** Values with a `quantile` label: by Prometheus' rules a summary, here one over a window, without sum and count. */
+/**
+ * Values with a `quantile` label: by Prometheus' rules a summary, here one over a window, without sum and
+ * count.
+ */
 export class QuantileFamily extends GaugeFamily {
   override readonly type: string = "summary";
 }
@@ -95,7 +99,10 @@ interface Buckets {
   sum: number;
 }
 
-/** A classic histogram fed with exponential ones; a sample falls into the bucket of its exponential bucket's middle (1.1 % exact). */
+/**
+ * A classic histogram fed with exponential ones; a sample falls into the bucket of its exponential bucket's
+ * middle (1.1 % exact).
+ */
 export class HistogramFamily extends Family<Buckets> {
   readonly type = "histogram";
   readonly #bounds: readonly number[];

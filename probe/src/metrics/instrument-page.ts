@@ -9,7 +9,10 @@ import { readThrottling, type Throttling } from "./throttling.ts";
 const TIMESTAMP_SOURCES: readonly TimestampSource[] = ["kernel", "user", "none"];
 const PROTOCOLS = ["udp", "tcp"] as const;
 
-/** The series of a probe as a whole: what it measured over all peers, and how far its own figures can be trusted. */
+/**
+ * The series of a probe as a whole: what it measured over all peers, and how far its own figures can be
+ * trusted.
+ */
 export class InstrumentPage {
   readonly #families: Families;
   readonly #self: Labels;

@@ -70,7 +70,9 @@ export const METRIC_NAMES = {
   recordsDropped: "isochrone_probe_records_dropped_total",
 } as const;
 
-/** The names that KEP-260's netperf component uses: microseconds, labels `origin` and `destination`. Opt-in. */
+/**
+ * The names that KEP-260's netperf component uses: microseconds, labels `origin` and `destination`. Opt-in.
+ */
 export const KEP_QUANTILE_NAMES = {
   "0.5": "netperf_p50_latency_microseconds",
   "0.9": "netperf_p90_latency_microseconds",

@@ -12,7 +12,10 @@ const PROBE_ERROR_CODES = [
 ] as const;
 type ProbeErrorCode = (typeof PROBE_ERROR_CODES)[number];
 
-/** Thrown by everything of the probe; `code` says what happened, `retryable` whether the same call may succeed later. */
+/**
+ * Thrown by everything of the probe; `code` says what happened, `retryable` whether the same call may succeed
+ * later.
+ */
 export class ProbeError extends CodedError {
   declare readonly code: ProbeErrorCode;
 

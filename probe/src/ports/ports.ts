@@ -1,7 +1,10 @@
 // What the probe needs from the measuring side and from the source of plans, and what they say to each other.
 import type { BandwidthResult, ExponentialHistogramData, Method, Outcome } from "@isochrone/telemetry";
 
-/** A node to measure. `address` may be a translated one; `identity` is what the peer calls itself, and what packets are bound to. */
+/**
+ * A node to measure. `address` may be a translated one; `identity` is what the peer calls itself, and what
+ * packets are bound to.
+ */
 export interface ProbePeer {
   readonly node: string;
   readonly zone: string | null;
@@ -58,15 +61,15 @@ export interface ProbeKeyState {
 /** Where plans come from. */
 export interface PlanSource {
   /**
-   * `etag` is what the last accepted plan came with; `self` tells the source what the rotation of keys waits for. Rejects with a
-   * ProbeError when the source can't be read.
+   * `etag` is what the last accepted plan came with; `self` tells the source what the rotation of keys waits
+   * for. Rejects with a ProbeError when the source can't be read.
    */
   fetch(etag: string | null, self: ProbeKeyState, signal: AbortSignal): Promise<PlanAnswer>;
 }
 
 /**
- * Why an answer's round-trip time was left out (the first three), or a planned send was: the thread was too slow, the transaction
- * before hadn't ended, or the connection was only being opened.
+ * Why an answer's round-trip time was left out (the first three), or a planned send was: the thread was too
+ * slow, the transaction before hadn't ended, or the connection was only being opened.
  */
 const DISCARD_REASONS = [
   "warmup",
@@ -110,7 +113,10 @@ export interface EngineConfig {
   readonly signingKeyId: number;
   /** Time between two handshakes of `tcp_connect` with one peer. */
   readonly connectIntervalMs: number;
-  /** Differentiated services code point of all probe packets, 0 to 63: probes are to be treated as the traffic they stand for. */
+  /**
+   * Differentiated services code point of all probe packets, 0 to 63: probes are to be treated as the traffic
+   * they stand for.
+   */
   readonly dscp: number;
   /** Payload of an echo request, without ICMP and IP headers. */
   readonly icmpPayloadBytes: number;
@@ -138,7 +144,9 @@ export interface FlowSnapshot {
   readonly variationCount: number;
   /** Network round-trip times, seconds: the responder's residence subtracted. This is what is published. */
   readonly rtt: ExponentialHistogramData;
-  /** What a program sees: from the send to the answer in hand, residence included, seconds. Empty for ICMP. */
+  /**
+   * What a program sees: from the send to the answer in hand, residence included, seconds. Empty for ICMP.
+   */
   readonly application: ExponentialHistogramData;
   /** As `application`, but from the planned send time: no coordinated omission. Empty for ICMP. */
   readonly planned: ExponentialHistogramData;
@@ -164,7 +172,9 @@ export interface ThreadSnapshot {
 
 export type TimestampSource = "kernel" | "user" | "none";
 
-/** Echo requests to this host's own loopback address: what the instrument reads when the network adds nothing. */
+/**
+ * Echo requests to this host's own loopback address: what the instrument reads when the network adds nothing.
+ */
 export interface ZeroCheckSnapshot {
   readonly source: TimestampSource;
   readonly sent: number;
@@ -198,7 +208,10 @@ export interface Engine {
   readonly tcpPort: number;
   /** Replaces all peers. What goes on unchanged keeps its state. */
   setPeers(peers: readonly ProbePeer[]): void;
-  /** Replaces the keys without losing a packet: answers to what was signed before are still verified by the key they name. */
+  /**
+   * Replaces the keys without losing a packet: answers to what was signed before are still verified by the
+   * key they name.
+   */
   setKeys(keys: readonly PacketKey[], signingKeyId: number): void;
   /** Hands over what was measured since the last snapshot, then ends. */
   stop(): Promise<void>;
@@ -210,7 +223,10 @@ export interface MeasuringThreads {
   readonly restarts: number;
   /** Rejects with a ProbeError when the engine's sockets can't be opened. */
   createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine>;
-  /** Leaves so many times each engine's interval between its sends: for whoever shares a machine that is busy. @default 1 */
+  /**
+   * Leaves so many times each engine's interval between its sends: for whoever shares a machine that is busy.
+   * @default 1
+   */
   setPace(factor: number): void;
   /** Ends the threads and all engines in them. */
   close(): Promise<void>;
@@ -225,7 +241,10 @@ export interface BandwidthMeasurement {
   readonly reason: string;
   /** Wall time of its end, ms since the epoch. */
   readonly endMs: number;
-  /** Rate on the wire from this node to the peer, link-layer headers included, bits per second; null unless `ok`. */
+  /**
+   * Rate on the wire from this node to the peer, link-layer headers included, bits per second; null unless
+   * `ok`.
+   */
   readonly achievedBitsPerSecond: number | null;
   /** Bytes that it put on the wire. */
   readonly bytes: number;
@@ -233,7 +252,9 @@ export interface BandwidthMeasurement {
   readonly durationMs: number;
 }
 
-/** The permission to test one way of the network; at most one per node and per pair of zones is out at a time. */
+/**
+ * The permission to test one way of the network; at most one per node and per pair of zones is out at a time.
+ */
 export interface BandwidthLease {
   readonly id: string;
   readonly target: string;

@@ -14,8 +14,8 @@ interface Entry {
 }
 
 /**
- * Who is connected, and who has to leave. When all places are taken, the oldest connection that never sent a valid request makes
- * room: connections that say nothing can't keep peers out.
+ * Who is connected, and who has to leave. When all places are taken, the oldest connection that never sent a
+ * valid request makes room: connections that say nothing can't keep peers out.
  */
 export class ConnectionTable<C> {
   /** In the order of their opening. */
@@ -30,7 +30,10 @@ export class ConnectionTable<C> {
     return this.#entries.keys();
   }
 
-  /** False: no place for another one of this source. `evict` is called for who has to make room, and must remove it. */
+  /**
+   * False: no place for another one of this source. `evict` is called for who has to make room, and must
+   * remove it.
+   */
   admits(sourceKey: string, evict: (connection: C) => void): boolean {
     if ((this.#perSource.get(sourceKey) ?? 0) >= MAX_PER_SOURCE) return false;
     if (this.#entries.size < MAX_CONNECTIONS) return true;

@@ -61,7 +61,8 @@ describe.runIf(isLibcSupported())("echo responder under a flood of hostile packe
       memoryGrowth,
     });
     expect(memoryGrowth).toBeLessThan(MEMORY_BOUND);
-    // Nothing else can happen to a packet on the loopback interface: it is answered, refused, or dropped at the socket.
+    // Nothing else can happen to a packet on the loopback interface: it is answered, refused, or dropped at
+    // the socket.
     expect(counted).toBe(total + own);
     expect(responder.refused["kernel_dropped"]).toBeGreaterThanOrEqual(sent["garbage"]! + sent["malformed"]!);
     expect(responder.thread.restarts).toBe(0);

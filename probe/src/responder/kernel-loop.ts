@@ -17,7 +17,10 @@ interface KernelLoopDeps {
   readonly onTurn: () => void;
 }
 
-/** Serves the kernel's sockets of a thread: waits for all of them at once, in the kernel, and lets Node's loop run in between. */
+/**
+ * Serves the kernel's sockets of a thread: waits for all of them at once, in the kernel, and lets Node's loop
+ * run in between.
+ */
 export class KernelLoop implements ListenerFactory {
   /** Descriptor that ends the wait when 8 bytes are written to it; whoever starts the thread closes it. */
   readonly wakeFd: number;

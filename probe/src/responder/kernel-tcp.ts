@@ -23,7 +23,10 @@ import { sourceOf, type Source } from "./source.ts";
 const ACCEPTS = 16;
 const READ_BYTES = 4096;
 const BACKLOG = 256;
-/** The kernel's own buffers of a connection: packets are short, and thousands of connections may be hostile. Bytes. */
+/**
+ * The kernel's own buffers of a connection: packets are short, and thousands of connections may be hostile.
+ * Bytes.
+ */
 const KERNEL_BUFFER_BYTES = 65_536;
 const MAX_RESIDENCE_NS = 1e9;
 /** Errors of accept(2) that are those of one connection; others are left for the next turn. */
@@ -88,7 +91,8 @@ export class KernelTcpListener implements Listener {
     const socket = KernelSocket.open(deps.libc, { family, type: SYS.SOCK_STREAM, protocol: 0 });
     this.#socket = socket;
     try {
-      // Connections of an earlier run that are still being wound up don't hold the port. Accepted ones inherit the rest.
+      // Connections of an earlier run that are still being wound up don't hold the port. Accepted ones
+      // inherit the rest.
       socket.setOption(SYS.SOL_SOCKET, SYS.SO_REUSEADDR, 1);
       socket.setOption(SYS.IPPROTO_TCP, SYS.TCP_NODELAY, 1);
       socket.setOption(SYS.SOL_SOCKET, SYS.SO_SNDBUF, KERNEL_BUFFER_BYTES);
@@ -135,7 +139,10 @@ export class KernelTcpListener implements Listener {
     }
   }
 
-  /** E.g. no descriptor left: the connection keeps waiting, and would be reported ready without end. The next sweep looks again. */
+  /**
+   * E.g. no descriptor left: the connection keeps waiting, and would be reported ready without end. The next
+   * sweep looks again.
+   */
   #acceptFailed(error: string): void {
     if (PASSING.has(error)) return;
     this.#responder.refuse(`accept_${error}`);

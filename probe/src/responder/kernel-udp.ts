@@ -78,8 +78,9 @@ interface Lane {
 }
 
 /**
- * The UDP side of the echo responder on the kernel's own calls: many packets per call, receive times from the kernel. The port has
- * two sockets: the kernel itself gives packets of known flows to the second one, whose queue no flood of others can fill.
+ * The UDP side of the echo responder on the kernel's own calls: many packets per call, receive times from the
+ * kernel. The port has two sockets: the kernel itself gives packets of known flows to the second one, whose
+ * queue no flood of others can fill.
  */
 export class KernelUdpListener implements Listener {
   readonly port: number;
@@ -198,7 +199,10 @@ export class KernelUdpListener implements Listener {
     into.push({ slot, packet, stampNs: received.info(slot).kernelTime });
   }
 
-  /** What is written as residence is the time from the kernel's receive stamp to the moment within the send call at which packets usually leave. */
+  /**
+   * What is written as residence is the time from the kernel's receive stamp to the moment within the send
+   * call at which packets usually leave.
+   */
   #answer(admitted: readonly Admitted[], atMs: number): void {
     if (admitted.length === 0) return;
     const { libc, memory, monotonic } = this.#deps;

@@ -1,4 +1,7 @@
-/** Bytes 12 to 24 of a packet: session and nonce, which only the flow's two ends and who sits between them know. */
+/**
+ * Bytes 12 to 24 of a packet: session and nonce, which only the flow's two ends and who sits between them
+ * know.
+ */
 const TOKEN_AT = 12;
 const TOKEN_END = 24;
 /** The nonce's last four bytes. */
@@ -20,8 +23,9 @@ interface Flow {
 type Acquaintance = "stranger" | "fresh" | "repeat";
 
 /**
- * Flows of which a validly signed packet came recently. They are named by session and nonce, 96 random bits: a flood that invents
- * sources can name a real peer's address, but not its flow, so that what is reserved for known flows stays theirs.
+ * Flows of which a validly signed packet came recently. They are named by session and nonce, 96 random bits:
+ * a flood that invents sources can name a real peer's address, but not its flow, so that what is reserved for
+ * known flows stays theirs.
  */
 export class KnownFlows {
   readonly #maxFlows: number;

@@ -1,7 +1,10 @@
 import { ReceiveBatch, SYS, type KernelSocket, type Libc } from "@isochrone/kernel-sockets";
 import { LeastTime } from "../domain/least-time.ts";
 
-/** Calls between a renewal and the one that is looked at: the first one finds the processor's caches cold, as few others do. */
+/**
+ * Calls between a renewal and the one that is looked at: the first one finds the processor's caches cold, as
+ * few others do.
+ */
 const CALLS_BEFORE = 8;
 /** Stamps read at once; they come without data. */
 const STAMPS = 32;
@@ -10,8 +13,9 @@ const STAMP_BYTES = 64;
 const MAX_NS = 1e6;
 
 /**
- * How long after the beginning of a send call a packet leaves, by the kernel's own stamp of a call now and then. The call's length
- * says little: it goes on for several times as long, with what the packet sets off on the same host.
+ * How long after the beginning of a send call a packet leaves, by the kernel's own stamp of a call now and
+ * then. The call's length says little: it goes on for several times as long, with what the packet sets off on
+ * the same host.
  */
 export class LeaveTime {
   readonly #libc: Libc;

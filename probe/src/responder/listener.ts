@@ -3,7 +3,9 @@ import type { Responder } from "./responder.ts";
 /** An open port of the responder. */
 export interface Listener {
   readonly port: number;
-  /** Called about ten times a second: ends what stood still for too long, and collects the kernel's counts. */
+  /**
+   * Called about ten times a second: ends what stood still for too long, and collects the kernel's counts.
+   */
   sweep(nowMs: number): void;
   close(): Promise<void>;
 }

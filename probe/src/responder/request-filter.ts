@@ -10,8 +10,8 @@ const FLAGS_AND_RESERVED = 0;
 const AT = { magic: 0, version: 4, flags: 8, length: 10 } as const;
 
 /**
- * Socket filter that lets through what has the form of a request over UDP. The rest is dropped by the kernel at a fraction of the
- * cost of receiving it, and takes no room in the queue from requests.
+ * Socket filter that lets through what has the form of a request over UDP. The rest is dropped by the kernel
+ * at a fraction of the cost of receiving it, and takes no room in the queue from requests.
  */
 export const REQUEST_FILTER: readonly FilterInstruction[] = [
   { code: BPF.LOAD_LENGTH, value: 0 },

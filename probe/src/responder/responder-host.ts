@@ -8,7 +8,9 @@ import type { Listener, ListenerFactory } from "./listener.ts";
 import type { FromResponder, ResponderConfig, ToResponder } from "./messages.ts";
 import { Responder } from "./responder.ts";
 
-/** For how long a replaced key is still accepted: peers take up new keys at different moments. Milliseconds. */
+/**
+ * For how long a replaced key is still accepted: peers take up new keys at different moments. Milliseconds.
+ */
 const RETIRED_KEY_MS = 60_000;
 
 interface ResponderHostDeps {

@@ -23,12 +23,15 @@ const MAX_FLOWS = 4096;
 const FLOW_MEMORY_MS = 300_000;
 /** A source may be this many seconds ahead of its rate. */
 const BURST_SECONDS = 2;
-/** Share of its rate that a source may spend on packets that were seen before: the network doubles some, replays are many. */
+/**
+ * Share of its rate that a source may spend on packets that were seen before: the network doubles some,
+ * replays are many.
+ */
 const REPEAT_SHARE = 0.1;
 const MIN_REPEATS = 10;
 /**
- * Signatures of flows not known yet that are verified per second, whatever comes: about a third of a core at most. New peers need one
- * each; what a flood takes of this is not taken from known ones.
+ * Signatures of flows not known yet that are verified per second, whatever comes: about a third of a core at
+ * most. New peers need one each; what a flood takes of this is not taken from known ones.
  */
 const STRANGERS_PER_SECOND = 100_000;
 /** What may be verified at once after a pause: a tenth of a second's worth, since floods come in bursts. */
@@ -48,7 +51,10 @@ interface ResponderDeps {
 /** Decides which packets are answered, whatever carries them, and makes the answers. */
 export class Responder {
   readonly #deps: ResponderDeps;
-  /** Packets with a right signature, those of them seen before, and attempts of flows that are not known, by source. */
+  /**
+   * Packets with a right signature, those of them seen before, and attempts of flows that are not known, by
+   * source.
+   */
   readonly #peers: RateLimiter;
   readonly #repeats: RateLimiter;
   readonly #strangers: RateLimiter;
@@ -87,7 +93,10 @@ export class Responder {
     return this.#flows.revision;
   }
 
-  /** What tells packets of known flows from all others: the last four bytes of their nonces, the most recent flows'. */
+  /**
+   * What tells packets of known flows from all others: the last four bytes of their nonces, the most recent
+   * flows'.
+   */
   knownMarks(atMost: number): number[] {
     return this.#flows.marks(atMost);
   }
@@ -99,7 +108,10 @@ export class Responder {
     return reason === null;
   }
 
-  /** Turns an admitted request into its answer, in place. `residenceMs`: from its reception to when the answer will leave. */
+  /**
+   * Turns an admitted request into its answer, in place. `residenceMs`: from its reception to when the answer
+   * will leave.
+   */
   answer(packet: Buffer, residenceMs: number): void {
     const beganMs = this.#deps.monotonic();
     turnIntoResponse(packet, residenceMs * 1e6);
@@ -121,7 +133,9 @@ export class Responder {
     return snapshot;
   }
 
-  /** The cheap checks and the budgets come before the HMAC: the HMAC is what a flood would make us pay for. */
+  /**
+   * The cheap checks and the budgets come before the HMAC: the HMAC is what a flood would make us pay for.
+   */
   #refusalOf(packet: Buffer, transport: Transport, source: Source, atMs: number): string | null {
     const form = findFormFault(packet, "request", transport);
     if (form !== null) return form;

@@ -8,7 +8,10 @@ export interface Source {
   readonly key: string;
 }
 
-/** Null: the text is no address without zone. A zone (`fe80::1%eth0`) is cut off: link-local peers are told apart by address alone. */
+/**
+ * Null: the text is no address without zone. A zone (`fe80::1%eth0`) is cut off: link-local peers are told
+ * apart by address alone.
+ */
 export function sourceOf(address: string): Source | null {
   const [text = ""] = address.split("%");
   const parsed = parseAddress(text);

@@ -1,4 +1,5 @@
-// A flood of strangers against new peers, on a clock of the test's own: what the responder decides, without sockets.
+// A flood of strangers against new peers, on a clock of the test's own: what the responder decides, without
+// sockets.
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { Keyring } from "../domain/keyring.ts";

@@ -31,7 +31,10 @@ interface Member {
   closed: (() => void) | null;
 }
 
-/** The echo responders of all engines of a process, in a thread of their own that starts with the first one, and anew when it dies. */
+/**
+ * The echo responders of all engines of a process, in a thread of their own that starts with the first one,
+ * and anew when it dies.
+ */
 export class ResponderThread {
   readonly #deps: ResponderThreadDeps;
   readonly #worker: SupervisedWorker<ToResponder, FromResponder>;
@@ -63,8 +66,8 @@ export class ResponderThread {
   }
 
   /**
-   * Opens the responder of engine `id` and resolves with its ports. Rejects with a ProbeError: `probe_bind_failed` (retryable when
-   * the port is taken), `probe_thread_failed`, `probe_thread_closed`.
+   * Opens the responder of engine `id` and resolves with its ports. Rejects with a ProbeError:
+   * `probe_bind_failed` (retryable when the port is taken), `probe_thread_failed`, `probe_thread_closed`.
    */
   async open(
     id: number,

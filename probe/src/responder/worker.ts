@@ -1,4 +1,5 @@
-// Entry file of the responder's thread. It answers peers and does nothing else, so that they measure the network and not this node.
+// Entry file of the responder's thread. It answers peers and does nothing else, so that they measure the
+// network and not this node.
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { loadLibc, trackDescriptors } from "@isochrone/kernel-sockets";
@@ -28,7 +29,8 @@ const random = { next: (): number => Math.random() };
 const monotonic = (): number => performance.now();
 
 try {
-  // On Linux the priority is the thread's own. A question that waits for the processor reads as a slow network.
+  // On Linux the priority is the thread's own. A question that waits for the processor reads as a slow
+  // network.
   setPriority(0, constants.priority.PRIORITY_HIGH);
 } catch {
   // Not allowed without CAP_SYS_NICE: the residence that is told with each answer covers most of the wait.

@@ -1,4 +1,5 @@
-// The responder thread's entry file with a way to kill it: any message on the channel throws where nobody catches.
+// The responder thread's entry file with a way to kill it: any message on the channel throws where nobody
+// catches.
 import "../responder/worker.ts";
 
 /** Name of the BroadcastChannel that kills. */

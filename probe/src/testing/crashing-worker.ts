@@ -1,4 +1,5 @@
-// The measuring thread's entry file with a way to kill it: any message on the channel throws where nobody catches.
+// The measuring thread's entry file with a way to kill it: any message on the channel throws where nobody
+// catches.
 import "../engine/worker.ts";
 
 /** Name of the BroadcastChannel that kills. */

@@ -1,6 +1,6 @@
-// A hostile child process: sends UDP packets to the responder at 127.0.0.2 as fast as told, from many loopback addresses.
-// Arguments: port, packets per second, milliseconds, a validly signed packet in hex, which was "captured", and perhaps the one kind of
-// packet to send. Prints what was sent.
+// A hostile child process: sends UDP packets to the responder at 127.0.0.2 as fast as told, from many
+// loopback addresses. Arguments: port, packets per second, milliseconds, a validly signed packet in hex,
+// which was "captured", and perhaps the one kind of packet to send. Prints what was sent.
 import { randomBytes } from "node:crypto";
 import { KernelSocket, SYS, SendBatch, loadLibc, socketAddress, type Libc } from "@isochrone/kernel-sockets";
 import { signedRequest } from "./harness.ts";

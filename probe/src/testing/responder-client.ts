@@ -47,7 +47,10 @@ export class ResponderClient {
     this.#client.send(packet, this.udpPort, "127.0.0.2");
   }
 
-  /** Sends all, and a good one last: resolves when that is answered and counted with all before it. Gives back the refusals. */
+  /**
+   * Sends all, and a good one last: resolves when that is answered and counted with all before it. Gives back
+   * the refusals.
+   */
   async ask(
     packets: readonly Buffer[],
     last = signedRequest({ sequence: LAST_SEQUENCE, session: 0xffff }),

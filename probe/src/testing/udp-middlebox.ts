@@ -10,7 +10,9 @@ type Policy = (packet: Buffer, index: number) => readonly Delivery[];
 
 export const passOn: Policy = (packet) => [{ packet }];
 
-/** A real UDP relay between one asker and one responder that loses, copies, delays or damages packets as told. */
+/**
+ * A real UDP relay between one asker and one responder that loses, copies, delays or damages packets as told.
+ */
 export class UdpMiddlebox {
   requests = 0;
   answers = 0;

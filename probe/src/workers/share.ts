@@ -8,7 +8,10 @@ export interface SharedMemory {
   readonly wake: SharedArrayBuffer;
 }
 
-/** What a worker tells without a message: descriptors to close after it, and how to end its wait in the kernel. */
+/**
+ * What a worker tells without a message: descriptors to close after it, and how to end its wait in the
+ * kernel.
+ */
 export class WorkerShare {
   readonly memory: SharedMemory;
   readonly descriptors: DescriptorLedger;

@@ -29,7 +29,9 @@ export interface SupervisedWorkerOptions<From> {
   isNeeded(): boolean;
 }
 
-/** A worker thread that is started anew when it dies, with growing pauses; what it left open is closed first. */
+/**
+ * A worker thread that is started anew when it dies, with growing pauses; what it left open is closed first.
+ */
 export class SupervisedWorker<To, From> {
   readonly #options: SupervisedWorkerOptions<From>;
   readonly #closing = new AbortController();

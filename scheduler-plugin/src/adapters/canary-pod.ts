@@ -13,7 +13,9 @@ interface CanarySpec {
   readonly schedulerName: string;
 }
 
-/** Tiny, harmless under restricted Pod Security, and of no rights: it needs to be scheduled only, not to run. */
+/**
+ * Tiny, harmless under restricted Pod Security, and of no rights: it needs to be scheduled only, not to run.
+ */
 export function canaryPod({ namespace, name, resource, image, schedulerName }: CanarySpec): KubernetesObject {
   return {
     apiVersion: "v1",

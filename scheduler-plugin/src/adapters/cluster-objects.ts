@@ -1,5 +1,5 @@
-// What feasibility is judged by beside the pods: nodes, volumes and how many fit on a node, and namespaces, followed once for all parts that
-// judge it, while one of them does.
+// What feasibility is judged by beside the pods: nodes, volumes and how many fit on a node, and namespaces,
+// followed once for all parts that judge it, while one of them does.
 import { createInformer, KINDS, looseFields } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
@@ -53,7 +53,9 @@ export class ClusterObjects {
     this.#options = options;
   }
 
-  /** @param onChange hears that something filters look at has changed. Heartbeats of nodes are no such thing. */
+  /**
+   * @param onChange hears that something filters look at has changed. Heartbeats of nodes are no such thing.
+   */
   follow(onChange: () => void): FollowedObjects {
     // One function may be given twice, and be stopped once.
     const listener = (): void => onChange();

@@ -1,4 +1,5 @@
-// The cluster's pods, followed once for all parts of the scheduler-plugin: each of them would list and keep 100,000.
+// The cluster's pods, followed once for all parts of the scheduler-plugin: each of them would list and keep
+// 100,000.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";

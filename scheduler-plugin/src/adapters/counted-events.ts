@@ -1,4 +1,5 @@
-// The recorders of Events in the scheduler-plugin: each part has one of its own, which counts what is not written.
+// The recorders of Events in the scheduler-plugin: each part has one of its own, which counts what is not
+// written.
 import { createEventRecorder } from "@isochrone/kubernetes";
 import type { EventDropReason, EventRecorder, EventRecorderOptions } from "@isochrone/kubernetes";
 

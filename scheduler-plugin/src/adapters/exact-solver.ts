@@ -10,10 +10,15 @@ interface ExactSolverOptions {
   readonly threadUrl?: URL;
 }
 
-/** For the way there and back, and for a thread that has to load the solver, beside the time that it may take. */
+/**
+ * For the way there and back, and for a thread that has to load the solver, beside the time that it may take.
+ */
 const GRACE_MS = 5_000;
 
-/** HiGHS in a thread of its own, one program at a time. A thread that dies or hangs is replaced with the next program. */
+/**
+ * HiGHS in a thread of its own, one program at a time. A thread that dies or hangs is replaced with the next
+ * program.
+ */
 export class ExactSolver {
   readonly #thread: AnsweringThread<SolveRequest, SolveAnswer>;
 

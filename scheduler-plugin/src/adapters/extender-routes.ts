@@ -23,9 +23,9 @@ export function addExtenderRoutes(app: HttpApp, options: ExtenderRoutesOptions):
   // Loaded when the app becomes ready; a failure to load surfaces there.
   void app.register((scope, _, done) => {
     scope.removeAllContentTypeParsers();
-    // The text is parsed once, in the route, and whatever content type a client names. Nothing merges the parsed objects into
-    // others, so a "__proto__" in them is only a name.
-    // kube-scheduler's own type by name, which fastify finds at once; "*" for everybody else.
+    // The text is parsed once, in the route, and whatever content type a client names. Nothing merges the
+    // parsed objects into others, so a "__proto__" in them is only a name. kube-scheduler's own type by name,
+    // which fastify finds at once; "*" for everybody else.
     scope.addContentTypeParser(["application/json", "*"], { parseAs: "string" }, (_request, body, parsed) =>
       parsed(null, body),
     );

@@ -1,5 +1,5 @@
-// The graphs of the graph API while they are fresh; after that the cluster graph of the nodes' annotations, which are written less
-// often but outlive the aggregator. Who talks to whom stays as it was read last.
+// The graphs of the graph API while they are fresh; after that the cluster graph of the nodes' annotations,
+// which are written less often but outlive the aggregator. Who talks to whom stays as it was read last.
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";
 import { graphAgeSeconds } from "../domain/placer.ts";

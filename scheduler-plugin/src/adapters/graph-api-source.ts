@@ -1,5 +1,6 @@
-// Keeps the newest graphs at hand. It asks the graph API for a new version, which costs next to nothing while there is none, and with a new
-// version once for all workflows that changed. A request of kube-scheduler never waits for it.
+// Keeps the newest graphs at hand. It asks the graph API for a new version, which costs next to nothing while
+// there is none, and with a new version once for all workflows that changed. A request of kube-scheduler
+// never waits for it.
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { ClusterGraph, TopologyError, WorkflowGraph } from "@isochrone/topology";

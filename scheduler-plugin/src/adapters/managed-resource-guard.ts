@@ -1,4 +1,5 @@
-// Sends canaries: pods that request the managed resource, until one isn't scheduled. Whoever injects the resource asks here first.
+// Sends canaries: pods that request the managed resource, until one isn't scheduled. Whoever injects the
+// resource asks here first.
 import { reasonOf } from "@isochrone/primitives";
 import { isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";

@@ -63,7 +63,9 @@ export function standingOf(shown: KubernetesObject | null, { uid }: PodIdentity)
   return { kind: "pending", identity: identityOf(shown) };
 }
 
-/** Who watched pods are: found out as the watch tells of them, not while kube-scheduler waits for an answer. */
+/**
+ * Who watched pods are: found out as the watch tells of them, not while kube-scheduler waits for an answer.
+ */
 const identities = new WeakMap<KubernetesObject, PodIdentity>();
 
 /** Of a pod as the watch has it: its objects never change. */

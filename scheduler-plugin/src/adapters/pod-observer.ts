@@ -52,7 +52,8 @@ export class PodObserver implements Service {
     const placement = placementOf(object);
     recorder.shown(pod, placement?.bound !== true);
     if (placement === null) {
-      // kube-scheduler may have asked about the pod before we heard that it exists: only its own word that it found no node counts.
+      // kube-scheduler may have asked about the pod before we heard that it exists: only its own word that it
+      // found no node counts.
       if (isUnschedulable(object)) ledger.remove(pod.namespace, pod.name);
       else ledger.withdraw(pod.namespace, pod.name);
       return;

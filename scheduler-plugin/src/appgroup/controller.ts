@@ -28,8 +28,9 @@ interface AppGroupControllerDeps {
 }
 
 /**
- * The one writer of AppGroup status (004): the order in which workloads are to be scheduled, and how many pods run. One replica works, elected
- * by a Lease; the others wait. Null when upstream's own controller is to write.
+ * The one writer of AppGroup status (004): the order in which workloads are to be scheduled, and how many
+ * pods run. One replica works, elected by a Lease; the others wait. Null when upstream's own controller is to
+ * write.
  */
 export function createAppGroupController(
   config: AppGroupControllerConfig,

@@ -46,7 +46,10 @@ const BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 1_000, maxMs: 60_000 };
 /** For what the API server refuses: it will say the same until somebody changes something. */
 const REFUSED_BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 5_000, maxMs: 300_000 };
 
-/** Keeps the status of all AppGroups for one term of leading: it starts at once, and ends for good with `stop`. */
+/**
+ * Keeps the status of all AppGroups for one term of leading: it starts at once, and ends for good with
+ * `stop`.
+ */
 export class GroupKeeper {
   readonly #options: GroupKeeperOptions;
   readonly #stop = new AbortController();

@@ -5,8 +5,8 @@ import { isDeepStrictEqual } from "node:util";
 import type { GroupMembers } from "./members.ts";
 
 /**
- * Annotation of an AppGroup: the faults of its spec, for which the schema of its status has no place, one line each, the reason first.
- * Absent when there is none.
+ * Annotation of an AppGroup: the faults of its spec, for which the schema of its status has no place, one
+ * line each, the reason first. Absent when there is none.
  */
 export const FAULTS_ANNOTATION = "isochrone.dev/appgroup-faults";
 

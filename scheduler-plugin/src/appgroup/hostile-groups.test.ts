@@ -1,4 +1,5 @@
-// AppGroups that nobody means, beside a good one: each is answered or told what is wrong with it, once, and the good one is kept as ever.
+// AppGroups that nobody means, beside a good one: each is answered or told what is wrong with it, once, and
+// the good one is kept as ever.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { A1, AppGroupRig, pod, specOf, workload } from "../testing/appgroup-rig.ts";
 import { FAULTS_ANNOTATION } from "./group-status.ts";

@@ -13,9 +13,9 @@ interface StatusChange {
 }
 
 /**
- * Writes AppGroup status, and only on the version that it was worked out from. Upstream's CRD has no status subresource, so that the status
- * is written with the object; a cluster's own copy of the CRD may have one, and then the API server ignores that silently. Which of
- * the two it is shows in the answers.
+ * Writes AppGroup status, and only on the version that it was worked out from. Upstream's CRD has no status
+ * subresource, so that the status is written with the object; a cluster's own copy of the CRD may have one,
+ * and then the API server ignores that silently. Which of the two it is shows in the answers.
  */
 export class StatusWriter {
   readonly #store: ClusterStore;

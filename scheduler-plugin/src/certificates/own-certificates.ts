@@ -37,7 +37,10 @@ const START_WITHIN_MS = 60_000;
 const START_RETRY_MS = 500;
 const UNKEPT = "the extender's certificates can't be maintained, trying again";
 
-/** Null when none are wanted. @throws SettingsError when there is nowhere to keep them, or when there are others */
+/**
+ * Null when none are wanted.
+ * @throws SettingsError when there is nowhere to keep them, or when there are others
+ */
 export function openOwnCertificates(
   config: ExtenderCertificateConfig,
   surroundings: OwnCertificatesSurroundings,
@@ -59,7 +62,10 @@ export function openOwnCertificates(
 type Config = ExtenderCertificateConfig & { readonly secret: string };
 type Surroundings = Omit<OwnCertificatesSurroundings, "certFile"> & { readonly store: ClusterStore };
 
-/** To be started before the server that serves by them. Any replica makes and renews them: the API server takes the first of two writes. */
+/**
+ * To be started before the server that serves by them. Any replica makes and renews them: the API server
+ * takes the first of two writes.
+ */
 export class OwnCertificates implements Service {
   /** For the extender's server. */
   readonly tls: ServerTlsOptions;

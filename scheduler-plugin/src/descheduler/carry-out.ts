@@ -1,4 +1,5 @@
-// Carries the moves of a run out, in their order: evictions, what is noted about them, and what is left when one is refused.
+// Carries the moves of a run out, in their order: evictions, what is noted about them, and what is left when
+// one is refused.
 import { channelLatency } from "@isochrone/placement";
 import type { Move } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";

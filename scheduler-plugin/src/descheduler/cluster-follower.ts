@@ -1,4 +1,5 @@
-// The objects that moving pods takes: controllers, followed while this replica leads, beside what is followed for other parts anyway.
+// The objects that moving pods takes: controllers, followed while this replica leads, beside what is followed
+// for other parts anyway.
 import { createInformer, KINDS, looseFields, withoutLastApplied } from "@isochrone/kubernetes";
 import type {
   ClusterStore,

@@ -1,5 +1,5 @@
-// Carries a move out: the target is written down first, so that the replacement finds it however fast it comes; then the pod is evicted, if
-// it is still the one that was decided about.
+// Carries a move out: the target is written down first, so that the replacement finds it however fast it
+// comes; then the pod is evicted, if it is still the one that was decided about.
 import {
   hasCondition,
   isStoreError,
@@ -52,7 +52,10 @@ export class Evictor {
     }
   }
 
-  /** The move is over: its record goes. With `last`, the cool-down is another one from now on; it counts from the newest move all the same. */
+  /**
+   * The move is over: its record goes. With `last`, the cool-down is another one from now on; it counts from
+   * the newest move all the same.
+   */
   async done(owner: ObjectRef, podUid: string, nowMs: number, last: LastMove | null): Promise<void> {
     await this.#change(owner, (object) => {
       const atMs = Math.max(last?.atMs ?? 0, readLastMove(object)?.atMs ?? 0);
@@ -94,8 +97,8 @@ export class Evictor {
   }
 
   /**
-   * Nothing was moved: the record must send nobody anywhere, and the rest after the move before goes on. What can't be withdrawn ends by its
-   * deadline.
+   * Nothing was moved: the record must send nobody anywhere, and the rest after the move before goes on. What
+   * can't be withdrawn ends by its deadline.
    */
   async #withdraw(owner: ObjectRef, podUid: string, nowMs: number, before: LastMove): Promise<void> {
     await this.#change(owner, (object) => movesDonePatch(object, [podUid], nowMs, before)).catch(

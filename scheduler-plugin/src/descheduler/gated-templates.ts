@@ -1,4 +1,5 @@
-// Whether the pods of a controller would wait for the planner: by their own template, or by what the webhook would do.
+// Whether the pods of a controller would wait for the planner: by their own template, or by what the webhook
+// would do.
 import {
   gatesOf,
   LABELS,

@@ -17,7 +17,10 @@ export class KeptMemory {
     this.#logger = logger;
   }
 
-  /** What the leader before left, once; null afterwards. Rejects as long as it can't be read: it may say that nothing is to be moved. */
+  /**
+   * What the leader before left, once; null afterwards. Rejects as long as it can't be read: it may say that
+   * nothing is to be moved.
+   */
   async recall(): Promise<TermMemory | null> {
     if (this.#isRecalled) return null;
     const text = await this.#keeper.read();

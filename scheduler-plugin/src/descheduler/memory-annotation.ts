@@ -1,4 +1,5 @@
-// Where the leader's memory is kept: an annotation of the planner's Lease, which is there whenever anything can be moved.
+// Where the leader's memory is kept: an annotation of the planner's Lease, which is there whenever anything
+// can be moved.
 import { isStoreError, KINDS, PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 
@@ -9,7 +10,10 @@ export const MEMORY_ANNOTATION = "isochrone.dev/descheduler-memory";
 export interface MemoryKeeper {
   /** null: nobody has written any. Rejects when it can't be read. */
   read(): Promise<string | null>;
-  /** Rejects when it can't be written, or when somebody else has written since: the next write then replaces that. */
+  /**
+   * Rejects when it can't be written, or when somebody else has written since: the next write then replaces
+   * that.
+   */
   write(text: string): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
-// What is kept of each pod when pods are moved: all that decides where it may run and whether it may be moved, without what its containers
-// do. The planner and the other parts find in it what they need.
+// What is kept of each pod when pods are moved: all that decides where it may run and whether it may be
+// moved, without what its containers do. The planner and the other parts find in it what they need.
 import { conditionsOf, hasOurGate, looseList, pickedFields, withoutLastApplied } from "@isochrone/kubernetes";
 import type { KubernetesObject, LooseFields } from "@isochrone/kubernetes";
 

@@ -1,6 +1,9 @@
 import type { MoveWorth, Replacement, StartedMove } from "./started-moves.ts";
 
-/** How far a move has come: its pod was evicted, its replacement is ready, none came in time, or its channels were measured again. */
+/**
+ * How far a move has come: its pod was evicted, its replacement is ready, none came in time, or its channels
+ * were measured again.
+ */
 const MOVE_STAGES = ["evicted", "arrived", "lost", "measured"] as const;
 export type MoveStage = (typeof MOVE_STAGES)[number];
 
@@ -23,7 +26,10 @@ export interface MoveProgress {
   readonly worth: MoveWorth | null;
   /** Mean round trip of the pod's channels, weighed by their traffic, milliseconds; null: not known. */
   readonly beforeMs: number | null;
-  /** null also for one of several pods that only together gain: what its channels will cost depends on the others. */
+  /**
+   * null also for one of several pods that only together gain: what its channels will cost depends on the
+   * others.
+   */
   readonly expectedMs: number | null;
   /** null before stage `measured`. */
   readonly afterMs: number | null;

@@ -1,4 +1,5 @@
-// Mode paper through a term: what its evictions leave, and how it goes to and fro. What it decides: paper-decision.test.ts.
+// Mode paper through a term: what its evictions leave, and how it goes to and fro. What it decides:
+// paper-decision.test.ts.
 import { KINDS, readLastMove, readMoveRecords } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { DeschedulerRig, MINUTE } from "../testing/descheduler-rig.ts";
@@ -56,9 +57,10 @@ describe("the descheduler in mode paper", () => {
     expect(await rig.nodesOf("db")).toEqual([]);
   });
 
-  // Algorithm 1 by hand for a pod of web, such as that on b1, which uses 4,000 m; nobody knows memory, alpha = 0.5. rascore: b1 0.5 x (4,000 - 4,000) / 4,000 x 100
-  // = 0; a2, where db uses 100 m, 0.5 x 97.5 = 48.75; b2, c1 and c2 50. nascore, of 250 kB/s with a1 and a2 each: b2 -25,000,000, a2
-  // -250,000. So gamma alone decides for an idle node, and delta, as any share of it, for the zone of db.
+  // Algorithm 1 by hand for a pod of web, such as that on b1, which uses 4,000 m; nobody knows memory, alpha
+  // = 0.5. rascore: b1 0.5 x (4,000 - 4,000) / 4,000 x 100 = 0; a2, where db uses 100 m, 0.5 x 97.5 = 48.75;
+  // b2, c1 and c2 50. nascore, of 250 kB/s with a1 and a2 each: b2 -25,000,000, a2 -250,000. So gamma alone
+  // decides for an idle node, and delta, as any share of it, for the zone of db.
   test.each([
     [{ gamma: 1, delta: 0 }, /^(b2|c[12])$/],
     [{ gamma: 0.5, delta: 0.5 }, /^a[12]$/],

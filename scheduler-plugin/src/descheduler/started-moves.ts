@@ -1,4 +1,5 @@
-// Moves from the eviction until their channels were measured again. Pure: what the cluster shows and the time come in as arguments.
+// Moves from the eviction until their channels were measured again. Pure: what the cluster shows and the time
+// come in as arguments.
 import { hasCondition, moveOwnerOf, looseFields } from "@isochrone/kubernetes";
 import type { KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import type { ChannelLatency } from "@isochrone/placement";
@@ -23,7 +24,10 @@ export interface StartedMove {
   readonly coolDownMs: number;
   /** Uids of the controller's pods when it began: none of them is the replacement. */
   readonly siblings: ReadonlySet<string>;
-  /** The pod's channels from where it was and from where it is to be, when it was decided; null: the graphs didn't say. */
+  /**
+   * The pod's channels from where it was and from where it is to be, when it was decided; null: the graphs
+   * didn't say.
+   */
   readonly before: ChannelLatency | null;
   readonly expected: ChannelLatency | null;
   /** null in mode `paper`, which compares scores. */
@@ -95,7 +99,10 @@ export class StartedMoves {
     return done;
   }
 
-  /** Moves that are to be measured now: until `measured` says that one was. Those that never could be are forgotten. */
+  /**
+   * Moves that are to be measured now: until `measured` says that one was. Those that never could be are
+   * forgotten.
+   */
   due(nowMs: number, judgeAfterMs: number): readonly ReplacedMove[] {
     const ageMs = ({ replacement }: ReplacedMove): number => nowMs - replacement.readyMs;
     this.#unmeasured = this.#unmeasured.filter((one) => ageMs(one) < judgeAfterMs + MEASURE_WITHIN_MS);

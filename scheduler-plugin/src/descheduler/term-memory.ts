@@ -1,5 +1,5 @@
-// What a leader leaves for the next one, as text of bounded size. What matters most comes first: whether moves help at all, then what is half
-// done, then what only makes the next leader wait again.
+// What a leader leaves for the next one, as text of bounded size. What matters most comes first: whether
+// moves help at all, then what is half done, then what only makes the next leader wait again.
 import type { Campaign, DescheduleMemory, RegretState, Streak } from "@isochrone/placement";
 import { NO_MEMORY, NO_REGRET, streakKey } from "@isochrone/placement";
 import { Type } from "typebox";

@@ -1,4 +1,5 @@
-// One term of descheduling: runs at an interval while this replica leads. What was moved is followed until its channels were measured again.
+// One term of descheduling: runs at an interval while this replica leads. What was moved is followed until
+// its channels were measured again.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { channelLatency, judged, nextCoolDown, NO_MEMORY, NO_REGRET, regretOf } from "@isochrone/placement";
 import type {
@@ -62,7 +63,10 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
 const MAX_REPORTED = 2_000;
 const MAX_COOL_DOWN_MS = 24 * 3_600_000;
 const MAX_JUDGED = 10;
-/** A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour or six cool-downs. */
+/**
+ * A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour
+ * or six cool-downs.
+ */
 const LEAST_RETURN_MS = 3_600_000;
 const LEAST_RETURN_COOL_DOWNS = 6;
 /** Before an eviction that was refused is tried again. */
@@ -270,7 +274,8 @@ export class DeschedulerTerm {
 
   #survey(lists: ClusterLists, graphs: Graphs, nowMs: number): Survey {
     const { config, gates, spread } = this.#options;
-    // The paper relies on the scheduler for where replacements go, evicts only replicas too, and knows nothing of nodes that were left.
+    // The paper relies on the scheduler for where replacements go, evicts only replicas too, and knows
+    // nothing of nodes that were left.
     const isPaper = config.mode === "paper";
     return survey({
       lists,

@@ -1,4 +1,5 @@
-// Bursts of 500 pods on 50 nodes between two graphs, through the extender and its ledger; ties are drawn as kube-scheduler draws them.
+// Bursts of 500 pods on 50 nodes between two graphs, through the extender and its ledger; ties are drawn as
+// kube-scheduler draws them.
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { ExactSolver } from "../adapters/exact-solver.ts";
@@ -27,8 +28,9 @@ function times({ cpu, memory }: Amounts, factor: number): Amounts {
 }
 
 /**
- * Kinds from twice as much CPU as memory to twice as much memory as CPU, in proportion to what a node has, and up to 30 % larger than others.
- * Larger differences can't be evened out with ten pods to a node: see the last test.
+ * Kinds from twice as much CPU as memory to twice as much memory as CPU, in proportion to what a node has,
+ * and up to 30 % larger than others. Larger differences can't be evened out with ten pods to a node: see the
+ * last test.
  */
 function kindsOf(count: number, seed: number): Amounts[] {
   const random = seededRandom(seed);
@@ -128,7 +130,8 @@ test.each(SEEDS)(
   },
 );
 
-// Loads of a node are multiples of 50 millicores and 64 MB: 103 %, 107 % and 112 % of a fair share follow each other.
+// Loads of a node are multiples of 50 millicores and 64 MB: 103 %, 107 % and 112 % of a fair share follow
+// each other.
 test("the best that all of these pods at once could be given is 107 %", async () => {
   const solver = new ExactSolver({ clock: systemClock });
   onTestFinished(() => solver.close());

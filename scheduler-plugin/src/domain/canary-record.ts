@@ -43,7 +43,9 @@ export class CanaryRecord {
     this.#lastScheduled = { wallMs: nowMs, monotonicMs };
   }
 
-  /** One failure is enough to close: a pod too many that pends costs more than a pod that is scored by nobody. */
+  /**
+   * One failure is enough to close: a pod too many that pends costs more than a pod that is scored by nobody.
+   */
   state(monotonicMs: number): Injectable {
     const reason = this.#objection(monotonicMs);
     return {

@@ -1,4 +1,5 @@
-// A question that was answered before, asked again with the graphs of now: the same scorer, the same code, other figures.
+// A question that was answered before, asked again with the graphs of now: the same scorer, the same code,
+// other figures.
 import {
   allCandidates,
   ColumnPool,

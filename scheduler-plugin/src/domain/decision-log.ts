@@ -6,7 +6,10 @@ import type { PodIdentity } from "./pod.ts";
 import { PodPlaces } from "./pod-places.ts";
 import type { PodPlace, PodRef } from "./pod-places.ts";
 
-/** What is kept of a pod's score. Most are never looked at, so the objects that the API shows are made when somebody asks. */
+/**
+ * What is kept of a pod's score. Most are never looked at, so the objects that the API shows are made when
+ * somebody asks.
+ */
 export interface LoggedScore {
   readonly id: string;
   /** Wall clock, milliseconds. */
@@ -53,7 +56,10 @@ export interface DecisionFilter {
 /** What became of a decision. */
 type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
-/** The last decisions: the oldest of the namespace with the most of them makes room for a new one, and a pod that is asked about again and again for its own. */
+/**
+ * The last decisions: the oldest of the namespace with the most of them makes room for a new one, and a pod
+ * that is asked about again and again for its own.
+ */
 export class DecisionLog {
   readonly #profile: DecisionProfile | null;
   readonly #kept: FairMap<LoggedDecision>;

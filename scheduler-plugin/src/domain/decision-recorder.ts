@@ -1,5 +1,5 @@
-// What is kept of a decision: a place in the ledger, an entry in the log, an Event. A question alone proves nothing: it is kept only when
-// the cluster itself shows a pending pod of that name and UID.
+// What is kept of a decision: a place in the ledger, an entry in the log, an Event. A question alone proves
+// nothing: it is kept only when the cluster itself shows a pending pod of that name and UID.
 import type { Explanation } from "@isochrone/placement";
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { GraphSource } from "../ports/ports.ts";
@@ -11,8 +11,9 @@ import type { PodIdentity } from "./pod.ts";
 import { entryOf } from "./reserved-use.ts";
 
 /**
- * How the cluster shows a pod that somebody asks about. `pending`: it has no node yet, and this is what the cluster says of it.
- * `unseen`: there is none of this name and UID, or not yet. `settled`: it has a node, has ended or is going.
+ * How the cluster shows a pod that somebody asks about. `pending`: it has no node yet, and this is what the
+ * cluster says of it. `unseen`: there is none of this name and UID, or not yet. `settled`: it has a node, has
+ * ended or is going.
  */
 export type Standing =
   | { readonly kind: "pending"; readonly identity: PodIdentity }
@@ -42,7 +43,10 @@ interface DecisionRecorderParts {
   readonly onUnrecorded?: (reason: UnrecordedReason) => void;
 }
 
-/** So long a decision waits for the cluster to show its pod: kube-scheduler may hear of a pod some milliseconds before us. */
+/**
+ * So long a decision waits for the cluster to show its pod: kube-scheduler may hear of a pod some
+ * milliseconds before us.
+ */
 const CONFIRM_WITHIN_MS = 5_000;
 /** Of all namespaces together: what kube-scheduler decides in two seconds at most. */
 const MAX_UNCONFIRMED = 1_000;
@@ -99,7 +103,8 @@ export class DecisionRecorder {
     onRecorded?.(explanation, pod);
     if (node === null) return;
     const graph: WorkflowGraph | null = graphs.workflow(pod.namespace, pod.workflow);
-    // The workload's name was looked up just now: doing so again for each entry at each question would cost more than the rest.
+    // The workload's name was looked up just now: doing so again for each entry at each question would cost
+    // more than the rest.
     const { alternatives: _, ...entry } = entryOf(pod, node, graph, graphs.cluster());
     ledger.record(entry, graph, atMs);
   }

@@ -1,4 +1,5 @@
-// Decisions as the API shows them: with where the pod is, and on demand with the answer of now beside that of then.
+// Decisions as the API shows them: with where the pod is, and on demand with the answer of now beside that of
+// then.
 import type { Decision, DecisionNow } from "@isochrone/topology";
 import type { GraphSource } from "../ports/ports.ts";
 import { bindingOf } from "./binding-reason.ts";

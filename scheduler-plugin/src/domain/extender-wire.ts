@@ -1,4 +1,5 @@
-// The wire of kube-scheduler's extender/v1: its Go types have no JSON tags, so names are PascalCase, and decoding ignores case.
+// The wire of kube-scheduler's extender/v1: its Go types have no JSON tags, so names are PascalCase, and
+// decoding ignores case.
 import { ExtenderArgsError } from "../ports/errors.ts";
 
 /** What kube-scheduler asks about. */
@@ -33,8 +34,9 @@ export function readExtenderArgs(body: unknown): ExtenderArgs {
 }
 
 /**
- * The answer to /filter, written as text: an object with thousands of names for keys takes longer to build and to serialise than the
- * filter. NodeNames is always a list: kube-scheduler takes null for "no node is feasible".
+ * The answer to /filter, written as text: an object with thousands of names for keys takes longer to build
+ * and to serialise than the filter. NodeNames is always a list: kube-scheduler takes null for "no node is
+ * feasible".
  */
 export function filterAnswer(args: ExtenderArgs, failed: ReadonlyMap<string, string>): string {
   const { nodes, nodeNames } = args;

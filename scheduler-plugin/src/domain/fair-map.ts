@@ -11,9 +11,9 @@ interface Share {
 const OWNER_PART = 1 / 8;
 
 /**
- * Keeps entries in the order in which they came. When it is full, the oldest entry of the largest namespace goes, or of the owner whose
- * entry came, where that owner has more than an eighth of the map: so a namespace keeps its share whatever others do. While it isn't full
- * that takes two counters.
+ * Keeps entries in the order in which they came. When it is full, the oldest entry of the largest namespace
+ * goes, or of the owner whose entry came, where that owner has more than an eighth of the map: so a namespace
+ * keeps its share whatever others do. While it isn't full that takes two counters.
  */
 export class FairMap<V> {
   readonly #limit: number;
@@ -45,7 +45,10 @@ export class FairMap<V> {
     return this.#values.entries();
   }
 
-  /** Puts the entry last; an older one of that key is replaced. Returns the key of what had to go for it; null: nothing. */
+  /**
+   * Puts the entry last; an older one of that key is replaced. Returns the key of what had to go for it;
+   * null: nothing.
+   */
   set(key: string, value: V): string | null {
     this.delete(key);
     this.#values.set(key, value);

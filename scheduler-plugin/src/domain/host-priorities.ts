@@ -1,7 +1,8 @@
-// The answer to /prioritize. Building 5,000 objects and serialising them costs more than the scoring. Here each node's entry is
-// encoded once per cluster graph, and an answer over the same nodes as the last one only gets its scores written anew. kube-scheduler gives
-// 0 to nodes that an answer leaves out, and adds scores up: a long answer says by how much nodes are above the lowest level, and leaves
-// out those that are not, which ranks them the same and is less for kube-scheduler to decode.
+// The answer to /prioritize. Building 5,000 objects and serialising them costs more than the scoring. Here
+// each node's entry is encoded once per cluster graph, and an answer over the same nodes as the last one only
+// gets its scores written anew. kube-scheduler gives 0 to nodes that an answer leaves out, and adds scores
+// up: a long answer says by how much nodes are above the lowest level, and leaves out those that are not,
+// which ranks them the same and is less for kube-scheduler to decode.
 import type { ClusterGraph } from "@isochrone/topology";
 
 /** kube-scheduler's MaxExtenderPriority: a Score is an integer from 0 to this. */
@@ -17,7 +18,10 @@ const TAILS = Array.from(
 /** What every node gets when nothing tells them apart, in an answer that lists them. */
 const NEUTRAL_PRIORITY = 5;
 
-/** Answers about so many nodes at most list them all, with their full priorities: short anyway, and plainer to read. */
+/**
+ * Answers about so many nodes at most list them all, with their full priorities: short anyway, and plainer to
+ * read.
+ */
 export const LISTED_IN_FULL = 64;
 
 /** `,{"Host":"name","Score":` is followed by two characters, a space and a digit or 10, and the brace. */
@@ -68,7 +72,10 @@ export class HostPriorities {
     for (const [id, entry] of entries.entries()) this.#entries.set(entry, this.#start[id]);
   }
 
-  /** UTF-8 JSON. `ids` and `scores` (0 to 100) by row; names that the graph doesn't hold have id -1. Keeps `ids`. */
+  /**
+   * UTF-8 JSON. `ids` and `scores` (0 to 100) by row; names that the graph doesn't hold have id -1. Keeps
+   * `ids`.
+   */
   answer(names: readonly string[], ids: Int32Array, scores: Float64Array): string | Uint8Array {
     const said = this.#judge(scores);
     const again = this.#lastIds !== null && fits(this.#lastIds, ids);
@@ -106,7 +113,8 @@ export class HostPriorities {
       if (priority === leftOut) continue;
       const id = ids[row]!;
       const name = names[row]!;
-      // The request's own strings lie one after the other in memory; the graph's would be fetched from all over it.
+      // The request's own strings lie one after the other in memory; the graph's would be fetched from all
+      // over it.
       text += id >= 0 && this.#plain[id] === 1 ? name : JSON.stringify(name).slice(1, -1);
       text += TAILS[priority - base]!;
     }
@@ -123,7 +131,8 @@ export class HostPriorities {
       const length = id < 0 ? strangers.get(row)!.length : start[id + 1]! - start[id]!;
       entryAt[row + 1] = entryAt[row]! + length;
     }
-    // Each entry begins with a comma, of which the first one becomes the opening bracket; there is room for the closing one.
+    // Each entry begins with a comma, of which the first one becomes the opening bracket; there is room for
+    // the closing one.
     const bytes = new Uint8Array(entryAt[ids.length]! + 2);
     for (let row = 0; row < ids.length; row++) {
       const id = ids[row]!;
@@ -133,7 +142,10 @@ export class HostPriorities {
   }
 }
 
-/** Moves entries that follow each other together, to where those that were left out stood, and writes their scores. */
+/**
+ * Moves entries that follow each other together, to where those that were left out stood, and writes their
+ * scores.
+ */
 function written({ bytes: blank, entryAt }: Template, { priorities, base, leftOut }: Said): Uint8Array {
   const rows = priorities.length;
   const bytes = blank.slice();
@@ -179,8 +191,9 @@ function encodeEntry(name: string): Uint8Array {
 }
 
 /**
- * Scores of 0 to 100 as an integer of 0 to 10. Eleven steps are few: spread evenly, nodes at 1 ms and at 9 ms would be the same as soon as
- * one is at 100 ms. By the root of the distance to the best, steps are finest among the nodes that may be chosen.
+ * Scores of 0 to 100 as an integer of 0 to 10. Eleven steps are few: spread evenly, nodes at 1 ms and at 9 ms
+ * would be the same as soon as one is at 100 ms. By the root of the distance to the best, steps are finest
+ * among the nodes that may be chosen.
  */
 export function priorityOf(score: number, best: number): number {
   const gap = Math.min(1, Math.max(0, (best - score) / 100));

@@ -7,7 +7,10 @@ export interface LedgerEntry {
   readonly alternatives?: readonly string[];
   readonly pod: string;
   readonly node: string;
-  /** What the pod requests, which counts while its workload's use isn't known; null = it requests none, nothing is deducted. */
+  /**
+   * What the pod requests, which counts while its workload's use isn't known; null = it requests none,
+   * nothing is deducted.
+   */
   readonly cpuMillicores: number | null;
   readonly memoryBytes: number | null;
 }

@@ -69,7 +69,9 @@ export class LedgerSums {
     this.#add(key, { entry, use: usedBy(entry, group.graph) });
   }
 
-  /** From now on by this graph: what pods on their way use is what the newest graph knows of their workloads. */
+  /**
+   * From now on by this graph: what pods on their way use is what the newest graph knows of their workloads.
+   */
   judgeBy(group: Group, graph: WorkflowGraph): void {
     group.graph = graph;
     group.assumed = null;

@@ -16,14 +16,16 @@ interface Observed {
 }
 
 /**
- * Beyond this many entries go, those of the namespace with the most first: a scheduler places some hundred pods a second at most, and a
- * tenant with a hundred thousand pending pods must not make it forget the others'.
+ * Beyond this many entries go, those of the namespace with the most first: a scheduler places some hundred
+ * pods a second at most, and a tenant with a hundred thousand pending pods must not make it forget the
+ * others'.
  */
 const MAX_ENTRIES = 20_000;
 
 /**
- * Remembers for a while where pods were sent, so that a burst of pods doesn't herd to the node that was best before the first of them.
- * What the cluster shows (bindings and nominations) is known to every replica and replaces what this one decided itself.
+ * Remembers for a while where pods were sent, so that a burst of pods doesn't herd to the node that was best
+ * before the first of them. What the cluster shows (bindings and nominations) is known to every replica and
+ * replaces what this one decided itself.
  */
 export class Ledger {
   readonly #keepMs: number;
@@ -39,7 +41,10 @@ export class Ledger {
     this.#keepMs = keepMs;
   }
 
-  /** A later decision on the same pod replaces the previous. `graph` is the workflow's graph that the decision was made by. */
+  /**
+   * A later decision on the same pod replaces the previous. `graph` is the workflow's graph that the decision
+   * was made by.
+   */
   record(entry: LedgerEntry, graph: WorkflowGraph | null, nowMs: number): void {
     if (this.#keepMs === 0) return;
     const key = podKey(entry.namespace, entry.pod);
@@ -48,7 +53,10 @@ export class Ledger {
     if (dropped !== null) this.#recount(dropped);
   }
 
-  /** The cluster shows the pod on that node, or nominated to it: that counts until then, and no longer what was decided here. */
+  /**
+   * The cluster shows the pod on that node, or nominated to it: that counts until then, and no longer what
+   * was decided here.
+   */
   observe(entry: LedgerEntry, graph: WorkflowGraph | null, untilMs: number): void {
     const key = podKey(entry.namespace, entry.pod);
     this.#decided.delete(key);
@@ -68,13 +76,19 @@ export class Ledger {
     this.#sums.put(key, null);
   }
 
-  /** The cluster shows the pod on no node any more, or not yet: a nomination ends, an own decision still counts. */
+  /**
+   * The cluster shows the pod on no node any more, or not yet: a nomination ends, an own decision still
+   * counts.
+   */
   withdraw(namespace: string, pod: string): void {
     const key = podKey(namespace, pod);
     if (this.#observed.has(key)) this.#dropObserved(key);
   }
 
-  /** kube-scheduler asks for the pod again: it didn't carry out what was decided. What the cluster shows still counts. */
+  /**
+   * kube-scheduler asks for the pod again: it didn't carry out what was decided. What the cluster shows still
+   * counts.
+   */
   forget(namespace: string, pod: string): void {
     const key = podKey(namespace, pod);
     if (this.#decided.delete(key)) this.#recount(key);
@@ -109,8 +123,9 @@ export class Ledger {
   }
 
   /**
-   * Drops the pods that a newer graph shows on a node. For a decision that may be whichever node, since kube-scheduler may have chosen
-   * another one; but the graph that it was made by doesn't count: what it shows is a previous pod of that name.
+   * Drops the pods that a newer graph shows on a node. For a decision that may be whichever node, since
+   * kube-scheduler may have chosen another one; but the graph that it was made by doesn't count: what it
+   * shows is a previous pod of that name.
    */
   settle(graphOf: (namespace: string, workflow: string) => WorkflowGraph | null): void {
     for (const group of this.#sums.groups()) {

@@ -1,4 +1,5 @@
-// What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from the port.
+// What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from
+// the port.
 import { TokenBucket } from "@isochrone/primitives";
 import { ColumnPool, keptRows, peerCosts, rank, rejectedNodes, replicasOn } from "@isochrone/placement";
 import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
@@ -64,7 +65,10 @@ export class Placer {
     this.#parts = parts;
   }
 
-  /** Only what channels declare (or the strategy's own filter), and headroom by measured use, reject a node; readiness and requests are kube-scheduler's own filters. */
+  /**
+   * Only what channels declare (or the strategy's own filter), and headroom by measured use, reject a node;
+   * readiness and requests are kube-scheduler's own filters.
+   */
   filter(args: ExtenderArgs, times: Times): FilterResult {
     const pod = identifyPod(args.pod);
     const ours = this.#find(pod);
@@ -95,7 +99,10 @@ export class Placer {
     });
   }
 
-  /** null for a pod that isn't ours: the graphs are fresh and don't know its workload, or no label says that it belongs to a workflow. */
+  /**
+   * null for a pod that isn't ours: the graphs are fresh and don't know its workload, or no label says that
+   * it belongs to a workflow.
+   */
   #find(pod: PodIdentity): Ours | null {
     const { graphs } = this.#parts;
     const found = graphs.workflow(pod.namespace, pod.workflow);
@@ -105,8 +112,8 @@ export class Placer {
   }
 
   /**
-   * Answers by a ledger that is up to date. A pending pod isn't held against itself; a question about a pod that the cluster doesn't show
-   * as pending changes nothing.
+   * Answers by a ledger that is up to date. A pending pod isn't held against itself; a question about a pod
+   * that the cluster doesn't show as pending changes nothing.
    */
   #asked<T>(pod: PodIdentity, { monotonicMs }: Times, answer: (standing: Standing) => T): T {
     const { graphs, ledger, recorder } = this.#parts;
@@ -195,7 +202,10 @@ export function problemOf(
   };
 }
 
-/** Of so many decisions peers are kept. They take a third of the answer's time, and of a flood of pods nobody reads each. */
+/**
+ * Of so many decisions peers are kept. They take a third of the answer's time, and of a flood of pods nobody
+ * reads each.
+ */
 const PEERS_KEPT = { perSecond: 20, burst: 60 };
 const WITHOUT_PEERS =
   "Many pods were scored at that moment: whom this one talked to then was not kept, only its scores were.";

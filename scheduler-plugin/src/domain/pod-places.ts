@@ -1,4 +1,5 @@
-// Where the pods of kept decisions are, as the cluster showed them last: a pod that was deleted is remembered as long as a decision about it.
+// Where the pods of kept decisions are, as the cluster showed them last: a pod that was deleted is remembered
+// as long as a decision about it.
 
 /** Where the cluster shows a pod. */
 export interface PodPlace {

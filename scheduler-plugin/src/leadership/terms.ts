@@ -1,4 +1,5 @@
-// What a part of the scheduler-plugin does while this replica leads: one term after another, each begun and ended here.
+// What a part of the scheduler-plugin does while this replica leads: one term after another, each begun and
+// ended here.
 import { electionTiming, leaderStore, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore, Membership } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";

@@ -1,4 +1,5 @@
-// The cluster as kube-scheduler's filters see it, kept up to date by what the API server says, and by what was planned a moment ago.
+// The cluster as kube-scheduler's filters see it, kept up to date by what the API server says, and by what
+// was planned a moment ago.
 import { keyOf, moveOwnerOf } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import { SchedulingModel } from "@isochrone/placement";
@@ -65,7 +66,10 @@ export class ClusterModel {
     return this.#ofController.has(controllerUid);
   }
 
-  /** What the cluster shows of a pod. @param isInFlight it is being released by plan: until it is bound the plan counts */
+  /**
+   * What the cluster shows of a pod.
+   * @param isInFlight it is being released by plan: until it is bound the plan counts
+   */
   takePod({ type, object }: InformerChange, isInFlight: boolean): void {
     const key = keyOf(object);
     const now = type === "deleted" ? null : heldBy(object);

@@ -90,7 +90,9 @@ export class GatedWorkflows {
     if (waiting.pods.size === 0) this.#workflows.delete(workflow);
   }
 
-  /** The workflow that is due and had its last turn longest ago; this is its turn now. Null when none is due. */
+  /**
+   * The workflow that is due and had its last turn longest ago; this is its turn now. Null when none is due.
+   */
   take(nowMs: number): GatedWorkflow | null {
     let next: [string, Waiting] | null = null;
     for (const entry of this.#workflows) {

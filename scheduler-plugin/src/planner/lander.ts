@@ -65,7 +65,10 @@ export class Lander {
     return this.#options.clock.monotonic() - this.#refusedMs < REFUSED_MS ? "pods can't be released" : null;
   }
 
-  /** Resolves when all are released; levels one after the other, each when the pods of the one before are bound or have failed. Never rejects. */
+  /**
+   * Resolves when all are released; levels one after the other, each when the pods of the one before are
+   * bound or have failed. Never rejects.
+   */
   async land(levels: readonly (readonly PlannedPod[])[], signal: AbortSignal): Promise<void> {
     for (const [index, level] of levels.entries()) {
       await Promise.all(level.map((planned) => this.#writes.use(() => this.#landOne(planned, signal))));

@@ -56,7 +56,10 @@ export class Landings {
     return [...podKeys].filter((key) => this.#flights.has(key));
   }
 
-  /** What the cluster shows of a pod now; an arrival ends the flight. Null while it goes on, and for pods that weren't awaited. */
+  /**
+   * What the cluster shows of a pod now; an arrival ends the flight. Null while it goes on, and for pods that
+   * weren't awaited.
+   */
   take(change: { readonly type: string; readonly object: KubernetesObject }): Arrival | null {
     const key = keyOf(change.object);
     const flight = this.#flights.get(key);

@@ -1,5 +1,5 @@
-// The whole planner on a memory store and a clock that the test holds; kube-scheduler is played by the test. On a real control plane:
-// test/integration/planner.test.ts.
+// The whole planner on a memory store and a clock that the test holds; kube-scheduler is played by the test.
+// On a real control plane: test/integration/planner.test.ts.
 import { KINDS, PLACEMENT_GATE, PLANNER_LEASE, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

@@ -1,4 +1,5 @@
-// From the gated pods of a workflow to their nodes: graphs and cluster are put together, searched, and the plan is put into words.
+// From the gated pods of a workflow to their nodes: graphs and cluster are put together, searched, and the
+// plan is put into words.
 import { LABELS } from "@isochrone/kubernetes";
 import { inQueueOrder, planProblem } from "@isochrone/placement";
 import type { FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
@@ -69,7 +70,10 @@ interface Task {
   readonly budgetMs: number;
 }
 
-/** Always: little more than a greedy plan. kube-scheduler binds some 300 pods/s, and must not wait for better plans. */
+/**
+ * Always: little more than a greedy plan. kube-scheduler binds some 300 pods/s, and must not wait for better
+ * plans.
+ */
 const LEAST_BUDGET_MS = 5;
 const LEAST_MS_PER_POD = 0.5;
 /** A bound that is far below says nothing about the plan. */
@@ -187,7 +191,10 @@ export class WorkflowPlanning {
     return search.run(problem, snapshot, options);
   }
 
-  /** The pods that have a node, as kube-scheduler takes them; those that it would not let in when it comes to them are left out. */
+  /**
+   * The pods that have a node, as kube-scheduler takes them; those that it would not let in when it comes to
+   * them are left out.
+   */
   #inOrder(
     problem: FeasiblePlanProblem,
     pods: readonly GatedPod[],
@@ -247,8 +254,8 @@ export class WorkflowPlanning {
 }
 
 /**
- * All of `planMs` for the last one, and by the square of its part less when others wait: a backlog of any length takes less than twice
- * `planMs` beyond the least that each plan gets.
+ * All of `planMs` for the last one, and by the square of its part less when others wait: a backlog of any
+ * length takes less than twice `planMs` beyond the least that each plan gets.
  */
 function budgetOf(planMs: number, pods: number, othersWaiting: number): number {
   const part = pods / (pods + othersWaiting);
@@ -269,7 +276,10 @@ function splitBehindFirst<T extends PlacedPod>(level: readonly T[]): T[][] {
   return parts.filter((part) => part.length > 0);
 }
 
-/** kube-scheduler takes older pods first; of the same second by name, so that a plan doesn't depend on who was seen first. */
+/**
+ * kube-scheduler takes older pods first; of the same second by name, so that a plan doesn't depend on who was
+ * seen first.
+ */
 function byCreation(a: GatedPod, b: GatedPod): number {
   const [first = "", second = ""] = [
     a.object.metadata.creationTimestamp,

@@ -83,7 +83,9 @@ export class WorkflowPlanner {
     return this.#lander.trouble ?? planning.trouble();
   }
 
-  /** Plans under way are dropped; pods that were nominated are released still, or found by the next leader. */
+  /**
+   * Plans under way are dropped; pods that were nominated are released still, or found by the next leader.
+   */
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake.abort();

@@ -1,6 +1,8 @@
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";
 
-/** Where the scheduler's graphs come from. Look-ups answer at once from what was read last; they never wait. */
+/**
+ * Where the scheduler's graphs come from. Look-ups answer at once from what was read last; they never wait.
+ */
 export interface GraphSource {
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -12,7 +14,9 @@ export interface GraphSource {
   workflows?(): Iterable<WorkflowGraph>;
   /** True once all graphs were read at least once. */
   ready(): boolean;
-  /** Why the graphs aren't those of the graph API, in words for whoever reads a decision; null when they are. */
+  /**
+   * Why the graphs aren't those of the graph API, in words for whoever reads a decision; null when they are.
+   */
   note?(): string | null;
   /** The snapshot that `cluster` is a view of, for threads that make their own; null when nobody has it. */
   clusterSnapshot?(): ClusterGraphSnapshot | null;

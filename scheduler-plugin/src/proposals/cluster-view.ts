@@ -15,8 +15,8 @@ const SLICE_MS = 5;
 const SLICE_PODS = 200;
 
 /**
- * Made anew for each round, in slices: 100,000 pods take a second. One that is kept up to date would cost every replica its memory
- * for something that is wanted once a minute. @returns null when it was aborted
+ * Made anew for each round, in slices: 100,000 pods take a second. One that is kept up to date would cost
+ * every replica its memory for something that is wanted once a minute. @returns null when it was aborted
  */
 export async function clusterView(
   objects: ClusterObjectLists,

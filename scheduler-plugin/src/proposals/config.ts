@@ -20,7 +20,10 @@ export interface ProposalsConfig {
   /** @default that of plans */
   readonly maxCpuUse?: number;
   readonly seed: number;
-  /** Whether small plans are to be searched in the thread too, which is started for that. @default some ms on the event loop */
+  /**
+   * Whether small plans are to be searched in the thread too, which is started for that.
+   * @default some ms on the event loop
+   */
   readonly isAllInThread?: boolean;
 }
 

@@ -1,4 +1,5 @@
-// What would be best for workflows that run, worked out again and again and moved by nobody: so that people see what their placement costs.
+// What would be best for workflows that run, worked out again and again and moved by nobody: so that people
+// see what their placement costs.
 import {
   moveCostOf,
   planVerdict,
@@ -46,9 +47,9 @@ const PART_OF_INTERVAL = 0.1;
 type Outcome = LoggedProposal | LeftOutReason | null;
 
 /**
- * On every replica, whether it leads or not: the aggregator asks whichever the Service gives it, and the page would show a proposal now and
- * none the next time. Equal graphs and seeds give nearly equal proposals, and one that doesn't lead has nothing else to do with what
- * it is given to be able to.
+ * On every replica, whether it leads or not: the aggregator asks whichever the Service gives it, and the page
+ * would show a proposal now and none the next time. Equal graphs and seeds give nearly equal proposals, and
+ * one that doesn't lead has nothing else to do with what it is given to be able to.
  */
 export class Proposer implements Service {
   readonly #config: ProposalsConfig;

@@ -1,4 +1,5 @@
-// A burst of pods between two graphs, placed through the real extender, decision by decision: only the ledger knows where those before went.
+// A burst of pods between two graphs, placed through the real extender, decision by decision: only the ledger
+// knows where those before went.
 import { createStrategy } from "@isochrone/placement";
 import { seededRandom } from "@isochrone/runtime";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";

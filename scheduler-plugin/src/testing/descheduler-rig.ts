@@ -1,4 +1,5 @@
-// The descheduler's term on a memory store and a clock that the test holds: web talks to db, which doesn't move.
+// The descheduler's term on a memory store and a clock that the test holds: web talks to db, which doesn't
+// move.
 import { KINDS, PLACEMENT_GATE, PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

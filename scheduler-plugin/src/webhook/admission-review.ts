@@ -1,5 +1,6 @@
-// The wire between the API server and an admission webhook (admission.k8s.io/v1). What can't be understood is still answered where there is
-// somebody to answer: a webhook that only adds may never be the reason why a pod isn't created.
+// The wire between the API server and an admission webhook (admission.k8s.io/v1). What can't be understood is
+// still answered where there is somebody to answer: a webhook that only adds may never be the reason why a
+// pod isn't created.
 import { looseFields, looseText } from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 

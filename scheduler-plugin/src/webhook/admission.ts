@@ -1,4 +1,5 @@
-// What is answered to a review: pure but for the counts. It never waits: everything that it needs to know is known already.
+// What is answered to a review: pure but for the counts. It never waits: everything that it needs to know is
+// known already.
 import {
   BANDWIDTH_ANNOTATE,
   BANDWIDTH_KEY,
@@ -23,7 +24,10 @@ export interface AdmissionSurroundings {
   appGroup(namespace: string, name: string): KubernetesObject | null;
   /** Pods of an AppGroup's workloads, by selector. */
   replicasOf(namespace: string, appGroup: string): ReplicasOf;
-  /** The resource by which a pod asks to be scored, while pods that do so are known to be scheduled; null otherwise. */
+  /**
+   * The resource by which a pod asks to be scored, while pods that do so are known to be scheduled; null
+   * otherwise.
+   */
   injectable(): string | null;
   readonly metrics: Pick<WebhookMetrics, "count" | "fault" | "bandwidth">;
 }

@@ -1,4 +1,5 @@
-// Which pods get the gate. Pure: everything is in the pod, in its AppGroup, and in how the webhook came to be asked.
+// Which pods get the gate. Pure: everything is in the pod, in its AppGroup, and in how the webhook came to be
+// asked.
 import {
   gatesOf,
   looseFields,
@@ -12,8 +13,8 @@ import {
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
 /**
- * By which of its entries the API server calls the webhook: it has matched the selectors itself, on the newest labels of the namespace, which
- * no cache of ours could know as well.
+ * By which of its entries the API server calls the webhook: it has matched the selectors itself, on the
+ * newest labels of the namespace, which no cache of ours could know as well.
  */
 export const ENTRIES = ["namespace", "pod", "app-group"] as const;
 export type Entry = (typeof ENTRIES)[number];
@@ -49,7 +50,10 @@ export const MIRROR = "kubernetes.io/config.mirror";
 const DEFAULT_SCHEDULER = "default-scheduler";
 const SYSTEM_PRIORITY = "system-";
 
-/** Why the pod must not wait for us; null: it may. What must run wherever it is put, or before anything else runs, never waits. */
+/**
+ * Why the pod must not wait for us; null: it may. What must run wherever it is put, or before anything else
+ * runs, never waits.
+ */
 export function exclusionOf(asked: AskedPod, rules: GateRules): Exclusion | null {
   const { pod, namespace } = asked;
   const spec = looseFields<PodSpec>(pod.spec);

@@ -1,4 +1,5 @@
-// Whether the planner lives, by its Lease. Its clock and ours may differ: what counts is when we last saw it renewed, by our own.
+// Whether the planner lives, by its Lease. Its clock and ours may differ: what counts is when we last saw it
+// renewed, by our own.
 import {
   createInformer,
   KINDS,
@@ -12,7 +13,10 @@ import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubern
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 
-/** After a removal nothing is gated or registered for so long: an uninstallation has ended by then, or a person has the settings changed. */
+/**
+ * After a removal nothing is gated or registered for so long: an uninstallation has ended by then, or a
+ * person has the settings changed.
+ */
 const REMOVED_FOR_MS = 600_000;
 
 /** Part of the greatest age after which the Lease is asked for: until then the watch is believed. */
@@ -98,7 +102,10 @@ export class Heartbeat implements Service {
     return Math.abs(this.#options.clock.now() - this.#removedAtMs) < REMOVED_FOR_MS;
   }
 
-  /** One look at the Lease. Rejects with StoreErrors of the way: what was seen before counts until it is too old. */
+  /**
+   * One look at the Lease. Rejects with StoreErrors of the way: what was seen before counts until it is too
+   * old.
+   */
   async check(): Promise<void> {
     const { store, namespace, clock } = this.#options;
     const askedMs = clock.monotonic();
@@ -120,7 +127,8 @@ export class Heartbeat implements Service {
       this.#seenMs = null;
       this.#renewTime = "";
     } else if (stamp !== this.#renewTime) {
-      // Of the first one seen nobody knows how old it is, but by the clocks; one that was renewed since is as old as the look before.
+      // Of the first one seen nobody knows how old it is, but by the clocks; one that was renewed since is as
+      // old as the look before.
       if (this.#renewTime !== "" || this.#isYoungByClocks(stamp)) this.#seenMs = seenMs;
       this.#renewTime = stamp;
     }

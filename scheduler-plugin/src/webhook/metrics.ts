@@ -8,7 +8,10 @@ import type { ReviewFault } from "./admission-review.ts";
 /** Seconds: it is on every pod's way into the cluster. */
 const BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 2];
 
-/** What became of a pod: it got the gate, it asks for the managed resource instead, nobody plans now, or it is none of ours. */
+/**
+ * What became of a pod: it got the gate, it asks for the managed resource instead, nobody plans now, or it is
+ * none of ours.
+ */
 export type PodOutcome = "gated" | "resource" | "no_planner" | Exclusion;
 /** Requests that were about no new pod, or that could not be read. */
 export type FaultReason =

@@ -1,4 +1,5 @@
-// What the webhook changes of a pod, as a JSON patch. It only adds, and what the pod has already stays: asked twice, it changes nothing more.
+// What the webhook changes of a pod, as a JSON patch. It only adds, and what the pod has already stays: asked
+// twice, it changes nothing more.
 import { gatesOf, looseFields, looseList, PLACEMENT_GATE } from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
@@ -30,8 +31,8 @@ export function annotationPatch(
 }
 
 /**
- * Has the pod's first container ask for one of an extended resource: limit and request, which the API server wants to be equal. Nothing when
- * any container asks for it already.
+ * Has the pod's first container ask for one of an extended resource: limit and request, which the API server
+ * wants to be equal. Nothing when any container asks for it already.
  */
 export function resourcePatch(pod: KubernetesObject, resource: string): JsonPatchOperation[] {
   const spec = looseFields<PodSpec>(pod.spec);

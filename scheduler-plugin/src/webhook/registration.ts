@@ -1,4 +1,5 @@
-// The MutatingWebhookConfiguration: whom the API server asks about which pods, and whose certificates it takes.
+// The MutatingWebhookConfiguration: whom the API server asks about which pods, and whose certificates it
+// takes.
 import {
   isStoreError,
   KINDS,
@@ -45,8 +46,8 @@ export function pathOf(entry: Entry): string {
 }
 
 /**
- * Makes the stored registration what it should be; true when it was written. What others have added (labels, further conditions of the
- * namespaceSelector, as some clouds do) stays. Throws the store's errors.
+ * Makes the stored registration what it should be; true when it was written. What others have added (labels,
+ * further conditions of the namespaceSelector, as some clouds do) stays. Throws the store's errors.
  */
 export async function register(
   store: Pick<ClusterStore, "get" | "create" | "update">,
@@ -190,7 +191,10 @@ function entryOf(
   };
 }
 
-/** What never waits isn't even asked about. The webhook knows these rules too: it may be asked by an older registration. */
+/**
+ * What never waits isn't even asked about. The webhook knows these rules too: it may be asked by an older
+ * registration.
+ */
 function matchConditions(schedulerNames: readonly string[]): object[] {
   const names = schedulerNames.map((name) => JSON.stringify(name)).join(", ");
   return [
@@ -219,7 +223,10 @@ function expression(key: string, operator: "In" | "NotIn", values: readonly stri
   return { key, operator, values };
 }
 
-/** Whether all that is wanted is there. Lists must be equal, but for conditions of selectors, of which there may be more. */
+/**
+ * Whether all that is wanted is there. Lists must be equal, but for conditions of selectors, of which there
+ * may be more.
+ */
 function isCovered(wanted: unknown, found: unknown, name = ""): boolean {
   if (Array.isArray(wanted)) {
     if (!Array.isArray(found)) return false;

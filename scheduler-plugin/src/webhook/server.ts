@@ -48,7 +48,10 @@ export class WebhookServer {
     return this.#address;
   }
 
-  /** Begins to listen with the first pair; new connections take the newest one, and those that are open go on. Throws ListenError. */
+  /**
+   * Begins to listen with the first pair; new connections take the newest one, and those that are open go on.
+   * Throws ListenError.
+   */
   async serveWith({ certificate: cert, key }: KeyPair): Promise<void> {
     const context = { cert, key, minVersion: MIN_VERSION } as const;
     if (this.#server !== null) return this.#server.setSecureContext(context);
@@ -156,7 +159,8 @@ export class WebhookServer {
     const connection = this.#server === null ? { connection: "close" } : {};
     response.writeHead(status, { "content-type": type, "content-length": length, ...connection });
     if (request.complete) return void response.end(text);
-    // Ended at once, the connection may be reset under the answer: a client that still sends would never see it.
+    // Ended at once, the connection may be reset under the answer: a client that still sends would never see
+    // it.
     response.write(text);
     const timer = setTimeout(() => request.destroy(), LINGER_MS);
     request.once("end", () => response.end());

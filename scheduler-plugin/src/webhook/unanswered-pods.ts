@@ -5,7 +5,10 @@ import type { GateRules } from "./gate-rules.ts";
 
 interface UnansweredPodsOptions {
   readonly rules: GateRules;
-  /** Pods created earlier may have asked for the gate only later, or another replica has counted them; wall clock, milliseconds. */
+  /**
+   * Pods created earlier may have asked for the gate only later, or another replica has counted them; wall
+   * clock, milliseconds.
+   */
   readonly sinceMs: number;
   /** What the pod belongs to, as it is known now. */
   readonly surroundings: (pod: KubernetesObject) => Omit<CreatedPod, "pod">;

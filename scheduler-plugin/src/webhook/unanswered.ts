@@ -1,5 +1,5 @@
-// Which pods were created without the webhook's answer. The API server goes on without one that comes too late (failurePolicy Ignore), and tells
-// nobody but its own metrics.
+// Which pods were created without the webhook's answer. The API server goes on without one that comes too
+// late (failurePolicy Ignore), and tells nobody but its own metrics.
 import {
   gatesOf,
   PLACEMENT_ENABLED,

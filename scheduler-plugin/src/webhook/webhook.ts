@@ -1,4 +1,5 @@
-// The webhook as a part of the scheduler-plugin: what it needs to know is followed ahead, so that no pod waits for an answer.
+// The webhook as a part of the scheduler-plugin: what it needs to know is followed ahead, so that no pod
+// waits for an answer.
 import {
   CertificateKeeper,
   createInformer,
@@ -179,7 +180,10 @@ class RunningWebhook implements Webhook {
     signal.addEventListener("abort", stop, { once: true });
   }
 
-  /** When the planner was last seen alive, by its clock: what came later, while no replica ran, is counted by this one. */
+  /**
+   * When the planner was last seen alive, by its clock: what came later, while no replica ran, is counted by
+   * this one.
+   */
   async #lastSignOfLifeMs(): Promise<number> {
     const { store, namespace, clock } = this.#deps;
     const lease = await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE }).catch(() => null);

@@ -26,7 +26,8 @@ const NAMED_TYPES: ReadonlySet<number> = new Set([0, 1, 3, 5, 8]);
 const NAME_FACTOR = 16;
 
 /**
- * What the heap holds by class, largest first. The snapshot is read as it is written: as one text it would be longer than a string can be.
+ * What the heap holds by class, largest first. The snapshot is read as it is written: as one text it would be
+ * longer than a string can be.
  */
 export async function heapByClass(): Promise<ClassSize[]> {
   const sizes = new Map<number, { objects: number; bytes: number }>();
@@ -48,7 +49,10 @@ export async function heapByClass(): Promise<ClassSize[]> {
   }).sort((a, b) => b.bytes - a.bytes);
 }
 
-/** Finds the two arrays of a snapshot that are needed here: its nodes, at the beginning, and its strings, at the end. */
+/**
+ * Finds the two arrays of a snapshot that are needed here: its nodes, at the beginning, and its strings, at
+ * the end.
+ */
 class SnapshotScanner {
   readonly #onNode: (type: number, name: number, selfBytes: number) => void;
   readonly #fields: number[] = [];

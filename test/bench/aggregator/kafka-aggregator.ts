@@ -1,4 +1,5 @@
-// The aggregator whose consumption of a Kafka backlog is measured. The first line of its output is its address; the end of standard input ends it.
+// The aggregator whose consumption of a Kafka backlog is measured. The first line of its output is its
+// address; the end of standard input ends it.
 import { once } from "node:events";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { openBus } from "@isochrone/bus/open";

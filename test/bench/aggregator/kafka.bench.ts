@@ -1,4 +1,5 @@
-// The real thing: a broker, a backlog of the mix in its topics, and one aggregator on a core of its own that has to get through it.
+// The real thing: a broker, a backlog of the mix in its topics, and one aggregator on a core of its own that
+// has to get through it.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -121,7 +122,8 @@ async function consume(url: string, pid: number): Promise<Progress[]> {
 async function look(url: string, pid: number): Promise<Progress> {
   const text = await (await fetch(`${url}/metrics`)).text();
   const value = (name: string): number => Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1] ?? 0);
-  // The age of each record's newest sample is observed when its delta is in the windows; every record has one.
+  // The age of each record's newest sample is observed when its delta is in the windows; every record has
+  // one.
   const records = value("isochrone_aggregator_sample_age_seconds_count");
   return {
     atMs: performance.now(),

@@ -1,5 +1,6 @@
-// Where the aggregator's memory goes: a whole one takes what the soak's cluster publishes, through its intake, for a full window, on a clock
-// that is moved by hand. `node tools/node24.mjs --expose-gc test/bench/aggregator/memory.ts [--nodes 1000] [--panes 33] [--classes] [--history] [--only probe]`
+// Where the aggregator's memory goes: a whole one takes what the soak's cluster publishes, through its
+// intake, for a full window, on a clock that is moved by hand. `node tools/node24.mjs --expose-gc
+// test/bench/aggregator/memory.ts [--nodes 1000] [--panes 33] [--classes] [--history] [--only probe]`
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";

@@ -125,7 +125,9 @@ async function answers(count: number): Promise<BenchResult[]> {
   }));
 }
 
-/** What choosing peers costs, and how evenly probing is spread; per node it must not grow with the cluster. */
+/**
+ * What choosing peers costs, and how evenly probing is spread; per node it must not grow with the cluster.
+ */
 export async function run(): Promise<BenchResult[]> {
   pinToOneCore();
   const rows = SIZES.flatMap(measure);

@@ -1,4 +1,5 @@
-// What it costs a replica that records are proven: the same records through intakes of which some verify and seal.
+// What it costs a replica that records are proven: the same records through intakes of which some verify and
+// seal.
 import {
   createSharedMetrics,
   createUnprovenCounter,
@@ -174,8 +175,8 @@ async function measure(keys: RecordKeys | null): Promise<number[]> {
 }
 
 /**
- * One intake after the other: of two that take the same records in turn in one process, the one that was made later is 11 % slower, whatever it
- * does. Their order makes up for what changes with time.
+ * One intake after the other: of two that take the same records in turn in one process, the one that was made
+ * later is 11 % slower, whatever it does. Their order makes up for what changes with time.
  */
 export async function run(): Promise<BenchResult[]> {
   const core = pinToOneCore();

@@ -17,7 +17,10 @@ interface Topic {
   readonly subscribers: SubscribeOptions[];
 }
 
-/** A bus that costs next to nothing: what is published is handed to the subscribers' handlers at once, in batches of a partition each. */
+/**
+ * A bus that costs next to nothing: what is published is handed to the subscribers' handlers at once, in
+ * batches of a partition each.
+ */
 export class BenchBus implements Bus {
   readonly #topics = new Map<string, Topic>();
   #nowMs: number;

@@ -118,7 +118,10 @@ function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1]!;
 }
 
-/** From records to graphs on one core through the log: decoding, deltas, their encoding, windows, and both graphs once per pane. */
+/**
+ * From records to graphs on one core through the log: decoding, deltas, their encoding, windows, and both
+ * graphs once per pane.
+ */
 export async function run(): Promise<BenchResult[]> {
   const core = pinToOneCore();
   const clock = new ManualClock(START_MS + ROUND_MS);

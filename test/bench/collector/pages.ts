@@ -1,4 +1,5 @@
-// Pages of realistic size in the shapes of real ones (test/data/pages), with label values that no page before had.
+// Pages of realistic size in the shapes of real ones (test/data/pages), with label values that no page before
+// had.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -171,7 +172,10 @@ function labelText(
     .join(",");
 }
 
-/** Istio's counters as OpenMetrics: families without their suffix, exemplars, times in seconds, when each was created, the end mark. */
+/**
+ * Istio's counters as OpenMetrics: families without their suffix, exemplars, times in seconds, when each was
+ * created, the end mark.
+ */
 export function openMetricsPage(round: number): BenchPage {
   const channels = 400;
   const nowSeconds = Date.now() / 1000;
@@ -189,7 +193,10 @@ export function openMetricsPage(round: number): BenchPage {
   return { text: `${lines.join("\n")}\n# EOF\n`, format: "openmetrics" };
 }
 
-/** A good page with one bad line at its end: a Prometheus has read all of it when it refuses the page, and we leave out that line. */
+/**
+ * A good page with one bad line at its end: a Prometheus has read all of it when it refuses the page, and we
+ * leave out that line.
+ */
 export function malformedPage(round: number): BenchPage {
   const { text, format } = sidecarPage(round, { fresh: true });
   return { text: `${text}istio_requests_total{reporter="source",source_workload="cut} 1\n`, format };

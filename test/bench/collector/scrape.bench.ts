@@ -1,5 +1,6 @@
-// CPU from gzip bytes to published OTLP: our collector and the OpenTelemetry Collector's Prometheus receiver, one after the other, each as a process
-// of its own that scrapes the same sequence of pages and posts what it keeps. CPU is that of the whole process, less what it takes when idle.
+// CPU from gzip bytes to published OTLP: our collector and the OpenTelemetry Collector's Prometheus receiver,
+// one after the other, each as a process of its own that scrapes the same sequence of pages and posts what it
+// keeps. CPU is that of the whole process, less what it takes when idle.
 import { setTimeout as sleep } from "node:timers/promises";
 import type { BenchResult } from "../types.ts";
 import { packed, PageServer, type PackedPage } from "./page-server.ts";

@@ -1,4 +1,5 @@
-// The two programs that are compared, as processes of their own: our collector as it is shipped, and the OpenTelemetry Collector.
+// The two programs that are compared, as processes of their own: our collector as it is shipped, and the
+// OpenTelemetry Collector.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

@@ -1,6 +1,7 @@
-// An HTTPS server that lists, watches and takes writes as an API server does, of objects that it makes up page by page: a real one takes a
-// quarter of an hour here to be filled with 100,000 pods, and is then itself what is measured. Run in a process of its own; says its URL over
-// IPC. With the argument `flood` a watch gets changes as fast as it takes them, else as the parent's messages pace them.
+// An HTTPS server that lists, watches and takes writes as an API server does, of objects that it makes up
+// page by page: a real one takes a quarter of an hour here to be filled with 100,000 pods, and is then itself
+// what is measured. Run in a process of its own; says its URL over IPC. With the argument `flood` a watch
+// gets changes as fast as it takes them, else as the parent's messages pace them.
 import { createServer } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -1,4 +1,5 @@
-// Objects of the largest cluster, made up: one text of each kind with other numbers in it, which costs next to nothing to make.
+// Objects of the largest cluster, made up: one text of each kind with other numbers in it, which costs next
+// to nothing to make.
 import { DEPLOYMENTS, NODES, POD_BYTES, WORKFLOWS } from "./load.ts";
 
 /** Numbers of one object, by the words between # in its kind's text. */

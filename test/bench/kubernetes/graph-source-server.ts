@@ -1,5 +1,6 @@
-// The aggregator that the graph source is measured against, in a process of its own, with as many workflows and pods as a large cluster has.
-// Tells its parent the address; builds a graph for each message, after it has moved as many pods as the message says.
+// The aggregator that the graph source is measured against, in a process of its own, with as many workflows
+// and pods as a large cluster has. Tells its parent the address; builds a graph for each message, after it
+// has moved as many pods as the message says.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";

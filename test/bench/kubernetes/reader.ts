@@ -1,4 +1,5 @@
-// Reads from the server of a task and says what it cost: in a process of its own, whose memory is then that of the reading alone.
+// Reads from the server of a task and says what it cost: in a process of its own, whose memory is then that
+// of the reading alone.
 import { KINDS, trimmedNode, trimmedPod } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import type { ClusterStore } from "@isochrone/kubernetes";

@@ -1,6 +1,7 @@
-// What the aggregator and the scheduler-plugin take of the largest cluster: their real processes, against an API server that shows 5,000 nodes
-// and 100,000 pods of 8 KB over HTTPS. Each starts while nothing changes; then some hundred pods a second do. Linux only. `--quick`: 15 s of
-// changes instead of 60. `--profiles=FOLDER`: leaves CPU and heap profiles there.
+// What the aggregator and the scheduler-plugin take of the largest cluster: their real processes, against an
+// API server that shows 5,000 nodes and 100,000 pods of 8 KB over HTTPS. Each starts while nothing changes;
+// then some hundred pods a second do. Linux only. `--quick`: 15 s of changes instead of 60.
+// `--profiles=FOLDER`: leaves CPU and heap profiles there.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -19,7 +20,10 @@ const RESIDENT_TARGET_MIB = 1_024;
 const CHANGES_PER_SECOND = 100;
 const CHANGES_SECONDS = process.argv.includes("--quick") ? 15 : 60;
 const [PROFILES] = process.argv.flatMap((argument) => /^--profiles=(.+)/.exec(argument)?.[1] ?? []);
-/** A container of 1 GiB takes this: Node's own default is by the machine's memory, which it then fills before it collects. */
+/**
+ * A container of 1 GiB takes this: Node's own default is by the machine's memory, which it then fills before
+ * it collects.
+ */
 const HEAP_LIMIT = "--max-old-space-size=640";
 const EXEC_ARGV =
   PROFILES === undefined

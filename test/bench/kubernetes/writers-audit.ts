@@ -1,5 +1,6 @@
-// What the writers cost a real API server: node tools/node24.mjs test/bench/kubernetes/writers-audit.ts [nodes 5000] [minutes 11] [lead, seconds 180]
-// The nodes begin annotated at times spread evenly over one refresh, as they are in the long run; writes are counted in the audit log.
+// What the writers cost a real API server: node tools/node24.mjs test/bench/kubernetes/writers-audit.ts
+// [nodes 5000] [minutes 11] [lead, seconds 180] The nodes begin annotated at times spread evenly over one
+// refresh, as they are in the long run; writes are counted in the audit log.
 import { FIELD_MANAGER } from "@isochrone/aggregator/testing";
 import { KINDS } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
@@ -71,7 +72,8 @@ try {
   for (let minute = 1; minute <= minutes; minute++) {
     await systemClock.sleep(beganMs + minute * MINUTE_MS - Date.now());
     measure();
-    // Before the list, whose objects may be read a little later, and well before the audit log, which takes long on a busy machine.
+    // Before the list, whose objects may be read a little later, and well before the audit log, which takes
+    // long on a busy machine.
     const lookedMs = Date.now();
     const { items } = await store.list(KINDS.node, { metadataOnly: true });
     const times = items.map(({ metadata }) =>

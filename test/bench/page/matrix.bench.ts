@@ -1,5 +1,5 @@
-// The matrix of 1,000 nodes in headless Chromium without a graphics card, from a real aggregator: how soon it is there, how smoothly it moves,
-// what an update takes of the main thread, and how large the page is.
+// The matrix of 1,000 nodes in headless Chromium without a graphics card, from a real aggregator: how soon it
+// is there, how smoothly it moves, what an update takes of the main thread, and how large the page is.
 import { gzipSync } from "node:zlib";
 import { createPage } from "@isochrone/dashboard";
 import type { CDPSession, Page } from "playwright-core";

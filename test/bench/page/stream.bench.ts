@@ -1,5 +1,7 @@
-// The event stream of a cluster of 5,000 nodes to 200 browsers: what the aggregator's process takes of a core for them, beside what the graphs
-// take anyway; and what it takes when each of them also reads every graph that it is told of, as the page does. The aggregator is the real service with its usual panes and builds; probes and browsers are in this process.
+// The event stream of a cluster of 5,000 nodes to 200 browsers: what the aggregator's process takes of a core
+// for them, beside what the graphs take anyway; and what it takes when each of them also reads every graph
+// that it is told of, as the page does. The aggregator is the real service with its usual panes and builds;
+// probes and browsers are in this process.
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { get, type ClientRequest } from "node:http";
 import { tmpdir } from "node:os";
@@ -202,7 +204,9 @@ class Browsers {
     });
   }
 
-  /** Over a connection of its own, and without looking at it: what a browser does with it is the browser's. */
+  /**
+   * Over a connection of its own, and without looking at it: what a browser does with it is the browser's.
+   */
   #read(): void {
     const headers = { "accept-encoding": "gzip" };
     const request = get(this.#url + GRAPH, { agent: false, headers }, (response) => {

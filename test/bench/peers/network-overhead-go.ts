@@ -1,5 +1,6 @@
-// The Go side of the common fixture: a module of our own around the plugin's sources of a checkout, with a test file that is generated here.
-// The checkout's own module asks for versions that can't be had everywhere, and its benchmarks panic as shipped; it is left untouched.
+// The Go side of the common fixture: a module of our own around the plugin's sources of a checkout, with a
+// test file that is generated here. The checkout's own module asks for versions that can't be had everywhere,
+// and its benchmarks panic as shipped; it is left untouched.
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
@@ -16,7 +17,9 @@ const MODULES = /^(github\.com\/diktyo-io\/|k8s\.io\/|sigs\.k8s\.io\/controller-
 /** Published from Kubernetes' own repository: all of one version. */
 const STAGED = /^k8s\.io\/(?!klog|utils|kube-openapi|gengo)/;
 
-/** Writes the module into `target`, an empty folder. Throws when `checkout` isn't one of scheduler-plugins. */
+/**
+ * Writes the module into `target`, an empty folder. Throws when `checkout` isn't one of scheduler-plugins.
+ */
 export async function generateModule(
   checkout: string,
   target: string,
@@ -58,8 +61,8 @@ function moduleText(goMod: string, kubernetesVersion: string): string {
 }
 
 /**
- * Prints one line of JSON per cluster size. The client copies objects as the plugin's cached reader does, the snapshot is kube-scheduler's
- * own, and Filter and Score run on 16 goroutines as there.
+ * Prints one line of JSON per cluster size. The client copies objects as the plugin's cached reader does, the
+ * snapshot is kube-scheduler's own, and Filter and Score run on 16 goroutines as there.
  */
 const TEST = String.raw`package networkoverhead
 

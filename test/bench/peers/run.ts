@@ -1,6 +1,7 @@
-// The common fixture by the Go plugin and by network-overhead, in turn on the same machine, with the same sums asked of both.
-// Arguments: --scheduler-plugins DIR (a checkout of kubernetes-sigs/scheduler-plugins, left untouched; without it ours alone is measured),
-// --kubernetes VERSION (default: the newest known of the minor version that the checkout asks for), --nodes 1000,5000,10000.
+// The common fixture by the Go plugin and by network-overhead, in turn on the same machine, with the same
+// sums asked of both. Arguments: --scheduler-plugins DIR (a checkout of kubernetes-sigs/scheduler-plugins,
+// left untouched; without it ours alone is measured), --kubernetes VERSION (default: the newest known of the
+// minor version that the checkout asks for), --nodes 1000,5000,10000.
 import { ColumnPool, createNetworkOverhead } from "@isochrone/placement";
 import { CHECKSUMS } from "@isochrone/placement/testing";
 import { spawn } from "node:child_process";

@@ -1,5 +1,6 @@
-// network-overhead on the common fixture: one pod with 50 placed neighbours over all nodes, cold, that is with nothing kept of the pod,
-// its workload or their placement. What is kept depends on the nodes and their topology alone: names to ids, areas, costs between areas.
+// network-overhead on the common fixture: one pod with 50 placed neighbours over all nodes, cold, that is
+// with nothing kept of the pod, its workload or their placement. What is kept depends on the nodes and their
+// topology alone: names to ids, areas, costs between areas.
 import { createNetworkOverhead } from "@isochrone/placement";
 import { CHECKSUMS } from "@isochrone/placement/testing";
 import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
@@ -51,7 +52,10 @@ function check(nodes: number, pass: number, raw: Float64Array, score: Float64Arr
     throw new Error(`${nodes} nodes give ${pass}, ${sum(raw)}, ${sum(score)}, not ${JSON.stringify(wanted)}`);
 }
 
-/** Both verbs one after the other as kube-scheduler asks, over a kept connection, until the last byte of each answer; reading them is the client's. */
+/**
+ * Both verbs one after the other as kube-scheduler asks, over a kept connection, until the last byte of each
+ * answer; reading them is the client's.
+ */
 async function overHttp(fixture: Fixture, limitMs: number): Promise<BenchResult[]> {
   const graphs = coldGraphs(fixture);
   const config = loadSettings([schedulerPluginSettings], {

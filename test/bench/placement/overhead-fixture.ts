@@ -1,4 +1,5 @@
-// The common fixture as kube-scheduler's extender is asked about it, and the sums that every implementation must find.
+// The common fixture as kube-scheduler's extender is asked about it, and the sums that every implementation
+// must find.
 import { commonFixture, fixtureWorkflow } from "@isochrone/placement/testing";
 import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import type { WorkflowGraph } from "@isochrone/topology";
@@ -20,7 +21,10 @@ export function fixtureOf(nodeCount: number): Fixture {
   return { problem: commonFixture(nodeCount), freshWorkflow: () => fixtureWorkflow(nodeCount) };
 }
 
-/** Graphs of the fixture; the workflow is a new one for each pod, so that nothing kept by its identity serves again. */
+/**
+ * Graphs of the fixture; the workflow is a new one for each pod, so that nothing kept by its identity serves
+ * again.
+ */
 export function coldGraphs({ problem, freshWorkflow }: Fixture): GraphSource & { next(): void } {
   let workflow = freshWorkflow();
   return {

@@ -1,5 +1,6 @@
-// Finds the optima that the planner's tests compare with, and writes them beside these tests: `node tools/node24.mjs test/bench/placement/planner-optima.ts`.
-// Instances that have no complete plan, or whose optimum isn't proven within the limit, are passed over.
+// Finds the optima that the planner's tests compare with, and writes them beside these tests:
+// `node tools/node24.mjs test/bench/placement/planner-optima.ts`. Instances that have no complete plan, or
+// whose optimum isn't proven within the limit, are passed over.
 import { writeFileSync } from "node:fs";
 import { plan } from "@isochrone/placement";
 import { optimum, smallProblem } from "@isochrone/placement/planner-testing";

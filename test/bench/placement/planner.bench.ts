@@ -1,4 +1,5 @@
-// The joint planner: how far from the proven optimum on small problems, how fast on larger ones, and how far from what ten times the effort finds.
+// The joint planner: how far from the proven optimum on small problems, how fast on larger ones, and how far
+// from what ten times the effort finds.
 import { plan } from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
 import { OPTIMA, randomProblem, smallProblem } from "@isochrone/placement/planner-testing";

@@ -1,5 +1,6 @@
-// What scoring costs on top of the extender interface itself: /prioritize of the scheduler-plugin against an extender that parses
-// the request and answers constants. Both on the same loop, asked in turn by the same client, so that the machine's mood is shared.
+// What scoring costs on top of the extender interface itself: /prioritize of the scheduler-plugin against an
+// extender that parses the request and answers constants. Both on the same loop, asked in turn by the same
+// client, so that the machine's mood is shared.
 import { Agent, request } from "node:http";
 import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";

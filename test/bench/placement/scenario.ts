@@ -56,7 +56,10 @@ export function allNames(nodeCount: number): string[] {
   return Array.from({ length: nodeCount }, (_, index) => nodeName(index));
 }
 
-/** Four in five of the nodes, in an order of its own for each `seed`: kube-scheduler's filters and its random start leave such lists. */
+/**
+ * Four in five of the nodes, in an order of its own for each `seed`: kube-scheduler's filters and its random
+ * start leave such lists.
+ */
 export function shuffledNames(nodeCount: number, seed: number): string[] {
   const random = seededRandom(seed);
   const names = allNames(nodeCount);

@@ -1,5 +1,6 @@
-// The bandwidth engine on real shapers (tbf between two network namespaces): what it reads, what that costs, and what another stream
-// on the same link notices of it. Needs root; without, it says so and measures nothing.
+// The bandwidth engine on real shapers (tbf between two network namespaces): what it reads, what that costs,
+// and what another stream on the same link notices of it. Needs root; without, it says so and measures
+// nothing.
 import type { ChildProcess } from "node:child_process";
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
 import type { SenderResult } from "@isochrone/probe/testing";

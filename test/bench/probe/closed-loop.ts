@@ -1,4 +1,5 @@
-// Request/response back to back, the way netperf and qperf measure, against qperf in the same run on the same loopback.
+// Request/response back to back, the way netperf and qperf measure, against qperf in the same run on the same
+// loopback.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -27,7 +28,10 @@ interface Block {
   readonly cpuMsPer1000: number;
 }
 
-/** Application round trips with and without HMAC, and qperf's, microseconds. `configOf(index, authenticated)`: 0 asks, 1 answers. */
+/**
+ * Application round trips with and without HMAC, and qperf's, microseconds. `configOf(index, authenticated)`:
+ * 0 asks, 1 answers.
+ */
 export async function compareClosedLoops(
   configOf: (index: number, authenticated: boolean) => EngineConfig,
 ): Promise<BenchResult[]> {

@@ -1,4 +1,5 @@
-// Runs one closed loop in a thread of its own, as the measuring thread runs its flows, and hands over what it saw.
+// Runs one closed loop in a thread of its own, as the measuring thread runs its flows, and hands over what it
+// saw.
 import { parentPort, workerData } from "node:worker_threads";
 import { type ClosedLoopOptions, runClosedLoop } from "@isochrone/probe/testing";
 

@@ -1,5 +1,6 @@
-// Accuracy and cost of ICMP on a bare veth pair between two network namespaces, idle and with the service's main thread busy 5 ms of
-// every 20: ours, and the fallbacks in the same run on the same wire. The wire itself takes a few microseconds.
+// Accuracy and cost of ICMP on a bare veth pair between two network namespaces, idle and with the service's
+// main thread busy 5 ms of every 20: ours, and the fallbacks in the same run on the same wire. The wire
+// itself takes a few microseconds.
 import { readFileSync, readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { IcmpProberName, IcmpTask } from "@isochrone/probe/testing";
@@ -193,7 +194,8 @@ async function measure(testbed: Testbed, task: IcmpTask, measureMs: number): Pro
   testbed.task(task);
   await delay(SETTLE_MS + Math.min(task.intervalMs, 1000));
   await testbed.look();
-  // Reports come every half second, with many flows less often: what is measured is what is reported between two looks.
+  // Reports come every half second, with many flows less often: what is measured is what is reported between
+  // two looks.
   testbed.flows.clear();
   const cpuBefore = cpuMs(testbed);
   const packetsBefore = packetsOnWire(testbed);
@@ -246,7 +248,10 @@ function taskOf(prober: IcmpProberName, flows: number, intervalMs: number): Icmp
   };
 }
 
-/** Packets that the near end has put on the wire. Reports of many flows come seldom; this is exact at every moment. */
+/**
+ * Packets that the near end has put on the wire. Reports of many flows come seldom; this is exact at every
+ * moment.
+ */
 function packetsOnWire(testbed: Testbed): number {
   const line = testbed
     .inNear("cat", "/proc/net/dev")

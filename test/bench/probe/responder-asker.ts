@@ -1,5 +1,6 @@
-// Child process of responder.bench.ts: asks a responder at 127.0.0.2 and prints what came back. Arguments: UDP port, key in base64 or
-// "none", number of requests, how many may be unanswered at once, requests per second (0 = as fast as that allows).
+// Child process of responder.bench.ts: asks a responder at 127.0.0.2 and prints what came back. Arguments:
+// UDP port, key in base64 or "none", number of requests, how many may be unanswered at once, requests per
+// second (0 = as fast as that allows).
 import {
   KernelSocket,
   Poller,

@@ -1,5 +1,6 @@
-// What one responder thread can answer, with and without authentication, on the kernel's own calls and on Node's sockets, and what
-// that costs. The asker is a process of its own; the CPU is this process's, in which nothing but the responder works.
+// What one responder thread can answer, with and without authentication, on the kernel's own calls and on
+// Node's sockets, and what that costs. The asker is a process of its own; the CPU is this process's, in which
+// nothing but the responder works.
 import { spawn } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import type { EngineConfig } from "@isochrone/probe/testing";

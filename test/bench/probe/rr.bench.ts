@@ -1,5 +1,5 @@
-// What the instrument costs and adds: loopback round trips of UDP_RR and TCP_RR through the real measuring thread, the CPU that a
-// transaction takes on both sides together, and the HMAC's share of it.
+// What the instrument costs and adds: loopback round trips of UDP_RR and TCP_RR through the real measuring
+// thread, the CPU that a transaction takes on both sides together, and the HMAC's share of it.
 import { createMeasuringThreads } from "@isochrone/probe";
 import type { MeasuringThreads } from "@isochrone/probe";
 import {
@@ -144,7 +144,10 @@ function closedLoopConfig(index: number, authenticated: boolean): EngineConfig {
   return authenticated ? config : { ...config, keys: [], signingKeyId: 0 };
 }
 
-/** What a node of any cluster pays: its number of peers is bounded, and each is asked once a second by each method. */
+/**
+ * What a node of any cluster pays: its number of peers is bounded, and each is asked once a second by each
+ * method.
+ */
 async function measureOrdinary(): Promise<BenchResult[]> {
   const methods = ["udp_rr", "tcp_rr", "tcp_connect"] as const;
   const ordinary = (index: number): EngineConfig => ({

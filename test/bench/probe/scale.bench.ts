@@ -1,6 +1,7 @@
-// What a node's probing costs in clusters of 100, 1,000 and 5,000 nodes: plan, packets, series, CPU, memory. All probes are real, each with
-// an address of its own on the loopback, and get their plans from the aggregator that their records go to; many share a process, and all but
-// one probe at a slower pace, because thousands of nodes have one machine here. For quick runs: ISOCHRONE_BENCH_SCALE_NODES=100,300
+// What a node's probing costs in clusters of 100, 1,000 and 5,000 nodes: plan, packets, series, CPU, memory.
+// All probes are real, each with an address of its own on the loopback, and get their plans from the
+// aggregator that their records go to; many share a process, and all but one probe at a slower pace, because
+// thousands of nodes have one machine here. For quick runs: ISOCHRONE_BENCH_SCALE_NODES=100,300
 // ISOCHRONE_BENCH_SCALE_INTERVAL_MS=5000.
 import { readFileSync } from "node:fs";
 import { PROBE_DEFAULTS } from "@isochrone/probe/testing";
@@ -16,14 +17,19 @@ const INTERVAL_MS = Number(process.env["ISOCHRONE_BENCH_SCALE_INTERVAL_MS"] ?? 3
 const NODES_PER_PROCESS = 80;
 /** Two cores carry no larger cluster in which all nodes probe. */
 const ALL_PROBE = 1000;
-/** In a larger one so many probe, beside the witness and those around it; all others have a plan and answer. */
+/**
+ * In a larger one so many probe, beside the witness and those around it; all others have a plan and answer.
+ */
 const SAMPLE = 320;
 /** Below the kernel's ports for connections. */
 const PORT = 7411;
 const MOST_PEERS = 30;
 /** How long is measured: every node publishes so often meanwhile. */
 const WINDOW_INTERVALS = 1;
-/** How much more a node may cost in the largest cluster; CPU is measured on a machine that does other things too. */
+/**
+ * How much more a node may cost in the largest cluster; CPU is measured on a machine that does other things
+ * too.
+ */
 const GROWTH = { count: 1.1, cpu: 1.25 };
 
 const { intervalMs, publishIntervalMs, connectIntervalMs, zeroCheckIntervalMs, planRefreshMs } =

@@ -1,5 +1,5 @@
-// What the extender costs pods that don't use it: kube-scheduler's CPU per pod with an extender for a managed resource that they don't
-// request, against none, in interleaved pairs. `--quick`: fewer pairs.
+// What the extender costs pods that don't use it: kube-scheduler's CPU per pod with an extender for a managed
+// resource that they don't request, against none, in interleaved pairs. `--quick`: fewer pairs.
 import { startControlPlane } from "../../harness/control-plane/index.ts";
 import { BASE_CONFIG, Certificates, schedulerConfig, startReplica } from "../../harness/extender.ts";
 import { graphsOf, nodeName } from "../placement/scenario.ts";

@@ -1,6 +1,6 @@
-// What the extender costs kube-scheduler: pods per second and CPU per pod with it, without it, and with one that answers constants. The
-// real kube-scheduler over client certificates; its nodes have no kubelets. Runs of all three are interleaved. `--quick`: 1,000 nodes, fewer
-// runs.
+// What the extender costs kube-scheduler: pods per second and CPU per pod with it, without it, and with one
+// that answers constants. The real kube-scheduler over client certificates; its nodes have no kubelets. Runs
+// of all three are interleaved. `--quick`: 1,000 nodes, fewer runs.
 import { fastify } from "fastify";
 import { readFile } from "node:fs/promises";
 import { systemClock } from "@isochrone/runtime";
@@ -31,7 +31,8 @@ async function compare(nodeCount: number): Promise<BenchResult[]> {
     cluster,
     certificates,
     graphs: graphsOf(nodeCount, systemClock.now()),
-    // Graphs of this bench don't grow old, and Events of hundreds of pods a second are another bench's matter.
+    // Graphs of this bench don't grow old, and Events of hundreds of pods a second are another bench's
+    // matter.
     settings: { podEvents: false },
   });
   try {
@@ -93,7 +94,10 @@ function throughput(
   ];
 }
 
-/** Of our own answers, from the parsed request to the text: the upper ends of the buckets that hold the quantiles. */
+/**
+ * Of our own answers, from the parsed request to the text: the upper ends of the buckets that hold the
+ * quantiles.
+ */
 function latencies(nodeCount: number, metrics: string): BenchResult[] {
   return ["prioritize"].flatMap((verb) =>
     [0.5, 0.99].map((quantile) => ({

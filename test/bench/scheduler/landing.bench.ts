@@ -1,6 +1,7 @@
-// Whether plans land, and what planning costs: gated workflows on a real kube-scheduler with KWOK nodes, judged by where the pods were bound;
-// beside it, in the same run and by turns, the same pods without gates, and with gates that are opened by who needs not plan (the floor).
-// `--quick`: 100 nodes only; `--nodes=N`: so many only; `--pods=N`, `--rounds=N`; `--landing=preferred-affinity`: the hit rate of the way for
+// Whether plans land, and what planning costs: gated workflows on a real kube-scheduler with KWOK nodes,
+// judged by where the pods were bound; beside it, in the same run and by turns, the same pods without gates,
+// and with gates that are opened by who needs not plan (the floor). `--quick`: 100 nodes only; `--nodes=N`:
+// so many only; `--pods=N`, `--rounds=N`; `--landing=preferred-affinity`: the hit rate of the way for
 // schedulers that ignore nominations, which is held to nothing.
 import { loadavg } from "node:os";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";

@@ -1,5 +1,6 @@
-// What minSpread is for: nodes that are alike but for the noise of measuring, and a network that tells them apart. Placement cost with the
-// default beside other values, in process. ISOCHRONE_BENCH_TABLE names a file for the table.
+// What minSpread is for: nodes that are alike but for the noise of measuring, and a network that tells them
+// apart. Placement cost with the default beside other values, in process. ISOCHRONE_BENCH_TABLE names a file
+// for the table.
 import { writeFileSync } from "node:fs";
 import { loadSettings } from "@isochrone/runtime";
 import { schedulerPluginSettings } from "@isochrone/scheduler-plugin";

@@ -1,5 +1,6 @@
-// What the extender is for: the placement cost (sum over the channels of traffic x cost) of the sample workflow as a real kube-scheduler
-// places it, without and with the extender, against the proven optimum. Twenty seeds; `--quick` takes five.
+// What the extender is for: the placement cost (sum over the channels of traffic x cost) of the sample
+// workflow as a real kube-scheduler places it, without and with the extender, against the proven optimum.
+// Twenty seeds; `--quick` takes five.
 import { writeFileSync } from "node:fs";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";
 import type { ControlPlane } from "../../harness/control-plane/index.ts";

@@ -11,7 +11,9 @@ export interface Measured {
 const NAMESPACE = "shop";
 const POLL_MS = 100;
 
-/** Pods that wait for kube-scheduler when it starts; measured from the first that is scheduled to the last. */
+/**
+ * Pods that wait for kube-scheduler when it starts; measured from the first that is scheduled to the last.
+ */
 export async function schedule(
   cluster: ControlPlane,
   config: string,

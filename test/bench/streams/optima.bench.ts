@@ -32,7 +32,10 @@ export async function run(): Promise<BenchResult[]> {
   return [...results, ...(await hosts())];
 }
 
-/** P3: seconds per frame of the slowest flow over the optimum, or over the best bound that the solver proved in its time. */
+/**
+ * P3: seconds per frame of the slowest flow over the optimum, or over the best bound that the solver proved
+ * in its time.
+ */
 async function paths(nodes: number, flows: number): Promise<BenchResult[]> {
   const solve = await prover();
   let [ours, papers, proven] = [0, 0, 0];

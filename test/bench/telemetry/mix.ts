@@ -6,7 +6,10 @@ import type { Attributes, ExponentialHistogramData, Metric } from "@isochrone/te
 interface MixOptions {
   /** Each node has 100 series. @default 1000 */
   readonly nodes?: number;
-  /** Part of the workloads that are replaced by new ones (new pods, so new series) from one round to the next. @default 0 */
+  /**
+   * Part of the workloads that are replaced by new ones (new pods, so new series) from one round to the next.
+   * @default 0
+   */
   readonly churnRatio?: number;
   /** Time of round 0. @default 2026-01-01T00:00:00Z */
   readonly startMs?: number;
@@ -63,7 +66,9 @@ function resourceOf(node: number): Attributes {
   };
 }
 
-/** How often the workload in a slot was replaced by `round`: each round replaces an equal share of the slots. */
+/**
+ * How often the workload in a slot was replaced by `round`: each round replaces an equal share of the slots.
+ */
 function generation(slot: number, round: number, churnRatio: number): number {
   if (churnRatio === 0) return 0;
   const rounds = Math.round(1 / churnRatio);

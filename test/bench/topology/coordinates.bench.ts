@@ -1,5 +1,6 @@
-// Network coordinates: what a round costs, and how far estimates are off. Without data only synthetic clusters are fitted; matrices of real
-// networks are read from ISOCHRONE_BENCH_MATRICES, files joined by the path delimiter. Accuracy is judged by the command that users have.
+// Network coordinates: what a round costs, and how far estimates are off. Without data only synthetic
+// clusters are fitted; matrices of real networks are read from ISOCHRONE_BENCH_MATRICES, files joined by the
+// path delimiter. Accuracy is judged by the command that users have.
 import { seededRandom } from "@isochrone/runtime";
 import { fitCoordinates } from "@isochrone/topology/coordinates";
 import type { CoordinateInput, CoordinateModel } from "@isochrone/topology/coordinates";
@@ -18,7 +19,9 @@ const SIZES = [
   { nodes: 5_000, coldTargetMs: 20_000, warmTargetMs: 2_000 },
 ] as const;
 
-/** Peers, probes per node, noise; and median and p90 relative error of the best method of before on PlanetLab. */
+/**
+ * Peers, probes per node, noise; and median and p90 relative error of the best method of before on PlanetLab.
+ */
 const ROWS = [
   { peers: 10, budget: 20, noise: 0, best: [0.073, 0.35] },
   { peers: 10, budget: 50, noise: 0, best: [0.07, 0.33] },
@@ -123,7 +126,10 @@ interface Cluster {
   readonly rttMs: (a: number, b: number) => number;
 }
 
-/** Zones on a map, paths that are longer than straight lines, an access link per node, and something of each pair's own. */
+/**
+ * Zones on a map, paths that are longer than straight lines, an access link per node, and something of each
+ * pair's own.
+ */
 function syntheticCluster(nodes: number): Cluster {
   const random = seededRandom(1);
   const places = Array.from({ length: ZONES }, () => [120 * random.next(), 60 * random.next()] as const);
@@ -188,7 +194,10 @@ function regionMatrix(nodes: number): string {
   return height.map((_, a) => row(a)).join("\n");
 }
 
-/** CPU time of this thread, which does all the work: others on the machine lengthen it less than the time on the wall. */
+/**
+ * CPU time of this thread, which does all the work: others on the machine lengthen it less than the time on
+ * the wall.
+ */
 function timeMs<Result>(work: () => Result): [number, Result] {
   globalThis.gc?.();
   const before = process.threadCpuUsage();

@@ -9,7 +9,10 @@ export interface BusCapabilities {
   readonly denseOffsets: boolean;
   /** Whether publishers wait, and are refused in the end, while the slowest group lags. */
   readonly backPressure: boolean;
-  /** Whether partitions that stay with a member are delivered on while others change hands, and onRevoked names only those that go. */
+  /**
+   * Whether partitions that stay with a member are delivered on while others change hands, and onRevoked
+   * names only those that go.
+   */
   readonly cooperativeHandOver: boolean;
   /** Whether onRevoked is awaited in every case before another member is given the partitions. */
   readonly awaitsRevocation: boolean;

@@ -22,7 +22,11 @@ interface StoreUnderTest {
 export interface StoreContract {
   /** A store with a namespace "default" and nothing of the contract's kinds in it. */
   readonly create: () => Promise<StoreUnderTest>;
-  /** Whether something deletes what has lost its owners: of a cluster its controller-manager, which would also act on everything else. @default true */
+  /**
+   * Whether something deletes what has lost its owners: of a cluster its controller-manager, which would also
+   * act on everything else.
+   * @default true
+   */
   readonly collectsGarbage?: boolean;
 }
 

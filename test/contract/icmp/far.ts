@@ -1,5 +1,6 @@
-// Child process of the ICMP contract, in a network namespace of its own: the other end of the wire. It answers echo requests the
-// way a test wants, by the address that is asked; the kernel answers them while there are no rules.
+// Child process of the ICMP contract, in a network namespace of its own: the other end of the wire. It
+// answers echo requests the way a test wants, by the address that is asked; the kernel answers them while
+// there are no rules.
 import { writeFileSync } from "node:fs";
 import {
   KernelSocket,
@@ -12,7 +13,10 @@ import {
   socketAddress,
 } from "@isochrone/kernel-sockets";
 
-/** What comes back to a request: how many times, after how long, from whom, altered in which byte of the ICMP message (-1: none). */
+/**
+ * What comes back to a request: how many times, after how long, from whom, altered in which byte of the ICMP
+ * message (-1: none).
+ */
 export interface Answer {
   readonly copies: number;
   readonly delayMs: number;
@@ -24,7 +28,9 @@ export type ToFar =
   /** By asked address; what isn't named stays silent. Null: the kernel answers. */
   | { readonly type: "rules"; readonly rules: Readonly<Record<string, Answer>> | null }
   | { readonly type: "count" }
-  /** From now on only the kernel answers, and nothing is counted: for measuring without a listener in the way. */
+  /**
+   * From now on only the kernel answers, and nothing is counted: for measuring without a listener in the way.
+   */
   | { readonly type: "rest" };
 
 export type FromFar =

@@ -1,4 +1,5 @@
-// Child process of the ICMP contract, in a network namespace of its own: runs the probers and is told what to do.
+// Child process of the ICMP contract, in a network namespace of its own: runs the probers and is told what to
+// do.
 import type { IcmpReport, IcmpTask } from "@isochrone/probe/testing";
 import { IcmpThread } from "@isochrone/probe/testing";
 import { MemoryLogger } from "@isochrone/runtime/testing";

@@ -22,7 +22,8 @@ export function describeReplies(under: IcmpUnderTest): void {
       expect(rtt.min).toBeGreaterThan(0);
       expect(rtt.quantile(0.5)).toBeLessThan(ABSURD_SECONDS);
       expect(stamps.kernel + stamps.user).toBe(rtt.count);
-      // Rarely a busy machine puts the thread aside between two readings of its clocks; then its own stamps are taken.
+      // Rarely a busy machine puts the thread aside between two readings of its clocks; then its own stamps
+      // are taken.
       const ofKernel = under.contract.stampedBy === "kernel";
       expect(ofKernel ? stamps.user : stamps.kernel).toBeLessThanOrEqual(ofKernel ? rtt.count / 50 : 0);
     }

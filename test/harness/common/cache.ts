@@ -1,4 +1,5 @@
-// What tests need and is too big for the repository is made once and kept in the user's cache, by name and version.
+// What tests need and is too big for the repository is made once and kept in the user's cache, by name and
+// version.
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -16,8 +17,9 @@ export function cachePath(name: string): string {
 }
 
 /**
- * Makes a file or folder of the cache unless it is there. Of several processes that ask for it one makes it and the others wait. It appears
- * as a whole, by a rename; `make` gets the path to make it at, where nothing is yet.
+ * Makes a file or folder of the cache unless it is there. Of several processes that ask for it one makes it
+ * and the others wait. It appears as a whole, by a rename; `make` gets the path to make it at, where nothing
+ * is yet.
  */
 export async function makeOnce(path: string, make: (partial: string) => Promise<void>): Promise<void> {
   if (existsSync(path)) return;
@@ -40,7 +42,10 @@ async function removePartials(path: string): Promise<void> {
   for (const name of names) await rm(join(dirname(path), name), { recursive: true, force: true });
 }
 
-/** A name in the kernel's abstract namespace of sockets is the lock: it is free again when its holder ends, however that happens. */
+/**
+ * A name in the kernel's abstract namespace of sockets is the lock: it is free again when its holder ends,
+ * however that happens.
+ */
 async function withLock(path: string, run: () => Promise<void>): Promise<void> {
   const name = `\0isochrone-${createHash("sha256").update(path).digest("hex").slice(0, 32)}`;
   let holder = await tryToHold(name);

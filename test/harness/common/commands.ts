@@ -29,7 +29,9 @@ export function run(
   });
 }
 
-/** What a program prints, on either stream, when asked for its version; null when there is no such program. */
+/**
+ * What a program prints, on either stream, when asked for its version; null when there is no such program.
+ */
 export function versionOf(command: string, ...args: readonly string[]): string | null {
   const { status, stdout, stderr } = spawnSync(command, args, { encoding: "utf8", timeout: 60_000 });
   return status === 0 ? `${stdout}${stderr}` : null;

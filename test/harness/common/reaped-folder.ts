@@ -8,7 +8,10 @@ import { join } from "node:path";
 const MARK = "ISOCHRONE_TEST_FOLDER";
 const REAPER = join(import.meta.dirname, "reaper.ts");
 
-/** A temporary folder with the processes that belong to it. Both go when it is removed, and when this process ends, SIGKILL included. */
+/**
+ * A temporary folder with the processes that belong to it. Both go when it is removed, and when this process
+ * ends, SIGKILL included.
+ */
 export class ReapedFolder {
   readonly path: string;
   readonly #reaper: ChildProcess;

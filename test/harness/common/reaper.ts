@@ -1,5 +1,6 @@
-// A process of its own that outlives a test process, however that ends: when its standard input closes it kills what was started
-// for the folder (its first argument), by the mark in their environment, and removes the folder.
+// A process of its own that outlives a test process, however that ends: when its standard input closes it
+// kills what was started for the folder (its first argument), by the mark in their environment, and removes
+// the folder.
 import { readdirSync, readFileSync, rmSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 

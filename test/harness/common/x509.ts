@@ -1,4 +1,5 @@
-// X.509 certificates made at run time, without a program: any names, any length of life down to a second. DER by hand (X.690, RFC 5280).
+// X.509 certificates made at run time, without a program: any names, any length of life down to a second. DER
+// by hand (X.690, RFC 5280).
 import { generateKeyPairSync, randomBytes, sign, type KeyObject } from "node:crypto";
 import { isIPv4 } from "node:net";
 

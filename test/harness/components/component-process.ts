@@ -33,7 +33,10 @@ const HOST = "127.0.0.1";
 const START_WITHIN_MS = 60_000;
 const REQUEST_TIMEOUT_MS = 5_000;
 
-/** A service as its image runs it: main.ts in a process of its own, told by its environment. Ready when /readyz says so. */
+/**
+ * A service as its image runs it: main.ts in a process of its own, told by its environment. Ready when
+ * /readyz says so.
+ */
 export class ComponentProcess extends RestartableProcess {
   readonly name: string;
   readonly url: string;

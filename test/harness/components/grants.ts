@@ -91,7 +91,10 @@ export function covers(grant: Grant, use: Grant): boolean {
   );
 }
 
-/** What an audit event tells of the users; needs the bodies for what others had reviewed (SubjectAccessReview). */
+/**
+ * What an audit event tells of the users; needs the bodies for what others had reviewed
+ * (SubjectAccessReview).
+ */
 export function usesOf(event: AuditEvent, isOurs: (user: string) => boolean): Use[] {
   const reviewed = event.resource === "subjectaccessreviews" ? reviewedUse(event) : null;
   return [

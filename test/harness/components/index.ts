@@ -1,5 +1,5 @@
-// Isochrone on a control plane of the harness as the chart installs it: the rules and policies of helm/isochrone/files, and services as
-// processes of their own, each under its own service account.
+// Isochrone on a control plane of the harness as the chart installs it: the rules and policies of
+// helm/isochrone/files, and services as processes of their own, each under its own service account.
 //
 //   await installRules(cluster);
 //   await installPolicies(cluster);

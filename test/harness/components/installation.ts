@@ -13,8 +13,8 @@ import { MANIFEST_VALUES } from "./manifests.ts";
 export const AUDIENCE = "isochrone";
 
 /**
- * Services beside a control plane, each a process under its own service account, as rbac/ names it: nothing that they do has more rights
- * than the chart gives. All end with the installation.
+ * Services beside a control plane, each a process under its own service account, as rbac/ names it: nothing
+ * that they do has more rights than the chart gives. All end with the installation.
  */
 export class Installation {
   readonly #cluster: ControlPlane;
@@ -71,7 +71,11 @@ export class Installation {
     return path;
   }
 
-  /** Path of a file with a token of the service's account. @param audience @default the graph API's; null: the API server's */
+  /**
+   * Path of a file with a token of the service's account.
+   * @param audience
+   * @default the graph API's; null: the API server's
+   */
   async tokenFile(kind: ComponentKind, audience: string | null = AUDIENCE): Promise<string> {
     const options = audience === null ? {} : { audiences: [audience] };
     const { token } = await this.#cluster.serviceAccountToken(accountOf(kind), options);
@@ -80,7 +84,9 @@ export class Installation {
     return path;
   }
 
-  /** The same for the graph API, bound to a pod of the account that runs on the node, as a projected token is. */
+  /**
+   * The same for the graph API, bound to a pod of the account that runs on the node, as a projected token is.
+   */
   async nodeTokenFile(kind: ComponentKind, node: string): Promise<string> {
     const account = accountOf(kind);
     const name = `${kind}-of-${node}`;

@@ -1,4 +1,5 @@
-// What a kubelet does with a request for its pages: TokenReview, then SubjectAccessReview on a subresource of its node, by the API server.
+// What a kubelet does with a request for its pages: TokenReview, then SubjectAccessReview on a subresource of
+// its node, by the API server.
 import { once } from "node:events";
 import { createServer, type Server } from "node:https";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -20,7 +21,10 @@ const REVIEWS = {
   access: "/apis/authorization.k8s.io/v1/subjectaccessreviews",
 };
 
-/** The part of a kubelet that collectors speak to. Its authorisation is the API server's own, asked as a kubelet asks. */
+/**
+ * The part of a kubelet that collectors speak to. Its authorisation is the API server's own, asked as a
+ * kubelet asks.
+ */
 export class KubeletStandIn {
   readonly #options: KubeletOptions;
   readonly #server: Server;

@@ -1,4 +1,5 @@
-// What the chart grants, as its files have it: one file for each component, and one for each optional feature.
+// What the chart grants, as its files have it: one file for each component, and one for each optional
+// feature.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubernetesObject } from "@isochrone/kubernetes";

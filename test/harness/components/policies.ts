@@ -30,7 +30,10 @@ const TRIALS: readonly (readonly [collection: string, object: object])[] = [
   ],
 ];
 
-/** All admission policies. Resolves when each of them is enforced. Needs the definitions of AppGroup and NetworkTopology. */
+/**
+ * All admission policies. Resolves when each of them is enforced. Needs the definitions of AppGroup and
+ * NetworkTopology.
+ */
 export async function installPolicies(cluster: ControlPlane): Promise<void> {
   await cluster.create(POLICY_FILES.flatMap((name) => manifest("admission", name)));
   const deadlineMs = performance.now() + ENFORCED_WITHIN_MS;

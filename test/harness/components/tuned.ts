@@ -1,4 +1,5 @@
-// Services of tests as processes: settings are told by their environment; constants, which it can't change, by a module that is loaded first.
+// Services of tests as processes: settings are told by their environment; constants, which it can't change,
+// by a module that is loaded first.
 import { join } from "node:path";
 import { environmentName } from "@isochrone/runtime/testing";
 import { SECTIONS } from "../helm/sections.ts";

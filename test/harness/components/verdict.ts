@@ -25,7 +25,9 @@ export interface Verdict {
   readonly denied: readonly string[];
   /** Grants that nobody used, neither every day nor in the scenario that they are for. */
   readonly unused: readonly string[];
-  /** Entries of the table that are wrong: not granted, used every day, or of a scenario that didn't happen. */
+  /**
+   * Entries of the table that are wrong: not granted, used every day, or of a scenario that didn't happen.
+   */
   readonly misnamed: readonly string[];
 }
 

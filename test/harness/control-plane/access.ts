@@ -32,7 +32,9 @@ export function bindingObjects(
   ];
 }
 
-/** A priority level with a seat for one, and without a queue to wait in for it, for all that some users ask. */
+/**
+ * A priority level with a seat for one, and without a queue to wait in for it, for all that some users ask.
+ */
 export function throttleObjects(name: string, users: readonly string[]): KubernetesObject[] {
   const limited = {
     nominalConcurrencyShares: 0,

@@ -93,7 +93,10 @@ export class ApiClient {
     };
   }
 
-  /** The lines of an answer that goes on, such as a watch, until the signal or the server ends it. @throws ApiError */
+  /**
+   * The lines of an answer that goes on, such as a watch, until the signal or the server ends it.
+   * @throws ApiError
+   */
   async *lines(path: string, signal: AbortSignal): AsyncGenerator<string> {
     const headers = { accept: "application/json" };
     // A connection of its own: it may be the one that a test cuts.
@@ -108,7 +111,10 @@ export class ApiClient {
     if ((response.statusCode ?? 0) >= 300) throw new ApiError(`GET ${path}`, response.statusCode ?? 0, rest);
   }
 
-  /** A request whose body never comes: the server works at it until it loses patience, or this is aborted. Resolves then. */
+  /**
+   * A request whose body never comes: the server works at it until it loses patience, or this is aborted.
+   * Resolves then.
+   */
   async linger(path: string, signal: AbortSignal): Promise<void> {
     const headers = { "content-type": "application/json", "content-length": 2 };
     const sent = httpsRequest(new URL(path, this.url), {

@@ -22,7 +22,10 @@ export const FILES = {
 } as const;
 
 const HOST = "127.0.0.1";
-/** Without those that need a cloud or kubelets, and without node-lifecycle-controller, which would taint nodes that nobody renews. */
+/**
+ * Without those that need a cloud or kubelets, and without node-lifecycle-controller, which would taint nodes
+ * that nobody renews.
+ */
 const CONTROLLERS = [
   "deployment",
   "replicaset",
@@ -133,7 +136,9 @@ export function schedulerArguments(folder: string, ports: Ports): string[] {
   ];
 }
 
-/** A KubeSchedulerConfiguration that leaves everything as it is but the rate at which the scheduler may ask. */
+/**
+ * A KubeSchedulerConfiguration that leaves everything as it is but the rate at which the scheduler may ask.
+ */
 export const PLAIN_SCHEDULER_CONFIG = `apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 clientConnection: {kubeconfig: "@KUBECONFIG@", qps: 2000, burst: 4000}

@@ -19,11 +19,17 @@ export interface AuditEvent {
   readonly code: number;
   /** ResponseStarted is a watch's beginning; its end is another event. */
   readonly stage: "ResponseStarted" | "ResponseComplete" | "Panic";
-  /** Of the authorizer; "" for who wasn't even authenticated, "premature" for a no of a server that started and may not have read its roles. */
+  /**
+   * Of the authorizer; "" for who wasn't even authenticated, "premature" for a no of a server that started
+   * and may not have read its roles.
+   */
   readonly decision: "allow" | "forbid" | "premature" | "";
   /** Which binding granted it, or why none did. */
   readonly reason: string;
-  /** The server had started and wasn't ready: what it says of rights, in reviews too, may be said without its roles. */
+  /**
+   * The server had started and wasn't ready: what it says of rights, in reviews too, may be said without its
+   * roles.
+   */
   readonly isEarly: boolean;
   /** When the request came in, Unix time. */
   readonly receivedMs: number;

@@ -1,4 +1,5 @@
-// Builds the control plane and KWOK from published Go modules. Minutes of CPU the first time; what lasts is two programs and some names.
+// Builds the control plane and KWOK from published Go modules. Minutes of CPU the first time; what lasts is
+// two programs and some names.
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { cp, mkdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
@@ -89,7 +90,10 @@ function linkerFlags(): string {
   return ["-s -w", ...values].join(" ");
 }
 
-/** What is downloaded and compiled stays while the target isn't made, so that the next run goes on there; then it goes: it is gigabytes. */
+/**
+ * What is downloaded and compiled stays while the target isn't made, so that the next run goes on there; then
+ * it goes: it is gigabytes.
+ */
 export async function inWorkshop(target: string, build: (go: Go) => Promise<void>): Promise<void> {
   const workshop = `${target}.building`;
   const go = new Go(workshop);

@@ -50,7 +50,10 @@ export class ClusterObjects {
     return this.api.request<T>(method, path, body, settings);
   }
 
-  /** One after the other, namespaces and definitions first in effect too: what follows may be of them. Returns them as the server has them. */
+  /**
+   * One after the other, namespaces and definitions first in effect too: what follows may be of them. Returns
+   * them as the server has them.
+   */
   async create(objects: KubernetesObject | readonly KubernetesObject[]): Promise<KubernetesObject[]> {
     const created: KubernetesObject[] = [];
     for (const object of Array.isArray(objects) ? objects : [objects]) {
@@ -99,7 +102,8 @@ export class ClusterObjects {
   }
 
   /**
-   * Waits until `check` gives something, which is returned; an error of it, such as that of an expect, counts as not yet.
+   * Waits until `check` gives something, which is returned; an error of it, such as that of an expect, counts
+   * as not yet.
    * @param resource as in {@link list}
    * @throws Error that says what was seen last
    */
@@ -112,12 +116,17 @@ export class ClusterObjects {
     return waitFor(this.api, { path, labels, check, timeoutMs });
   }
 
-  /** It is there when its default service account is, if somebody makes that. Fine when it is there already. */
+  /**
+   * It is there when its default service account is, if somebody makes that. Fine when it is there already.
+   */
   async createNamespace(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
     await this.createUnlessThere({ apiVersion: "v1", kind: "Namespace", metadata: { name, labels } });
   }
 
-  /** Nodes that are Ready, of KWOK when it runs, in this order. @param nodes how many, or what each is like */
+  /**
+   * Nodes that are Ready, of KWOK when it runs, in this order.
+   * @param nodes how many, or what each is like
+   */
   async addNodes(
     nodes: number | readonly NodeOptions[],
     each: (index: number) => NodeOptions = () => ({}),
@@ -150,7 +159,10 @@ export class ClusterObjects {
     );
   }
 
-  /** A Deployment, StatefulSet or DaemonSet; its pods carry the label app=NAME. Needs the controller-manager to get them. */
+  /**
+   * A Deployment, StatefulSet or DaemonSet; its pods carry the label app=NAME. Needs the controller-manager
+   * to get them.
+   */
   async createWorkload(name: string, options: WorkloadOptions = {}): Promise<KubernetesObject> {
     const [created] = await this.create(workloadObject(name, options));
     return created!;

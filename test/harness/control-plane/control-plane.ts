@@ -26,11 +26,19 @@ import {
 } from "./tokens.ts";
 
 export interface ControlPlaneOptions {
-  /** Beside etcd and the API server. Without KWOK nodes are Ready at once and `bindAndRun` stands for the kubelet. @default [] */
+  /**
+   * Beside etcd and the API server. Without KWOK nodes are Ready at once and `bindAndRun` stands for the
+   * kubelet.
+   * @default []
+   */
   readonly components?: readonly OptionalComponent[];
   /** A KubeSchedulerConfiguration; @KUBECONFIG@ in it becomes the path of the scheduler's kubeconfig. */
   readonly schedulerConfig?: string;
-  /** Keep what is asked of the API server: true says who asked for what (level Metadata), "RequestResponse" with the bodies. @default false */
+  /**
+   * Keep what is asked of the API server: true says who asked for what (level Metadata), "RequestResponse"
+   * with the bodies.
+   * @default false
+   */
   readonly audit?: boolean | "RequestResponse";
   /** Added to the command lines. */
   readonly apiServerFlags?: readonly string[];
@@ -47,7 +55,10 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
   return ControlPlane.start(await prepareControlPlane(options.components ?? []), options);
 }
 
-/** A control plane in a temporary folder, on loopback. It is gone when closed, and when the process that made it ends in any way. */
+/**
+ * A control plane in a temporary folder, on loopback. It is gone when closed, and when the process that made
+ * it ends in any way.
+ */
 export class ControlPlane extends ClusterObjects {
   /** Of the API server. */
   readonly url: string;
@@ -154,20 +165,26 @@ export class ControlPlane extends ClusterObjects {
   }
 
   /**
-   * The API server answers 429 (with Retry-After) to whatever somebody asks, by its own priority and fairness; watches that are open stay.
-   * Resolves when it does. Returns what ends it, which resolves when it has ended.
+   * The API server answers 429 (with Retry-After) to whatever somebody asks, by its own priority and
+   * fairness; watches that are open stay. Resolves when it does. Returns what ends it, which resolves when it
+   * has ended.
    */
   throttle(identity: Identity): Promise<() => Promise<void>> {
     return throttle(this, identity);
   }
 
-  /** When it is there, so are its default service account (with the controller-manager) and with that pods. */
+  /**
+   * When it is there, so are its default service account (with the controller-manager) and with that pods.
+   */
   override async createNamespace(name: string, labels: Readonly<Record<string, string>> = {}): Promise<void> {
     await super.createNamespace(name, labels);
     if (this.#components.has("controller-manager")) await this.#untilPodsAreWelcome(name);
   }
 
-  /** Everything that was asked until now, in the order of the answers. @param keep others are left out, for large logs */
+  /**
+   * Everything that was asked until now, in the order of the answers.
+   * @param keep others are left out, for large logs
+   */
   async auditEvents(keep: (event: AuditEvent) => boolean = () => true): Promise<AuditEvent[]> {
     const path = join(this.folder, FILES.auditLog);
     const wasStarting = (atMs: number): boolean => this.#components.of("api-server").wasStarting(atMs);
@@ -186,8 +203,9 @@ export class ControlPlane extends ClusterObjects {
   }
 
   /**
-   * etcd forgets everything older than now, and so does the cache of the API server, which is started anew (that is seconds): a list or a
-   * watch that goes on from an older version gets 410. Returns etcd's revision.
+   * etcd forgets everything older than now, and so does the cache of the API server, which is started anew
+   * (that is seconds): a list or a watch that goes on from an older version gets 410. Returns etcd's
+   * revision.
    */
   async compact(): Promise<number> {
     await this.kill("api-server");

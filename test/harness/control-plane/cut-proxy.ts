@@ -1,4 +1,5 @@
-// A TCP proxy between a client and the API server that does to connections what bad networks do. TLS passes through it unread.
+// A TCP proxy between a client and the API server that does to connections what bad networks do. TLS passes
+// through it unread.
 import { once } from "node:events";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,5 @@
-// A real Kubernetes control plane for tests: etcd, the API server with RBAC, and, when asked for, scheduler, controller-manager and KWOK.
+// A real Kubernetes control plane for tests: etcd, the API server with RBAC, and, when asked for, scheduler,
+// controller-manager and KWOK.
 //
 //   const cluster = await startControlPlane({ components: ["controller-manager", "scheduler", "kwok"], audit: true });
 //   await cluster.addNodes(8, (i) => ({ region: `r${i % 2}`, zone: `z${i % 4}`, cpu: "8" }));
@@ -9,9 +10,10 @@
 //   const denied = await cluster.auditEvents(({ decision }) => decision === "forbid");
 //   await cluster.close();
 //
-// It starts in about 4 s (etcd and API server) to 6 s (all): share one among the tests of a file, with a namespace for each.
-// `describe.runIf(controlPlaneSupport().supported)` skips where it can't run. Faults: stop, kill, pause, compact, throttle, startCutProxy,
-// certificates that expire, tokens that are revoked. After the API server was away, the components back off for up to half a minute.
+// It starts in about 4 s (etcd and API server) to 6 s (all): share one among the tests of a file, with a
+// namespace for each. `describe.runIf(controlPlaneSupport().supported)` skips where it can't run. Faults:
+// stop, kill, pause, compact, throttle, startCutProxy, certificates that expire, tokens that are revoked.
+// After the API server was away, the components back off for up to half a minute.
 export { ApiClient, ApiError } from "./api-client.ts";
 export type { Rule } from "./access.ts";
 export type { AuditEvent } from "./audit.ts";

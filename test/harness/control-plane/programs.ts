@@ -1,4 +1,5 @@
-// Where the programs are: in KUBEBUILDER_ASSETS those that are there, the others in the user's cache, built by the first who needs them.
+// Where the programs are: in KUBEBUILDER_ASSETS those that are there, the others in the user's cache, built
+// by the first who needs them.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { versionOf } from "../common/commands.ts";

@@ -9,7 +9,10 @@ export interface ServiceAccountRef {
 export interface ServiceAccountToken {
   readonly token: string;
   readonly expiresMs: number;
-  /** It is refused from then on, as an expired one; up to 10 s later, for the API server remembers whom it has let in. */
+  /**
+   * It is refused from then on, as an expired one; up to 10 s later, for the API server remembers whom it has
+   * let in.
+   */
   readonly revoke: () => Promise<void>;
 }
 
@@ -18,7 +21,10 @@ export interface TokenOptions {
   readonly audiences?: readonly string[];
   /** The API server's least is 600. @default 86,400 */
   readonly validForSeconds?: number;
-  /** A pod of the account, whose name and node the token then says, as a projected token does. @default a Secret */
+  /**
+   * A pod of the account, whose name and node the token then says, as a projected token does.
+   * @default a Secret
+   */
   readonly pod?: { readonly name: string; readonly uid: string };
 }
 

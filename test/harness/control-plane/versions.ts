@@ -1,4 +1,5 @@
-// Which Kubernetes tests run on: ISOCHRONE_TEST_KUBERNETES is a version ("1.35.8") or a minor ("1.35") of this list.
+// Which Kubernetes tests run on: ISOCHRONE_TEST_KUBERNETES is a version ("1.35.8") or a minor ("1.35") of
+// this list.
 const NEWEST = { "1.33": "1.33.13", "1.34": "1.34.4", "1.35": "1.35.8", "1.36": "1.36.3" } as const;
 
 export const KWOK_VERSION = "0.8.0";

@@ -8,7 +8,10 @@ interface Wait<T> {
   readonly path: string;
   /** A label selector, such as app=web. */
   readonly labels: string | undefined;
-  /** Gives what the wait is for; null, undefined or false while it isn't so. An error, such as that of an expect, counts as not yet. */
+  /**
+   * Gives what the wait is for; null, undefined or false while it isn't so. An error, such as that of an
+   * expect, counts as not yet.
+   */
   readonly check: (objects: readonly KubernetesObject[]) => T | null | undefined | false;
   readonly timeoutMs: number;
 }

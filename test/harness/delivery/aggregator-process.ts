@@ -103,8 +103,8 @@ export class AggregatorProcess {
   }
 
   /**
-   * Resolves with true when it has taken records three times in a row without having flushed them: some are read and not yet written. With false when
-   * `isOver` says that nothing more will come.
+   * Resolves with true when it has taken records three times in a row without having flushed them: some are
+   * read and not yet written. With false when `isOver` says that nothing more will come.
    */
   async reads(isOver: () => boolean): Promise<boolean> {
     const look = async (): Promise<{ records: number; flushes: number }> => {

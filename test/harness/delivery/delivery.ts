@@ -1,5 +1,5 @@
-// The exactly-counted delivery run: producers, brokers and aggregators as processes of their own, faults among them, and a verdict by what
-// the producers wrote down.
+// The exactly-counted delivery run: producers, brokers and aggregators as processes of their own, faults
+// among them, and a verdict by what the producers wrote down.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -17,8 +17,9 @@ import { Producer } from "./producer.ts";
 import { isExact, judge, type Verdict } from "./verdict.ts";
 
 /**
- * What is taken away: by SIGKILL; (`reading aggregator`) by SIGKILL as soon as it has taken records off the bus; (`member`) an aggregator that
- * is told to end, as in a rolling update; or by pulling its cable, which needs `testbed: "namespaces"`.
+ * What is taken away: by SIGKILL; (`reading aggregator`) by SIGKILL as soon as it has taken records off the
+ * bus; (`member`) an aggregator that is told to end, as in a rolling update; or by pulling its cable, which
+ * needs `testbed: "namespaces"`.
  */
 type VictimKind =
   | "broker"
@@ -62,7 +63,10 @@ const NODES_PER_PRODUCER = 12;
 const PEERS_PER_NODE = 10;
 const BUFFER_RECORDS = 50_000;
 const READY_MS = 90_000;
-/** The graphs may take so long after the last record, and must not change for so long before they are called wrong. */
+/**
+ * The graphs may take so long after the last record, and must not change for so long before they are called
+ * wrong.
+ */
 const SETTLE_MS = 60_000;
 const UNCHANGED_MS = 12_000;
 const LOOK_MS = 1000;

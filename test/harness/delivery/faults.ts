@@ -1,4 +1,5 @@
-// What goes wrong during a delivery run: brokers and aggregators are killed, or cut off, one after the other, at times drawn by a seed.
+// What goes wrong during a delivery run: brokers and aggregators are killed, or cut off, one after the other,
+// at times drawn by a seed.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Random } from "@isochrone/runtime";
 
@@ -17,7 +18,10 @@ export interface FaultPlan {
   readonly awayMs: { readonly least: number; readonly most: number };
 }
 
-/** Injects `plan.count` faults; every victim is back when it resolves. Kinds take turns, so that a short run has all of them. */
+/**
+ * Injects `plan.count` faults; every victim is back when it resolves. Kinds take turns, so that a short run
+ * has all of them.
+ */
 export async function injectFaults(
   kinds: readonly (readonly Victim[])[],
   { count, everyMs, awayMs }: FaultPlan,

@@ -1,4 +1,5 @@
-// What a producer says became of its numbers, in a file of its own that nobody else writes: the oracle of the delivery test.
+// What a producer says became of its numbers, in a file of its own that nobody else writes: the oracle of the
+// delivery test.
 import { closeSync, openSync, readFileSync, writeSync } from "node:fs";
 
 /** Appends; what was written stays when the process is killed. */

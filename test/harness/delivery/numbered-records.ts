@@ -1,5 +1,5 @@
-// Numbered records as probes send them: number n of a producer is one round-trip time of one link, so that the graph's counts tell
-// for each link how many of its numbers arrived.
+// Numbered records as probes send them: number n of a producer is one round-trip time of one link, so that
+// the graph's counts tell for each link how many of its numbers arrived.
 import {
   Distribution,
   encodeMetrics,

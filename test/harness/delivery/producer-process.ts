@@ -1,5 +1,5 @@
-// A producer of numbered records in a process of its own: the task comes as the first argument, progress leaves as lines of JSON. It
-// ends by itself when every number was acknowledged or dropped.
+// A producer of numbered records in a process of its own: the task comes as the first argument, progress
+// leaves as lines of JSON. It ends by itself when every number was acknowledged or dropped.
 import { BufferedPublisher, BusError, type OutgoingRecord, type Publisher } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import { createLogger, seededRandom, systemClock, systemRandom } from "@isochrone/runtime";
@@ -30,7 +30,10 @@ const bus = createKafkaBus({
   ...task.busOptions,
 });
 
-/** Notes what the bus has taken. Now and then the news of it is lost on the way: the publisher then sends all of it again. */
+/**
+ * Notes what the bus has taken. Now and then the news of it is lost on the way: the publisher then sends all
+ * of it again.
+ */
 const noting: Publisher = {
   async publish(topic, batch, options) {
     await bus.publish(topic, batch, options);

@@ -1,4 +1,5 @@
-// Where a delivery run happens: on this machine's loopback, or on nodes of a lab of network namespaces whose cables can be pulled.
+// Where a delivery run happens: on this machine's loopback, or on nodes of a lab of network namespaces whose
+// cables can be pulled.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { NamespaceLab } from "@isochrone/lab/namespaces";

@@ -1,4 +1,5 @@
-// Latencies and traffic that change over a day, seeded: from matrices measured one after the other, or from made-up zones.
+// Latencies and traffic that change over a day, seeded: from matrices measured one after the other, or from
+// made-up zones.
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 
@@ -43,7 +44,10 @@ const STORES = 3;
 const DAILY_SWING = 0.5;
 const DAY_MS = 24 * HOUR_MS;
 
-/** @param slices measured round trips, one matrix after the other over the day; without any, made-up zones of which one is in trouble now and then */
+/**
+ * @param slices measured round trips, one matrix after the other over the day; without any, made-up zones of
+ * which one is in trouble now and then
+ */
 export function day(seed: number, slices: readonly (readonly (readonly number[])[])[] = [], hours = 24): Day {
   const random = seededRandom(seed);
   const { workloads, channels } = application(random);
@@ -124,7 +128,9 @@ function madeUp(random: Random, hours: number): Pick<Day, "nodes" | "costMs"> {
   };
 }
 
-/** Hosts around some that are picked at random form a zone each; between two slices latencies change evenly. */
+/**
+ * Hosts around some that are picked at random form a zone each; between two slices latencies change evenly.
+ */
 function measured(
   random: Random,
   slices: readonly (readonly (readonly number[])[])[],

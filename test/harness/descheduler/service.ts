@@ -1,5 +1,6 @@
-// What tests of the descheduler on a real control plane stand on: graphs that show the cluster's pods where they are, with costs that the
-// test sets, and the scheduler-plugin with planner and descheduler as its process would be.
+// What tests of the descheduler on a real control plane stand on: graphs that show the cluster's pods where
+// they are, with costs that the test sets, and the scheduler-plugin with planner and descheduler as its
+// process would be.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";

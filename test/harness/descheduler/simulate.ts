@@ -137,8 +137,8 @@ interface At {
 }
 
 /**
- * All pods that may be moved, planned anew from what was measured; single replicas stay. A plan that is no better than the one before isn't
- * carried out.
+ * All pods that may be moved, planned anew from what was measured; single replicas stay. A plan that is no
+ * better than the one before isn't carried out.
  */
 async function planned(world: World, before: readonly At[]): Promise<At[]> {
   const { pods, nodes } = await world.lists();

@@ -1,4 +1,5 @@
-// Six nodes in three zones, of which one can go far away; and a workflow of three workloads, of which the heavier channel ends at one pod.
+// Six nodes in three zones, of which one can go far away; and a workflow of three workloads, of which the
+// heavier channel ends at one pod.
 
 export const ZONES: Readonly<Record<string, string>> = {
   n0: "za",

@@ -1,5 +1,5 @@
-// A cluster on a memory store whose controllers, scheduler and kubelets are a few lines: pods that are evicted come back at once, where their
-// move record says, else on the emptiest node.
+// A cluster on a memory store whose controllers, scheduler and kubelets are a few lines: pods that are
+// evicted come back at once, where their move record says, else on the emptiest node.
 import { KINDS, PLACEMENT_GATE } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -133,7 +133,10 @@ export class World {
     return namespace === NAMESPACE && name === WORKFLOW ? (this.#graphs?.workflow ?? null) : null;
   }
 
-  /** Replaces pods that were evicted. @param chosen by pod, where the scheduler puts its replacement if no record says where to */
+  /**
+   * Replaces pods that were evicted.
+   * @param chosen by pod, where the scheduler puts its replacement if no record says where to
+   */
   async settle(chosen: ReadonlyMap<string, string> = new Map()): Promise<void> {
     const there = new Set((await this.store.list(KINDS.pod)).items.map(({ metadata }) => metadata.name));
     for (const gone of this.#pods.filter(({ name }) => !there.has(name))) {

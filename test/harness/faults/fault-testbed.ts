@@ -1,4 +1,5 @@
-// Isochrone beside a real control plane, so that things can go wrong: two aggregators, a scheduler-plugin, a publisher, and a truth to follow.
+// Isochrone beside a real control plane, so that things can go wrong: two aggregators, a scheduler-plugin, a
+// publisher, and a truth to follow.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -47,7 +48,10 @@ const ORDERS = {
   KahnSort: { P1: 1, P2: 2, P3: 3 },
   ReverseKahn: { P1: 3, P2: 2, P3: 1 },
 } as const;
-/** Between the regions, one after the other: further apart than what is taken for jitter, and away from the whole numbers that are written. */
+/**
+ * Between the regions, one after the other: further apart than what is taken for jitter, and away from the
+ * whole numbers that are written.
+ */
 const FAR_MS = [8.5, 11.5, 15.5, 20.5, 27.5, 36.5, 48.5, 63.5, 82.5];
 
 /** What is so, and what the cluster's objects are to say. */
@@ -111,7 +115,7 @@ export class FaultTestbed {
     await this.cluster.patch(GROUP, { spec: { topologySortingAlgorithm: this.truth.algorithm } });
   }
 
-  /** Until all objects say what is so. Returns how long that took, ms. @throws Error that says which doesn't */
+  /** Until all objects show the truth. Returns how long that took, ms. Throws an Error that names the others. */
   async caughtUp(timeoutMs: number): Promise<number> {
     const beganMs = performance.now();
     const { farMs, algorithm } = this.truth;
@@ -146,7 +150,7 @@ export class FaultTestbed {
     return Math.round(performance.now() - beganMs);
   }
 
-  /** Something goes wrong while the truth changes, once or more often; soon after, everything is right again. Returns who ended or grew. */
+  /** Something goes wrong while the truth changes; soon after, all is right. Returns who ended or grew. */
   async through(name: string, withinMs: number, fault: () => Promise<unknown>): Promise<string[]> {
     const step = { name, fromMs: Date.now(), changes: this.#changes, caughtUpMs: Number.NaN };
     this.#steps.push(step);
@@ -157,7 +161,10 @@ export class FaultTestbed {
     return [...this.crashed(), ...this.grown()];
   }
 
-  /** Of each fault: how often the truth changed, how long catching up took, and how many writes of each object were accepted. */
+  /**
+   * Of each fault: how often the truth changed, how long catching up took, and how many writes of each object
+   * were accepted.
+   */
   async account(): Promise<StepAccount[]> {
     const writes = await this.writes();
     return this.#steps.map(({ name, fromMs, changes, caughtUpMs }, index) => {
@@ -201,7 +208,10 @@ export class FaultTestbed {
     return this.#started.filter(({ process, pid }) => process.pid !== pid).map(({ process }) => process.name);
   }
 
-  /** Services that hold much more memory than when they were looked at first: by a quarter and 32 MiB, which a heap may breathe. */
+  /**
+   * Services that hold much more memory than when they were looked at first: by a quarter and 32 MiB, which a
+   * heap may breathe.
+   */
   grown(): string[] {
     return Object.entries(this.memory())
       .filter(([, { first, now }]) => now > 1.25 * first + 32)
@@ -242,7 +252,10 @@ export class FaultTestbed {
     for (const kind of ["aggregator", "scheduler-plugin"] as const) await this.#writeKubeconfig(kind);
   }
 
-  /** Another aggregator, by itself. @param replicaName null: it takes itself for the only one, and so leads */
+  /**
+   * Another aggregator, by itself.
+   * @param replicaName null: it takes itself for the only one, and so leads
+   */
   async startAggregator(name: string, replicaName: string | null, port?: number): Promise<ComponentProcess> {
     return this.#start("aggregator", name, aggregatorSettings(replicaName), port ?? (await this.#port()));
   }
@@ -377,7 +390,8 @@ function aggregatorSettings(replicaName: string | null): ComponentSettings {
       netperfConfigMap: `${NETPERF_NAMESPACE}/${NETPERF_NAME}`,
       netperfIntervalMs: 1_000,
     },
-    // The object says when it was written, so that of two who lead none writes what it saw before the other did.
+    // The object says when it was written, so that of two who lead none writes what it saw before the other
+    // did.
     networkTopology: { checkIntervalMs: 500, minWriteIntervalMs: 2_000 },
   };
 }

@@ -1,4 +1,5 @@
-// Three probes on loopback addresses and an aggregator that is plan and bus in one, all in this process, so that things can go wrong around the probes.
+// Three probes on loopback addresses and an aggregator that is plan and bus in one, all in this process, so
+// that things can go wrong around the probes.
 import { createServer } from "node:net";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";

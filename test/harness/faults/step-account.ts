@@ -12,10 +12,10 @@ export interface StepAccount {
 }
 
 /**
- * Whether what was to be written was written, and once by each who leads: two that are fed apart see a median change at different instants,
- * and the second may say the old once more. A node has several owners in turn, and where two lead, two at a time, each with its
- * own view of the instant in which a median changes and with its own coordinates: it may be written once more for each change, and at
- * the beginning.
+ * Whether what was to be written was written, and once by each who leads: two that are fed apart see a median
+ * change at different instants, and the second may say the old once more. A node has several owners in turn,
+ * and where two lead, two at a time, each with its own view of the instant in which a median changes and with
+ * its own coordinates: it may be written once more for each change, and at the beginning.
  */
 export function isOncePerChange(
   { changes, topology, netperf, appGroup, mostOfANode }: StepAccount,

@@ -27,7 +27,10 @@ const SAMPLES_PER_RECORD = 30;
 const NEAR_MS = 1;
 const BYTES_PER_SECOND = 100_000;
 
-/** Says the truth twice a second until it is closed, as a probe does: what can't be delivered is kept for a while. */
+/**
+ * Says the truth twice a second until it is closed, as a probe does: what can't be delivered is kept for a
+ * while.
+ */
 export class TelemetrySource {
   /** Round-trip time from region to region, milliseconds. */
   farMs: number;
@@ -74,7 +77,8 @@ export class TelemetrySource {
   #say(timeMs: number): void {
     const { nodes, channel } = this.#options;
     for (const publisher of this.#publishers) {
-      // In one record, as concatenated messages are one message: it takes effect at once, so that no look falls between the word of two nodes.
+      // In one record, as concatenated messages are one message: it takes effect at once, so that no look
+      // falls between the word of two nodes.
       const reports = nodes.map(({ name }) => encode(name, this.#roundTrips(name, timeMs)));
       publisher.offer(TOPICS.probe, nodes[0]!.name, Buffer.concat(reports));
       publisher.offer(TOPICS.traffic, channel[0], encode(channel[0], this.#traffic(timeMs)));

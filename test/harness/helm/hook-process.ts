@@ -1,4 +1,5 @@
-// What a hook's Job runs, as a process here: the same arguments, under the account that the Job names. Nobody runs containers in the tests.
+// What a hook's Job runs, as a process here: the same arguments, under the account that the Job names. Nobody
+// runs containers in the tests.
 import { execFile } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

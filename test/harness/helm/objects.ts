@@ -62,7 +62,10 @@ export function settingsOf(
   >;
 }
 
-/** Paths of files that a pod's containers find, as the settings name them: every text that begins with /etc/isochrone/. */
+/**
+ * Paths of files that a pod's containers find, as the settings name them: every text that begins with
+ * /etc/isochrone/.
+ */
 export function chartFilesIn(settings: unknown): string[] {
   return [...JSON.stringify(settings).matchAll(/"(\/etc\/isochrone\/[^"]+)"/g)].map(([, path]) => path!);
 }

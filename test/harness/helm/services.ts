@@ -1,4 +1,5 @@
-// Services as a release has them: with the settings that the chart's files hold, under its accounts; as processes here.
+// Services as a release has them: with the settings that the chart's files hold, under its accounts; as
+// processes here.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { Installation, type ComponentProcess, type ComponentSettings } from "../components/index.ts";
 import type { ControlPlane } from "../control-plane/index.ts";
@@ -14,7 +15,10 @@ export class Services {
     this.#installation = new Installation(cluster);
   }
 
-  /** @param objects as `helm template` gives them @param other settings that can't be the chart's here, by section */
+  /**
+   * @param objects as `helm template` gives them
+   * @param other settings that can't be the chart's here, by section
+   */
   async start(
     kind: "aggregator" | "scheduler-plugin",
     objects: readonly KubernetesObject[],

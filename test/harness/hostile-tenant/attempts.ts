@@ -1,4 +1,5 @@
-// What a tenant tries, what it is answered, and by that what it has really done. Whatever it is, the victim's picture stays the same.
+// What a tenant tries, what it is answered, and by that what it has really done. Whatever it is, the victim's
+// picture stays the same.
 import { DECLARATIONS } from "./declarations.ts";
 import { PODS } from "./pods.ts";
 import { REQUESTS } from "./requests.ts";

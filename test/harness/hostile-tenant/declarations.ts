@@ -1,4 +1,5 @@
-// What the tenant writes into its own namespace to have the victim's pods beside its own, or its own figures in the victim's graphs.
+// What the tenant writes into its own namespace to have the victim's pods beside its own, or its own figures
+// in the victim's graphs.
 import { CHANNELS_ANNOTATION, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { workloadObject } from "../control-plane/index.ts";
 import { TENANT, VICTIM, WORKFLOW } from "./testbed.ts";

@@ -1,5 +1,5 @@
-// What honest probes and collectors send, by the tokens of their pods: always the same figures, so that graphs change by nobody's hand but a
-// tenant's.
+// What honest probes and collectors send, by the tokens of their pods: always the same figures, so that
+// graphs change by nobody's hand but a tenant's.
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { authorizedFetch, systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
@@ -17,7 +17,10 @@ const RTT_MS: Readonly<Record<string, number>> = {
   "node-1 node-2": 10,
 };
 
-/** By node, since a node's collector is one source with one sequence: who reports, and of whose requests to db. */
+/**
+ * By node, since a node's collector is one source with one sequence: who reports, and of whose requests to
+ * db.
+ */
 const TRAFFIC = [
   [NODES[1], "source", ["web"]],
   [NODES[2], "destination", ["api", "worker"]],

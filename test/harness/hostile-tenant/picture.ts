@@ -1,4 +1,5 @@
-// Everything that Isochrone says and does about the victim, without what changes by itself: ages, times, versions.
+// Everything that Isochrone says and does about the victim, without what changes by itself: ages, times,
+// versions.
 import { request as httpsRequest } from "node:https";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime";
@@ -118,7 +119,10 @@ export class Observer {
     };
   }
 
-  /** Resolves when it looks the same for a while, and as a working installation does. @param isPlanned whether a plan is waited for */
+  /**
+   * Resolves when it looks the same for a while, and as a working installation does.
+   * @param isPlanned whether a plan is waited for
+   */
   async steady({ isPlanned }: { readonly isPlanned: boolean }): Promise<Picture> {
     let same = 0;
     let last = "";

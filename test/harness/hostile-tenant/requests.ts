@@ -9,7 +9,10 @@ const QUESTIONS = 600;
 const STREAMS = 300;
 const PROBE = "isochrone-probe";
 
-/** The strongest token that the tenant can get: of an account named like ours, bound to its own pod on the node. */
+/**
+ * The strongest token that the tenant can get: of an account named like ours, bound to its own pod on the
+ * node.
+ */
 async function boundToken(tenant: Tenant): Promise<string> {
   await tenant.make({ apiVersion: "v1", kind: "ServiceAccount", metadata: { name: PROBE } });
   const name = `probe-like-${Math.random().toString(36).slice(2)}`;

@@ -1,4 +1,5 @@
-// Somebody who may do everything in one namespace, and nothing else: by the real API server, and by whatever answers on the network.
+// Somebody who may do everything in one namespace, and nothing else: by the real API server, and by whatever
+// answers on the network.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";

@@ -1,6 +1,7 @@
-// An installation by the chart's values on a real control plane, a victim's namespace and a tenant's. KWOK says that the chart's pods run; the
-// processes that matter run here: aggregator, scheduler-plugin and the collector of the tenant's node, under their accounts. Other than by the
-// values: addresses are of loopback, and the aggregator shows no decisions, which would need files of the scheduler-plugin's before both run.
+// An installation by the chart's values on a real control plane, a victim's namespace and a tenant's. KWOK
+// says that the chart's pods run; the processes that matter run here: aggregator, scheduler-plugin and the
+// collector of the tenant's node, under their accounts. Other than by the values: addresses are of loopback,
+// and the aggregator shows no decisions, which would need files of the scheduler-plugin's before both run.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
@@ -195,7 +196,9 @@ export class HostileTestbed {
     return ((await this.cluster.get(ref))?.["data"] ?? {}) as Readonly<Record<string, string>>;
   }
 
-  /** As the documentation has it; no network of Services is here, so that the address is the machine's own. */
+  /**
+   * As the documentation has it; no network of Services is here, so that the address is the machine's own.
+   */
   async #configureScheduler(): Promise<void> {
     const file = join(this.installation.folder, "scheduler.yaml");
     writeFileSync(file, BASE_CONFIG);
@@ -230,7 +233,10 @@ export class HostileTestbed {
     await this.collector.start();
   }
 
-  /** `web` calls `db`; a new pod of `api`, which calls both, waits for a node; `worker` was planned as a whole. */
+  /**
+   * `web` calls `db`; a new pod of `api`, which calls both, waits for a node; `worker` was planned as a
+   * whole.
+   */
   async #addVictim(): Promise<void> {
     const { cluster } = this;
     await cluster.createNamespace(VICTIM);
@@ -277,7 +283,10 @@ export class HostileTestbed {
     );
   }
 
-  /** Scales it to nothing and back: the planner places all its pods at once, and none that was there before counts. Where they are. */
+  /**
+   * Scales it to nothing and back: the planner places all its pods at once, and none that was there before
+   * counts. Where they are.
+   */
   async plannedAnew(name: string): Promise<string[]> {
     const ref = { ...KINDS.deployment, namespace: VICTIM, name };
     const listed = () => this.cluster.list("pods", { namespace: VICTIM, labels: `app=${name}` });

@@ -2,7 +2,10 @@ import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { join } from "node:path";
 import { RestartableProcess } from "../common/restartable-process.ts";
 
-/** As `child_process.spawn`, for one broker. The process it makes must be the program itself, not a parent of it. */
+/**
+ * As `child_process.spawn`, for one broker. The process it makes must be the program itself, not a parent of
+ * it.
+ */
 export type SpawnBroker = (
   nodeId: number,
   command: string,
@@ -23,7 +26,10 @@ interface BrokerCommand {
 const START_WITHIN_MS = 90_000;
 const STARTED = "Kafka Server started";
 
-/** One broker in its folder. It is ready when the cluster's controller has let it in, and hands its partitions over when stopped. */
+/**
+ * One broker in its folder. It is ready when the cluster's controller has let it in, and hands its partitions
+ * over when stopped.
+ */
 export function makeBroker({
   nodeId,
   folder,

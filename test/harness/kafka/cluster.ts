@@ -42,12 +42,17 @@ interface KafkaAccess extends User {
 const START_TRIES = 4;
 const DEFAULT_HEAP_MEGABYTES = 256;
 
-/** Starts brokers that are their own controllers. Resolves when all are ready. The first call ever fetches 43 MB. */
+/**
+ * Starts brokers that are their own controllers. Resolves when all are ready. The first call ever fetches 43
+ * MB.
+ */
 export async function startKafka(options: KafkaOptions): Promise<KafkaCluster> {
   return KafkaCluster.start(await prepareKafka(), options);
 }
 
-/** What every start needs, made by the first one: the jars, and an archive of the classes that a broker loads. */
+/**
+ * What every start needs, made by the first one: the jars, and an archive of the classes that a broker loads.
+ */
 export async function prepareKafka(): Promise<Distribution> {
   const distribution = await kafkaDistribution();
   await makeOnce(distribution.archivePath, (partial) => archiveClasses(distribution, partial));
@@ -65,7 +70,9 @@ async function archiveClasses(distribution: Distribution, path: string): Promise
   }
 }
 
-/** A cluster in a temporary folder. It is gone when closed, and when the process that made it ends in any way. */
+/**
+ * A cluster in a temporary folder. It is gone when closed, and when the process that made it ends in any way.
+ */
 export class KafkaCluster {
   /** host:port of every broker's listener for clients. */
   readonly brokers: readonly string[];
@@ -169,7 +176,10 @@ export class KafkaCluster {
     );
   }
 
-  /** On every broker; those that run know it then. Like `allow` it needs a way from this process to the brokers: not for those in other network namespaces. */
+  /**
+   * On every broker; those that run know it then. Like `allow` it needs a way from this process to the
+   * brokers: not for those in other network namespaces.
+   */
   createTopic(name: string, options: TopicOptions = {}): Promise<void> {
     const running = this.internalBrokers.filter((_, i) => this.#brokers[i]?.pid !== null);
     return createTopic(running, name, this.#brokers.length, options);
@@ -205,7 +215,10 @@ export class KafkaCluster {
     return this.#broker(nodeId).stop();
   }
 
-  /** Starts a broker again with its data and ports, in order if it runs. Resolves when the cluster has let it in, which needs a majority. */
+  /**
+   * Starts a broker again with its data and ports, in order if it runs. Resolves when the cluster has let it
+   * in, which needs a majority.
+   */
   async restart(nodeId: number): Promise<void> {
     const broker = this.#broker(nodeId);
     await broker.stop();

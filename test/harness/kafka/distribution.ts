@@ -11,7 +11,8 @@ const LOG4J_VERSION = "2.25.5";
 const LEAST_JAVA = 17;
 const DOWNLOAD_DEADLINE_MS = 600_000;
 
-// kafka-tools-api isn't in Maven Central at 4.4.0 and the broker doesn't need it; kafka_2.13 brings no binding of slf4j to log4j.
+// kafka-tools-api isn't in Maven Central at 4.4.0 and the broker doesn't need it; kafka_2.13 brings no
+// binding of slf4j to log4j.
 const POM = `<project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
   <groupId>dev.isochrone</groupId><artifactId>kafka-for-tests</artifactId><version>1</version><packaging>pom</packaging>
@@ -59,7 +60,9 @@ export async function kafkaDistribution(): Promise<Distribution> {
   };
 }
 
-/** Maven keeps what it has got in its own repository, so that the next run goes on where one was interrupted. */
+/**
+ * Maven keeps what it has got in its own repository, so that the next run goes on where one was interrupted.
+ */
 async function fetchJars(target: string): Promise<void> {
   await mkdir(target, { recursive: true });
   const pom = join(target, "pom.xml");

@@ -13,7 +13,8 @@ interface JavaProgram {
   readonly archiveTo?: string | undefined;
 }
 
-// A broker for tests starts often and lives shortly: the compiler's first tier and the simplest collector are the cheapest.
+// A broker for tests starts often and lives shortly: the compiler's first tier and the simplest collector are
+// the cheapest.
 const LEAN = [
   "-XX:+UseSerialGC",
   "-XX:TieredStopAtLevel=1",

@@ -1,4 +1,5 @@
-// The server.properties of a broker that is its own controller, with times for tests: what is lost is noticed within 3 s, groups form at once.
+// The server.properties of a broker that is its own controller, with times for tests: what is lost is noticed
+// within 3 s, groups form at once.
 import { join } from "node:path";
 
 export type Properties = Readonly<Record<string, string | number | boolean>>;
@@ -100,7 +101,9 @@ function clientSecurity({ keystorePath }: ClusterPlan): Properties {
   };
 }
 
-/** Brokers and the harness come in without a name, over the internal listener; users have what they are given. */
+/**
+ * Brokers and the harness come in without a name, over the internal listener; users have what they are given.
+ */
 const AUTHORIZER: Properties = {
   "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
   "super.users": "User:ANONYMOUS",

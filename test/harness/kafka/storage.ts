@@ -1,4 +1,5 @@
-// Formats the folders of a new cluster. Kafka's tool runs for the first broker only: what it writes is the same for all but two identities.
+// Formats the folders of a new cluster. Kafka's tool runs for the first broker only: what it writes is the
+// same for all but two identities.
 import { randomBytes } from "node:crypto";
 import { cp, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// A process that wants to lead, and acts without pause while it does. By its environment: KUBECONFIG, NAME, NAMESPACE.
+// A process that wants to lead, and acts without pause while it does. By its environment: KUBECONFIG, NAME,
+// NAMESPACE.
 import { AGGREGATOR_LEASE, leaderStore } from "@isochrone/aggregator/testing";
 import { candidacy, KINDS, StoreError, type ClusterStore, type ObjectRef } from "@isochrone/kubernetes";
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
@@ -13,7 +14,8 @@ const surroundings = {
   logger: createLogger({ service: name, level: "info", format: "json" }),
 };
 const credentials = { kubeconfig };
-// What takes the lease and what acts by it have connections and a rate of their own, told apart in the audit log.
+// What takes the lease and what acts by it have connections and a rate of their own, told apart in the audit
+// log.
 const leases = createApiServerStore({ ...surroundings, credentials, userAgent: `${name}-lease` });
 // So slow that most acts wait for their turn: what is begun as the leader is to be sent later.
 const acts = createApiServerStore({ ...surroundings, credentials, userAgent: name, qps: 40, burst: 1 });

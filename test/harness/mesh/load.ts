@@ -1,7 +1,11 @@
-// A load between two workloads, counted by who makes it, and what the proxies of each kind of mesh would count of it.
+// A load between two workloads, counted by who makes it, and what the proxies of each kind of mesh would
+// count of it.
 import { seededRandom } from "@isochrone/runtime";
 
-/** One request with its answer, in bytes of HTTP/1.1 as the client's socket carries them: start line, headers and body. */
+/**
+ * One request with its answer, in bytes of HTTP/1.1 as the client's socket carries them: start line, headers
+ * and body.
+ */
 export interface Exchange {
   readonly clientPod: string;
   readonly serverPod: string;

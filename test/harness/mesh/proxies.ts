@@ -1,11 +1,14 @@
 // What Istio's proxies serve of a load, written from their sources (none of them was run here):
-// - sidecar and waypoint: istio/proxy@00aaa6e source/extensions/filters/http/istio_stats/istio_stats.cc (which reporter, which tags in
-//   which order; sizes are the codec's wire bytes of the downstream side: start line, headers and body), values of tags as in
-//   istio/proxy@86a72d0 testdata/metric/{client_request_total,server_request_total,server_waypoint_proxy_request_total}.yaml.tmpl;
-//   envoyproxy/envoy source/common/stats/histogram_impl.cc: a histogram's sum is circllhist's hist_approx_sum;
-// - ztunnel: istio/ztunnel@62d8265 src/proxy/metrics.rs (labels, unknown values), outbound.rs (through a waypoint the destination workload
-//   is the waypoint and the service the one that was meant), inbound.rs (the source is found by the peer's address: the waypoint),
-//   copy.rs and tests/namespaced.rs (received are the client's bytes, sent are the server's), metrics/server.rs (formats).
+// - sidecar and waypoint: istio/proxy@00aaa6e source/extensions/filters/http/istio_stats/istio_stats.cc
+//   (which reporter, which tags in which order; sizes are the codec's wire bytes of the downstream side:
+//   start line, headers and body), values of tags as in istio/proxy@86a72d0
+//   testdata/metric/{client_request_total,server_request_total,server_waypoint_proxy_request_total}.yaml.tmpl;
+//   envoyproxy/envoy source/common/stats/histogram_impl.cc: a histogram's sum is circllhist's
+//   hist_approx_sum;
+// - ztunnel: istio/ztunnel@62d8265 src/proxy/metrics.rs (labels, unknown values), outbound.rs (through a
+//   waypoint the destination workload is the waypoint and the service the one that was meant), inbound.rs
+//   (the source is found by the peer's address: the waypoint), copy.rs and tests/namespaced.rs (received are
+//   the client's bytes, sent are the server's), metrics/server.rs (formats).
 import type { Exchange } from "./load.ts";
 
 /** A page as an HTTP server gives it. */
@@ -22,7 +25,10 @@ const BOUNDS = [
   3_600_000,
 ];
 
-/** circllhist's: values are kept by their first two digits, and stand for the middle of what those have in common. */
+/**
+ * circllhist's: values are kept by their first two digits, and stand for the middle of what those have in
+ * common.
+ */
 class ApproximateHistogram {
   count = 0;
   sum = 0;
@@ -63,7 +69,10 @@ export class EnvoyPage {
     this.#reporter = reporter;
   }
 
-  /** @param addedBytes what proxies before this one have put into the request: x-request-id, x-forwarded-client-cert and the like */
+  /**
+   * @param addedBytes what proxies before this one have put into the request: x-request-id,
+   * x-forwarded-client-cert and the like
+   */
   take({ status, requestBytes, responseBytes }: Exchange, addedBytes = 0): void {
     let counts = this.#byStatus.get(status);
     if (counts === undefined) {

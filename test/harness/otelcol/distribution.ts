@@ -8,7 +8,10 @@ import { run, versionOf } from "../common/commands.ts";
 import { supportFrom, type Support } from "../common/support.ts";
 
 export const COLLECTOR_VERSION = "0.155.0";
-/** The newest one that a module proxy could be relied on to have, built into a Collector of {@link COLLECTOR_VERSION}. */
+/**
+ * The newest one that a module proxy could be relied on to have, built into a Collector of {@link
+ * COLLECTOR_VERSION}.
+ */
 export const SERVICE_GRAPH_VERSION = "0.152.0";
 /** Of those modules of the Collector that are past 1.0; it goes with {@link COLLECTOR_VERSION}. */
 const STABLE_VERSION = "1.61.0";
@@ -46,7 +49,8 @@ const manifest = JSON.stringify({
   ),
 });
 
-// The builder would ask for every module that its components' tests need too, which a module proxy need not have.
+// The builder would ask for every module that its components' tests need too, which a module proxy need not
+// have.
 const GO_MOD = `module ${BUILDER}
 
 go 1.25
@@ -62,8 +66,8 @@ ${[
   .join("")})
 `;
 
-// Without the clients of two dozen clouds that Prometheus could discover targets in: static targets are all that tests have, and three
-// quarters of the build are those clients.
+// Without the clients of two dozen clouds that Prometheus could discover targets in: static targets are all
+// that tests have, and three quarters of the build are those clients.
 const TAGS = "remove_all_sd";
 
 const key = createHash("sha256").update(manifest).update(GO_MOD).update(TAGS).digest("hex").slice(0, 8);

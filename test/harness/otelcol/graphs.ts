@@ -31,7 +31,10 @@ export interface DrawnGraphs {
 const BUILD_INTERVAL_MS = 1000;
 const TAKEN_WITHIN_MS = 10_000;
 
-/** The graphs that an aggregator draws from these alone, on a clock that stands at the time of each when it comes. */
+/**
+ * The graphs that an aggregator draws from these alone, on a clock that stands at the time of each when it
+ * comes.
+ */
 export async function graphsOf(arrivals: readonly Arrival[]): Promise<DrawnGraphs> {
   const inOrder = arrivals.toSorted((a, b) => a.atMs - b.atMs);
   const clock = new ManualClock(inOrder[0]!.atMs - 100);

@@ -1,4 +1,5 @@
-// Pages of a kubelet's cAdvisor and of an Istio proxy that move: each step is what the page says one scrape later.
+// Pages of a kubelet's cAdvisor and of an Istio proxy that move: each step is what the page says one scrape
+// later.
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -66,8 +67,8 @@ interface CadvisorSteps {
 }
 
 /**
- * The page of cAdvisor's library with counters and levels that rise from step to step. Each row has the time of its sample; they differ as
- * they did on the page.
+ * The page of cAdvisor's library with counters and levels that rise from step to step. Each row has the time
+ * of its sample; they differ as they did on the page.
  */
 export function cadvisorPage(step: number, nowMs: number, steps: CadvisorSteps): string {
   const lines = CADVISOR.map((line) => {
@@ -205,7 +206,9 @@ function histogram(name: string, labels: Labels, count: number, size: number): s
   ];
 }
 
-/** As Istio's proxies serve it, without times. `restarts`: the step at which the proxy begins to count anew. */
+/**
+ * As Istio's proxies serve it, without times. `restarts`: the step at which the proxy begins to count anew.
+ */
 export function istioPage(step: number, { restarts }: { readonly restarts?: number } = {}): string {
   const began = restarts !== undefined && step >= restarts ? restarts : null;
   const count = (perStep: number): number => (began === null ? 500 : 1) + (step - (began ?? 0)) * perStep;

@@ -21,7 +21,10 @@ export const FOREIGN_TOPICS: Readonly<Record<string, string>> = {
 /** All that a broker must have for them. */
 export const BROKER_TOPICS: readonly string[] = [...Object.values(TOPICS), ...Object.keys(FOREIGN_TOPICS)];
 
-/** The record as an aggregator has it that reads our topics alone; one on Kafka reads foreign ones, too: kafka-seals.test.ts. */
+/**
+ * The record as an aggregator has it that reads our topics alone; one on Kafka reads foreign ones, too:
+ * kafka-seals.test.ts.
+ */
 export function toOwnTopic<R extends { readonly topic: string }>(record: R): R {
   return { ...record, topic: FOREIGN_TOPICS[record.topic] ?? record.topic };
 }

@@ -1,4 +1,5 @@
-// Prints the page of a real OpenTelemetry Collector's service graph connector for spans sent to it by OTLP/HTTP: evidence for tests.
+// Prints the page of a real OpenTelemetry Collector's service graph connector for spans sent to it by
+// OTLP/HTTP: evidence for tests.
 //   node tools/node24.mjs test/harness/otelcol/service-graph-page.ts > test/data/pages/NAME.prom
 import { setTimeout as sleep } from "node:timers/promises";
 import { COLLECTOR_VERSION, SERVICE_GRAPH_VERSION, startCollector } from "./index.ts";

@@ -53,7 +53,9 @@ function spansOf(call: Call, failed: boolean, endMs: number): Span[] {
   return call.seen === "client" ? [client] : call.seen === "server" ? [server] : [client, server];
 }
 
-/** Attributes of the resource that a service is, beside its name; none: its spans don't tell where it runs. */
+/**
+ * Attributes of the resource that a service is, beside its name; none: its spans don't tell where it runs.
+ */
 export type Services = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
 /** Sends the spans of all calls, which end now, to an OTLP/HTTP receiver. Returns how many there are. */

@@ -1,5 +1,6 @@
-// Writes test/data/pages/cadvisor.txt: what cAdvisor's library says of two pods, which are cgroups of this machine with a process in each.
-// Needs Go, root and cgroups v1; leaves nothing behind. Run: node tools/node24.mjs test/harness/pages/make-cadvisor-page.ts
+// Writes test/data/pages/cadvisor.txt: what cAdvisor's library says of two pods, which are cgroups of this
+// machine with a process in each. Needs Go, root and cgroups v1; leaves nothing behind. Run: node
+// tools/node24.mjs test/harness/pages/make-cadvisor-page.ts
 import { execFileSync, spawn, type ChildProcess } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -90,7 +90,10 @@ export function reasonOf(name: string): string {
   return POISONS.find((poison) => poison.name === name)!.reason;
 }
 
-/** Records in which each point has a label value of its own: the digits of one that was encoded are written over. */
+/**
+ * Records in which each point has a label value of its own: the digits of one that was encoded are written
+ * over.
+ */
 export function bombRecords(): (from: number) => Uint8Array {
   const digits = (n: number): string => String(BOMB.labels + n);
   const timeMs = Date.now();

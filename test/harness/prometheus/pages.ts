@@ -1,4 +1,5 @@
-// Pages of a kubelet and of sidecars whose counters follow known rates, with what happens to counters in real life.
+// Pages of a kubelet and of sidecars whose counters follow known rates, with what happens to counters in real
+// life.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -56,7 +57,10 @@ export const NODE = { cores: 3, memoryBytes: 4_000_000_000, receivedBytesPerSeco
 /** Prometheus stands still. */
 const FROZEN_MS = [15_500, 20_600] as const;
 
-/** A server on loopback: /metrics/cadvisor and /sidecar/<pod>. Time 0 is `run`; before, all that is steady has long been moving. */
+/**
+ * A server on loopback: /metrics/cadvisor and /sidecar/<pod>. Time 0 is `run`; before, all that is steady has
+ * long been moving.
+ */
 export class MeshPages {
   #beganMs = Number.POSITIVE_INFINITY;
   #server: Server | null = null;
@@ -151,7 +155,10 @@ export class MeshPages {
   }
 }
 
-/** Seconds that a counter has been counting at `nowMs`: an hour longer than the run, unless something began it anew. */
+/**
+ * Seconds that a counter has been counting at `nowMs`: an hour longer than the run, unless something began it
+ * anew.
+ */
 function countedSeconds(nowMs: number, fromMs: number, restartsMs: readonly number[]): number {
   const beganMs = [Math.max(fromMs, -3_600_000), ...restartsMs].filter((ms) => ms <= nowMs);
   return (nowMs - Math.max(...beganMs)) / 1000;

@@ -7,7 +7,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Debian's package `prometheus`. Under CI a missing program is a failure of the set-up, not a reason to skip. */
+/**
+ * Debian's package `prometheus`. Under CI a missing program is a failure of the set-up, not a reason to skip.
+ */
 export const canRunPrometheus =
   spawnSync("prometheus", ["--version"]).status === 0 || process.env["CI"] === "true";
 

@@ -36,7 +36,8 @@ export function generateCluster(seed: number, name: string, asked: number): Gene
     const spec: Json = { ...pod.spec, nodeName: some.of(names) };
     delete spec["nodeSelector"];
     const finishes = some.chance(0.1);
-    // kube-scheduler frees a port when one of two pods with it goes; two that were scheduled never have the same.
+    // kube-scheduler frees a port when one of two pods with it goes; two that were scheduled never have the
+    // same.
     if (finishes) spec["containers"] = (spec["containers"] as Json[]).map((one) => ({ ...one, ports: [] }));
     if (finishes) delete spec["initContainers"];
     const status = some.chance(0.25) ? resizedStatus(some) : null;

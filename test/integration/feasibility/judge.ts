@@ -1,5 +1,5 @@
-// kube-scheduler's own word on a pod and every node, without anything being bound: an extender that is told which nodes its filters let
-// through, and refuses them all. One attempt judges all nodes.
+// kube-scheduler's own word on a pod and every node, without anything being bound: an extender that is told
+// which nodes its filters let through, and refuses them all. One attempt judges all nodes.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -41,7 +41,10 @@ export function generatePod(
   return { ...object("v1", "Pod", { name, namespace, labels }), spec };
 }
 
-/** Of five, one with wishes of any kind, and one each about spreading, others, volumes and resources, which fit otherwise more often than not. */
+/**
+ * Of five, one with wishes of any kind, and one each about spreading, others, volumes and resources, which
+ * fit otherwise more often than not.
+ */
 export function askedPod(
   some: Some,
   name: string,

@@ -68,7 +68,10 @@ export class Testbed {
     await this.#plane.request("PATCH", `${pathOf(pod)}/status`, { status: { nominatedNodeName: node } });
   }
 
-  /** The node that a gated pod gets when its gate opens; null when kube-scheduler lets it onto none that it may have. */
+  /**
+   * The node that a gated pod gets when its gate opens; null when kube-scheduler lets it onto none that it
+   * may have.
+   */
   async release(pod: KubernetesObject): Promise<string | null> {
     await this.#plane.request("PATCH", pathOf(pod), { spec: { schedulingGates: [] } });
     for (;;) {

@@ -2,7 +2,10 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { object, onNodes, required, Some, TOPOLOGY_KEYS, type Json, type Labels } from "./words.ts";
 
-/** Gated replicas of a few workloads that have rules about each other; they tolerate taints, so that there is room. */
+/**
+ * Gated replicas of a few workloads that have rules about each other; they tolerate taints, so that there is
+ * room.
+ */
 export function generateWorkloads(seed: number, name: string): KubernetesObject[] {
   const some = new Some(seed);
   return ["x", "y", "z"].flatMap((app) => {

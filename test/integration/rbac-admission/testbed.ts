@@ -10,7 +10,10 @@ type Caller = (typeof OURS)[number] | "stranger";
 
 export const NODE = "/api/v1/nodes/node-0";
 
-/** A cluster in which our accounts, and a stranger, have every right by RBAC, so that nothing but the policies stands in the way. */
+/**
+ * A cluster in which our accounts, and a stranger, have every right by RBAC, so that nothing but the policies
+ * stands in the way.
+ */
 export class AdmissionTestbed {
   #cluster: ControlPlane | null = null;
   readonly #clients = new Map<Caller, ApiClient>();
@@ -65,7 +68,10 @@ export class AdmissionTestbed {
     return code < 300 ? "ok" : `${code} ${(JSON.parse(text) as { message: string }).message}`;
   }
 
-  /** What a policy says against it. Something else when it isn't denied, or isn't denied by a policy alone: the stranger must pass. */
+  /**
+   * What a policy says against it. Something else when it isn't denied, or isn't denied by a policy alone:
+   * the stranger must pass.
+   */
   async denialOf(
     caller: Caller,
     [method, path, body]: readonly [method: string, path: string, body?: object],

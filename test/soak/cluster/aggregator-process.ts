@@ -1,5 +1,6 @@
-// The aggregator of a simulated cluster, on Kafka. Its store tells of the cluster's nodes and pods as an API server does, and pods are replaced
-// as the world says: of the pods it has what its informers keep, as any aggregator has. The first line of its output is its address.
+// The aggregator of a simulated cluster, on Kafka. Its store tells of the cluster's nodes and pods as an API
+// server does, and pods are replaced as the world says: of the pods it has what its informers keep, as any
+// aggregator has. The first line of its output is its address.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { setTimeout as delay } from "node:timers/promises";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";

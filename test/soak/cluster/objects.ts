@@ -21,8 +21,8 @@ export function nodeObject(world: World, node: number): KubernetesObject {
 }
 
 /**
- * A pod as a list or a watch brings it: read from JSON, so that no two share a string, with labels, annotations, volumes and statuses as pods
- * have them. What of that is kept is up to who reads it.
+ * A pod as a list or a watch brings it: read from JSON, so that no two share a string, with labels,
+ * annotations, volumes and statuses as pods have them. What of that is kept is up to who reads it.
  */
 export function podObject(world: World, pod: PodIdentity, version: number): KubernetesObject {
   return JSON.parse(JSON.stringify(podFields(world, pod, version))) as KubernetesObject;

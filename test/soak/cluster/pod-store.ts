@@ -19,9 +19,10 @@ interface Change {
 }
 
 /**
- * A store whose pods are those of the world, as an API server would tell of them: each is made when it is listed or watched, trimmed as who
- * asks wants it, and not kept here. A memory store would keep 100,000 whole pods in the process whose memory is measured, and no aggregator has
- * that; what its informers keep of them it has, and that is all that is here, too. All other kinds are the inner store's.
+ * A store whose pods are those of the world, as an API server would tell of them: each is made when it is
+ * listed or watched, trimmed as who asks wants it, and not kept here. A memory store would keep 100,000 whole
+ * pods in the process whose memory is measured, and no aggregator has that; what its informers keep of them
+ * it has, and that is all that is here, too. All other kinds are the inner store's.
  */
 export class PodStore implements UntypedStore {
   readonly get: ClusterStore["get"];

@@ -1,5 +1,6 @@
-// Publishes for a part of a simulated cluster's nodes, each in its own turn: what probes and collectors of that many nodes would send. Every
-// second one of all probes of the cluster restarts. Progress leaves as lines of JSON; the end of standard input stops it.
+// Publishes for a part of a simulated cluster's nodes, each in its own turn: what probes and collectors of
+// that many nodes would send. Every second one of all probes of the cluster restarts. Progress leaves as
+// lines of JSON; the end of standard input stops it.
 import { BusError, type OutgoingRecord } from "@isochrone/bus";
 import { createKafkaBus } from "@isochrone/bus/kafka";
 import { createLogger, systemClock, systemRandom } from "@isochrone/runtime";

@@ -1,4 +1,5 @@
-// Runs a simulated cluster against a real broker and one aggregator, and looks at what the aggregator says and costs.
+// Runs a simulated cluster against a real broker and one aggregator, and looks at what the aggregator says
+// and costs.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -16,7 +17,9 @@ interface SimulationOptions {
   readonly podsPerNode: number;
   /** Also what counters may lag behind each other; at most a quarter of the window. */
   readonly scrapePeriodMs: number;
-  /** From when all nodes publish; longer than the window, in which all counters then are known from its start. */
+  /**
+   * From when all nodes publish; longer than the window, in which all counters then are known from its start.
+   */
   readonly durationMs: number;
   readonly windowMs: number;
   readonly producers: number;
@@ -66,7 +69,9 @@ interface SimulationResult {
 
 /** As docs/operations.md recommends for a replica of 2 GiB. */
 const AGGREGATOR_FLAGS = ["--max-old-space-size=1152", "--max-semi-space-size=32"];
-/** The same: what a batch of records took goes back to the system, instead of being kept between what stays. */
+/**
+ * The same: what a batch of records took goes back to the system, instead of being kept between what stays.
+ */
 const AGGREGATOR_MALLOC = {
   MALLOC_ARENA_MAX: "2",
   MALLOC_MMAP_THRESHOLD_: "65536",
@@ -163,8 +168,9 @@ export function memorySlope(samples: readonly ClusterSample[]): number {
 }
 
 /**
- * A window's rates against the generator's, in graphs that were built after all records were counted: what a busy machine has not yet counted is
- * missing at the end of a window. Rates end where all counters have spoken, before the silence that has begun.
+ * A window's rates against the generator's, in graphs that were built after all records were counted: what a
+ * busy machine has not yet counted is missing at the end of a window. Rates end where all counters have
+ * spoken, before the silence that has begun.
  * @param endMs when the last records were made
  */
 async function compareChannels(
@@ -267,7 +273,9 @@ async function json<T>(url: string): Promise<T> {
   return (await response.json()) as T;
 }
 
-/** A process of the simulation: told by its first argument, heard line by line, ended by closing its input. */
+/**
+ * A process of the simulation: told by its first argument, heard line by line, ended by closing its input.
+ */
 class Child {
   readonly #process: ChildProcess;
   readonly #exit: Promise<unknown>;

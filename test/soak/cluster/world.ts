@@ -1,5 +1,6 @@
-// A cluster that exists only as what its probes and collectors would publish: everything is a pure function of the time, so that every
-// process of a soak knows the same truth. Workload w calls one other; a channel's requests are those of its pods, whose rates drift slowly.
+// A cluster that exists only as what its probes and collectors would publish: everything is a pure function
+// of the time, so that every process of a soak knows the same truth. Workload w calls one other; a channel's
+// requests are those of its pods, whose rates drift slowly.
 import {
   Distribution,
   encodeMetrics,
@@ -97,7 +98,9 @@ export class World {
     return (workload + 7 * NAMESPACES) % this.workloads;
   }
 
-  /** The pod in a slot at a time. Each slot's pods follow each other, the slots' changes are spread evenly. */
+  /**
+   * The pod in a slot at a time. Each slot's pods follow each other, the slots' changes are spread evenly.
+   */
   pod(slot: number, timeMs: number): PodIdentity {
     const { life, offsetMs } = this.#lifeOf(slot, timeMs);
     const startMs = Math.max(life * this.#lifeMs - offsetMs, -3_600_000) + this.shape.beginMs;

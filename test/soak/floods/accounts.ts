@@ -1,4 +1,5 @@
-// Who is who at a flooded aggregator: as with the chart's defaults, everybody has a token, and what a token says is what counts.
+// Who is who at a flooded aggregator: as with the chart's defaults, everybody has a token, and what a token
+// says is what counts.
 import type { Principal, RequestGate } from "@isochrone/runtime/http";
 
 /** Tokens are words here: what is tested comes after they are judged. */

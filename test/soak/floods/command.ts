@@ -1,5 +1,5 @@
-// `npm run soak -- floods`: an aggregator with the limits of the chart's size small, under one flood after the other. Each must leave it alive,
-// within its memory, and its graph complete and current.
+// `npm run soak -- floods`: an aggregator with the limits of the chart's size small, under one flood after
+// the other. Each must leave it alive, within its memory, and its graph complete and current.
 import { seededRandom } from "@isochrone/runtime";
 import { parseArgs } from "node:util";
 import { numberOption } from "../numbers.ts";

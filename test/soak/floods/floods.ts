@@ -1,5 +1,5 @@
-// What somebody sends who wants to end an aggregator, or to speak for others: with the token of a node that they have taken over, without
-// which no byte of a body is read. All of it comes from 127.0.0.66.
+// What somebody sends who wants to end an aggregator, or to speak for others: with the token of a node that
+// they have taken over, without which no byte of a body is read. All of it comes from 127.0.0.66.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { KINDS } from "@isochrone/kubernetes";
 import type { Random } from "@isochrone/runtime";
@@ -134,7 +134,8 @@ const forged: Flood = {
         scope: { name: "flood" },
         metrics: [peer, ...invented].flatMap((name) => rttMetrics(name, 0.01, timeMs)),
       });
-      // In turn: its own source about others' nodes, an invented one, and the honest source with numbers yet to come.
+      // In turn: its own source about others' nodes, an invented one, and the honest source with numbers yet
+      // to come.
       const source = [`probe/${ATTACKER_NODE}`, `probe/${invented[1]!}`, `probe/${node}`][at % 3]!;
       const epoch = at % 3 === 2 ? "honest" : "f";
       await post(target.url, body, encodeHeaders({ source, epoch, sequence: at + 1, sentAtMs: timeMs }));

@@ -1,4 +1,5 @@
-// What goes on beside a flood: probes that publish, a reader of the graph, a page with an event stream. All of it comes from 127.0.0.1.
+// What goes on beside a flood: probes that publish, a reader of the graph, a page with an event stream. All
+// of it comes from 127.0.0.1.
 import { BufferedPublisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
 import { systemClock, systemRandom, type Fetch } from "@isochrone/runtime";
@@ -88,7 +89,9 @@ export class Honest {
     };
   }
 
-  /** Honest links that the graph lacks or has wrong, and links from honest nodes that these did not report. */
+  /**
+   * Honest links that the graph lacks or has wrong, and links from honest nodes that these did not report.
+   */
   async faults(): Promise<{ readonly absent: number; readonly wrong: number; readonly invented: number }> {
     const { links } = await this.#get<ClusterGraphSnapshot>("/api/v1/graph/cluster");
     const found = new Map(links.map((link) => [`${link.source} ${link.target}`, link]));

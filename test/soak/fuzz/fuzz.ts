@@ -32,7 +32,9 @@ function inputOf(target: Target, seed: number, at: number): Uint8Array {
   return target.mutate(new Draws(seed, target.name, at));
 }
 
-/** A seed that is not taken as it is counts as found: the target then tests something that is no longer so. */
+/**
+ * A seed that is not taken as it is counts as found: the target then tests something that is no longer so.
+ */
 export async function fuzz(
   target: Target,
   { seed, isOver, from = 0, most = 3 }: FuzzOptions,

@@ -119,7 +119,10 @@ function byteStep(draws: Draws, bytes: Buffer, others: readonly Uint8Array[]): U
 
 const WORD = /[\w.+-]+/g;
 
-/** As {@link mutateBytes}, and with words and numbers replaced by strange ones, lines repeated, brackets nested. */
+/**
+ * As {@link mutateBytes}, and with words and numbers replaced by strange ones, lines repeated, brackets
+ * nested.
+ */
 export function mutateText(draws: Draws, input: string, others: readonly string[]): string {
   let text = input;
   for (let times = 1 + draws.below(4); times > 0; times--) text = textStep(draws, text, others);

@@ -1,4 +1,5 @@
-// Targets over HTTP: whole services on loopback, asked in strange ways. Whatever comes, they answer as HTTP and stay alive.
+// Targets over HTTP: whole services on loopback, asked in strange ways. Whatever comes, they answer as HTTP
+// and stay alive.
 import { connect } from "node:net";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
@@ -132,7 +133,10 @@ function graph(): ClusterGraph {
   return new ClusterGraph({ version: 1, observedAt: AT, windowSeconds: 30, nodes, links: [] });
 }
 
-/** The extender by the bodies of its verbs; scores are whole numbers from 0 to 100 for every node that was asked about. */
+/**
+ * The extender by the bodies of its verbs; scores are whole numbers from 0 to 100 for every node that was
+ * asked about.
+ */
 export async function extenderRequests(): Promise<Target> {
   const cluster = graph();
   const { scheduler } = loadSettings([schedulerPluginSettings], {

@@ -23,7 +23,10 @@ const LIMITS = { maxLinks: 1_000, maxChannels: 1_000, maxPods: 1_000 };
 const INGEST = { maxFutureMs: 1_000, maxSeries: 10_000, maxSources: 100 };
 const RULE = { methods: ["udp_rr", "tcp_rr", "icmp"], quantile: "p50" } as const;
 
-/** Fields that the wire holds as whole numbers: our writer trusts that they are, and would never end a number without an end. */
+/**
+ * Fields that the wire holds as whole numbers: our writer trusts that they are, and would never end a number
+ * without an end.
+ */
 const WHOLE = new Set(["startMs", "timeMs", "scale", "zeroCount", "offset", "count", "bucketCounts"]);
 const DEEPEST = 20;
 

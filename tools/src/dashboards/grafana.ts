@@ -1,5 +1,5 @@
-// Grafana dashboards as code: the little of Grafana's JSON that ours need. (Grafana's own builder is published as a preview, version by
-// version of Grafana; this is one format that all of 10 to 12 read.)
+// Grafana dashboards as code: the little of Grafana's JSON that ours need. (Grafana's own builder is
+// published as a preview, version by version of Grafana; this is one format that all of 10 to 12 read.)
 
 /** A query of a panel. */
 interface Query {
@@ -9,8 +9,8 @@ interface Query {
 }
 
 /**
- * What a query needs beyond probes, collectors, an aggregator and a scheduler-plugin as they come. Panels say so, and
- * in place of "No data" they name what is off. The values are the chart's.
+ * What a query needs beyond probes, collectors, an aggregator and a scheduler-plugin as they come. Panels say
+ * so, and in place of "No data" they name what is off. The values are the chart's.
  */
 const NEEDS = {
   kafka: { needs: "Kafka as the bus", off: "Kafka is off: values kafka.enabled" },

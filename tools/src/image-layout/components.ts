@@ -10,8 +10,8 @@ interface Component {
 /** In a pod the account's own token is used, and no kubeconfig is read; that is all this client is for. */
 const IN_A_POD = ["@kubernetes/client-node"];
 /**
- * The module that loads net-ping, by a name that isn't seen in its code: images have that package only where it is asked for. Its native part
- * wants a compiler, and the kernel's own sockets are what a pod uses.
+ * The module that loads net-ping, by a name that isn't seen in its code: images have that package only where
+ * it is asked for. Its native part wants a compiler, and the kernel's own sockets are what a pod uses.
  */
 export const NET_PING = { package: "net-ping", module: "probe/src/icmp/net-ping/module.ts" } as const;
 
@@ -29,8 +29,8 @@ export const KAFKA_CLIENTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * Folders of workspace packages that are read at run time rather than imported, as far as they are there. Of the web page that is its build,
- * which is to be made before: the Dockerfile says how.
+ * Folders of workspace packages that are read at run time rather than imported, as far as they are there. Of
+ * the web page that is its build, which is to be made before: the Dockerfile says how.
  */
 export const ASSETS: Readonly<Record<string, readonly string[]>> = {
   dashboard: ["dist"],

@@ -1,5 +1,6 @@
-// Modules as they stand in an image: JavaScript, so that Node doesn't load its stripper of types, which takes tens of megabytes in every
-// process. Types become blanks: lines and columns stay what they are in the sources.
+// Modules as they stand in an image: JavaScript, so that Node doesn't load its stripper of types, which takes
+// tens of megabytes in every process. Types become blanks: lines and columns stay what they are in the
+// sources.
 import { stripTypeScriptTypes } from "node:module";
 import { MODULE_NAMES, URLS } from "./trace.ts";
 

@@ -24,7 +24,8 @@ const TYPES = /^(@types\/|undici-types$)/;
 
 /**
  * By folder, sorted.
- * @param names and the file that names each @param without packages that are left out with all that only they need
+ * @param names and the file that names each
+ * @param without packages that are left out with all that only they need
  * @throws Error for a package that isn't installed
  */
 export function withDependencies(

@@ -1,4 +1,5 @@
-// What an image is made of, as CycloneDX has it (https://cyclonedx.org/docs/1.6/json). Nothing in it depends on when or where it is written.
+// What an image is made of, as CycloneDX has it (https://cyclonedx.org/docs/1.6/json). Nothing in it depends
+// on when or where it is written.
 import type { NpmPackage } from "./npm-packages.ts";
 
 interface SbomSubject {

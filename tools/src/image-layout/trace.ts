@@ -1,4 +1,5 @@
-// Which files a program may load: its modules, those that they name, and so on. Types name nothing that is loaded.
+// Which files a program may load: its modules, those that they name, and so on. Types name nothing that is
+// loaded.
 import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { stripTypeScriptTypes } from "node:module";
 import { dirname, join, resolve } from "node:path";
@@ -27,7 +28,11 @@ export const MODULE_NAMES: readonly RegExp[] = [
 export const URLS: RegExp = /\bnew URL\(\s*["']([^"'\n]+)["']\s*,\s*import\.meta\.url/g;
 const OWN = "@isochrone/";
 
-/** @param root of the repository @param entry absolute path of the first module @throws Error for a module of ours that isn't there */
+/**
+ * @param root of the repository
+ * @param entry absolute path of the first module
+ * @throws Error for a module of ours that isn't there
+ */
 export function trace(root: string, entry: string): Traced {
   const files = new Set<string>();
   const packages = new Map<string, string>();

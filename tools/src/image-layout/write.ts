@@ -70,7 +70,8 @@ export class Layout {
 
   /**
    * An installed package, without what is installed in it: those are packages of their own.
-   * @param isTop whether it is the package itself: further below, a folder called doc is code as likely as not
+   * @param isTop whether it is the package itself: further below, a folder called doc is code as likely as
+   * not
    */
   copyPackage(folder: string, isTop = true): void {
     if (existsSync(join(folder, NODE_GYP_MARK))) return this.#copyAddons(join(folder, "Release"));

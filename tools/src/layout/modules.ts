@@ -16,8 +16,8 @@ interface Module {
 interface Use {
   readonly specifier: string;
   /**
-   * As the other file exports them. A namespace import uses "all"; a dynamic import, or an address, what the user's
-   * text mentions.
+   * As the other file exports them. A namespace import uses "all"; a dynamic import, or an address, what the
+   * user's text mentions.
    */
   readonly names: readonly string[] | "all" | "mentioned";
 }

@@ -1,4 +1,5 @@
-// Loaded into a service's process before its program: tells the parent process what metrics the service has registered, when no more come.
+// Loaded into a service's process before its program: tells the parent process what metrics the service has
+// registered, when no more come.
 import { createRequire } from "node:module";
 import { join } from "node:path";
 

@@ -1,4 +1,5 @@
-// The services as processes that go no further than to register their metrics: nothing that they look for is there.
+// The services as processes that go no further than to register their metrics: nothing that they look for is
+// there.
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

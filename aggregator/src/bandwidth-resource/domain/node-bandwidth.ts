@@ -1,7 +1,10 @@
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { testedBitsPerSecond } from "../../network-topology/domain/area-capacity.ts";
 
-/** Bits per second that each node sent or received in the best burst that the graph still tells of: its network carries at least that. */
+/**
+ * Bits per second that each node sent or received in the best burst that the graph still tells of: its
+ * network carries at least that.
+ */
 export function bestBursts(graph: ClusterGraphSnapshot): Map<string, number> {
   const best = new Map<string, number>();
   for (const link of graph.links) {

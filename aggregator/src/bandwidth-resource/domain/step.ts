@@ -21,10 +21,16 @@ export interface NodeBandwidth {
 export type BandwidthStep =
   | { readonly kind: "advertise"; readonly bitsPerSecond: number; readonly origin: BandwidthOrigin }
   | { readonly kind: "withdraw" }
-  /** Nothing: it is as it should be; nothing is known; somebody else advertises it; or somebody else changed what we did. */
+  /**
+   * Nothing: it is as it should be; nothing is known; somebody else advertises it; or somebody else changed
+   * what we did.
+   */
   | { readonly kind: "current" | "unknown" | "foreign" | "changed" };
 
-/** @param tolerance share by which a measured capacity may differ from what is advertised before that is changed */
+/**
+ * @param tolerance share by which a measured capacity may differ from what is advertised before that is
+ * changed
+ */
 export function bandwidthStep(
   mode: AdvertiseMode,
   node: NodeBandwidth,
@@ -43,7 +49,10 @@ export function bandwidthStep(
   return isCurrent ? { kind: "current" } : { kind: "advertise", ...wanted };
 }
 
-/** A declaration is taken as it is; a figure that is no longer measured stays what it was: tests are rare, and no news is no change. */
+/**
+ * A declaration is taken as it is; a figure that is no longer measured stays what it was: tests are rare, and
+ * no news is no change.
+ */
 function wantedBandwidth(
   mode: "declared" | "measured",
   { advertised, advertisedOrigin, declared }: NodeBandwidth,

@@ -27,8 +27,8 @@ export interface FitInput {
 const DEVIATION_PER_JITTER = Math.sqrt(Math.PI) / 2;
 
 /**
- * One sample of each measured pair: what it costs, by the method that its cost comes from (a pair's first with a cost; the
- * graph lists them so). Methods are not mixed within a pair.
+ * One sample of each measured pair: what it costs, by the method that its cost comes from (a pair's first
+ * with a cost; the graph lists them so). Methods are not mixed within a pair.
  */
 export function fitInputOf({ nodes, links }: ClusterGraphSnapshot): FitInput {
   const indexes = new Map(nodes.map(({ name }, index) => [name, index]));

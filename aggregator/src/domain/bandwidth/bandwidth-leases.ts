@@ -76,8 +76,8 @@ const MAX_RETRY_MS = 3_600_000;
 const RETRY_SPREAD = 0.25;
 
 /**
- * Who may test whom. At most one test at a time per node and per pair of zones, so that no test disturbs another one; per node so
- * many bytes an hour. Times are of a clock that never goes back, in ms.
+ * Who may test whom. At most one test at a time per node and per pair of zones, so that no test disturbs
+ * another one; per node so many bytes an hour. Times are of a clock that never goes back, in ms.
  */
 export class BandwidthLeases {
   readonly #rule: LeaseRule;
@@ -129,7 +129,10 @@ export class BandwidthLeases {
     return best === undefined ? this.#deny(source, nearest!, nowMs) : this.#grant(source, best, nowMs);
   }
 
-  /** A test that another one gave the lease for. Oldest first. @param atMs may be negative: before this clock began */
+  /**
+   * A test that another one gave the lease for. Oldest first.
+   * @param atMs may be negative: before this clock began
+   */
   remember(source: LeaseNode, target: LeaseNode, atMs: number): void {
     this.#zonePairs.mark(zonePairOf(source, target), atMs);
     this.#pairs.mark(pairOf(source, target), atMs);
@@ -168,7 +171,10 @@ export class BandwidthLeases {
     return obstacleUntil(denial, this.#busy.get(key) ?? Number.NEGATIVE_INFINITY, nowMs);
   }
 
-  /** The zones that know least of each other come first, one pair per zone suffices; then the pair; then as the hash has it. */
+  /**
+   * The zones that know least of each other come first, one pair per zone suffices; then the pair; then as
+   * the hash has it.
+   */
   #compare(source: LeaseNode, a: LeaseNode, b: LeaseNode): number {
     return (
       order(this.#zonePairs.last(zonePairOf(source, a)), this.#zonePairs.last(zonePairOf(source, b))) ||

@@ -21,8 +21,9 @@ const NO_BANDWIDTH: LinkBandwidth = Object.freeze({
 });
 
 /**
- * Bandwidth from one node to another. The capacity is the smaller of both nodes' declarations; a declaration of one end alone
- * is a bound and no capacity, so then the best burst counts. Whatever an input lacks is null.
+ * Bandwidth from one node to another. The capacity is the smaller of both nodes' declarations; a declaration
+ * of one end alone is a bound and no capacity, so then the best burst counts. Whatever an input lacks is
+ * null.
  */
 export function linkBandwidth(
   source: NodeNetwork | undefined,
@@ -67,7 +68,10 @@ function declaredHeadroom(source: NodeNetwork, target: NodeNetwork): number | nu
   return Math.max(0, Math.min(source.capacity! - source.transmit, target.capacity! - target.receive));
 }
 
-/** Which end, or what between them, bounds a measured capacity isn't known: the busier end's use is taken off, which is never too little. */
+/**
+ * Which end, or what between them, bounds a measured capacity isn't known: the busier end's use is taken off,
+ * which is never too little.
+ */
 function headroom(
   capacity: number | null,
   source: NodeNetwork | undefined,
@@ -81,7 +85,10 @@ function headroom(
 
 const NONE: readonly PairBandwidth[] = [];
 
-/** Walks the tested pairs beside the graph's links, both by source and target, so that no link costs a look-up. */
+/**
+ * Walks the tested pairs beside the graph's links, both by source and target, so that no link costs a
+ * look-up.
+ */
 export class BandwidthWalk {
   readonly #pairs: readonly PairBandwidth[];
   readonly #networks: ReadonlyMap<string, NodeNetwork>;
@@ -100,7 +107,9 @@ export class BandwidthWalk {
     this.#nowMs = nowMs;
   }
 
-  /** The pairs that were passed over since the call before: they have no link. To be called before {@link of}. */
+  /**
+   * The pairs that were passed over since the call before: they have no link. To be called before {@link of}.
+   */
   before(key: Pair): readonly PairBandwidth[] {
     const from = this.#next;
     while (this.#next < this.#pairs.length && comparePairs(this.#pairs[this.#next]!, key) < 0) this.#next++;

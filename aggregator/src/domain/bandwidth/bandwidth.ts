@@ -3,7 +3,10 @@ import { compareText } from "../compare.ts";
 import type { PointTime } from "../point-time.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";
 
-/** What a burst is sent by, the one that `achieved` prefers first: most of what workloads send are TCP streams. */
+/**
+ * What a burst is sent by, the one that `achieved` prefers first: most of what workloads send are TCP
+ * streams.
+ */
 export const TRANSPORTS = ["tcp", "udp"] as const;
 export type Transport = (typeof TRANSPORTS)[number];
 
@@ -88,7 +91,10 @@ export class PairBandwidth {
     return null;
   }
 
-  /** Bits per second of the best burst of the capacity window by any transport; what the way can carry at least. */
+  /**
+   * Bits per second of the best burst of the capacity window by any transport; what the way can carry at
+   * least.
+   */
   best(nowMs: number): number | null {
     return this.#best.read(nowMs)?.bitsPerSecond ?? null;
   }
@@ -98,7 +104,8 @@ export class PairBandwidth {
     const newest = [...this.#newest.values()].sort((a, b) => a.observedMs - b.observedMs);
     const last = newest.at(-1);
     if (last === undefined) return [];
-    // Which transport was the best is not known any more: the one heard of last never takes an older burst for its newest.
+    // Which transport was the best is not known any more: the one heard of last never takes an older burst
+    // for its newest.
     const best = [...this.#best.entries()].map(({ startMs, value }) => ({
       transport: last.transport,
       eventMs: Math.min(startMs, last.observedMs),

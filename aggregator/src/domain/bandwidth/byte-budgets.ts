@@ -5,7 +5,10 @@ interface Charge {
   readonly bytes: number;
 }
 
-/** Bytes per node and hour: any hour, not that of the clock. Holds what was charged within the last hour and nothing else. */
+/**
+ * Bytes per node and hour: any hour, not that of the clock. Holds what was charged within the last hour and
+ * nothing else.
+ */
 export class ByteBudgets {
   readonly #bytesPerHour: number;
   /** Longest untouched node first; charges oldest first. */
@@ -15,7 +18,10 @@ export class ByteBudgets {
     this.#bytesPerHour = bytesPerHour;
   }
 
-  /** When so many more bytes fit into the hour before: in the past if they do now, +Infinity if they never will. */
+  /**
+   * When so many more bytes fit into the hour before: in the past if they do now, +Infinity if they never
+   * will.
+   */
   freeAt(node: string, bytes: number, nowMs: number): number {
     if (bytes > this.#bytesPerHour) return Number.POSITIVE_INFINITY;
     const charges = this.#recent(node, nowMs);

@@ -15,8 +15,8 @@ type Point = { -readonly [K in keyof PointTime]: PointTime[K] };
 export const PACKET_COUNTS = ["sent", "received", "lost", "late", "sendErrors"] as const;
 
 /**
- * Adds to the windows what ingest would have added itself. What the tables have no room for is left out, as it is by ingest.
- * Whoever reads the same from the wire does the same, see DeltaReader.
+ * Adds to the windows what ingest would have added itself. What the tables have no room for is left out, as
+ * it is by ingest. Whoever reads the same from the wire does the same, see DeltaReader.
  */
 export function applyContributions(tables: Tables, contributions: Contributions, nowMs: number): void {
   const point: Point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs };

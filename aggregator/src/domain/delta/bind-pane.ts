@@ -95,7 +95,10 @@ class CpuLevelSink implements Sink {
   }
 }
 
-/** The pane that a part goes to. One with a start tells the time that its counter speaks for, too, and belongs to the end of it. */
+/**
+ * The pane that a part goes to. One with a start tells the time that its counter speaks for, too, and belongs
+ * to the end of it.
+ */
 function placeOf(
   { startMs, eventMs }: PointTime,
   { coverage }: ChannelSide | CounterRate,

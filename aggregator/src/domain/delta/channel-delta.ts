@@ -9,7 +9,9 @@ import { PaneParts, type PanePart } from "./pane-parts.ts";
 import type { Touched } from "./touched.ts";
 import { OnWire } from "./wire-attributes.ts";
 
-/** What was added to a channel as one reporter sees it. A flow without parts was reported, and nothing flowed. */
+/**
+ * What was added to a channel as one reporter sees it. A flow without parts was reported, and nothing flowed.
+ */
 export interface SideContribution {
   readonly reporter: Reporter;
   /** Of its points, beside the flow. */

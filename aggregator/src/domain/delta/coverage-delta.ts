@@ -20,8 +20,9 @@ interface Stretch {
 const NO_STRETCHES: Stretch[] = [];
 
 /**
- * What a sequence of `Coverage.extend` does, as the fewest calls that do the same whatever the coverage was before. While no increment
- * begins more than a window after the end of those before, only the first one can make the cover begin anew.
+ * What a sequence of `Coverage.extend` does, as the fewest calls that do the same whatever the coverage was
+ * before. While no increment begins more than a window after the end of those before, only the first one can
+ * make the cover begin anew.
  */
 export class CoverageDelta {
   readonly #windowMs: number;

@@ -27,7 +27,9 @@ export class DeltaReader implements MetricsVisitor {
     this.#decoder = new MetricsDecoder({ maxSeries, readsSums: true });
   }
 
-  /** Points that could not be used: there were too many entities, or another version wrote them. Only grows. */
+  /**
+   * Points that could not be used: there were too many entities, or another version wrote them. Only grows.
+   */
   get refusedPoints(): number {
     return this.#refused;
   }

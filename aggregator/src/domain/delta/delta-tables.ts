@@ -68,7 +68,10 @@ class EntityTable<C, E extends Entity<C>> {
   }
 }
 
-/** Takes what ingest draws from an input partition, and hands it out as what everybody's windows are to be added. */
+/**
+ * Takes what ingest draws from an input partition, and hands it out as what everybody's windows are to be
+ * added.
+ */
 export class DeltaTables implements SinkTables {
   readonly shape: WindowShape;
   readonly links: SinkTables["links"];
@@ -143,7 +146,10 @@ export class DeltaTables implements SinkTables {
     return contributions;
   }
 
-  /** What nobody spoke of for two windows: the windows themselves forget it sooner. Looked for once per pane, because it means to look at everything. */
+  /**
+   * What nobody spoke of for two windows: the windows themselves forget it sooner. Looked for once per pane,
+   * because it means to look at everything.
+   */
   #forget(nowMs: number): void {
     if (nowMs - this.#forgottenMs < this.shape.paneMs) return;
     this.#forgottenMs = nowMs;

@@ -26,7 +26,10 @@ import type { PanePart } from "./pane-parts.ts";
 import type { UsageContribution } from "./usage-delta.ts";
 
 const SCOPE = { name: "isochrone.aggregator" } as const;
-/** A piece of a record's value: a whole request of its own, and so is any number of them one after the other. It is a point longer at most. */
+/**
+ * A piece of a record's value: a whole request of its own, and so is any number of them one after the other.
+ * It is a point longer at most.
+ */
 const PIECE_BYTES = 128 * 1024;
 
 const RTT: MetricShape = {
@@ -143,8 +146,8 @@ class DeltaWriter {
 }
 
 /**
- * OTLP of delta temporality, in pieces of some 100 kB: each is a whole ExportMetricsServiceRequest, and so are several one after the other.
- * Times are on the aggregator's clock.
+ * OTLP of delta temporality, in pieces of some 100 kB: each is a whole ExportMetricsServiceRequest, and so
+ * are several one after the other. Times are on the aggregator's clock.
  */
 export function encodeContributions(
   { links, pairs, channels, pods, nodes }: Contributions,
@@ -260,8 +263,9 @@ function writeParts(
 }
 
 /**
- * The time that a counter speaks for, when the point of its last part can tell it: it is one stretch, and the part lies where that ends.
- * Most are. Other times than whole milliseconds could come to lie in another pane on the way.
+ * The time that a counter speaks for, when the point of its last part can tell it: it is one stretch, and the
+ * part lies where that ends. Most are. Other times than whole milliseconds could come to lie in another pane
+ * on the way.
  */
 function toldByPart(
   cover: readonly CoveredTime[],

@@ -1,10 +1,19 @@
 /** Metrics of a delta that no input has. What a delta says of links is in the probes' own. */
 export const PANE_METRICS = {
-  /** Delta sum at the start of a pane: what a flow of a channel grew by in the pane. With a start: see channelCover; in the pane where that ends. */
+  /**
+   * Delta sum at the start of a pane: what a flow of a channel grew by in the pane. With a start: see
+   * channelCover; in the pane where that ends.
+   */
   channelPart: "isochrone.pane.channel.part",
-  /** Delta sum of 0 from start to time: the time that a reporter of a channel speaks for, where no part tells it. */
+  /**
+   * Delta sum of 0 from start to time: the time that a reporter of a channel speaks for, where no part tells
+   * it.
+   */
   channelCover: "isochrone.pane.channel.cover",
-  /** Delta sum at the start of a pane: what a counter of a pod or node grew by in the pane. With a start: see usageCover; in the pane where that ends. */
+  /**
+   * Delta sum at the start of a pane: what a counter of a pod or node grew by in the pane. With a start: see
+   * usageCover; in the pane where that ends.
+   */
   usagePart: "isochrone.pane.usage.part",
   /** Delta sum of 0 from start to time: the time that this counter speaks for, where no part tells it. */
   usageCover: "isochrone.pane.usage.cover",

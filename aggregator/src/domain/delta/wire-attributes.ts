@@ -1,13 +1,21 @@
 import { encodeAttributes, type Attributes, type EncodedAttributes } from "@isochrone/telemetry";
 
-/** What came together is dropped together, mostly: so small that a chunk seldom outlives most of what it holds. */
+/**
+ * What came together is dropped together, mostly: so small that a chunk seldom outlives most of what it
+ * holds.
+ */
 const CHUNK_BYTES = 8192;
 
-/** Where the next ones go. Entities keep theirs for hours: in Node's own pool each would keep alive what else was made that moment. */
+/**
+ * Where the next ones go. Entities keep theirs for hours: in Node's own pool each would keep alive what else
+ * was made that moment.
+ */
 let chunk = new Uint8Array(0);
 let used = 0;
 
-/** The attributes of an entity's points as one kind of point has them, stored beside those of other entities. */
+/**
+ * The attributes of an entity's points as one kind of point has them, stored beside those of other entities.
+ */
 class StoredAttributes implements EncodedAttributes {
   readonly field: number;
   readonly bytes: Uint8Array;
@@ -31,7 +39,10 @@ class StoredAttributes implements EncodedAttributes {
   }
 }
 
-/** An entity whose points carry its names. These don't change, so they are encoded once for each kind of point. */
+/**
+ * An entity whose points carry its names. These don't change, so they are encoded once for each kind of
+ * point.
+ */
 export abstract class OnWire {
   #stored: StoredAttributes | null = null;
 

@@ -1,4 +1,5 @@
-// What was known of a workload's traffic outlives its pods: whoever deploys it anew places it by that, before it has said a word.
+// What was known of a workload's traffic outlives its pods: whoever deploys it anew places it by that, before
+// it has said a word.
 import { fullName, type NamespacedName, type PodState } from "../cluster-state.ts";
 import type { EndRates } from "./observed-channels.ts";
 
@@ -19,9 +20,10 @@ interface Entry {
 const KEPT_MS = 24 * 3_600_000;
 
 /**
- * Rates of channels as they were while both ends had pods on nodes, by the names of the workloads. They stand in for rates from the moment on
- * in which an end has lost its pods, until both have had pods for a whole window: by then what the pods say, or don't, is the truth. A channel
- * that falls silent while its pods run is forgotten at once. Each end's rates stay that end's: a memory shows nobody more than was observed.
+ * Rates of channels as they were while both ends had pods on nodes, by the names of the workloads. They stand
+ * in for rates from the moment on in which an end has lost its pods, until both have had pods for a whole
+ * window: by then what the pods say, or don't, is the truth. A channel that falls silent while its pods run
+ * is forgotten at once. Each end's rates stay that end's: a memory shows nobody more than was observed.
  */
 export class ChannelMemory {
   readonly #maxChannels: number;
@@ -57,7 +59,10 @@ export class ChannelMemory {
     this.#size++;
   }
 
-  /** Channels that nobody has seen in this build and that are known of before; to be called once a build, after all were noted. */
+  /**
+   * Channels that nobody has seen in this build and that are known of before; to be called once a build,
+   * after all were noted.
+   */
   recall(podsOf: WorkloadPods, nowMs: number): EndRates[] {
     const recalled: EndRates[] = [];
     for (const [namespace, entries] of this.#byNamespace) {

@@ -20,10 +20,16 @@ export interface GraphStamp {
 /** Nodes and links between two steps: a few milliseconds' work. */
 const NODES_PER_STEP = 500;
 const LINKS_PER_STEP = 500;
-/** Up to so many nodes, pairs of which nothing but a declaration is known are listed too: there can be as many as pairs. */
+/**
+ * Up to so many nodes, pairs of which nothing but a declaration is known are listed too: there can be as many
+ * as pairs.
+ */
 const MAX_NODES_WITH_DECLARED_LINKS = 64;
 
-/** Nodes and links as the windows have them at `stamp.nowMs`; no round-trip time in it is older than the window. */
+/**
+ * Nodes and links as the windows have them at `stamp.nowMs`; no round-trip time in it is older than the
+ * window.
+ */
 export function buildClusterGraph(
   tables: Tables,
   cluster: ClusterState,
@@ -176,8 +182,8 @@ function millicores(cores: number | null): number | null {
 }
 
 /**
- * What pods can have. Where nobody tells what is used, what node_exporter calls free, which includes what the node keeps for itself.
- * Null where neither is known.
+ * What pods can have. Where nobody tells what is used, what node_exporter calls free, which includes what the
+ * node keeps for itself. Null where neither is known.
  */
 function available(allocatable: number | null, used: number | null, free: number | null): number | null {
   if (allocatable === null) return null;

@@ -7,8 +7,9 @@ import type { Coordinates } from "../../coordinates/domain/coordinates.ts";
 import { rfc3339 } from "./graph-time.ts";
 
 /**
- * The graph's links and, for pairs of its nodes of which no measured link speaks, estimated ones where the coordinates say something,
- * else declared ones where both nodes declare their capacity. A pair that is measured, or was probed in vain, gets none.
+ * The graph's links and, for pairs of its nodes of which no measured link speaks, estimated ones where the
+ * coordinates say something, else declared ones where both nodes declare their capacity. A pair that is
+ * measured, or was probed in vain, gets none.
  */
 export function withEstimated(
   { observedAt, nodes, links }: ClusterGraphSnapshot,
@@ -35,7 +36,10 @@ export function withEstimated(
   return all.sort(order);
 }
 
-/** Nothing overrides what was measured, or papers over a pair that never answers; estimates don't override what was declared either. */
+/**
+ * Nothing overrides what was measured, or papers over a pair that never answers; estimates don't override
+ * what was declared either.
+ */
 export function isDecided({ origin, costMs, lossRatio }: Link): boolean {
   return origin === "measured"
     ? costMs !== null || lossRatio === 1

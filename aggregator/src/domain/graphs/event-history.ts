@@ -8,7 +8,9 @@ type Resume =
 /** Of large clusters fewer events are kept: 200,000 changed links are some 20 MB. */
 const MAX_LINKS = 200_000;
 
-/** The newest events, so that a client that was away for a while misses nothing. Ids are `<epoch>-<version>`. */
+/**
+ * The newest events, so that a client that was away for a while misses nothing. Ids are `<epoch>-<version>`.
+ */
 export class EventHistory {
   readonly #epoch: string;
   readonly #limit: number;

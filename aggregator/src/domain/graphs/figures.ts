@@ -1,8 +1,9 @@
 import { figureOrNull } from "@isochrone/topology";
 
 /**
- * The last guard before a graph: whatever the windows hold, a figure that the graph's schema would refuse is shown as unknown, and counted.
- * Ingest refuses such values before, so that a count above 0 is a fault of this program.
+ * The last guard before a graph: whatever the windows hold, a figure that the graph's schema would refuse is
+ * shown as unknown, and counted. Ingest refuses such values before, so that a count above 0 is a fault of
+ * this program.
  */
 export class Figures {
   #dropped = 0;

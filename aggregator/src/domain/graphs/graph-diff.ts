@@ -7,7 +7,10 @@ export interface Graphs {
   readonly workflows: readonly WorkflowGraphSnapshot[];
 }
 
-/** What a consumer of the previous version has to look at. Ages and headroom alone are no change: they always move. `order` is both graphs' order of links. */
+/**
+ * What a consumer of the previous version has to look at. Ages and headroom alone are no change: they always
+ * move. `order` is both graphs' order of links.
+ */
 export function diffGraphs(before: Graphs | null, after: Graphs, order: LinkOrder): GraphEvent {
   return {
     version: after.cluster.version,

@@ -1,4 +1,5 @@
-// The graphs of the last hour, thinned out: every graph is some hundred bytes per link as objects, and 56 bytes here.
+// The graphs of the last hour, thinned out: every graph is some hundred bytes per link as objects, and 56
+// bytes here.
 import type { ClusterGraphSnapshot, LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Coordinates } from "../../coordinates/domain/coordinates.ts";
 import type { WindowName } from "../windows/window-shape.ts";
@@ -63,7 +64,10 @@ export class GraphHistory {
     while (this.#bytes > maxBytes && this.#frames.length > 2) this.#drop(this.#mostSuperfluous());
   }
 
-  /** The graphs of that moment: the newest that are not younger. Throws an AggregatorError where nothing is kept of then. */
+  /**
+   * The graphs of that moment: the newest that are not younger. Throws an AggregatorError where nothing is
+   * kept of then.
+   */
   at(ms: number): PublishedGraphs {
     const frame = this.#frames.findLast(({ atMs }) => atMs <= ms);
     if (frame === undefined)
@@ -83,7 +87,9 @@ export class GraphHistory {
     return { source, target, method, points };
   }
 
-  /** The frame whose neighbours are closest together: without it the largest gap grows least. Never an end. */
+  /**
+   * The frame whose neighbours are closest together: without it the largest gap grows least. Never an end.
+   */
   #mostSuperfluous(): number {
     let best = 1;
     let least = Number.POSITIVE_INFINITY;

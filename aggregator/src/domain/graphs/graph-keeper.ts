@@ -42,7 +42,10 @@ export interface BuildInputs {
   /** Links that stay listed when they fall silent. */
   readonly isWanted: (link: LinkKey) => boolean;
   readonly coordinates: Coordinates | null;
-  /** Costs between areas that somebody declared; null where they are read and there are none, absent where they aren't read. */
+  /**
+   * Costs between areas that somebody declared; null where they are read and there are none, absent where
+   * they aren't read.
+   */
   readonly declaredCosts?: DeclaredCosts | null;
   /** What others measured between nodes. @default nothing */
   readonly latencies?: readonly NodeLatency[];
@@ -77,7 +80,10 @@ export class GraphKeeper {
     return this.#tables.linkOrder;
   }
 
-  /** Declared channels that workflows of the newest graphs are without, for the pods of others that they would bring. */
+  /**
+   * Declared channels that workflows of the newest graphs are without, for the pods of others that they would
+   * bring.
+   */
   get channelsTooFar(): number {
     return this.#channelsTooFar;
   }
@@ -92,7 +98,10 @@ export class GraphKeeper {
     return this.#newest;
   }
 
-  /** The newest workflows that changed after that version, in order; all for null, or for a version that is yet to come. */
+  /**
+   * The newest workflows that changed after that version, in order; all for null, or for a version that is
+   * yet to come.
+   */
   workflowsSince(version: number | null): WorkflowGraphSnapshot[] {
     const newest = this.#newest;
     if (newest === null) return [];
@@ -103,7 +112,10 @@ export class GraphKeeper {
       .map(([, graph]) => graph);
   }
 
-  /** Round-trip times of one ordered pair in the window, by method, as the graph lists its links; those without an answer are left out. */
+  /**
+   * Round-trip times of one ordered pair in the window, by method, as the graph lists its links; those
+   * without an answer are left out.
+   */
   distributions(source: string, target: string, nowMs: number): LinkDistribution[] {
     const found: LinkDistribution[] = [];
     for (const state of this.#linksOf(source, target)) {
@@ -113,7 +125,10 @@ export class GraphKeeper {
     return found;
   }
 
-  /** What became of the packets of one ordered pair, pane by pane, in the same order; those that nothing is known of are left out. */
+  /**
+   * What became of the packets of one ordered pair, pane by pane, in the same order; those that nothing is
+   * known of are left out.
+   */
   counts(source: string, target: string, nowMs: number): NonNullable<LinkDistributions["counts"]> {
     const { paneMs } = this.#tables.shape;
     return this.#linksOf(source, target).flatMap((state) => {
@@ -163,8 +178,9 @@ export class GraphKeeper {
   }
 
   /**
-   * As {@link build}, but asks `turn` between its steps, and waits while it says so: what comes in meanwhile goes into the windows,
-   * and may be in the graph already or not. Never to be called while a build is under way.
+   * As {@link build}, but asks `turn` between its steps, and waits while it says so: what comes in meanwhile
+   * goes into the windows, and may be in the graph already or not. Never to be called while a build is under
+   * way.
    */
   async buildInTurns(inputs: BuildInputs, turn: () => Promise<void> | null): Promise<PublishedGraphs> {
     const steps = this.#steps(inputs);
@@ -237,8 +253,8 @@ interface LazyInputs extends Omit<BuildInputs, "nowMs" | "isWanted"> {
 }
 
 /**
- * The full window is built at once, as its changes must be told. The fast one isn't wanted often: it is read from the same
- * windows a little later, as of the same moment.
+ * The full window is built at once, as its changes must be told. The fast one isn't wanted often: it is read
+ * from the same windows a little later, as of the same moment.
  */
 class LazyGraphs implements PublishedGraphs {
   readonly version: number;

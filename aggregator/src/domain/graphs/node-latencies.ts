@@ -1,5 +1,6 @@
-// Latencies between nodes that another component measured, as KEP-260's netperf component writes them into a ConfigMap, and what of them a cluster
-// graph shows: a cost where nothing was measured here. They are somebody else's words: checked, bounded, and never before an own measurement.
+// Latencies between nodes that another component measured, as KEP-260's netperf component writes them into a
+// ConfigMap, and what of them a cluster graph shows: a cost where nothing was measured here. They are
+// somebody else's words: checked, bounded, and never before an own measurement.
 import { MAX_RTT_SECONDS } from "@isochrone/telemetry";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { linkBandwidth } from "../bandwidth/bandwidth-view.ts";
@@ -22,7 +23,9 @@ type Figure = CostRule["quantile"];
 export const LATENCY_FAULTS = [
   /** Its key begins like one of a latency, and names no pair of nodes. */
   "bad_key",
-  /** Its value is no latency: not a number of milliseconds (or microseconds) above 0 and of at most a minute. */
+  /**
+   * Its value is no latency: not a number of milliseconds (or microseconds) above 0 and of at most a minute.
+   */
   "bad_value",
   /** The ConfigMap is larger than the API server takes one: nothing of it is used. */
   "too_large",
@@ -126,8 +129,9 @@ export const NO_LATENCIES_USED: LatencyUse = { used: 0, measured: 0, unknownNode
 const DECLARED = { origin: "declared", provisional: false, ageSeconds: null, observedAt: null } as const;
 
 /**
- * The graph with a cost, of origin `declared`, for pairs of its nodes that are neither measured nor were probed in vain. It has no age: it holds as long as
- * it stands there. A pair that has no figure of the graph's own kind takes its 90th percentile, which is what upstream writes, else its median or mean.
+ * The graph with a cost, of origin `declared`, for pairs of its nodes that are neither measured nor were
+ * probed in vain. It has no age: it holds as long as it stands there. A pair that has no figure of the
+ * graph's own kind takes its 90th percentile, which is what upstream writes, else its median or mean.
  */
 export function withLatencies(
   graph: ClusterGraphSnapshot,

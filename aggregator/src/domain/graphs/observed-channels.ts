@@ -11,7 +11,9 @@ export interface EndRates {
   readonly target: ChannelRates | null;
 }
 
-/** Channels between named workloads that carried anything in the window, or on which somebody saw connections. */
+/**
+ * Channels between named workloads that carried anything in the window, or on which somebody saw connections.
+ */
 export function* observedChannels(
   channels: ChannelTable,
   nowMs: number,

@@ -1,5 +1,5 @@
-// What was refused within the newest window, by who sent it. Counters since the start can't tell what is wrong
-// now.
+// What was refused within the newest window, by who sent it. Counters since the start can't tell what is
+// wrong now.
 
 /** Points and records of one source that were refused for one reason. */
 interface RecentRefusal {

@@ -34,7 +34,10 @@ export class Tables {
   /** What graphs are shown of the numbers in these. */
   readonly figures = new Figures();
 
-  /** @param costMethods methods that a link's cost may come from, best first: a pair's links are listed in this order */
+  /**
+   * @param costMethods methods that a link's cost may come from, best first: a pair's links are listed in
+   * this order
+   */
   constructor(shape: WindowShape, limits: TableLimits, costMethods: readonly Method[] = METHODS) {
     this.shape = shape;
     this.linkOrder = linkOrder(costMethods);

@@ -32,8 +32,9 @@ export interface View {
 }
 
 /**
- * A channel between two workflows is part of both, with its far end. What a namespace declares binds its own pods: workflows of another one
- * have the channel without demands, and only if there is traffic; or with those that this other namespace agreed to.
+ * A channel between two workflows is part of both, with its far end. What a namespace declares binds its own
+ * pods: workflows of another one have the channel without demands, and only if there is traffic; or with
+ * those that this other namespace agreed to.
  */
 export function viewsOf(edge: Edge): View[] {
   const { source, target, declared } = edge;
@@ -62,10 +63,16 @@ function isShown({ rates, demands }: View): boolean {
   return rates !== null || demands !== null;
 }
 
-/** Pods of other workflows that one namespace may have in its graphs for channels that it declares and that carry nothing. */
+/**
+ * Pods of other workflows that one namespace may have in its graphs for channels that it declares and that
+ * carry nothing.
+ */
 const MAX_FAR_PODS_PER_NAMESPACE = 50_000;
 
-/** Without a bound a thousand empty workflows that each declare a channel to a workload of a thousand pods would be a million of them. */
+/**
+ * Without a bound a thousand empty workflows that each declare a channel to a workload of a thousand pods
+ * would be a million of them.
+ */
 export class FarPods {
   readonly #byNamespace = new Map<string, number>();
 

@@ -28,7 +28,10 @@ interface Draft {
 /** Channels or pods between two steps: a few milliseconds' work. */
 const ITEMS_PER_STEP = 500;
 
-/** All workflows, by namespace and name in order. A channel between two workflows is part of both, with its far end. */
+/**
+ * All workflows, by namespace and name in order. A channel between two workflows is part of both, with its
+ * far end.
+ */
 export function buildWorkflows(
   tables: Tables,
   cluster: ClusterState,
@@ -219,7 +222,10 @@ function finish(
   };
 }
 
-/** Channels carry names only: a workload of another namespace whose name a member has too is called namespace/name. */
+/**
+ * Channels carry names only: a workload of another namespace whose name a member has too is called
+ * namespace/name.
+ */
 function labelsOf(draft: Draft, members: readonly Member[]): (member: Member) => string {
   const times = new Map<string, number>();
   for (const { name } of members) times.set(name, (times.get(name) ?? 0) + 1);

@@ -113,7 +113,10 @@ class BandwidthSink implements Sink {
 /** Where a probe's measurements go. */
 type ProbeTables = Pick<SinkTables, "links" | "bandwidth">;
 
-/** What a probe's metric flows into; null when the series isn't a probe's. Counts are only taken as deltas, as probes send them. */
+/**
+ * What a probe's metric flows into; null when the series isn't a probe's. Counts are only taken as deltas, as
+ * probes send them.
+ */
 export function bindProbe(
   series: Series,
   { links, bandwidth }: ProbeTables,

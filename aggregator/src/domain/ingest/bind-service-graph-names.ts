@@ -1,4 +1,5 @@
-// Who the ends of a service graph's edge are: traces and flows name services and pods' owners in several ways, the graph names workloads.
+// Who the ends of a service graph's edge are: traces and flows name services and pods' owners in several
+// ways, the graph names workloads.
 import type { Attributes } from "@isochrone/telemetry";
 import type { ChannelKey } from "../channel-key.ts";
 import { textOf } from "../text.ts";
@@ -17,8 +18,9 @@ const DOTTED = new RegExp(`^(?<name>${LABEL})\\.(?<namespace>${LABEL})$`);
 const PLAIN = new RegExp(`^${LABEL}$`);
 
 /**
- * How far a name is believed: the name of a service that sent spans; the name that a client has for its peer, which may be any host, so
- * that it must say that it means a service of a cluster; a name of something else, so that only dimensions count.
+ * How far a name is believed: the name of a service that sent spans; the name that a client has for its peer,
+ * which may be any host, so that it must say that it means a service of a cluster; a name of something else,
+ * so that only dimensions count.
  */
 export type NameKind = "service" | "peer" | "other";
 
@@ -42,7 +44,10 @@ export function serverOf(attributes: Attributes, kind: NameKind): Workload | nul
   return endOf("server", attributes, kind);
 }
 
-/** Dimensions are what the connector was told to copy from the spans' resources; they know more than the name does. */
+/**
+ * Dimensions are what the connector was told to copy from the spans' resources; they know more than the name
+ * does.
+ */
 function endOf(end: "client" | "server", attributes: Attributes, kind: NameKind): Workload | null {
   const namespace = dimension(end, NAMESPACE_ATTRIBUTES, attributes);
   const owner = dimension(end, OWNER_ATTRIBUTES, attributes);
@@ -77,8 +82,8 @@ function dimension(
 }
 
 /**
- * The ends by labels of `labelsContext`. `source` and `destination` are not taken: what they hold (pods, identities, names) is a
- * setting of Cilium's that the metric doesn't tell.
+ * The ends by labels of `labelsContext`. `source` and `destination` are not taken: what they hold (pods,
+ * identities, names) is a setting of Cilium's that the metric doesn't tell.
  */
 export function hubbleEnds(attributes: Attributes): ChannelKey | null {
   const sourceNamespace = textOf(attributes["source_namespace"]);

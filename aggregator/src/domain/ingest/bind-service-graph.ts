@@ -1,5 +1,5 @@
-// Channels without a service mesh: the OpenTelemetry Collector's service graph connector, which pairs the spans of traces, and Cilium's
-// Hubble, which watches flows. Neither counts bytes.
+// Channels without a service mesh: the OpenTelemetry Collector's service graph connector, which pairs the
+// spans of traces, and Cilium's Hubble, which watches flows. Neither counts bytes.
 import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import type { ChannelKey, Flow, Reporter } from "../channel-key.ts";
 import { clientOf, hubbleEnds, serverOf, type NameKind } from "./bind-service-graph-names.ts";
@@ -22,7 +22,10 @@ interface Reading {
   readonly flows: readonly Flow[];
 }
 
-/** Null: the series counts something, but not between two workloads that it names. Ignored: it repeats what another one counts. */
+/**
+ * Null: the series counts something, but not between two workloads that it names. Ignored: it repeats what
+ * another one counts.
+ */
 type Reader = (attributes: Attributes) => Reading | "ignored" | null;
 
 const READERS = mapOf<Reader>({
@@ -72,7 +75,9 @@ export function bindServiceGraph(
   return new ServiceGraphSink(channel, reading, series, tracks);
 }
 
-/** A database is named by its schema; the server of an unpaired client span by what the client calls its peer. */
+/**
+ * A database is named by its schema; the server of an unpaired client span by what the client calls its peer.
+ */
 const SERVER_NAMES = mapOf<NameKind>({ database: "other", virtual_node: "peer" });
 
 function readGraph(attributes: Attributes, flows: readonly Flow[]): Reading | null {
@@ -92,7 +97,10 @@ function readGraph(attributes: Attributes, flows: readonly Flow[]): Reading | nu
   return { key, reporter: "service_graph", flows };
 }
 
-/** The plugin httpV2 counts a request when it is answered, with its status; the older one when it is sent, without. */
+/**
+ * The plugin httpV2 counts a request when it is answered, with its status; the older one when it is sent,
+ * without.
+ */
 function readHubbleRequests(attributes: Attributes): Reading | null {
   const key = hubbleEnds(attributes);
   if (key === null) return null;
@@ -110,8 +118,8 @@ function readHubbleResponses(attributes: Attributes): Reading | "ignored" | null
 }
 
 /**
- * A packet is seen at several points of its way; where it is delivered, once. Packets of answers are delivered too, to who opened
- * the connection: there the direction, which is the connection's, is egress.
+ * A packet is seen at several points of its way; where it is delivered, once. Packets of answers are
+ * delivered too, to who opened the connection: there the direction, which is the connection's, is egress.
  */
 function readHubbleFlows(attributes: Attributes): Reading | "ignored" | null {
   if (attributes["type"] !== "Trace" || attributes["subtype"] !== "to-endpoint") return "ignored";

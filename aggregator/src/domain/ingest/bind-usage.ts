@@ -38,7 +38,10 @@ interface Told {
 /** Seconds that a node's CPUs spent in each mode. */
 const NODE_EXPORTER_CPU = "node_cpu_seconds_total";
 
-/** Metrics whose names tell all of it: the kubeletstats receiver's, those of nodes on kubelet's `/metrics/resource`, and node_exporter's. */
+/**
+ * Metrics whose names tell all of it: the kubeletstats receiver's, those of nodes on kubelet's
+ * `/metrics/resource`, and node_exporter's.
+ */
 const TOLD_BY_NAME = mapOf<Told>({
   "k8s.node.cpu.usage": { source: "kubelet", scope: "node", quantity: "cpuLevel" },
   "k8s.node.cpu.time": { source: "kubelet", scope: "node", quantity: "cpuCounter" },
@@ -68,8 +71,8 @@ const NETWORK = mapOf<Direction | null>({
 });
 
 /**
- * Known and not needed: allocatable, which is what placement counts with, comes from the node objects, and pods on `/metrics/resource` are the
- * sums of their containers.
+ * Known and not needed: allocatable, which is what placement counts with, comes from the node objects, and
+ * pods on `/metrics/resource` are the sums of their containers.
  */
 const IGNORED_NAMES: ReadonlySet<string> = new Set([
   "machine_cpu_cores",
@@ -100,8 +103,9 @@ class CounterSink extends IncrementSink {
 }
 
 /**
- * One interface and direction, or a node's idle time. Its start is never believed: it counts since the interface or the node came up, which no page
- * tells, and a kubelet or exporter that started anew would turn all that it had counted into what happened in the last seconds.
+ * One interface and direction, or a node's idle time. Its start is never believed: it counts since the
+ * interface or the node came up, which no page tells, and a kubelet or exporter that started anew would turn
+ * all that it had counted into what happened in the last seconds.
  */
 class SinceBootSink extends CounterSink {
   override number(point: PointTime, value: number): void {
@@ -164,8 +168,8 @@ const LABELS_OF_CADVISOR = ["id", "image", "name"];
 const JOB_OF_CADVISOR = /cadvisor|^isochrone-prometheus$/i;
 
 /**
- * Rows of whole pods and nodes under these names are cAdvisor's alone; those of containers are on both pages, and a collector may have dropped
- * the labels that tell them apart. Then its job's name does.
+ * Rows of whole pods and nodes under these names are cAdvisor's alone; those of containers are on both pages,
+ * and a collector may have dropped the labels that tell them apart. Then its job's name does.
  */
 function sourceOfContainer({ attributes, resource }: Series): UsageSource {
   if (LABELS_OF_CADVISOR.some((label) => (attributes[label] ?? "") !== "")) return "cadvisor";
@@ -174,8 +178,9 @@ function sourceOfContainer({ attributes, resource }: Series): UsageSource {
 }
 
 /**
- * A row of a real container names it; the row of the pod's cgroup has a pod and neither container nor name; the row of the
- * node has the id "/". All other rows (pause containers, system slices) are parts of one of these and would count twice.
+ * A row of a real container names it; the row of the pod's cgroup has a pod and neither container nor name;
+ * the row of the node has the id "/". All other rows (pause containers, system slices) are parts of one of
+ * these and would count twice.
  */
 function cadvisorScope({ attributes }: Series): Scope | null {
   const container = attributes["container"] ?? "";

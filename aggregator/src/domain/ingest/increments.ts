@@ -9,8 +9,9 @@ const NO_TRACK = -1;
 const RELEASED = -3;
 
 /**
- * Takes the increments of one series on the aggregator's time line. Cumulative series are tracked on their source's own clock, which
- * keeps their start times comparable, and shifted afterwards; a step of that clock begins a new track.
+ * Takes the increments of one series on the aggregator's time line. Cumulative series are tracked on their
+ * source's own clock, which keeps their start times comparable, and shifted afterwards; a step of that clock
+ * begins a new track.
  */
 export abstract class IncrementSink implements Sink {
   readonly #tracks: CounterTracks;
@@ -40,7 +41,8 @@ export abstract class IncrementSink implements Sink {
   }
 
   /**
-   * Takes what a counter that is missing is likely to have counted after its last sample, see {@link CounterTracks.end}.
+   * Takes what a counter that is missing is likely to have counted after its last sample, see {@link
+   * CounterTracks.end}.
    * @param newest up to when its source has spoken of others
    */
   endIfMissing({

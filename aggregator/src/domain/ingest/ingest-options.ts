@@ -15,7 +15,11 @@ export interface IngestOptions {
   readonly maxSeries: number;
   /** Sources whose clock and sequences are remembered. */
   readonly maxSources: number;
-  /** New series that one speaker (one source, where nobody proves who speaks) may bring per window; at most half of maxSeries. @default maxSeries */
+  /**
+   * New series that one speaker (one source, where nobody proves who speaks) may bring per window; at most
+   * half of maxSeries.
+   * @default maxSeries
+   */
   readonly maxSeriesPerSource?: number;
   /** 32 bits that senders can't guess, or they could make the series' hashes collide. @default 0 */
   readonly hashSeed?: number;

@@ -209,7 +209,8 @@ describe("clocks of the sources", () => {
       ingest.take(recordOf("a", metrics, { sequence: i, sentAtMs: timeMs, arrivedAtMs }), arrivedAtMs);
     }
     const [channel] = tables.channels.values();
-    // The fast window holds 16 to 20 s: moved by their own delays, three increments of 100 would fall into it, and give 75.
+    // The fast window holds 16 to 20 s: moved by their own delays, three increments of 100 would fall into
+    // it, and give 75.
     expect(channel!.rates(beganMs + 20_000, "fast")!.requestsPerSecond).toBeCloseTo(50, 5);
   });
 });
@@ -370,7 +371,8 @@ describe("links", () => {
         recordOf("a", probeMetrics([{ target: "b", timeMs: at, rttsMs }]), { arrivedAtMs: at }),
         at,
       );
-      // A window of one pane more than the fast one is read by merging: compare over the panes that both cover.
+      // A window of one pane more than the fast one is read by merging: compare over the panes that both
+      // cover.
       const [link] = tables.links.sorted();
       const merged = link!.read(at, SHAPE.panes - 1);
       const running = link!.read(at, SHAPE.panes);

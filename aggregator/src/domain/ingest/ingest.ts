@@ -45,7 +45,9 @@ class Binding {
 /** A series that had no point for so many whole windows is forgotten, as what it fed is by then. */
 const SERIES_WINDOWS = 2;
 
-/** Takes records off the bus and spreads their points over the tables. Nothing a record holds makes it throw. */
+/**
+ * Takes records off the bus and spreads their points over the tables. Nothing a record holds makes it throw.
+ */
 export class Ingest implements MetricsVisitor {
   readonly counts: IngestCounts;
   readonly #tables: SinkTables;
@@ -67,7 +69,10 @@ export class Ingest implements MetricsVisitor {
   #tally: IngestCounts;
   readonly #replayTally = createIngestCounts();
   #refusedReason: Refused | null = null;
-  /** Cumulative series that began before may have been counted by somebody else, up to a sample that isn't known here. */
+  /**
+   * Cumulative series that began before may have been counted by somebody else, up to a sample that isn't
+   * known here.
+   */
   #countersSinceMs = Number.NEGATIVE_INFINITY;
   #newestEventMs = Number.NEGATIVE_INFINITY;
   /** Of the record in hand, on its source's clock. */
@@ -128,8 +133,9 @@ export class Ingest implements MetricsVisitor {
   }
 
   /**
-   * Takes a record that was counted before, for what later ones are compared with: last values of counters, times, clocks. What it adds to
-   * the tables is to be thrown away. Nothing is counted, and no sequence noted.
+   * Takes a record that was counted before, for what later ones are compared with: last values of counters,
+   * times, clocks. What it adds to the tables is to be thrown away. Nothing is counted, and no sequence
+   * noted.
    */
   replay(record: IncomingRecord, nowMs: number): void {
     this.#tally = this.#replayTally;
@@ -137,7 +143,10 @@ export class Ingest implements MetricsVisitor {
     this.#tally = this.counts;
   }
 
-  /** From here on a cumulative series that is new and began before `sinceMs` gives a baseline first, and no increment since its start. */
+  /**
+   * From here on a cumulative series that is new and began before `sinceMs` gives a baseline first, and no
+   * increment since its start.
+   */
   believeCountersSince(sinceMs: number): void {
     this.#countersSinceMs = sinceMs;
   }
@@ -227,8 +236,8 @@ export class Ingest implements MetricsVisitor {
   }
 
   /**
-   * Once per pane those are let try again that were left out for a reason that may pass. Once per window: pods come and go, and nothing else
-   * ends their series.
+   * Once per pane those are let try again that were left out for a reason that may pass. Once per window:
+   * pods come and go, and nothing else ends their series.
    */
   #sweep(nowMs: number): void {
     const { paneMs, windowMs } = this.#tables.shape;
@@ -316,7 +325,8 @@ export class Ingest implements MetricsVisitor {
   #bindFor(series: Series, permit: Account): Sink {
     const { channels } = this.#tables;
     const traffic = bindTraffic(series, channels, this.#tracks, permit);
-    // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by their silence.
+    // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by
+    // their silence.
     if (traffic instanceof IncrementSink) this.#missing.add(this.#source, traffic);
     return (
       bindProbe(series, this.#tables, permit) ??

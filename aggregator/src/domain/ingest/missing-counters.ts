@@ -1,7 +1,10 @@
 import type { IncrementSink } from "./increments.ts";
 import type { PointTime } from "../point-time.ts";
 
-/** How often the counters of one source are looked through, by its own clock: well below the shortest interval of scrapes that is usual. */
+/**
+ * How often the counters of one source are looked through, by its own clock: well below the shortest interval
+ * of scrapes that is usual.
+ */
 const LOOK_EVERY_MS = 3_000;
 
 interface Counters {
@@ -11,8 +14,9 @@ interface Counters {
 }
 
 /**
- * Tells counters that their source has stopped to speak of them, though it goes on to speak of others: a pod is gone. What it did after its
- * last scrape nobody will read. It is decided by what records say alone, and not by when they came: a replay decides the same.
+ * Tells counters that their source has stopped to speak of them, though it goes on to speak of others: a pod
+ * is gone. What it did after its last scrape nobody will read. It is decided by what records say alone, and
+ * not by when they came: a replay decides the same.
  */
 export class MissingCounters {
   readonly #maxSources: number;

@@ -46,7 +46,10 @@ export type OpenVerdict =
 
 const DUPLICATE: OpenVerdict = { verdict: "duplicate" };
 
-/** Who sends records: each speaker has sources of its own, whatever it calls them, and none can take the place of another's. */
+/**
+ * Who sends records: each speaker has sources of its own, whatever it calls them, and none can take the place
+ * of another's.
+ */
 export class RecordSources {
   readonly clocks: SourceClocks;
   readonly #speakers: Speakers;
@@ -72,7 +75,10 @@ export class RecordSources {
     };
   }
 
-  /** Records that are missing for good: their sequences were skipped, and no publisher says that it dropped them. Only grows. */
+  /**
+   * Records that are missing for good: their sequences were skipped, and no publisher says that it dropped
+   * them. Only grows.
+   */
   get missingRecords(): number {
     const { missing, outstanding } = this.#sequences;
     const unexplained = missing + outstanding - this.#dropped.total;

@@ -7,8 +7,8 @@ import type { PointTime } from "../point-time.ts";
 import type { Room } from "../speakers/permit.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 
-// What ingest needs of the tables that it fills, whether these are the windows themselves or a delta for everybody's windows.
-// `live` is false once an entity was dropped for being silent: open it anew.
+// What ingest needs of the tables that it fills, whether these are the windows themselves or a delta for
+// everybody's windows. `live` is false once an entity was dropped for being silent: open it anew.
 
 export interface LinkTarget {
   readonly live: boolean;
@@ -33,13 +33,17 @@ export interface ChannelTarget {
 }
 
 /**
- * Who tells what pods and nodes use, best first: cAdvisor's page, kubelet's own `/metrics/resource`, the kubeletstats receiver. They read the
- * same cgroups: of each quantity of a pod or node one of them is used, and never two added up.
+ * Who tells what pods and nodes use, best first: cAdvisor's page, kubelet's own `/metrics/resource`, the
+ * kubeletstats receiver. They read the same cgroups: of each quantity of a pod or node one of them is used,
+ * and never two added up.
  */
 export const USAGE_SOURCES = ["cadvisor", "resource", "kubelet"] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
-/** Counters of CPU time of one pod or node, best first: what a source tells of the containers goes before what it tells of the whole. */
+/**
+ * Counters of CPU time of one pod or node, best first: what a source tells of the containers goes before what
+ * it tells of the whole.
+ */
 export const CPU_COUNTERS = [
   "cadvisorContainersCpu",
   "cadvisorCpu",

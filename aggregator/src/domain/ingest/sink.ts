@@ -1,7 +1,9 @@
 import type { ExponentialHistogramData } from "@isochrone/telemetry";
 import type { PointTime } from "../point-time.ts";
 
-/** What the points of one series flow into. It hangs on the series, so that nothing is looked up per point. */
+/**
+ * What the points of one series flow into. It hangs on the series, so that nothing is looked up per point.
+ */
 export interface Sink {
   /** False: what it fed was dropped for being silent; bind the series anew. */
   readonly live: boolean;

@@ -1,4 +1,6 @@
-/** A change of the offset by more than this is a step of the source's clock, not a change of the way's delay. */
+/**
+ * A change of the offset by more than this is a step of the source's clock, not a change of the way's delay.
+ */
 const CLOCK_STEP_MS = 10_000;
 /** Among so many records one was hardly delayed; after as many a clock that has gone slow is believed. */
 const RECENT_RECORDS = 8;
@@ -6,8 +8,9 @@ const RECENT_RECORDS = 8;
 /** What is known of one source's clock. */
 export interface SourceClock {
   /**
-   * Arrival - sent-at, ms: clock error plus the delay of the way. The least of its newest records, as only the delay varies from one to the
-   * next: with its own, each record's samples would be moved in time by what the way was busy.
+   * Arrival - sent-at, ms: clock error plus the delay of the way. The least of its newest records, as only
+   * the delay varies from one to the next: with its own, each record's samples would be moved in time by what
+   * the way was busy.
    */
   readonly offsetMs: number;
   /** Grows with each step. */

@@ -4,8 +4,8 @@ import type { HistogramChunk } from "./packed-histograms.ts";
 const MAX_OFFSETS = 2 ** 24;
 
 /**
- * Packed histograms by number: who keeps a million of them keeps one number of each, and no object. A chunk is let go with the last
- * reference into it.
+ * Packed histograms by number: who keeps a million of them keeps one number of each, and no object. A chunk
+ * is let go with the last reference into it.
  */
 export class HistogramReferences {
   /** By chunk number. The first is never given out, so that every reference is more than 0. */

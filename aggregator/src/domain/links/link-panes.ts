@@ -25,10 +25,12 @@ const NO_COLUMNS: number[] = LINK_COUNTS.map(() => NO_ROW);
 const FAILURES = [LINK_COUNTS.indexOf("lost"), LINK_COUNTS.indexOf("sendErrors")];
 
 /**
- * The panes of one link, as rows of numbers: one for its round-trip times, which are references to packed histograms, and one for each count
- * that was ever above 0. As objects they took four times the memory, and most of the collector's time.
+ * The panes of one link, as rows of numbers: one for its round-trip times, which are references to packed
+ * histograms, and one for each count that was ever above 0. As objects they took four times the memory, and
+ * most of the collector's time.
  *
- * A pane exists once `open` was called for a time in it. The panes that may exist are those of the window, and one that lies ahead of now.
+ * A pane exists once `open` was called for a time in it. The panes that may exist are those of the window,
+ * and one that lies ahead of now.
  */
 export class LinkPanes {
   readonly #shape: WindowShape;
@@ -54,8 +56,9 @@ export class LinkPanes {
   }
 
   /**
-   * Chooses the pane that is added to, and makes it if need be. False when the time can't be taken: older than the window that ends with the
-   * pane of `nowMs` or than what was dropped already, more than one pane length after `nowMs`, or no number.
+   * Chooses the pane that is added to, and makes it if need be. False when the time can't be taken: older
+   * than the window that ends with the pane of `nowMs` or than what was dropped already, more than one pane
+   * length after `nowMs`, or no number.
    */
   open(timeMs: number, nowMs: number): boolean {
     this.expire(nowMs);
@@ -110,7 +113,10 @@ export class LinkPanes {
     return this.#since === null || pane >= this.#since;
   }
 
-  /** What the window of the newest `panes` panes says; null without data. A pane ahead of `nowMs` belongs to the whole window only. */
+  /**
+   * What the window of the newest `panes` panes says; null without data. A pane ahead of `nowMs` belongs to
+   * the whole window only.
+   */
   read(nowMs: number, panes: number): LinkPane | null {
     if (panes < this.#shape.panes) return this.#merged(nowMs, panes);
     if (this.expire(nowMs)) return null;
@@ -133,7 +139,10 @@ export class LinkPanes {
     }
   }
 
-  /** What the panes say that are followed; null without data. It costs no more than a read of the whole window. */
+  /**
+   * What the panes say that are followed; null without data. It costs no more than a read of the whole
+   * window.
+   */
   readSince(nowMs: number): LinkPane | null {
     if (this.#since === null || this.expire(nowMs)) return null;
     // To expire may have been to come to an end of the panes before.
@@ -148,7 +157,10 @@ export class LinkPanes {
     return Math.floor(nowMs / this.#shape.paneMs) - this.#shape.panes + 1;
   }
 
-  /** What the panes first..last say, as far as the window has them and none lies ahead of `nowMs`; null without data. */
+  /**
+   * What the panes first..last say, as far as the window has them and none lies ahead of `nowMs`; null
+   * without data.
+   */
   readSpan(nowMs: number, first: number, last: number): LinkPane | null {
     const nowPane = Math.floor(nowMs / this.#shape.paneMs);
     return this.#span(Math.max(first, this.firstPane(nowMs)), Math.min(last, nowPane));
@@ -166,7 +178,10 @@ export class LinkPanes {
     return facts;
   }
 
-  /** False when the newest panes may be the beginning of a change: all went unanswered, or the newest answers took another time than most. */
+  /**
+   * False when the newest panes may be the beginning of a change: all went unanswered, or the newest answers
+   * took another time than most.
+   */
   isSteady(nowMs: number, medianSeconds: number | null): boolean {
     if (this.#rtts === NO_ROW) return true;
     if (medianSeconds === null) return false;
@@ -304,7 +319,8 @@ export class LinkPanes {
     const { rows, histograms } = this.#memory;
     for (let pane = Math.max(this.#since ?? this.#first, this.#first); pane <= this.#last; pane++) {
       const reference = pane === this.#open ? NO_RTT : rows.get(this.#rtts, pane);
-      // Of nearly all panes the two numbers are read where they lie: it is done for all panes of nearly all links.
+      // Of nearly all panes the two numbers are read where they lie: it is done for all panes of nearly all
+      // links.
       if (reference > 0) {
         const chunk = histograms.chunkOf(reference);
         const at = histograms.placeOf(reference);

@@ -81,7 +81,8 @@ export class LinkState {
   }
 
   /**
-   * The change that the window's figures begin with; null while there is none. Most links are steady, which one pane tells.
+   * The change that the window's figures begin with; null while there is none. Most links are steady, which
+   * one pane tells.
    * @param medianSeconds since the change of before, without one of the whole window; null without an answer
    */
   follow(nowMs: number, medianSeconds: number | null): LinkChange | null {
@@ -173,7 +174,10 @@ export class LinkTable {
     return this.#sorted;
   }
 
-  /** Frees old panes. A link without any stays, with nothing to show, as long as `wanted` says: silence must be seen. */
+  /**
+   * Frees old panes. A link without any stays, with nothing to show, as long as `wanted` says: silence must
+   * be seen.
+   */
   expire(nowMs: number, wanted: (key: LinkKey) => boolean): void {
     for (const [id, link] of this.#links) {
       if (!link.expire(nowMs) || wanted(link.key)) continue;

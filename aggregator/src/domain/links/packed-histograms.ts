@@ -2,7 +2,10 @@ import type { ExponentialHistogramData } from "@isochrone/telemetry";
 
 /** Scale of every histogram here. */
 const SCALE = 6;
-/** Some 700 histograms of 40 buckets. What came together is dropped together, so a chunk seldom outlives most of what it holds. */
+/**
+ * Some 700 histograms of 40 buckets. What came together is dropped together, so a chunk seldom outlives most
+ * of what it holds.
+ */
 const CHUNK_BYTES = 64 * 1024;
 const DOUBLE_BYTES = 8;
 const MAX_VARINT_BYTES = 8;

@@ -18,8 +18,9 @@ export interface Quartiles {
 }
 
 /**
- * Round-trip times of a pane of a link. It is mostly one histogram: that is kept packed, because there is one for each pane of each link, and
- * as objects they were most of the memory, and most of what is copied each time the collector of the young generation runs.
+ * Round-trip times of a pane of a link. It is mostly one histogram: that is kept packed, because there is one
+ * for each pane of each link, and as objects they were most of the memory, and most of what is copied each
+ * time the collector of the young generation runs.
  */
 export class RttPart {
   #chunk: HistogramChunk | null = null;

@@ -12,8 +12,9 @@ export interface Extremes {
 }
 
 /**
- * Bucket counts of a whole window, kept while panes come and go: counts are integers, so what was added can be taken away
- * exactly. It spares the reader to merge all panes of every link each time, which is 30 times the work.
+ * Bucket counts of a whole window, kept while panes come and go: counts are integers, so what was added can
+ * be taken away exactly. It spares the reader to merge all panes of every link each time, which is 30 times
+ * the work.
  */
 export class RunningCounts {
   #counts = new Uint32Array(0);
@@ -29,7 +30,10 @@ export class RunningCounts {
     return this.#count;
   }
 
-  /** Only what a Distribution took. A sender may surround the counts with any number of empty buckets: they take no room. */
+  /**
+   * Only what a Distribution took. A sender may surround the counts with any number of empty buckets: they
+   * take no room.
+   */
   add(data: ExponentialHistogramData): void {
     const { offset, bucketCounts } = data;
     const fold = 2 ** (data.scale - SCALE);

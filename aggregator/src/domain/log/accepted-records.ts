@@ -18,7 +18,10 @@ interface Life {
   dropped: number;
 }
 
-/** Which records of one input partition the accepted deltas contain. Every replica that read the same log has the same. */
+/**
+ * Which records of one input partition the accepted deltas contain. Every replica that read the same log has
+ * the same.
+ */
 export class AcceptedRecords {
   readonly #maxSources: number;
   /** By source, least recently heard of first; newest life first. */

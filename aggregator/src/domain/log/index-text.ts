@@ -11,8 +11,9 @@ const VERSION = "isochrone-index 1";
 const RANGES = /^\d{1,16}(-\d{1,16})?(,\d{1,16}(-\d{1,16})?)*$/;
 
 /**
- * Text of at most about `maxBytes` each, a line per life of a source: "s SOURCE EPOCH 1-20,22" for sequences, "d SOURCE EPOCH 3" for records
- * that it dropped. Names and epochs are visible ASCII without spaces. There is always at least one text.
+ * Text of at most about `maxBytes` each, a line per life of a source: "s SOURCE EPOCH 1-20,22" for sequences,
+ * "d SOURCE EPOCH 3" for records that it dropped. Names and epochs are visible ASCII without spaces. There is
+ * always at least one text.
  */
 export function writeIndex({ sequences, dropped }: DeltaIndex, maxBytes: number): string[] {
   const lines = [

@@ -4,8 +4,8 @@ import type { AcceptedRecords, SourceSequences } from "./accepted-records.ts";
 import { SequenceRanges } from "./sequence-ranges.ts";
 
 /**
- * Tells repeats while a partition is owned: by what was accepted, of whomever, and by what this owner has taken since. It goes when the
- * ownership ends, and with it whatever was taken and never accepted.
+ * Tells repeats while a partition is owned: by what was accepted, of whomever, and by what this owner has
+ * taken since. It goes when the ownership ends, and with it whatever was taken and never accepted.
  */
 export class OwnedSequences implements RecordSequences {
   readonly #accepted: AcceptedRecords;

@@ -51,19 +51,23 @@ const REPEAT = { kind: "repeat" } as const;
 const WAITING = { kind: "waiting" } as const;
 
 /**
- * What all replicas agree on about one input partition, because all read the same log in the same order: who owns it, and up to which
- * offset its records are contained in accepted deltas.
+ * What all replicas agree on about one input partition, because all read the same log in the same order: who
+ * owns it, and up to which offset its records are contained in accepted deltas.
  *
  *     claim a | delta a [0,5) | claim b | delta a [5,9): refused | delta b [5,8) | delta b [5,8): a repeat | delta b [8,9)
  *
- * A log that begins in the middle has lost claims: a delta whose claim stands behind the last one that was seen proves it, and says where the
- * chain goes on. The first claim that is seen settles it: its owner has read what is missing here.
+ * A log that begins in the middle has lost claims: a delta whose claim stands behind the last one that was
+ * seen proves it, and says where the chain goes on. The first claim that is seen settles it: its owner has
+ * read what is missing here.
  */
 export class PartitionChain<B> {
   #claim: string | null = null;
   #claimPosition = -1;
   #next: number | null = null;
-  /** False while #next only comes from owners whose claim was not seen: they may have been superseded by another one that was not. */
+  /**
+   * False while #next only comes from owners whose claim was not seen: they may have been superseded by
+   * another one that was not.
+   */
   #isCertain = false;
   #isClaimSeen = false;
   /** The claimant knows better where the chain goes on: it will say so with its first delta. */

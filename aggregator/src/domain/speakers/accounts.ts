@@ -14,7 +14,10 @@ export interface AccountLimits {
   readonly tables: Readonly<Record<RoomKind, number>>;
 }
 
-/** Streams of records that one node has: a probe's, a collector's of two topics, somebody else's, and what they were called before an upgrade. */
+/**
+ * Streams of records that one node has: a probe's, a collector's of two topics, somebody else's, and what
+ * they were called before an upgrade.
+ */
 const SOURCES_OF_A_NODE = 8;
 /** A service has a stream for each topic and node that it speaks of. */
 const SERVICE_SOURCES_SHARE = 3 / 4;
@@ -28,7 +31,10 @@ const NODE_SHARES: Readonly<Record<RoomKind, number>> = {
   pods: 1 / 64,
 };
 const LEAST_ROOM = 64;
-/** What a namespace may take of a speaker's room for channels that is left when it first needs some in a window. */
+/**
+ * What a namespace may take of a speaker's room for channels that is left when it first needs some in a
+ * window.
+ */
 const NAMESPACE_SHARE = 1 / 4;
 const LEAST_NAMESPACE_ROOM = 16;
 /** Links and nodes of names that the cluster doesn't know, in all. */
@@ -74,7 +80,10 @@ export class Account implements Permit {
         : { links: { left: 0 }, pairs: { left: 0 }, channels: { left: 0 }, pods: { left: 0 } };
   }
 
-  /** Whether the account may have this source too. One that was silent for two windows gives its place to another. */
+  /**
+   * Whether the account may have this source too. One that was silent for two windows gives its place to
+   * another.
+   */
   hears(source: string, nowMs: number): boolean {
     if (this.#sources.delete(source)) {
       this.#sources.set(source, nowMs);
@@ -137,7 +146,10 @@ function roomsOf({ kind }: Speaker, { tables }: AccountLimits): Record<RoomKind,
   };
 }
 
-/** Accounts of all speakers, so that none of them takes what others need. The longest silent is forgotten beyond `maxSources`. */
+/**
+ * Accounts of all speakers, so that none of them takes what others need. The longest silent is forgotten
+ * beyond `maxSources`.
+ */
 export class Accounts {
   readonly #limits: AccountLimits;
   readonly #policy: SpeakerPolicy;
@@ -158,7 +170,8 @@ export class Accounts {
   of(speaker: Speaker, source: string, nowMs: number): Account {
     const name = speaker.kind === "open" ? source : speakerText(speaker);
     let account = this.#accounts.get(name);
-    // Who is forgotten gets a new one: those that speak must not be, or one of them could spend several per window.
+    // Who is forgotten gets a new one: those that speak must not be, or one of them could spend several per
+    // window.
     if (account === undefined) account = this.#open(speaker);
     else this.#accounts.delete(name);
     this.#accounts.set(name, account);

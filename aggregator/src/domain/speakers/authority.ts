@@ -30,7 +30,10 @@ export interface Authority {
   speaksForChannel(key: ChannelKey, reporter: Reporter): Known;
 }
 
-/** Where the usage of a pod is kept that its own node's speaker tells: what is said of pods elsewhere is never read. */
+/**
+ * Where the usage of a pod is kept that its own node's speaker tells: what is said of pods elsewhere is never
+ * read.
+ */
 export function podEntryOnNode(fullName: string, node: string): string {
   return `${fullName}@${node}`;
 }

@@ -11,7 +11,9 @@ export type RoomKind = "links" | "pairs" | "channels" | "pods";
 /** Without a bound of its own: the tables have theirs. */
 export const BOUNDLESS: Room = { left: Number.POSITIVE_INFINITY };
 
-/** The part of a room that one claimant may take: nothing beyond it, and nothing that the whole no longer has. */
+/**
+ * The part of a room that one claimant may take: nothing beyond it, and nothing that the whole no longer has.
+ */
 export class PartRoom implements Room {
   readonly #whole: Room;
   #own: number;
@@ -38,13 +40,13 @@ export interface Permit {
   readonly facts: ClusterFacts;
   readonly rooms: Readonly<Record<RoomKind, Room>>;
   /**
-   * Room for channels that a pod of this namespace tells of. Of one speaker's room no namespace takes all: its pods may invent as many far
-   * ends as they like.
+   * Room for channels that a pod of this namespace tells of. Of one speaker's room no namespace takes all:
+   * its pods may invent as many far ends as they like.
    */
   channelRoom(namespace: string): Room;
   /**
-   * For links and nodes of names that the cluster doesn't know, of all speakers together: a node that joined a moment ago has its place, and
-   * invented ones never take that of others.
+   * For links and nodes of names that the cluster doesn't know, of all speakers together: a node that joined
+   * a moment ago has its place, and invented ones never take that of others.
    */
   readonly strangers: Room;
 }

@@ -6,7 +6,9 @@ export type Names = "all" | ReadonlySet<string>;
 /** What a service may speak of. */
 export interface ServiceRule {
   readonly name: string;
-  /** User that the API server knows its token as; null: it has none, and writes to a Kafka topic of its own. */
+  /**
+   * User that the API server knows its token as; null: it has none, and writes to a Kafka topic of its own.
+   */
   readonly account: string | null;
   /** Nodes whose own usage and measurements it may report. */
   readonly nodes: Names;

@@ -3,8 +3,9 @@ import { HEADERS, parseSpeaker, speakerText, type ProvenSpeaker } from "@isochro
 export { speakerText, type ProvenSpeaker };
 
 /**
- * Who a record comes from, as somebody has proven. `node`: a probe or collector, which speaks for its own node only. `service`: a publisher
- * that an operator's policy names. `open`: nothing is proven, because nobody asks (loopback, access.mode none).
+ * Who a record comes from, as somebody has proven. `node`: a probe or collector, which speaks for its own
+ * node only. `service`: a publisher that an operator's policy names. `open`: nothing is proven, because
+ * nobody asks (loopback, access.mode none).
  */
 export type Speaker = { readonly kind: "open" } | ProvenSpeaker;
 
@@ -25,7 +26,10 @@ const OPEN: Speaker = { kind: "open" };
 /** Nobody proves anything, and everybody is believed. */
 export const OPEN_SPEAKERS: Speakers = { speakerOf: () => OPEN };
 
-/** On a bus that only our own ingest and our own parts can write to: they set the header after they have asked for proof. */
+/**
+ * On a bus that only our own ingest and our own parts can write to: they set the header after they have asked
+ * for proof.
+ */
 export const HEADER_SPEAKERS: Speakers = {
   speakerOf: ({ headers }) => parseSpeaker(headers[HEADERS.speaker]) ?? "refused",
 };
@@ -33,7 +37,10 @@ export const HEADER_SPEAKERS: Speakers = {
 /** What a BufferedPublisher adds for the second stream of records and further ones. */
 const STREAM = /#[1-9]\d{0,3}$/;
 
-/** Whether a speaker may call its source so: a node's are `<part>/<node>`, or the node itself; a service's are its own affair. */
+/**
+ * Whether a speaker may call its source so: a node's are `<part>/<node>`, or the node itself; a service's are
+ * its own affair.
+ */
 export function maySendAs(speaker: Speaker, source: string): boolean {
   if (speaker.kind !== "node") return true;
   const publisher = source.replace(STREAM, "");

@@ -1,5 +1,6 @@
-// Whose word counts for whom. What a proxy says of a channel between two namespaces is a claim of the end that it stands at: the other end's
-// graph, by which that end's pods are placed, doesn't show it until a proxy at that end, or somebody above both, says so itself.
+// Whose word counts for whom. What a proxy says of a channel between two namespaces is a claim of the end
+// that it stands at: the other end's graph, by which that end's pods are placed, doesn't show it until a
+// proxy at that end, or somebody above both, says so itself.
 import type { ChannelKey, Reporter } from "../channel-key.ts";
 
 /** An end of a channel. */
@@ -7,7 +8,10 @@ export type ChannelEnd = "source" | "target";
 /** Whose pods a statement about a channel counts for. */
 type Binds = "both" | ChannelEnd;
 
-/** Istio's proxies stand at an end, a waypoint before its target; all others watch from above, where an operator has put them. */
+/**
+ * Istio's proxies stand at an end, a waypoint before its target; all others watch from above, where an
+ * operator has put them.
+ */
 const STANDS_AT: Readonly<Partial<Record<Reporter, ChannelEnd>>> = {
   source: "source",
   destination: "target",

@@ -1,5 +1,6 @@
-// A request through a waypoint is reported three times: whole by the waypoint (client -> server), and hop by hop by the ztunnels, which
-// see connections only (client -> waypoint at the client's end, waypoint -> server at the server's). The hops must not count beside the whole.
+// A request through a waypoint is reported three times: whole by the waypoint (client -> server), and hop by
+// hop by the ztunnels, which see connections only (client -> waypoint at the client's end, waypoint -> server
+// at the server's). The hops must not count beside the whole.
 import type { ChannelEnd } from "./channel-ends.ts";
 import type { ChannelKey, Reporter } from "../channel-key.ts";
 import type { WindowName } from "../windows/window-shape.ts";
@@ -12,10 +13,11 @@ interface ReportedChannel {
 }
 
 /**
- * The hops among `channels`. Metrics don't tell which workload is a waypoint, but a waypoint's pods are outside the capture of
- * ztunnel, so nobody at its own end reports. W is one on the way from S to D when a waypoint reports S -> D, S -> W is reported by its
- * source alone, and W -> D by its destination alone. Whoever says so must be believed: W is of D's namespace or of the mesh's, and the first hop
- * is hidden only where the whole is shown to S, too.
+ * The hops among `channels`. Metrics don't tell which workload is a waypoint, but a waypoint's pods are
+ * outside the capture of ztunnel, so nobody at its own end reports. W is one on the way from S to D when a
+ * waypoint reports S -> D, S -> W is reported by its source alone, and W -> D by its destination alone.
+ * Whoever says so must be believed: W is of D's namespace or of the mesh's, and the first hop is hidden only
+ * where the whole is shown to S, too.
  * @param throughWaypoints all channels that a waypoint has ever reported
  * @param meshNamespaces namespaces whose waypoints may stand before workloads of others
  */

@@ -107,7 +107,8 @@ export class ChannelState {
   }
 
   /**
-   * Null when no reporter covers any of the window, and for the way to and from a waypoint, which the whole channel stands for.
+   * Null when no reporter covers any of the window, and for the way to and from a waypoint, which the whole
+   * channel stands for.
    * @param end whose reporters are asked: those that this end believes; without one all of them
    */
   rates(nowMs: number, window: WindowName, end?: ChannelEnd): ChannelRates | null {

@@ -1,4 +1,5 @@
-// What nodes have available by node_exporter: all of it directly, and by deltas from the wire as replicas on Kafka get it.
+// What nodes have available by node_exporter: all of it directly, and by deltas from the wire as replicas on
+// Kafka get it.
 import { type Attributes, type Metric } from "@isochrone/telemetry";
 import { describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
@@ -54,7 +55,10 @@ const WAYS: Readonly<Record<string, () => Way>> = {
 
 const atMs = (step: number): number => NOW + step * STEP_MS;
 
-/** Two CPUs, idle for these shares of the time, as Prometheus or an OpenTelemetry Collector passes a whole page on. */
+/**
+ * Two CPUs, idle for these shares of the time, as Prometheus or an OpenTelemetry Collector passes a whole
+ * page on.
+ */
 function exporter(step: number, idle: readonly number[], availableBytes: number): Metric[] {
   const cpu = (labels: Attributes, seconds: number): Metric =>
     counter("node_cpu_seconds_total", labels, atMs(step), seconds);

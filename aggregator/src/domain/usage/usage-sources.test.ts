@@ -1,5 +1,5 @@
-// Several pages and receivers tell what one pod or node uses: one of them counts at a time. All of it directly, and by deltas from the wire as
-// replicas on Kafka get it.
+// Several pages and receivers tell what one pod or node uses: one of them counts at a time. All of it
+// directly, and by deltas from the wire as replicas on Kafka get it.
 import type { Attributes, Metric } from "@isochrone/telemetry";
 import { describe, expect, test } from "vitest";
 import { counter, gauge, recordOf } from "../../testing/records.ts";

@@ -124,7 +124,10 @@ class ContainerLevel extends LastLevel {
   }
 }
 
-/** Up to so many containers are looked for one by one: pods have a few, and a map costs each of them 200 bytes. */
+/**
+ * Up to so many containers are looked for one by one: pods have a few, and a map costs each of them 200
+ * bytes.
+ */
 const FEW_CONTAINERS = 8;
 const NO_CONTAINERS: ContainerLevel[] = [];
 
@@ -173,8 +176,9 @@ class MemoryLevels {
 }
 
 /**
- * What one pod or node uses. Several sources may tell it: of each quantity the best one is used that said anything in the window, in the order
- * of CPU_COUNTERS and USAGE_SOURCES; one that falls silent gives way to the next a window later. Ready-made figures of cores come last.
+ * What one pod or node uses. Several sources may tell it: of each quantity the best one is used that said
+ * anything in the window, in the order of CPU_COUNTERS and USAGE_SOURCES; one that falls silent gives way to
+ * the next a window later. Ready-made figures of cores come last.
  */
 export class UsageState {
   readonly #shape: WindowShape;

@@ -6,9 +6,10 @@ import { windowStartMs } from "./window-shape.ts";
  *
  *     increments in the window / (newest sample - max(start of the window, start of the first increment))
  *
- * and not "/ length of the window": the last sample lags behind now by up to a scrape interval, and a thing that was first
- * seen in mid-window has no figures before. Increments are shared among panes in proportion to time, so the part of an
- * increment that lies before the window's start is left out of both the numerator and the denominator.
+ * and not "/ length of the window": the last sample lags behind now by up to a scrape interval, and a thing
+ * that was first seen in mid-window has no figures before. Increments are shared among panes in proportion to
+ * time, so the part of an increment that lies before the window's start is left out of both the numerator and
+ * the denominator.
  */
 export class Coverage {
   #firstMs = Number.POSITIVE_INFINITY;
@@ -27,8 +28,9 @@ export class Coverage {
   }
 
   /**
-   * As {@link seconds}, but only up to where every counter has spoken that is read within the lag: at the end of the cover those that were
-   * scraped last stand alone, and a sum over all would be too small there. Where that leaves nothing, the whole cover.
+   * As {@link seconds}, but only up to where every counter has spoken that is read within the lag: at the end
+   * of the cover those that were scraped last stand alone, and a sum over all would be too small there. Where
+   * that leaves nothing, the whole cover.
    */
   settled(
     shape: WindowShape,

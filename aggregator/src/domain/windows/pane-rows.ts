@@ -7,11 +7,13 @@ const ROWS_PER_BLOCK = 1024;
 export const NO_ROW = -1;
 
 /**
- * Numbers by pane, for a hundred thousand entities: rows in blocks that a thousand of them share, given out and taken back by number. An array
- * of its own costs each entity about 300 bytes beyond its numbers, and the collector a look at three objects.
+ * Numbers by pane, for a hundred thousand entities: rows in blocks that a thousand of them share, given out
+ * and taken back by number. An array of its own costs each entity about 300 bytes beyond its numbers, and the
+ * collector a look at three objects.
  *
- * A row is a ring with a place for each pane of the window, for the one that may lie ahead of now, and one to spare. A row that is given out is
- * all zeros. Whoever takes one gives it back, or it is lost: nothing tells when an entity is garbage.
+ * A row is a ring with a place for each pane of the window, for the one that may lie ahead of now, and one to
+ * spare. A row that is given out is all zeros. Whoever takes one gives it back, or it is lost: nothing tells
+ * when an entity is garbage.
  */
 export class PaneRows {
   /** Places of a row. */

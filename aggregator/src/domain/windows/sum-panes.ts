@@ -27,7 +27,8 @@ export class SumPanes implements PaneSums {
   }
 
   /**
-   * Sum of the newest `panes` panes that end with the pane of `nowMs`, and of one ahead of it, if there is one.
+   * Sum of the newest `panes` panes that end with the pane of `nowMs`, and of one ahead of it, if there is
+   * one.
    * @param beforeMs panes that begin there or later are left out
    */
   total(nowMs: number, panes: number, beforeMs: number = Number.POSITIVE_INFINITY): number {

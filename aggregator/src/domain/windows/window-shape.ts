@@ -7,8 +7,8 @@ export interface WindowShape {
   /** How many panes the fast window has, for alerts. */
   readonly fastPanes: number;
   /**
-   * How far the counters of one thing may lag behind each other, because each is scraped in its own turn: what is summed over many is
-   * read up to where all of them have spoken. @default 0
+   * How far the counters of one thing may lag behind each other, because each is scraped in its own turn:
+   * what is summed over many is read up to where all of them have spoken. @default 0
    */
   readonly counterLagMs?: number;
 }

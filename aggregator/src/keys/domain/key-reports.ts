@@ -1,6 +1,9 @@
 import { AggregatorError } from "../../ports/errors.ts";
 
-/** Request header in which a probe says which keys it holds and which of them signs: `1,2;signing=1`. Without keys: `;signing=0`. */
+/**
+ * Request header in which a probe says which keys it holds and which of them signs: `1,2;signing=1`. Without
+ * keys: `;signing=0`.
+ */
 export const KEY_REPORT_HEADER = "isochrone-probe-keys";
 
 /** As many as a probe takes from its file and its settings together. */
@@ -35,8 +38,8 @@ export function parseKeyReport(text: string): KeyReport {
 }
 
 /**
- * The newest report of each probe, with the time it came. What a probe said stays true while it is silent: the keys of a node's
- * file only ever get newer, and a plan is on disk before it is reported.
+ * The newest report of each probe, with the time it came. What a probe said stays true while it is silent:
+ * the keys of a node's file only ever get newer, and a plan is on disk before it is reported.
  */
 export class KeyReports {
   readonly #maxAgeMs: number;

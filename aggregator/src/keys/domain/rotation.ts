@@ -28,13 +28,17 @@ export interface RotationRule {
   readonly rotationMs: number;
   /** How long a step waits for probes that don't confirm. */
   readonly confirmMs: number;
-  /** How long the old key is kept after all sign with the new one: what is under way must still be verified. */
+  /**
+   * How long the old key is kept after all sign with the new one: what is under way must still be verified.
+   */
   readonly graceMs: number;
   /** Least time that a new key only verifies, whoever confirms: for readers that don't report. @default 0 */
   readonly settleMs?: number;
 }
 
-/** Both clocks: ages of keys outlive the process, waiting must not be cut short by a clock that is put right. */
+/**
+ * Both clocks: ages of keys outlive the process, waiting must not be cut short by a clock that is put right.
+ */
 interface RotationTime {
   readonly wallMs: number;
   readonly monotonicMs: number;
@@ -58,8 +62,8 @@ const NOTHING: RotationStep = { kind: "wait", awaited: [] };
  *              --all probes hold it-->  next signs
  *              --all probes sign with it, and what was under way has arrived-->  the old one goes
  *
- * Where it stands follows from the keys alone, so that another replica, or this one after a restart, goes on from there. Only
- * waiting begins anew.
+ * Where it stands follows from the keys alone, so that another replica, or this one after a restart, goes on
+ * from there. Only waiting begins anew.
  */
 export class KeyRotation {
   readonly #rule: RotationRule;

@@ -28,10 +28,11 @@ type PodsByPlace = Map<number, number>;
 const PODS_PER_STEP = 5000;
 
 /**
- * Bandwidth that placed pods claim between areas, bits per second, by area pair. The rule of upstream's controller, without its faults:
- * each pod claims minBandwidth towards each placed pod of each of its dependencies, from its own area to the other's, unless both share
- * the area. A pod's AppGroup is the one of its own namespace; pods of the dependency may be in any. Worked out from the state alone, in
- * steps between which a caller may let others have their turn.
+ * Bandwidth that placed pods claim between areas, bits per second, by area pair. The rule of upstream's
+ * controller, without its faults: each pod claims minBandwidth towards each placed pod of each of its
+ * dependencies, from its own area to the other's, unless both share the area. A pod's AppGroup is the one of
+ * its own namespace; pods of the dependency may be in any. Worked out from the state alone, in steps between
+ * which a caller may let others have their turn.
  */
 export function* allocatedBandwidthSteps(
   areas: AreaIndex,

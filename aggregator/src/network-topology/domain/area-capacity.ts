@@ -2,8 +2,9 @@ import type { ClusterGraphSnapshot, Link } from "@isochrone/topology";
 import type { AreaIndex } from "./areas.ts";
 
 /**
- * Bandwidth from one area to another, bits per second, by area pair. The best burst between two of their nodes shows what the way between
- * the areas carries at least; only where nobody tested it, the largest capacity that two of their nodes declare. Each direction is its own.
+ * Bandwidth from one area to another, bits per second, by area pair. The best burst between two of their
+ * nodes shows what the way between the areas carries at least; only where nobody tested it, the largest
+ * capacity that two of their nodes declare. Each direction is its own.
  */
 export function areaCapacities(graph: ClusterGraphSnapshot, areas: AreaIndex): Map<string, number> {
   const measured = new Map<string, number>();

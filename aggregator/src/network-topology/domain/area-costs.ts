@@ -8,10 +8,11 @@ const LINKS_PER_STEP = 5000;
 const IP_FAMILIES = 2;
 
 /**
- * Round-trip time between areas, milliseconds, by area pair: the median over the node pairs between them of each one's p90. Methods are
- * never mixed: the first of the graph's order that measured any pair of nodes between the two areas counts alone, over IPv4 before IPv6.
- * A direction that nobody measured takes the other one's figure, since a round trip goes both ways. Pairs that are not known are left out.
- * In steps between which a caller may let others have their turn.
+ * Round-trip time between areas, milliseconds, by area pair: the median over the node pairs between them of
+ * each one's p90. Methods are never mixed: the first of the graph's order that measured any pair of nodes
+ * between the two areas counts alone, over IPv4 before IPv6. A direction that nobody measured takes the other
+ * one's figure, since a round trip goes both ways. Pairs that are not known are left out. In steps between
+ * which a caller may let others have their turn.
  */
 export function* areaCostSteps(
   graph: ClusterGraphSnapshot,

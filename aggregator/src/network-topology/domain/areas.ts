@@ -34,8 +34,9 @@ export function reversed({ kind, origin, destination }: AreaPair): AreaPair {
 }
 
 /**
- * The pairs of areas that lie between two nodes. As the scheduler's plugin looks costs up: regions when these differ, else zones (a zone's
- * name is unique within its region only). Segments, which it never reads, whenever they differ.
+ * The pairs of areas that lie between two nodes. As the scheduler's plugin looks costs up: regions when these
+ * differ, else zones (a zone's name is unique within its region only). Segments, which it never reads,
+ * whenever they differ.
  */
 export function areaPairsBetween(a: AreaNode, b: AreaNode): AreaPair[] {
   const pairs: AreaPair[] = [];
@@ -51,7 +52,10 @@ export function areaPairsBetween(a: AreaNode, b: AreaNode): AreaPair[] {
 
 const NONE: readonly string[] = [];
 
-/** Looks up what lies between two nodes by their names: worked out once per pair of places, not per pair of nodes. */
+/**
+ * Looks up what lies between two nodes by their names: worked out once per pair of places, not per pair of
+ * nodes.
+ */
 export class AreaIndex {
   readonly #placeByNode = new Map<string, number>();
   readonly #places: AreaNode[] = [];

@@ -27,7 +27,10 @@ interface FigureInputs {
   readonly isHeld: (key: string) => boolean;
 }
 
-/** What the object should say. Pairs of unknown cost are left out: a cost is required of each entry, and it is never made up. */
+/**
+ * What the object should say. Pairs of unknown cost are left out: a cost is required of each entry, and it is
+ * never made up.
+ */
 export function nextFigures(inputs: FigureInputs): Map<string, AreaFigures> {
   const { costsMs, written, unitMs, isHeld } = inputs;
   const next = new Map<string, AreaFigures>();
@@ -42,8 +45,8 @@ export function nextFigures(inputs: FigureInputs): Map<string, AreaFigures> {
 }
 
 /**
- * As many kinds of areas, in their order, as have no more pairs than `maxPairs` together: an object of many thousand pairs is beyond
- * what etcd takes, and segments alone can be that many.
+ * As many kinds of areas, in their order, as have no more pairs than `maxPairs` together: an object of many
+ * thousand pairs is beyond what etcd takes, and segments alone can be that many.
  */
 export function withinLimit(
   figures: ReadonlyMap<string, AreaFigures>,

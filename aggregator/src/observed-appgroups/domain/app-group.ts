@@ -26,7 +26,10 @@ export interface GroupDependency {
 /** What an AppGroup is drawn from. */
 export interface AppGroupInputs {
   readonly graph: WorkflowGraphSnapshot;
-  /** Whether the workload of the graph's namespace belongs to the workflow; the far ends of its channels don't. */
+  /**
+   * Whether the workload of the graph's namespace belongs to the workflow; the far ends of its channels
+   * don't.
+   */
   readonly isMember: (workload: string) => boolean;
   readonly selectorOf: (workload: Workload) => string;
   readonly history: DemandHistory;
@@ -46,8 +49,8 @@ function channelKey(graph: WorkflowGraphSnapshot, source: string, target: string
 }
 
 /**
- * Notes what the workflow's channels carry now. The need of one pair of pods is the channel's rate over the number of pairs, since
- * minBandwidth counts for each; it can't exceed what the pods' own limits let through.
+ * Notes what the workflow's channels carry now. The need of one pair of pods is the channel's rate over the
+ * number of pairs, since minBandwidth counts for each; it can't exceed what the pods' own limits let through.
  */
 export function recordDemand({ graph, isMember, history, nowMs }: Omit<AppGroupInputs, "written">): void {
   const workloads = new Map(membersOf(graph, isMember).map((workload) => [workload.name, workload]));

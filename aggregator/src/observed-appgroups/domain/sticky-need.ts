@@ -10,8 +10,8 @@ export interface NeedRule {
 }
 
 /**
- * The bandwidth to write for an observed need, bits per second: with a margin, rounded up to two significant digits; or what is written,
- * as long as it covers the need and isn't far too much. Null: no need is known.
+ * The bandwidth to write for an observed need, bits per second: with a margin, rounded up to two significant
+ * digits; or what is written, as long as it covers the need and isn't far too much. Null: no need is known.
  */
 export function stickyNeed(
   written: number | null,

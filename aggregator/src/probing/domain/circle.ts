@@ -1,6 +1,6 @@
 /**
- * A hash of a hash: 53 bits that look unrelated for each `salt`. Finalizers of MurmurHash3 by Austin Appleby, public domain;
- * ten times as fast as hashing a text once more.
+ * A hash of a hash: 53 bits that look unrelated for each `salt`. Finalizers of MurmurHash3 by Austin Appleby,
+ * public domain; ten times as fast as hashing a text once more.
  *
  * @param hash a whole number from 0 to 2^53 - 1
  * @param salt any whole number; its low 32 bits count
@@ -19,8 +19,9 @@ function finalize(value: number): number {
 }
 
 /**
- * Numbers of the hashes, in the order of the hashes; of equal ones in the order of their numbers. Hash and number are packed in
- * one number, as native sorting of numbers takes a tenth of the time that a comparator takes.
+ * Numbers of the hashes, in the order of the hashes; of equal ones in the order of their numbers. Hash and
+ * number are packed in one number, as native sorting of numbers takes a tenth of the time that a comparator
+ * takes.
  *
  * @param hashes whole numbers from 0 to 2^53 - 1
  */
@@ -38,8 +39,8 @@ export function orderOf(hashes: Float64Array): Int32Array {
 }
 
 /**
- * Places on a circle in the order of their hashes. Whoever comes or goes changes only what its neighbours see. Places are
- * numbered as their hashes are given; equal hashes are in the order of their numbers.
+ * Places on a circle in the order of their hashes. Whoever comes or goes changes only what its neighbours
+ * see. Places are numbered as their hashes are given; equal hashes are in the order of their numbers.
  */
 export class Circle {
   readonly #order: Int32Array;

@@ -1,8 +1,8 @@
 import { orderOf } from "./circle.ts";
 
 /**
- * Points on a circle that close for good, one after the other. Finding the next open one after any position stays cheap
- * however many have closed: closed runs are skipped as a whole (union-find with path halving).
+ * Points on a circle that close for good, one after the other. Finding the next open one after any position
+ * stays cheap however many have closed: closed runs are skipped as a whole (union-find with path halving).
  */
 export class OpenCircle {
   /** In ascending order. */
@@ -27,7 +27,10 @@ export class OpenCircle {
     }
   }
 
-  /** The owner of the first point from `position` on that is open. A point whose owner `isClosed` closes. -1: none is left. */
+  /**
+   * The owner of the first point from `position` on that is open. A point whose owner `isClosed` closes. -1:
+   * none is left.
+   */
   first(position: number, isClosed: (owner: number) => boolean): number {
     const found = this.#scan(this.#search(position), isClosed);
     return found >= 0 ? found : this.#scan(0, isClosed);

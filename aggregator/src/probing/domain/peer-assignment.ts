@@ -14,8 +14,9 @@ export interface AssignmentFigures {
 }
 
 /**
- * Who probes whom, for one list of nodes: a function of their names, zones and readiness, the rule and the time, and so the same
- * on every replica. Made once per change of the cluster; to ask for one node's peers costs no more in a cluster of thousands.
+ * Who probes whom, for one list of nodes: a function of their names, zones and readiness, the rule and the
+ * time, and so the same on every replica. Made once per change of the cluster; to ask for one node's peers
+ * costs no more in a cluster of thousands.
  */
 export class PeerAssignment {
   readonly #nodes: readonly PlanNode[];

@@ -8,7 +8,10 @@ export class PeerDraft {
   readonly #extraLimit: number;
   /** How many have each node as an extra peer. */
   readonly #extras: Uint16Array;
-  /** How many aren't full. While most nodes aren't ready, this ends the search for those that would find nobody. */
+  /**
+   * How many aren't full. While most nodes aren't ready, this ends the search for those that would find
+   * nobody.
+   */
   #open: number;
 
   constructor(nodes: readonly PlanNode[], extraLimit: number) {
@@ -24,7 +27,10 @@ export class PeerDraft {
     return this.#extras[place]! >= this.#extraLimit;
   }
 
-  /** The next on the circle, or where that one is a peer already, the first after it that is none and not full. */
+  /**
+   * The next on the circle, or where that one is a peer already, the first after it that is none and not
+   * full.
+   */
   follow(circle: Circle, place: number): void {
     const next = circle.after(place, (candidate) => this.nodes[candidate]!.eligible);
     if (next >= 0 && !this.chosen[place]!.includes(next)) this.chosen[place]!.push(next);

@@ -8,13 +8,19 @@ export interface PlannedPair {
   readonly target: string;
 }
 
-/** Rotation follows the wall clock, as all replicas must agree; what takes time is spaced by one that never goes back. */
+/**
+ * Rotation follows the wall clock, as all replicas must agree; what takes time is spaced by one that never
+ * goes back.
+ */
 export interface PlanTime {
   readonly wallMs: number;
   readonly monotonicMs: number;
 }
 
-/** Least time between two choices of the peers of a large cluster, ms: a storm of nodes that come and go must not fill the processor. */
+/**
+ * Least time between two choices of the peers of a large cluster, ms: a storm of nodes that come and go must
+ * not fill the processor.
+ */
 const MIN_INTERVAL_MS = 1_000;
 
 /** Who probes whom at one moment. */
@@ -27,8 +33,8 @@ export interface Plans {
 }
 
 /**
- * Keeps who probes whom. Peers are chosen anew only when a node came, went or changed, and in large clusters once a second at
- * most; a node that stops being ready is left out at once in any case.
+ * Keeps who probes whom. Peers are chosen anew only when a node came, went or changed, and in large clusters
+ * once a second at most; a node that stops being ready is left out at once in any case.
  */
 export class ProbePlans {
   readonly #rule: PeerRule;
@@ -58,8 +64,9 @@ export class ProbePlans {
   }
 
   /**
-   * Tells links that should be there from those that may be forgotten. To a node that isn't ready nobody sends any more, but its
-   * links are the ones that must be seen to be silent: they stay with those that stand in for them.
+   * Tells links that should be there from those that may be forgotten. To a node that isn't ready nobody
+   * sends any more, but its links are the ones that must be seen to be silent: they stay with those that
+   * stand in for them.
    */
   wanted(cluster: ClusterNodes, time: PlanTime): (pair: PlannedPair) => boolean {
     const { current, complete } = this.#update(cluster, time);

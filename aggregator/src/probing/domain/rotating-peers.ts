@@ -8,8 +8,8 @@ const MAX_WINDOWS = 3;
 const SALT = 0x70000001;
 
 /**
- * The peer of each node that is another one in each window. Windows begin at another moment for each node, so that plans don't
- * change all at once; the moments follow from the clock and the node's name alone.
+ * The peer of each node that is another one in each window. Windows begin at another moment for each node, so
+ * that plans don't change all at once; the moments follow from the clock and the node's name alone.
  */
 export class RotatingPeers {
   readonly #nodes: readonly PlanNode[];

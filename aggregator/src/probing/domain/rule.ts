@@ -11,11 +11,16 @@ export interface PlanNode {
 export interface PeerRule {
   /** Up to so many nodes everybody probes everybody. */
   readonly fullMeshLimit: number;
-  /** Beyond it: so many by hash, the same on every replica and stable when other nodes come or go. At least 1. */
+  /**
+   * Beyond it: so many by hash, the same on every replica and stable when other nodes come or go. At least 1.
+   */
   readonly peers: number;
   /** And one representative of each other zone, until so many zones have a peer. */
   readonly maxZones: number;
-  /** One of the peers by hash is another one after so long, so that in time every pair is seen; 0 = they all stay. */
+  /**
+   * One of the peers by hash is another one after so long, so that in time every pair is seen; 0 = they all
+   * stay.
+   */
   readonly rotationMs: number;
 }
 
@@ -23,9 +28,9 @@ export interface PeerRule {
 export const IN_DEGREE_FACTOR = 3;
 
 /**
- * How the in-degree of a node beyond the full mesh is bounded. On each circle a node has one predecessor that is eligible: so
- * many *direct* ones there are by construction. All others (a second choice where two circles agree, a zone's representative)
- * are *extra*, and counted while they are given out.
+ * How the in-degree of a node beyond the full mesh is bounded. On each circle a node has one predecessor that
+ * is eligible: so many *direct* ones there are by construction. All others (a second choice where two circles
+ * agree, a zone's representative) are *extra*, and counted while they are given out.
  *
  *     peers - 1 direct  +  2 rotating  +  2 extra rotating  +  extra  <=  3 x peers
  *

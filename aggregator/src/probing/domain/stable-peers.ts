@@ -10,8 +10,8 @@ export interface StablePeers {
 }
 
 /**
- * A circle per peer: whoever follows a node on it is the node's peer. A node that comes or goes concerns one predecessor per
- * circle and nobody else.
+ * A circle per peer: whoever follows a node on it is the node's peer. A node that comes or goes concerns one
+ * predecessor per circle and nobody else.
  *
  * @param hashes one per node
  */
@@ -30,7 +30,8 @@ export function assignStablePeers(
     for (const [place, node] of nodes.entries()) if (node.eligible) draft.follow(circle, place);
   }
   const uncovered = addRepresentatives(draft, hashes, rule.maxZones);
-  // Nobody probes those that aren't ready, so they are nobody's predecessors in the count: what they add is extra.
+  // Nobody probes those that aren't ready, so they are nobody's predecessors in the count: what they add is
+  // extra.
   for (const circle of circles) {
     for (const [place, node] of nodes.entries()) if (!node.eligible) draft.followExtra(circle, place);
   }

@@ -4,7 +4,9 @@ import { OpenCircle } from "./open-circle.ts";
 import type { PeerDraft } from "./peer-draft.ts";
 import type { PlanNode } from "./rule.ts";
 
-/** Pairs of a node and another zone in which it probes nobody, by why not; their links can only be estimated. */
+/**
+ * Pairs of a node and another zone in which it probes nobody, by why not; their links can only be estimated.
+ */
 export interface Uncovered {
   /** All nodes of the zone are probed by as many as may be. */
   readonly inDegree: number;
@@ -12,7 +14,9 @@ export interface Uncovered {
   readonly maxZones: number;
 }
 
-/** Points of one owner on a circle: shares of the circle differ less, and with them how often each is chosen. */
+/**
+ * Points of one owner on a circle: shares of the circle differ less, and with them how often each is chosen.
+ */
 const POINTS = 4;
 
 /** Draws of a zone per representative that is wanted; a draw of a zone that has a peer already is void. */
@@ -22,8 +26,9 @@ const MAX_DRAWS = 4;
 const SALTS = { member: 0x5a000001, requester: 0x5a000002, choice: 0x5a000003, zone: 0x5a000004 } as const;
 
 /**
- * Gives each node that is ready a peer in other zones where it has none. Who comes first where not all can be served is decided
- * by hash, not by name; the same node comes first for every zone, and keeps what it has when nodes come or go.
+ * Gives each node that is ready a peer in other zones where it has none. Who comes first where not all can be
+ * served is decided by hash, not by name; the same node comes first for every zone, and keeps what it has
+ * when nodes come or go.
  *
  * @param hashes one per node
  */

@@ -29,7 +29,10 @@ export const GAINED = 2;
 /** Something is written that no figure stands for any more: a node that is gone, a name that nobody wants. */
 export const UNWANTED = 1;
 
-/** How many thresholds lie between them. A figure that is no longer known is no change: it waits for the refresh. */
+/**
+ * How many thresholds lie between them. A figure that is no longer known is no change: it waits for the
+ * refresh.
+ */
 export function changeOf(written: number | null, wanted: number | null, threshold: Threshold): number {
   if (wanted === null) return 0;
   if (written === null) return GAINED;

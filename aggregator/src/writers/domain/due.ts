@@ -19,8 +19,8 @@ interface WriteState {
 }
 
 /**
- * Refreshes fall due at 0.91 to 0.96 of the time: spread, so that objects written together don't stay together, and early enough to wait
- * in a queue.
+ * Refreshes fall due at 0.91 to 0.96 of the time: spread, so that objects written together don't stay
+ * together, and early enough to wait in a queue.
  */
 const DUE_FROM = 0.91;
 const DUE_SPREAD = 0.05;
@@ -32,8 +32,8 @@ const DUE = 1e12;
 const MAX_CHANGE = 100;
 
 /**
- * How urgent a write is, the highest first; null: there is nothing to write. What is due comes before what has changed, the oldest first;
- * of what has changed, the most changed and the older.
+ * How urgent a write is, the highest first; null: there is nothing to write. What is due comes before what
+ * has changed, the oldest first; of what has changed, the most changed and the older.
  */
 export function urgency(
   { name, observedAtMs, change }: WriteState,

@@ -1,6 +1,7 @@
-// Coordinates of different fits can't be compared: each fit has an origin and an orientation of its own, and every replica fits for itself.
-// Before they are written they are moved and turned, as a rigid body, onto those that stand on the nodes already: distances stay what they
-// are, and all annotations belong together whoever wrote them.
+// Coordinates of different fits can't be compared: each fit has an origin and an orientation of its own, and
+// every replica fits for itself. Before they are written they are moved and turned, as a rigid body, onto
+// those that stand on the nodes already: distances stay what they are, and all annotations belong together
+// whoever wrote them.
 
 /** [x..., height], ms, by node. */
 type CoordinateMap = ReadonlyMap<string, readonly number[]>;
@@ -15,7 +16,10 @@ const TOLERANCE = 1e-12;
 /** Share that keeps the iteration away from singular matrices: nodes may lie on a line. */
 const RIDGE = 1e-7;
 
-/** The motion of `own` that lies nearest to `reference`, by least squares; null when they have too few nodes in common. */
+/**
+ * The motion of `own` that lies nearest to `reference`, by least squares; null when they have too few nodes
+ * in common.
+ */
 export function motionOnto(reference: CoordinateMap, own: CoordinateMap): Motion | null {
   const pairs: [readonly number[], readonly number[]][] = [];
   const dimensions = ([...own.values()][0]?.length ?? 1) - 1;
@@ -65,7 +69,10 @@ export function extentMs(coordinates: Iterable<readonly number[]>): number {
   return Math.sqrt(squares / same.length) + heights / same.length;
 }
 
-/** How far apart two coordinates of one node are, ms: its estimates change by no more. Infinite when they are of different kinds. */
+/**
+ * How far apart two coordinates of one node are, ms: its estimates change by no more. Infinite when they are
+ * of different kinds.
+ */
 export function movementMs(a: readonly number[], b: readonly number[]): number {
   if (a.length !== b.length) return Infinity;
   const height = a.length - 1;
@@ -89,7 +96,10 @@ function centreOf(coordinates: readonly (readonly number[])[], dimensions: numbe
   );
 }
 
-/** The orthogonal factor of the polar decomposition (Higham 1986, Newton's iteration): the solution of Procrustes' problem. */
+/**
+ * The orthogonal factor of the polar decomposition (Higham 1986, Newton's iteration): the solution of
+ * Procrustes' problem.
+ */
 function nearestRotation(product: Matrix): Matrix {
   const size = product.length;
   const norm = Math.sqrt(product.flat().reduce((sum, value) => sum + value * value, 0));

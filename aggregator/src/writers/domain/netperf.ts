@@ -16,8 +16,9 @@ interface NetperfEntries {
 }
 
 /**
- * The 90th percentile of every measured pair, rounded up to whole milliseconds: a measured pair is never 0, and one that isn't measured has no
- * entry. Of several methods the graph's first one counts that has a 90th percentile.
+ * The 90th percentile of every measured pair, rounded up to whole milliseconds: a measured pair is never 0,
+ * and one that isn't measured has no entry. Of several methods the graph's first one counts that has a 90th
+ * percentile.
  */
 export function netperfEntries(graph: ClusterGraphSnapshot): NetperfEntries {
   const nodes = new Set(graph.nodes.map(({ name }) => name));
@@ -83,7 +84,10 @@ export function sizeBytes(data: Readonly<Record<string, string>>): number {
 const MIN_CHANGE_MS = 1;
 const MIN_CHANGE_RATIO = 0.1;
 
-/** Whether an entry is new, changed by more than jitter, or is of a pair that is cut. Other entries that fell away wait for the refresh. */
+/**
+ * Whether an entry is new, changed by more than jitter, or is of a pair that is cut. Other entries that fell
+ * away wait for the refresh.
+ */
 export function hasNetperfChanged(
   stored: Readonly<Record<string, string>>,
   { data: wanted, lost }: Pick<NetperfEntries, "data" | "lost">,

@@ -60,7 +60,10 @@ function amount(value: number | null): number | null {
   return value !== null && value >= 0 && Number.isFinite(value) ? value : null;
 }
 
-/** Estimates are left out: a reader makes them of the coordinates, and knows then what they are. So is what is unreachable or too old. */
+/**
+ * Estimates are left out: a reader makes them of the coordinates, and knows then what they are. So is what is
+ * unreachable or too old.
+ */
 function measuredCosts(graph: ClusterGraph, { name }: ClusterNode): CostsOfNode {
   const measuredMs = new Map<string, number>();
   const lost = new Set<string>();

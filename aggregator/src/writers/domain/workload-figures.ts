@@ -79,7 +79,10 @@ function addTraffic(
   });
 }
 
-/** How much a workload's annotations would change, in thresholds. A peer that isn't written counts as one with nothing. */
+/**
+ * How much a workload's annotations would change, in thresholds. A peer that isn't written counts as one with
+ * nothing.
+ */
 export function workloadChange(written: ReadWorkloadAnnotations, wanted: WorkloadFigures): number {
   const before = new Map(
     written.traffic.map((peer) => [

@@ -1,6 +1,9 @@
 import { TokenBucket } from "@isochrone/primitives";
 
-/** What may be made up for after a pause, in seconds: a busy machine must not lose its budget, and nobody is flooded after a long one. */
+/**
+ * What may be made up for after a pause, in seconds: a busy machine must not lose its budget, and nobody is
+ * flooded after a long one.
+ */
 const MAX_ARREARS_SECONDS = 3;
 
 /** A budget of so many writes per second on average. The rate may change from call to call. */

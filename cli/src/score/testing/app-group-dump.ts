@@ -47,7 +47,10 @@ const labels = (group: string, selector: string): Record<string, string> => ({
   "appgroup.diktyo.x-k8s.io.workload": selector,
 });
 
-/** A pod of a Helm release's Deployment, which is called otherwise than the AppGroup's workload; `owner` null: a bare pod. */
+/**
+ * A pod of a Helm release's Deployment, which is called otherwise than the AppGroup's workload; `owner` null:
+ * a bare pod.
+ */
 export function pod(
   namespace: string,
   name: string,

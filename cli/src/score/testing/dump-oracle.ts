@@ -1,8 +1,7 @@
-// A second implementation of the scores of a dump, for tests: from Kubernetes objects alone, as slowly and plainly as the texts have it.
-// KEP-260's code: pkg/networkaware/networkoverhead/networkoverhead.go and pkg/networkaware/util/util.go
-// Marchese 2023: Algorithm 1 (docs/concepts.md lists the papers)
-// Marchese 2022: Algorithm 1
-// It shares no code with what it checks.
+// A second implementation of the scores of a dump, for tests: from Kubernetes objects alone, as slowly and
+// plainly as the texts have it. KEP-260's code: pkg/networkaware/networkoverhead/networkoverhead.go and
+// pkg/networkaware/util/util.go Marchese 2023: Algorithm 1 (docs/concepts.md lists the papers) Marchese 2022:
+// Algorithm 1 It shares no code with what it checks.
 import { GROUP_LABEL, SELECTOR_LABEL } from "./random-dump.ts";
 import type { PlainObject, RandomDump } from "./random-dump.ts";
 
@@ -36,7 +35,10 @@ const annotation = (object: PlainObject, name: string): string | undefined =>
 const nodeOf = (pod: PlainObject): string => (pod.spec?.["nodeName"] as string | undefined) ?? "";
 const listed = (group: PlainObject): readonly Listed[] => group.spec!["workloads"] as readonly Listed[];
 
-/** KEP-260's code: PreFilter, Filter, Score and NormalizeScore, by node name. AppGroups are those of the pod's namespace. */
+/**
+ * KEP-260's code: PreFilter, Filter, Score and NormalizeScore, by node name. AppGroups are those of the pod's
+ * namespace.
+ */
 export function upstreamOracle({ objects, topology, pod }: RandomDump): Map<string, OracleRow> {
   const nodes = ofKind(objects, "Node");
   const agName = label(pod, GROUP_LABEL);
@@ -191,7 +193,10 @@ class World {
     return carriers;
   }
 
-  /** By source and target: what objects of the pod's namespace declare of its own workloads; of a pair the last word, annotations last. */
+  /**
+   * By source and target: what objects of the pod's namespace declare of its own workloads; of a pair the
+   * last word, annotations last.
+   */
   declared(): ReturnType<World["declaredNow"]> {
     return (this.#declared ??= this.declaredNow());
   }
@@ -238,7 +243,10 @@ class World {
     return found;
   }
 
-  /** Bytes per second of both directions, as the workloads of the pod's namespace state it; the larger of two statements. */
+  /**
+   * Bytes per second of both directions, as the workloads of the pod's namespace state it; the larger of two
+   * statements.
+   */
   traffic(one: string, other: string): number {
     const stated = (workload: string, peer: string): number => {
       if (!workload.startsWith(`${this.pod.metadata.namespace}/`)) return 0;
@@ -268,7 +276,10 @@ class World {
     return Math.hypot(x[0]! - y[0]!, x[1]! - y[1]!) + x[2]! + y[2]!;
   }
 
-  /** Of docs/scores.md, "Limits": a channel is broken when more of the placed replicas are beyond its limit than within. */
+  /**
+   * Of docs/scores.md, "Limits": a channel is broken when more of the placed replicas are beyond its limit
+   * than within.
+   */
   isWithinLimits(node: string): boolean {
     const own = this.workloadOf(this.pod);
     for (const { source, target, limit } of this.declared().values()) {
@@ -306,7 +317,10 @@ function priorityOf(channel: Fields | undefined): number {
   return typeof type === "string" ? types[type]! : 0;
 }
 
-/** Marchese 2023, Algorithm 1 with all weights 0.5. A replica's traffic with another one is its even share of what both workloads exchange. */
+/**
+ * Marchese 2023, Algorithm 1 with all weights 0.5. A replica's traffic with another one is its even share of
+ * what both workloads exchange.
+ */
 export function resourceNetworkOracle(dump: RandomDump): Map<string, OracleRow> {
   const world = new World(dump);
   const own = world.workloadOf(dump.pod);

@@ -1,5 +1,6 @@
-// Random dumps of Kubernetes objects for tests: costs that differ by direction or coordinates alone, two AppGroups with equal selectors,
-// several namespaces, workloads that are called otherwise than their AppGroup says, bare pods, dead pods, traffic across namespaces.
+// Random dumps of Kubernetes objects for tests: costs that differ by direction or coordinates alone, two
+// AppGroups with equal selectors, several namespaces, workloads that are called otherwise than their AppGroup
+// says, bare pods, dead pods, traffic across namespaces.
 
 export interface PlainObject {
   readonly kind: string;

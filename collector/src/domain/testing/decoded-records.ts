@@ -32,7 +32,10 @@ interface WireRequest {
   }[];
 }
 
-/** What records say, read by an implementation that knows nothing of ours. Metrics that were cut over several records are joined again. */
+/**
+ * What records say, read by an implementation that knows nothing of ours. Metrics that were cut over several
+ * records are joined again.
+ */
 export function decodedRecords(records: readonly Uint8Array[]): Metric[] {
   const metrics = new Map<string, Metric>();
   for (const record of records) {

@@ -1,4 +1,5 @@
-// A simple parser of valid pages, one regular expression per part, and an arbitrary of such pages: what the reader of bytes is compared with.
+// A simple parser of valid pages, one regular expression per part, and an arbitrary of such pages: what the
+// reader of bytes is compared with.
 import * as fc from "fast-check";
 import type { PageFormat } from "../exposition.ts";
 import type { ReadSample } from "./read-page.ts";

@@ -99,7 +99,10 @@ function byName(candidates: readonly Candidate[]): ReadonlyMap<string, Candidate
 /** From more nodes nobody compares. */
 const MAX_COMPARED = 4;
 
-/** From where round trips to the peers are shown: where the pod runs, the best of then and now, then the next best and the worst. */
+/**
+ * From where round trips to the peers are shown: where the pod runs, the best of then and now, then the next
+ * best and the worst.
+ */
 export function comparedNodes({ binding, best, now, candidates }: Decision): string[] {
   const ranked = [...(now?.candidates ?? candidates)].sort(byScore).map(({ name }) => name);
   const first = [binding?.node ?? null, best, now?.best ?? null, ranked[0] ?? null, ranked[1] ?? null];

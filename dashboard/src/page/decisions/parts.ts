@@ -1,5 +1,5 @@
-// A decision's candidates as bars. Parts have units of their own, from bytes times milliseconds to points of a hundred: a bar can only say how
-// good a candidate is in each part among the others. Pure.
+// A decision's candidates as bars. Parts have units of their own, from bytes times milliseconds to points of
+// a hundred: a bar can only say how good a candidate is in each part among the others. Pure.
 import type { Candidate } from "@isochrone/topology";
 
 interface Segment {
@@ -18,14 +18,19 @@ interface Bar {
 /** What another part sums up already. */
 const INNER: Readonly<Record<string, readonly string[]>> = { resource: ["cpu", "memory"] };
 
-/** The parts that are compared, in the order that they come in; parts of which nothing is known are left out. */
+/**
+ * The parts that are compared, in the order that they come in; parts of which nothing is known are left out.
+ */
 export function partsOf(candidates: readonly Candidate[]): string[] {
   const names = [...new Set(candidates.flatMap(({ parts }) => Object.keys(parts)))];
   const hidden = new Set(names.flatMap((name) => INNER[name] ?? []));
   return names.filter((name) => !hidden.has(name) && candidates.some(({ parts }) => isFigure(parts[name])));
 }
 
-/** The best first. In each part the best candidate has a full segment, the worst none; where all are as good as alike, all have a full one. */
+/**
+ * The best first. In each part the best candidate has a full segment, the worst none; where all are as good
+ * as alike, all have a full one.
+ */
 export function barsOf(candidates: readonly Candidate[]): Bar[] {
   const names = partsOf(candidates);
   const spans = new Map(names.map((name) => [name, spanOf(candidates, name)]));

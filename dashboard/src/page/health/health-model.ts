@@ -26,7 +26,10 @@ export interface Instrument {
   readonly silent: readonly string[];
 }
 
-/** What can be wrong with the instruments of a node, worst first: level, what it is of some nodes, and the next step. */
+/**
+ * What can be wrong with the instruments of a node, worst first: level, what it is of some nodes, and the
+ * next step.
+ */
 const CAUSES = {
   mute: [
     "bad",

@@ -1,5 +1,5 @@
-// The cluster graph as the page draws it: nodes in the order of rows, one believed link per ordered pair, figures as columns. Made in a
-// worker: at 1,000 nodes the graph is a megabyte of text.
+// The cluster graph as the page draws it: nodes in the order of rows, one believed link per ordered pair,
+// figures as columns. Made in a worker: at 1,000 nodes the graph is a megabyte of text.
 import { byPlace, NO_REGION, NO_ZONE } from "@isochrone/primitives";
 import type { ClusterColumns, ClusterNode } from "@isochrone/topology";
 
@@ -13,7 +13,10 @@ type FigureName = (typeof FIGURES)[number];
 /** Bits of a pair. */
 export const PAIR = { provisional: 1, estimated: 2, declared: 4, stale: 8, dead: 16 } as const;
 
-/** Pairs by row, then column: those of row r are at rowStart[r] to rowStart[r + 1] - 1. Unknown figures are NaN. */
+/**
+ * Pairs by row, then column: those of row r are at rowStart[r] to rowStart[r + 1] - 1. Unknown figures are
+ * NaN.
+ */
 export interface Pairs {
   readonly rowStart: Int32Array;
   readonly column: Int32Array;
@@ -125,7 +128,9 @@ const COLUMNS = {
   count: "count",
 } as const satisfies Record<FigureName, keyof Links>;
 
-/** One link per ordered pair: methods are never merged, the first of the order that has a figure is believed. */
+/**
+ * One link per ordered pair: methods are never merged, the first of the order that has a figure is believed.
+ */
 function bestLinks({ links, costMethods = [] }: ClusterColumns, rowAt: Int32Array): Map<number, number> {
   const order = [...new Set<string>([...costMethods, ...DEFAULT_METHODS])];
   const methodRanks = links.methods.map((method) => {
@@ -184,7 +189,9 @@ export function rowOf({ rowStart }: Pairs, at: number): number {
   return low;
 }
 
-/** Round-trip time by network coordinates, ms: |x_a - x_b| + height_a + height_b. NaN where one isn't known. */
+/**
+ * Round-trip time by network coordinates, ms: |x_a - x_b| + height_a + height_b. NaN where one isn't known.
+ */
 export function estimateMs(a: readonly number[] | null, b: readonly number[] | null): number {
   if (a === null || b === null || a.length !== b.length || a.length < 2) return Number.NaN;
   const height = a.length - 1;
@@ -193,7 +200,10 @@ export function estimateMs(a: readonly number[] | null, b: readonly number[] | n
   return Math.sqrt(square) + a[height]! + b[height]!;
 }
 
-/** What a round trip between two nodes costs, by name: measured, else by coordinates; NaN where neither is known, Infinity where none answers. */
+/**
+ * What a round trip between two nodes costs, by name: measured, else by coordinates; NaN where neither is
+ * known, Infinity where none answers.
+ */
 export function costBetween(view: ClusterView): (source: string, target: string) => number {
   const ids = new Map(view.nodes.map(({ name }, index) => [name, index]));
   return (source, target) => {

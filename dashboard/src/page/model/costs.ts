@@ -3,7 +3,10 @@ import type { Channel, WorkflowGraphSnapshot } from "@isochrone/topology";
 
 export interface ChannelCost {
   readonly channel: Channel;
-  /** Mean over the pairs of its ends' pods; NaN when no pair's is known, Infinity when pods can't reach each other. */
+  /**
+   * Mean over the pairs of its ends' pods; NaN when no pair's is known, Infinity when pods can't reach each
+   * other.
+   */
   readonly ms: number;
   /** Bytes per second times milliseconds; NaN when one of both isn't known. */
   readonly cost: number;

@@ -23,7 +23,10 @@ const MAX_RETRY_MS = 30_000;
 /** The server's heartbeat comes every 15 s: what is silent for this long is dead. */
 const SILENCE_MS = 45_000;
 
-/** Follows the stream until the signal, over any number of connections, each from where the one before ended. Never rejects. */
+/**
+ * Follows the stream until the signal, over any number of connections, each from where the one before ended.
+ * Never rejects.
+ */
 export async function followEvents(options: FollowOptions): Promise<void> {
   const { open, onEvent, onState, signal } = options;
   let retryMs = options.retryMs ?? 1_000;
@@ -74,7 +77,10 @@ class Silence {
   }
 }
 
-/** Events, and for `retry` its milliseconds. As the HTML standard reads a stream, for servers that end lines with LF. */
+/**
+ * Events, and for `retry` its milliseconds. As the HTML standard reads a stream, for servers that end lines
+ * with LF.
+ */
 export async function* readEvents(
   body: ReadableStream<Uint8Array>,
   onChunk: () => void = () => undefined,

@@ -51,7 +51,10 @@ export function usualLevel(nodes: number): Level {
 /** Room that is no longer needed. */
 export type Spent = Pick<Grid, "values" | "cells">;
 
-/** @param spent is written over and becomes the grid's own where it has the right size: megabytes per version are many to collect */
+/**
+ * @param spent is written over and becomes the grid's own where it has the right size: megabytes per version
+ * are many to collect
+ */
 export function gridOf(
   view: ClusterView,
   quantity: Quantity,

@@ -1,6 +1,9 @@
 // Names that are too long for where they stand.
 
-/** The name with its middle left out where it is longer than that: pools share their beginning, domains their end. */
+/**
+ * The name with its middle left out where it is longer than that: pools share their beginning, domains their
+ * end.
+ */
 export function shorten(name: string, maxCharacters: number): string {
   if (name.length <= maxCharacters) return name;
   const tail = Math.floor((maxCharacters - 1) / 2);
@@ -8,8 +11,8 @@ export function shorten(name: string, maxCharacters: number): string {
 }
 
 /**
- * Short names of nodes, by name: without the domain that all nodes with a domain share, and without their middle. No two are the same: where
- * shortening would make them so, the names stay whole.
+ * Short names of nodes, by name: without the domain that all nodes with a domain share, and without their
+ * middle. No two are the same: where shortening would make them so, the names stay whole.
  */
 export function shortNames(names: readonly string[], maxCharacters: number): ReadonlyMap<string, string> {
   const domains = new Set(names.map(domainOf).filter((domain) => domain !== ""));

@@ -1,9 +1,15 @@
 // How often the graphs are read. Pure: times in, times out, in milliseconds of one clock.
 
-/** Reading takes at most a tenth of the time, so that a large cluster leaves the browser free for other things. */
+/**
+ * Reading takes at most a tenth of the time, so that a large cluster leaves the browser free for other
+ * things.
+ */
 const SPARE = 10;
 const LEAST_MS = 500;
-/** Nobody waits longer than this for a new graph, however slow the reading was: the machine may have been busy. */
+/**
+ * Nobody waits longer than this for a new graph, however slow the reading was: the machine may have been
+ * busy.
+ */
 const MOST_MS = 5_000;
 /** While the page asks by itself. */
 export const ASK_EVERY_MS = 1_000;
@@ -19,7 +25,10 @@ export function readAgainMs(beganMs: number, endedMs: number, isStreaming: boole
   return beganMs + Math.min(Math.max(LEAST_MS, SPARE * (endedMs - beganMs)), endedMs - beganMs + MOST_MS);
 }
 
-/** What the page does while the event stream is lost. @param askedMs since when a question is under way; null: none is */
+/**
+ * What the page does while the event stream is lost.
+ * @param askedMs since when a question is under way; null: none is
+ */
 export function askingWords(askedMs: number | null, nowMs: number): string {
   const waited = askedMs === null ? 0 : nowMs - askedMs;
   return waited < LONG_MS

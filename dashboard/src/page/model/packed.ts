@@ -1,5 +1,6 @@
-// How the worker's results reach the main thread. Objects that are posted are rebuilt there one by one, a thousand nodes at each version; so
-// lists go as text, which is copied at once, is read only by whoever looks at it, and is not read again while it stays the same.
+// How the worker's results reach the main thread. Objects that are posted are rebuilt there one by one, a
+// thousand nodes at each version; so lists go as text, which is copied at once, is read only by whoever looks
+// at it, and is not read again while it stays the same.
 import type { ClusterNode } from "@isochrone/topology";
 import type { Digest } from "./summary.ts";
 import type { Grid } from "./grid.ts";

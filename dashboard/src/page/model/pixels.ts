@@ -1,4 +1,5 @@
-// A grid as pixels, one per cell: what is drawn while cells are small, and what panning and zooming move about.
+// A grid as pixels, one per cell: what is drawn while cells are small, and what panning and zooming move
+// about.
 import { DEAD, muted, NOTHING, rgbOf, rgbSteps, SCARCE, stepOf, type Rgb, type Theme } from "./scale.ts";
 import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "./grid.ts";
 

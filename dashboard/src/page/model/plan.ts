@@ -27,7 +27,10 @@ export interface PlanList {
 export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explanation"> {
   readonly today: NonNullable<Plan["cost"]>;
   readonly cost: NonNullable<Plan["cost"]>;
-  /** Share of what the network costs today that it saves; null where it costs nothing. Absent: an earlier scheduler-plugin's. */
+  /**
+   * Share of what the network costs today that it saves; null where it costs nothing. Absent: an earlier
+   * scheduler-plugin's.
+   */
   readonly savedRatio?: number | null;
   /** Those that would move, in the order in which they are to. */
   readonly pods: readonly {

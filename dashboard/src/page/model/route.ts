@@ -1,4 +1,5 @@
-// Where in the page one is, as the part of the address behind the #: it can be sent to somebody, and nonsense in it leads somewhere sensible.
+// Where in the page one is, as the part of the address behind the #: it can be sent to somebody, and nonsense
+// in it leads somewhere sensible.
 
 export const QUANTITIES = ["p50", "p90", "p99", "loss", "age"] as const;
 export type Quantity = (typeof QUANTITIES)[number];

@@ -26,7 +26,10 @@ type Matrix = readonly [Rgb, Rgb, Rgb];
 const times = (matrix: Matrix, [x, y, z]: Rgb): Rgb =>
   matrix.map(([a, b, c]) => a * x + b * y + c * z) as unknown as Rgb;
 
-/** How eyes see linear light: all of it; without M cones (Machado et al. 2009, severity 1); its luminance alone. */
+/**
+ * How eyes see linear light: all of it; without M cones (Machado et al. 2009, severity 1); its luminance
+ * alone.
+ */
 const SIGHTS: Readonly<Record<string, Matrix>> = {
   normal: [
     [1, 0, 0],

@@ -1,6 +1,7 @@
-// Colours of values. Latency spans decades, so its steps are logarithmic: 1, 2, 5, 10, ... They are the same whatever
-// is shown, so that two pictures can be compared. More is further from the background: darker on light, lighter on
-// dark, in steps of about equal lightness, so that the order is seen without colours too. Red is for what is lost.
+// Colours of values. Latency spans decades, so its steps are logarithmic: 1, 2, 5, 10, ... They are the same
+// whatever is shown, so that two pictures can be compared. More is further from the background: darker on
+// light, lighter on dark, in steps of about equal lightness, so that the order is seen without colours too.
+// Red is for what is lost.
 
 export type Theme = "light" | "dark";
 

@@ -46,7 +46,10 @@ export function digestOf(view: ClusterView): Digest {
   return { summary: summaryOf(view), worst: worstPairs(view), head: view.nodes.slice(0, HEAD) };
 }
 
-/** The worst pairs: those without an answer first, then the slowest. @param isWanted of which nodes, by row */
+/**
+ * The worst pairs: those without an answer first, then the slowest.
+ * @param isWanted of which nodes, by row
+ */
 export function worstPairs(view: ClusterView, isWanted: (row: number) => boolean = () => true): WorstPair[] {
   const { nodes, pairs } = view;
   return worstPositions(view, WORST, isWanted).map((at): WorstPair => {

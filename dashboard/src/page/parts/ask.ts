@@ -12,7 +12,8 @@ interface Answer<T> {
 const NOTHING = { data: null, failure: null, status: null } as const;
 
 /**
- * Asks for a path, and again whenever the graphs are new. What was there stays while the next is under way, and when it fails.
+ * Asks for a path, and again whenever the graphs are new. What was there stays while the next is under way,
+ * and when it fails.
  * @param path null: nothing is asked
  */
 export function useJson<T>(path: string | null, options: { readonly isOfNow?: boolean } = {}): Answer<T> {

@@ -74,7 +74,10 @@ interface Column {
   readonly isText?: boolean;
 }
 
-/** A table that scrolls in itself where it is wider than its place. Columns of figures that nobody knows are left out. */
+/**
+ * A table that scrolls in itself where it is wider than its place. Columns of figures that nobody knows are
+ * left out.
+ */
 export function Table(props: {
   readonly label: string;
   readonly columns: readonly Column[];

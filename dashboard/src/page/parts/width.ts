@@ -1,7 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { RefObject } from "preact";
 
-/** How wide an element is, so that a drawing in it has its own pixels: one that is scaled has letters nobody can read on a telephone. */
+/**
+ * How wide an element is, so that a drawing in it has its own pixels: one that is scaled has letters nobody
+ * can read on a telephone.
+ */
 export function useWidth<T extends Element>(
   usual: number,
 ): { readonly place: RefObject<T | null>; readonly width: number } {

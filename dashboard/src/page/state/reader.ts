@@ -46,7 +46,10 @@ export class Reader {
     });
   }
 
-  /** Asks the graph API and reads its answer; where it says no, what it says. Rejects as fetch does: with a TypeError where it can't be reached, with a TimeoutError after that long. */
+  /**
+   * Asks the graph API and reads its answer; where it says no, what it says. Rejects as fetch does: with a
+   * TypeError where it can't be reached, with a TimeoutError after that long.
+   */
   async read(
     url: string,
     headers: Readonly<Record<string, string>>,

@@ -4,7 +4,10 @@ import { signal } from "@preact/signals";
 const TOKEN_KEY = "isochrone-token";
 /** What the server takes in an Authorization header. */
 const TOKEN = /^[\x21-\x7e]{1,8192}$/;
-/** A refused token is shown to the server again after this long only: it could have erred, but must not be asked each second. */
+/**
+ * A refused token is shown to the server again after this long only: it could have erred, but must not be
+ * asked each second.
+ */
 const REFUSED_MS = 30_000;
 
 /** The server wants a token, or another one. */
@@ -26,7 +29,8 @@ export const signIn = signal<{ readonly isWanted: boolean; readonly mistake: str
   mistake: "",
 });
 
-// For this tab alone, and gone with it: the token is in no address, no cookie and no file of the browser's profile.
+// For this tab alone, and gone with it: the token is in no address, no cookie and no file of the browser's
+// profile.
 let token = sessionStorage.getItem(TOKEN_KEY) ?? "";
 export const hasToken = signal(token !== "");
 let refusal: { readonly token: string; readonly untilMs: number } | null = null;
@@ -34,7 +38,10 @@ let refusal: { readonly token: string; readonly untilMs: number } | null = null;
 /** What asks the server. */
 type Fetcher = (path: string, init: RequestInit & { readonly headers: Headers }) => Promise<Response>;
 
-/** Like fetch, of a path below this page's own. Rejects with TokenNeeded, and shows the form for it, where the server wants a token. */
+/**
+ * Like fetch, of a path below this page's own. Rejects with TokenNeeded, and shows the form for it, where the
+ * server wants a token.
+ */
 export async function ask(path: string, init: RequestInit = {}, fetcher: Fetcher = fetch): Promise<Response> {
   const sent = token;
   if (refusal?.token === sent && performance.now() < refusal.untilMs) throw new TokenNeeded();

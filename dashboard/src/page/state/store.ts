@@ -1,4 +1,5 @@
-// What the page knows, as signals, and how it comes by it: the event stream says when to ask, the API says what is.
+// What the page knows, as signals, and how it comes by it: the event stream says when to ask, the API says
+// what is.
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { GraphHistory, WorkflowList } from "@isochrone/topology";
 import type { ClusterView } from "../model/cluster-view.ts";
@@ -205,7 +206,8 @@ export function start(): void {
     },
     onState: (isOpen) => {
       connection.value = afterStream(connection.peek(), isOpen, Date.now());
-      // From now on the page asks by itself, and not after the pause that it has made while there was a stream.
+      // From now on the page asks by itself, and not after the pause that it has made while there was a
+      // stream.
       if (!isOpen && moment.peek() === "") refresh(true);
       if (!isOpen) return;
       setTimeout(() => (connection.value = { ...connection.peek(), news: null }), 20_000);

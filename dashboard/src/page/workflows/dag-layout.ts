@@ -32,7 +32,10 @@ interface Drawing {
   readonly lines: readonly PlacedLine[];
 }
 
-/** Callers left of callees, or above them. Channels of a workload to itself, or to one that isn't listed, are left out. */
+/**
+ * Callers left of callees, or above them. Channels of a workload to itself, or to one that isn't listed, are
+ * left out.
+ */
 export function layoutOf(
   { workloads, channels }: Pick<WorkflowGraphSnapshot, "workloads" | "channels">,
   direction: "LR" | "TB",
@@ -46,7 +49,8 @@ export function layoutOf(
     marginy: 12,
   });
   graph.setDefaultEdgeLabel(() => ({}));
-  // By numbers: the library keeps what it is given as keys of plain objects, where a workload called __proto__ does harm.
+  // By numbers: the library keeps what it is given as keys of plain objects, where a workload called
+  // __proto__ does harm.
   const ids = new Map(workloads.map(({ name }, index) => [name, `n${index}`]));
   for (const id of ids.values()) graph.setNode(id, { width: BOX.width, height: BOX.height });
   const drawn = channels.filter(

@@ -23,7 +23,10 @@ interface DagProps {
   readonly moved: ReadonlyMap<string, number>;
 }
 
-/** Workloads as boxes with their zone's outline, channels as lines with their milliseconds: as thick as their traffic, in the colour of the round trip. */
+/**
+ * Workloads as boxes with their zone's outline, channels as lines with their milliseconds: as thick as their
+ * traffic, in the colour of the round trip.
+ */
 export function Dag({ workflow, view, costs, moved }: DagProps): VNode {
   const direction = innerWidth < 700 ? "TB" : "LR";
   // The layout is of names alone: traffic changes every second, and boxes that move can't be watched.

@@ -5,7 +5,9 @@ interface Named {
   readonly name: string;
 }
 
-/** Those whose namespace/name holds all of the words, at most so many; the chosen one is always among them. */
+/**
+ * Those whose namespace/name holds all of the words, at most so many; the chosen one is always among them.
+ */
 export function matching(
   all: readonly Named[],
   text: string,

@@ -1,7 +1,9 @@
 // Nodes while pods come to them, as kube-scheduler keeps account of them.
 import type { SchedulableNode, WaitingPod } from "./port.ts";
 
-/** What a container counts as that requests nothing, where scores ask [kube-scheduler, util/pod_resources.go]. */
+/**
+ * What a container counts as that requests nothing, where scores ask [kube-scheduler, util/pod_resources.go].
+ */
 const DEFAULT_CPU_MILLICORES = 100;
 const DEFAULT_MEMORY_BYTES = 200 * 1024 * 1024;
 

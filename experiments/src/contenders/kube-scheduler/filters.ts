@@ -1,5 +1,5 @@
-// The filters of the default profile that pods and nodes of scenarios meet: NodeResourcesFit and NodeAffinity. PodTopologySpread only scores by
-// default; taints, ports and volumes are none.
+// The filters of the default profile that pods and nodes of scenarios meet: NodeResourcesFit and
+// NodeAffinity. PodTopologySpread only scores by default; taints, ports and volumes are none.
 import type { FillingCluster, NodeAccount } from "./filling-cluster.ts";
 import type { WaitingPod } from "./port.ts";
 

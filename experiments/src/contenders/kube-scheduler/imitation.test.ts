@@ -10,7 +10,10 @@ import { pluginScores } from "./scores.ts";
 
 const GI = 1024 ** 3;
 
-/** As `node tools/node24.mjs test/experiments/kube-scheduler-record.ts` writes it; its comments say what stands where. */
+/**
+ * As `node tools/node24.mjs test/experiments/kube-scheduler-record.ts` writes it; its comments say what
+ * stands where.
+ */
 interface Recording {
   readonly kubernetes: string;
   readonly plugins: readonly ("NodeResourcesFit" | "NodeResourcesBalancedAllocation" | "PodTopologySpread")[];

@@ -13,7 +13,10 @@ export interface ExtraPlugin {
   readonly weight: number;
   /** Nodes that it lets the pod onto. @default all */
   readonly admits?: (pod: WaitingPod, nodes: readonly string[]) => ReadonlySet<string>;
-  /** 0 to 100 by node, over those that passed all filters. Fractions are cut off: kube-scheduler's scores are whole. */
+  /**
+   * 0 to 100 by node, over those that passed all filters. Fractions are cut off: kube-scheduler's scores are
+   * whole.
+   */
   readonly score: (pod: WaitingPod, nodes: readonly string[]) => ArrayLike<number>;
   /** The pod is on that node from now on. */
   readonly placed: (pod: WaitingPod, node: string) => void;

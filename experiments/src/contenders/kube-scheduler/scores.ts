@@ -1,6 +1,7 @@
-// The score plugins of kube-scheduler 1.35's default profile, to the number: 0 to 100 each, divisions of whole numbers as in Go.
-// InterPodAffinity, NodeAffinity's preferences and ImageLocality find nothing in scenarios and give 0 to all; TaintToleration gives 100 to all.
-// Source: k8s.io/kubernetes v1.35.8, pkg/scheduler/framework/plugins.
+// The score plugins of kube-scheduler 1.35's default profile, to the number: 0 to 100 each, divisions of
+// whole numbers as in Go. InterPodAffinity, NodeAffinity's preferences and ImageLocality find nothing in
+// scenarios and give 0 to all; TaintToleration gives 100 to all. Source: k8s.io/kubernetes v1.35.8,
+// pkg/scheduler/framework/plugins.
 import { nonZeroCpu, nonZeroMemory } from "./filling-cluster.ts";
 import type { FillingCluster, NodeAccount } from "./filling-cluster.ts";
 import type { WaitingPod } from "./port.ts";
@@ -49,7 +50,10 @@ function leastAllocated(pod: WaitingPod, account: NodeAccount): number {
   return weights === 0 ? 0 : Math.trunc(sum / weights);
 }
 
-/** [1, noderesources/balanced_allocation.go]: how equally CPU and memory are used, by requests alone. Pods without any aren't scored. */
+/**
+ * [1, noderesources/balanced_allocation.go]: how equally CPU and memory are used, by requests alone. Pods
+ * without any aren't scored.
+ */
 function balancedAllocation(pod: WaitingPod, { node, cpuMillicores, memoryBytes }: NodeAccount): number {
   if (pod.cpuMillicores === 0 && pod.memoryBytes === 0) return 0;
   // With one resource alone there is nothing to be out of balance with.
@@ -59,11 +63,17 @@ function balancedAllocation(pod: WaitingPod, { node, cpuMillicores, memoryBytes 
   return Math.trunc((1 - Math.abs((cpu - memory) / 2)) * MAX_SCORE);
 }
 
-/** System defaults [1, podtopologyspread/plugin.go]: both ScheduleAnyway, for pods that a Service or ReplicaSet selects. */
+/**
+ * System defaults [1, podtopologyspread/plugin.go]: both ScheduleAnyway, for pods that a Service or
+ * ReplicaSet selects.
+ */
 const HOSTNAME_MAX_SKEW = 3;
 const ZONE_MAX_SKEW = 5;
 
-/** [1, podtopologyspread/scoring.go]: replicas on the node and in the zone, the larger a topology the heavier; fewer are better. */
+/**
+ * [1, podtopologyspread/scoring.go]: replicas on the node and in the zone, the larger a topology the heavier;
+ * fewer are better.
+ */
 function topologySpread(
   pod: WaitingPod,
   feasible: readonly NodeAccount[],

@@ -16,7 +16,10 @@ interface ClusterStatistics {
 const LEAST_DISTANCE = 0.1;
 const DIAGONAL = Math.SQRT2;
 
-/** Regions at random places of a square map; round trips grow with the distance on it, plus what it takes to leave a region. */
+/**
+ * Regions at random places of a square map; round trips grow with the distance on it, plus what it takes to
+ * leave a region.
+ */
 export function generateCluster(statistics: ClusterStatistics, random: Random): PointCluster {
   const { withinMs, betweenMs } = statistics;
   const places = Array.from({ length: statistics.regions }, () => [random.next(), random.next()] as const);

@@ -44,9 +44,13 @@ export function generateWorkflow(statistics: WorkflowStatistics, random: Random)
   };
 }
 
-/** Services below `callers` call; each hangs on an earlier one. Who calls many is likely to call more: heavy-tailed fan-out. */
+/**
+ * Services below `callers` call; each hangs on an earlier one. Who calls many is likely to call more:
+ * heavy-tailed fan-out.
+ */
 function growTree(callees: number[][], callers: number, random: Random): void {
-  // A caller that calls nobody would be a leaf: the first callee of each is the next caller, or a leaf where callers are used up.
+  // A caller that calls nobody would be a leaf: the first callee of each is the next caller, or a leaf where
+  // callers are used up.
   for (let service = 1; service < callees.length; service += 1) {
     const candidates = callees.slice(0, Math.min(service, callers));
     const barren = candidates.findIndex((called) => called.length === 0);

@@ -1,5 +1,5 @@
-// Compares scenarios with the papers that they name. The quotes are data: scenarios/data/quotes.yaml, which says
-// how they are written.
+// Compares scenarios with the papers that they name. The quotes are data: scenarios/data/quotes.yaml, which
+// says how they are written.
 import { readFileSync } from "node:fs";
 import { parse } from "yaml";
 import type { Point, Reference, Scenario } from "../model.ts";
@@ -65,8 +65,8 @@ function sorted(values: readonly (number | string)[]): string {
 }
 
 /**
- * `["table 1", "figure 3", "figure 4"]`, of "figures 3 and 4, Table 1". What follows the number of a single figure
- * is no figure: "Figure 3, 10 ms".
+ * `["table 1", "figure 3", "figure 4"]`, of "figures 3 and 4, Table 1". What follows the number of a single
+ * figure is no figure: "Figure 3, 10 ms".
  */
 export function figuresIn(said: string): string[] {
   const text = said.replace(/\bfig(s?)\./gi, "figure$1");

@@ -15,8 +15,9 @@ const POLL_MS = 20;
 const READY_WITHIN_MS = 30_000;
 
 /**
- * The lab's pods, bound to the nodes that the placement says: in place of controllers and scheduler, whose choice is not asked for.
- * A pod has a new name after each move, as Kubernetes' have; `nameOf` tells which pod of the placement it is.
+ * The lab's pods, bound to the nodes that the placement says: in place of controllers and scheduler, whose
+ * choice is not asked for. A pod has a new name after each move, as Kubernetes' have; `nameOf` tells which
+ * pod of the placement it is.
  */
 export class BoundPods {
   readonly #store: ClusterStore;

@@ -46,13 +46,17 @@ async function relayLinks({ cluster, logger, seed }: LinksOptions): Promise<Link
   };
 }
 
-/** Each node in a network namespace of its own, packets of the kernel through the emulated wire. Users beside the entry are in another. */
+/**
+ * Each node in a network namespace of its own, packets of the kernel through the emulated wire. Users beside
+ * the entry are in another.
+ */
 async function namespaceLinks({ cluster, seed }: LinksOptions): Promise<Links> {
   const nodes = cluster.nodes.map(({ name }) => name);
   let usersPlace = "users";
   while (nodes.includes(usersPlace)) usersPlace += "-0";
-  // In slow motion ways are longer, and TCP doesn't know: its least timeout stays, so that connections count as idle between two requests, and BBR, some
-  // machines' default, takes a round trip of seconds with a request in it for a link of a few kB/s, and paces answers accordingly.
+  // In slow motion ways are longer, and TCP doesn't know: its least timeout stays, so that connections count
+  // as idle between two requests, and BBR, some machines' default, takes a round trip of seconds with a
+  // request in it for a link of a few kB/s, and paces answers accordingly.
   const tcp = { slowStartAfterIdle: false, congestionControl: "reno" };
   const lab = await NamespaceLab.create({ nodes: [...nodes, usersPlace], seed, ...tcp });
   const set: Links["set"] = (matrix) =>

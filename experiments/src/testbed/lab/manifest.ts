@@ -18,7 +18,10 @@ export function annotationsOf(workload: PointWorkload, isEntry: boolean): Record
   };
 }
 
-/** The workflow of a point as Deployments and Services of the lab. Throws ManifestError where the lab can't have it. */
+/**
+ * The workflow of a point as Deployments and Services of the lab. Throws ManifestError where the lab can't
+ * have it.
+ */
 export function manifestOf({ id, workflow }: Point): WorkflowManifest {
   const documents = workflow.workloads.flatMap((workload) => [
     deployment(workflow.name, workload, workload.name === workflow.entry),

@@ -35,8 +35,8 @@ export function trafficOf(page: string): ReadonlyMap<string, ChannelTotals> {
 export type PodTraffic = ReadonlyMap<string, ReadonlyMap<string, ChannelTotals>>;
 
 /**
- * What was counted in between, over all pods. Pod by pod: one that is gone takes its counters with it, and a sum over pods would fall, or hide what its
- * successor has counted.
+ * What was counted in between, over all pods. Pod by pod: one that is gone takes its counters with it, and a
+ * sum over pods would fall, or hide what its successor has counted.
  */
 export function trafficBetween(before: PodTraffic, after: PodTraffic): ReadonlyMap<string, ChannelTotals> {
   const sums = new Map<string, ChannelTotals>();

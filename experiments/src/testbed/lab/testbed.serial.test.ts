@@ -1,5 +1,5 @@
-// The lab against what was asked of it: no packet is faster than its link, and what changes is seen. Against the model it is held by
-// test/experiments/validate.ts, on a machine that is quiet.
+// The lab against what was asked of it: no packet is faster than its link, and what changes is seen. Against
+// the model it is held by test/experiments/validate.ts, on a machine that is quiet.
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { Point } from "../../scenario/model.ts";
 import type { Running } from "../port.ts";

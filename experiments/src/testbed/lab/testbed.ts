@@ -37,12 +37,14 @@ interface Lab {
 }
 
 /**
- * The workflow as processes that speak HTTP over delayed links, one for each pod with its sidecar, and another for the users.
+ * The workflow as processes that speak HTTP over delayed links, one for each pod with its sidecar, and
+ * another for the users.
  *
- * At scale S everything happens S times slower: users send S times less often, the pods' CPU is S times slower, ways are S times longer;
- * response times are divided by S again. That is the whole system in slow motion: utilisation, queues and the share of the network in a
- * response are those of the original, while this machine does 1/S of the work each second. (With fewer users and less CPU alone, work
- * would take S times longer and ways would not: no response time would mean anything.)
+ * At scale S everything happens S times slower: users send S times less often, the pods' CPU is S times
+ * slower, ways are S times longer; response times are divided by S again. That is the whole system in slow
+ * motion: utilisation, queues and the share of the network in a response are those of the original, while
+ * this machine does 1/S of the work each second. (With fewer users and less CPU alone, work would take S
+ * times longer and ways would not: no response time would mean anything.)
  */
 export async function createLabTestbed(
   settings: LabSettings,
@@ -72,7 +74,10 @@ export async function createLabTestbed(
   };
 }
 
-/** Before whatever else runs on the machine, where that is allowed; processes inherit it. What comes in time is part of the measurement. */
+/**
+ * Before whatever else runs on the machine, where that is allowed; processes inherit it. What comes in time
+ * is part of the measurement.
+ */
 const NICENESS = -10;
 
 /** Gives back how to undo it. */
@@ -245,7 +250,10 @@ class LabRun implements Running {
     );
   }
 
-  /** As the control plane would, but at once: its pods go from the list, so that nobody is sent there any more. */
+  /**
+   * As the control plane would, but at once: its pods go from the list, so that nobody is sent there any
+   * more.
+   */
   async #nodeDown(node: string): Promise<void> {
     const { cluster, pods } = this.#parts;
     const gone = cluster.pods().filter((pod) => pod.node === node);

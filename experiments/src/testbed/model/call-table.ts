@@ -1,7 +1,10 @@
 const FREE = -1;
 export const NONE = -1;
 
-/** Calls that are not answered yet, users' requests among them, as columns of numbers: nothing is allocated for a call. */
+/**
+ * Calls that are not answered yet, users' requests among them, as columns of numbers: nothing is allocated
+ * for a call.
+ */
 export class CallTable {
   /** The pod that has to answer; -1 for a free row. */
   pod = new Int32Array(0);

@@ -1,6 +1,7 @@
 /**
- * CPU of nodes, shared equally by the pods that have something to do; a pod is one thread and never gets more than one core. Kept in
- * virtual time: all active pods of a node advance alike, so that what changes when one comes or goes is the node's rate alone.
+ * CPU of nodes, shared equally by the pods that have something to do; a pod is one thread and never gets more
+ * than one core. Kept in virtual time: all active pods of a node advance alike, so that what changes when one
+ * comes or goes is the node's rate alone.
  */
 export class SharedCpus {
   readonly #cores: Float64Array;

@@ -23,14 +23,16 @@ interface Counts {
 interface SimulationOptions {
   readonly plan: Plan;
   readonly load: PointLoad;
-  /** One way, by nodes: row-major. The simulation reads it at each message; changes hold for those sent later. */
+  /**
+   * One way, by nodes: row-major. The simulation reads it at each message; changes hold for those sent later.
+   */
   readonly delayMs: Float64Array;
   readonly seed: number;
 }
 
 /**
- * The queueing network: pods that serve one request after the other and wait for callees without holding up others, as an event loop
- * does; nodes that share their CPU among pods; messages that take their time.
+ * The queueing network: pods that serve one request after the other and wait for callees without holding up
+ * others, as an event loop does; nodes that share their CPU among pods; messages that take their time.
  */
 export class Simulation {
   readonly #plan: Plan;
@@ -112,7 +114,10 @@ export class Simulation {
     this.#probability[edge] = probability;
   }
 
-  /** Runs to `endMs` and, with `settle`, on until every request of the stretch is settled; stops at `untilMs` in any case. */
+  /**
+   * Runs to `endMs` and, with `settle`, on until every request of the stretch is settled; stops at `untilMs`
+   * in any case.
+   */
   run(endMs: number, settle: boolean, untilMs: number): void {
     const requests = this.#requests;
     const messages = this.#messages;
@@ -151,7 +156,8 @@ export class Simulation {
   kill(pod: number): void {
     this.#drop(pod);
     this.#isDead[pod] = 1;
-    // Those that wait for others' answers are lost too; their callers learn it when the answers come, at the latest.
+    // Those that wait for others' answers are lost too; their callers learn it when the answers come, at the
+    // latest.
     const { pod: pods, waitsFor, failed } = this.#calls;
     for (let call = 0; call < pods.length; call++)
       if (pods[call] === pod && waitsFor[call]! > 0) failed[call] = 1;
@@ -174,7 +180,10 @@ export class Simulation {
     this.#queueHead[pod] = this.#queueTail[pod] = NONE;
   }
 
-  /** The pod's successor is ready on a node. What waits for others' answers is still answered by the one that goes: it has a grace period. */
+  /**
+   * The pod's successor is ready on a node. What waits for others' answers is still answered by the one that
+   * goes: it has a grace period.
+   */
   revive(pod: number, node: number): void {
     this.#drop(pod);
     this.#podNode[pod] = node;

@@ -92,7 +92,8 @@ class ModelRun implements Running {
   }
 
   move(moves: readonly PodMove[]): Promise<void> {
-    // A stretch that waited for late answers ended late: the next one is to last as long as it says, with the moves in it.
+    // A stretch that waited for late answers ended late: the next one is to last as long as it says, with the
+    // moves in it.
     this.#endMs = Math.max(this.#endMs, this.#simulation.nowMs);
     let beginMs = Math.max(this.#simulation.nowMs, this.#movesEndMs);
     for (const { pod, to } of moves) {

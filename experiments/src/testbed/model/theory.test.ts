@@ -1,4 +1,5 @@
-// The model against what queueing theory knows exactly. Many users with long periods are a Poisson stream, as far as a queue can tell.
+// The model against what queueing theory knows exactly. Many users with long periods are a Poisson stream, as
+// far as a queue can tell.
 import { describe, expect, it } from "vitest";
 import type { Point } from "../../scenario/model.ts";
 import { callTo, placed, pointOf, workloadOf } from "../testing/points.ts";

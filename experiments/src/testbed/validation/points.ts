@@ -22,8 +22,9 @@ const NODE_OF: Readonly<Record<string, string>> = { m0: "n1", m1: "n1", m2: "n2"
 const CALLS: Readonly<Record<string, readonly string[]>> = { m0: ["m1", "m2"], m1: ["m3"], m2: ["m3", "m4"] };
 
 /**
- * Five workloads on three nodes of 1.5 cores: parallel calls, a pod that two others call, pods that share a node's CPU, exponential work.
- * Enough for everything that the model claims to happen, and little enough for the lab on a small machine.
+ * Five workloads on three nodes of 1.5 cores: parallel calls, a pod that two others call, pods that share a
+ * node's CPU, exponential work. Enough for everything that the model claims to happen, and little enough for
+ * the lab on a small machine.
  */
 export function validationPoint(load: LoadName, rttMs: number): ValidationPoint {
   const workloads = Object.keys(NODE_OF).map((name): PointWorkload => ({

@@ -1,4 +1,5 @@
-{{/* Metadata of an object that is there for a hook only. Takes {root, component, name, hooks, weight, isGlobal}. */}}
+{{/* Metadata of an object that is there for a hook only. Takes {root, component, name, hooks, weight,
+     isGlobal}. */}}
 {{- define "isochrone.hookMetadata" -}}
 name: {{ .name }}
 {{- if not .isGlobal }}
@@ -13,7 +14,8 @@ annotations:
   helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded
 {{- end }}
 
-{{/* A Job that runs one command of `isochrone`. Takes {root, component, name, hooks, account, args, configMap}. */}}
+{{/* A Job that runs one command of `isochrone`. Takes {root, component, name, hooks, account, args,
+     configMap}. */}}
 {{- define "isochrone.hookJob" -}}
 apiVersion: batch/v1
 kind: Job

@@ -22,9 +22,10 @@ export const BUS_ERROR_CODES = [
 export type BusErrorCode = (typeof BUS_ERROR_CODES)[number];
 
 /**
- * The codes for which the same call may succeed later without any change by the caller. Refusals are among them: tokens are
- * asked for anew with every attempt, credentials and certificates are rotated, rights granted and topics created, none of
- * which must cost records. Those that ask for more than a moment's patience say so in `retryAfterMs`.
+ * The codes for which the same call may succeed later without any change by the caller. Refusals are among
+ * them: tokens are asked for anew with every attempt, credentials and certificates are rotated, rights
+ * granted and topics created, none of which must cost records. Those that ask for more than a moment's
+ * patience say so in `retryAfterMs`.
  */
 const RETRYABLE: ReadonlySet<BusErrorCode> = new Set([
   "overloaded",
@@ -44,7 +45,9 @@ interface BusErrorDetails {
   readonly retryAfterMs?: number;
 }
 
-/** Thrown when the bus did not do what was asked; `retryable` says whether the same call may succeed later. */
+/**
+ * Thrown when the bus did not do what was asked; `retryable` says whether the same call may succeed later.
+ */
 export class BusError extends CodedError {
   declare readonly code: BusErrorCode;
   readonly retryAfterMs: number | undefined;

@@ -1,11 +1,12 @@
-// The bus as Isochrone needs it: keyed records in partitioned topics, consumer groups, manual commit, at-least-once.
+// The bus as Isochrone needs it: keyed records in partitioned topics, consumer groups, manual commit,
+// at-least-once.
 
 export interface OutgoingRecord {
   /** Records with one key of one topic arrive in the order of their publishing. */
   readonly key: string;
   /**
-   * An empty value (0 bytes) is a tombstone: nothing holds for its key any more, and a bus that compacts a topic removes what it had of the key,
-   * and in the end the tombstone itself. It arrives as an empty value.
+   * An empty value (0 bytes) is a tombstone: nothing holds for its key any more, and a bus that compacts a
+   * topic removes what it had of the key, and in the end the tombstone itself. It arrives as an empty value.
    */
   readonly value: Uint8Array;
   readonly headers: Readonly<Record<string, string>>;
@@ -20,20 +21,24 @@ export interface BusRecord extends OutgoingRecord {
   readonly appendedAtMs: number;
 }
 
-/** Records of one partition, in order, never empty. Their bytes may share memory: of a few that are to be kept for long, keep copies. */
+/**
+ * Records of one partition, in order, never empty. Their bytes may share memory: of a few that are to be kept
+ * for long, keep copies.
+ */
 export interface Batch {
   readonly topic: string;
   readonly partition: number;
   readonly records: readonly BusRecord[];
   /**
-   * Offset that the partition's next record will get, as far as was known when the batch was made: what lies between it and
-   * the batch's end is the consumer's lag. Null where the bus does not tell.
+   * Offset that the partition's next record will get, as far as was known when the batch was made: what lies
+   * between it and the batch's end is the consumer's lag. Null where the bus does not tell.
    */
   readonly endOffset: number | null;
   /**
-   * Says that everything before `nextOffset` is done (default: the whole batch; it may lie before this batch, where older work is still open).
-   * After a crash, delivery goes on from the last commit. Commits never move backwards: a smaller one is ignored. Rejects with BusError
-   * `not_assigned` when the partition was handed over, `invalid_offset` beyond the batch's end.
+   * Says that everything before `nextOffset` is done (default: the whole batch; it may lie before this batch,
+   * where older work is still open). After a crash, delivery goes on from the last commit. Commits never move
+   * backwards: a smaller one is ignored. Rejects with BusError `not_assigned` when the partition was handed
+   * over, `invalid_offset` beyond the batch's end.
    */
   commit(nextOffset?: number): Promise<void>;
 }
@@ -49,16 +54,20 @@ export interface SubscribeOptions {
   /** Bounds what one handler call has in memory; a single larger record still comes, alone. @default 4 MiB */
   readonly maxBatchBytes?: number;
   /**
-   * Awaited: the next batch of the same partition comes only after it settles (back-pressure). A throw redelivers the batch after a pause.
-   * It is logged, unless it is a BusError `postponed`: that is a handler's back-pressure which must not hold up a hand-over, and no failure.
+   * Awaited: the next batch of the same partition comes only after it settles (back-pressure). A throw
+   * redelivers the batch after a pause. It is logged, unless it is a BusError `postponed`: that is a
+   * handler's back-pressure which must not hold up a hand-over, and no failure.
    */
   onBatch(batch: Batch): Promise<void>;
-  /** Partitions that this member got: awaited before their first batch, and called again after a pause when it throws. */
+  /**
+   * Partitions that this member got: awaited before their first batch, and called again after a pause when it
+   * throws.
+   */
   onAssigned?(partitions: readonly TopicPartition[]): Promise<void>;
   /**
-   * Partitions that this member is to give up, no handler of theirs running any more: awaited before another member gets them, and
-   * commits still work. A member that has lost them already (its session expired) is told in the same way, but its commits
-   * reject with `not_assigned`.
+   * Partitions that this member is to give up, no handler of theirs running any more: awaited before another
+   * member gets them, and commits still work. A member that has lost them already (its session expired) is
+   * told in the same way, but its commits reject with `not_assigned`.
    */
   onRevoked?(partitions: readonly TopicPartition[]): Promise<void>;
 }
@@ -70,16 +79,17 @@ export interface TopicPartition {
 
 export interface Subscription {
   /**
-   * Stops delivery; resolves when the running handler has settled and the partitions are handed over. Repeating it is harmless.
-   * Never await it inside this subscription's own handlers: it waits for them.
+   * Stops delivery; resolves when the running handler has settled and the partitions are handed over.
+   * Repeating it is harmless. Never await it inside this subscription's own handlers: it waits for them.
    */
   close(): Promise<void>;
 }
 
 export interface Publisher {
   /**
-   * Resolves when the bus has taken responsibility for all records; rejects with a BusError (`retryable` says whether to try again).
-   * The values may be reused as soon as it has settled. A rejected publish may still have happened (at least once).
+   * Resolves when the bus has taken responsibility for all records; rejects with a BusError (`retryable` says
+   * whether to try again). The values may be reused as soon as it has settled. A rejected publish may still
+   * have happened (at least once).
    */
   publish(
     topic: string,
@@ -89,20 +99,27 @@ export interface Publisher {
 }
 
 export interface Bus extends Publisher {
-  /** How many partitions the topic has. Rejects with BusError `unknown_topic` where topics must be made first and this one was not. */
+  /**
+   * How many partitions the topic has. Rejects with BusError `unknown_topic` where topics must be made first
+   * and this one was not.
+   */
   partitionCount(topic: string): Promise<number>;
   /**
-   * Resolves when the member has joined: what is published from then on reaches it even with `from: "latest"`. Where brokers are away
-   * it resolves after a bounded time all the same, and goes on joining in the background.
+   * Resolves when the member has joined: what is published from then on reaches it even with
+   * `from: "latest"`. Where brokers are away it resolves after a bounded time all the same, and goes on
+   * joining in the background.
    */
   subscribe(options: SubscribeOptions): Promise<Subscription>;
-  /** Closes every subscription first. Later calls, and publishers still waiting, get BusError `closed`; a second close is harmless. */
+  /**
+   * Closes every subscription first. Later calls, and publishers still waiting, get BusError `closed`; a
+   * second close is harmless.
+   */
   close(): Promise<void>;
 }
 
 /**
- * Header of a record whose stream (source and epoch) has lost records at its publisher: how many in all so far, a decimal number.
- * Cumulative, so that it survives the loss of a record that carried it. Absent means 0. A gap in the sequences that is not
- * covered by it was lost on the way.
+ * Header of a record whose stream (source and epoch) has lost records at its publisher: how many in all so
+ * far, a decimal number. Cumulative, so that it survives the loss of a record that carried it. Absent
+ * means 0. A gap in the sequences that is not covered by it was lost on the way.
  */
 export const DROPPED_HEADER = "isochrone-dropped";

@@ -17,7 +17,10 @@ interface RecordKeyClientOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** How often a key that is held is asked for again; far less than an aggregator keeps a retired one. @default 300000 */
+  /**
+   * How often a key that is held is asked for again; far less than an aggregator keeps a retired one.
+   * @default 300000
+   */
   readonly refreshMs?: number;
 }
 
@@ -38,8 +41,9 @@ const KEY_TEXT = /^[A-Za-z0-9_-]{43}$/;
 const BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 1_000, maxMs: 60_000 };
 
 /**
- * Holds the key by which this process seals its records: gets it from the aggregator, keeps it in memory alone, and asks again in time for a
- * rotation. Until there is one, publishing is refused as `unavailable`: a buffered publisher keeps its records meanwhile.
+ * Holds the key by which this process seals its records: gets it from the aggregator, keeps it in memory
+ * alone, and asks again in time for a rotation. Until there is one, publishing is refused as `unavailable`: a
+ * buffered publisher keeps its records meanwhile.
  */
 export class RecordKeyClient implements Service {
   readonly #options: RecordKeyClientOptions;

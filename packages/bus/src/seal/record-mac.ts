@@ -74,8 +74,9 @@ export class MacKey {
   }
 
   /**
-   * Gives `<salt>.<proof>` for these bytes. The salt is drawn once for this object, and the nonce counts its seals: GMAC must
-   * never see a key and a nonce twice, however often a process starts and whoever else holds this secret.
+   * Gives `<salt>.<proof>` for these bytes. The salt is drawn once for this object, and the nonce counts its
+   * seals: GMAC must never see a key and a nonce twice, however often a process starts and whoever else holds
+   * this secret.
    */
   seal(covered: CoveredBytes): string {
     this.#sealing ??= new Session(this.#secret, randomBytes(SALT_BYTES).toString("base64url"));
@@ -129,10 +130,12 @@ class Session {
 }
 
 /**
- * What a seal covers: topic, partition, key, all headers that begin with `isochrone-` (but the MAC itself) in the order of their names, and the
- * value. Each text comes with its length, so that no two records have the same bytes.
+ * What a seal covers: topic, partition, key, all headers that begin with `isochrone-` (but the MAC itself) in
+ * the order of their names, and the value. Each text comes with its length, so that no two records have the
+ * same bytes.
  *
- * @returns null when key and covered headers have more than 16,384 characters; else bytes that are valid until the next call
+ * @returns null when key and covered headers have more than 16,384 characters; else bytes that are valid
+ * until the next call
  */
 export function coveredBytes(
   { topic, partition }: TopicPartition,

@@ -45,7 +45,9 @@ const LIFE = new RegExp(`^([1-9]\\d{0,4})\\.([A-Za-z0-9_-]{${SALT_CHARACTERS}})$
 const DOT = ".".charCodeAt(0);
 const DEFAULT_MAX_SPEAKERS = 16_384;
 
-/** Says who sealed a record. Keys are kept of proven speakers only, so that invented ones can't push them out. */
+/**
+ * Says who sealed a record. Keys are kept of proven speakers only, so that invented ones can't push them out.
+ */
 export class SealChecker {
   readonly #options: SealCheckerOptions;
   readonly #maxKnown: number;

@@ -13,7 +13,10 @@ export interface RecordKey {
   readonly key: MacKey;
 }
 
-/** Gives the key that seals a record; null: the record goes out as it is. Throws a BusError `unavailable` while there is none yet. */
+/**
+ * Gives the key that seals a record; null: the record goes out as it is. Throws a BusError `unavailable`
+ * while there is none yet.
+ */
 type RecordKeySource = (topic: string, record: OutgoingRecord) => RecordKey | null;
 
 /** The record with its speaker and MAC. A speaker and a MAC that it had before are replaced. */
@@ -31,8 +34,8 @@ export function sealRecord(
 }
 
 /**
- * A bus whose published records carry a seal. It is bound to the partition, which follows from the record's key: the number of a topic's
- * partitions must not change while records are being published.
+ * A bus whose published records carry a seal. It is bound to the partition, which follows from the record's
+ * key: the number of a topic's partitions must not change while records are being published.
  */
 export function sealedBus(bus: Bus, keyOf: RecordKeySource): Bus {
   const publisher = sealedPublisher(bus, keyOf);

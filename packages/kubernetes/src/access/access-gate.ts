@@ -26,8 +26,9 @@ const VERBS: Readonly<Record<string, string>> = { HEAD: "get" };
 const METRICS_PATH = "/metrics";
 
 /**
- * Lets a request in when the holder of its bearer token may send it. Rules see the path behind a prefix: by itself it would look like one
- * of the API server's own, and the role system:discovery lets every authenticated account get /api/*.
+ * Lets a request in when the holder of its bearer token may send it. Rules see the path behind a prefix: by
+ * itself it would look like one of the API server's own, and the role system:discovery lets every
+ * authenticated account get /api/*.
  */
 export function accessGate({ review, pathPrefix, onDecision }: AccessGateOptions): RequestGate {
   const conclude = (decision: AccessDecision): GateAnswer => {

@@ -14,11 +14,16 @@ export interface AccessReviewOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of the tokens: one made for the API server alone is not taken, so nobody who gets it here can use it there. */
+  /**
+   * Of the tokens: one made for the API server alone is not taken, so nobody who gets it here can use it
+   * there.
+   */
   readonly audience: string;
   /** How long a granted review holds; at most a minute, so that a deleted account is out within that. */
   readonly cacheMs: number;
-  /** How long a granted review holds while the API server gives no answer; never beyond the token's own end. */
+  /**
+   * How long a granted review holds while the API server gives no answer; never beyond the token's own end.
+   */
   readonly outageMs: number;
   /** Reviews of unknown tokens and of unknown requests. */
   readonly reviewsPerSecond: number;
@@ -54,7 +59,10 @@ const MAX_REVIEWS = 256;
 const REVIEW_TIMEOUT_MS = 5_000;
 const MAX_PATH_CHARACTERS = 1_024;
 
-/** Whether the holder of a token may send a request, by TokenReview and SubjectAccessReview. Only hashes of tokens are kept. */
+/**
+ * Whether the holder of a token may send a request, by TokenReview and SubjectAccessReview. Only hashes of
+ * tokens are kept.
+ */
 export class AccessReview {
   readonly #options: AccessReviewOptions;
   readonly #rate: ReviewRate;

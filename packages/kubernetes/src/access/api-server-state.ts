@@ -1,6 +1,9 @@
 import type { Clock } from "@isochrone/runtime";
 
-/** After a review that got no answer, how long none is tried: an API server that is away shall not cost every request its patience. */
+/**
+ * After a review that got no answer, how long none is tried: an API server that is away shall not cost every
+ * request its patience.
+ */
 const RETRY_MS = 1_000;
 
 /** Whether the API server answers reviews. */

@@ -20,11 +20,14 @@ export interface Account {
 }
 
 /**
- * Extra attributes that tell pods and tokens of one service account apart (pod-name, node-name, credential-id and so on). Rights are not
- * given by them, and without them one review answers for all pods of a DaemonSet.
+ * Extra attributes that tell pods and tokens of one service account apart (pod-name, node-name, credential-id
+ * and so on). Rights are not given by them, and without them one review answers for all pods of a DaemonSet.
  */
 const OF_ONE_TOKEN = "authentication.kubernetes.io/";
-/** Only the API server's own authenticator of service accounts gives these of such a user, and it verifies them. */
+/**
+ * Only the API server's own authenticator of service accounts gives these of such a user, and it verifies
+ * them.
+ */
 const NODE_NAME = `${OF_ONE_TOKEN}node-name`;
 const POD_NAME = `${OF_ONE_TOKEN}pod-name`;
 const POD_UID = `${OF_ONE_TOKEN}pod-uid`;
@@ -44,7 +47,8 @@ export async function reviewToken(
   const { authenticated, user, audiences, error } = answer.status ?? {};
   if (authenticated !== true)
     return { denied: typeof error === "string" && error !== "" ? error : "not authenticated" };
-  // An authenticator that knows nothing of audiences answers without them: such a token is for the API server alone.
+  // An authenticator that knows nothing of audiences answers without them: such a token is for the API server
+  // alone.
   if (!Array.isArray(audiences) || !audiences.includes(audience))
     return { denied: `not for audience ${audience}` };
   const account = readAccount(user);
@@ -82,8 +86,8 @@ function readAccount(value: unknown): Account | null {
 }
 
 /**
- * What a service account's token is bound to. Of other users nothing is believed: what their extra attributes say comes from whoever
- * configured a webhook or an OIDC provider.
+ * What a service account's token is bound to. Of other users nothing is believed: what their extra attributes
+ * say comes from whoever configured a webhook or an OIDC provider.
  */
 function readBinding(username: string, extra: unknown): Pick<Account, "node" | "pod"> {
   const namespace = SERVICE_ACCOUNT.exec(username)?.[1];

@@ -51,10 +51,16 @@ interface Grant<T> {
   readonly endsMs: number;
 }
 
-/** From this part of a grant's time on it is reviewed again beside the request, so that steady clients never wait. */
+/**
+ * From this part of a grant's time on it is reviewed again beside the request, so that steady clients never
+ * wait.
+ */
 const RENEW_SHARE = 0.75;
 
-/** Verdicts by key. Concurrent questions of one key share a review; grants and denials are kept apart, so that strangers can't push out whom we know. */
+/**
+ * Verdicts by key. Concurrent questions of one key share a review; grants and denials are kept apart, so that
+ * strangers can't push out whom we know.
+ */
 export class VerdictCache<T> {
   readonly #options: VerdictCacheOptions;
   readonly #granted: BoundedMap<Grant<T>>;

@@ -14,9 +14,10 @@ export interface KeyPair {
 export type Authority = KeyPair;
 
 /**
- * An authority takes over in three steps, so that whoever asks trusts whatever any replica serves with at any time: it is made (`next`) and
- * trusted beside the old one; when everyone who asks has heard of it, it signs (`authority`); the old one stays trusted until it expires
- * (`previous`), for replicas that still serve by it. Its key is gone by then.
+ * An authority takes over in three steps, so that whoever asks trusts whatever any replica serves with at any
+ * time: it is made (`next`) and trusted beside the old one; when everyone who asks has heard of it, it signs
+ * (`authority`); the old one stays trusted until it expires (`previous`), for replicas that still serve by
+ * it. Its key is gone by then.
  */
 export interface CertificateBundle {
   readonly authority: Authority;

@@ -1,5 +1,5 @@
-// Keeps the certificate of one client of a server that makes its own certificates, in a Secret for whoever runs that client. The
-// authority's key isn't in it.
+// Keeps the certificate of one client of a server that makes its own certificates, in a Secret for whoever
+// runs that client. The authority's key isn't in it.
 import { X509Certificate } from "node:crypto";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isStoreError } from "../store/errors.ts";
@@ -17,7 +17,10 @@ interface ClientCertificateOptions {
   readonly secretName: string;
   /** That the server knows the client by. */
   readonly clientName: string;
-  /** How long a certificate is good; with a third of it left, or after a change of the authority, there is a new one. */
+  /**
+   * How long a certificate is good; with a third of it left, or after a change of the authority, there is a
+   * new one.
+   */
   readonly lifetimeMs: number;
   /** Certificates are good from so long ago on. */
   readonly clockSkewMs: number;
@@ -36,7 +39,10 @@ export class ClientCertificateKeeper {
     this.#options = options;
   }
 
-  /** Makes the Secret what it should be. Several replicas may: of two that write the first one counts. Rejects with StoreErrors. */
+  /**
+   * Makes the Secret what it should be. Several replicas may: of two that write the first one counts. Rejects
+   * with StoreErrors.
+   */
   async check(bundle: CertificateBundle): Promise<void> {
     const { store, namespace, secretName, clientName, logger } = this.#options;
     const secret = await store.get({ ...KINDS.secret, namespace, name: secretName });

@@ -1,4 +1,5 @@
-// Trusted authorities in a ConfigMap, which pods mount: a Secret would have shown every node the authority's key, too.
+// Trusted authorities in a ConfigMap, which pods mount: a Secret would have shown every node the authority's
+// key, too.
 import { isStoreError } from "../store/errors.ts";
 import { looseFields, looseText } from "../store/loose.ts";
 import { KINDS } from "../kinds.ts";

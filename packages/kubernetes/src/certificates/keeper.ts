@@ -1,5 +1,5 @@
-// Keeps a server's certificates in a Secret that all its replicas read, and tells those who ask which authorities to trust. Who may write, does;
-// every write names the version that it was made from.
+// Keeps a server's certificates in a Secret that all its replicas read, and tells those who ask which
+// authorities to trust. Who may write, does; every write names the version that it was made from.
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isStoreError } from "../store/errors.ts";
 import { KINDS } from "../kinds.ts";
@@ -64,7 +64,10 @@ export class CertificateKeeper {
     this.#options = options;
   }
 
-  /** Reads the Secret, serves by it, and, as one who may, does what is due. Rejects with StoreErrors of the way. */
+  /**
+   * Reads the Secret, serves by it, and, as one who may, does what is due. Rejects with StoreErrors of the
+   * way.
+   */
   async check(): Promise<void> {
     const { store, mayWrite, namespace, secretName, events } = this.#options;
     const secret = await store.get({ ...KINDS.secret, namespace, name: secretName });
@@ -171,7 +174,10 @@ export class CertificateKeeper {
     events.isPublished(true);
   }
 
-  /** By what is stored, not by what was written: a publication that somebody else keeps changing is no ground to go on. */
+  /**
+   * By what is stored, not by what was written: a publication that somebody else keeps changing is no ground
+   * to go on.
+   */
   async #noteTrust({ next }: CertificateBundle): Promise<void> {
     const { publication, clock } = this.#options;
     if (next === null || !(await publication.holds(next.certificate))) this.#trusted = null;

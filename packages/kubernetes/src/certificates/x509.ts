@@ -1,5 +1,6 @@
-// Makes authorities and certificates of servers (RFC 5280). Keys and signatures are node's; this only writes down what is signed, which
-// needs no library: those that there are bring some hundred files into processes that hold keys.
+// Makes authorities and certificates of servers (RFC 5280). Keys and signatures are node's; this only writes
+// down what is signed, which needs no library: those that there are bring some hundred files into processes
+// that hold keys.
 import {
   createHash,
   createPrivateKey,
@@ -163,7 +164,9 @@ function addressBytes(host: string): Buffer {
   return Buffer.from([...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/** The authority's name and key identifier as they stand in its certificate: some clients compare the bytes. */
+/**
+ * The authority's name and key identifier as they stand in its certificate: some clients compare the bytes.
+ */
 function issuerOf({ certificate }: Authority): { readonly name: Buffer; readonly identifier: Buffer | null } {
   const inside = ({ content }: DerValue): DerValue[] => valuesIn(content);
   const body = inside(inside(valuesIn(new X509Certificate(certificate).raw)[0]!)[0]!);

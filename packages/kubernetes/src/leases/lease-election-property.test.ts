@@ -12,7 +12,10 @@ const CANDIDATES = 3;
 const CHAOS_MS = 120_000;
 const STEP_MS = 200;
 
-/** A candidate's own world: its wall clock steps, its event loop stands still, its requests get lost on the way there or back. */
+/**
+ * A candidate's own world: its wall clock steps, its event loop stands still, its requests get lost on the
+ * way there or back.
+ */
 class World implements Clock {
   chaos = true;
   readonly #clock: ManualClock;
@@ -105,7 +108,8 @@ it.each(seeds)("never two lead at one time, and in the end one does (seed %i)", 
   const terms = new Set<number>();
   for (let elapsedMs = 0; elapsedMs < CHAOS_MS; elapsedMs += STEP_MS) {
     for (const world of worlds) world.upset();
-    // A candidate is stopped, or goes without a word: then nobody stops it, and it may even go on beside its next life.
+    // A candidate is stopped, or goes without a word: then nobody stops it, and it may even go on beside its
+    // next life.
     if (random.next() < 0.01) {
       const index = Math.floor(random.next() * CANDIDATES);
       if (random.next() < 0.5) stopping.push(elections[index]!.stop());

@@ -36,11 +36,14 @@ export interface LeaderElectionOptions extends Partial<ElectionTiming> {
 export interface LeaderElection {
   /** Begins to be a candidate. */
   start(): void;
-  /** Stops leading, then gives the lease up so that others need not wait. Nothing that needs the lease may still be under way. */
+  /**
+   * Stops leading, then gives the lease up so that others need not wait. Nothing that needs the lease may
+   * still be under way.
+   */
   stop(): Promise<void>;
   /**
-   * Whether this candidate may act as the one. False as soon as the renew deadline has passed, whatever else could not run
-   * meanwhile: nobody else can be the holder yet at that time.
+   * Whether this candidate may act as the one. False as soon as the renew deadline has passed, whatever else
+   * could not run meanwhile: nobody else can be the holder yet at that time.
    */
   isLeader(): boolean;
   /** How long the current term has lasted, ms; null when this candidate does not lead. */
@@ -61,14 +64,16 @@ const RENEWAL_SHARE = 0.5;
 const CANDIDATE_JITTER = 1.2;
 
 /**
- * Elections by a coordination.k8s.io/v1 Lease with the semantics of client-go's leaderelection. A candidate takes over when it
- * has seen no change of the lease for its duration on its own monotonic clock; the times that are written are for people. While another
- * one holds the lease, a candidate watches it and asks for nothing; it reads the lease before it takes it, so a watch that has fallen silent
- * costs a request per lease duration and no safety.
+ * Elections by a coordination.k8s.io/v1 Lease with the semantics of client-go's leaderelection. A candidate
+ * takes over when it has seen no change of the lease for its duration on its own monotonic clock; the times
+ * that are written are for people. While another one holds the lease, a candidate watches it and asks for
+ * nothing; it reads the lease before it takes it, so a watch that has fallen silent costs a request per lease
+ * duration and no safety.
  *
- * No two lead at one time, as long as monotonic clocks run equally fast within leaseDurationMs / renewDeadlineMs: a holder counts
- * its deadline from before the renewal was sent, another candidate counts the duration from after it has seen that renewal.
- * (Who deletes a Lease object under its holder takes that away, for candidates that had never seen it.)
+ * No two lead at one time, as long as monotonic clocks run equally fast within leaseDurationMs /
+ * renewDeadlineMs: a holder counts its deadline from before the renewal was sent, another candidate counts
+ * the duration from after it has seen that renewal. (Who deletes a Lease object under its holder takes that
+ * away, for candidates that had never seen it.)
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   const election = { ...ELECTION_DEFAULTS, ...options };
@@ -245,7 +250,8 @@ class LeaseCandidate implements LeaderElection {
     const base = stored ?? { ...KINDS.lease, metadata: { namespace, name } };
     const next = heldLease(base, { identity, url: this.#url(), durationMs, labels }, this.#stamp());
     const written = await (stored === null ? store.create(next) : store.update(next));
-    // An answer that comes after the deadline is as good as none: the next attempt reads what has become of it.
+    // An answer that comes after the deadline is as good as none: the next attempt reads what has become of
+    // it.
     signal.throwIfAborted();
     this.#observe(written);
     this.#own = written;

@@ -89,7 +89,10 @@ export function releasedLease(lease: KubernetesObject, stamp: string): Kubernete
   };
 }
 
-/** MicroTime of the Kubernetes API. The last three digits count, so that no two renewals write the same text, whatever the wall clock does. */
+/**
+ * MicroTime of the Kubernetes API. The last three digits count, so that no two renewals write the same text,
+ * whatever the wall clock does.
+ */
 export function microTime(wallMs: number, count: number): string {
   const micros = String(count % 1000).padStart(3, "0");
   return `${new Date(wallMs).toISOString().slice(0, 23)}${micros}Z`;

@@ -33,7 +33,10 @@ export function electionTiming(times: LeaseTimes): ElectionTiming {
   return { leaseDurationMs, renewDeadlineMs, retryPeriodMs };
 }
 
-/** Identity of this life of a replica: one that was restarted must not be taken for the one that held the Lease before. */
+/**
+ * Identity of this life of a replica: one that was restarted must not be taken for the one that held the
+ * Lease before.
+ */
 export function identityOfLife(replica: string, random: Random): string {
   return `${replica}_${Math.floor(random.next() * 2 ** 48).toString(36)}`;
 }

@@ -14,8 +14,9 @@ interface WriteFence {
 const fences = new AsyncLocalStorage<readonly WriteFence[]>();
 
 /**
- * What an adapter calls at the last moment before a write leaves the process; null: the write needs none. Throws StoreError `fenced`.
- * To be asked for while the call runs, and called when the connection is there: waiting is what a paused process does.
+ * What an adapter calls at the last moment before a write leaves the process; null: the write needs none.
+ * Throws StoreError `fenced`. To be asked for while the call runs, and called when the connection is there:
+ * waiting is what a paused process does.
  */
 export function currentFence(): (() => void) | null {
   const around = fences.getStore();
@@ -27,9 +28,10 @@ function check({ mayWrite, reason }: WriteFence): void {
 }
 
 /**
- * A store for what only a leader may write: it refuses writes with StoreError `fenced` once the fence is closed, even those that were begun
- * before and have waited since (a rate limit, a connection, a retry, a process that was stopped). No check within a process can be the
- * last word, so writes also carry what must still be so: a resourceVersion, a uid, a `test`.
+ * A store for what only a leader may write: it refuses writes with StoreError `fenced` once the fence is
+ * closed, even those that were begun before and have waited since (a rate limit, a connection, a retry, a
+ * process that was stopped). No check within a process can be the last word, so writes also carry what must
+ * still be so: a resourceVersion, a uid, a `test`.
  */
 export function fencedStore(store: ClusterStore, fence: WriteFence): ClusterStore {
   const fenced = <T>(write: () => Promise<T>): Promise<T> =>
@@ -54,7 +56,10 @@ export function fencedStore(store: ClusterStore, fence: WriteFence): ClusterStor
   };
 }
 
-/** The store for what only the holder of a Lease may write: it writes nothing from the moment on in which another replica may lead. */
+/**
+ * The store for what only the holder of a Lease may write: it writes nothing from the moment on in which
+ * another replica may lead.
+ */
 export function leaderStore(store: ClusterStore, leadership: Leadership, leaseName: string): ClusterStore {
   const reason = `this replica does not hold the lease ${leaseName}`;
   return fencedStore(store, { mayWrite: () => leadership.isLeader(), reason });

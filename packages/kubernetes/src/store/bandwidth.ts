@@ -8,7 +8,8 @@ import type {
   KubernetesObject,
 } from "../kinds.ts";
 
-// Annotations of pods by which the bandwidth plugin of the CNI shapes their traffic: quantities of bits per second, such as 10M.
+// Annotations of pods by which the bandwidth plugin of the CNI shapes their traffic: quantities of bits per
+// second, such as 10M.
 export const INGRESS_BANDWIDTH = "kubernetes.io/ingress-bandwidth";
 export const EGRESS_BANDWIDTH = "kubernetes.io/egress-bandwidth";
 
@@ -38,9 +39,10 @@ function limit(quantity: string | undefined): number | null {
 export type ReplicasOf = (selector: string) => number;
 
 /**
- * Annotations for a pod of an AppGroup's workload (by its selector): it may send what its dependencies need, and receive what those that
- * depend on it need. minBandwidth is meant for each pair of pods, so it counts once per pod at the other end; unless `replicasOf` says
- * otherwise, that is one. A direction that needs nothing gets no annotation: it isn't limited.
+ * Annotations for a pod of an AppGroup's workload (by its selector): it may send what its dependencies need,
+ * and receive what those that depend on it need. minBandwidth is meant for each pair of pods, so it counts
+ * once per pod at the other end; unless `replicasOf` says otherwise, that is one. A direction that needs
+ * nothing gets no annotation: it isn't limited.
  */
 export function bandwidthAnnotations(
   appGroup: KubernetesObject,

@@ -2,15 +2,22 @@
 import { looseFields, looseText } from "./loose.ts";
 
 /**
- * Annotation of an AppGroup: a JSON list such as `[{"source": "web", "target": "db", "type": "HTTPRoute", "priority": 100}]`. Source and
- * target are names of its workloads, `namespace/name` outside of its own namespace.
+ * Annotation of an AppGroup: a JSON list such as `[{"source": "web", "target": "db", "type": "HTTPRoute",
+ * "priority": 100}]`. Source and target are names of its workloads, `namespace/name` outside of its own
+ * namespace.
  */
 export const CHANNELS_ANNOTATION = "isochrone.dev/channels";
 
-/** Annotation of a generated AppGroup: hash of the spec as it was written here. AppGroups without it are never touched. */
+/**
+ * Annotation of a generated AppGroup: hash of the spec as it was written here. AppGroups without it are never
+ * touched.
+ */
 export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
 
-/** Longer texts are neither written nor read; the API server takes 256 KiB of all annotations of an object together. */
+/**
+ * Longer texts are neither written nor read; the API server takes 256 KiB of all annotations of an object
+ * together.
+ */
 export const MAX_CHANNELS_CHARACTERS = 200 * 1024;
 
 /** A workload. */
@@ -43,7 +50,10 @@ export function formatChannels(channels: readonly AnnotatedChannel[], namespace:
   );
 }
 
-/** What of the annotation can be read; null: it is no JSON list, or too long for one. Entries without both ends are left out. */
+/**
+ * What of the annotation can be read; null: it is no JSON list, or too long for one. Entries without both
+ * ends are left out.
+ */
 export function parseChannels(text: string, namespace: string): AnnotatedChannel[] | null {
   if (text.length > MAX_CHANNELS_CHARACTERS) return null;
   let parsed: unknown;

@@ -25,7 +25,10 @@ export function hasCondition(object: Conditioned, type: string): boolean {
   return conditionsOf(object).some((condition) => condition.type === type && condition.status === "True");
 }
 
-/** The object's conditions with these in place of those of the same type; the transition time moves only with the status. */
+/**
+ * The object's conditions with these in place of those of the same type; the transition time moves only with
+ * the status.
+ */
 export function withConditions(
   object: Conditioned,
   changes: readonly Condition[],

@@ -1,8 +1,9 @@
 import { CodedError } from "@isochrone/runtime/basics";
 
 /**
- * Why a store did not do an operation; the API server's reasons for the statuses 404, 409 (twice), 410, 422, 401, 403 and 429, and the ways
- * in which it can fail to answer. `fenced`: not even asked for, since this process may not write (any more).
+ * Why a store did not do an operation; the API server's reasons for the statuses 404, 409 (twice), 410, 422,
+ * 401, 403 and 429, and the ways in which it can fail to answer. `fenced`: not even asked for, since this
+ * process may not write (any more).
  */
 export const STORE_ERROR_CODES = [
   "not_found",
@@ -32,7 +33,10 @@ export class StoreError extends CodedError {
   }
 }
 
-/** Whether `error` is a StoreError of this code: for callers to whom, say, an absent object is as good as a deleted one. */
+/**
+ * Whether `error` is a StoreError of this code: for callers to whom, say, an absent object is as good as a
+ * deleted one.
+ */
 export function isStoreError(error: unknown, code: StoreErrorCode): error is StoreError {
   return error instanceof StoreError && error.code === code;
 }

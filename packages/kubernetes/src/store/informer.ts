@@ -38,12 +38,18 @@ export interface InformerOptions<K extends KindRef = KindRef> extends Detail {
   readonly observer?: InformerObserver;
 }
 
-/** A cache of one kind that follows the store: it lists, watches on from there, and lists again when the watch was overrun. */
+/**
+ * A cache of one kind that follows the store: it lists, watches on from there, and lists again when the watch
+ * was overrun.
+ */
 export interface Informer<T = KubernetesObject> {
   /** What is known now, in no particular order. The objects are shared: never change them. */
   items(): readonly T[];
   get(name: string, namespace?: string): T | null;
-  /** Hears of every change in order, beginning with the objects that are known already (as added). The result ends it. */
+  /**
+   * Hears of every change in order, beginning with the objects that are known already (as added). The result
+   * ends it.
+   */
   onChange(listener: (change: InformerChange<T>) => void): () => void;
   /** Resolves after the first full list; rejects when stopped before, or with the signal's reason. */
   synced(signal?: AbortSignal): Promise<void>;
@@ -149,7 +155,8 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
       observer?.heard?.(kind.kind);
       this.#failures = 0;
     }
-    // A server ends watches now and then; without a pause one that ends each at once would be called in a tight loop.
+    // A server ends watches now and then; without a pause one that ends each at once would be called in a
+    // tight loop.
     await pause(this.#options.clock, FIRST_BACKOFF_MS * this.#options.random.next(), signal);
   }
 

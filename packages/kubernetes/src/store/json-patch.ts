@@ -4,7 +4,10 @@ import { StoreError } from "./errors.ts";
 import { cloneJson, isPlainObject } from "./json.ts";
 import type { JsonPatchOperation } from "./port.ts";
 
-/** The value with all operations done (RFC 6902); it is a copy of its own. Throws StoreError `conflict` at a failing test, else `invalid`. */
+/**
+ * The value with all operations done (RFC 6902); it is a copy of its own. Throws StoreError `conflict` at a
+ * failing test, else `invalid`.
+ */
 export function jsonPatched<T>(subject: string, value: T, operations: readonly JsonPatchOperation[]): T {
   let patched: unknown = cloneJson(value);
   for (const operation of operations) patched = new Step(subject, operation).on(patched);

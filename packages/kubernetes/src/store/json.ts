@@ -7,8 +7,8 @@ const MAX_DEPTH = 64;
 type JsonObject = Record<string, unknown>;
 
 /**
- * A deep copy of plain JSON data. As on the wire, undefined members vanish; what JSON cannot carry throws StoreError `invalid`.
- * `__proto__` members are dropped: assigning them would change the copy's prototype.
+ * A deep copy of plain JSON data. As on the wire, undefined members vanish; what JSON cannot carry throws
+ * StoreError `invalid`. `__proto__` members are dropped: assigning them would change the copy's prototype.
  */
 export function cloneJson<T>(value: T, depth = 0): T {
   if (value === null || typeof value === "string" || typeof value === "boolean") return value;

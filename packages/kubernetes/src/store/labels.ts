@@ -22,8 +22,8 @@ export function matchesLabels(
 }
 
 /**
- * Whether the labels match a LabelSelector (matchLabels and matchExpressions); an empty one takes everything, one that is none or has an
- * operator that isn't known nothing.
+ * Whether the labels match a LabelSelector (matchLabels and matchExpressions); an empty one takes everything,
+ * one that is none or has an operator that isn't known nothing.
  */
 export function matchesSelector(
   selector: unknown,

@@ -1,4 +1,5 @@
-// Reading objects whose fields may be of any type: what is of the wrong one counts as absent. One odd object must not stop who reads all.
+// Reading objects whose fields may be of any type: what is of the wrong one counts as absent. One odd object
+// must not stop who reads all.
 import { isPlainObject } from "./json.ts";
 
 export type LooseFields = Readonly<Record<string, unknown>>;

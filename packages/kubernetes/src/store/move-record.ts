@@ -1,12 +1,19 @@
-// What the descheduler leaves for the planner: where the replacement of an evicted pod is to go. The record is on the pod's controller (a
-// ReplicaSet, not its Deployment: an annotation there bumps the generation, which reads like a rollout, and is copied to every ReplicaSet).
+// What the descheduler leaves for the planner: where the replacement of an evicted pod is to go. The record
+// is on the pod's controller (a ReplicaSet, not its Deployment: an annotation there bumps the generation,
+// which reads like a rollout, and is copied to every ReplicaSet).
 import { looseFields } from "./loose.ts";
 import type { JsonPatchOperation, KubernetesObject, ObjectRef } from "./port.ts";
 import { timestamp } from "./objects.ts";
 
-/** Annotation: moves under way, on the controller of the pods that were evicted: a JSON list of {@link MoveRecord}. */
+/**
+ * Annotation: moves under way, on the controller of the pods that were evicted: a JSON list of {@link
+ * MoveRecord}.
+ */
 export const MOVES_ANNOTATION = "isochrone.dev/moves";
-/** Annotation: when a pod of this controller was moved last, and how long no other may be: JSON of {@link LastMove}. */
+/**
+ * Annotation: when a pod of this controller was moved last, and how long no other may be: JSON of {@link
+ * LastMove}.
+ */
 export const LAST_MOVE_ANNOTATION = "isochrone.dev/last-move";
 
 /** A move that waits for its replacement pod. */
@@ -46,7 +53,9 @@ export function moveOwnerOf(pod: KubernetesObject): (ObjectRef & { readonly uid:
   return { apiVersion, kind, namespace: pod.metadata.namespace ?? "default", name, uid };
 }
 
-/** Records whose deadline hasn't passed, in the order they were written. What can't be read counts as absent. */
+/**
+ * Records whose deadline hasn't passed, in the order they were written. What can't be read counts as absent.
+ */
 export function readMoveRecords(owner: KubernetesObject, nowMs: number): MoveRecord[] {
   const entries = jsonOf(owner.metadata.annotations?.[MOVES_ANNOTATION]);
   if (!Array.isArray(entries)) return [];
@@ -76,8 +85,8 @@ export function readLastMove(owner: KubernetesObject): LastMove | null {
 }
 
 /**
- * Adds the record. For `jsonPatch`: refused with StoreError `conflict` when the owner isn't the one that was read any more, with its uid or its
- * resourceVersion. Expired records go with the same write.
+ * Adds the record. For `jsonPatch`: refused with StoreError `conflict` when the owner isn't the one that was
+ * read any more, with its uid or its resourceVersion. Expired records go with the same write.
  */
 export function moveRecordPatch(
   owner: KubernetesObject,
@@ -92,7 +101,10 @@ export function moveRecordPatch(
   });
 }
 
-/** Removes the records of these evicted pods, and expired ones; with `last`, says anew how long the cool-down is. For `jsonPatch`, as above. */
+/**
+ * Removes the records of these evicted pods, and expired ones; with `last`, says anew how long the cool-down
+ * is. For `jsonPatch`, as above.
+ */
 export function movesDonePatch(
   owner: KubernetesObject,
   podUids: readonly string[],

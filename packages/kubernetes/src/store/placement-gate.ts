@@ -1,5 +1,5 @@
-// Names that the services share about gated pods, and how a gate is opened. kube-scheduler leaves a pod alone while it has a gate, and
-// never removes one: whoever sets it must see to it that somebody opens it.
+// Names that the services share about gated pods, and how a gate is opened. kube-scheduler leaves a pod alone
+// while it has a gate, and never removes one: whoever sets it must see to it that somebody opens it.
 import { isStoreError } from "./errors.ts";
 import { looseFields, looseList } from "./loose.ts";
 import { KINDS, type PodSpec } from "../kinds.ts";
@@ -8,19 +8,30 @@ import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "./port.
 /** The scheduling gate of pods that the planner places. */
 export const PLACEMENT_GATE = "isochrone.dev/placement";
 
-/** Label of namespaces, pods and AppGroups: whether new pods get the gate. The pod's own word counts most, then its AppGroup's. */
+/**
+ * Label of namespaces, pods and AppGroups: whether new pods get the gate. The pod's own word counts most,
+ * then its AppGroup's.
+ */
 export const PLACEMENT_LABEL = "isochrone.dev/placement";
 export const PLACEMENT_ENABLED = "enabled";
 export const PLACEMENT_DISABLED = "disabled";
 
-/** Label or annotation of pods and AppGroups: what is done with the AppGroup's minBandwidth. The first that says anything counts. */
+/**
+ * Label or annotation of pods and AppGroups: what is done with the AppGroup's minBandwidth. The first that
+ * says anything counts.
+ */
 export const BANDWIDTH_KEY = "isochrone.dev/bandwidth";
 export const BANDWIDTH_ANNOTATE = "annotate";
 
-/** A gate is opened so long after its pod's creation, whatever the planner does. @default of gates.deadlineMs */
+/**
+ * A gate is opened so long after its pod's creation, whatever the planner does.
+ * @default of gates.deadlineMs
+ */
 export const GATE_DEADLINE_MS = 60_000;
 
-/** Lease whose `spec.renewTime` the planner writes while it works; in the namespace of the scheduler-plugin. */
+/**
+ * Lease whose `spec.renewTime` the planner writes while it works; in the namespace of the scheduler-plugin.
+ */
 export const PLANNER_LEASE = "isochrone-planner";
 /** How often the planner renews it. */
 export const PLANNER_HEARTBEAT_MS = 3_000;
@@ -30,15 +41,16 @@ export const PLANNER_HEARTBEAT_MAX_AGE_MS = 10_000;
 /** MutatingWebhookConfiguration of the webhook that sets the gate. */
 export const WEBHOOK_CONFIGURATION = "isochrone-placement";
 /**
- * Annotation of pods that ask for the gate: what the webhook answered when the pod was created (gated, no_planner, resource; already_gated:
- * the manifest had the gate). Without it, the pod was created without an answer.
+ * Annotation of pods that ask for the gate: what the webhook answered when the pod was created (gated,
+ * no_planner, resource; already_gated: the manifest had the gate). Without it, the pod was created without an
+ * answer.
  */
 export const WEBHOOK_ANSWER = "isochrone.dev/webhook";
 /** Secret of the webhook's certificates, beside that Lease. */
 export const WEBHOOK_SECRET = "isochrone-webhook";
 /**
- * Annotation of the planner's Lease, RFC 3339: the webhook was taken away by a person or by the uninstallation then. For a while it sets no
- * gates and does not register itself again.
+ * Annotation of the planner's Lease, RFC 3339: the webhook was taken away by a person or by the
+ * uninstallation then. For a while it sets no gates and does not register itself again.
  */
 export const WEBHOOK_REMOVED_AT = "isochrone.dev/webhook-removed-at";
 
@@ -61,9 +73,9 @@ export function isOnlyOurGate(pod: KubernetesObject): boolean {
 }
 
 /**
- * The JSON patch that takes our gate away and leaves those of others. It is of this pod only, not of one that came by its name since, and
- * fails (`conflict`, or `invalid` when the list became shorter) when others changed the gates in between; any other change doesn't matter.
- * Null: the pod hasn't our gate.
+ * The JSON patch that takes our gate away and leaves those of others. It is of this pod only, not of one that
+ * came by its name since, and fails (`conflict`, or `invalid` when the list became shorter) when others
+ * changed the gates in between; any other change doesn't matter. Null: the pod hasn't our gate.
  */
 export function jsonPatchOpeningGate(pod: KubernetesObject): JsonPatchOperation[] | null {
   const index = gatesOf(pod).indexOf(PLACEMENT_GATE);
@@ -81,8 +93,8 @@ export function jsonPatchOpeningGate(pod: KubernetesObject): JsonPatchOperation[
 export type GateOpening = "opened" | "absent" | "gone";
 
 /**
- * Takes our gate from the pod; a second time when others changed the gates in between. Throws the store's errors, `conflict` after the
- * last attempt.
+ * Takes our gate from the pod; a second time when others changed the gates in between. Throws the store's
+ * errors, `conflict` after the last attempt.
  */
 export async function openGate(
   store: Pick<ClusterStore, "get" | "jsonPatch">,

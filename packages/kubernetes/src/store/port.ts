@@ -1,4 +1,5 @@
-// What Isochrone needs of a Kubernetes API server. Objects have their real shapes; reads are copies, never shared state.
+// What Isochrone needs of a Kubernetes API server. Objects have their real shapes; reads are copies, never
+// shared state.
 import type { KindRef, KubernetesObject, ObjectOf, ObjectRef } from "../kinds.ts";
 
 export type { KindRef, KubernetesObject, ObjectMeta, ObjectRef, OwnerReference } from "../kinds.ts";
@@ -9,8 +10,9 @@ export type WatchEvent<T = KubernetesObject> =
   | { readonly type: "bookmark"; readonly resourceVersion: string };
 
 /**
- * Objects with these values only, as a field selector of the API server: a collector follows the pods of its node without being sent
- * all others. Only fields that never change once they are set, so that no object ever leaves the selection.
+ * Objects with these values only, as a field selector of the API server: a collector follows the pods of its
+ * node without being sent all others. Only fields that never change once they are set, so that no object ever
+ * leaves the selection.
  */
 export interface FieldSelector {
   readonly "metadata.name"?: string;
@@ -22,7 +24,11 @@ export interface FieldSelector {
 export interface Detail {
   /** Only apiVersion, kind and metadata are sent. @default false */
   readonly metadataOnly?: boolean;
-  /** Called once for each object as it arrives, before anything keeps it: gives what is to be kept; managedFields are gone already. Name, namespace, uid and resourceVersion must stay. @default all */
+  /**
+   * Called once for each object as it arrives, before anything keeps it: gives what is to be kept;
+   * managedFields are gone already. Name, namespace, uid and resourceVersion must stay.
+   * @default all
+   */
   readonly trim?: (object: KubernetesObject) => KubernetesObject;
 }
 
@@ -42,7 +48,10 @@ export interface ObjectList<T = KubernetesObject> {
 export interface InformerObserver {
   /** A full list has been taken in. */
   listed?(kind: string, list: { readonly items: number; readonly durationMs: number }): void;
-  /** The list or watch failed and is tried again; `reason` is a StoreError's code, "other" for any other error. */
+  /**
+   * The list or watch failed and is tried again; `reason` is a StoreError's code, "other" for any other
+   * error.
+   */
   restarted?(kind: string, reason: string): void;
   /** The server has said something: a list, a change, a bookmark. */
   heard?(kind: string): void;
@@ -65,8 +74,8 @@ export interface WriteOptions {
   /** Written through this subresource: of the object nothing else changes. */
   readonly subresource?: "status";
   /**
-   * Of a JSON patch that is refused nobody asks why: `invalid` may also mean a failed `test`. For those who may not read the object, which is
-   * how it would be found out. @default false
+   * Of a JSON patch that is refused nobody asks why: `invalid` may also mean a failed `test`. For those who
+   * may not read the object, which is how it would be found out. @default false
    */
   readonly isUnexplained?: boolean;
 }
@@ -80,8 +89,9 @@ export interface ApplyOptions extends WriteOptions {
 }
 
 /**
- * What the services need of a cluster. Every method may also throw the StoreErrors of the way: `unavailable`, `too_many_requests` and
- * `timeout` (worth a retry), `unauthorized`, `forbidden` and `invalid` (not as it is).
+ * What the services need of a cluster. Every method may also throw the StoreErrors of the way: `unavailable`,
+ * `too_many_requests` and `timeout` (worth a retry), `unauthorized`, `forbidden` and `invalid` (not as it
+ * is).
  */
 export interface ClusterStore {
   /** Hears of every informer over this store that has no observer of its own. */
@@ -91,7 +101,10 @@ export interface ClusterStore {
   list<K extends KindRef>(kind: K, options?: ListOptions): Promise<ObjectList<ObjectOf<K>>>;
   /** Throws StoreError `already_exists`. */
   create<T extends KubernetesObject>(object: T): Promise<ObjectOf<T>>;
-  /** Replaces it. With metadata.resourceVersion set, throws StoreError `conflict` when it is not the stored one; `not_found` when absent. */
+  /**
+   * Replaces it. With metadata.resourceVersion set, throws StoreError `conflict` when it is not the stored
+   * one; `not_found` when absent.
+   */
   update<T extends KubernetesObject>(object: T, options?: WriteOptions): Promise<ObjectOf<T>>;
   /** JSON merge patch (RFC 7396) of the whole object; null deletes a field. */
   patch<R extends ObjectRef>(
@@ -99,30 +112,43 @@ export interface ClusterStore {
     patch: Readonly<Record<string, unknown>>,
     options?: WriteOptions,
   ): Promise<ObjectOf<R>>;
-  /** JSON patch (RFC 6902), all or nothing. Throws `conflict` when a `test` fails, `invalid` when a path isn't there. */
+  /**
+   * JSON patch (RFC 6902), all or nothing. Throws `conflict` when a `test` fails, `invalid` when a path isn't
+   * there.
+   */
   jsonPatch<R extends ObjectRef>(
     ref: R,
     operations: readonly JsonPatchOperation[],
     options?: WriteOptions,
   ): Promise<ObjectOf<R>>;
   /**
-   * Server-side apply: creates the object, or makes these fields the manager's: fields that it applied before and leaves out now go. Throws
-   * `conflict`, naming fields and managers, when another manager owns a field with another value, unless forced.
+   * Server-side apply: creates the object, or makes these fields the manager's: fields that it applied before
+   * and leaves out now go. Throws `conflict`, naming fields and managers, when another manager owns a field
+   * with another value, unless forced.
    */
   apply<T extends KubernetesObject>(object: T, options: ApplyOptions): Promise<ObjectOf<T>>;
-  /** A pod with a grace period gets a deletionTimestamp first and goes when it is deleted again with 0, as the kubelet does. Deleting what is absent throws `not_found`. */
+  /**
+   * A pod with a grace period gets a deletionTimestamp first and goes when it is deleted again with 0, as the
+   * kubelet does. Deleting what is absent throws `not_found`.
+   */
   delete(
     ref: ObjectRef,
     options?: { readonly gracePeriodSeconds?: number; readonly preconditions?: Preconditions },
   ): Promise<void>;
-  /** The eviction subresource. Throws `too_many_requests` while a PodDisruptionBudget forbids it, `conflict` when a precondition fails. */
+  /**
+   * The eviction subresource. Throws `too_many_requests` while a PodDisruptionBudget forbids it, `conflict`
+   * when a precondition fails.
+   */
   evict(
     pod: { readonly namespace: string; readonly name: string },
     options?: { readonly preconditions?: Preconditions; readonly gracePeriodSeconds?: number },
   ): Promise<void>;
   /** The binding subresource: sets spec.nodeName once; throws `conflict` when the pod has a node. */
   bind(pod: { readonly namespace: string; readonly name: string }, nodeName: string): Promise<void>;
-  /** Changes after `resourceVersion`, in order, until the signal. Throws StoreError `expired` when that version is no longer kept: list again. */
+  /**
+   * Changes after `resourceVersion`, in order, until the signal. Throws StoreError `expired` when that
+   * version is no longer kept: list again.
+   */
   watch<K extends KindRef>(
     kind: K,
     options: Detail & {
@@ -134,7 +160,10 @@ export interface ClusterStore {
   ): AsyncIterable<WatchEvent<ObjectOf<K>>>;
 }
 
-/** The same methods for objects of any kind, as adapters implement them: what a server answers is of the kind that it was asked for. */
+/**
+ * The same methods for objects of any kind, as adapters implement them: what a server answers is of the kind
+ * that it was asked for.
+ */
 export type UntypedStore = {
   [M in keyof ClusterStore]: ClusterStore[M] extends (...args: infer A) => infer R
     ? (...args: A) => R

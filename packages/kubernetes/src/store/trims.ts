@@ -37,7 +37,9 @@ export function trimmedPod(pod: KubernetesObject): KubernetesObject {
   };
 }
 
-/** What `nodeView` reads, addresses, taints and all amounts; without images, volumes and the kubelet's facts. */
+/**
+ * What `nodeView` reads, addresses, taints and all amounts; without images, volumes and the kubelet's facts.
+ */
 export function trimmedNode(node: KubernetesObject): KubernetesObject {
   const { apiVersion, kind, metadata, spec = {}, status = {} } = node;
   return {

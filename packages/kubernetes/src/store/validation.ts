@@ -51,7 +51,10 @@ export function isLabelValue(text: string): boolean {
   return text === "" || (text.length <= MAX_LABEL && QUALIFIED_NAME.test(text));
 }
 
-/** Throws StoreError `invalid`, naming field, rule and value, unless type and metadata are what an API server takes. */
+/**
+ * Throws StoreError `invalid`, naming field, rule and value, unless type and metadata are what an API server
+ * takes.
+ */
 export function validateObject(object: KubernetesObject): void {
   for (const field of ["apiVersion", "kind"] as const) {
     if (typeof object[field] !== "string" || object[field] === "")

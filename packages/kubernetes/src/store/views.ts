@@ -43,7 +43,10 @@ export interface PodView extends BandwidthLimits {
   readonly terminating: boolean;
   /** Succeeded or Failed: it runs no more and holds no resources. */
   readonly finished: boolean;
-  /** What the scheduler reserves: containers summed, or the largest init container if that is more, plus overhead. */
+  /**
+   * What the scheduler reserves: containers summed, or the largest init container if that is more, plus
+   * overhead.
+   */
   readonly requestsCpuMillicores: number;
   readonly requestsMemoryBytes: number;
   readonly labels: Readonly<Record<string, string>>;
@@ -105,8 +108,8 @@ type ContainerResources = NonNullable<Container["resources"]>;
 type Parse = (quantity: unknown) => number | null;
 
 /**
- * The scheduler's rule: containers and sidecars (init containers that restart always) run together; each ordinary init
- * container runs beside the sidecars started before it.
+ * The scheduler's rule: containers and sidecars (init containers that restart always) run together; each
+ * ordinary init container runs beside the sidecars started before it.
  */
 function requests(spec: Unchecked<PodSpec>, resource: string, parse: Parse): number {
   const of = ({ resources }: Unchecked<Container>): number =>

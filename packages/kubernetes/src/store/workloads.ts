@@ -11,8 +11,9 @@ interface WorkloadRef {
 type ReplicaSetLookup = (namespace: string, name: string) => KubernetesObject | null | undefined;
 
 /**
- * Pod -> ReplicaSet -> Deployment; Pod -> StatefulSet, DaemonSet, Job ...; a pod without a controller is its own workload.
- * A ReplicaSet that is not known is taken for a Deployment's when the pod carries its hash at the name's end, as a Deployment's always do.
+ * Pod -> ReplicaSet -> Deployment; Pod -> StatefulSet, DaemonSet, Job ...; a pod without a controller is its
+ * own workload. A ReplicaSet that is not known is taken for a Deployment's when the pod carries its hash at
+ * the name's end, as a Deployment's always do.
  */
 export function workloadOf(pod: KubernetesObject, getReplicaSet: ReplicaSetLookup = () => null): WorkloadRef {
   const namespace = pod.metadata.namespace ?? "default";

@@ -1,4 +1,5 @@
-// The mutating admission of the stand-in API server: new pods are shown to the webhooks that are registered in the store.
+// The mutating admission of the stand-in API server: new pods are shown to the webhooks that are registered
+// in the store.
 import { request } from "node:https";
 import {
   jsonPatched,
@@ -25,8 +26,9 @@ const LEAST_TIMEOUT_MS = 30_000;
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
 /**
- * Asks each webhook whose selectors take the pod, one after the other, and applies its patch. A webhook that fails is skipped, as
- * `failurePolicy: Ignore` has it. CEL conditions are not evaluated: webhooks check them again themselves.
+ * Asks each webhook whose selectors take the pod, one after the other, and applies its patch. A webhook that
+ * fails is skipped, as `failurePolicy: Ignore` has it. CEL conditions are not evaluated: webhooks check them
+ * again themselves.
  */
 export class MutatingAdmission {
   readonly #store: Pick<ClusterStore, "get" | "list">;

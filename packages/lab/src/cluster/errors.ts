@@ -33,7 +33,10 @@ export interface ManifestProblem {
   readonly message: string;
 }
 
-/** Thrown when a workflow manifest breaks a rule; it lists every broken rule that was found, not only the first. */
+/**
+ * Thrown when a workflow manifest breaks a rule; it lists every broken rule that was found, not only the
+ * first.
+ */
 export class ManifestError extends ClusterError {
   readonly problems: readonly ManifestProblem[];
 

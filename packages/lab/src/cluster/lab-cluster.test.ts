@@ -192,7 +192,7 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
     expect(report.errors).toBe(0);
     expect(report.p50Ms).toBeGreaterThan(0);
     expect(report.p95Ms).toBeGreaterThanOrEqual(report.p50Ms!);
-    // No more than are planned in the time since the generator began, and one at its begin: more than 20 of them take a second at least.
+    // No more than are planned since the generator began, and one at its start: 20 take a second at least.
     expect(report.requestsPerSecond).toBeLessThanOrEqual(21);
   });
 

@@ -32,8 +32,10 @@ export interface LabClusterOptions {
   readonly network: PodNetwork;
   readonly sites: readonly Site[];
   /**
-   * `stand-in`: the store is nobody else's; nodes are registered in it, and controller and scheduler are ours. `real`: it is an API server
-   * whose controllers and scheduler act; its nodes stand for the sites, and only the workflow's namespace is looked at. @default "stand-in"
+   * `stand-in`: the store is nobody else's; nodes are registered in it, and controller and scheduler are
+   * ours. `real`: it is an API server whose controllers and scheduler act; its nodes stand for the sites, and
+   * only the workflow's namespace is looked at.
+   * @default "stand-in"
    */
   readonly controlPlane?: "stand-in" | "real";
   readonly manifest: WorkflowManifest;
@@ -58,7 +60,7 @@ export interface LabClusterOptions {
 const POLL_MS = 25;
 const PODS_GONE_WITHIN_MS = 10_000;
 
-/** A whole cluster on one machine: nodes, controllers, scheduler, kubelets, pods as processes, and the load on them. */
+/** A whole cluster on one machine: nodes, controllers, scheduler, kubelets, pods as processes, and load. */
 export class LabCluster {
   readonly #options: LabClusterOptions;
   readonly #kubelets: Kubelet[];
@@ -123,8 +125,8 @@ export class LabCluster {
   }
 
   /**
-   * Applies the manifest, registers the nodes and starts everything. Pods come up afterwards: see `waitReady`. What fails, or is aborted,
-   * leaves nothing behind.
+   * Applies the manifest, registers the nodes and starts everything. Pods come up afterwards: see
+   * `waitReady`. What fails, or is aborted, leaves nothing behind.
    */
   static async start(options: LabClusterOptions, signal?: AbortSignal): Promise<LabCluster> {
     checkSites(options.sites);
@@ -162,7 +164,7 @@ export class LabCluster {
     this.#pushEntry();
   }
 
-  /** Waits until every Deployment of the workflow has all its pods ready. Throws NotReadyError naming those that have not. */
+  /** Waits until all pods of the workflow are ready. Throws NotReadyError naming Deployments that are not. */
   async waitReady(timeoutMs: number, signal?: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     const deadlineMs = clock.monotonic() + timeoutMs;
@@ -186,7 +188,9 @@ export class LabCluster {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Requests that applications received, by their own counters: cumulative, pods that have ended included. */
+  /**
+   * Requests that applications received, by their own counters: cumulative, pods that have ended included.
+   */
   async receiverCounts(): Promise<ReceiverCount[]> {
     const totals = new Map<string, Map<string, number>>();
     await Promise.all(this.#kubelets.map((kubelet) => kubelet.addReceived(totals)));
@@ -201,7 +205,10 @@ export class LabCluster {
     return this.#load.report(options.lastMs);
   }
 
-  /** The sidecars' metrics pages by pod, as they say them themselves: also where this process can't reach their addresses. */
+  /**
+   * The sidecars' metrics pages by pod, as they say them themselves: also where this process can't reach
+   * their addresses.
+   */
   async sidecarPages(): Promise<ReadonlyMap<string, string>> {
     return new Map((await Promise.all(this.#kubelets.map((kubelet) => kubelet.sidecarPages()))).flat());
   }
@@ -211,12 +218,17 @@ export class LabCluster {
     this.#load?.setPace(factor);
   }
 
-  /** Every single request of so much time from the end of the last stretch on; answered when all of them are. One stretch at a time. */
+  /**
+   * Every single request of so much time from the end of the last stretch on; answered when all of them are.
+   * One stretch at a time.
+   */
   async stretch(durationMs: number): Promise<RawStretch> {
     return (await this.#load?.stretch(durationMs)) ?? { responseMs: [] };
   }
 
-  /** Work that pods of a node with a budget have been given, ms of one core, by pod; ended ones are not there. */
+  /**
+   * Work that pods of a node with a budget have been given, ms of one core, by pod; ended ones are not there.
+   */
   workedMs(): ReadonlyMap<string, number> {
     const pods = this.#informers.pods.items();
     return new Map(
@@ -229,7 +241,9 @@ export class LabCluster {
     );
   }
 
-  /** Changes what the running programs of a workload do; pods that come later behave as they say themselves. */
+  /**
+   * Changes what the running programs of a workload do; pods that come later behave as they say themselves.
+   */
   setBehaviour(workload: string, behaviour: Behaviour): void {
     for (const kubelet of this.#kubelets) kubelet.setBehaviour(workload, behaviour);
   }
@@ -255,12 +269,15 @@ export class LabCluster {
     return new Map(this.#load?.pid === undefined ? named : [...named, ["load", this.#load.pid]]);
   }
 
-  /** Has the scheduler ask an extender from now on, and place by score; null takes it away again. A real one reads its own configuration. */
+  /**
+   * Has the scheduler ask an extender from now on, and place by score; null takes it away again. A real one
+   * reads its own configuration.
+   */
   setExtender(config: ExtenderConfig | null): void {
     this.#controllers?.scheduler.setExtender(config);
   }
 
-  /** Places every pod of the workflow anew, callers before callees, one at a time. Throws NotReadyError when one doesn't come up. */
+  /** Places every pod again, callers before callees, one at a time. Throws NotReadyError when one fails. */
   rePlace(options: RePlaceOptions = {}): Promise<Move[]> {
     const { store, clock, random, logger, manifest } = this.#options;
     const pods = (): readonly KubernetesObject[] => this.#informers.pods.items();
@@ -283,7 +300,10 @@ export class LabCluster {
     await Promise.all(Object.values(this.#informers).map((informer) => informer.stop()));
   }
 
-  /** A pod that is deleted stays in its cluster until its kubelet says that it has ended: those of a real one are waited for, but not long. */
+  /**
+   * A pod that is deleted stays in its cluster until its kubelet says that it has ended: those of a real one
+   * are waited for, but not long.
+   */
   async #untilPodsAreGone(): Promise<void> {
     const { clock, controlPlane, manifest } = this.#options;
     if (controlPlane !== "real") return;
@@ -311,7 +331,10 @@ export class LabCluster {
       .map(({ metadata }) => metadata.name);
   }
 
-  /** The load begins when the whole workflow is ready for the first time and knows it; from then on users see every failure. */
+  /**
+   * The load begins when the whole workflow is ready for the first time and knows it; from then on users see
+   * every failure.
+   */
   #pushEntry(): void {
     if (this.#loadState === "waiting" && this.#notReady().length === 0) this.#beginLoad();
     if (this.#loadState !== "begun") return;
@@ -320,7 +343,8 @@ export class LabCluster {
     const found = endpointsOf(this.#informers.services.items(), this.#informers.pods.items()).find(
       (candidate) => candidate.service === service,
     );
-    // Users reach the entry at its node's own address: the way from them to the cluster is not part of the emulated network.
+    // Users reach the entry at its node's own address: the way from them to the cluster is not part of the
+    // emulated network.
     const endpoints = found?.endpoints ?? [];
     if (usersAt === undefined)
       this.#load?.setEndpoints(
@@ -358,7 +382,10 @@ export class LabCluster {
     );
   }
 
-  /** Resolves when every sidecar knows where the last pod is: users see no failure for that they don't. Rejects when the cluster stops. */
+  /**
+   * Resolves when every sidecar knows where the last pod is: users see no failure for that they don't.
+   * Rejects when the cluster stops.
+   */
   async #routed(): Promise<void> {
     for (;;) {
       const routed = await Promise.all(this.#kubelets.map((kubelet) => kubelet.isRouted()));

@@ -1,4 +1,5 @@
-// Labels, annotations and names of the embedded cluster, in one place. The stand-in program's own are lab.isochrone.dev/*.
+// Labels, annotations and names of the embedded cluster, in one place. The stand-in program's own are
+// lab.isochrone.dev/*.
 
 /** Label that names the workflow of a workload. */
 export const WORKFLOW_LABEL = "isochrone.dev/workflow";
@@ -15,7 +16,10 @@ export const BEHAVIOUR = {
   cpuMs: "lab.isochrone.dev/cpu-ms",
   /** "exponential": the busy work is drawn anew for each request, `cpu-ms` is its mean. */
   cpuSpread: "lab.isochrone.dev/cpu-spread",
-  /** JSON by service: what a call has of its own, such as `{"b": {"probability": 0.5, "requestBytes": 100, "responseBytes": 2000}}`. */
+  /**
+   * JSON by service: what a call has of its own, such as `{"b": {"probability": 0.5, "requestBytes": 100,
+   * "responseBytes": 2000}}`.
+   */
   callOptions: "lab.isochrone.dev/call-options",
   /** "true" on the one workload that users call. */
   entry: "lab.isochrone.dev/entry",

@@ -18,7 +18,10 @@ interface PodSpec {
 
 export const podSpec = (pod: KubernetesObject): PodSpec => pod.spec ?? {};
 
-/** Whether a service with this specification selects pods with these labels; one without a selector selects none. */
+/**
+ * Whether a service with this specification selects pods with these labels; one without a selector selects
+ * none.
+ */
 export function serviceSelects(
   service: KubernetesObject,
   labels: Readonly<Record<string, string>> | undefined,

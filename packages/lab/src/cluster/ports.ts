@@ -12,7 +12,10 @@ export interface SocketAddress {
   readonly port: number;
 }
 
-/** The network between nodes. A node's own address is only used on that node; others use what `resolve` returns. */
+/**
+ * The network between nodes. A node's own address is only used on that node; others use what `resolve`
+ * returns.
+ */
 export interface PodNetwork {
   /** The address on which the node's processes listen. */
   nodeAddress(node: string): string;
@@ -21,7 +24,11 @@ export interface PodNetwork {
   unexpose(node: string, port: NodePort): Promise<void> | void;
   /** The address under which `source` reaches that port of `target`. */
   resolve(source: string, target: string, port: NodePort): SocketAddress | Promise<SocketAddress>;
-  /** What a command line on that node begins with, where nodes are places of their own such as network namespaces. @default nothing */
+  /**
+   * What a command line on that node begins with, where nodes are places of their own such as network
+   * namespaces.
+   * @default nothing
+   */
   commandOn?(node: string): readonly string[];
   /** Where a node's kubelet, which is part of this process, can listen. @default the node's address */
   kubeletAddress?(node: string): string;

@@ -32,8 +32,9 @@ const POLL_MS = 50;
 const DELETE_RETRIES = { initialMs: 250, maxMs: 5_000, factor: 2, jitterRatio: 0.5, maxAttempts: 8 };
 
 /**
- * Deletes the pods of the workloads one at a time, in the given order, each after the replacement of the one before is ready.
- * Throws NotReadyError when a replacement takes too long; those after it are left where they are.
+ * Deletes the pods of the workloads one at a time, in the given order, each after the replacement of the one
+ * before is ready. Throws NotReadyError when a replacement takes too long; those after it are left where they
+ * are.
  */
 export async function rePlacePods(
   workloads: readonly WorkflowWorkload[],

@@ -1,4 +1,5 @@
-// A cluster whose API server, controllers and scheduler are somebody else's: here a store in memory, and a test that binds pods.
+// A cluster whose API server, controllers and scheduler are somebody else's: here a store in memory, and a
+// test that binds pods.
 import { isIP } from "node:net";
 import { KINDS, podView, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";

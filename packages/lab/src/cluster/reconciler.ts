@@ -3,7 +3,10 @@ import type { Clock, Logger } from "@isochrone/runtime";
 
 const RETRY_MS = 500;
 
-/** Once started, runs `reconcile` after triggers: never two at a time, many triggers make one run, a failed run is tried again. */
+/**
+ * Once started, runs `reconcile` after triggers: never two at a time, many triggers make one run, a failed
+ * run is tried again.
+ */
 export class Reconciler {
   readonly #name: string;
   readonly #reconcile: () => Promise<void>;

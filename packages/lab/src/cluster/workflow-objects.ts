@@ -20,9 +20,9 @@ const OWNED_LABEL = "lab.isochrone.dev/owned";
 const REMOVAL_RETRIES = { initialMs: 250, maxMs: 2_000, factor: 2, jitterRatio: 0.5, maxAttempts: 4 };
 
 /**
- * Creates the workflow's objects. In a real cluster what an earlier run left behind is taken over, and its namespace made if need be.
- * Throws the store's errors, or the signal's reason, when nothing is under way any more; a Deployment of somebody else's with the same name
- * is a `conflict`.
+ * Creates the workflow's objects. In a real cluster what an earlier run left behind is taken over, and its
+ * namespace made if need be. Throws the store's errors, or the signal's reason, when nothing is under way any
+ * more; a Deployment of somebody else's with the same name is a `conflict`.
  */
 export async function createObjects(
   { store, manifest, controlPlane }: Options,

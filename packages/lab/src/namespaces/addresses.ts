@@ -1,8 +1,12 @@
-// Addresses of a lab's nodes. They mean something only inside the lab's namespaces, so that every lab uses the same ones.
+// Addresses of a lab's nodes. They mean something only inside the lab's namespaces, so that every lab uses
+// the same ones.
 
 /** The one network device of every node. */
 export const DEVICE = "eth0";
-/** "02": locally administered; then letters that tell in a packet dump who made it; the node's number in the last two. */
+/**
+ * "02": locally administered; then letters that tell in a packet dump who made it; the node's number in the
+ * last two.
+ */
 const MAC_HEAD = [0x02, 0x49, 0x53, 0x4f] as const;
 
 interface NodeAddresses {

@@ -6,7 +6,8 @@ const COMMAND_DEADLINE_MS = 10_000;
 /**
  * Runs a command to its end; returns what it printed.
  * @param input what it reads from standard input @default ""
- * @throws NamespaceError `command_failed` with the command's own complaint, also when it takes longer than 10 s
+ * @throws NamespaceError `command_failed` with the command's own complaint, also when it takes longer than 10
+ * s
  */
 export function run(command: string, args: readonly string[], input = ""): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -9,11 +9,11 @@ const OWN_NAMESPACE = "/proc/thread-self/ns/net";
 type LeaveNamespace = () => void;
 
 /**
- * Moves the CALLING THREAD into the network namespace behind `path` (`NamespaceLab.namespacePath(node)`). Sockets belong for ever
- * to the namespace in which they were made. Meant for worker threads, at their begin, and for good: a thread's namespace is a
- * hidden global. Whatever else runs in the thread, timers and other tests' callbacks included, opens its sockets there too
- * while it is in, worker threads and child processes started meanwhile begin in it, and Node's thread pool (DNS, files) stays
- * outside.
+ * Moves the CALLING THREAD into the network namespace behind `path` (`NamespaceLab.namespacePath(node)`).
+ * Sockets belong for ever to the namespace in which they were made. Meant for worker threads, at their begin,
+ * and for good: a thread's namespace is a hidden global. Whatever else runs in the thread, timers and other
+ * tests' callbacks included, opens its sockets there too while it is in, worker threads and child processes
+ * started meanwhile begin in it, and Node's thread pool (DNS, files) stays outside.
  * @throws NamespaceError `system_call_failed`
  */
 export async function enterNamespace(path: string): Promise<LeaveNamespace> {
@@ -41,9 +41,10 @@ function enterNamespaceWith(libc: Libc, path: string): LeaveNamespace {
 }
 
 /**
- * Runs `run` inside the namespace and comes back before anything else can run in the thread, so that it is safe anywhere.
- * `run` must not be asynchronous: only what it does before its first `await` would happen inside. Good for opening sockets of
- * kernel-sockets; sockets of Node's are opened later than the call that asks for them.
+ * Runs `run` inside the namespace and comes back before anything else can run in the thread, so that it is
+ * safe anywhere. `run` must not be asynchronous: only what it does before its first `await` would happen
+ * inside. Good for opening sockets of kernel-sockets; sockets of Node's are opened later than the call that
+ * asks for them.
  * @throws NamespaceError `system_call_failed`, and whatever `run` throws
  */
 export function runInNamespace<T>(libc: Libc, path: string, run: () => T): T {

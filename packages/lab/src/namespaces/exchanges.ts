@@ -4,8 +4,8 @@ import type { WireExchange, WirePacket } from "./record.ts";
 export type ExchangeKey = (packet: WirePacket) => string | null;
 
 /**
- * Pairs what `source` asked `target` with the answers. A request that was lost, or whose answer was, is in no exchange; of several
- * requests or answers with one key the first counts.
+ * Pairs what `source` asked `target` with the answers. A request that was lost, or whose answer was, is in no
+ * exchange; of several requests or answers with one key the first counts.
  * @param forward packets from source to target
  * @param back packets from target to source
  */
@@ -46,7 +46,10 @@ function exchange(request: WirePacket, answer: WirePacket): WireExchange {
   };
 }
 
-/** ICMP: identifier and sequence. UDP and TCP: the flow, and the payload's first bytes, which an echo gives back unchanged. */
+/**
+ * ICMP: identifier and sequence. UDP and TCP: the flow, and the payload's first bytes, which an echo gives
+ * back unchanged.
+ */
 function defaultKey(packet: WirePacket): string | null {
   const { echo, family, protocol, sourcePort, targetPort, head } = packet;
   if (echo !== null) return `${family} ${echo.id} ${echo.sequence}`;

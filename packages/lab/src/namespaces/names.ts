@@ -46,7 +46,10 @@ export function checkNodeNames(nodes: readonly string[]): void {
   }
 }
 
-/** Start of a process from the text of /proc/PID/stat; null for one that has ended and only waits for its parent to look. */
+/**
+ * Start of a process from the text of /proc/PID/stat; null for one that has ended and only waits for its
+ * parent to look.
+ */
 export function startTicksOf(stat: string): number | null {
   // The command's name, in brackets, may hold spaces and brackets itself.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

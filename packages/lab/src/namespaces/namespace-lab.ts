@@ -36,18 +36,27 @@ export interface NamespaceLabOptions {
   readonly seed?: number;
   /** Bytes of an IP packet, 1280 to 9000. @default 1500 */
   readonly mtu?: number;
-  /** Of "direct" and "bridge": leave the veths' segmentation and checksum offloads on, as the kernel does. The wire needs them off. @default true */
+  /**
+   * Of "direct" and "bridge": leave the veths' segmentation and checksum offloads on, as the kernel does. The
+   * wire needs them off.
+   * @default true
+   */
   readonly offloads?: boolean;
   /** Frames that wait in the wire at most; more are dropped and counted. @default 16384 */
   readonly queueFrames?: number;
   /** Packets that the wire's record holds. @default 262144 */
   readonly recordPackets?: number;
   /**
-   * Whether TCP forgets how much it may send at once on connections that were idle for longer than a retransmission timeout, as the kernel does.
-   * Where time is stretched but that timeout's least (200 ms) is not, connections count as idle that never would. @default true
+   * Whether TCP forgets how much it may send at once on connections that were idle for longer than a
+   * retransmission timeout, as the kernel does. Where time is stretched but that timeout's least (200 ms) is
+   * not, connections count as idle that never would.
+   * @default true
    */
   readonly slowStartAfterIdle?: boolean;
-  /** TCP's on all nodes, such as reno, which every kernel has. null: the machine's own, whichever that is. @default null */
+  /**
+   * TCP's on all nodes, such as reno, which every kernel has. null: the machine's own, whichever that is.
+   * @default null
+   */
   readonly congestionControl?: string | null;
 }
 
@@ -56,15 +65,19 @@ const MAX_MTU = 9000;
 const DEFAULT_QUEUE_FRAMES = 16_384;
 const DEFAULT_RECORD_PACKETS = 262_144;
 
-/** Who may open datagram sockets of ICMP: container runtimes let everybody, a new namespace nobody. Seen by each namespace's own threads. */
+/**
+ * Who may open datagram sockets of ICMP: container runtimes let everybody, a new namespace nobody. Seen by
+ * each namespace's own threads.
+ */
 const PING_GROUPS = "/proc/sys/net/ipv4/ping_group_range";
 const EVERY_GROUP = "0 2147483647";
 const CONGESTION_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control";
 const SLOW_START_AFTER_IDLE = "/proc/sys/net/ipv4/tcp_slow_start_after_idle";
 
 /**
- * Nodes that are network namespaces of this machine, joined by cables (veth pairs), a switch or an emulated wire. Real packets of
- * the real kernel: whatever runs on a node sees an ordinary network with an ordinary device.
+ * Nodes that are network namespaces of this machine, joined by cables (veth pairs), a switch or an emulated
+ * wire. Real packets of the real kernel: whatever runs on a node sees an ordinary network with an ordinary
+ * device.
  *
  * It needs root. It is gone when closed, and when the process that made it ends in any way.
  */
@@ -78,7 +91,9 @@ export class NamespaceLab {
   #wire: WireProcess | null = null;
   #closing: Promise<void> | null = null;
 
-  /** @throws NamespaceError `invalid_argument`, `unsupported` with the reason, and those of commands that fail */
+  /**
+   * @throws NamespaceError `invalid_argument`, `unsupported` with the reason, and those of commands that fail
+   */
   static async create(options: NamespaceLabOptions): Promise<NamespaceLab> {
     const plan = resolve(options);
     const support = await namespaceLabSupport();
@@ -132,7 +147,7 @@ export class NamespaceLab {
     return `${NAMESPACE_FOLDER}/${this.namespace(node)}`;
   }
 
-  /** Starts a program on a node, as `child_process.spawn` does; its process number is the program's own. It is killed with the lab. */
+  /** Starts a program on a node, as `child_process.spawn` does. It is killed with the lab. */
   spawn(
     node: string,
     command: string,
@@ -144,8 +159,9 @@ export class NamespaceLab {
   }
 
   /**
-   * Runs `run` with the calling thread on the node, and comes back before anything else can run. It must not be asynchronous; see
-   * `runInNamespace`. For what takes longer: `spawn`, or a worker thread that calls `enterNamespace`.
+   * Runs `run` with the calling thread on the node, and comes back before anything else can run. It must not
+   * be asynchronous; see `runInNamespace`. For what takes longer: `spawn`, or a worker thread that calls
+   * `enterNamespace`.
    */
   within<T>(node: string, run: () => T): T {
     this.#checkOpen();
@@ -157,7 +173,7 @@ export class NamespaceLab {
     return this.#paths[this.#index(source)]![this.#index(target)]!;
   }
 
-  /** Changes the way from `source` to `target`. Resolves when it is in force for the next packet; those under way keep their times. */
+  /** Changes the path of the next packets. Resolves when it is in force; packets under way keep their times. */
   async setPath(source: string, target: string, change: PathChange): Promise<void> {
     const from = this.#index(source);
     const to = this.#index(target);
@@ -201,7 +217,8 @@ export class NamespaceLab {
   }
 
   /**
-   * What `source` asked `target`, with the answers: by ICMP's identifier and sequence, else by flow and first 40 bytes of payload.
+   * What `source` asked `target`, with the answers: by ICMP's identifier and sequence, else by flow and first
+   * 40 bytes of payload.
    * @param filter of the requests; answers are looked for with its ports exchanged
    * @param key what belongs together, for protocols whose answers don't repeat the request
    */
@@ -254,7 +271,9 @@ export class NamespaceLab {
     if (received !== null) await removeShape(received);
   }
 
-  /** Pulls a node's cable, or plugs it in again: the node sees its device without carrier. Not of "direct". */
+  /**
+   * Pulls a node's cable, or plugs it in again: the node sees its device without carrier. Not of "direct".
+   */
   async setPlugged(node: string, plugged: boolean): Promise<void> {
     this.#checkOpen();
     if (this.topology === "direct") {
@@ -267,7 +286,10 @@ export class NamespaceLab {
     await run("ip", ["-n", namespace, "link", "set", device, plugged ? "up" : "down"]);
   }
 
-  /** Ends what runs on the nodes and removes everything; the second call waits for the first. @throws NamespaceError `command_failed` */
+  /**
+   * Ends what runs on the nodes and removes everything; the second call waits for the first.
+   * @throws NamespaceError `command_failed`
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

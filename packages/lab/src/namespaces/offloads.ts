@@ -4,7 +4,10 @@ import { NamespaceError } from "./errors.ts";
 const IFREQ_BYTES = 40;
 const IFREQ_NAME_BYTES = 16;
 
-/** Commands of the ioctl SIOCETHTOOL (linux/ethtool.h) that switch one offload each; those that build on others come first. */
+/**
+ * Commands of the ioctl SIOCETHTOOL (linux/ethtool.h) that switch one offload each; those that build on
+ * others come first.
+ */
 const SWITCHES = {
   "tcp segmentation": 0x1f,
   "generic segmentation": 0x24,
@@ -14,8 +17,9 @@ const SWITCHES = {
 } as const;
 
 /**
- * Makes the device of the thread's namespace send frames as they would be on a cable: with checksums, none longer than the MTU.
- * Otherwise a veth hands on unfinished ones, because its kernel knows that nobody looks. As `ethtool -K DEVICE tx off ...`.
+ * Makes the device of the thread's namespace send frames as they would be on a cable: with checksums, none
+ * longer than the MTU. Otherwise a veth hands on unfinished ones, because its kernel knows that nobody looks.
+ * As `ethtool -K DEVICE tx off ...`.
  * @throws NamespaceError `system_call_failed`
  */
 export function switchOffloadsOff(libc: Libc, device: string): void {

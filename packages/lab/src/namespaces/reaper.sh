@@ -1,5 +1,6 @@
-# Removes the network namespaces whose names begin with the given prefixes, as soon as standard input ends: when the lab is
-# closed, or its process is dead, however it died. What still runs inside them is killed. usage: sh reaper.sh PREFIX...
+# Removes the network namespaces whose names begin with the given prefixes, as soon as standard input ends:
+# when the lab is closed, or its process is dead, however it died. What still runs inside them is killed.
+# usage: sh reaper.sh PREFIX...
 trap '' INT TERM HUP QUIT
 cat >/dev/null
 

@@ -11,8 +11,8 @@ const SCRIPT = fileURLToPath(new URL("reaper.sh", import.meta.url));
 export const NAMESPACE_FOLDER = "/run/netns";
 
 /**
- * Removes a lab's namespaces when it is told to, and by itself when the lab's process ends in any way, SIGKILL included: it is
- * a process of its own that waits for the end of a pipe.
+ * Removes a lab's namespaces when it is told to, and by itself when the lab's process ends in any way,
+ * SIGKILL included: it is a process of its own that waits for the end of a pipe.
  */
 export class Reaper {
   readonly #child: ChildProcess;
@@ -54,7 +54,10 @@ export async function ownerOfThisProcess(): Promise<Owner> {
   return { pid: process.pid, startTicks: startTicks ?? 0 };
 }
 
-/** Removes what labs of dead processes left, should even their reapers have been killed. Returns their prefixes. */
+/**
+ * Removes what labs of dead processes left, should even their reapers have been killed. Returns their
+ * prefixes.
+ */
 export async function sweepDeadLabs(): Promise<readonly string[]> {
   const names = await readdir(NAMESPACE_FOLDER).catch(() => []);
   const labs = new Map(

@@ -34,13 +34,19 @@ export interface WireRecord {
   readonly added: ExactTimes;
   /** The same minus what was intended: the emulator's own inaccuracy. */
   readonly lateness: ExactTimes;
-  /** Mean of |added_i - added_(i-1)| over the delivered packets of each path, in the order of exit; null below two. */
+  /**
+   * Mean of |added_i - added_(i-1)| over the delivered packets of each path, in the order of exit; null below
+   * two.
+   */
   readonly variationMs: number | null;
   /** Delivered packets of which a stamp is missing: their times are the emulator's own clock. */
   readonly unstamped: number;
   /** Packets that waited when the question came. */
   readonly waiting: number;
-  /** Packets since the filter's mark that the ring no longer holds; not 0: the rest of this record tells only of the newest. */
+  /**
+   * Packets since the filter's mark that the ring no longer holds; not 0: the rest of this record tells only
+   * of the newest.
+   */
   readonly forgotten: number;
 }
 
@@ -97,6 +103,9 @@ export interface WireExchange {
   readonly answer: WirePacket;
   /** Time that both spent in the emulator: the round-trip time but for what the kernel adds outside. */
   readonly addedMs: number;
-  /** From the request's entry to the answer's exit: as `addedMs`, plus the responder's own time and the kernel's way to it. */
+  /**
+   * From the request's entry to the answer's exit: as `addedMs`, plus the responder's own time and the
+   * kernel's way to it.
+   */
   readonly roundTripMs: number;
 }

@@ -48,7 +48,8 @@ export function hubPoint(hub: string, node: number): ShapingPoint {
 
 /** @throws NamespaceError `command_failed`, e.g. when the kernel has no tbf */
 export async function addShape(point: ShapingPoint, shape: Shape): Promise<void> {
-  // Not replaced in place: a large segment that waits in the old bucket would never fit a smaller new one, and block the device.
+  // Not replaced in place: a large segment that waits in the old bucket would never fit a smaller new one,
+  // and block the device.
   await removeShape(point);
   const { namespace, device } = point;
   const rate = `${Math.round(shape.rateBitsPerSecond)}bit`;

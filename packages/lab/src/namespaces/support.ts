@@ -12,8 +12,8 @@ type NamespaceLabSupport =
 let known: Promise<NamespaceLabSupport> | null = null;
 
 /**
- * Whether a {@link NamespaceLab} can be made here, and why not, so that a suite can skip with a reason. It tries what a lab needs, once per
- * process: some systems give root no namespaces.
+ * Whether a {@link NamespaceLab} can be made here, and why not, so that a suite can skip with a reason. It
+ * tries what a lab needs, once per process: some systems give root no namespaces.
  */
 export function namespaceLabSupport(): Promise<NamespaceLabSupport> {
   known ??= findOut();

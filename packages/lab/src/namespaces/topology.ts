@@ -2,8 +2,8 @@ import { DEVICE, nodeAddresses, portName, V4_PREFIX_BITS, V6_PREFIX_BITS } from 
 import { ipBatch, run } from "./commands.ts";
 
 /**
- * How the nodes are joined. "direct": two nodes, one cable. "bridge": a switch of the kernel's. Both add a few µs and have
- * nothing of ours in them. "wire": every packet crosses the emulator.
+ * How the nodes are joined. "direct": two nodes, one cable. "bridge": a switch of the kernel's. Both add a
+ * few µs and have nothing of ours in them. "wire": every packet crosses the emulator.
  */
 export type Topology = "direct" | "bridge" | "wire";
 
@@ -18,7 +18,10 @@ interface TopologyPlan {
 
 const BRIDGE = "br0";
 
-/** Makes the namespaces, cables and addresses. Whatever was made when it throws is the reaper's. @throws NamespaceError `command_failed` */
+/**
+ * Makes the namespaces, cables and addresses. Whatever was made when it throws is the reaper's.
+ * @throws NamespaceError `command_failed`
+ */
 export async function buildTopology(plan: TopologyPlan): Promise<void> {
   const { namespaces, hub } = plan;
   for (const namespace of [...namespaces, hub]) await run("ip", ["netns", "add", namespace]);

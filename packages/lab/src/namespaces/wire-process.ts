@@ -5,7 +5,10 @@ import type { WireCalls } from "./wire/messages.ts";
 
 const ENTRY = fileURLToPath(new URL("wire/main.ts", import.meta.url));
 
-/** The emulator's child process as the lab sees it. Calls reject with NamespaceError `wire_down` or `wire_failed`. */
+/**
+ * The emulator's child process as the lab sees it. Calls reject with NamespaceError `wire_down` or
+ * `wire_failed`.
+ */
 export type WireProcess = CallProcess<WireCalls>;
 
 /** Resolves when it takes calls. @throws NamespaceError `wire_down` */

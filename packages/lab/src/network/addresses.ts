@@ -8,8 +8,9 @@ export interface SocketAddress {
 }
 
 /**
- * `loopback`: every node and every pair has an address of its own in 127.0.0.0/8. `ports`: everything is on 127.0.0.1 and
- * pairs differ by port; for systems on which only 127.0.0.1 exists. `auto`: the first if the system has it.
+ * `loopback`: every node and every pair has an address of its own in 127.0.0.0/8. `ports`: everything is on
+ * 127.0.0.1 and pairs differ by port; for systems on which only 127.0.0.1 exists. `auto`: the first if the
+ * system has it.
  */
 export type Addressing = "auto" | "loopback" | "ports";
 
@@ -24,8 +25,9 @@ const LAST_SEGMENT = 254;
 const CLAIM_PORT = 46_113;
 
 /**
- * The addresses of one run, given nodes counted from 0. With whole loopback networks (r is the run's own octet):
- * node i listens on 127.r.0.(i+1); i reaches j at 127.r.(i+1).(j+1); j sees i's traffic come from 127.r.255.(i+1).
+ * The addresses of one run, given nodes counted from 0. With whole loopback networks (r is the run's own
+ * octet): node i listens on 127.r.0.(i+1); i reaches j at 127.r.(i+1).(j+1); j sees i's traffic come from
+ * 127.r.255.(i+1).
  */
 export interface AddressPlan {
   readonly kind: "loopback" | "ports";

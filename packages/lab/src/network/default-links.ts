@@ -10,8 +10,8 @@ const MIN_JITTER_MS = 0.1;
 const BANDWIDTH_BITS_PER_SECOND = 1e9;
 
 /**
- * Links between the sites with the round-trip times of their rows. Where a pair was measured in one direction only, that
- * value serves both.
+ * Links between the sites with the round-trip times of their rows. Where a pair was measured in one direction
+ * only, that value serves both.
  * @param matrix @default the built-in one
  * @throws NetworkError `invalid_matrix` when a site has no row or a pair has no time
  */

@@ -30,7 +30,9 @@ export interface ExposedPort {
   readonly port: number;
 }
 
-/** A port that other nodes reach, with the relay's port for every source; `ports` is empty until it is open. */
+/**
+ * A port that other nodes reach, with the relay's port for every source; `ports` is empty until it is open.
+ */
 interface Exposure {
   readonly node: number;
   readonly protocol: Protocol;
@@ -39,15 +41,18 @@ interface Exposure {
   opening: Promise<void>;
 }
 
-/** The truth that the relay emulates: round-trip times in ms by initiator and responder, null for a cut, 0 on the diagonal. */
+/**
+ * The truth that the relay emulates: round-trip times in ms by initiator and responder, null for a cut, 0 on
+ * the diagonal.
+ */
 export interface NetworkTruth {
   readonly nodes: readonly string[];
   readonly rttMs: readonly (readonly (number | null)[])[];
 }
 
 /**
- * A network between nodes on one machine. Traffic between two nodes goes through a relay, a process of its own, that
- * translates addresses and adds delay, jitter, loss and a bandwidth limit by ordered pair.
+ * A network between nodes on one machine. Traffic between two nodes goes through a relay, a process of its
+ * own, that translates addresses and adds delay, jitter, loss and a bandwidth limit by ordered pair.
  */
 export class EmulatedNetwork {
   readonly #table: LinkTable;
@@ -97,7 +102,10 @@ export class EmulatedNetwork {
     return this.#relay?.pid ?? null;
   }
 
-  /** The address on which the processes of a node listen. With addressing by ports it is the same for all nodes. */
+  /**
+   * The address on which the processes of a node listen. With addressing by ports it is the same for all
+   * nodes.
+   */
   nodeAddress(node: string): string {
     return this.#plan.nodeHost(this.#table.index(node));
   }
@@ -125,7 +133,10 @@ export class EmulatedNetwork {
     }
   }
 
-  /** Closes what {@link expose} opened; established connections are reset. Does nothing for a port that isn't exposed. */
+  /**
+   * Closes what {@link expose} opened; established connections are reset. Does nothing for a port that isn't
+   * exposed.
+   */
   async unexpose(node: string, { protocol, port }: ExposedPort): Promise<void> {
     const index = this.#table.index(node);
     const key = exposureKey(index, protocol, port);
@@ -137,7 +148,8 @@ export class EmulatedNetwork {
   }
 
   /**
-   * Where processes on `source` reach an exposed port of `target`; on the node itself that is its own address.
+   * Where processes on `source` reach an exposed port of `target`; on the node itself that is its own
+   * address.
    * @throws NetworkError `not_exposed`
    */
   resolve(source: string, target: string, { protocol, port }: ExposedPort): SocketAddress {
@@ -154,7 +166,10 @@ export class EmulatedNetwork {
     return { host: this.#plan.pairHost(from, to), port: pairPort };
   }
 
-  /** Changes the link for exchanges that `a` initiates and, unless `oneWay`, for those that `b` initiates. Resolves when it is in force. */
+  /**
+   * Changes the link for exchanges that `a` initiates and, unless `oneWay`, for those that `b` initiates.
+   * Resolves when it is in force.
+   */
   async setLink(
     a: string,
     b: string,
@@ -202,7 +217,10 @@ export class EmulatedNetwork {
     return () => this.#downListeners.delete(listener);
   }
 
-  /** Starts a relay, ending a running one, with the current links and everything that is exposed. Its record starts empty. */
+  /**
+   * Starts a relay, ending a running one, with the current links and everything that is exposed. Its record
+   * starts empty.
+   */
   async restartRelay(): Promise<void> {
     if (this.#stopped) throw new NetworkError("relay_down", "a stopped network can't be restarted");
     await this.#endRelay();

@@ -14,7 +14,10 @@ export class LinkTable {
   readonly #index: ReadonlyMap<string, number>;
   readonly #links: LinkSettings[][];
 
-  /** @throws NetworkError `invalid_argument` for names that repeat, a matrix of another size, and links out of range */
+  /**
+   * @throws NetworkError `invalid_argument` for names that repeat, a matrix of another size, and links out of
+   * range
+   */
   constructor(nodes: readonly string[], links: LinkMatrix) {
     this.nodes = [...nodes];
     this.#index = new Map(nodes.map((node, index) => [node, index]));

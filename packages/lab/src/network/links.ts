@@ -1,13 +1,16 @@
 import { NetworkError } from "./errors.ts";
 
 /**
- * How the exchanges travel that one node initiates with another: entry (i, j) of the network. Half of the round trip is
- * charged on the way there, half on the way back.
+ * How the exchanges travel that one node initiates with another: entry (i, j) of the network. Half of the
+ * round trip is charged on the way there, half on the way back.
  */
 export interface LinkSettings {
   /** Round-trip time without jitter and queueing. */
   readonly rttMs: number;
-  /** The round trip varies uniformly by at most this much up or down; each way takes an independent half of it. */
+  /**
+   * The round trip varies uniformly by at most this much up or down; each way takes an independent half of
+   * it.
+   */
   readonly jitterMs: number;
   /** Share of exchanges that lose the request or the answer, 0 to 1. */
   readonly lossRatio: number;

@@ -16,7 +16,8 @@ export function defaultMatrix(): RttMatrix {
 }
 
 /**
- * Reads n x n whitespace-separated round-trip times in ms; 0 or less means not measured. Blank lines are skipped.
+ * Reads n x n whitespace-separated round-trip times in ms; 0 or less means not measured. Blank lines are
+ * skipped.
  * @throws NetworkError `invalid_matrix` naming file, line and column (both from 1)
  */
 export function loadMatrix(path: string): RttMatrix {

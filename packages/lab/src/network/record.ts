@@ -12,7 +12,9 @@ export interface TrafficRecord {
   readonly meanMs: number | null;
   /** Packets (UDP datagrams, TCP chunks) passed on, both ways together. */
   readonly forwarded: number;
-  /** UDP datagrams lost on purpose, by a cut or a full queue; TCP chunks that were charged a retransmission. */
+  /**
+   * UDP datagrams lost on purpose, by a cut or a full queue; TCP chunks that were charged a retransmission.
+   */
   readonly dropped: number;
 }
 

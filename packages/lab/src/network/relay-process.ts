@@ -6,7 +6,10 @@ import type { RelayCalls, RelayFault } from "./relay/messages.ts";
 
 const ENTRY = fileURLToPath(new URL("relay/main.ts", import.meta.url));
 
-/** The relay's child process as its parent sees it. Calls reject with NetworkError `relay_down` or `relay_failed`. */
+/**
+ * The relay's child process as its parent sees it. Calls reject with NetworkError `relay_down` or
+ * `relay_failed`.
+ */
 export type RelayProcess = CallProcess<RelayCalls>;
 
 /** Resolves when the relay takes calls. `onDown` is called once when the process ends, whatever ended it. */

@@ -8,8 +8,8 @@ export interface NetworkSite {
 }
 
 /**
- * Names for the rows of data/planetlab-16.txt, in its order. Zones and regions are classes of measured distance
- * (1-6 ms in a zone, 8-35 ms in a region, 50-170 ms beyond), the names are ours.
+ * Names for the rows of data/planetlab-16.txt, in its order. Zones and regions are classes of measured
+ * distance (1-6 ms in a zone, 8-35 ms in a region, 50-170 ms beyond), the names are ours.
  */
 const SITE_NAMES = [
   "west-a-1",

@@ -22,7 +22,8 @@ test("an exchange takes the round trip of its own direction, and the record says
     const { udp } = await recordOf(network, source, target);
     expect(udp).toMatchObject({ count: 11, forwarded: 22, dropped: 0 });
     const sorted = seenMs.toSorted((x, y) => x - y);
-    // No upper bound: how late a busy machine lets it be is no matter of the relay's, whose times are in relay/relay.test.ts.
+    // No upper bound: how late a busy machine lets it be is no matter of the relay's, whose times are in
+    // relay/relay.test.ts.
     expect(sorted[0]).toBeGreaterThanOrEqual(rttMs);
     // What the relay held is part of what the client saw; 1.1 % is the grain of the record.
     expect(udp.p50Ms).toBeGreaterThanOrEqual(rttMs * 0.989);
@@ -57,7 +58,8 @@ test("the round trip loses the share that was set", async () => {
   const sent = 3000;
   for (let batch = 1; batch <= sent / 50; batch++) {
     for (let i = 0; i < 50; i++) client.send("x");
-    // Every request is lost, or answered by a packet that is lost or not. In batches, so that no socket buffer overflows.
+    // Every request is lost, or answered by a packet that is lost or not. In batches, so that no socket
+    // buffer overflows.
     await until(async () => (await recordOf(network, "a", "b")).udp.dropped + answers === batch * 50);
   }
   // 0.2 +- 4.5 standard deviations of 3000 draws.

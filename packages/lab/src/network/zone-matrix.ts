@@ -5,7 +5,10 @@ const SAME_ZONE_MS = 1;
 const SAME_REGION_MS = 10;
 const OTHER_REGION_MS = 80;
 
-/** Times for sites that no matrix was measured for, by where they say they are: 1 ms in a zone, 10 ms in a region, 80 ms beyond. Row i is site i's. */
+/**
+ * Times for sites that no matrix was measured for, by where they say they are: 1 ms in a zone, 10 ms in a
+ * region, 80 ms beyond. Row i is site i's.
+ */
 export function matrixOfZones(
   sites: readonly { readonly region: string; readonly zone: string }[],
 ): RttMatrix {

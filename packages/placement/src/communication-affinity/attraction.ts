@@ -12,8 +12,8 @@ import { BASE_TYPE, REQUEST_TYPE } from "./channel-types.ts";
 import type { ChannelTypes } from "./channel-types.ts";
 
 /**
- * `paper`: each placed neighbour counts with the whole priority and the whole traffic between both workloads, whatever their replicas.
- * `shared`: with its share of them.
+ * `paper`: each placed neighbour counts with the whole priority and the whole traffic between both workloads,
+ * whatever their replicas. `shared`: with its share of them.
  */
 type Counting = "paper" | "shared";
 

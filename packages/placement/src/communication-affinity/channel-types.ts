@@ -27,7 +27,10 @@ export const CHANNEL_TYPES: readonly ChannelType[] = [
   { name: "HTTPServerPushRoute", derivedFrom: "AsynchronousRoute", priority: 10 },
 ];
 
-/** The largest priority of Marchese 2022: what a declared one counts as at most where no profile says otherwise. */
+/**
+ * The largest priority of Marchese 2022: what a declared one counts as at most where no profile says
+ * otherwise.
+ */
 export const LARGEST_PRIORITY: number = Math.max(...CHANNEL_TYPES.map(({ priority }) => priority ?? 0));
 
 /** Types by name, with the priorities that they declare or inherit. */
@@ -37,8 +40,8 @@ export class ChannelTypes {
   readonly largestPriority: number;
 
   /**
-   * The types of Marchese 2022 and `declared` ones, which may have their names: then they take their place, and an undeclared half (parent or
-   * priority) stays. Throws PlacementError `invalid_setting`.
+   * The types of Marchese 2022 and `declared` ones, which may have their names: then they take their place,
+   * and an undeclared half (parent or priority) stays. Throws PlacementError `invalid_setting`.
    */
   constructor(declared: readonly DeclaredType[] = []) {
     for (const type of CHANNEL_TYPES) this.#types.set(type.name, type);
@@ -55,13 +58,19 @@ export class ChannelTypes {
     this.largestPriority = Math.max(...[...this.#types.values()].map(({ priority }) => priority ?? 0));
   }
 
-  /** From a list such as `HTTPRoute=80, MQTTRoute<AsynchronousRoute=2, GraphQLRoute<HTTPRoute`. Throws PlacementError `invalid_setting`. */
+  /**
+   * From a list such as `HTTPRoute=80, MQTTRoute<AsynchronousRoute=2, GraphQLRoute<HTTPRoute`. Throws
+   * PlacementError `invalid_setting`.
+   */
   static parse(text: string): ChannelTypes {
     const entries = text.split(",").map((entry) => entry.trim());
     return new ChannelTypes(entries.filter((entry) => entry !== "").map(readEntry));
   }
 
-  /** null for a type that nobody declared. A name may have a namespace in front, as in TOSCA: `kubernetes:HTTPRoute`. */
+  /**
+   * null for a type that nobody declared. A name may have a namespace in front, as in TOSCA:
+   * `kubernetes:HTTPRoute`.
+   */
   priorityOf(name: string): number | null {
     let type = this.#types.get(name) ?? this.#types.get(name.slice(name.lastIndexOf(":") + 1));
     while (type !== undefined) {

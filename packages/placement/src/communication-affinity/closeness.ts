@@ -67,7 +67,10 @@ interface Rows {
   readonly place: Place;
 }
 
-/** Latencies by node id, and those that stand in where they aren't known; null for a node that the graph doesn't hold. */
+/**
+ * Latencies by node id, and those that stand in where they aren't known; null for a node that the graph
+ * doesn't hold.
+ */
 interface Latencies {
   readonly first: Float64Array | null;
   readonly second: Float64Array | null;

@@ -1,5 +1,5 @@
-// Algorithm 1 of Marchese 2022: score = sum over cluster nodes of pScore, times gamma on the scored node itself, else divided by the latency.
-// See section 3.4.
+// Algorithm 1 of Marchese 2022: score = sum over cluster nodes of pScore, times gamma on the scored node
+// itself, else divided by the latency. See section 3.4.
 import {
   DEFAULT_BYTES_PER_REQUEST,
   noTrafficReason,
@@ -26,11 +26,17 @@ export interface CommunicationAffinityParameters {
   readonly alpha: number;
   /** Weight of their traffic. */
   readonly beta: number;
-  /** Weight of neighbours on the scored node itself, 1/ms: they count as if they were 1 / gamma milliseconds away. */
+  /**
+   * Weight of neighbours on the scored node itself, 1/ms: they count as if they were 1 / gamma milliseconds
+   * away.
+   */
   readonly gamma: number;
 }
 
-/** The paper doesn't fix them. 10: a neighbour on the same node counts as one behind 0.1 ms, less than most wires take. */
+/**
+ * The paper doesn't fix them. 10: a neighbour on the same node counts as one behind 0.1 ms, less than most
+ * wires take.
+ */
 export const DEFAULT_AFFINITY: CommunicationAffinityParameters = { alpha: 0.5, beta: 0.5, gamma: 10 };
 
 export const COMMUNICATION_AFFINITY = "communication-affinity";

@@ -1,4 +1,5 @@
-// Section 5 of Marchese 2022, step by step. Where the text supposes how equal scores fall, the test does too; all other steps must follow.
+// Section 5 of Marchese 2022, step by step. Where the text supposes how equal scores fall, the test does too;
+// all other steps must follow.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { allCandidates } from "../scoring/score-table.ts";

@@ -30,7 +30,8 @@ export class Budgets {
   /**
    * The budget that these pods together would exceed; null when there is none.
    *
-   * @param asked whether PodDisruptionBudgets are asked: of a pod that is moved alone the API server asks them, and its refusal is counted
+   * @param asked whether PodDisruptionBudgets are asked: of a pod that is moved alone the API server asks
+   * them, and its refusal is counted
    */
   refusalOf(pods: readonly PodOnNode[], asked: boolean): Refusal | null {
     const wanted = new Map<string, number>();
@@ -45,7 +46,10 @@ export class Budgets {
     return null;
   }
 
-  /** The PodDisruptionBudget that lets none of these pods go now, so that moving them one after the other would end half done; null: none. */
+  /**
+   * The PodDisruptionBudget that lets none of these pods go now, so that moving them one after the other
+   * would end half done; null: none.
+   */
   blockerOf(pods: readonly MovablePod[]): Refusal | null {
     const blocker = this.#disruptions.find(
       (budget) => budget.allowed < 1 && pods.some((pod) => budget.covers(pod)),

@@ -1,6 +1,7 @@
-// Larger moves: those that only together gain, and those that have to wait for each other. When a zone goes far away, no pod that is there gains by
-// leaving those that it talks to: they gain only when all have left. And where nodes are full, a pod finds room only when another one has gone. So the
-// workflow is planned anew, and what of the plan doesn't pay its way is left out.
+// Larger moves: those that only together gain, and those that have to wait for each other. When a zone goes
+// far away, no pod that is there gains by leaving those that it talks to: they gain only when all have left.
+// And where nodes are full, a pod finds room only when another one has gone. So the workflow is planned anew,
+// and what of the plan doesn't pay its way is left out.
 import type { Campaign, Streak } from "./memory.ts";
 import type { Replanning } from "./replanning.ts";
 import type { PodMove, Proposal } from "./proposal.ts";
@@ -74,7 +75,10 @@ export function begunCampaign(moves: Streak["moves"]): Campaign {
   return { moves, idleRuns: 0 };
 }
 
-/** At once when all its pods are gone: it is done. @param uids of all pods that are there; undefined: nobody knows */
+/**
+ * At once when all its pods are gone: it is done.
+ * @param uids of all pods that are there; undefined: nobody knows
+ */
 export function isDone({ moves }: Campaign, uids: ReadonlySet<string> | undefined): boolean {
   return uids !== undefined && !moves.some(({ uid }) => uids.has(uid));
 }
@@ -94,9 +98,10 @@ export function restOf(
 }
 
 /**
- * As the next run is to know it; null when it is over, since nothing of it could be done in some runs: the network has changed, or others have taken
- * the room, and while it is remembered nothing else of the workflow is moved. Not at once: what is left may pay only with pods that are under way, or
- * whose graph hasn't settled.
+ * As the next run is to know it; null when it is over, since nothing of it could be done in some runs: the
+ * network has changed, or others have taken the room, and while it is remembered nothing else of the workflow
+ * is moved. Not at once: what is left may pay only with pods that are under way, or whose graph hasn't
+ * settled.
  */
 export function afterRun({ moves, idleRuns }: Campaign, isIdle: boolean): Campaign | null {
   if (!isIdle) return { moves, idleRuns: 0 };

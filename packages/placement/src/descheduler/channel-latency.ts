@@ -18,8 +18,8 @@ interface MeasuredPod {
 }
 
 /**
- * What the graphs say of the channels of this pod from `node`, with all others where the graph shows them; null while they say nothing: the
- * pod's workload has no placed peer or no traffic, or no cost is known.
+ * What the graphs say of the channels of this pod from `node`, with all others where the graph shows them;
+ * null while they say nothing: the pod's workload has no placed peer or no traffic, or no cost is known.
  */
 export function channelLatency(
   pod: MeasuredPod,

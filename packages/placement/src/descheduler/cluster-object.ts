@@ -1,4 +1,5 @@
-// Kubernetes objects as the API server gives them, read without trust: what is of a wrong type counts as absent.
+// Kubernetes objects as the API server gives them, read without trust: what is of a wrong type counts as
+// absent.
 
 type Fields = Readonly<Record<string, unknown>>;
 

@@ -17,7 +17,8 @@ describe("the descheduler", () => {
     expect(decision.moves).toHaveLength(1);
     const [move] = decision.moves;
     expect(move!.to).toMatch(/n[12]/);
-    // One of two replicas has half of the channel, half of it with each db: (20 + 20) / 2 - (0 + 1) / 2, times 500.
+    // One of two replicas has half of the channel, half of it with each db: (20 + 20) / 2 - (0 + 1) / 2,
+    // times 500.
     expect(decide(shop(FAR), { pressureShare: 0 }).moves[0]!.worth).toMatchObject({
       gain: expect.closeTo(500 * (20 - 0.5), 6),
     });
@@ -109,7 +110,8 @@ describe("the descheduler", () => {
   });
 
   test("moves two together that only together gain", () => {
-    // Alone a-0 would gain 20 x 350 at db and lose 20 x 500 - 250 at b; both together gain 2 x 7,000 and lose 2 x (5,000 - 250).
+    // Alone a-0 would gain 20 x 350 at db and lose 20 x 500 - 250 at b; both together gain 2 x 7,000 and lose
+    // 2 x (5,000 - 250).
     const options: ShopOptions = {
       pods: { a: ["n3", "n4"], b: ["n3", "n4"], db: ["n1", "n1"] },
       channels: [
@@ -126,7 +128,8 @@ describe("the descheduler", () => {
       worth: { gain: expect.closeTo(4_500), pods: 2 },
       together: [expect.any(String)],
     });
-    // The group's figures are the group's: each of the two pays 350 x 20 to db, and 250 x 1 to the other workload's pod on n4.
+    // The group's figures are the group's: each of the two pays 350 x 20 to db, and 250 x 1 to the other
+    // workload's pod on n4.
     for (const name of ["a-0", "b-0"])
       expect(rowOf(together, name)).toMatchObject({
         gain: expect.closeTo(4_500),
@@ -177,7 +180,8 @@ describe("the descheduler", () => {
       channels: [...FAR.channels, ["x", "y", 100_000]],
       fixed: ["db", "x", "y"],
     };
-    // Both channels cost 1,000 x 20 + 100,000 x 20 = 2,020,000; the move gains 500 x (20 - 0.5) = 9,750, 0.48 % of it.
+    // Both channels cost 1,000 x 20 + 100,000 x 20 = 2,020,000; the move gains 500 x (20 - 0.5) = 9,750, 0.48
+    // % of it.
     test.each([
       [0, "move"],
       [0.0048, "move"],
@@ -187,7 +191,8 @@ describe("the descheduler", () => {
       expect(rowOf(decision, "web-0")).toMatchObject({ decision: what });
     });
 
-    // 250 bytes/s with each of n1 and n2, from where it is (errors e) and from n1, one of them itself (e, with n2): e x 250 x sqrt(3).
+    // 250 bytes/s with each of n1 and n2, from where it is (errors e) and from n1, one of them itself (e,
+    // with n2): e x 250 x sqrt(3).
     test.each([
       [9_750 / (250 * Math.sqrt(3)) - 0.1, 1],
       [9_750 / (250 * Math.sqrt(3)) + 0.1, 0],
@@ -276,7 +281,8 @@ describe("the descheduler", () => {
     test("moves as much as it takes to where it costs the network least", () => {
       const decision = decide(shop(BUSY));
       expect(moved(decision)).toEqual(["web-0 n1>n2"]);
-      // 1,200 millicores of 4,000 too much: ten times that share of what the traffic would cost at the median; half of it goes a millisecond now.
+      // 1,200 millicores of 4,000 too much: ten times that share of what the traffic would cost at the
+      // median; half of it goes a millisecond now.
       expect(decision.moves[0]!.worth).toMatchObject({
         gain: expect.closeTo((10 * 1000 * 20 * 1_200) / 4_000 - 500, -1),
       });

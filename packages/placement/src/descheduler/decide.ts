@@ -1,5 +1,6 @@
-// The descheduler's decision: which pods are worth moving, and where to. Pure; the time, the graphs and the memory of the run before come
-// in as arguments. A run in which nothing may be moved still says what it would move, and counts for the rounds.
+// The descheduler's decision: which pods are worth moving, and where to. Pure; the time, the graphs and the
+// memory of the run before come in as arguments. A run in which nothing may be moved still says what it would
+// move, and counts for the rounds.
 import { Budgets } from "./budgets.ts";
 import type { DescheduleDecision, DescheduleInput, Halt, Move, StayReason } from "./deschedule-input.ts";
 import { afterRun, begunCampaign, isDone, isLarge, proposeCampaign, restOf } from "./campaign.ts";
@@ -18,7 +19,9 @@ export function decideMoves(input: DescheduleInput): DescheduleDecision {
   }
 }
 
-/** The same, so that whoever has other work can do it in between. The longest step is the search for one plan. */
+/**
+ * The same, so that whoever has other work can do it in between. The longest step is the search for one plan.
+ */
 export function decideInSteps(input: DescheduleInput): Generator<undefined, DescheduleDecision> {
   return new Run(input).decide();
 }
@@ -48,7 +51,10 @@ function haltOf({ health, rules, closed }: DescheduleInput): Halt | null {
 /** Groups begin with one of so many pods of a workflow. */
 const GROUPED_PODS = 64;
 
-/** A move waits for a larger one that gains more, for so many times its rounds at most: what is found in each run anew may never come about. */
+/**
+ * A move waits for a larger one that gains more, for so many times its rounds at most: what is found in each
+ * run anew may never come about.
+ */
 const PATIENCE = 2;
 
 /** The unit of a plan's seed: runs are farther apart. */
@@ -161,14 +167,16 @@ class Run {
     if (campaign === undefined || isDone(campaign, uids)) return;
     const rest = restOf(workflow, campaign, this.#resolver(workflow));
     const outcomes = rest === null ? [] : this.#advance(workflow, rest, { halt, runs: rules.rounds });
-    // Who waits for a run's own limits, or for the cluster to be well, will have their turn; others' budgets may stay as they are for ever.
+    // Who waits for a run's own limits, or for the cluster to be well, will have their turn; others' budgets
+    // may stay as they are for ever.
     const isIdle = outcomes.every((outcome) => outcome === "infeasible" || outcome === "disruption_budget");
     const next = afterRun(campaign, isIdle);
     if (next !== null) this.#campaigns.set(key, next);
   }
 
   /**
-   * As many moves of a larger one as the budgets let through: first those that others wait for, then the best.
+   * As many moves of a larger one as the budgets let through: first those that others wait for, then the
+   * best.
    * @returns what became of each
    */
   #advance(
@@ -255,7 +263,10 @@ class Run {
     return largest;
   }
 
-  /** @returns what became of it; null: another one of its pods was before it, or it is a larger one and has begun */
+  /**
+   * @returns what became of it; null: another one of its pods was before it, or it is a larger one and has
+   * begun
+   */
   #consider(candidate: Candidate, halt: Halt | null, larger: Candidate | null): Outcome | null {
     const { in: workflow, runs, proposal } = candidate;
     const { rules } = this.#input;
@@ -283,7 +294,10 @@ class Run {
     return null;
   }
 
-  /** Makes the moves if budgets, earlier moves and the cluster allow. @param detail of a part of a larger move, which need not gain by itself */
+  /**
+   * Makes the moves if budgets, earlier moves and the cluster allow.
+   * @param detail of a part of a larger move, which need not gain by itself
+   */
   #accepted(candidate: Candidate, detail: string): Outcome {
     const { in: workflow } = candidate;
     const pods = candidate.proposal.moves.map(({ pod }) => ({

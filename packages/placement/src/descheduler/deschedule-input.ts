@@ -60,7 +60,10 @@ export interface ClusterCheck {
   moved(pod: MovablePod, node: string): void;
 }
 
-/** What is asked before anything is moved. No one namespace may stop the moves of all others by its own pods: callers see to it. */
+/**
+ * What is asked before anything is moved. No one namespace may stop the moves of all others by its own pods:
+ * callers see to it.
+ */
 export interface ClusterHealth {
   readonly pods: number;
   readonly unreadyPods: number;
@@ -74,7 +77,10 @@ export interface DescheduleInput {
   readonly workflows: readonly WorkflowToImprove[];
   readonly health: ClusterHealth;
   readonly memory: DescheduleMemory;
-  /** Of all pods that are there, whether or not they may be moved: those of a larger move that aren't have been moved. */
+  /**
+   * Of all pods that are there, whether or not they may be moved: those of a larger move that aren't have
+   * been moved.
+   */
   readonly uids?: ReadonlySet<string>;
   readonly cluster?: ClusterCheck;
   /** Asked before moves of several pods: half of one is no use. @default none */
@@ -118,7 +124,10 @@ export interface Move {
   readonly worth: MoveWorth;
 }
 
-/** Why a pod is moved. `cost`: by the planner's cost. `score`: by the scheduler's function, as the paper has it. */
+/**
+ * Why a pod is moved. `cost`: by the planner's cost. `score`: by the scheduler's function, as the paper has
+ * it.
+ */
 type MoveWorth =
   | {
       readonly kind: "cost";

@@ -62,7 +62,10 @@ export interface PodInContext {
   readonly lastMove: { readonly atMs: number; readonly coolDownMs: number } | null;
 }
 
-/** The first rule that forbids moving the pod; null when none does. Rules that never change for a pod come first. */
+/**
+ * The first rule that forbids moving the pod; null when none does. Rules that never change for a pod come
+ * first.
+ */
 export function exclusionOf(context: PodInContext, rules: ExclusionRules, nowMs: number): Exclusion | null {
   return (
     ofKind(context, rules) ??

@@ -6,7 +6,8 @@ import { shop } from "./testing/shop.ts";
 import type { Shop, ShopOptions } from "./testing/shop.ts";
 
 describe("a larger move", () => {
-  // Six tiers talk to each other in za and zb; zb goes far away. A pod that leaves zb alone is far from all that stay there.
+  // Six tiers talk to each other in za and zb; zb goes far away. A pod that leaves zb alone is far from all
+  // that stay there.
   const tiers = ["t0", "t1", "t2", "t3", "t4", "t5"];
   const options: ShopOptions = {
     nodes: { n1: "za", n2: "za", n3: "zb", n4: "zb", n5: "zc", n6: "zc" },
@@ -116,7 +117,8 @@ describe("a larger move", () => {
   });
 
   test("shows what all of it gains, not a pod's share", () => {
-    // Of each of the 15 channels of 1,000 bytes/s a quarter goes between the pods in za and zb, 60 ms apart, one way and one the other.
+    // Of each of the 15 channels of 1,000 bytes/s a quarter goes between the pods in za and zb, 60 ms apart,
+    // one way and one the other.
     const cost = 15 * 250 * (60 + 60);
     for (const { pod, isPart, worth } of first.moves) {
       expect(isPart).toBe(true);
@@ -194,7 +196,8 @@ describe("a larger move", () => {
 
 describe("where nodes are full", () => {
   const rules = { pressureShare: 0, minNodes: 1, minZones: 1 };
-  // Two pods fit on a node. p would be beside `two` on n2, q beside `three` on n3; r has the place that q needs, and would lose a little on n4.
+  // Two pods fit on a node. p would be beside `two` on n2, q beside `three` on n3; r has the place that q
+  // needs, and would lose a little on n4.
   const chain = (where: Readonly<Record<string, string>>): Shop =>
     shop({
       cpus: 2,

@@ -1,4 +1,5 @@
-// What a move must gain: enough for its pods, enough for their workflow, and more than what is measured may be wrong by.
+// What a move must gain: enough for its pods, enough for their workflow, and more than what is measured may
+// be wrong by.
 import type { PlanProblem } from "../planner/objective/plan-problem.ts";
 import type { PlanState } from "../planner/search/plan-state.ts";
 import { workflowLatency } from "../scoring/workflow-latency.ts";
@@ -29,8 +30,9 @@ export class LeastGain {
 }
 
 /**
- * By how much the gain of these moves may be wrong, since the links that they leave and take are: rates x errors, as independent of each
- * other as measurements of two links are. Channels to the nearest replica don't say which link they take, and count for nothing.
+ * By how much the gain of these moves may be wrong, since the links that they leave and take are: rates x
+ * errors, as independent of each other as measurements of two links are. Channels to the nearest replica
+ * don't say which link they take, and count for nothing.
  */
 export function gainErrorOf({ field, traffic, assignment }: PlanState, moves: readonly PodMove[]): number {
   let square = 0;

@@ -1,7 +1,10 @@
 // When pods may be moved: weekly windows in UTC, such as `Mon-Fri 22:00-04:00`.
 import { PlacementError } from "../scoring/errors.ts";
 
-/** A span of each of some weekdays. One that ends before it begins ends on the next day; one as long as a day has equal ends. */
+/**
+ * A span of each of some weekdays. One that ends before it begins ends on the next day; one as long as a day
+ * has equal ends.
+ */
 export interface MaintenanceWindow {
   /** By weekday, 0 = Sunday: whether it begins on that day. */
   readonly days: readonly boolean[];
@@ -15,8 +18,8 @@ const DAY_MINUTES = 24 * 60;
 const PATTERN = /^(?:([a-z]{3})(?:-([a-z]{3}))? )?(\d\d):(\d\d)-(\d\d):(\d\d)$/;
 
 /**
- * `HH:MM-HH:MM`, `Day HH:MM-HH:MM` or `Day-Day HH:MM-HH:MM`, days by their first three letters, hours in UTC; 24:00 is a day's end.
- * Throws PlacementError `invalid_setting`, which names the text and the rule.
+ * `HH:MM-HH:MM`, `Day HH:MM-HH:MM` or `Day-Day HH:MM-HH:MM`, days by their first three letters, hours in UTC;
+ * 24:00 is a day's end. Throws PlacementError `invalid_setting`, which names the text and the rule.
  */
 export function parseMaintenanceWindow(text: string): MaintenanceWindow {
   const match = PATTERN.exec(text.trim().toLowerCase());

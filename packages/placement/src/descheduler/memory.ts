@@ -9,7 +9,10 @@ export interface DescheduleMemory {
 /** Moves of many pods that are made in several runs, since only all of them together gain. */
 export interface Campaign {
   readonly moves: Streak["moves"];
-  /** For so many runs nothing of it could be done: its pods are under way or at their targets, or the rest doesn't pay. */
+  /**
+   * For so many runs nothing of it could be done: its pods are under way or at their targets, or the rest
+   * doesn't pay.
+   */
   readonly idleRuns: number;
 }
 

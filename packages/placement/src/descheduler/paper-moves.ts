@@ -1,5 +1,6 @@
-// The custom descheduler of Marchese 2023, section 3.4: "If there is at least one node with a higher score than that of the node where the Pod is
-// currently executed, the descheduler evicts the Pod." The score is that of the scheduler's own function.
+// The custom descheduler of Marchese 2023, section 3.4: "If there is at least one node with a higher score
+// than that of the node where the Pod is currently executed, the descheduler evicts the Pod." The score is
+// that of the scheduler's own function.
 import type { PlacementProblem } from "../scoring/problem.ts";
 import type { ScoreTable } from "../scoring/score-table.ts";
 import type { Strategy } from "../scoring/strategy.ts";
@@ -15,12 +16,16 @@ interface NodeScore {
 
 export interface PaperMove {
   readonly from: NodeScore;
-  /** What has the highest score now. Where the pod goes is left to the scheduler, which asks the same function. */
+  /**
+   * What has the highest score now. Where the pod goes is left to the scheduler, which asks the same
+   * function.
+   */
   readonly to: NodeScore;
 }
 
 /**
- * Whether the paper's descheduler evicts the pod, which runs on `node`; null: it stays. A node that can't be scored is neither left nor sought.
+ * Whether the paper's descheduler evicts the pod, which runs on `node`; null: it stays. A node that can't be
+ * scored is neither left nor sought.
  *
  * @param problem its candidates: all nodes that would admit the pod, its own among them
  * @param strategy the scheduler's

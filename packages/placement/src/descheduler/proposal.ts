@@ -15,7 +15,10 @@ export interface Proposal {
   readonly cost: number;
 }
 
-/** What is requested of nodes may speak against a move, it is no reason for one; that a node is really overloaded is. */
+/**
+ * What is requested of nodes may speak against a move, it is no reason for one; that a node is really
+ * overloaded is.
+ */
 export function gainOf(less: {
   readonly network: number;
   readonly pressure: number;

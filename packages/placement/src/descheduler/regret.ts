@@ -1,10 +1,14 @@
-// Whether moves did what they were made for. After each one the channels of the replacement are looked at again; when too little of what was
-// expected has come, no more pods are moved for a while, twice as long each time in a row.
+// Whether moves did what they were made for. After each one the channels of the replacement are looked at
+// again; when too little of what was expected has come, no more pods are moved for a while, twice as long
+// each time in a row.
 
 /** A move whose channels were measured again. */
 export interface JudgedMove {
   readonly atMs: number;
-  /** Mean over the traffic of what a round trip cost, milliseconds: when it was decided, as it was expected to be, and as it has become. */
+  /**
+   * Mean over the traffic of what a round trip cost, milliseconds: when it was decided, as it was expected to
+   * be, and as it has become.
+   */
   readonly beforeMs: number;
   readonly expectedMs: number;
   readonly afterMs: number;
@@ -43,8 +47,8 @@ export function isEffective({ beforeMs, expectedMs, afterMs }: JudgedMove): bool
 }
 
 /**
- * The share of the expected gain that didn't come: 1 - sum(before - after) / sum(before - expected), each weighed by its traffic; 0 when
- * all came, 1 when none did, more when it got worse. 0 without any move.
+ * The share of the expected gain that didn't come: 1 - sum(before - after) / sum(before - expected), each
+ * weighed by its traffic; 0 when all came, 1 when none did, more when it got worse. 0 without any move.
  */
 export function regretOf(judged: readonly JudgedMove[]): number {
   let expected = 0;

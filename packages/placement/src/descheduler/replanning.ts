@@ -7,7 +7,9 @@ import type { WorkflowMoves } from "./workflow-moves.ts";
 
 /** Work of a plan, in pairs of a pod and a node that are weighed up: some 20 ms. */
 const PLAN_EFFORT = 60_000;
-/** Pods x nodes of a workflow above which it isn't planned anew: that would keep the process from answering. */
+/**
+ * Pods x nodes of a workflow above which it isn't planned anew: that would keep the process from answering.
+ */
 const MAX_PLANNED = 200_000;
 
 export class Replanning {
@@ -33,7 +35,10 @@ export class Replanning {
     return [...costs].sort(([, a], [, b]) => b - a).map(([zone]) => zone);
   }
 
-  /** But for one replica of each workload, one that is in that zone, else that which costs most, all stay. The moves that this would take. */
+  /**
+   * But for one replica of each workload, one that is in that zone, else that which costs most, all stay. The
+   * moves that this would take.
+   */
   leaving(zone: string | null): PodMove[] {
     const { problem } = this.#moves.workflow;
     if (!this.#isPlannable) return [];

@@ -6,8 +6,8 @@ interface NodeInZone {
 }
 
 /**
- * Whether moving a replica leaves its workload on as many nodes and zones as are asked for, as far as it has so many
- * replicas; one that was on fewer before must not lose any.
+ * Whether moving a replica leaves its workload on as many nodes and zones as are asked for, as far as it has
+ * so many replicas; one that was on fewer before must not lose any.
  * @param replicaNodes nodes of all replicas, the moved one's among them
  */
 export function keepsSpan(

@@ -1,5 +1,5 @@
-// What moving pods of one workflow would gain, by the planner's own cost. Moves that were decided are simulated: later questions see the
-// pods where they will be, and nodes without what they will use.
+// What moving pods of one workflow would gain, by the planner's own cost. Moves that were decided are
+// simulated: later questions see the pods where they will be, and nodes without what they will use.
 import { costModel } from "../planner/objective/objective.ts";
 import { planSettings } from "../planner/objective/plan-settings.ts";
 import { PlanState } from "../planner/search/plan-state.ts";
@@ -28,7 +28,10 @@ type NextOf = (moves: readonly PodMove[], left: number) => Step | null;
 
 export class WorkflowMoves {
   readonly workflow: WorkflowToImprove;
-  /** Why nothing can be said about gains; null when it can. Declared priorities stand in for traffic when pods are placed, never to move them. */
+  /**
+   * Why nothing can be said about gains; null when it can. Declared priorities stand in for traffic when pods
+   * are placed, never to move them.
+   */
   readonly blind: string | null;
   readonly #rules: MoveRules;
   readonly #leastGain: LeastGain;
@@ -103,8 +106,8 @@ export class WorkflowMoves {
   }
 
   /**
-   * The best moves of several pods that begin with this one: each next pod talks to one before it and is of another workload. They pay
-   * together, and no part of them pays as much per move.
+   * The best moves of several pods that begin with this one: each next pod talks to one before it and is of
+   * another workload. They pay together, and no part of them pays as much per move.
    */
   group(first: number): Proposal | null {
     const most = this.#rules.maxGroup;
@@ -114,7 +117,7 @@ export class WorkflowMoves {
     });
   }
 
-  /** Pods that are where others would gain if there were room, as far as it was asked for; those whose place is worth most first. */
+  /** Pods whose place others would gain by, as far as it was asked for; the place that is worth most first. */
   inTheWay(): number[] {
     const worthOf = (pod: number): number => this.#gainIfFree.get(this.nodeOf(pod)) ?? 0;
     const pods = [...this.workflow.pods.keys()].filter((pod) => worthOf(pod) > 0);
@@ -122,8 +125,9 @@ export class WorkflowMoves {
   }
 
   /**
-   * The best moves that begin with this one, in turn: each next pod takes the place that the one before it has left, whatever it loses by that, an
-   * ejection chain (F. Glover, Ejection chains, reference structures and alternating path methods, 1996). Where nodes are full, nothing else pays.
+   * The best moves that begin with this one, in turn: each next pod takes the place that the one before it
+   * has left, whatever it loses by that, an ejection chain (F. Glover, Ejection chains, reference structures
+   * and alternating path methods, 1996). Where nodes are full, nothing else pays.
    */
   rotation(first: number): Proposal | null {
     return this.#bestChain(first, MOST_ROTATED, (moves, left) => this.#successorOf(moves, left));
@@ -168,7 +172,7 @@ export class WorkflowMoves {
     return isAllowed ? { moves, gain: gainOf({ network, pressure, relief }), cost } : null;
   }
 
-  /** Those of the moves that can be made one after the other, each once the pods before it have gone, in such an order. */
+  /** The moves that can be made one after the other, each once the pods before it have gone, in such an order. */
   inTurn(moves: readonly PodMove[]): PodMove[] {
     const state = this.#state;
     const left = new Set(moves);
@@ -370,7 +374,10 @@ export class WorkflowMoves {
     return near;
   }
 
-  /** Where groups are tried: everywhere; on large clusters where the workflow is, and the best of each zone for the pod. */
+  /**
+   * Where groups are tried: everywhere; on large clusters where the workflow is, and the best of each zone
+   * for the pod.
+   */
   #groupNodes(pod: number): readonly number[] {
     const state = this.#state;
     const all = this.#all;

@@ -42,7 +42,8 @@ describe("kube-scheduler takes one pod after the other", () => {
   test("a node that is nominated to later pods must wait for those before", () => {
     const pods = ["1", "2", "3", "4"].map((name) => web(name, spread));
     const { steps } = order(aModel(NODES), pods, 0, 2, 0, 2);
-    // When the first comes to a, the third is nominated to it: 2 in z1, 0 in z2. Then z1 has 1, and c 1 nominated: 1 + 1 - 1.
+    // When the first comes to a, the third is nominated to it: 2 in z1, 0 in z2. Then z1 has 1, and c 1
+    // nominated: 1 + 1 - 1.
     expect(steps.map(({ before }) => before)).toEqual([true, false, false, false]);
   });
 
@@ -59,7 +60,8 @@ describe("kube-scheduler takes one pod after the other", () => {
     ];
     const result = order(aModel(NODES), pods, 0, 0, 2);
     expect([...result.assignment]).toEqual([0, 0, 2]);
-    // The second one would be the second in z1 while z2 is empty, and then the third finds z1 and z2 as they should be.
+    // The second one would be the second in z1 while z2 is empty, and then the third finds z1 and z2 as they
+    // should be.
     expect(rejected(result)).toEqual([undefined, "PodTopologySpread", undefined]);
   });
 

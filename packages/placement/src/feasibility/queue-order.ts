@@ -24,11 +24,14 @@ export interface QueueStep {
   readonly pod: number;
   /** Index of its node. */
   readonly node: number;
-  /** Why it would not be admitted when its turn comes; such a pod counts as placed nowhere for those after it. null: it will be. */
+  /**
+   * Why it would not be admitted when its turn comes; such a pod counts as placed nowhere for those after it.
+   * null: it will be.
+   */
   readonly rejection: Rejection | null;
   /**
-   * It would not be admitted while pods after it are nominated already: kube-scheduler takes those on the same node for placed. It is to be
-   * nominated and bound before they are nominated.
+   * It would not be admitted while pods after it are nominated already: kube-scheduler takes those on the
+   * same node for placed. It is to be nominated and bound before they are nominated.
    */
   readonly before: boolean;
 }
@@ -37,9 +40,10 @@ export interface QueueStep {
 const TRIES_PER_POD = 50;
 
 /**
- * kube-scheduler takes pods one after the other: higher priority first, then older ones. A rule that holds for the whole plan may not hold
- * half way: of two replicas for two zones where one replica is in the first already, the older one must go to the second. So pods of one
- * kind are given the nodes of the plan in an order in which each is admitted, as far as there is one.
+ * kube-scheduler takes pods one after the other: higher priority first, then older ones. A rule that holds
+ * for the whole plan may not hold half way: of two replicas for two zones where one replica is in the first
+ * already, the older one must go to the second. So pods of one kind are given the nodes of the plan in an
+ * order in which each is admitted, as far as there is one.
  */
 export function inQueueOrder({ model, pods, assignment }: QueueInput): QueueOrder {
   const putBack = model.without(pods.map(keyOf));
@@ -135,7 +139,10 @@ class Queue {
     return false;
   }
 
-  /** Nodes left for the pod that admit it, those that keep the spread even first, then the one that is its own. */
+  /**
+   * Nodes left for the pod that admit it, those that keep the spread even first, then the one that is its
+   * own.
+   */
   #admitting(pod: number): number[] {
     const template = this.#templates[pod]!;
     const nodes = [...new Set(this.#left.get(template))];

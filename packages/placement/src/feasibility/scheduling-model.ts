@@ -16,7 +16,10 @@ import { Storage, type BoundVolumes, type StorageObjects } from "./filters/volum
 /** Raw objects, as the API server answers them. They must not change while the model is used. */
 export interface ClusterObjects extends StorageObjects {
   readonly nodes: Iterable<ApiObject>;
-  /** All pods: those on nodes count, those that wait with a `status.nominatedNodeName` hold their places, others don't matter. */
+  /**
+   * All pods: those on nodes count, those that wait with a `status.nominatedNodeName` hold their places,
+   * others don't matter.
+   */
   readonly pods: Iterable<ApiObject>;
   /** For the namespaceSelectors of pod affinity. */
   readonly namespaces?: Iterable<ApiObject>;
@@ -28,8 +31,8 @@ const MAX_TEMPLATES = 1_000;
 const MAX_LABEL_SETS = 10_000;
 
 /**
- * What kube-scheduler 1.35 with its default plugins would let onto which node. Nodes, volumes and namespaces stay as they are, pods come
- * and go by {@link place} and {@link remove}.
+ * What kube-scheduler 1.35 with its default plugins would let onto which node. Nodes, volumes and namespaces
+ * stay as they are, pods come and go by {@link place} and {@link remove}.
  */
 export class SchedulingModel {
   /** A node's index is its position. */
@@ -83,7 +86,8 @@ export class SchedulingModel {
   }
 
   /**
-   * null: kube-scheduler would admit it. A pod that is in the model already counts as another one: remove it before.
+   * null: kube-scheduler would admit it. A pod that is in the model already counts as another one: remove it
+   * before.
    * @param node its name
    */
   verdict(pod: ApiObject, node: string): Rejection | null {
@@ -98,21 +102,31 @@ export class SchedulingModel {
     return this.#judge(pod).template.unsupported;
   }
 
-  /** Puts a pod onto a node, admitted or not. One that was elsewhere has moved; a nomination is redeemed. Throws RangeError for a node that isn't known. */
+  /**
+   * Puts a pod onto a node, admitted or not. One that was elsewhere has moved; a nomination is redeemed.
+   * Throws RangeError for a node that isn't known.
+   */
   place(pod: ApiObject, node: string): void {
     const state = this.#byName.get(node);
     if (state === undefined) throw new RangeError(`node ${node} is not known`);
     this.#add(schedulingPod(pod, true, this.#context()), state);
   }
 
-  /** Promises a pod that waits a place on the node, as a `status.nominatedNodeName` does. Throws RangeError for a node that isn't known. */
+  /**
+   * Promises a pod that waits a place on the node, as a `status.nominatedNodeName` does. Throws RangeError
+   * for a node that isn't known.
+   */
   nominate(pod: ApiObject, node: string): void {
     const state = this.#byName.get(node);
     if (state === undefined) throw new RangeError(`node ${node} is not known`);
     this.#promise(schedulingPod(pod, false, this.#context()), state);
   }
 
-  /** Takes a pod, or its nomination, from its node. @param podKey namespace/name @returns whether it was there */
+  /**
+   * Takes a pod, or its nomination, from its node.
+   * @param podKey namespace/name
+   * @returns whether it was there
+   */
   remove(podKey: string): boolean {
     const node = this.#nodeOf.get(podKey);
     if (node === undefined) return false;
@@ -127,8 +141,9 @@ export class SchedulingModel {
   }
 
   /**
-   * Takes a pod for what its object says it is now: on a node until it has finished, even while it is being deleted; promised a place while
-   * it waits; or neither. A pod whose object is gone is to be {@link remove}d.
+   * Takes a pod for what its object says it is now: on a node until it has finished, even while it is being
+   * deleted; promised a place while it waits; or neither. A pod whose object is gone is to be {@link
+   * remove}d.
    */
   observe(pod: ApiObject): void {
     const { phase, nominatedNodeName } = record(pod.status);

@@ -1,4 +1,5 @@
-// Costs between areas as the plugin's code looks them up: zones within a region, regions otherwise, always from the candidate's area.
+// Costs between areas as the plugin's code looks them up: zones within a region, regions otherwise, always
+// from the candidate's area.
 import type { ClusterGraph, DeclaredAreaCosts } from "@isochrone/topology";
 import { NodeAreas } from "./areas.ts";
 
@@ -25,7 +26,10 @@ export class AreaCostTable {
     this.#lookup = lookup;
   }
 
-  /** By area: the cost from it to area `to`; NaN where there is no entry, and for `to` itself. Shared between callers: read only. */
+  /**
+   * By area: the cost from it to area `to`; NaN where there is no entry, and for `to` itself. Shared between
+   * callers: read only.
+   */
   to(to: number): Float64Array {
     let column = this.#columns.get(to);
     if (column === undefined) {
@@ -49,8 +53,8 @@ export class AreaCostTable {
 }
 
 /**
- * As the plugin's `populateCostMap`: one map holds the rows of the candidate's region and zone, so that a zone called like its region
- * finds entries of both, the zone's first. Nodes without a label have no row.
+ * As the plugin's `populateCostMap`: one map holds the rows of the candidate's region and zone, so that a
+ * zone called like its region finds entries of both, the zone's first. Nodes without a label have no row.
  */
 function declaredLookup(areas: NodeAreas, { zones, regions }: AreaRows): AreaLookup {
   const find = (from: number, origin: string, destination: string): number | undefined => {
@@ -69,7 +73,10 @@ function declaredLookup(areas: NodeAreas, { zones, regions }: AreaRows): AreaLoo
 const MIN_COST = 1;
 const MAX_COST = 99;
 
-/** Of measured links, in the numbers that the aggregator writes into NetworkTopology: whole milliseconds, rounded up, 1 to 99. */
+/**
+ * Of measured links, in the numbers that the aggregator writes into NetworkTopology: whole milliseconds,
+ * rounded up, 1 to 99.
+ */
 function measuredLookup(areas: NodeAreas, graph: ClusterGraph): AreaLookup {
   const whole = (ms: number | null): number | undefined =>
     ms === null ? undefined : Math.min(MAX_COST, Math.max(MIN_COST, Math.ceil(ms)));
@@ -86,7 +93,10 @@ function measuredLookup(areas: NodeAreas, graph: ClusterGraph): AreaLookup {
 
 const tables = new WeakMap<ClusterGraph, AreaCostTable>();
 
-/** The table of a graph: what is declared between its areas, else what was measured. Kept as long as the graph lives. */
+/**
+ * The table of a graph: what is declared between its areas, else what was measured. Kept as long as the graph
+ * lives.
+ */
 export function areaCostsOf(graph: ClusterGraph): AreaCostTable {
   let table = tables.get(graph);
   if (table === undefined) {

@@ -1,5 +1,5 @@
-// What NetworkOverhead tells nodes apart by: the pair of region and zone. A cluster has hundreds of nodes and tens of such pairs.
-// Source: KEP-260 and its code.
+// What NetworkOverhead tells nodes apart by: the pair of region and zone. A cluster has hundreds of nodes and
+// tens of such pairs. Source: KEP-260 and its code.
 
 /** Labels of a node; null and "" = it has none. */
 interface LabelledNode {

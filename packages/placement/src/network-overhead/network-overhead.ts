@@ -1,5 +1,5 @@
-// The NetworkOverhead plugin of KEP-260: nodes are judged by what it costs to reach the placed pods of the pod's dependencies.
-// Source: KEP-260's code, pkg/networkaware/networkoverhead.
+// The NetworkOverhead plugin of KEP-260: nodes are judged by what it costs to reach the placed pods of the
+// pod's dependencies. Source: KEP-260's code, pkg/networkaware/networkoverhead.
 import { DEFAULT_BYTES_PER_REQUEST } from "../scoring/channel-traffic.ts";
 import type { RequestValue } from "../scoring/channel-traffic.ts";
 import { ColumnPool, minMax, normalised } from "../scoring/columns.ts";
@@ -21,7 +21,10 @@ import type { UpstreamTally } from "./upstream.ts";
 
 export const NETWORK_OVERHEAD = "network-overhead";
 
-/** `upstream`: filter, score and normalise as the Go code, faults included. `strict`: without them (docs/network-overhead.md). */
+/**
+ * `upstream`: filter, score and normalise as the Go code, faults included. `strict`: without them
+ * (docs/network-overhead.md).
+ */
 export const NETWORK_OVERHEAD_MODES = ["strict", "upstream"] as const;
 export type NetworkOverheadMode = (typeof NETWORK_OVERHEAD_MODES)[number];
 
@@ -29,7 +32,10 @@ export type NetworkOverheadMode = (typeof NETWORK_OVERHEAD_MODES)[number];
 const COLUMNS = 4;
 const NONE: ReadonlyMap<string, string> = new Map();
 
-/** Chooses the class of a mode; `bytesPerRequest` (strict only) is what a request counts as whose bytes nobody counts. */
+/**
+ * Chooses the class of a mode; `bytesPerRequest` (strict only) is what a request counts as whose bytes nobody
+ * counts.
+ */
 export function createNetworkOverhead(
   mode: NetworkOverheadMode = "strict",
   bytesPerRequest: number = DEFAULT_BYTES_PER_REQUEST,
@@ -42,7 +48,10 @@ export class UpstreamNetworkOverhead implements Strategy {
   readonly name = NETWORK_OVERHEAD;
   readonly mode = "upstream";
 
-  /** The plugin's Filter: candidates for which more placed pods of dependencies are beyond their limits than within. */
+  /**
+   * The plugin's Filter: candidates for which more placed pods of dependencies are beyond their limits than
+   * within.
+   */
   filter(problem: PlacementProblem): ReadonlyMap<string, string> {
     const input = upstreamInput(problem);
     if ("equal" in input) return NONE;
@@ -62,7 +71,10 @@ export class UpstreamNetworkOverhead implements Strategy {
     return new RejectedNodes({ names, ids, graph, flags, reason });
   }
 
-  /** Score and NormalizeScore over all candidates, infeasible ones included: kube-scheduler asks about those that passed. */
+  /**
+   * Score and NormalizeScore over all candidates, infeasible ones included: kube-scheduler asks about those
+   * that passed.
+   */
   score(problem: PlacementProblem, pool: ColumnPool = new ColumnPool()): ScoreTable {
     const { candidates: names, infeasible = NONE } = problem;
     const ids = problem.cluster.graph?.idsOf(names) ?? new Int32Array(names.length).fill(-1);
@@ -78,7 +90,10 @@ export class UpstreamNetworkOverhead implements Strategy {
   }
 }
 
-/** The plugin's idea on measured figures: node to node, both directions, replicas by their share of the traffic. */
+/**
+ * The plugin's idea on measured figures: node to node, both directions, replicas by their share of the
+ * traffic.
+ */
 export class StrictNetworkOverhead implements Strategy {
   readonly name = NETWORK_OVERHEAD;
   readonly mode = "strict";

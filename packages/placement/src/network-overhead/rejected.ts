@@ -12,8 +12,8 @@ interface RejectedRows {
 }
 
 /**
- * Reasons by node, worded when they are read: a filter may reject thousands of nodes, and building a sentence and a map entry for each
- * would cost more than the votes.
+ * Reasons by node, worded when they are read: a filter may reject thousands of nodes, and building a sentence
+ * and a map entry for each would cost more than the votes.
  */
 export class RejectedNodes implements ReadonlyMap<string, string> {
   readonly size: number;

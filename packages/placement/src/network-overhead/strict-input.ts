@@ -1,4 +1,5 @@
-// Strict mode is the network part of the other strategies, over all channels of a workload: what nobody has seen traffic on yet counts too.
+// Strict mode is the network part of the other strategies, over all channels of a workload: what nobody has
+// seen traffic on yet counts too.
 import { WorkflowGraph } from "@isochrone/topology";
 import { median } from "@isochrone/primitives";
 import type { Channel } from "@isochrone/topology";
@@ -12,11 +13,16 @@ const EQUAL_WEIGHT = 1;
 /** A workflow graph in which every channel has traffic. */
 interface Weighted {
   readonly graph: WorkflowGraph;
-  /** What a channel of unknown traffic counts as, bytes per second; null when the traffic of none is known. */
+  /**
+   * What a channel of unknown traffic counts as, bytes per second; null when the traffic of none is known.
+   */
   readonly assumedBytesPerSecond: number | null;
 }
 
-/** Gives channels of unknown traffic that of the median known one of their workflow. Kept as long as the graphs live. */
+/**
+ * Gives channels of unknown traffic that of the median known one of their workflow. Kept as long as the
+ * graphs live.
+ */
 export class WeightedChannels {
   readonly #kept = new WeakMap<WorkflowGraph, Weighted>();
   readonly #requestValue: RequestValue;

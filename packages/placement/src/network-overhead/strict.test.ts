@@ -1,5 +1,5 @@
-// Strict mode: one test per fault of the plugin that it repairs (the table of docs/network-overhead.md), beside upstream on the same
-// problem, worked by hand.
+// Strict mode: one test per fault of the plugin that it repairs (the table of docs/network-overhead.md),
+// beside upstream on the same problem, worked by hand.
 import { ClusterGraph } from "@isochrone/topology";
 import type { Channel, ClusterNode, DeclaredAreaCosts, Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
@@ -139,7 +139,8 @@ describe("faults of the plugin", () => {
     expect(rejected.get("c")).toMatch(
       /^minBandwidth of channel p -> q is 100000000 bit\/s, the bandwidth free from c is 50000000 bit\/s/,
     );
-    // The plugin has no eye for it; what it rejects, it rejects for the cost of a pair that it doesn't find or that is beyond the limit.
+    // The plugin has no eye for it; what it rejects, it rejects for the cost of a pair that it doesn't find
+    // or that is beyond the limit.
     expect(upstream.filter(of).size).toBe(0);
   });
 

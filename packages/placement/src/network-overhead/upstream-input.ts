@@ -18,7 +18,10 @@ type UpstreamInput =
   /** The pod's attempt fails, whatever the node. */
   | { readonly failed: string };
 
-/** Dependencies are the channels that the pod's workload starts and somebody declared; their placed pods are what the graph and the ledger show. */
+/**
+ * Dependencies are the channels that the pod's workload starts and somebody declared; their placed pods are
+ * what the graph and the ledger show.
+ */
 export function upstreamInput(problem: PlacementProblem): UpstreamInput {
   const { pod, cluster, workflow, assumed = [] } = problem;
   if (pod.workload === null) return { equal: "the pod belongs to no AppGroup" };

@@ -1,4 +1,5 @@
-// The work per area against the plugin's own loops, written down as they stand there: every node, every placed pod, every dependency.
+// The work per area against the plugin's own loops, written down as they stand there: every node, every
+// placed pod, every dependency.
 import { ClusterGraph } from "@isochrone/topology";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";

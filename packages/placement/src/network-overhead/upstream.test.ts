@@ -1,5 +1,5 @@
-// Upstream mode against the plugin's own test table (networkoverhead_test.go, 903da7df), KEP-260's example A1, and each test of its
-// code in the order in which it makes them.
+// Upstream mode against the plugin's own test table (networkoverhead_test.go, 903da7df), KEP-260's example
+// A1, and each test of its code in the order in which it makes them.
 import { ClusterGraph } from "@isochrone/topology";
 import type { ClusterNode, DeclaredAreaCosts, Workload } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";

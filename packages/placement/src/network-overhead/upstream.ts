@@ -1,6 +1,6 @@
-// The plugin's own arithmetic, votes and costs in its order of tests. It works them out per node, placed pod and dependency; here
-// once per area, because nodes of one area differ only where a placed pod stands on the node itself.
-// Source: KEP-260's code, pkg/networkaware/networkoverhead/networkoverhead.go.
+// The plugin's own arithmetic, votes and costs in its order of tests. It works them out per node, placed pod
+// and dependency; here once per area, because nodes of one area differ only where a placed pod stands on the
+// node itself. Source: KEP-260's code, pkg/networkaware/networkoverhead/networkoverhead.go.
 import type { AreaCostTable } from "./area-costs.ts";
 
 /** What an entry costs that is missing, and a pod on a node with neither label (its MaxCost). */
@@ -102,7 +102,9 @@ export function rejection(node: string, satisfied: number, violated: number): st
   return `Node ${node} does not meet several network requirements from Workload dependencies: Satisfied: ${satisfied} Violated: ${violated}`;
 }
 
-/** The plugin's NormalizeScore over these costs, whole numbers of 0 to 100; all 0 when nothing costs anything. */
+/**
+ * The plugin's NormalizeScore over these costs, whole numbers of 0 to 100; all 0 when nothing costs anything.
+ */
 export function normalise(cost: Float64Array, score: Float64Array): void {
   let least = Infinity;
   let most = -Infinity;

@@ -1,4 +1,5 @@
-// The `spec` of an AppGroup (appgroup.diktyo.x-k8s.io/v1alpha1, and the older form of 004 without selectors) as ordering needs it.
+// The `spec` of an AppGroup (appgroup.diktyo.x-k8s.io/v1alpha1, and the older form of 004 without selectors)
+// as ordering needs it.
 import type { OrderFault, FaultPath } from "./order-fault.ts";
 
 /** How an AppGroup names a workload; the same fields stand in status.topologyOrder. */

@@ -2,8 +2,8 @@ import type { DependencyGraph } from "./dependency-graph.ts";
 import { compareText } from "./text-order.ts";
 
 /**
- * Up to `limit` cycles without a node in common, each a short one through its nodes: [a, b, c] when a depends on b, b on c and c on a. The
- * smallest name comes first.
+ * Up to `limit` cycles without a node in common, each a short one through its nodes: [a, b, c] when a depends
+ * on b, b on c and c on a. The smallest name comes first.
  */
 export function findCycles(graph: DependencyGraph, limit: number): string[][] {
   const cycles: string[][] = [];

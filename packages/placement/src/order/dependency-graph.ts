@@ -1,6 +1,9 @@
 import { compareText } from "./text-order.ts";
 
-/** Who depends on whom: for every node its dependencies in the order in which they are listed. All of them are nodes themselves. */
+/**
+ * Who depends on whom: for every node its dependencies in the order in which they are listed. All of them are
+ * nodes themselves.
+ */
 export type DependencyGraph = ReadonlyMap<string, readonly string[]>;
 
 /** Nodes that nobody depends on, by name. */

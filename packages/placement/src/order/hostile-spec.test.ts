@@ -1,4 +1,5 @@
-// Specs that nobody means: as large as an object may be, in circles, or of text without end. Each has an order and a few short faults, in time.
+// Specs that nobody means: as large as an object may be, in circles, or of text without end. Each has an
+// order and a few short faults, in time.
 import { describe, expect, test } from "vitest";
 import { faultText } from "./order-fault.ts";
 import { workloadOrder } from "./workload-order.ts";

@@ -19,7 +19,10 @@ function graphOf(edges: Readonly<Record<string, string>>): DependencyGraph {
 /** The A1 example of 004. */
 const A1 = graphOf({ P1: "P2", P2: "P3" });
 
-/** Online Boutique as in 004's test of the AppGroup controller (its dependencies are in appgroup_test.go; the text has a figure). */
+/**
+ * Online Boutique as in 004's test of the AppGroup controller (its dependencies are in appgroup_test.go; the
+ * text has a figure).
+ */
 const ONLINE_BOUTIQUE = graphOf({
   P1: "P2 P3 P4 P6 P8 P9 P10",
   P2: "P11",
@@ -56,7 +59,8 @@ const TABLES: readonly [string, DependencyGraph, Readonly<Record<SortAlgorithm, 
   ],
   [
     "two roots that share a dependency, and a node alone, by hand",
-    // Kahn: the stack is [c, b, a]; a gives x (d waits for b); b gives d. Tarjan visits c, b (d), a (x) and turns the list round.
+    // Kahn: the stack is [c, b, a]; a gives x (d waits for b); b gives d. Tarjan visits c, b (d), a (x) and
+    // turns the list round.
     graphOf({ b: "d", a: "x d", c: "" }),
     {
       KahnSort: "a, x, b, d, c",
@@ -106,7 +110,9 @@ function violations(graph: DependencyGraph, order: readonly string[]): string[] 
   );
 }
 
-/** Graphs without a cycle: node i depends on later ones only, under shuffled names. Repeated edges included. */
+/**
+ * Graphs without a cycle: node i depends on later ones only, under shuffled names. Repeated edges included.
+ */
 const dag = fc
   .record({
     size: fc.integer({ min: 1, max: 30 }),
@@ -211,7 +217,10 @@ function goKahn(tree: DependencyGraph): string[] {
   return sorted;
 }
 
-/** TarjanSort of util/appgroup.go step by step, with its map walked from the roots, the largest name first, to the rest. */
+/**
+ * TarjanSort of util/appgroup.go step by step, with its map walked from the roots, the largest name first, to
+ * the rest.
+ */
 function goTarjan(tree: DependencyGraph): string[] {
   const listed = new Set([...tree.values()].flat());
   const names = [...tree.keys()].sort(compareText).reverse();

@@ -1,6 +1,7 @@
-// The topological sorts of KEP-260 (004), in the order in which diktyo-io/appgroup-controller util/appgroup.go works. There the nodes are
-// walked in the random order of a Go map; here the tie-break is: of several nodes that nobody depends on, the one with the smaller
-// name comes first. All else (dependencies in listed order, the last listed one first) is as there.
+// The topological sorts of KEP-260 (004), in the order in which diktyo-io/appgroup-controller
+// util/appgroup.go works. There the nodes are walked in the random order of a Go map; here the tie-break is:
+// of several nodes that nobody depends on, the one with the smaller name comes first. All else (dependencies
+// in listed order, the last listed one first) is as there.
 import { incomingOf, rootsOf } from "./dependency-graph.ts";
 import type { DependencyGraph } from "./dependency-graph.ts";
 
@@ -48,7 +49,9 @@ const STEPS: Readonly<Record<SortAlgorithm, Steps>> = {
   AlternateTarjan: { sort: tarjan, arrange: alternate },
 };
 
-/** Takes the node that came last of those that nobody is left to depend on. Nodes behind a cycle are left out. */
+/**
+ * Takes the node that came last of those that nobody is left to depend on. Nodes behind a cycle are left out.
+ */
 function kahn(graph: DependencyGraph): string[] {
   const incoming = incomingOf(graph);
   const free = rootsOf(graph).reverse();
@@ -64,7 +67,10 @@ function kahn(graph: DependencyGraph): string[] {
   return sorted;
 }
 
-/** Depth first; a node comes before all that was finished earlier. Nothing when a cycle is met; one that no root leads to is left out. */
+/**
+ * Depth first; a node comes before all that was finished earlier. Nothing when a cycle is met; one that no
+ * root leads to is left out.
+ */
 function tarjan(graph: DependencyGraph): string[] {
   const finished: string[] = [];
   const state = new Map<string, "open" | "done">();

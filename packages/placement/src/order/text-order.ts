@@ -1,6 +1,6 @@
 /**
- * By Unicode code points, which is also the order of Go's strings: topologyOrder is searched by halves there. (JavaScript's own comparison
- * differs where surrogates meet U+E000 and above.)
+ * By Unicode code points, which is also the order of Go's strings: topologyOrder is searched by halves there.
+ * (JavaScript's own comparison differs where surrogates meet U+E000 and above.)
  */
 export function compareText(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

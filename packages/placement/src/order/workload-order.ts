@@ -35,9 +35,10 @@ const MAX_CYCLES = 5;
 /**
  * The order in which an AppGroup's workloads are to be scheduled; `algorithm` in place of the spec's own.
  *
- * A workload is known by its selector: pods carry that. A dependency that names no selector of the group, but a workload's name, is that
- * workload; one that names neither is left out. A second workload of a selector adds its dependencies to the first. As upstream, an
- * unknown algorithm means KahnSort and a cycle the order of the spec; unlike there, workloads without any dependency have an index too.
+ * A workload is known by its selector: pods carry that. A dependency that names no selector of the group, but
+ * a workload's name, is that workload; one that names neither is left out. A second workload of a selector
+ * adds its dependencies to the first. As upstream, an unknown algorithm means KahnSort and a cycle the order
+ * of the spec; unlike there, workloads without any dependency have an index too.
  */
 export function workloadOrder(spec: unknown, algorithm?: SortAlgorithm): WorkloadOrder {
   const { spec: group, faults } = readAppGroupSpec(spec);

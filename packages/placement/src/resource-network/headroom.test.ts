@@ -36,8 +36,9 @@ function partsOf(
 }
 
 describe("where the network takes no side, nodes are held against their fair share", () => {
-  // CPU: 300 + 100 on their way and 100 of this pod, of 4,000: 1/8; memory (MB) 400 + 100 of 8,000: 1/16. One such pod for each node would be
-  // 2/5 as much of both: fair shares 1.4/8 and 1.4/16. CPU 1000 / (1000 + 400 x 8/1.4), 3000 / (3000 + 200 x 8/1.4); memory with 500 and 100.
+  // CPU: 300 + 100 on their way and 100 of this pod, of 4,000: 1/8; memory (MB) 400 + 100 of 8,000: 1/16. One
+  // such pod for each node would be 2/5 as much of both: fair shares 1.4/8 and 1.4/16. CPU 1000 / (1000 + 400
+  // x 8/1.4), 3000 / (3000 + 200 x 8/1.4); memory with 500 and 100.
   test("worked by hand", () => {
     const nodes = [
       [1_000, 4e9],

@@ -1,5 +1,6 @@
-// What the resource part of `normalized` goes by: CPU and memory each on a scale of its own, and of the two the scarcer one. Algorithm 1's
-// percentages can't be compared between them: a pod that uses much memory and little CPU would be placed by its CPU.
+// What the resource part of `normalized` goes by: CPU and memory each on a scale of its own, and of the two
+// the scarcer one. Algorithm 1's percentages can't be compared between them: a pod that uses much memory and
+// little CPU would be placed by its CPU.
 import type { ClusterGraph } from "@isochrone/topology";
 import { bounded } from "../scoring/columns.ts";
 import type { ColumnPool } from "../scoring/columns.ts";
@@ -7,21 +8,28 @@ import type { AmountsByNode, PlacementProblem } from "../scoring/problem.ts";
 import { assumedLoad, availableLater, availableNow, useOf } from "./resource-use.ts";
 import type { Amount } from "./resource-use.ts";
 
-/** How a node's room is measured: against what this pod takes, or against a fair share of all that is on its way. */
+/**
+ * How a node's room is measured: against what this pod takes, or against a fair share of all that is on its
+ * way.
+ */
 export type HeadroomReference = "pod" | "burst";
 
-/** By resource, what the pods on their way and this one take of what nodes have free, on average; 1 is all of it. */
+/**
+ * By resource, what the pods on their way and this one take of what nodes have free, on average; 1 is all of
+ * it.
+ */
 type FairShares = Readonly<Record<Amount, number>>;
 
 /**
- * A resource of which the burst takes less than this share of what it takes of the other one counts that much less: evening out a
- * thousandth of the memory must not make CPU uneven.
+ * A resource of which the burst takes less than this share of what it takes of the other one counts that much
+ * less: evening out a thousandth of the memory must not make CPU uneven.
  */
 const LEAST_SHARE = 0.1;
 
 /**
- * Percent, by row, NaN where it isn't known what the node has: free / (free + the pod's use), after the decisions of a moment ago. What is
- * measured varies by some percent; here that is some percent of the pod's share of the node.
+ * Percent, by row, NaN where it isn't known what the node has: free / (free + the pod's use), after the
+ * decisions of a moment ago. What is measured varies by some percent; here that is some percent of the pod's
+ * share of the node.
  */
 export function roomColumn(
   problem: PlacementProblem,
@@ -41,8 +49,9 @@ export function roomColumn(
 }
 
 /**
- * Percent, by row, NaN where it isn't known what the node has: fair / (fair + sent), where `sent` is what goes there with this pod and
- * `fair` the node's part of what goes to all, in proportion to what nodes have free. 50 is its fair share.
+ * Percent, by row, NaN where it isn't known what the node has: fair / (fair + sent), where `sent` is what
+ * goes there with this pod and `fair` the node's part of what goes to all, in proportion to what nodes have
+ * free. 50 is its fair share.
  */
 export function fairColumn(
   problem: PlacementProblem,
@@ -76,9 +85,9 @@ interface Measured {
 }
 
 /**
- * What is on its way with this pod, and as much again of both for what such a pod takes of a node, so that nodes that get one differ little
- * while few pods are on their way. Resources are compared by what is on its way alone: by what the pod takes of each, it would weigh those
- * down that it needs most.
+ * What is on its way with this pod, and as much again of both for what such a pod takes of a node, so that
+ * nodes that get one differ little while few pods are on their way. Resources are compared by what is on its
+ * way alone: by what the pod takes of each, it would weigh those down that it needs most.
  */
 export function fairShares(problem: PlacementProblem, graph: ClusterGraph): FairShares {
   const assumed = totalAssumed(problem, graph);
@@ -151,7 +160,10 @@ function totalOf(available: Float64Array): Total {
   return total;
 }
 
-/** Percent that stays of what is free when so much is added to the node's load; a node that has nothing free keeps nothing. */
+/**
+ * Percent that stays of what is free when so much is added to the node's load; a node that has nothing free
+ * keeps nothing.
+ */
 function share(free: number, added: number): number {
   if (Number.isNaN(free)) return free;
   if (added === 0) return 100;

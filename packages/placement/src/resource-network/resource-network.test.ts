@@ -38,7 +38,7 @@ describe("Algorithm 1, worked by hand", () => {
     expect(part(raw.score(handWorked()), "network")).toEqual([-30_000, -12_500, -25_000]);
   });
 
-  // Line 6: nc of the scored node n1 and q's node n2 is 10, that of n2 and n1 is 30; p on n2 beside q costs nothing.
+  // Line 6: nc of the scored node n1 and q's node n2 is 10, of n2 and n1 30; p on n2 beside q costs nothing.
   test.each([
     ["p starts the exchange", channel("p", "q", 100)],
     ["q starts the exchange", channel("q", "p", 100)],
@@ -78,14 +78,13 @@ describe("Algorithm 1, worked by hand", () => {
     expect([rounded(table.raw), table.mode]).toEqual([rounded(table.score), "scaled"]);
   });
 
-  // cpu 2000/2500, 1000/1500, 500/1000; memory 1000/1200, 600/800, 200/400; resource, the smaller, in 0..1: 1, 5/9, 0; network 0, 1, 2/7.
+  // cpu 2000/2500, 1000/1500, 500/1000; memory 1000/1200, 600/800, 200/400; least of both in 0..1: 1, 5/9, 0.
   test("normalized brings each part to 0..1 over the candidates before they are weighed", () => {
     const table = normalized.score(handWorked());
     expect(part(table, "cpu")).toEqual([80, 66.666667, 50]);
     expect(part(table, "memory")).toEqual([83.333333, 75, 50]);
     expect(part(table, "resource")).toEqual([80, 66.666667, 50]);
     expect(rounded(table.score)).toEqual([50, 77.777778, 14.285714]);
-    // 0.5 x 80 - 0.5 x 30,000, and so on.
     expect(rounded(table.raw)).toEqual([-14_960, -6_216.666667, -12_475]);
     expect(table.names[bestRow(table)]).toBe("n2");
   });
@@ -364,8 +363,9 @@ describe("graphs that can't be used", () => {
       requests: { cpuMillicores: 500, memoryBytes: 2e8 },
     };
     const table = normalized.score(handWorked({ pod, workflow: { graph: null, reason: "it is stale" } }));
-    // Nothing is on its way, so CPU 500 of 3,500 and memory 200 of 1,800 MB are: 1/7 and 1/9; with three more such pods, fair shares of 4/7
-    // and 4/9. CPU 2000/2875, 1000/1875, 500/1375 (500 / (4/7) = 875); memory 1000/1450, 600/1050, 200/650. The smaller in 0..1: 1, x, 0.
+    // Nothing is on its way, so CPU 500 of 3,500 and memory 200 of 1,800 MB are: 1/7 and 1/9; with three more
+    // such pods, fair shares of 4/7 and 4/9. CPU 2000/2875, 1000/1875, 500/1375 (500 / (4/7) = 875); memory
+    // 1000/1450, 600/1050, 200/650. The smaller in 0..1: 1, x, 0.
     const [first, second, third] = [1_000 / 1_450, 1_000 / 1_875, 200 / 650];
     const middle = (second - third) / (first - third);
     expect(rounded(table.score)).toEqual([75, Number((25 + 50 * middle).toFixed(6)), 25]);

@@ -32,8 +32,9 @@ export const DEFAULT_WEIGHTS: ResourceNetworkWeights = { alpha: 0.5, beta: 0.5, 
 export const RESOURCE_NETWORK = "resource-network";
 
 /**
- * `raw`: the sum as printed. `scaled`: the same two parts, each min-max normalised over the candidates before they are weighed, as the authors'
- * published plugins do: with equal weights both "equally contribute" [1, section 4]. `normalized`: ours.
+ * `raw`: the sum as printed. `scaled`: the same two parts, each min-max normalised over the candidates before
+ * they are weighed, as the authors' published plugins do: with equal weights both "equally contribute" [1,
+ * section 4]. `normalized`: ours.
  */
 export const RESOURCE_NETWORK_MODES = [...COMBINATION_MODES, "scaled"] as const;
 export type ResourceNetworkMode = (typeof RESOURCE_NETWORK_MODES)[number];
@@ -51,8 +52,9 @@ export class ResourceNetwork implements Strategy {
   readonly #minSpread: number;
 
   /**
-   * `bytesPerRequest`: what a request of a channel counts as whose bytes nobody counts; 0 leaves such channels unknown, as the paper's modes
-   * do in any case: its sum is one of measured traffic. `minSpread`: of `normalized`, see {@link DEFAULT_MIN_SPREAD}. Throws PlacementError `invalid_setting`.
+   * `bytesPerRequest`: what a request of a channel counts as whose bytes nobody counts; 0 leaves such
+   * channels unknown, as the paper's modes do in any case: its sum is one of measured traffic. `minSpread`:
+   * of `normalized`, see {@link DEFAULT_MIN_SPREAD}. Throws PlacementError `invalid_setting`.
    */
   constructor(
     mode: ResourceNetworkMode,
@@ -65,7 +67,8 @@ export class ResourceNetwork implements Strategy {
     this.mode = mode;
     this.#minSpread = minSpread;
     this.weights = weights;
-    // Algorithm 1, line 6: the cost is nc of the scored node n and the peer's node, whoever starts the exchange.
+    // Algorithm 1, line 6: the cost is nc of the scored node n and the peer's node, whoever starts the
+    // exchange.
     this.#vectors = new NetworkVectors(
       requestValue(this.#isPapers ? "raw" : "normalized", bytesPerRequest),
       this.#isPapers ? "scored" : "initiator",
@@ -101,8 +104,8 @@ export class ResourceNetwork implements Strategy {
   }
 
   /**
-   * Beside a network that takes a side, a node's room for this pod counts: a hundredth of a node more or less must not outvote it. Where
-   * it takes none, pods are evened out however small they are.
+   * Beside a network that takes a side, a node's room for this pod counts: a hundredth of a node more or less
+   * must not outvote it. Where it takes none, pods are evened out however small they are.
    */
   #resource(problem: PlacementProblem, ids: Int32Array, pool: ColumnPool, network: PartColumn): ResourcePart {
     if (this.#isPapers) return resourcePart(problem, ids, this.weights, pool);

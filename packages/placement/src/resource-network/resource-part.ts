@@ -1,4 +1,5 @@
-// What a node would have left: in `raw` the ResourceAware plugin of Algorithm 1 (Marchese 2023), line 1, in `normalized` the headroom.
+// What a node would have left: in `raw` the ResourceAware plugin of Algorithm 1 (Marchese 2023), line 1, in
+// `normalized` the headroom.
 import { median } from "@isochrone/primitives";
 import type { ClusterGraph } from "@isochrone/topology";
 import { addWeighted, bounded, fillWithMedian } from "../scoring/columns.ts";
@@ -26,7 +27,9 @@ interface ResourceWeights {
 /** By row, from what the pod uses; NaN where it isn't known what the node has. */
 type Measure = (graph: ClusterGraph, amount: Amount, used: number) => Float64Array;
 
-/** Percent: alpha x (available - used) / used x 100 of CPU, plus the same with beta of memory. More is better. */
+/**
+ * Percent: alpha x (available - used) / used x 100 of CPU, plus the same with beta of memory. More is better.
+ */
 export function resourcePart(
   problem: PlacementProblem,
   ids: Int32Array,
@@ -51,8 +54,8 @@ export function resourcePart(
 }
 
 /**
- * Percent: the smaller of CPU's and memory's headroom (`roomColumn`, or `fairColumn` against the whole burst); the one with the smaller weight
- * counts as if the pods used that much less of it. More is better.
+ * Percent: the smaller of CPU's and memory's headroom (`roomColumn`, or `fairColumn` against the whole
+ * burst); the one with the smaller weight counts as if the pods used that much less of it. More is better.
  */
 export function headroomPart(
   problem: PlacementProblem,

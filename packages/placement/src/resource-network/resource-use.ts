@@ -13,7 +13,10 @@ interface Use {
   readonly requested: boolean;
 }
 
-/** A pod that uses nothing (or isn't measured) gives no measure of what a node has: its request stands in, or it is null. */
+/**
+ * A pod that uses nothing (or isn't measured) gives no measure of what a node has: its request stands in, or
+ * it is null.
+ */
 export function useOf(problem: PlacementProblem, amount: Amount): Use | null {
   const used = measuredUse(problem, amount);
   const requested = problem.pod.requests?.[amount] ?? null;

@@ -1,5 +1,5 @@
-// What a channel's traffic counts as. Service meshes count bytes; traces and flow logs count requests at most.
-// Default sizes are of Seemakhupt 2023, section 2.5.
+// What a channel's traffic counts as. Service meshes count bytes; traces and flow logs count requests at
+// most. Default sizes are of Seemakhupt 2023, section 2.5.
 import type { Channel } from "@isochrone/topology";
 import { bounded } from "./columns.ts";
 import { PlacementError } from "./errors.ts";
@@ -7,8 +7,9 @@ import { shortNumber } from "./explanation.ts";
 import type { CombinationMode } from "./strategy.ts";
 
 /**
- * Bytes of a request and its response together. Half of the methods in Seemakhupt 2023 have median requests under 1,530 B and median responses under
- * 315 B, 1,845 B together, to which come the headers that a mesh's figures contain. An order of magnitude: sizes are heavy-tailed.
+ * Bytes of a request and its response together. Half of the methods in Seemakhupt 2023 have median requests
+ * under 1,530 B and median responses under 315 B, 1,845 B together, to which come the headers that a mesh's
+ * figures contain. An order of magnitude: sizes are heavy-tailed.
  */
 export const DEFAULT_BYTES_PER_REQUEST = 2_000;
 
@@ -17,7 +18,10 @@ export type RequestValue =
   | { readonly bytesPerRequest: number }
   | { readonly bytesPerRequest: null; readonly reason: string };
 
-/** In mode `raw` requests count for nothing: the papers' sums are of measured traffic. Throws PlacementError `invalid_setting`. */
+/**
+ * In mode `raw` requests count for nothing: the papers' sums are of measured traffic. Throws PlacementError
+ * `invalid_setting`.
+ */
 export function requestValue(mode: CombinationMode, bytesPerRequest: number): RequestValue {
   if (!(bytesPerRequest >= 0 && bytesPerRequest < Infinity)) {
     throw new PlacementError(

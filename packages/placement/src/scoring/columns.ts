@@ -1,8 +1,8 @@
 // Column arithmetic. A column holds one finite number per candidate.
 
 /**
- * Room for the columns of one scoring, cut from one allocation and used again for the next one: each typed array of its own is
- * a system allocation and work for the collector.
+ * Room for the columns of one scoring, cut from one allocation and used again for the next one: each typed
+ * array of its own is a system allocation and work for the collector.
  */
 export class ColumnPool {
   #rows = 0;
@@ -39,7 +39,10 @@ export class ColumnPool {
   }
 }
 
-/** Larger magnitudes are cut off here, so that no sum or difference of two columns overflows into Infinity, and no quotient into NaN. */
+/**
+ * Larger magnitudes are cut off here, so that no sum or difference of two columns overflows into Infinity,
+ * and no quotient into NaN.
+ */
 const LARGEST = 1e300;
 
 /** The value within what sums and differences can bear; NaN becomes 0. */
@@ -56,8 +59,9 @@ export interface MinMax {
 }
 
 /**
- * Over the rows where `counts` says 1. null when those rows don't differ: the column can't tell them apart. A range that is smaller than
- * `minSpread` of the largest magnitude counts as that wide, with its middle at 0.5: rows that are nearly equal come out nearly equal.
+ * Over the rows where `counts` says 1. null when those rows don't differ: the column can't tell them apart. A
+ * range that is smaller than `minSpread` of the largest magnitude counts as that wide, with its middle at
+ * 0.5: rows that are nearly equal come out nearly equal.
  */
 export function minMax(
   column: Float64Array,
@@ -85,7 +89,9 @@ export function normalised(value: number, { least, range }: MinMax): number {
   return share < 0 ? 0 : share > 1 ? 1 : share;
 }
 
-/** Replaces NaN by the median of the other rows. Returns how many were replaced; null when every row is NaN. */
+/**
+ * Replaces NaN by the median of the other rows. Returns how many were replaced; null when every row is NaN.
+ */
 export function fillWithMedian(
   column: Float64Array,
   median: (values: Iterable<number>) => number | null,
@@ -105,7 +111,10 @@ export function addWeighted(sum: Float64Array, column: Float64Array | null, weig
   for (let row = 0; row < sum.length; row++) sum[row]! += weight * column[row]!;
 }
 
-/** Cuts fractions off, as kube-scheduler's plugins hand in whole numbers; values that differ by rounding alone become equal. Changes the column. */
+/**
+ * Cuts fractions off, as kube-scheduler's plugins hand in whole numbers; values that differ by rounding alone
+ * become equal. Changes the column.
+ */
 export function truncated(column: Float64Array | null): void {
   if (column === null) return;
   for (let row = 0; row < column.length; row++) column[row] = Math.trunc(column[row]!);

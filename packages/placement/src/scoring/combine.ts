@@ -1,4 +1,5 @@
-// A score that is a weighted sum of parts, as the papers write it (`raw`) or with each part brought to 0..1 first (`normalized`).
+// A score that is a weighted sum of parts, as the papers write it (`raw`) or with each part brought to 0..1
+// first (`normalized`).
 import { addWeighted, bounded, minMax, normalised } from "./columns.ts";
 import type { ColumnPool } from "./columns.ts";
 import { PlacementError } from "./errors.ts";
@@ -10,8 +11,9 @@ import type { CombinationMode } from "./strategy.ts";
 import type { PartSource, WeighedPart } from "./weighed-part.ts";
 
 /**
- * A part whose best and worst node differ by less than this share of its largest value isn't stretched to the whole of 0..1: what nodes have
- * free, and round-trip times, vary by some percent from one window to the next.
+ * A part whose best and worst node differ by less than this share of its largest value isn't stretched to the
+ * whole of 0..1: what nodes have free, and round-trip times, vary by some percent from one window to the
+ * next.
  */
 export const DEFAULT_MIN_SPREAD = 0.1;
 
@@ -78,7 +80,10 @@ function addUp(pool: ColumnPool, parts: readonly PartSource[]): Float64Array {
   return sum;
 }
 
-/** Percent and bytes x ms can't be added, nor priorities and bytes/s: each part is brought to 0..1 over the candidates first, then weighed. */
+/**
+ * Percent and bytes x ms can't be added, nor priorities and bytes/s: each part is brought to 0..1 over the
+ * candidates first, then weighed.
+ */
 function blend(pool: ColumnPool, parts: readonly WeighedPart[]): Float64Array {
   const score = pool.take();
   let neutral = 0;
@@ -111,7 +116,10 @@ function feasibleRows(names: readonly string[], infeasible: ReadonlyMap<string, 
   return Uint8Array.from(names, (name) => (infeasible.has(name) ? 0 : 1));
 }
 
-/** A sum that was filled in, for want of inputs or of the node in the graph, is not shown as one. Changes the column. */
+/**
+ * A sum that was filled in, for want of inputs or of the node in the graph, is not shown as one. Changes the
+ * column.
+ */
 function masked(sum: Float64Array, scored: boolean, ids: Int32Array): Float64Array {
   if (!scored) return sum.fill(Number.NaN);
   for (let row = 0; row < ids.length; row++) if (ids[row]! < 0) sum[row] = Number.NaN;

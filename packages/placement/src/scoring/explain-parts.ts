@@ -10,8 +10,8 @@ import type { ScoreTable } from "./score-table.ts";
 import type { CombinationMode } from "./strategy.ts";
 
 /**
- * Explains a table of a strategy that is a weighted sum of parts. What it returns holds neither columns nor graphs. `within`: what is neutral
- * within its parts.
+ * Explains a table of a strategy that is a weighted sum of parts. What it returns holds neither columns nor
+ * graphs. `within`: what is neutral within its parts.
  */
 export function explain(
   problem: PlacementProblem,
@@ -69,7 +69,10 @@ interface Tie {
   readonly named: readonly string[];
 }
 
-/** The part that put the best node before the second. Its figures are in the table: as raw sums they say nothing to people. */
+/**
+ * The part that put the best node before the second. Its figures are in the table: as raw sums they say
+ * nothing to people.
+ */
 interface Decided {
   readonly part: string | null;
   readonly weight: number;

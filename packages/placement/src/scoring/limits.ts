@@ -8,7 +8,10 @@ interface LimitOptions {
   readonly usageHeadroom?: boolean;
 }
 
-/** Candidates that may not be chosen, with the words to tell the user: by the strategy's own rules, or where it has none by the common ones. */
+/**
+ * Candidates that may not be chosen, with the words to tell the user: by the strategy's own rules, or where
+ * it has none by the common ones.
+ */
 export function rejectedNodes(
   strategy: Strategy,
   problem: PlacementProblem,
@@ -24,8 +27,9 @@ export function nodesBeyondLimits(problem: PlacementProblem): Map<string, string
 }
 
 /**
- * Candidates whose measured available CPU or memory, less what pods use that were sent there a moment ago, is below what the pod uses (or
- * requests, while its use isn't known). kube-scheduler compares requests, which may be far from what is used. Unknown rejects nothing.
+ * Candidates whose measured available CPU or memory, less what pods use that were sent there a moment ago, is
+ * below what the pod uses (or requests, while its use isn't known). kube-scheduler compares requests, which
+ * may be far from what is used. Unknown rejects nothing.
  */
 export function headroomViolations(problem: PlacementProblem): Map<string, string> {
   const violations = new Map<string, string>();

@@ -1,4 +1,5 @@
-// What channels cost whose callers talk to the replica that is nearest to them, from every node of a cluster graph.
+// What channels cost whose callers talk to the replica that is nearest to them, from every node of a cluster
+// graph.
 import type { ClusterGraph } from "@isochrone/topology";
 import type { NearestExchange } from "./neighbours.ts";
 import { NearestShares, Proximity, routingScopes } from "./routing.ts";
@@ -6,7 +7,10 @@ import type { Place } from "./routing.ts";
 
 /** Milliseconds x bytes per second, by node id: 0 or more, finite. */
 interface NearestCosts {
-  /** What all replicas of the workload would pay for their calls from that node; one of them pays its even share. */
+  /**
+   * What all replicas of the workload would pay for their calls from that node; one of them pays its even
+   * share.
+   */
   readonly calls: Float64Array;
   /** What all callers pay when one more replica is on that node: what it gains is what they pay less. */
   readonly called: Float64Array;
@@ -63,8 +67,8 @@ function addCalls(sum: Sum, graph: ClusterGraph, exchange: NearestExchange, cost
 }
 
 /**
- * Each caller shares its traffic out among the nearest of the placed replicas and the one to come. A caller to whom that one is nearer
- * than all others comes over wholly, one that has a nearer one stays away.
+ * Each caller shares its traffic out among the nearest of the placed replicas and the one to come. A caller
+ * to whom that one is nearer than all others comes over wholly, one that has a nearer one stays away.
  */
 function addCalled(sum: Sum, graph: ClusterGraph, exchange: NearestExchange, costs: Costs): void {
   const proximity = new Proximity(graph, routingScopes(exchange.channel)!);
@@ -104,7 +108,10 @@ class Costs {
     this.#gaps = gaps;
   }
 
-  /** Between candidate `id` and a peer, in the direction in which the exchange is started, or the other where that isn't known. */
+  /**
+   * Between candidate `id` and a peer, in the direction in which the exchange is started, or the other where
+   * that isn't known.
+   */
   of(id: number, peer: Place, calling: boolean): number {
     if (peer.id < 0) return this.unknownMs;
     const to = this.#graph.costsTo(peer.id)[id]!;

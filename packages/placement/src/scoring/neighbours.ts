@@ -5,13 +5,16 @@ import type { AssumedPod, PodToPlace } from "./problem.ts";
 import { routingScopes } from "./routing.ts";
 import type { NearestEnds, Place } from "./routing.ts";
 
-/** What a workload exchanges with the pods on the nodes, all its replicas together; one replica has its even share of it. */
+/**
+ * What a workload exchanges with the pods on the nodes, all its replicas together; one replica has its even
+ * share of it.
+ */
 export interface Neighbours {
   /** Ids in the cluster graph of nodes that hold pods which it talks to; ascending. */
   readonly node: Int32Array;
   /**
-   * Bytes per second, both directions, of exchanges with the pods on that node whose cost is that from the pod's node to theirs: those that
-   * the workload starts, or all of them (see {@link CostEnd}).
+   * Bytes per second, both directions, of exchanges with the pods on that node whose cost is that from the
+   * pod's node to theirs: those that the workload starts, or all of them (see {@link CostEnd}).
    */
   readonly callingBytesPerSecond: Float64Array;
   /** The same of exchanges whose cost is that from their node to the pod's. */
@@ -25,8 +28,8 @@ export interface Neighbours {
 }
 
 /**
- * From which end a round trip is priced: from the one that starts the exchange, or from the node that is scored, whoever starts it.
- * They differ where costs are asymmetric.
+ * From which end a round trip is priced: from the one that starts the exchange, or from the node that is
+ * scored, whoever starts it. They differ where costs are asymmetric.
  */
 export type CostEnd = "initiator" | "scored";
 
@@ -48,8 +51,9 @@ interface Peer {
 }
 
 /**
- * Adds up, per node, what the pod's workload exchanges with the pods there. A channel's rate is shared equally by all pairs of
- * replicas (requests are spread over replicas), unless its traffic goes to the nearest; the pod itself is left out.
+ * Adds up, per node, what the pod's workload exchanges with the pods there. A channel's rate is shared
+ * equally by all pairs of replicas (requests are spread over replicas), unless its traffic goes to the
+ * nearest; the pod itself is left out.
  */
 export function neighboursOf(
   pod: PodToPlace,
@@ -96,7 +100,10 @@ export function trafficOfWorkload(
   return trafficSources(workload === null ? [] : channelsOf(workflow, workload), requestValue);
 }
 
-/** The pod's channels whose traffic goes to the nearest replica, each once per direction in which its workload is an end of it. */
+/**
+ * The pod's channels whose traffic goes to the nearest replica, each once per direction in which its workload
+ * is an end of it.
+ */
 export function nearestExchanges(
   pod: PodToPlace,
   cluster: ClusterGraph,
@@ -131,7 +138,10 @@ export function nearestExchanges(
   ];
 }
 
-/** True when callers of the workload look for its nearest replica: where its other replicas are then matters to each of them. */
+/**
+ * True when callers of the workload look for its nearest replica: where its other replicas are then matters
+ * to each of them.
+ */
 export function isSoughtNearest(workflow: WorkflowGraph, workload: string): boolean {
   return workflow.channelsTo(workload).some(isNearest);
 }
@@ -164,7 +174,10 @@ export function* peersOf(
   }
 }
 
-/** How many replicas share what the pod's workload exchanges. The pod may not be listed yet, or only after it was bound. */
+/**
+ * How many replicas share what the pod's workload exchanges. The pod may not be listed yet, or only after it
+ * was bound.
+ */
 export function ownReplicas(
   pod: PodToPlace,
   workflow: WorkflowGraph,
@@ -193,7 +206,10 @@ export function placedReplicas(
   );
 }
 
-/** Node by pod name. What the graph shows is newer than what was assumed, unless it shows the pod without a node. */
+/**
+ * Node by pod name. What the graph shows is newer than what was assumed, unless it shows the pod without a
+ * node.
+ */
 function replicasOf(
   workload: string,
   workflow: WorkflowGraph,

@@ -8,8 +8,9 @@ import { NearestShares, Proximity, routingScopes } from "./routing.ts";
 import type { Place, Shares } from "./routing.ts";
 
 /**
- * Candidates that break a declared `maxNetworkCost`, with the words to tell the user. A channel is broken when more of the placed replicas
- * that the pod would talk to are beyond the limit than within it (a single far replica doesn't veto); unreachable is beyond, unknown has no vote.
+ * Candidates that break a declared `maxNetworkCost`, with the words to tell the user. A channel is broken
+ * when more of the placed replicas that the pod would talk to are beyond the limit than within it (a single
+ * far replica doesn't veto); unreachable is beyond, unknown has no vote.
  */
 export function networkLimitViolations(problem: PlacementProblem): Map<string, string> {
   return violations(problem, {
@@ -20,8 +21,9 @@ export function networkLimitViolations(problem: PlacementProblem): Map<string, s
 }
 
 /**
- * Candidates between which and its peers a declared `minBandwidth` isn't free, by the same majority. Free is the measured headroom or the
- * capacity less what placed dependencies of the workflow claim, the smaller where both are known; where neither is, there is no vote.
+ * Candidates between which and its peers a declared `minBandwidth` isn't free, by the same majority. Free is
+ * the measured headroom or the capacity less what placed dependencies of the workflow claim, the smaller
+ * where both are known; where neither is, there is no vote.
  */
 export function bandwidthViolations(problem: PlacementProblem): Map<string, string> {
   return violations(problem, {
@@ -44,7 +46,10 @@ interface Rule {
   readonly words: (dialogue: Dialogue, votes: Votes, candidate: string) => string;
 }
 
-/** Measures the network between a peer's node and candidates, by their id in the graph; NaN: not known, no vote. */
+/**
+ * Measures the network between a peer's node and candidates, by their id in the graph; NaN: not known, no
+ * vote.
+ */
 type Ruler = (calling: boolean, peer: Place, replicas: number) => (id: number) => number;
 
 /** A channel of the pod's workload from one of its ends. */
@@ -198,7 +203,10 @@ function reachRuler(graph: ClusterGraph): Ruler {
   };
 }
 
-/** Minus the bits per second that are free, from the channel's source to its target, for each of the pod's replicas there. */
+/**
+ * Minus the bits per second that are free, from the channel's source to its target, for each of the pod's
+ * replicas there.
+ */
 function bandwidthRuler(
   graph: ClusterGraph,
   { pod, assumed = [] }: PlacementProblem,

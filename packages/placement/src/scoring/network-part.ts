@@ -1,5 +1,5 @@
-// The NetworkAware plugin of Algorithm 1, lines 2 to 10: minus the sum of cost x traffic over the placed pods that the pod talks to.
-// Source: Marchese 2023, section 3.3.
+// The NetworkAware plugin of Algorithm 1, lines 2 to 10: minus the sum of cost x traffic over the placed pods
+// that the pod talks to. Source: Marchese 2023, section 3.3.
 import { trafficRemarks } from "./channel-traffic.ts";
 import type { RequestValuation } from "./channel-traffic.ts";
 import { bounded } from "./columns.ts";
@@ -8,7 +8,10 @@ import { ownReplicas } from "./neighbours.ts";
 import type { NetworkVector, NetworkVectors } from "./network-vector.ts";
 import type { PlacementProblem } from "./problem.ts";
 
-/** One part of a score: a column, or why there is none; and what should be said of it, put into words when somebody asks. */
+/**
+ * One part of a score: a column, or why there is none; and what should be said of it, put into words when
+ * somebody asks.
+ */
 export type PartColumn =
   | {
       readonly column: Float64Array;
@@ -66,7 +69,10 @@ function payForCallers(
   }
 }
 
-/** A pod on a node that the graph doesn't know is unknown to all candidates but that very node, where it is free. */
+/**
+ * A pod on a node that the graph doesn't know is unknown to all candidates but that very node, where it is
+ * free.
+ */
 function freeNamesakes(
   column: Float64Array,
   { stranger, free }: NetworkVector,

@@ -1,5 +1,5 @@
-// What a workload's traffic costs from every node of a cluster graph, worked out once per state of the graphs and of the peers'
-// decisions, so that scoring a pod over thousands of candidates is a look-up per candidate.
+// What a workload's traffic costs from every node of a cluster graph, worked out once per state of the graphs
+// and of the peers' decisions, so that scoring a pod over thousands of candidates is a look-up per candidate.
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { noTrafficReason } from "./channel-traffic.ts";
 import type { RequestValue, TrafficSources } from "./channel-traffic.ts";
@@ -16,7 +16,10 @@ export interface NetworkVector {
   readonly byId: Float64Array;
   /** Of a candidate that the cluster graph doesn't know. */
   readonly stranger: number;
-  /** What is paid in all by callers that look for the nearest replica, if the pod is there: no replica's share; null without any. */
+  /**
+   * What is paid in all by callers that look for the nearest replica, if the pod is there: no replica's
+   * share; null without any.
+   */
   readonly called: { readonly byId: Float64Array; readonly stranger: number } | null;
   /** Deducted for the candidate of that name, which the graph doesn't know but which holds peers. */
   readonly free: ReadonlyMap<string, number>;
@@ -74,9 +77,9 @@ export class NetworkVectors {
 }
 
 /**
- * All that a vector depends on besides the graphs: the workload, and the decisions on its peers. How many replicas the workload itself
- * has is no part of it, or each pod of a burst would need a new vector; it is, with the pod's name, when the workload talks to itself, or when
- * callers look for its nearest replica.
+ * All that a vector depends on besides the graphs: the workload, and the decisions on its peers. How many
+ * replicas the workload itself has is no part of it, or each pod of a burst would need a new vector; it is,
+ * with the pod's name, when the workload talks to itself, or when callers look for its nearest replica.
  */
 function stateKey(
   pod: PodToPlace & { readonly workload: string },
@@ -147,7 +150,10 @@ function quietReason(neighbours: Neighbours): string | null {
   );
 }
 
-/** An unknown cost counts as the median known one. An unreachable one as the worst: as an average link it would draw pods to a dead end. */
+/**
+ * An unknown cost counts as the median known one. An unreachable one as the worst: as an average link it
+ * would draw pods to a dead end.
+ */
 function vectorOf(
   graph: ClusterGraph,
   neighbours: Neighbours,

@@ -1,4 +1,5 @@
-// Whom a pod talks to, and how far away they are from each candidate: the facts behind a network score, for people.
+// Whom a pod talks to, and how far away they are from each candidate: the facts behind a network score, for
+// people.
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { DEFAULT_BYTES_PER_REQUEST } from "./channel-traffic.ts";
 import { nearestExchanges, ownReplicas, peersOf } from "./neighbours.ts";
@@ -23,7 +24,10 @@ export interface PeerCost {
 export interface PeerCosts {
   /** Rows. */
   readonly names: readonly string[];
-  /** Mean network time of a request that the pod sends or answers, by row, milliseconds: NaN = not known, Infinity = unreachable. */
+  /**
+   * Mean network time of a request that the pod sends or answers, by row, milliseconds: NaN = not known,
+   * Infinity = unreachable.
+   */
   readonly networkMs: Float64Array;
   /** The most requests first, at most {@link MAX_PEERS}. */
   readonly peers: readonly PeerCost[];
@@ -32,16 +36,21 @@ export interface PeerCosts {
 /** Shown at most: a decision keeps a column for each. */
 const MAX_PEERS = 16;
 
-/** Of more peers the mean counts the heaviest: a look-up for each of them and each node takes time while kube-scheduler waits. */
+/**
+ * Of more peers the mean counts the heaviest: a look-up for each of them and each node takes time while
+ * kube-scheduler waits.
+ */
 const MAX_COUNTED = 32;
 /** Rows that are worked out however many peers there are. */
 const LEAST_ROWS = 16;
 
 /**
- * Peers of the pod as the problem's graphs and assumed pods have them; null without graphs, or without a peer on a node.
+ * Peers of the pod as the problem's graphs and assumed pods have them; null without graphs, or without a peer
+ * on a node.
  *
  * @param candidates the most important first
- * @param maxLookups fewer rows are worked out where all would take more look-ups of costs, but never less than 16
+ * @param maxLookups fewer rows are worked out where all would take more look-ups of costs, but never less
+ * than 16
  */
 export function peerCosts(
   problem: PlacementProblem,
@@ -126,7 +135,10 @@ function heaviest(groups: Group[]): readonly Group[] {
   return groups.toSorted((a, b) => weight(b) - weight(a)).slice(0, MAX_COUNTED);
 }
 
-/** As scoring prices an exchange: by the round trip of whoever starts it, and the other way round where that one isn't known. */
+/**
+ * As scoring prices an exchange: by the round trip of whoever starts it, and the other way round where that
+ * one isn't known.
+ */
 function columnOf(
   graph: ClusterGraph,
   names: readonly string[],

@@ -11,9 +11,14 @@ export interface PlacementProblem {
   readonly workflow: GraphInput<WorkflowGraph>;
   /** Decisions that the workflow graph doesn't show yet. They count as placed. */
   readonly assumed?: readonly AssumedPod[];
-  /** What pods that were sent to a node a moment ago will use there; deducted from what the node has available. */
+  /**
+   * What pods that were sent to a node a moment ago will use there; deducted from what the node has
+   * available.
+   */
   readonly assumedUse?: AmountsByNode;
-  /** What is measured as used and will be free when the pod is placed: what it uses itself where it runs now. */
+  /**
+   * What is measured as used and will be free when the pod is placed: what it uses itself where it runs now.
+   */
   readonly released?: AmountsByNode;
 }
 

@@ -1,4 +1,5 @@
-// Tables worked by hand. a1 and a2 are in zone A, b1 in zone B, c1 in zone C: 1 ms within A, 10 ms between A and B, 30 ms to c1.
+// Tables worked by hand. a1 and a2 are in zone A, b1 in zone B, c1 in zone C: 1 ms within A, 10 ms between A
+// and B, 30 ms to c1.
 import type { Channel, RoutingScope } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import type { PlacementProblem } from "./problem.ts";
@@ -68,7 +69,8 @@ describe("callers that look for the nearest replica", () => {
   const pods = { p: { "p-2": "b1" }, q: { "q-1": "a1", "q-2": "b1" } };
 
   test("gain what the new replica saves them: one who has a nearer one stays away, one as near shares", () => {
-    // a1: 0; a2: 150 x 1; b1: as far as the sibling, 150 x 10; c1 is in another region: the caller on a1 stays with b1.
+    // a1: 0; a2: 150 x 1; b1: as far as the sibling, 150 x 10; c1 is in another region: the caller on a1
+    // stays with b1.
     expect(network(pods, channel("q", "p", 300, nearest()))).toEqual([0, -150, -1_500, -1_500]);
     // Where regions don't count, c1 is as far as the sibling: 150 x (10 + 30) / 2.
     const zones = channel("q", "p", 300, nearest(["node", "zone"]));

@@ -1,10 +1,17 @@
-// To which replicas of a channel's target a caller's traffic goes: to all alike, or to those that are nearest to it.
+// To which replicas of a channel's target a caller's traffic goes: to all alike, or to those that are nearest
+// to it.
 import type { Channel, ClusterGraph, RoutingScope } from "@isochrone/topology";
 
-/** Where a nearer replica may be preferred, the narrowest first; what `nearest` means when a channel doesn't say. */
+/**
+ * Where a nearer replica may be preferred, the narrowest first; what `nearest` means when a channel doesn't
+ * say.
+ */
 const ROUTING_SCOPES: readonly RoutingScope[] = ["node", "zone", "region"];
 
-/** Where the channel's traffic prefers a nearer replica, the narrowest first; null: it is spread evenly over all of them. */
+/**
+ * Where the channel's traffic prefers a nearer replica, the narrowest first; null: it is spread evenly over
+ * all of them.
+ */
 export function routingScopes(channel: Channel): readonly RoutingScope[] | null {
   if (channel.routing !== "nearest") return null;
   const { routingScopes: said } = channel;
@@ -98,7 +105,9 @@ function numbered(names: readonly (string | null)[]): Int32Array {
   });
 }
 
-/** The two ends of a channel whose callers talk to the nearest replica, seen from a pod that is to be placed. */
+/**
+ * The two ends of a channel whose callers talk to the nearest replica, seen from a pod that is to be placed.
+ */
 export interface NearestEnds {
   /** True when the pod starts the exchange. */
   readonly calling: boolean;
@@ -110,7 +119,10 @@ export interface NearestEnds {
   readonly siblings: readonly Place[];
 }
 
-/** With which peers a pod would talk, and with which share of what its workload (or, called, theirs) exchanges. */
+/**
+ * With which peers a pod would talk, and with which share of what its workload (or, called, theirs)
+ * exchanges.
+ */
 export type Shares = readonly (readonly [peer: Place, share: number])[];
 
 /** Tells the shares of a pod by its node. Nodes of one area without a replica are all the same to it. */

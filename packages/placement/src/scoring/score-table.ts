@@ -5,10 +5,16 @@ import type { Explanation } from "./explanation.ts";
 /** The score of a node of which nothing can be told apart from the others. */
 export const NEUTRAL_SCORE = 50;
 
-/** How many rows are put in order: a decision keeps that many, and of a large cluster the rest is of no interest to anybody. */
+/**
+ * How many rows are put in order: a decision keeps that many, and of a large cluster the rest is of no
+ * interest to anybody.
+ */
 export const RANKED_ROWS = 50;
 
-/** Scores of all candidates in columns: row i is the problem's candidate i. Columns, because an extender scores 5,000 nodes per pod. */
+/**
+ * Scores of all candidates in columns: row i is the problem's candidate i. Columns, because an extender
+ * scores 5,000 nodes per pod.
+ */
 export interface ScoreTable {
   readonly strategy: string;
   readonly mode: string;
@@ -19,7 +25,10 @@ export interface ScoreTable {
   readonly raw: Float64Array;
   /** 0 to 100, more is better; 0 for infeasible nodes, unless the strategy scores them too. Never NaN. */
   readonly score: Float64Array;
-  /** By part name, in the part's own unit; null for a part that took no side. Rows of id -1 hold what was filled in. */
+  /**
+   * By part name, in the part's own unit; null for a part that took no side. Rows of id -1 hold what was
+   * filled in.
+   */
   readonly parts: Readonly<Record<string, Float64Array | null>>;
   readonly infeasible: ReadonlyMap<string, string>;
   readonly explanation: Explanation;
@@ -54,8 +63,8 @@ export function rankedTable(table: ScoreTable): ScoreTable {
 }
 
 /**
- * A small table of its own that holds at least the rows that `rankedTable` shows, in no order: what is kept of a decision. Putting
- * rows in order is left to who reads it.
+ * A small table of its own that holds at least the rows that `rankedTable` shows, in no order: what is kept
+ * of a decision. Putting rows in order is left to who reads it.
  */
 export function keptRows(table: ScoreTable): ScoreTable {
   return pickRows(table, selectBest(table));
@@ -108,7 +117,10 @@ function pickRows(table: ScoreTable, rows: readonly number[]): ScoreTable {
   return { ...table, names, ids, raw: pick(table.raw), score: pick(table.score), parts, infeasible };
 }
 
-/** The feasible row with the highest score; of equal ones that with the smallest name, so that it doesn't depend on order. -1 without any. */
+/**
+ * The feasible row with the highest score; of equal ones that with the smallest name, so that it doesn't
+ * depend on order. -1 without any.
+ */
 export function bestRow(table: Rankable): number {
   return bestRows(table)[0];
 }
@@ -129,7 +141,10 @@ export function bestRows(table: Rankable): readonly [number, number] {
   return [best, second];
 }
 
-/** The best rows in falling order, feasible ones first, at most RANKED_ROWS. One pass: most rows lose against the last place by their score alone. */
+/**
+ * The best rows in falling order, feasible ones first, at most RANKED_ROWS. One pass: most rows lose against
+ * the last place by their score alone.
+ */
 export function rank(ranked: Rankable): number[] {
   const score = judgedScores(ranked);
   const table = score === ranked.score ? ranked : { ...ranked, score };
@@ -154,7 +169,10 @@ export function rank(ranked: Rankable): number[] {
 
 type Rankable = Pick<ScoreTable, "names" | "score" | "infeasible">;
 
-/** A strategy may score infeasible rows as the others (`network-overhead` as upstream does): among them they count as 0. */
+/**
+ * A strategy may score infeasible rows as the others (`network-overhead` as upstream does): among them they
+ * count as 0.
+ */
 function judgedScores({ score, names, infeasible }: Rankable): Float64Array {
   if (infeasible.size === 0) return score;
   return score.map((own, row) => (own !== 0 && infeasible.has(names[row]!) ? 0 : own));

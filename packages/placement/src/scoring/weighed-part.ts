@@ -11,7 +11,9 @@ export interface PartSource {
   readonly source: PartColumn;
 }
 
-/** A part with the scale that normalises it; no scale when the part took no side, or is the same everywhere. */
+/**
+ * A part with the scale that normalises it; no scale when the part took no side, or is the same everywhere.
+ */
 export interface WeighedPart extends PartSource {
   readonly scale: MinMax | null;
 }

@@ -5,7 +5,9 @@ import { Proximity, routingScopes, type Place } from "./routing.ts";
 
 /** What the graphs say of all channels of a workflow together. */
 interface WorkflowLatency {
-  /** Of channels whose both ends are placed and whose cost is known; requests are valued at bytesPerRequest. */
+  /**
+   * Of channels whose both ends are placed and whose cost is known; requests are valued at bytesPerRequest.
+   */
   readonly bytesPerSecond: number;
   /** Mean round trip over that traffic, milliseconds; null without any. */
   readonly ms: number | null;
@@ -14,8 +16,9 @@ interface WorkflowLatency {
 }
 
 /**
- * Mean round trip that a workflow's traffic takes where its pods are now: sum of rate x cost over sum of rates, each channel's rate divided
- * among its replica pairs as the channel is routed. It is the planner's network cost by the byte.
+ * Mean round trip that a workflow's traffic takes where its pods are now: sum of rate x cost over sum of
+ * rates, each channel's rate divided among its replica pairs as the channel is routed. It is the planner's
+ * network cost by the byte.
  *
  * @param bytesPerRequest what a request counts as where nobody counts bytes; 0: nothing
  */
@@ -49,7 +52,10 @@ export function workflowLatency(
   };
 }
 
-/** Traffic of all channels of a workflow, bytes/s, whether their costs are known or not: costs little. @param bytesPerRequest as above */
+/**
+ * Traffic of all channels of a workflow, bytes/s, whether their costs are known or not: costs little.
+ * @param bytesPerRequest as above
+ */
 export function workflowTraffic(workflow: WorkflowGraph, bytesPerRequest: number): number {
   const value = valueOf(bytesPerRequest);
   return workflow.channels.reduce((sum, channel) => sum + (bytesPerSecondOf(channel, value) ?? 0), 0);

@@ -1,4 +1,5 @@
-// The common fixture by which implementations of NetworkOverhead are compared: everyone can rebuild it exactly.
+// The common fixture by which implementations of NetworkOverhead are compared: everyone can rebuild it
+// exactly.
 import { ClusterGraph, seeded, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterNode, DeclaredAreaCosts, Workload } from "@isochrone/topology";
 import type { PlacementProblem } from "../scoring/problem.ts";
@@ -34,7 +35,10 @@ export function commonFixture(nodeCount: number): PlacementProblem {
   };
 }
 
-/** Its workloads, their placed pods and what the tested one depends on: new at each call, for measurements with nothing kept. */
+/**
+ * Its workloads, their placed pods and what the tested one depends on: new at each call, for measurements
+ * with nothing kept.
+ */
 export function fixtureWorkflow(nodeCount: number): WorkflowGraph {
   const draw = seeded(SEED);
   const pods = Array.from({ length: DEPENDENCIES }, (): { name: string; node: string }[] => []);

@@ -122,8 +122,9 @@ export function problem(
 }
 
 /**
- * The example that the tests work by hand. p uses 500 m and 200 MB; q runs on n2, r on n3; p sends q 1,000 B/s, r sends p 500 B/s.
- * Costs: n1-n2 10 ms, n1-n3 40 ms, n2-n3 25 ms. Other channels may take the place of these two.
+ * The example that the tests work by hand. p uses 500 m and 200 MB; q runs on n2, r on n3; p sends q 1,000
+ * B/s, r sends p 500 B/s. Costs: n1-n2 10 ms, n1-n3 40 ms, n2-n3 25 ms. Other channels may take the place of
+ * these two.
  */
 export function handWorked(
   fields: Partial<PlacementProblem> = {},

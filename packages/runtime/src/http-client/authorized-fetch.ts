@@ -6,13 +6,19 @@ import type { FetchInit } from "./https-fetch.ts";
 interface AuthorizedFetchOptions {
   /** File with the bearer token; read again as it is replaced. @default none is sent */
   readonly tokenFile?: string | null;
-  /** PEM file of the authorities whose certificates are believed; read again as it changes. @default the system's */
+  /**
+   * PEM file of the authorities whose certificates are believed; read again as it changes.
+   * @default the system's
+   */
   readonly caFile?: string | null;
   /** The authorities themselves (PEM), asked for at each request, in the place of a caFile. @default none */
   readonly ca?: (() => string) | null;
   /** Name that the server's certificate must carry. @default the address's host; only with authorities */
   readonly serverName?: string | null;
-  /** PEM file of the certificate to show to a server that wants one; read again as it changes. @default none is shown */
+  /**
+   * PEM file of the certificate to show to a server that wants one; read again as it changes.
+   * @default none is shown
+   */
   readonly certFile?: string | null;
   /** PEM file of that certificate's key. */
   readonly keyFile?: string | null;
@@ -24,7 +30,10 @@ interface AuthorizedFetchOptions {
 /** What of the platform's `fetch` our clients use; they take either. */
 export type Fetch = (url: string, init?: FetchInit & { readonly redirect?: "error" }) => Promise<Response>;
 
-/** A `fetch` that sends the token, believes the authorities and shows the certificate of files. Rejects with CredentialsError when one can't be used. */
+/**
+ * A `fetch` that sends the token, believes the authorities and shows the certificate of files. Rejects with
+ * CredentialsError when one can't be used.
+ */
 export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
   const { tokenFile = null, caFile = null, ca = null, certFile = null, clock } = options;
   const token = tokenFile === null ? null : new WatchedFile(tokenFile, clock);

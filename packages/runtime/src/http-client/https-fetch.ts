@@ -12,7 +12,10 @@ export interface FetchInit {
 
 const WITHOUT_BODY = new Set([204, 205, 304]);
 
-/** `fetch` over an agent, which says whose certificates are believed. Redirects aren't followed: they are answers like others. */
+/**
+ * `fetch` over an agent, which says whose certificates are believed. Redirects aren't followed: they are
+ * answers like others.
+ */
 export function httpsFetch(agent: Agent, url: string, init: FetchInit): Promise<Response> {
   const { method = "GET", headers = {}, body, signal } = init;
   return new Promise((resolve, reject) => {

@@ -36,7 +36,10 @@ const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;
 
 type Named<T> = Readonly<Record<string, T>>;
 
-/** What a client's address and its files must be together, each given as `{ settingName: value }`; null: nothing is wrong. */
+/**
+ * What a client's address and its files must be together, each given as `{ settingName: value }`; null:
+ * nothing is wrong.
+ */
 export function clientFilesMistake(
   section: string,
   url: Named<string>,
@@ -55,7 +58,10 @@ export function clientFilesMistake(
   return `${section}.${urlName} must be https when ${section}.${tokenName} is set (the token would go over the wire as it is), got ${address}`;
 }
 
-/** What the files of a client's certificate must be together with its address, each given as `{ settingName: value }`; null: nothing is wrong. */
+/**
+ * What the files of a client's certificate must be together with its address, each given as
+ * `{ settingName: value }`; null: nothing is wrong.
+ */
 export function clientCertificateMistake(
   section: string,
   url: Named<string | null>,

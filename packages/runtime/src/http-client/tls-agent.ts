@@ -26,7 +26,10 @@ interface Material {
 /** Idle connections are closed after this long; our servers keep them longer. */
 const IDLE_MS = 30_000;
 
-/** Connections that believe the authorities of a file and show the certificate of another; what is replaced counts for the next request. */
+/**
+ * Connections that believe the authorities of a file and show the certificate of another; what is replaced
+ * counts for the next request.
+ */
 export class TlsAgent {
   readonly #options: TlsAgentOptions;
   readonly #files: Readonly<Partial<Record<keyof Material, WatchedFile>>>;

@@ -30,8 +30,8 @@ export function addressKey(address: string | undefined): string {
 }
 
 /**
- * Whose share a request takes: that of who has proven who it is, else that of the address it comes from. The pods of one account, such as
- * the probes of all nodes, are apart from each other.
+ * Whose share a request takes: that of who has proven who it is, else that of the address it comes from. The
+ * pods of one account, such as the probes of all nodes, are apart from each other.
  */
 export function clientKey(request: Pick<FastifyRequest, "ip"> & { principal?: Principal | null }): string {
   // A server without gates knows no principals.

@@ -1,5 +1,5 @@
-// What somebody who reaches a server can do to others who use it: each over real sockets of the loopback addresses 127.0.0.x, of which every
-// one counts as a client of its own.
+// What somebody who reaches a server can do to others who use it: each over real sockets of the loopback
+// addresses 127.0.0.x, of which every one counts as a client of its own.
 import { request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";

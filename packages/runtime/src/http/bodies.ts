@@ -1,5 +1,5 @@
-// Bodies are in memory before anybody can tell what is in them. All bodies of a server share one budget of bytes, and each has to arrive at a
-// least rate.
+// Bodies are in memory before anybody can tell what is in them. All bodies of a server share one budget of
+// bytes, and each has to arrive at a least rate.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Transform, type Readable, type TransformCallback } from "node:stream";
 import { clientKey } from "./addresses.ts";
@@ -9,7 +9,10 @@ import { HttpError } from "./problem.ts";
 
 declare module "fastify" {
   interface FastifyRequest {
-    /** What the body of this request holds of the server's budget; null without a body. Whoever unpacks it takes more. */
+    /**
+     * What the body of this request holds of the server's budget; null without a body. Whoever unpacks it
+     * takes more.
+     */
     bodyLease: BodyLease | null;
   }
 }
@@ -27,7 +30,10 @@ interface BodyLimits {
 
 const DEFAULT_GRACE_MS = 5_000;
 const DEFAULT_HANDLER_TIMEOUT_MS = 30_000;
-/** A client on a bad line sends more; at less, a body of the largest size would take longer than any request may. */
+/**
+ * A client on a bad line sends more; at less, a body of the largest size would take longer than any request
+ * may.
+ */
 const LEAST_BYTES_PER_SECOND = 4096;
 const MOST_CHECK_MS = 500;
 const PIECES_BYTES = 1024 * 1024;

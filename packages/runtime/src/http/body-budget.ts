@@ -5,7 +5,10 @@ export interface BodyLease {
   readonly bytes: number;
   /** False after its release, or when it gave way. */
   readonly isOpen: boolean;
-  /** Ends the reading of this body, so that others find room; null where it can't be ended any more. Settable by whoever reads. */
+  /**
+   * Ends the reading of this body, so that others find room; null where it can't be ended any more. Settable
+   * by whoever reads.
+   */
   giveWay: ((error: HttpError) => void) | null;
   /** Before so many bytes more are kept. Throws HttpError 503 `overloaded` where they find no room. */
   take(bytes: number): void;
@@ -14,8 +17,9 @@ export interface BodyLease {
 }
 
 /**
- * Bytes that all bodies of a server may take in memory together. When they run out, the largest unfinished body of the client that holds
- * the most gives way: a flood of large ones costs its sender, not those with small ones.
+ * Bytes that all bodies of a server may take in memory together. When they run out, the largest unfinished
+ * body of the client that holds the most gives way: a flood of large ones costs its sender, not those with
+ * small ones.
  */
 export class BodyBudget {
   readonly #totalBytes: number;

@@ -11,7 +11,9 @@ import { reuse } from "./http-metrics.ts";
 interface ClientCertificateOptions {
   /** Name of the server in logs and metrics. */
   readonly server: string;
-  /** Common names or DNS names of which a certificate must carry one; empty: any that the authorities signed. */
+  /**
+   * Common names or DNS names of which a certificate must carry one; empty: any that the authorities signed.
+   */
   readonly names: readonly string[];
   readonly clock: Clock;
   readonly logger: Logger;
@@ -29,12 +31,16 @@ const REASONS: Readonly<Record<string, Reason>> = {
   CERT_NOT_YET_VALID: "not_yet_valid",
 };
 
-/** Turns away requests over connections without a good client certificate; says which one it was, and counts. */
+/**
+ * Turns away requests over connections without a good client certificate; says which one it was, and counts.
+ */
 export class ClientCertificates implements RequestGate {
   readonly #options: ClientCertificateOptions;
   readonly #refused: Counter;
   readonly #shownNotAfter: Gauge;
-  /** When the certificate of a connection ends: it was looked at once, and may end before the connection does. */
+  /**
+   * When the certificate of a connection ends: it was looked at once, and may end before the connection does.
+   */
   readonly #endsMs = new WeakMap<Socket, number>();
 
   constructor(options: ClientCertificateOptions) {

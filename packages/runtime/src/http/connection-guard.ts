@@ -14,8 +14,9 @@ interface Connection {
 }
 
 /**
- * Bounds the open connections of a server. Beyond the bound no newcomer is turned away: of the client with the most connections the one
- * closes that has had no request under way for the longest time. What has not arrived in full is not under way.
+ * Bounds the open connections of a server. Beyond the bound no newcomer is turned away: of the client with
+ * the most connections the one closes that has had no request under way for the longest time. What has not
+ * arrived in full is not under way.
  */
 export class ConnectionGuard {
   readonly #max: number;

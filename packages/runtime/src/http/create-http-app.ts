@@ -31,7 +31,10 @@ export interface HttpAppOptions {
   readonly hasSchemas?: boolean;
   /** Serves an OpenAPI document of the routes that are registered after this call. */
   readonly openapi?: { readonly path: string; readonly title: string; readonly version: string };
-  /** Requests under way at once, of one client half of them; more are answered with 503 and Retry-After. @default 512 */
+  /**
+   * Requests under way at once, of one client half of them; more are answered with 503 and Retry-After.
+   * @default 512
+   */
   readonly maxConcurrentRequests?: number;
   /** Open connections; for more, idle ones are closed. @default 4096 */
   readonly maxConnections?: number;
@@ -49,7 +52,10 @@ export interface HttpAppOptions {
   readonly keepAliveTimeoutMs?: number;
   /** How long `close` waits for answers in flight before it cuts their connections. @default 5000 */
   readonly closeDeadlineMs?: number;
-  /** Serves TLS 1.2 and above only, by certificates that are read again when their files change. @default plain text */
+  /**
+   * Serves TLS 1.2 and above only, by certificates that are read again when their files change.
+   * @default plain text
+   */
   readonly tls?: ServerTlsOptions | undefined;
   /** Says who may ask for what; health is open in any case. @default everyone, everything */
   readonly gate?: RequestGate | undefined;
@@ -110,7 +116,9 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   return app;
 }
 
-/** Before the gates: what comes too often, too large or from a foreign page costs no question about who asks. */
+/**
+ * Before the gates: what comes too often, too large or from a foreign page costs no question about who asks.
+ */
 function installProtection(app: FastifyInstance, options: HttpAppOptions, metrics: HttpMetrics): void {
   const { allowedHosts, maxConnections, maxConcurrentRequests, bodyLimitBytes, bodyBudgetBytes } = options;
   installCrossSiteGuard(app, allowedHosts ?? NO_HOSTS, metrics);

@@ -1,5 +1,6 @@
-// What a web page may ask of a server through the browser of somebody who can reach it. On a loopback address there is often no other
-// protection, and DNS rebinding lets a foreign page take the server for its own: there the Host says by which name the browser came.
+// What a web page may ask of a server through the browser of somebody who can reach it. On a loopback address
+// there is often no other protection, and DNS rebinding lets a foreign page take the server for its own:
+// there the Host says by which name the browser came.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { Socket, type AddressInfo } from "node:net";
 import { list } from "../settings/texts.ts";

@@ -55,7 +55,10 @@ const HEALTH_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /** The path that access is asked for, instead of the request's own: one question for all values of a parameter. */
+    /**
+     * The path that access is asked for, instead of the request's own: one question for all values of a
+     * parameter.
+     */
     readonly reviewedPath?: string;
     /** Open to everyone, whatever the gate says. */
     readonly isOpen?: boolean;

@@ -16,8 +16,8 @@ interface Listening {
 }
 
 /**
- * Listens and gives the real address (port 0 is replaced by the one that the system chose). `setting` names the setting
- * of the port, for the message of the ListenError.
+ * Listens and gives the real address (port 0 is replaced by the one that the system chose). `setting` names
+ * the setting of the port, for the message of the ListenError.
  */
 export async function listen(
   app: Listening,

@@ -28,8 +28,9 @@ interface UnderWay {
 }
 
 /**
- * Bounds the requests under way. One is under way from when all of it has arrived, body included, until its answer has left: who sends
- * slowly takes no place. One client may take half of the places, so that some are left for others; behind a proxy or NAT all are one client.
+ * Bounds the requests under way. One is under way from when all of it has arrived, body included, until its
+ * answer has left: who sends slowly takes no place. One client may take half of the places, so that some are
+ * left for others; behind a proxy or NAT all are one client.
  */
 export function installOverloadGuard(
   app: FastifyInstance,
@@ -91,7 +92,8 @@ class Places {
     this.#underWay.set(response, { key, isWatched: false });
     this.#perClient.increment(key);
     this.#metrics.inFlight(this.#underWay.size);
-    // "close" comes for answers that were sent and for clients that went away; onResponse misses some of those
+    // "close" comes for answers that were sent and for clients that went away; onResponse misses some of
+    // those
     response.once("close", () => {
       if (!this.#underWay.delete(response)) return;
       this.#perClient.decrement(key);

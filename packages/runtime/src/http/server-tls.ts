@@ -12,7 +12,9 @@ import { ClientCertificates } from "./client-certificates.ts";
 import type { RequestGate } from "./gate.ts";
 import { reuse } from "./http-metrics.ts";
 
-/** Certificates of a server: of files, which are read again while it runs, or of this process's own keeping. */
+/**
+ * Certificates of a server: of files, which are read again while it runs, or of this process's own keeping.
+ */
 export type ServerTlsOptions = ServerTlsFiles | ServerTlsKept;
 
 interface ServerTlsCommon {
@@ -26,16 +28,25 @@ export interface ServerTlsFiles extends ServerTlsCommon {
   readonly certFile: string;
   /** PEM: the key of the first certificate. */
   readonly keyFile: string;
-  /** PEM: authorities of client certificates. With it every request but those for health needs such a certificate. */
+  /**
+   * PEM: authorities of client certificates. With it every request but those for health needs such a
+   * certificate.
+   */
   readonly clientCaFile?: string | null;
-  /** Common names or DNS names of which a client certificate must carry one. @default any that the authorities signed */
+  /**
+   * Common names or DNS names of which a client certificate must carry one.
+   * @default any that the authorities signed
+   */
   readonly clientNames?: readonly string[];
 }
 
 interface ServerTlsKept extends ServerTlsCommon {
   /** What to serve with now; its `ca` are the authorities of client certificates, if clients need one. */
   readonly current: () => TlsMaterial;
-  /** As in {@link ServerTlsFiles}. With it every request but those for health needs a certificate. @default none does */
+  /**
+   * As in {@link ServerTlsFiles}. With it every request but those for health needs a certificate.
+   * @default none does
+   */
   readonly clientNames?: readonly string[];
 }
 
@@ -51,8 +62,9 @@ const DEFAULT_CHECK_MS = 10_000;
 const MIN_VERSION = "TLSv1.2";
 
 /**
- * Keeps a server's certificates as their files say. Files are compared by content at an interval: mounted Secrets change by swapped
- * links, of which file watching tells late or never. What can't be used leaves the old certificates in place.
+ * Keeps a server's certificates as their files say. Files are compared by content at an interval: mounted
+ * Secrets change by swapped links, of which file watching tells late or never. What can't be used leaves the
+ * old certificates in place.
  */
 export class ServerTls {
   readonly #options: ServerTlsOptions;
@@ -96,7 +108,8 @@ export class ServerTls {
   /** For `https.createServer`. */
   get serverOptions(): object {
     const requestCert = asksClients(this.#options);
-    // Whether a client's certificate is good is judged per request, so that health answers those who have none.
+    // Whether a client's certificate is good is judged per request, so that health answers those who have
+    // none.
     return { ...contextOf(this.#material), requestCert, rejectUnauthorized: false };
   }
 

@@ -7,8 +7,8 @@ import { Value } from "typebox/value";
 const MAX_MISTAKES = 8;
 
 /**
- * Validates by typebox. Query, path and headers are text and are converted to the types of the schema; in a body a
- * wrong type is a mistake ("5" is no number).
+ * Validates by typebox. Query, path and headers are text and are converted to the types of the schema; in a
+ * body a wrong type is a mistake ("5" is no number).
  */
 export function installValidation(app: FastifyInstance): void {
   app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => {

@@ -20,9 +20,9 @@ interface ComposeOptions {
 }
 
 /**
- * Parts as one service: started in order, stopped in reverse. When one fails to start, those before it (and itself)
- * are stopped. A failure to stop doesn't keep the others from being stopped; all failures come in one ServiceError.
- * A part that is composed itself is replaced by its own parts, so that each has a deadline.
+ * Parts as one service: started in order, stopped in reverse. When one fails to start, those before it (and
+ * itself) are stopped. A failure to stop doesn't keep the others from being stopped; all failures come in one
+ * ServiceError. A part that is composed itself is replaced by its own parts, so that each has a deadline.
  */
 export function composeServices(parts: readonly Part[], options: ComposeOptions = {}): ComposedService {
   return new Composition(parts.flatMap(flat), options);
@@ -70,7 +70,10 @@ class Composition implements ComposedService {
   }
 }
 
-/** Stops parts, the last first. A failure doesn't keep the others from being stopped; all come in one ServiceError. */
+/**
+ * Stops parts, the last first. A failure doesn't keep the others from being stopped; all come in one
+ * ServiceError.
+ */
 export async function stopParts(parts: readonly Part[], options: ComposeOptions = {}): Promise<void> {
   const { logger, deadlines } = options;
   const failures: ServiceError[] = [];

@@ -19,7 +19,10 @@ export class Lifecycle {
     return this.#state;
   }
 
-  /** Goes on to `next`; throws LifecycleError when it can't follow the current state. The same state again is nothing. */
+  /**
+   * Goes on to `next`; throws LifecycleError when it can't follow the current state. The same state again is
+   * nothing.
+   */
   to(next: LifecycleState): void {
     if (next === this.#state) return;
     if (!NEXT[this.#state].includes(next)) throw new LifecycleError(this.#state, next);

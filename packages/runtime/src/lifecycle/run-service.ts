@@ -27,8 +27,9 @@ export interface RunServiceOptions {
 }
 
 /**
- * Runs a service until a signal: start, run, drain, stop. A second signal ends the process at once. Ends the process
- * by itself and gives the code: 0 after a clean stop; 1 when start, drain or stop failed, or nobody caught an error.
+ * Runs a service until a signal: start, run, drain, stop. A second signal ends the process at once. Ends the
+ * process by itself and gives the code: 0 after a clean stop; 1 when start, drain or stop failed, or nobody
+ * caught an error.
  */
 export async function runService(options: RunServiceOptions): Promise<number> {
   const host = options.host ?? nodeProcessHost();

@@ -16,7 +16,8 @@ export class OnceFilter {
 
   /**
    * @param options.intervalMs default an hour
-   * @param options.maxKeys keys remembered, default 1,000; the one that has not been written for longest is forgotten first
+   * @param options.maxKeys keys remembered, default 1,000; the one that has not been written for longest is
+   * forgotten first
    */
   constructor(options: {
     readonly clock: Pick<Clock, "monotonic">;

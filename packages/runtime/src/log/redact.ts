@@ -8,8 +8,8 @@ const MAX_ITEMS = 100;
 const MAX_CAUSES = 8;
 
 /**
- * Makes fields safe and finite for a log line: secret-looking names lose their text, errors become plain objects with
- * their cause chain, bigint becomes text, and depth and length are bounded. Never throws.
+ * Makes fields safe and finite for a log line: secret-looking names lose their text, errors become plain
+ * objects with their cause chain, bigint becomes text, and depth and length are bounded. Never throws.
  */
 export function printableFields(fields: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return printableObject(fields, 0, new Set());

@@ -1,6 +1,9 @@
 import { visible } from "../visible.ts";
 
-/** One short line for people: `12:00:00.000 INFO  probe round done sent=12`. Nothing in it can start a second line or give a terminal orders. */
+/**
+ * One short line for people: `12:00:00.000 INFO probe round done sent=12`. Nothing in it can start a second
+ * line or give a terminal orders.
+ */
 export function textLine(
   time: Date,
   level: string,

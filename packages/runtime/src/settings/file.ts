@@ -3,7 +3,10 @@ import { readTextFile, yamlValue } from "./yaml-text.ts";
 
 type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Reads a YAML file (JSON is YAML too). Throws SettingsError when it can't be read or is not a table of sections. */
+/**
+ * Reads a YAML file (JSON is YAML too). Throws SettingsError when it can't be read or is not a table of
+ * sections.
+ */
 export function readSettingsFile(path: string): RawSections {
   let content: unknown;
   try {

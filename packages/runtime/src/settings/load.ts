@@ -161,8 +161,9 @@ const LINK_MARK = "_SERVICE_HOST";
 const LINK = /^_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)$/;
 
 /**
- * Kubernetes puts variables for every Service of the namespace into each container unless enableServiceLinks is off. Those of a Service
- * called isochrone-aggregator look like settings, and ISOCHRONE_AGGREGATOR_PORT=tcp://10.0.0.1:8080 like a wrong one.
+ * Kubernetes puts variables for every Service of the namespace into each container unless enableServiceLinks
+ * is off. Those of a Service called isochrone-aggregator look like settings, and
+ * ISOCHRONE_AGGREGATOR_PORT=tcp://10.0.0.1:8080 like a wrong one.
  */
 function withoutServiceLinks(env: SettingsSources["env"]): SettingsSources["env"] {
   const services = Object.keys(env)

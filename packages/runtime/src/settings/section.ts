@@ -5,7 +5,10 @@ type SettingsTable = Readonly<Record<string, Setting<unknown>>>;
 
 type ValuesOfTable<T extends SettingsTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
 
-/** Looks at the section's values together; text is a mistake ("timeoutMs must be less than intervalMs, got 900 and 500"). */
+/**
+ * Looks at the section's values together; text is a mistake ("timeoutMs must be less than intervalMs, got 900
+ * and 500").
+ */
 export type SectionRule<V> = (values: V) => string | null;
 
 /** A named table of settings with the rules that cross its rows. */
@@ -23,7 +26,10 @@ export type SettingsOf<S> = S extends Section<string, infer T> ? ValuesOfTable<T
 
 const CAMEL_CASE = /^[a-z][a-zA-Z0-9]*$/;
 
-/** Declares a section. Throws TypeError when a name or a unit suffix is wrong: that is a mistake of the programmer. */
+/**
+ * Declares a section. Throws TypeError when a name or a unit suffix is wrong: that is a mistake of the
+ * programmer.
+ */
 export function section<const N extends string, T extends SettingsTable>(
   name: N,
   table: T,

@@ -42,15 +42,17 @@ type SettingKind =
   | "secret"
   | "constant";
 
-/** Options that every kind takes. Without `default` the setting must be given; with `null` it may be absent. */
+/**
+ * Options that every kind takes. Without `default` the setting must be given; with `null` it may be absent.
+ */
 export interface SettingOptions<D> {
   readonly description: string;
   readonly default?: D;
 }
 
 /**
- * Null when the default is null. Not Extract: the compiler would infer D from the place where the setting is used, and
- * every setting without a default would become optional.
+ * Null when the default is null. Not Extract: the compiler would infer D from the place where the setting is
+ * used, and every setting without a default would become optional.
  */
 export type OrNull<D> = D extends null ? null : never;
 
@@ -66,7 +68,10 @@ interface SettingForm<T> extends Pick<Setting<T>, "kind" | "type" | "schema" | "
   readonly units?: Readonly<Record<string, number>>;
 }
 
-/** Builds a setting; the cast to the optional type is sound because the loader gives null only when the default is null. */
+/**
+ * Builds a setting; the cast to the optional type is sound because the loader gives null only when the
+ * default is null.
+ */
 export function makeSetting<T, D>(options: SettingOptions<D>, form: SettingForm<T>): Setting<T | OrNull<D>> {
   const { description } = options;
   return Object.freeze({
@@ -81,8 +86,8 @@ export function makeSetting<T, D>(options: SettingOptions<D>, form: SettingForm<
 }
 
 /**
- * A value that was a setting once, or may be changed by a program alone: operators can't. Who still gives it is told
- * so at the start, with the reason.
+ * A value that was a setting once, or may be changed by a program alone: operators can't. Who still gives it
+ * is told so at the start, with the reason.
  */
 export function constant<T>(value: T, why: string): Setting<T> {
   return makeConstant({ default: value, why, derive: null });

@@ -2,7 +2,10 @@ type Sections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
 let changed: Sections = {};
 
-/** Changes constants of services that this process starts afterwards: tests can't wait as long as operators can. */
+/**
+ * Changes constants of services that this process starts afterwards: tests can't wait as long as operators
+ * can.
+ */
 export function changeConstants(sections: Sections): void {
   changed = sections;
 }

@@ -1,5 +1,5 @@
-// YAML of users, within bounds: how deep, large and dense a text is must be known before YAML's parser sees it, which calls itself for each
-// level and needs microseconds for each word.
+// YAML of users, within bounds: how deep, large and dense a text is must be known before YAML's parser sees
+// it, which calls itself for each level and needs microseconds for each word.
 import { closeSync, openSync, readSync } from "node:fs";
 import { isScalar, Lexer, LineCounter, parseAllDocuments, visit } from "yaml";
 import type { Document } from "yaml";
@@ -63,7 +63,10 @@ class Nesting {
   }
 }
 
-/** Whether a text is within the limits, in a time that grows with its size alone. Counts levels too many rather than too few. */
+/**
+ * Whether a text is within the limits, in a time that grows with its size alone. Counts levels too many
+ * rather than too few.
+ */
 export function yamlSizeProblem(text: string, limits: YamlLimits): TextProblem | null {
   if (text.length > limits.bytes) return whole(sizeRule(limits.bytes, text.length));
   const most = limits.isDense === true ? limits.lexemes : Math.max(limits.lexemes, text.length / 2);
@@ -142,7 +145,9 @@ export function jsonNestingProblem(root: unknown, nesting: number = YAML_LIMITS.
   return null;
 }
 
-/** A file's text. Reads no more than `bytes`, whatever the file is. Throws TextError, or what the system says. */
+/**
+ * A file's text. Reads no more than `bytes`, whatever the file is. Throws TextError, or what the system says.
+ */
 export function readTextFile(path: string, bytes: number = YAML_LIMITS.bytes): string {
   const file = openSync(path, "r");
   try {

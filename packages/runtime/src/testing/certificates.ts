@@ -30,7 +30,10 @@ export class TestAuthority {
     return authority;
   }
 
-  /** Of `name` (also the common name) for these hosts; without hosts one of a client. With 0 days it ends at once. */
+  /**
+   * Of `name` (also the common name) for these hosts; without hosts one of a client. With 0 days it ends at
+   * once.
+   */
   async issue(name: string, hosts: readonly string[] = [], days = 2): Promise<TestCertificate> {
     const request = ["-subj", `/CN=${name}`, "-keyout", `${name}.key`, "-out", `${name}.csr`];
     await openssl(this.#folder, ["req", "-new", ...CURVE, ...request]);

@@ -19,8 +19,9 @@ interface PartFailure {
 }
 
 /**
- * Builds the service anew for each of its parts and each fault, has that part fail, and tells what became of the others. The service
- * is composed as a process does it. A part that is to fail is stopped all the same, so that nothing is left behind.
+ * Builds the service anew for each of its parts and each fault, has that part fail, and tells what became of
+ * the others. The service is composed as a process does it. A part that is to fail is stopped all the same,
+ * so that nothing is left behind.
  */
 export async function failEachPart(
   build: () => ComposedService | Promise<ComposedService>,

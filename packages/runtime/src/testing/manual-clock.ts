@@ -53,8 +53,8 @@ export class ManualClock implements Clock {
   }
 
   /**
-   * Moves both times forward, stopping at every sleep that falls due so that the code behind it runs (and may sleep
-   * again) before time goes on.
+   * Moves both times forward, stopping at every sleep that falls due so that the code behind it runs (and may
+   * sleep again) before time goes on.
    */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#monotonicMs + ms;

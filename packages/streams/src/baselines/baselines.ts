@@ -1,5 +1,5 @@
-// What ENTS compares itself with (section VI): the whole job on one node as kube-scheduler's scores choose it, and partitioning without
-// bandwidth allocation.
+// What ENTS compares itself with (section VI): the whole job on one node as kube-scheduler's scores choose
+// it, and partitioning without bandwidth allocation.
 import { throughputOf, type PlacedJob } from "../placed-job.ts";
 import type { StreamStrategy } from "../strategy.ts";
 import type { StreamJob } from "../stream-job.ts";
@@ -7,7 +7,10 @@ import { fits, type StreamSystem } from "../stream-system.ts";
 import { equalShares, maxMinShares } from "./sharing.ts";
 import { shortestFlows } from "./shortest-flows.ts";
 
-/** How the network shares links of which nobody allocates bandwidth: equally, as the paper's model does, or as TCP does. */
+/**
+ * How the network shares links of which nobody allocates bandwidth: equally, as the paper's model does, or as
+ * TCP does.
+ */
 type Sharing = "equal" | "tcp";
 
 /** LeastRequestedPriority: the job goes whole to the node with the largest mean of its free parts. */

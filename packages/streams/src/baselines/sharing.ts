@@ -4,7 +4,10 @@ interface WithPath {
   readonly path: Path;
 }
 
-/** Bits per second by flow: each link is shared equally by the flows on it, and a flow gets the least of its links. */
+/**
+ * Bits per second by flow: each link is shared equally by the flows on it, and a flow gets the least of its
+ * links.
+ */
 export function equalShares(flows: readonly WithPath[], capacities: Float64Array): Float64Array {
   const users = new Int32Array(capacities.length);
   for (const { path } of flows) for (const hop of path.hops) users[hop]!++;

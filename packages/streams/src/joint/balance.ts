@@ -1,17 +1,21 @@
-// Paths of given flows such that the fullest link is as little full as possible (ENTS, problem P3): local search over one flow's path at a
-// time, on a norm that the fullest link dominates, because the maximum itself says nothing about moves elsewhere.
+// Paths of given flows such that the fullest link is as little full as possible (ENTS, problem P3): local
+// search over one flow's path at a time, on a norm that the fullest link dominates, because the maximum
+// itself says nothing about moves elsewhere.
 import type { Path, PathTable } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
 
-/** Exponents of the norm, one after the other: a low one moves flows off crowded regions, a high one off the fullest link. */
+/**
+ * Exponents of the norm, one after the other: a low one moves flows off crowded regions, a high one off the
+ * fullest link.
+ */
 const NORMS = [8, 4, 16, 32];
 const ROUNDS = 20;
 /** Gains of the norm that are rounding errors, relative. */
 const NO_GAIN = 1e-12;
 
 /**
- * A path for each demand, in their order; null when one has none. The slowest flow's seconds per frame are the largest load of a link by
- * its capacity.
+ * A path for each demand, in their order; null when one has none. The slowest flow's seconds per frame are
+ * the largest load of a link by its capacity.
  */
 export function balancedPaths(
   demands: readonly Demand[],

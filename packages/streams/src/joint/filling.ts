@@ -1,5 +1,6 @@
-// Rates by job: all flows of a job go at the pace of its slowest stage (Varys' MADD), and the paces of all jobs grow
-// alike until a link is full or a job can compute no more (progressive filling, Bertsekas 1992, section 6.5.2).
+// Rates by job: all flows of a job go at the pace of its slowest stage (Varys' MADD), and the paces of all
+// jobs grow alike until a link is full or a job can compute no more (progressive filling, Bertsekas 1992,
+// section 6.5.2).
 import { atPace, type PlacedJob } from "../placed-job.ts";
 import type { Path } from "../paths.ts";
 import type { StreamSystem } from "../stream-system.ts";
@@ -57,8 +58,9 @@ export class Filling {
   }
 
   /**
-   * Frames per second by job. A job has what it is promised before others have more; where the promises don't fit, all are lowered by
-   * the same factor. No job can get more without one with as little or less getting less.
+   * Frames per second by job. A job has what it is promised before others have more; where the promises don't
+   * fit, all are lowered by the same factor. No job can get more without one with as little or less getting
+   * less.
    */
   pacesOf(loads: readonly Load[]): Float64Array {
     const paces = new Float64Array(loads.length);

@@ -10,7 +10,11 @@ import { keepsPromises, reroute } from "./reroute.ts";
 interface JointSettings extends PlaceSettings {
   /** Part of the worth that another path must gain. @default 0.001 */
   readonly rerouteMargin: number;
-  /** Part of its own throughput that a job must gain by moving tasks. Infinity leaves running jobs where they are. @default 0.2 */
+  /**
+   * Part of its own throughput that a job must gain by moving tasks. Infinity leaves running jobs where they
+   * are.
+   * @default 0.2
+   */
   readonly moveMargin: number;
 }
 

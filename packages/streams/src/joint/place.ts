@@ -1,4 +1,5 @@
-// Nodes of a new job by local search: each candidate is judged by the paces of all jobs when they share the network.
+// Nodes of a new job by local search: each candidate is judged by the paces of all jobs when they share the
+// network.
 import type { Path } from "../paths.ts";
 import { computable, demandsOf, type Demand, type PlacedJob } from "../placed-job.ts";
 import type { StreamJob } from "../stream-job.ts";
@@ -77,7 +78,10 @@ export class Judge {
     return { placed, paces, worth: worthOf(paces) };
   }
 
-  /** The largest flows choose first, each the path whose fullest link is least full. In the order of `demands`. */
+  /**
+   * The largest flows choose first, each the path whose fullest link is least full. In the order of
+   * `demands`.
+   */
   #routed(demands: readonly Demand[]): (Demand & { readonly path: Path })[] | null {
     this.#own.fill(0);
     const routed: (Demand & { readonly path: Path })[] = [];

@@ -1,4 +1,5 @@
-// Running jobs that got bad nodes, because better ones were taken when they came: the slowest one is placed anew where that gains enough.
+// Running jobs that got bad nodes, because better ones were taken when they came: the slowest one is placed
+// anew where that gains enough.
 import type { PlacedJob } from "../placed-job.ts";
 import { copyOf, giveBack, take, type StreamSystem } from "../stream-system.ts";
 import { fillByJob, loadOfJob } from "./filling.ts";

@@ -1,4 +1,5 @@
-// Paths of running jobs: one flow at a time takes another path where all jobs together gain more than a margin.
+// Paths of running jobs: one flow at a time takes another path where all jobs together gain more than a
+// margin.
 import type { Flow, PlacedJob } from "../placed-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
 import { Filling, loadOf, loadOfJob } from "./filling.ts";
@@ -7,7 +8,10 @@ import { worthOf } from "./worth.ts";
 interface RerouteSettings {
   /** Times that all flows are looked at. @default 2 */
   readonly rounds: number;
-  /** Part of the worth that a change must gain, so that flows stay where they are for little. @default 0.001 */
+  /**
+   * Part of the worth that a change must gain, so that flows stay where they are for little.
+   * @default 0.001
+   */
   readonly margin: number;
 }
 

@@ -1,7 +1,7 @@
 /**
- * What the paces of all jobs are worth together: throughput, its logarithm and less the seconds per frame of each,
- * summed. These are the alpha-fair utilities for alpha 0, 1 and 2 (Mo 2000). The first alone starves slow jobs, the
- * last alone looks at nothing but them.
+ * What the paces of all jobs are worth together: throughput, its logarithm and less the seconds per frame of
+ * each, summed. These are the alpha-fair utilities for alpha 0, 1 and 2 (Mo 2000). The first alone starves
+ * slow jobs, the last alone looks at nothing but them.
  * @param paces frames per second
  */
 export function worthOf(paces: Float64Array): number {

@@ -50,7 +50,10 @@ function receivingSeconds(
   return longest;
 }
 
-/** "The average bandwidth of all routing links": the mean capacity of all hops of all paths, bits/s. 0 without a path. */
+/**
+ * "The average bandwidth of all routing links": the mean capacity of all hops of all paths, bits/s. 0 without
+ * a path.
+ */
 function averageBandwidth({ network, paths }: StreamSystem, source: number, target: number): number {
   let sum = 0;
   let count = 0;

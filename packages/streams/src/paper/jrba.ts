@@ -11,15 +11,18 @@ export interface JrbaOptions {
   /** How long the solver may take. @default 10000 */
   readonly timeMs?: number;
   /**
-   * `printed`: of equally good solutions the solver's. `shortest`: those with few hops on wide links, because the relaxation leaves all flows
-   * but the worst one undecided. @default "printed"
+   * `printed`: of equally good solutions the solver's. `shortest`: those with few hops on wide links, because
+   * the relaxation leaves all flows but the worst one undecided. @default "printed"
    */
   readonly ties?: "printed" | "shortest";
 }
 
 interface JrbaResult<D extends Demand> {
   readonly flows: readonly Routed<D>[];
-  /** No choice of paths and rates has a longer-lasting flow of fewer seconds per frame: the relaxation's optimum. */
+  /**
+   * No choice of paths and rates has a longer-lasting flow of fewer seconds per frame: the relaxation's
+   * optimum.
+   */
   readonly boundSeconds: number;
 }
 
@@ -62,7 +65,10 @@ export async function jointRoutes<D extends Demand>(
 
 const variable = (demand: number, path: number): string => `m${demand}_${path}`;
 
-/** P3-Relax-Cvx (ENTS, equations 10 to 14). With q_i = V_i, as small as it may be, `threshold` is the time of the slowest flow. */
+/**
+ * P3-Relax-Cvx (ENTS, equations 10 to 14). With q_i = V_i, as small as it may be, `threshold` is the time of
+ * the slowest flow.
+ */
 function relaxation(
   demands: readonly Demand[],
   candidates: readonly (readonly Path[])[],
@@ -94,7 +100,10 @@ function relaxation(
   return program;
 }
 
-/** Each link is divided by volumes, and a flow gets the least of its links (ENTS, equation 15, with B_l, which the print leaves out). */
+/**
+ * Each link is divided by volumes, and a flow gets the least of its links (ENTS, equation 15, with B_l, which
+ * the print leaves out).
+ */
 export function proportionalRates<D extends Demand & { readonly path: Path }>(
   demands: readonly D[],
   capacities: Float64Array,

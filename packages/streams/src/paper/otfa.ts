@@ -1,4 +1,5 @@
-// ENTS, Algorithm 4 (OTFA): new jobs get nodes by Algorithm 1; then Algorithm 2 gives all flows of all jobs new routes and rates.
+// ENTS, Algorithm 4 (OTFA): new jobs get nodes by Algorithm 1; then Algorithm 2 gives all flows of all jobs
+// new routes and rates.
 import { fillByJob } from "../joint/filling.ts";
 import { throughputOf, type PlacedJob } from "../placed-job.ts";
 import { shortestFlows } from "../baselines/shortest-flows.ts";
@@ -8,8 +9,8 @@ import { jointRoutes, type JrbaOptions } from "./jrba.ts";
 
 interface OtfaOptions extends JrbaOptions {
   /**
-   * Repairs what the printed algorithm leaves: of equally good routes the shortest, and capacity that the slowest flow can't use goes to the
-   * other jobs. @default false
+   * Repairs what the printed algorithm leaves: of equally good routes the shortest, and capacity that the
+   * slowest flow can't use goes to the other jobs. @default false
    */
   readonly repaired?: boolean;
 }

@@ -1,4 +1,5 @@
-// ENTS, Algorithm 3 (OTFS): each new job gets nodes by Algorithm 1 and routes and rates by Algorithm 2 in what the running jobs leave.
+// ENTS, Algorithm 3 (OTFS): each new job gets nodes by Algorithm 1 and routes and rates by Algorithm 2 in
+// what the running jobs leave.
 import { computable, demandsOf, throughputOf, type Flow, type PlacedJob } from "../placed-job.ts";
 import type { StreamStrategy } from "../strategy.ts";
 import type { StreamJob } from "../stream-job.ts";
@@ -8,12 +9,14 @@ import { jointRoutes, type JrbaOptions } from "./jrba.ts";
 
 interface OtfsOptions extends JrbaOptions {
   /**
-   * What happens to a job for which no bandwidth is left, on which the paper is silent: it runs at nothing, or it waits. @default "run"
+   * What happens to a job for which no bandwidth is left, on which the paper is silent: it runs at nothing,
+   * or it waits.
+   * @default "run"
    */
   readonly withoutBandwidth?: "run" | "wait";
   /**
-   * Whether a flow gets more than its job can compute. The printed algorithm gives it all that is left, so that the first job takes its
-   * links whole. @default false
+   * Whether a flow gets more than its job can compute. The printed algorithm gives it all that is left, so
+   * that the first job takes its links whole. @default false
    */
   readonly uncapped?: boolean;
 }

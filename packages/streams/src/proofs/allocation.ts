@@ -1,4 +1,5 @@
-// ENTS, problem P1 of one job, as a mixed-integer linear program: nodes and paths together, paths free over all links.
+// ENTS, problem P1 of one job, as a mixed-integer linear program: nodes and paths together, paths free over
+// all links.
 import { LinearProgram } from "@isochrone/primitives";
 import type { Computing } from "../placed-job.ts";
 import { SOURCE, type StreamJob } from "../stream-job.ts";
@@ -69,7 +70,9 @@ function addComputing(
     program.row([...network.nodes.keys().map((node) => term(task, node)), [-1, SECONDS]], "<=", 0);
 }
 
-/** Each dependency leaves the node of its source once and arrives at that of its target (flow conservation). */
+/**
+ * Each dependency leaves the node of its source once and arrives at that of its target (flow conservation).
+ */
 function addFlows(program: LinearProgram, job: StreamJob, { network }: StreamSystem): void {
   const loads = new Map<number, [number, string][]>();
   for (const [at, { source, target, bitsPerFrame }] of job.dependencies.entries())

@@ -1,4 +1,5 @@
-// Jobs arrive, wait, run and leave; between events each runs at its throughput. The ground of experiments with streams.
+// Jobs arrive, wait, run and leave; between events each runs at its throughput. The ground of experiments
+// with streams.
 import { schedule, type StreamStrategy } from "../strategy.ts";
 import type { StreamJob } from "../stream-job.ts";
 import { StreamSystem, type NodeResources } from "../stream-system.ts";

@@ -1,4 +1,5 @@
-// ENTS' motivating example (Fig. 2), rebuilt from what its text fixes: six tasks with 55 units of work, source e4, e1 computes 200 units a second.
+// ENTS' motivating example (Fig. 2), rebuilt from what its text fixes: six tasks with 55 units of work,
+// source e4, e1 computes 200 units a second.
 import { FlowNetwork } from "../flow-network.ts";
 import { createStreamJob, type StreamJob } from "../stream-job.ts";
 import { StreamSystem } from "../stream-system.ts";

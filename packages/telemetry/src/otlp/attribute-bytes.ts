@@ -1,4 +1,5 @@
-// Attributes as the wire has them, made straight from the bytes of a page: no string is decoded to be encoded again.
+// Attributes as the wire has them, made straight from the bytes of a page: no string is decoded to be encoded
+// again.
 
 const FIRST_CAPACITY = 1_024;
 const WIRE_BYTES = 2;

@@ -7,8 +7,8 @@ const ANY_VALUE_FIELDS = 0xfe;
 const reader = new WireReader();
 
 /**
- * Reads the KeyValues that are field `field` of a message; its other fields are skipped. Values that are neither string,
- * number nor boolean are left out; of equal keys the last one holds.
+ * Reads the KeyValues that are field `field` of a message; its other fields are skipped. Values that are
+ * neither string, number nor boolean are left out; of equal keys the last one holds.
  */
 export function readAttributes(bytes: Buffer, start: number, end: number, field: number): Attributes {
   const attributes: Record<string, AttributeValue> = {};

@@ -8,8 +8,8 @@ export interface KeyRange {
 }
 
 /**
- * A 32-bit hash in the manner of MurmurHash3: words are mixed into two lanes, so that they don't wait for each other, and its finaliser joins
- * them. `seed` makes collisions unpredictable for who doesn't know it.
+ * A 32-bit hash in the manner of MurmurHash3: words are mixed into two lanes, so that they don't wait for
+ * each other, and its finaliser joins them. `seed` makes collisions unpredictable for who doesn't know it.
  */
 export function hashBytes(view: DataView, start: number, end: number, seed: number): number {
   let a = seed;

@@ -1,4 +1,5 @@
-// A bounded hash table whose keys are byte ranges of somebody else's buffer. Looking up copies and allocates nothing.
+// A bounded hash table whose keys are byte ranges of somebody else's buffer. Looking up copies and allocates
+// nothing.
 import { equalBytes, hashBytes } from "./byte-hash.ts";
 import { FieldSet } from "./field-set.ts";
 import { FIRST_SLOTS, NO_SLOT, SlotIndex } from "./slot-index.ts";
@@ -28,8 +29,8 @@ export interface KeyPlace {
 }
 
 /**
- * What a table holds for a key, with the place of the key's copy, which the table may move while it holds it. One object and not two: there are
- * hundreds of thousands.
+ * What a table holds for a key, with the place of the key's copy, which the table may move while it holds it.
+ * One object and not two: there are hundreds of thousands.
  */
 export class KeyedEntry implements KeyPlace {
   bytes: Buffer;
@@ -47,12 +48,13 @@ export class KeyedEntry implements KeyPlace {
 const MAX_WASTE = 1 / 8;
 
 /**
- * Values by (owner, part, range of bytes), least recently used evicted, and those forgotten that nobody asks for any more. Slots are numbers, and their links are typed arrays:
- * a touch moves no object, so that the garbage collector has nothing to trace. Owner and part are 32-bit integers that
- * distinguish keys of equal bytes.
+ * Values by (owner, part, range of bytes), least recently used evicted, and those forgotten that nobody asks
+ * for any more. Slots are numbers, and their links are typed arrays: a touch moves no object, so that the
+ * garbage collector has nothing to trace. Owner and part are 32-bit integers that distinguish keys of equal
+ * bytes.
  *
- * A table whose keys are fields one after the other can find one whose fields come in another order, too. That takes no second entry: the key
- * is kept in the order in which it came last.
+ * A table whose keys are fields one after the other can find one whose fields come in another order, too.
+ * That takes no second entry: the key is kept in the order in which it came last.
  */
 export class ByteTable<T extends KeyedEntry> {
   readonly #capacity: number;
@@ -151,8 +153,8 @@ export class ByteTable<T extends KeyedEntry> {
   }
 
   /**
-   * As `add`, of a table of fields, unless there is a key with the same fields in another order. Undefined when `admits` says that a new key
-   * must not be added.
+   * As `add`, of a table of fields, unless there is a key with the same fields in another order. Undefined
+   * when `admits` says that a new key must not be added.
    */
   findInAnyOrderOrAdd(
     owner: number,
@@ -176,7 +178,10 @@ export class ByteTable<T extends KeyedEntry> {
     return value;
   }
 
-  /** What comes in another order from now on is found by its bytes again: as many, because they are the same fields. */
+  /**
+   * What comes in another order from now on is found by its bytes again: as many, because they are the same
+   * fields.
+   */
   #reorder(slot: number, key: KeyRange): T {
     const { bytes, start } = this.#values[slot]!;
     bytes.set(key.bytes.subarray(key.start, key.end), start);
@@ -187,7 +192,9 @@ export class ByteTable<T extends KeyedEntry> {
     return this.#values[slot]!;
   }
 
-  /** Ends a generation: keys that were not used in the newest `kept` ones, this one included, are forgotten. */
+  /**
+   * Ends a generation: keys that were not used in the newest `kept` ones, this one included, are forgotten.
+   */
   endGeneration(kept: number): void {
     const before = this.#generation - kept;
     while (this.#oldest !== NO_SLOT && this.#uses[this.#oldest]! <= before) this.#forget(this.#oldest);
@@ -207,7 +214,10 @@ export class ByteTable<T extends KeyedEntry> {
     return slot;
   }
 
-  /** Adds what `create` makes of the stored copy of a key that `find` did not find. When `create` throws, nothing changes. */
+  /**
+   * Adds what `create` makes of the stored copy of a key that `find` did not find. When `create` throws,
+   * nothing changes.
+   */
   add(owner: number, part: number, key: KeyRange, create: (place: KeyPlace) => T): T {
     const length = key.end - key.start;
     this.#makeRoom(length);
@@ -235,7 +245,8 @@ export class ByteTable<T extends KeyedEntry> {
       this.#forget(this.#oldest);
       this.#evictions++;
     }
-    // One key that stays keeps its whole chunk: what was evicted since they were put together may be as much as is left.
+    // One key that stays keeps its whole chunk: what was evicted since they were put together may be as much
+    // as is left.
     if (this.#chunkBytes > CHUNK_BYTES + 2 * this.#maxBytes) this.#moveTogether();
   }
 

@@ -3,11 +3,15 @@ export interface MetricsDecoderOptions {
   /** Series that are remembered; beyond it the least recently used goes. @default 1000000 */
   readonly maxSeries?: number;
   /**
-   * Bytes of the attributes of all series, with the resources that they have; beyond it the least recently used series go.
+   * Bytes of the attributes of all series, with the resources that they have; beyond it the least recently
+   * used series go.
    * @default 256 for each of maxSeries
    */
   readonly maxSeriesBytes?: number;
-  /** Resources that are remembered. One that has series stays: points of further ones are left out. @default 65536 */
+  /**
+   * Resources that are remembered. One that has series stays: points of further ones are left out.
+   * @default 65536
+   */
   readonly maxResources?: number;
   /** A longer record is refused as a whole. @default 16777216 */
   readonly maxRecordBytes?: number;

@@ -29,8 +29,9 @@ const REQUEST_FIELDS = 1 << 1;
 const RESOURCE_METRICS_FIELDS = 0b1110;
 
 /**
- * Reads ExportMetricsServiceRequests. It is lazy: a series that was seen before is found by the bytes of its resource, head and
- * attributes, and no string of it is decoded again. Not reentrant: a visitor must not call `decode` of the same decoder.
+ * Reads ExportMetricsServiceRequests. It is lazy: a series that was seen before is found by the bytes of its
+ * resource, head and attributes, and no string of it is decoded again. Not reentrant: a visitor must not call
+ * `decode` of the same decoder.
  */
 export class MetricsDecoder {
   readonly #options: DecoderDefaults;
@@ -45,7 +46,10 @@ export class MetricsDecoder {
   #scope: DecodeScope = UNSCOPED;
   readonly #key = { bytes: this.#reader.bytes, view: this.#reader.view, start: 0, end: 0 };
 
-  /** @param onSeriesGone told of each series that is evicted or forgotten, so that what its `state` holds can be given back */
+  /**
+   * @param onSeriesGone told of each series that is evicted or forgotten, so that what its `state` holds can
+   * be given back
+   */
   constructor(options: MetricsDecoderOptions = {}, onSeriesGone?: (series: Series) => void) {
     this.#options = { ...DECODER_DEFAULTS, ...options };
     for (const [name, value] of Object.entries(this.#options)) {
@@ -83,8 +87,8 @@ export class MetricsDecoder {
   }
 
   /**
-   * Ends a generation: series that had no point in the newest `kept` ones, this one included, are forgotten, as if they had been evicted. Who
-   * never calls it remembers all until there is no more room.
+   * Ends a generation: series that had no point in the newest `kept` ones, this one included, are forgotten,
+   * as if they had been evicted. Who never calls it remembers all until there is no more room.
    */
   forgetUnused(kept: number): void {
     this.#cache.endGeneration(kept);
@@ -93,8 +97,9 @@ export class MetricsDecoder {
   /**
    * Hands the points of a record to `visitor`, in the order of the bytes within each resource.
    * @param scope whose record it is. @default everybody's
-   * @throws OtlpError `too_large` before anything is read; `malformed` where the bytes stop making sense: points before
-   *   that place have been handed over by then; `too_many_series` where the scope has no room left for what is new, likewise
+   * @throws OtlpError `too_large` before anything is read; `malformed` where the bytes stop making sense:
+   *   points before that place have been handed over by then; `too_many_series` where the scope has no room
+   *   left for what is new, likewise
    */
   decode(bytes: Uint8Array, visitor: MetricsVisitor, scope: DecodeScope = UNSCOPED): void {
     if (bytes.length > this.#options.maxRecordBytes) {
@@ -134,7 +139,10 @@ export class MetricsDecoder {
     reader.leave(outer);
   }
 
-  /** The resource may come after the metrics; of several ones the fields add up, which is what joining their bytes does. */
+  /**
+   * The resource may come after the metrics; of several ones the fields add up, which is what joining their
+   * bytes does.
+   */
   #findResource(): SoughtResource | Refusal {
     const reader = this.#reader;
     const ranges: number[] = [];

@@ -11,14 +11,15 @@ import type {
 } from "./model.ts";
 import { WireWriter } from "./writer.ts";
 
-// Field numbers are those of opentelemetry-proto 1.x; fields are written in ascending order, and defaults are left out,
-// as the reference encoders do, so that equal batches are equal bytes everywhere.
+// Field numbers are those of opentelemetry-proto 1.x; fields are written in ascending order, and defaults are
+// left out, as the reference encoders do, so that equal batches are equal bytes everywhere.
 
 export const TEMPORALITY_CODES: Readonly<Record<Temporality, number>> = { delta: 1, cumulative: 2 };
 
 /**
  * The bytes of an ExportMetricsServiceRequest with one resource and one scope.
- * @throws OtlpError `unencodable` for counts that aren't safe integers, integer values beyond 2^53, times out of fixed64
+ * @throws OtlpError `unencodable` for counts that aren't safe integers, integer values beyond 2^53, times out
+ * of fixed64
  */
 export function encodeMetrics(batch: MetricsBatch): Uint8Array {
   const writer = spare ?? new WireWriter();
@@ -32,11 +33,17 @@ export function encodeMetrics(batch: MetricsBatch): Uint8Array {
   return bytes;
 }
 
-/** Its buffer has grown to what batches need; null while it is in use, and after one that was out of the ordinary. */
+/**
+ * Its buffer has grown to what batches need; null while it is in use, and after one that was out of the
+ * ordinary.
+ */
 let spare: WireWriter | null = null;
 const MAX_SPARE_BYTES = 1024 * 1024;
 
-/** Attribute fields of a point, encoded by AttributeBytes or encodeAttributes with the field number of the kind of point. */
+/**
+ * Attribute fields of a point, encoded by AttributeBytes or encodeAttributes with the field number of the
+ * kind of point.
+ */
 export interface EncodedAttributes {
   readonly bytes: Uint8Array;
   readonly start: number;
@@ -161,8 +168,8 @@ export function writeExponentialData(
 }
 
 /**
- * Attribute fields for points that are written with them again and again. They are in the order of their bytes, which readers know a series
- * by soonest.
+ * Attribute fields for points that are written with them again and again. They are in the order of their
+ * bytes, which readers know a series by soonest.
  * @param field number of the field `attributes` in the points' message
  */
 export function encodeAttributes(field: number, attributes: Attributes): EncodedAttributes {

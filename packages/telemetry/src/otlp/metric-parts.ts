@@ -20,7 +20,10 @@ const DATA_FIELDS = 0b0110;
 const SUM_FIELD = 7;
 const SUM_DATA_FIELDS = 0b1110;
 
-/** A sender may split a message, but not into so many pieces that noting their places takes more memory than they do. */
+/**
+ * A sender may split a message, but not into so many pieces that noting their places takes more memory than
+ * they do.
+ */
 export const MAX_PIECES = 256;
 
 /** Where a metric's parts lie, found before its points are read: protobuf fields come in any order. */

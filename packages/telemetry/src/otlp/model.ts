@@ -1,5 +1,6 @@
-// The part of OTLP metrics (opentelemetry-proto 1.x, collector/metrics/v1 and metrics/v1) that Isochrone writes and reads.
-// Times are milliseconds since the epoch as doubles (microsecond grain is kept); on the wire they are nanoseconds.
+// The part of OTLP metrics (opentelemetry-proto 1.x, collector/metrics/v1 and metrics/v1) that Isochrone
+// writes and reads. Times are milliseconds since the epoch as doubles (microsecond grain is kept); on the
+// wire they are nanoseconds.
 
 export type AttributeValue = string | number | boolean;
 export type Attributes = Readonly<Record<string, AttributeValue>>;
@@ -27,7 +28,10 @@ export interface HistogramPoint {
   readonly bucketCounts: readonly number[];
 }
 
-/** Data of a base-2 exponential histogram without a place and time. Bucket i of `positive` is (base^(offset+i), base^(offset+i+1)], base = 2^(2^-scale). */
+/**
+ * Data of a base-2 exponential histogram without a place and time. Bucket i of `positive` is
+ * (base^(offset+i), base^(offset+i+1)], base = 2^(2^-scale).
+ */
 export interface ExponentialHistogramData {
   readonly scale: number;
   readonly zeroCount: number;
@@ -84,8 +88,8 @@ export interface MetricsBatch {
 export type MetricKind = Metric["kind"];
 
 /**
- * One stream of points: a metric with one label set of one resource. A decoder interns it: equal bytes give the same object,
- * so a consumer may hang its own state on it and look nothing up again.
+ * One stream of points: a metric with one label set of one resource. A decoder interns it: equal bytes give
+ * the same object, so a consumer may hang its own state on it and look nothing up again.
  */
 export interface Series {
   /** Small integer, never reused while the decoder lives. */
@@ -125,7 +129,10 @@ export type Refusal = (typeof REFUSALS)[number];
 
 /** Receives the points of a record in the order of the bytes. The decoder has checked every number. */
 export interface MetricsVisitor {
-  /** A gauge's or a sum's point. `startMs` is 0 where the source doesn't know. Monotonic sums are never negative here. */
+  /**
+   * A gauge's or a sum's point. `startMs` is 0 where the source doesn't know. Monotonic sums are never
+   * negative here.
+   */
   number(series: Series, startMs: number, timeMs: number, value: number): void;
   /** An explicit-bounds histogram; only its count and sum are read. */
   histogram(series: Series, startMs: number, timeMs: number, count: number, sum: number): void;

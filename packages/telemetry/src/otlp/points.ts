@@ -2,7 +2,7 @@ import type { ExponentialHistogramData, Refusal } from "./model.ts";
 import type { WireReader } from "./reader.ts";
 import type { ValueRange } from "../value-ranges.ts";
 
-/** Beyond this a number is taken for garbage: 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe. */
+/** Larger numbers are garbage: 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe. */
 const ABSURD = 1e18;
 const NO_RECORDED_VALUE = 1;
 /** Scales that OTLP's reference implementations produce. */
@@ -42,7 +42,7 @@ export class AttributeSpan {
   }
 }
 
-/** The numbers of one point. An instance is used again for each: what it holds is valid until the next `read`. */
+/** The numbers of one point. An instance serves all points: what it holds is valid until the next `read`. */
 abstract class PointReader {
   readonly attributes = new AttributeSpan();
   startMs = 0;
@@ -207,7 +207,7 @@ export class HistogramPointReader extends PointReader {
 const EXPONENTIAL_FIELDS = 0x7ffe;
 const BUCKETS_FIELDS = (1 << 1) | (1 << 2);
 
-/** ExponentialHistogramDataPoint. It is its own `data`: the bucket counts live in one array that grows to the longest seen. */
+/** ExponentialHistogramDataPoint and its `data`. Bucket counts share an array that grows to the longest seen. */
 export class ExponentialPointReader extends PointReader implements ExponentialHistogramData {
   scale = 0;
   zeroCount = 0;

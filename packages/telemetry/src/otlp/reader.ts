@@ -14,8 +14,8 @@ const TWO_32 = 4_294_967_296;
 const NS_PER_MS = 1_000_000;
 
 /**
- * Cursor over protobuf bytes. Nothing is read at or beyond `limit`, which is the end of the innermost open message;
- * every method moves forward or throws OtlpError `malformed`.
+ * Cursor over protobuf bytes. Nothing is read at or beyond `limit`, which is the end of the innermost open
+ * message; every method moves forward or throws OtlpError `malformed`.
  */
 export class WireReader {
   bytes: Uint8Array = new Uint8Array(0);
@@ -111,7 +111,10 @@ export class WireReader {
     return high * TWO_32 + this.view.getUint32(at, true);
   }
 
-  /** Fixed64 nanoseconds as milliseconds: whole milliseconds exactly, parts of them to the 0.25 us that a double has there. */
+  /**
+   * Fixed64 nanoseconds as milliseconds: whole milliseconds exactly, parts of them to the 0.25 us that a
+   * double has there.
+   */
   time(): number {
     const at = this.#take(8);
     const high = this.view.getUint32(at + 4, true);

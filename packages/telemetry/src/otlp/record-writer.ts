@@ -21,8 +21,8 @@ const DATA_FIELDS = { gauge: 5, sum: 7, histogram: 9, exponentialHistogram: 10 }
 const NO_BUCKETS: readonly number[] = [];
 
 /**
- * Writes ExportMetricsServiceRequests point by point, for who has points by the ten thousand and no use for objects. The bytes
- * are those of encodeMetrics for the same content, resource by resource.
+ * Writes ExportMetricsServiceRequests point by point, for who has points by the ten thousand and no use for
+ * objects. The bytes are those of encodeMetrics for the same content, resource by resource.
  */
 export class RecordWriter {
   readonly #writer = new WireWriter();

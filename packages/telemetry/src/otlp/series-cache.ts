@@ -16,15 +16,15 @@ export interface MetricHead {
 }
 
 /**
- * Whose bytes are read. Series of different scopes are different series, whatever they are called. A scope admits what is new, so that no sender
- * can push out what others have here.
+ * Whose bytes are read. Series of different scopes are different series, whatever they are called. A scope
+ * admits what is new, so that no sender can push out what others have here.
  */
 export interface DecodeScope {
   /** 32 bits. */
   readonly id: number;
   /**
-   * Whether a new series is to be kept, which takes so many bytes together with a resource and a name that are new too. Called before
-   * anything is kept; without it, points are refused as `too_many_series`.
+   * Whether a new series is to be kept, which takes so many bytes together with a resource and a name that
+   * are new too. Called before anything is kept; without it, points are refused as `too_many_series`.
    */
   admits(bytes: number): boolean;
 }
@@ -98,8 +98,8 @@ class SeriesEntry extends KeyedEntry implements Series {
     return this.ofResource.attributes;
   }
   /**
-   * Who binds a series asks for them several times in a row, and then never again: the bytes stay, and what they say is kept of the last one
-   * only. Of all series it would be half a kilobyte each.
+   * Who binds a series asks for them several times in a row, and then never again: the bytes stay, and what
+   * they say is kept of the last one only. Of all series it would be half a kilobyte each.
    */
   get attributes(): Attributes {
     if (lastRead.series !== this) {
@@ -146,8 +146,8 @@ const HAS_SERIES = {
 const BYTES_PER_RESOURCE_BYTE = 4;
 
 /**
- * Interns resources, metric heads and series by their bytes. Ids are given once, also to what comes back after eviction. Series are evicted for
- * the lack of room, resources and heads only while no series has them.
+ * Interns resources, metric heads and series by their bytes. Ids are given once, also to what comes back
+ * after eviction. Series are evicted for the lack of room, resources and heads only while no series has them.
  */
 export class SeriesCache {
   readonly #resources: ByteTable<ResourceEntry>;
@@ -208,7 +208,10 @@ export class SeriesCache {
     return this.#heads.find(shape, 0, key) ?? null;
   }
 
-  /** The series, if its bytes are known. Apart from what adds one: that would allocate its closures here, for each point. */
+  /**
+   * The series, if its bytes are known. Apart from what adds one: that would allocate its closures here, for
+   * each point.
+   */
   find({ entry: head }: SoughtHead, { entry: resource }: SoughtResource, key: KeyRange): Series | undefined {
     return head === null || resource === null ? undefined : this.#series.find(resource.id, head.id, key);
   }

@@ -14,7 +14,9 @@ function fillTo(writer: WireWriter, bytes: number): void {
   while (writer.size < bytes) writer.raw(FILLING, 0, Math.min(FILLING.length, bytes - writer.size));
 }
 
-/** Bodies of messages in messages, `depth` of them, outermost first: read as lengths that fit into each other. */
+/**
+ * Bodies of messages in messages, `depth` of them, outermost first: read as lengths that fit into each other.
+ */
 function readBody(bytes: Uint8Array, from: number, depth: number): Uint8Array {
   const reader = new WireReader();
   reader.reset(bytes);

@@ -47,7 +47,10 @@ export class WireWriter {
     return this.#at;
   }
 
-  /** Ends the message that began at `start`: writes its length, moving the body if that takes more than one byte. */
+  /**
+   * Ends the message that began at `start`: writes its length, moving the body if that takes more than one
+   * byte.
+   */
   end(start: number): void {
     const length = this.#at - start;
     const extra = varintLength(length) - 1;
@@ -55,7 +58,8 @@ export class WireWriter {
       this.#reserve(extra);
       this.#bytes.copyWithin(start + extra, start, this.#at);
     }
-    // There is room: nothing may be reserved here, because a buffer that grows keeps only what lies before #at.
+    // There is room: nothing may be reserved here, because a buffer that grows keeps only what lies before
+    // #at.
     this.#at = start - 1;
     this.#putVarint(length);
     this.#at += length;
@@ -150,7 +154,8 @@ export class WireWriter {
       );
     }
     if (timeMs === 0) return;
-    // Nanoseconds don't fit a double: split the whole milliseconds at 16 bits, so that every product stays exact.
+    // Nanoseconds don't fit a double: split the whole milliseconds at 16 bits, so that every product stays
+    // exact.
     const wholeMs = Math.floor(timeMs);
     const high = Math.floor(wholeMs / 65_536) * NS_PER_MS;
     const low = (wholeMs % 65_536) * NS_PER_MS + Math.round((timeMs - wholeMs) * NS_PER_MS);

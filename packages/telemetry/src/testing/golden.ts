@@ -1,4 +1,7 @@
-/** The bytes of RECORD_KINDS. protobufjs writes the same ones (interop.test.ts). They are a contract: readers of older releases meet them. */
+/**
+ * The bytes of RECORD_KINDS. protobufjs writes the same ones (interop.test.ts). They are a contract: readers
+ * of older releases meet them.
+ */
 export const GOLDEN: Readonly<Record<string, string>> = {
   "probe rtt": [
     "0ae1020a540a210a0c736572766963652e6e616d6512110a0f69736f6368726f6e652d70726f62650a190a0d6b38732e",

@@ -1,6 +1,7 @@
 import protobuf from "protobufjs";
 
-// The OTLP metrics messages as opentelemetry-proto 1.x defines them, for an implementation that knows nothing of ours.
+// The OTLP metrics messages as opentelemetry-proto 1.x defines them, for an implementation that knows nothing
+// of ours.
 const PROTO = `
 syntax = "proto3";
 message ExportMetricsServiceRequest { repeated ResourceMetrics resource_metrics = 1; }

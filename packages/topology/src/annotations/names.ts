@@ -1,4 +1,5 @@
-// Names of the annotations by which graphs stand on Kubernetes objects. A public contract: docs/annotations.md.
+// Names of the annotations by which graphs stand on Kubernetes objects. A public contract:
+// docs/annotations.md.
 import { createHash } from "node:crypto";
 
 /** What comes before every name. Empty gives the bare names of the paper that they are from. */
@@ -19,19 +20,28 @@ export const ANNOTATION_NAMES = {
   cpuUsage: "cpu-usage",
   /** Of a workload: mean use of one pod, a quantity. */
   memoryUsage: "memory-usage",
-  /** Of a workload: of the peers that its traffic is with, those that it calls; a JSON list of what stands behind `traffic-`. */
+  /**
+   * Of a workload: of the peers that its traffic is with, those that it calls; a JSON list of what stands
+   * behind `traffic-`.
+   */
   calls: "calls",
   /** Of nodes and workloads: when the figures were read from the graph, RFC 3339. */
   observedAt: "observed-at",
 } as const;
 
-/** Of nodes and workloads, whatever the prefix: which aggregator annotated it last, since when that one runs, and when it wrote. */
+/**
+ * Of nodes and workloads, whatever the prefix: which aggregator annotated it last, since when that one runs,
+ * and when it wrote.
+ */
 export const ANNOTATED_BY = "isochrone.dev/annotated-by";
 
 /** Names that end in the name of another object. `<family>-names` maps hashes back. */
 export type AnnotationFamily = "network-cost" | "traffic";
 
-/** Another workload as the annotations of one in `namespace` call it: by its name, or `<namespace>/<name>` of another namespace. */
+/**
+ * Another workload as the annotations of one in `namespace` call it: by its name, or `<namespace>/<name>` of
+ * another namespace.
+ */
 export interface AnnotatedPeer {
   readonly namespace: string;
   readonly name: string;
@@ -56,8 +66,9 @@ export class FamilyNames {
   }
 
   /**
-   * The annotation's name for `subject`. It is hashed when it doesn't fit, when it could be taken for a hash or for the map, or when
-   * `plain`, what would stand there otherwise, could be taken for another subject (null).
+   * The annotation's name for `subject`. It is hashed when it doesn't fit, when it could be taken for a hash
+   * or for the map, or when `plain`, what would stand there otherwise, could be taken for another subject
+   * (null).
    */
   nameOf(subject: string, plain: string | null = subject): string {
     const fits =
@@ -80,7 +91,10 @@ export class FamilyNames {
   }
 }
 
-/** A workload's name for annotations of one in `namespace`, and how it stands there: null where only a hash is clear. */
+/**
+ * A workload's name for annotations of one in `namespace`, and how it stands there: null where only a hash is
+ * clear.
+ */
 export function peerName(
   { namespace: own }: { readonly namespace: string },
   { namespace, name }: AnnotatedPeer,

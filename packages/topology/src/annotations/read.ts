@@ -75,7 +75,9 @@ export function readWorkloadAnnotations(
   };
 }
 
-/** Hashed names are mapped to `<name>` or `<namespace>/<name>`, others are `<name>` or `<namespace>.<name>`. */
+/**
+ * Hashed names are mapped to `<name>` or `<namespace>/<name>`, others are `<name>` or `<namespace>.<name>`.
+ */
 function peerOf(name: string, hashed: string | null): { namespace: string | null; name: string } {
   const text = hashed ?? name;
   const at = text.indexOf(hashed === null ? "." : "/");
@@ -116,7 +118,10 @@ class Reader {
     return value !== null && value >= 0 ? value : this.#fault(found, "must be a quantity of at least 0");
   }
 
-  /** Every annotation `<family>-<name>` with a quantity; `hashed` is what the map says that the name stands for. */
+  /**
+   * Every annotation `<family>-<name>` with a quantity; `hashed` is what the map says that the name stands
+   * for.
+   */
   family(family: AnnotationFamily): { name: string; hashed: string | null; value: number }[] {
     const map = this.#names(mapName(family));
     const start = `${family}-`;

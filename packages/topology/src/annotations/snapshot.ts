@@ -39,8 +39,8 @@ interface AnnotatedCluster {
 }
 
 /**
- * Annotated costs become links of origin `declared`, with the age of the annotations; nodes' coordinates estimate the other pairs. What
- * is stale is left out. Never throws.
+ * Annotated costs become links of origin `declared`, with the age of the annotations; nodes' coordinates
+ * estimate the other pairs. What is stale is left out. Never throws.
  */
 export function annotatedCluster(
   annotated: readonly AnnotatedNode[],

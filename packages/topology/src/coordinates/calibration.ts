@@ -1,4 +1,5 @@
-// What pairs that a fit didn't see teach about it: which correction helps, how large errors are, how far to shade estimates.
+// What pairs that a fit didn't see teach about it: which correction helps, how large errors are, how far to
+// shade estimates.
 import { quantile } from "@isochrone/primitives";
 import { FEATURES, learnScale, PRIOR_WEIGHTS, scaleOf } from "./error-scale.ts";
 import type { CalibrationState, HeldOutRows, MeasuredState } from "./types.ts";
@@ -17,8 +18,9 @@ const LEAST_GAIN = 0.01;
 /** What the 90 % quantile of the errors counts against their median when a correction is chosen. */
 const TAIL_WEIGHT = 0.1;
 /**
- * An estimate that is too high by a factor costs more relative error than one that is too low by the same: the less sure an estimate, the
- * further it is moved down. The least relative error on PlanetLab, Seattle and synthetic clusters lay at 0.25 to 0.75.
+ * An estimate that is too high by a factor costs more relative error than one that is too low by the same:
+ * the less sure an estimate, the further it is moved down. The least relative error on PlanetLab, Seattle and
+ * synthetic clusters lay at 0.25 to 0.75.
  */
 const SHADE = 0.45;
 /** With fewer left-out pairs, choices are left at their defaults. */
@@ -27,7 +29,10 @@ const LEAST_PAIRS = 60;
 const PRIOR_PAIRS = 20;
 const LAPLACE_QUANTILE = Math.log(10);
 const CALIBRATION_ROUNDS = 3;
-/** The fit of all pairs is better than those that leave some out: errors fall with this power of the number of pairs (0 to 0.9 seen). */
+/**
+ * The fit of all pairs is better than those that leave some out: errors fall with this power of the number of
+ * pairs (0 to 0.9 seen).
+ */
 const LEARNING = 0.3;
 /** Without pairs measured both ways, directions are taken to agree this far; counts as this many pairs. */
 const RECIPROCITY_PRIOR = 0.9;

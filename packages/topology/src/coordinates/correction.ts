@@ -1,15 +1,20 @@
-// What the embedding misses is alike for like pairs: a detour between two sites lengthens every path between their nodes. The residuals are
-// taken as a Gaussian process over pairs whose covariance is a product over the ends, cov((i,j),(k,l)) = w(i,k) w(j,l) + w(i,l) w(j,k),
-// where w is the similarity of nodes plus, for a node with itself, its own part. Its mean for any pair follows from one coefficient per
-// measured pair, found by conjugate gradients (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2). Similarity being a
-// product of few features, a round costs some hundred operations per measured pair, and an estimate as much.
+// What the embedding misses is alike for like pairs: a detour between two sites lengthens every path between
+// their nodes. The residuals are taken as a Gaussian process over pairs whose covariance is a product over
+// the ends, cov((i,j),(k,l)) = w(i,k) w(j,l) + w(i,l) w(j,k), where w is the similarity of nodes plus, for a
+// node with itself, its own part. Its mean for any pair follows from one coefficient per measured pair, found
+// by conjugate gradients (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2). Similarity
+// being a product of few features, a round costs some hundred operations per measured pair, and an estimate
+// as much.
 import { OWN_WEIGHT } from "./similarity.ts";
 import type { SimilarityState } from "./types.ts";
 
 export interface CorrectionOptions {
   /** Variance of what is a pair's own, as a multiple of that which like pairs share. */
   readonly ownVariance: number;
-  /** Rounds in which pairs far off are believed less (Student's t with 4 degrees of freedom); 0: residuals are cut off instead. */
+  /**
+   * Rounds in which pairs far off are believed less (Student's t with 4 degrees of freedom); 0: residuals are
+   * cut off instead.
+   */
   readonly robustRounds: number;
 }
 
@@ -32,7 +37,10 @@ export class Correction {
   readonly #similarity: SimilarityState;
   /** Feature x feature. */
   readonly #shared: Float64Array;
-  /** Node x feature: what a node has of its own against what the other end shares with others. Sums of few pairs each: single precision. */
+  /**
+   * Node x feature: what a node has of its own against what the other end shares with others. Sums of few
+   * pairs each: single precision.
+   */
   readonly #own: Float32Array;
 
   constructor(similarity: SimilarityState) {

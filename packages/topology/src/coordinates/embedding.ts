@@ -1,5 +1,6 @@
-// One embedding: RTT(i, j) = |x_i - x_j| + h_i + h_j, fitted to the logarithms of the measured pairs. The height is what a packet pays on
-// every path of a node (Dabek et al., Vivaldi, 2004); it is an exponential, so that it can't become negative.
+// One embedding: RTT(i, j) = |x_i - x_j| + h_i + h_j, fitted to the logarithms of the measured pairs. The
+// height is what a packet pays on every path of a node (Dabek et al., Vivaldi, 2004); it is an exponential,
+// so that it can't become negative.
 import { minimise } from "./minimise.ts";
 import type { Draw } from "../seeded.ts";
 import { gaussian } from "./random.ts";

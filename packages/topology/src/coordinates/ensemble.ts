@@ -1,5 +1,5 @@
-// Several embeddings of different dimension and stiffness: their mean is better than the best of them, their disagreement says where none
-// is to be trusted.
+// Several embeddings of different dimension and stiffness: their mean is better than the best of them, their
+// disagreement says where none is to be trusted.
 import { squaredDistance } from "./embedding.ts";
 import type { MemberOptions } from "./embedding.ts";
 
@@ -23,7 +23,9 @@ const DISTANCE_MEMBERS = [0, 2] as const;
 /** Columns that a cold start needs. */
 export const MAX_DIMENSIONS: number = Math.max(...MEMBERS.map(({ dimensions }) => dimensions));
 
-/** Reads an ensemble's positions. The answer of the last `evaluate` stands in the fields: no object per pair. */
+/**
+ * Reads an ensemble's positions. The answer of the last `evaluate` stands in the fields: no object per pair.
+ */
 export class Ensemble {
   /** Mean logarithm of the members' estimates. */
   log = 0;

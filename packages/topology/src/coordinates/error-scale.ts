@@ -1,5 +1,5 @@
-// How large the error of an estimate is expected to be, from what is known without the truth. The weights are learnt from left-out pairs as
-// the scale of a Laplace distribution: log(scale) = weights . features.
+// How large the error of an estimate is expected to be, from what is known without the truth. The weights are
+// learnt from left-out pairs as the scale of a Laplace distribution: log(scale) = weights . features.
 
 /** Features of a pair. */
 export const FEATURES = 5;
@@ -17,8 +17,8 @@ interface PairOutlook {
 }
 
 /**
- * Writes the features of a pair at `offset`, as differences from what is `typical` of the fit: one that saw more pairs, or was improved for
- * more rounds, has other levels of them with the same errors.
+ * Writes the features of a pair at `offset`, as differences from what is `typical` of the fit: one that saw
+ * more pairs, or was improved for more rounds, has other levels of them with the same errors.
  */
 export function writeFeatures(
   into: Float64Array,
@@ -78,7 +78,10 @@ export function learnScale(features: Float64Array, size: Float64Array): Float64A
   return weights;
 }
 
-/** Gaussian elimination; the matrix is positive definite, so that no pivot is looked for. Changes its arguments. */
+/**
+ * Gaussian elimination; the matrix is positive definite, so that no pivot is looked for. Changes its
+ * arguments.
+ */
 function solve(matrix: readonly Float64Array[], right: Float64Array): Float64Array {
   const size = right.length;
   for (let k = 0; k < size; k++) {

@@ -1,5 +1,6 @@
-// One round: samples of a window in, model out. A cold round fits everything and learns which correction and which error bars hold; a warm
-// one starts from the last round's positions and learns anew from one of the folds.
+// One round: samples of a window in, model out. A cold round fits everything and learns which correction and
+// which error bars hold; a warm one starts from the last round's positions and learns anew from one of the
+// folds.
 import { quantile } from "@isochrone/primitives";
 import { calibrate, chooseCorrection, heldOutErrors } from "./calibration.ts";
 import type { HeldOutCandidates } from "./calibration.ts";
@@ -47,7 +48,10 @@ const WARM_PAIRS = 6_000;
 /** A warm start needs so many of its nodes to be known; one of the correction, of its pairs. */
 const LEAST_KNOWN_SHARE = 0.5;
 
-/** Fits a model to the samples of one window. Never throws for what samples hold: bad rows are counted in `quality.rejected`. */
+/**
+ * Fits a model to the samples of one window. Never throws for what samples hold: bad rows are counted in
+ * `quality.rejected`.
+ */
 export function fitCoordinates(input: CoordinateInput, options: CoordinateOptions): CoordinateModel {
   const previous = usable(options.previous?.toState(), input);
   const measurements = collect(input, previous?.logUnit ?? null);
@@ -243,7 +247,10 @@ function coefficientsBefore(pairs: Pairs, last: TrackStart, before: readonly num
 
 const NEW_NODE_JITTER = 0.02;
 
-/** Positions of the last round in this round's order; a node that joined starts beside the nearest that it measured. */
+/**
+ * Positions of the last round in this round's order; a node that joined starts beside the nearest that it
+ * measured.
+ */
 function carriedOver(
   positions: Float64Array,
   before: readonly number[],

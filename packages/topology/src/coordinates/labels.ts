@@ -1,6 +1,7 @@
-// What zone labels say: nodes of one zone are about as far from each other as the measured pairs of that zone, and as far from those of
-// another zone as the measured pairs between the two. Some such pairs are added to the fit of the embeddings, with a weight that says how
-// well the measured pairs bear the labels out: labels that mean nothing weigh nothing.
+// What zone labels say: nodes of one zone are about as far from each other as the measured pairs of that
+// zone, and as far from those of another zone as the measured pairs between the two. Some such pairs are
+// added to the fit of the embeddings, with a weight that says how well the measured pairs bear the labels
+// out: labels that mean nothing weigh nothing.
 import { seeded } from "../seeded.ts";
 import type { Draw } from "../seeded.ts";
 import type { Pairs } from "./samples.ts";

@@ -1,4 +1,5 @@
-// Where a cold fit starts: landmark multidimensional scaling (de Silva and Tenenbaum, 2004) of shortest paths over the measured pairs.
+// Where a cold fit starts: landmark multidimensional scaling (de Silva and Tenenbaum, 2004) of shortest paths
+// over the measured pairs.
 import { NumberHeap } from "@isochrone/primitives";
 import { gaussian } from "./random.ts";
 import type { Draw } from "../seeded.ts";
@@ -69,7 +70,10 @@ function shortestPaths(
   return distance;
 }
 
-/** Between components the farthest known distance stands in: they must lie somewhere, and nothing is said between them. */
+/**
+ * Between components the farthest known distance stands in: they must lie somewhere, and nothing is said
+ * between them.
+ */
 function fillUnreached(rows: readonly Float64Array[]): void {
   let farthest = 0;
   for (const row of rows)

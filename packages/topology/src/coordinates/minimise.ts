@@ -1,5 +1,6 @@
-// Limited-memory BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.4) that starts each direction from the inverse of an
-// approximate diagonal of the Hessian: pairs of 0.2 ms and of 200 ms in one objective are far too differently stiff for a plain gradient.
+// Limited-memory BFGS (Nocedal and Wright, Numerical Optimization, algorithm 7.4) that starts each direction
+// from the inverse of an approximate diagonal of the Hessian: pairs of 0.2 ms and of 200 ms in one objective
+// are far too differently stiff for a plain gradient.
 
 /** Writes gradient and a positive approximation of the Hessian's diagonal, and gives the value. */
 type Objective = (at: Float64Array, gradient: Float64Array, diagonal: Float64Array) => number;
@@ -61,7 +62,9 @@ function emptyPoint(size: number): Omit<Point, "at"> {
   return { gradient: new Float64Array(size), diagonal: new Float64Array(size), value: Infinity };
 }
 
-/** Fills `next` with the first point on the way that gains enough (Armijo's rule); false when there is none. */
+/**
+ * Fills `next` with the first point on the way that gains enough (Armijo's rule); false when there is none.
+ */
 function searchAlong(direction: Float64Array, here: Point, next: Point, objective: Objective): boolean {
   const slope = dot(direction, here.gradient);
   if (!(slope < 0)) return false;
@@ -96,7 +99,8 @@ function descend(direction: Float64Array, { gradient, diagonal }: Point, memory:
 }
 
 function diagonalScale(diagonal: Float64Array, newest: Curvature | undefined): number {
-  // The first step has nothing to learn from: half a Newton step is safe where the diagonal is all that is known.
+  // The first step has nothing to learn from: half a Newton step is safe where the diagonal is all that is
+  // known.
   if (newest === undefined) return 0.5;
   let scaled = 0;
   for (let i = 0; i < diagonal.length; i++) scaled += newest.change[i]! ** 2 / diagonal[i]!;
@@ -113,13 +117,17 @@ function remember(memory: Curvature[], here: Point, next: Point): void {
   }
   const curvature = dot(entry.step, entry.change);
   const least = 1e-10 * Math.sqrt(dot(entry.step, entry.step) * dot(entry.change, entry.change));
-  // Negative curvature would make the next direction lead uphill; the step is kept, what it seems to teach isn't.
+  // Negative curvature would make the next direction lead uphill; the step is kept, what it seems to teach
+  // isn't.
   if (!(curvature > least)) return;
   entry.inverse = 1 / curvature;
   memory.push(entry);
 }
 
-/** By which factor a step shrinks that overshot: the minimum of the parabola through what is known, within bounds. */
+/**
+ * By which factor a step shrinks that overshot: the minimum of the parabola through what is known, within
+ * bounds.
+ */
 function shorter(value: number, reached: number, slope: number): number {
   if (!Number.isFinite(reached)) return 0.1;
   return Math.max(0.1, Math.min(0.5, -slope / (2 * (reached - value - slope))));

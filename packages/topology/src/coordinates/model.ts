@@ -7,12 +7,18 @@ import type { CoordinateEstimate, CoordinateQuality, CoordinateState } from "./t
 
 /** Half a 90 % interval in standard deviations. */
 const NORMAL_QUANTILE = 1.645;
-/** A measured value far from the model makes the model doubtful, not the value (Student's t with 4 degrees of freedom). */
+/**
+ * A measured value far from the model makes the model doubtful, not the value (Student's t with 4 degrees of
+ * freedom).
+ */
 const DEGREES_OF_FREEDOM = 4;
 /** The exponential of a logarithm isn't exactly the number again: an interval without width would miss it. */
 const ROUNDING_ERROR = 1e-9;
 
-/** What like pairs may change of an estimate, a factor of 3: detours change less, and one node's lies would change it without end. */
+/**
+ * What like pairs may change of an estimate, a factor of 3: detours change less, and one node's lies would
+ * change it without end.
+ */
 const MAX_CORRECTION = Math.log(3);
 
 /** How far an estimate is moved down at most, half: with an error of e^5 it would be moved to nothing. */
@@ -60,7 +66,9 @@ export class CoordinateModel {
     return this.#indexes.get(name) ?? -1;
   }
 
-  /** RTT of exchanges that `source` starts; null for unknown indexes and for nodes that no samples connect. */
+  /**
+   * RTT of exchanges that `source` starts; null for unknown indexes and for nodes that no samples connect.
+   */
   estimate(source: number, target: number): CoordinateEstimate | null {
     const { component, logUnit, calibration, track } = this.#state;
     const known = component[source];
@@ -80,8 +88,9 @@ export class CoordinateModel {
   }
 
   /**
-   * The node's public coordinate: x_1 ... x_d and the height, all ms, so that RTT(i, j) is about |x_i - x_j| + h_i + h_j; null for nodes
-   * without samples. One member of the ensemble, uncorrected: handy, not the best estimate.
+   * The node's public coordinate: x_1 ... x_d and the height, all ms, so that RTT(i, j) is about |x_i -
+   * x_j| + h_i + h_j; null for nodes without samples. One member of the ensemble, uncorrected: handy, not the
+   * best estimate.
    */
   coordinateOf(node: number): number[] | null {
     const { component, logUnit, track } = this.#state;
@@ -109,8 +118,8 @@ export class CoordinateModel {
   }
 
   /**
-   * The best linear combination of the model, the measurement of the pair and that of its other direction; null without a measurement.
-   * `error` is half the 90 % interval of the logarithm.
+   * The best linear combination of the model, the measurement of the pair and that of its other direction;
+   * null without a measurement. `error` is half the 90 % interval of the logarithm.
    */
   #blend(source: number, target: number, log: number, scale: number): { log: number; error: number } | null {
     const { measured, calibration } = this.#state;
@@ -133,7 +142,10 @@ export class CoordinateModel {
   }
 }
 
-/** Weights of the two deviations for the true deviation of the own direction (kriging with at most two observations). */
+/**
+ * Weights of the two deviations for the true deviation of the own direction (kriging with at most two
+ * observations).
+ */
 function weightsOf(
   prior: number,
   shared: number,

@@ -1,4 +1,5 @@
-// Stories of known networks, as in serf's coordinate/performance_test.go: how well a fit knows them is a tested contract.
+// Stories of known networks, as in serf's coordinate/performance_test.go: how well a fit knows them is a
+// tested contract.
 import { describe, expect, it } from "vitest";
 import { fitCoordinates } from "./index.ts";
 import { circle, evaluate, grid, line, probed, regions, scattered, split } from "./testing/phantom.ts";

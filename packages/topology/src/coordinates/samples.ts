@@ -1,7 +1,11 @@
-// From the columns of a window to what is fitted: bad rows counted, rows of a pair merged, both directions of a pair joined.
+// From the columns of a window to what is fitted: bad rows counted, rows of a pair merged, both directions of
+// a pair joined.
 import type { CoordinateInput, CoordinateSamples, MeasuredState, RejectedSamples } from "./types.ts";
 
-/** Unordered pairs (first < second), with the logarithm of RTT / unit; `edge...` lists them by node, each pair twice. */
+/**
+ * Unordered pairs (first < second), with the logarithm of RTT / unit; `edge...` lists them by node, each pair
+ * twice.
+ */
 export interface Pairs {
   readonly nodes: number;
   readonly first: Int32Array;
@@ -27,20 +31,31 @@ export interface Measurements {
 
 /** The median of a normal sample is this much less certain than its mean: pi / 2. */
 const MEDIAN_INEFFICIENCY = Math.PI / 2;
-/** A pair's own spread of few replies says little: the spread of all pairs counts as this many replies more. */
+/**
+ * A pair's own spread of few replies says little: the spread of all pairs counts as this many replies more.
+ */
 const SPREAD_PRIOR_REPLIES = 6;
 
-/** Round-trip times outside of this can't be: light goes 150 m and back in 1 µs, and no probe waits so long. One forged value must not stretch the scale that all others are fitted on. */
+/**
+ * Round-trip times outside of this can't be: light goes 150 m and back in 1 µs, and no probe waits so long.
+ * One forged value must not stretch the scale that all others are fitted on.
+ */
 export const RTT_BOUNDS_MS = [1e-3, 61_200] as const;
 /** A pair's window has fewer replies. More must not make one source outweigh all others. */
 const MAX_REPLIES = 1e5;
 /** A wider spread, as a multiple of the round-trip time, says no more than that nothing is known. */
 const MAX_RELATIVE_SPREAD = 100;
 
-/** Both directions of a pair are the same way there and back. Where their logarithms differ by more, one end is wrong: the pair counts little. */
+/**
+ * Both directions of a pair are the same way there and back. Where their logarithms differ by more, one end
+ * is wrong: the pair counts little.
+ */
 const ASYMMETRY = Math.log(2);
 
-/** Checks, merges and indexes the samples. `logUnit` keeps the unit of an earlier fit; null takes the median RTT. */
+/**
+ * Checks, merges and indexes the samples. `logUnit` keeps the unit of an earlier fit; null takes the median
+ * RTT.
+ */
 export function collect({ nodes, samples: given }: CoordinateInput, logUnit: number | null): Measurements {
   const size = nodes.length;
   const { rows, rejected } = accept(given, size);
@@ -138,7 +153,10 @@ function merge(rows: readonly number[], samples: CoordinateSamples, size: number
   };
 }
 
-/** Per row the variance of one reply's logarithm times the median's inefficiency, steadied by what all rows say together. */
+/**
+ * Per row the variance of one reply's logarithm times the median's inefficiency, steadied by what all rows
+ * say together.
+ */
 function relativeVariances(
   rows: readonly number[],
   { rttMs, count, spreadMs }: CoordinateSamples,

@@ -1,5 +1,7 @@
-// How alike nodes are, as a few features each: shares in the nearest of centres spread over the embedding, coarse and fine. The similarity of two nodes is the product of their features; it falls with the distance without ever being cut off,
-// and it is positive definite by construction, which a kernel cut off at the nearest neighbours isn't.
+// How alike nodes are, as a few features each: shares in the nearest of centres spread over the embedding,
+// coarse and fine. The similarity of two nodes is the product of their features; it falls with the distance
+// without ever being cut off, and it is positive definite by construction, which a kernel cut off at the
+// nearest neighbours isn't.
 import type { Ensemble } from "./ensemble.ts";
 import type { SimilarityState } from "./types.ts";
 
@@ -32,8 +34,8 @@ interface Similarity {
 }
 
 /**
- * Features of every node; nodes for which `active` is false are nobody's centre. `before` holds the centres of the last round: as long as
- * they stay, a node's features change only as far as it moved.
+ * Features of every node; nodes for which `active` is false are nobody's centre. `before` holds the centres
+ * of the last round: as long as they stay, a node's features change only as far as it moved.
  */
 export function similarityOf(
   ensemble: Ensemble,

@@ -1,4 +1,5 @@
-// One complete fit: the ensemble, then the correction. There is one of all pairs, and one per fold that leaves pairs out to judge the method.
+// One complete fit: the ensemble, then the correction. There is one of all pairs, and one per fold that
+// leaves pairs out to judge the method.
 import { solveCorrection } from "./correction.ts";
 import type { CorrectionOptions } from "./correction.ts";
 import { fitMember } from "./embedding.ts";

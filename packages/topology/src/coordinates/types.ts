@@ -1,14 +1,17 @@
 /** A node as the estimator sees it. Its index in the input is how samples and estimates name it. */
 export interface CoordinateNode {
   readonly name: string;
-  /** Nodes of one zone are taken to be about as far apart as its measured pairs, where these agree; null: not known. */
+  /**
+   * Nodes of one zone are taken to be about as far apart as its measured pairs, where these agree; null: not
+   * known.
+   */
   readonly zone: string | null;
   readonly region: string | null;
 }
 
 /**
- * What was measured in one window: a column per quantity, a row per ordered pair. Rows of the same pair are merged.
- * Columns may be typed arrays, so that a worker thread gets them without a copy.
+ * What was measured in one window: a column per quantity, a row per ordered pair. Rows of the same pair are
+ * merged. Columns may be typed arrays, so that a worker thread gets them without a copy.
  */
 export interface CoordinateSamples {
   /** Index of the node that started the exchanges. */
@@ -19,8 +22,9 @@ export interface CoordinateSamples {
   /** Replies that the median is taken of. */
   readonly count: ArrayLike<number>;
   /**
-   * Standard deviation of the single replies (of a skewed distribution better 1.48 times the median absolute deviation), ms; NaN where it
-   * isn't known. Says how far the median can be trusted. @default not known: medians are believed
+   * Standard deviation of the single replies (of a skewed distribution better 1.48 times the median absolute
+   * deviation), ms; NaN where it isn't known. Says how far the median can be trusted. @default not known:
+   * medians are believed
    */
   readonly spreadMs?: ArrayLike<number>;
 }
@@ -33,7 +37,10 @@ export interface CoordinateInput {
 export interface CoordinateOptions {
   /** Of everything random; the same input, seed and previous model give the same model. */
   readonly seed: number;
-  /** The model of the last window: its positions are where the fit starts. Nodes are matched by name. @default none: a cold fit */
+  /**
+   * The model of the last window: its positions are where the fit starts. Nodes are matched by name.
+   * @default none: a cold fit
+   */
   readonly previous?: CoordinatePrevious;
 }
 
@@ -89,7 +96,10 @@ export interface CoordinateState {
   readonly names: readonly string[];
   /** Rounds since the cold fit. */
   readonly round: number;
-  /** Median RTT of the pairs when the cold fit was made, as a natural logarithm of ms: positions are in this unit. */
+  /**
+   * Median RTT of the pairs when the cold fit was made, as a natural logarithm of ms: positions are in this
+   * unit.
+   */
   readonly logUnit: number;
   /** Component of each node, -1 without samples. */
   readonly component: Int32Array;

@@ -31,7 +31,10 @@ export class RawClient {
     });
   }
 
-  /** Resolves with the received bytes when there are so many. @throws Error when the connection ends before */
+  /**
+   * Resolves with the received bytes when there are so many.
+   * @throws Error when the connection ends before
+   */
   async bytes(count: number): Promise<Buffer> {
     while (this.received.length < count) {
       if (this.ended)

@@ -1,4 +1,5 @@
-// A link in virtual time, for tests of the burst: token bucket, queue, delay, jitter, loss, and others' traffic.
+// A link in virtual time, for tests of the burst: token bucket, queue, delay, jitter, loss, and others'
+// traffic.
 import { ArrivalCondenser, type ArrivalBin } from "../arrivals.ts";
 import { Burst, type BurstOutcome, type BurstRules } from "../burst.ts";
 

@@ -1,6 +1,9 @@
 import { SYS, type ReceiveBatch } from "@isochrone/kernel-sockets";
 
-/** Departures whose stamp may be outstanding; a stamp that comes later is of no use to anybody. As many as eight bits count. */
+/**
+ * Departures whose stamp may be outstanding; a stamp that comes later is of no use to anybody. As many as
+ * eight bits count.
+ */
 const REMEMBERED = 256;
 
 /** Reads the kernel's stamps of one socket's departures from its error queue. */

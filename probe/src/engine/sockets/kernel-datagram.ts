@@ -39,7 +39,8 @@ export class KernelDatagram implements DatagramSocket {
     let sent = libc.send(this.#socket.fd, this.#out, 0, packet.length, SYS.MSG_DONTWAIT);
     if (sent < 0) {
       const code = libc.lastError();
-      // A connected socket reports the fate of an earlier packet (ECONNREFUSED) in place of sending this one: once.
+      // A connected socket reports the fate of an earlier packet (ECONNREFUSED) in place of sending this one:
+      // once.
       if (!OWN_ERRORS.has(code))
         sent = libc.send(this.#socket.fd, this.#out, 0, packet.length, SYS.MSG_DONTWAIT);
       if (sent < 0) {
@@ -55,7 +56,10 @@ export class KernelDatagram implements DatagramSocket {
     return null;
   }
 
-  /** A stamp that isn't read now ends the thread's sleep before the answer comes; where it doesn't sleep there is time later. */
+  /**
+   * A stamp that isn't read now ends the thread's sleep before the answer comes; where it doesn't sleep there
+   * is time later.
+   */
   collectStamps(): void {
     if (!this.#shared.poller.awake) this.#collect();
   }
@@ -95,7 +99,10 @@ export class KernelDatagram implements DatagramSocket {
     this.#departures.drain(this.#socket.fd, this.#shared.stamps, this.#onSent);
   }
 
-  /** A refused send may have used up a number or not. Stamps that are outstanding by then are lost; their packets have the user's times. */
+  /**
+   * A refused send may have used up a number or not. Stamps that are outstanding by then are lost; their
+   * packets have the user's times.
+   */
   #restartNumbering(): void {
     this.#socket.restartNumbering();
     this.#sends = 0;

@@ -74,7 +74,8 @@ export class KernelStream implements StreamSocket {
 
   #opened(atMs: number): void {
     this.#state = "open";
-    // Only now: on a stream the numbers count from the first byte that isn't acknowledged when stamping begins.
+    // Only now: on a stream the numbers count from the first byte that isn't acknowledged when stamping
+    // begins.
     this.#socket.enableTimestamps({ sends: true });
     this.#shared.poller.change(this.#socket.fd, READABLE);
     this.#events.onOpen(atMs);

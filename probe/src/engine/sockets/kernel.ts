@@ -13,7 +13,10 @@ const DATAGRAM_BYTES = MAX_PACKET_BYTES + 1;
 const STREAM_BYTES = 16_384;
 const ANY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 
-/** The kernel's own sockets, without Node in between: every packet comes with the kernel's stamp, and so does every departure. */
+/**
+ * The kernel's own sockets, without Node in between: every packet comes with the kernel's stamp, and so does
+ * every departure.
+ */
 export class KernelSockets implements Sockets {
   readonly stamps = "kernel";
   readonly #shared: KernelSurroundings;

@@ -16,8 +16,8 @@ import {
 const READ_BYTES = 16_384;
 
 /**
- * Node's sockets, for systems without the calls that sockets/kernel.ts needs: no stamps but the reader's own, and no code point,
- * which Node has no way to set.
+ * Node's sockets, for systems without the calls that sockets/kernel.ts needs: no stamps but the reader's own,
+ * and no code point, which Node has no way to set.
  */
 export class UserSpaceSockets implements Sockets {
   readonly stamps = "user";

@@ -1,4 +1,5 @@
-// What the flows need of sockets. Two adapters serve it: the kernel's own sockets (sockets/kernel.ts) and Node's (sockets/node.ts).
+// What the flows need of sockets. Two adapters serve it: the kernel's own sockets (sockets/kernel.ts) and
+// Node's (sockets/node.ts).
 
 /** Whom a client socket talks to, and how its packets look from outside. */
 export interface Remote {
@@ -12,15 +13,18 @@ export interface Remote {
 
 export interface DatagramEvents {
   /**
-   * A packet from the peer, in hand at `atMs` of the monotonic clock; `kernelNs`: the kernel's stamp of its arrival, NaN without.
-   * The buffer is only valid during the call.
+   * A packet from the peer, in hand at `atMs` of the monotonic clock; `kernelNs`: the kernel's stamp of its
+   * arrival, NaN without. The buffer is only valid during the call.
    */
   onPacket(packet: Buffer, atMs: number, kernelNs: number): void;
   /** The kernel's stamp of a departure, before the answer to it is handed over. `tag`: as given to `send`. */
   onSent(tag: number, kernelNs: number): void;
   /** Packets can be sent. */
   onOpen(): void;
-  /** The system's name of an error; before `onOpen` the socket is useless, after it some packet before had that fate. */
+  /**
+   * The system's name of an error; before `onOpen` the socket is useless, after it some packet before had
+   * that fate.
+   */
   onError(code: string): void;
   /** A send that seemed to succeed failed after all (Node learns of it later). */
   onSendFailed(code: string): void;
@@ -28,7 +32,10 @@ export interface DatagramEvents {
 
 /** A datagram socket connected to one peer: the kernel drops what comes from elsewhere. */
 export interface DatagramSocket {
-  /** Null: sent, as far as is known by now. Otherwise the system's name of the error. The buffer may be used again at once. */
+  /**
+   * Null: sent, as far as is known by now. Otherwise the system's name of the error. The buffer may be used
+   * again at once.
+   */
   send(packet: Buffer, tag: number): string | null;
   /** Reads the stamp of what was just sent, where it is there already; otherwise it comes by itself. */
   collectStamps(): void;
@@ -40,7 +47,9 @@ export interface StreamEvents {
   onOpen(atMs: number): void;
   onData(chunk: Buffer, atMs: number, kernelNs: number): void;
   onSent(tag: number, kernelNs: number): void;
-  /** Refused, broken, or ended by the peer (`closed_by_peer`). Nothing comes afterwards; the socket is closed. */
+  /**
+   * Refused, broken, or ended by the peer (`closed_by_peer`). Nothing comes afterwards; the socket is closed.
+   */
   onClosed(reason: string): void;
 }
 

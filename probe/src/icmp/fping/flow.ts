@@ -10,14 +10,18 @@ const GRACE_MS = 1000;
 
 type Fate = "received" | "lost" | "late" | "elsewhere";
 
-/** How long fping itself waits for replies: longer than we do, so that late ones are seen as such. Milliseconds. */
+/**
+ * How long fping itself waits for replies: longer than we do, so that late ones are seen as such.
+ * Milliseconds.
+ */
 export function fpingTimeoutMs(timeoutMs: number): number {
   return Math.min(2 * timeoutMs, timeoutMs + 2000);
 }
 
 /**
- * What became of the packets to one target, by fping's lines. A packet counts as sent when fping says what became of it: it says
- * nothing of packets that it couldn't send, so what is missing from the count of a target's packets was a send error.
+ * What became of the packets to one target, by fping's lines. A packet counts as sent when fping says what
+ * became of it: it says nothing of packets that it couldn't send, so what is missing from the count of a
+ * target's packets was a send error.
  */
 export class FpingFlow {
   readonly options: EchoFlowOptions;

@@ -38,7 +38,10 @@ interface Group {
   callOff: (() => void) | null;
 }
 
-/** Runs an fping per group of flows, starts it anew when its targets change or it dies, and counts what it says. */
+/**
+ * Runs an fping per group of flows, starts it anew when its targets change or it dies, and counts what it
+ * says.
+ */
 export class FpingHost {
   readonly #deps: FpingHostDeps;
   readonly #members = new Map<number, Member>();

@@ -2,7 +2,8 @@
 //   [1795266727.42475] 10.9.0.2   : [0], 64 bytes, 1.03 ms (1.03 avg, 0% loss)
 //   [1795266727.73429] 10.9.0.77  : [0], timed out (NaN avg, 100% loss)
 //   ICMP Host Unreachable from 10.9.0.1 for ICMP Echo sent to 10.9.0.77
-// A reply from elsewhere than the target is told by ` [<- 10.9.0.3]`, which goes to the error stream, before the line that it belongs to.
+// A reply from elsewhere than the target is told by ` [<- 10.9.0.3]`, which goes to the error stream, before
+// the line that it belongs to.
 
 export type FpingLine =
   | {

@@ -34,7 +34,8 @@ export class FpingProcess {
 
   constructor(options: FpingOptions, events: FpingEvents) {
     this.#events = events;
-    // Both streams into one pipe: fping tells wrong sources on the error stream, within the lines of the other.
+    // Both streams into one pipe: fping tells wrong sources on the error stream, within the lines of the
+    // other.
     this.#child = spawn("sh", ["-c", 'exec "$0" "$@" 2>&1', "fping", ...fpingArguments(options)], {
       stdio: ["pipe", "pipe", "ignore"],
       env: ENVIRONMENT,

@@ -1,4 +1,5 @@
-// Entry file of the process that pings by net-ping and does nothing else. It ends with the process that started it.
+// Entry file of the process that pings by net-ping and does nothing else. It ends with the process that
+// started it.
 import { hostSurroundings, randomIdentity } from "../host-surroundings.ts";
 import { IcmpHost } from "../icmp-host.ts";
 import type { FromIcmp, ToIcmp } from "../messages.ts";

@@ -1,4 +1,5 @@
-// The parts of net-ping 1.2.4 and raw-socket 1.8.1 that are used; neither brings types. Behaviour: node_modules/net-ping/index.js.
+// The parts of net-ping 1.2.4 and raw-socket 1.8.1 that are used; neither brings types. Behaviour:
+// node_modules/net-ping/index.js.
 
 export interface NetPingRequest {
   /** Key of the request in its session. */
@@ -14,7 +15,10 @@ interface NetPingSocket {
   setOption(level: number, option: number, value: Buffer | number, length?: number): void;
 }
 
-/** Its methods are overridden where it is too coarse: it stamps in milliseconds, sends zeros and doesn't look at the source. */
+/**
+ * Its methods are overridden where it is too coarse: it stamps in milliseconds, sends zeros and doesn't look
+ * at the source.
+ */
 export interface NetPingSession<R extends NetPingRequest> {
   readonly reqs: Record<number, R | undefined>;
   getSocket(): NetPingSocket;

@@ -22,9 +22,9 @@ interface Request extends NetPingRequest {
 type Session = NetPingSession<Request>;
 
 /**
- * Echoes through net-ping, made as good as it can be: stamped in nanoseconds around its system calls, with our own packets (nonce,
- * full sequence, pattern), sources checked, no retries. The event loop is still in the way. Only for a process of its own: its
- * native part works in one thread of a process.
+ * Echoes through net-ping, made as good as it can be: stamped in nanoseconds around its system calls, with
+ * our own packets (nonce, full sequence, pattern), sources checked, no retries. The event loop is still in
+ * the way. Only for a process of its own: its native part works in one thread of a process.
  */
 export class NetPingEchoes implements EchoPort {
   readonly stampedBy = "user";

@@ -1,5 +1,6 @@
-// Child process of kernel-echoes.test.ts, in a network namespace of its own: two probers with the same id on raw sockets, which both
-// see every reply. One asks a dead target, the other a living one. Prints what each was told, as JSON.
+// Child process of kernel-echoes.test.ts, in a network namespace of its own: two probers with the same id on
+// raw sockets, which both see every reply. One asks a dead target, the other a living one. Prints what each
+// was told, as JSON.
 import { execFileSync } from "node:child_process";
 import { loadLibc } from "@isochrone/kernel-sockets";
 import type { EchoHandlers } from "../echo-port.ts";

@@ -3,7 +3,10 @@ import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { DisruptionBudget } from "@isochrone/placement";
 import type { Survey } from "./survey.ts";
 
-/** PodDisruptionBudgets as they are now. @returns null when they can't be read: then the API server alone asks them */
+/**
+ * PodDisruptionBudgets as they are now.
+ * @returns null when they can't be read: then the API server alone asks them
+ */
 export async function readBudgets(
   store: Pick<ClusterStore, "list">,
   { pods }: Survey,

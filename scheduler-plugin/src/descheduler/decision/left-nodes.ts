@@ -1,4 +1,5 @@
-// Nodes that workloads left a while ago: a workload that went back at once would go to and fro. Plain data but for the notes themselves.
+// Nodes that workloads left a while ago: a workload that went back at once would go to and fro. Plain data
+// but for the notes themselves.
 import type { PlanProblem } from "@isochrone/placement";
 
 export interface LeftNode {

@@ -1,4 +1,5 @@
-// Against an implementation of section 3.4 of its own, on random clusters. How evictions come of it: paper-mode.test.ts.
+// Against an implementation of section 3.4 of its own, on random clusters. How evictions come of it:
+// paper-mode.test.ts.
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";

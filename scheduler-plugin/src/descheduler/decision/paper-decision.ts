@@ -1,5 +1,6 @@
-// Mode `paper`: the descheduling function of Marchese 2023, section 3.4, called for each pod in turn. It asks what the extender would: the same
-// strategy, weights and limits, on the nodes that kube-scheduler's filters leave. Each call sees the pods before it where they are sent.
+// Mode `paper`: the descheduling function of Marchese 2023, section 3.4, called for each pod in turn. It asks
+// what the extender would: the same strategy, weights and limits, on the nodes that kube-scheduler's filters
+// leave. Each call sees the pods before it where they are sent.
 import { NO_MEMORY, paperMove, rejectedNodes } from "@isochrone/placement";
 import type {
   AssumedPod,

@@ -4,7 +4,9 @@ import { tooManyUnready } from "@isochrone/placement";
 
 /** Whether pods are ready, as far as moves depend on it. */
 export interface Readiness {
-  /** All pods, but for the namespace with the most that aren't ready: nobody stops the moves of others alone. */
+  /**
+   * All pods, but for the namespace with the most that aren't ready: nobody stops the moves of others alone.
+   */
   readonly pods: number;
   readonly unreadyPods: number;
   /** Namespaces in which too many pods aren't ready, with the numbers. Nothing is moved there. */

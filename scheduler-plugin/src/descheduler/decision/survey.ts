@@ -1,5 +1,5 @@
-// What a run looks at: which pods may be moved, and for each workflow the problem that the decision is made on. Pure: objects, graphs and
-// the time come in as arguments.
+// What a run looks at: which pods may be moved, and for each workflow the problem that the decision is made
+// on. Pure: objects, graphs and the time come in as arguments.
 import {
   hasCondition,
   keyOf,
@@ -51,7 +51,9 @@ export interface SurveyInput {
   readonly inFlight: ReadonlySet<string>;
   /** Controllers that an eviction was refused to a moment ago, by uid. */
   readonly backingOff: ReadonlySet<string>;
-  /** Pods of larger moves that have begun, by uid: the rest between two moves of a workload is for afterwards. */
+  /**
+   * Pods of larger moves that have begun, by uid: the rest between two moves of a workload is for afterwards.
+   */
   readonly begun: ReadonlySet<string>;
   /** By workload, nodes that it left a while ago: none of its pods goes back yet. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
@@ -265,8 +267,9 @@ class Surveyor {
 }
 
 /**
- * What the graph shows that the cluster doesn't: pods that went, or that it doesn't know the new node of. Its traffic is of before, too. Pods
- * of other namespaces at the far ends of its channels have no say: whoever owns them could keep them changing for ever.
+ * What the graph shows that the cluster doesn't: pods that went, or that it doesn't know the new node of. Its
+ * traffic is of before, too. Pods of other namespaces at the far ends of its channels have no say: whoever
+ * owns them could keep them changing for ever.
  */
 function unsettledBy(graph: WorkflowGraph, nodeOfPod: (name: string) => string | undefined): string | null {
   for (const workload of graph.workloads) {

@@ -1,4 +1,5 @@
-// The Lease by which the webhook knows that somebody plans: without it no pod gets a gate that nobody would open in time.
+// The Lease by which the webhook knows that somebody plans: without it no pod gets a gate that nobody would
+// open in time.
 import {
   isStoreError,
   KINDS,

@@ -18,8 +18,8 @@ export class MoveRecords {
   }
 
   /**
-   * The open move that each pod redeems, by key; each move once, to the oldest pod. Controllers are read when they have other pods too:
-   * nobody evicts the only pod of a workload. One that can't be read has no moves.
+   * The open move that each pod redeems, by key; each move once, to the oldest pod. Controllers are read when
+   * they have other pods too: nobody evicts the only pod of a workload. One that can't be read has no moves.
    */
   async of(
     pods: readonly GatedPod[],

@@ -10,7 +10,10 @@ export interface NodeColumns {
   readonly regions: readonly (string | null)[];
 }
 
-/** A problem as it travels: nodes in columns instead of thousands of small arrays, graphs as the snapshots they are views of. */
+/**
+ * A problem as it travels: nodes in columns instead of thousands of small arrays, graphs as the snapshots
+ * they are views of.
+ */
 interface PackedProblem {
   /** null: those of the request before are still right. */
   readonly nodes: NodeColumns | null;

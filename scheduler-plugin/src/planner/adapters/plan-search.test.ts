@@ -101,7 +101,8 @@ describe("the search for a plan", () => {
   });
 
   test("of a very small problem is proven by the solver, whose failures don't matter", async () => {
-    // Two pods fit on a node, so that what would be best for each isn't to be had for all: the bound is out of reach.
+    // Two pods fit on a node, so that what would be best for each isn't to be had for all: the bound is out
+    // of reach.
     const problem = problemOf(clusterSnapshot(), ["p-1", "p-2", "p-3", "q-2", "r-2"]);
     const solver = new ExactSolver({ clock: systemClock });
     onTestFinished(() => solver.close());

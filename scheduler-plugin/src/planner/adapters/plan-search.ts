@@ -36,8 +36,9 @@ const LOAD_MS = 60_000;
 const MAX_HEAP_MB = 2_048;
 
 /**
- * Searches small plans at once and large ones in a thread, one at a time. A thread that dies or hangs is replaced with the next plan; until
- * it has loaded its code, which takes seconds on a busy machine, plans are searched here.
+ * Searches small plans at once and large ones in a thread, one at a time. A thread that dies or hangs is
+ * replaced with the next plan; until it has loaded its code, which takes seconds on a busy machine, plans are
+ * searched here.
  */
 export class PlanSearch {
   readonly #options: PlanSearchOptions;
@@ -72,7 +73,10 @@ export class PlanSearch {
     await this.#loading;
   }
 
-  /** @param cluster the snapshot of the problem's cluster graph; null: nobody has it, so the search is done here. Rejects with PlannerError. */
+  /**
+   * @param cluster the snapshot of the problem's cluster graph; null: nobody has it, so the search is done
+   * here. Rejects with PlannerError.
+   */
   async run(
     problem: PlanProblem,
     cluster: ClusterGraphSnapshot | null,
@@ -91,8 +95,9 @@ export class PlanSearch {
   }
 
   /**
-   * For what nobody waits for: it comes after all that is asked by `run`, and what is large waits for the thread instead of being searched
-   * here; what is small takes some milliseconds here while there is none. Rejects with PlannerError, also when there is no thread to be had.
+   * For what nobody waits for: it comes after all that is asked by `run`, and what is large waits for the
+   * thread instead of being searched here; what is small takes some milliseconds here while there is none.
+   * Rejects with PlannerError, also when there is no thread to be had.
    */
   async runPatiently(
     problem: PlanProblem,

@@ -1,4 +1,5 @@
-// The thread in which large plans are searched: up to a second of arithmetic that kube-scheduler's requests must not wait for.
+// The thread in which large plans are searched: up to a second of arithmetic that kube-scheduler's requests
+// must not wait for.
 import { parentPort } from "node:worker_threads";
 import { ClusterGraph } from "@isochrone/topology";
 import { searchPlan } from "../domain/search.ts";

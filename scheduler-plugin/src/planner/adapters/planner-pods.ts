@@ -1,4 +1,5 @@
-// What is kept of each pod when plans are made: of those that wait for us everything, of placed ones what filters look at.
+// What is kept of each pod when plans are made: of those that wait for us everything, of placed ones what
+// filters look at.
 import { conditionsOf, hasOurGate, looseFields, looseList, pickedFields } from "@isochrone/kubernetes";
 import type {
   KubernetesObject,
@@ -32,7 +33,10 @@ const SPEC = [
   "schedulingGates",
 ];
 
-/** A gated pod is planned by its whole spec. Of the others a few hundred bytes stay: there are 100,000 of them. */
+/**
+ * A gated pod is planned by its whole spec. Of the others a few hundred bytes stay: there are 100,000 of
+ * them.
+ */
 export function plannerPod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
   const { apiVersion, kind, metadata, status = {} } = pod;

@@ -23,8 +23,8 @@ import type { Landing } from "../settings.ts";
 export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
 
 /**
- * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen. `absent`: there was nothing to
- * release any more. `held`: others set a gate meanwhile, or it waits for them.
+ * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen.
+ * `absent`: there was nothing to release any more. `held`: others set a gate meanwhile, or it waits for them.
  */
 type LandingResult = "released" | "nominated_by_other" | "absent" | "held";
 
@@ -49,8 +49,8 @@ export class PodWriter {
   }
 
   /**
-   * Tells kube-scheduler of the node, and opens our gate with the next request: a nomination reserves its node. Throws the store's errors;
-   * the pod may be nominated then, and the next call goes on from there.
+   * Tells kube-scheduler of the node, and opens our gate with the next request: a nomination reserves its
+   * node. Throws the store's errors; the pod may be nominated then, and the next call goes on from there.
    */
   async land(pod: KubernetesObject, node: string): Promise<LandingResult> {
     let current: KubernetesObject | null = pod;
@@ -72,7 +72,10 @@ export class PodWriter {
     }
   }
 
-  /** Opens our gate and says nothing else; a nomination that we wrote is taken back first. Throws the store's errors. */
+  /**
+   * Opens our gate and says nothing else; a nomination that we wrote is taken back first. Throws the store's
+   * errors.
+   */
   async release(pod: KubernetesObject): Promise<void> {
     const own = this.#own.get(pod.metadata.uid ?? "");
     if (own !== undefined) await this.takeBack(pod, own);

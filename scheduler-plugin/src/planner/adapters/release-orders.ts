@@ -1,4 +1,5 @@
-// Whether the pods of a plan are released in order, and in which: by their AppGroup, else by the workflow's channels.
+// Whether the pods of a plan are released in order, and in which: by their AppGroup, else by the workflow's
+// channels.
 import { KINDS, LABELS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Logger } from "@isochrone/runtime";

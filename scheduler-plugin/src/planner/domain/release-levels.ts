@@ -13,8 +13,9 @@ export interface Releasable {
 export type LevelOf = (pod: Releasable) => number | null;
 
 /**
- * By `status.topologyOrder` of an AppGroup: each index is a level of its own. Null when it has none. A pod is known by its selector, as
- * upstream's plugin looks for it, and by its workload's name only where it carries none.
+ * By `status.topologyOrder` of an AppGroup: each index is a level of its own. Null when it has none. A pod is
+ * known by its selector, as upstream's plugin looks for it, and by its workload's name only where it carries
+ * none.
  */
 export function appGroupLevels(status: unknown): LevelOf | null {
   const entries = (status as { topologyOrder?: unknown } | null | undefined)?.topologyOrder;
@@ -34,8 +35,9 @@ export function appGroupLevels(status: unknown): LevelOf | null {
 }
 
 /**
- * By the channels of the workflow: a level has the workloads whose callers are all in levels before it, as KahnSort orders an AppGroup that
- * says nothing else. Workloads on a cycle, and behind one, are in the level after all others.
+ * By the channels of the workflow: a level has the workloads whose callers are all in levels before it, as
+ * KahnSort orders an AppGroup that says nothing else. Workloads on a cycle, and behind one, are in the level
+ * after all others.
  */
 export function channelLevels(workflow: WorkflowGraph): LevelOf {
   const callers = new Map(workflow.workloads.map(({ name }) => [name, 0]));

@@ -70,7 +70,9 @@ export function provenResult(
   return { ...found, assignment, cost: bounded(cost), lowerBound, ended: "optimal", alternatives };
 }
 
-/** The nodes of the plan, and a few more, that would let the pod in; whether there is room is not looked at. */
+/**
+ * The nodes of the plan, and a few more, that would let the pod in; whether there is room is not looked at.
+ */
 function alternativesOf(
   problem: PlanProblem,
   assignment: Int32Array,

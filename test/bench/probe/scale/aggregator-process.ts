@@ -1,4 +1,5 @@
-// Child process of scale.bench.ts: the aggregator as it comes, on a memory store and a memory bus that its OTLP/HTTP ingest fills.
+// Child process of scale.bench.ts: the aggregator as it comes, on a memory store and a memory bus that its
+// OTLP/HTTP ingest fills.
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import type { Aggregator, AggregatorConfig } from "@isochrone/aggregator/testing";
 import { PeerAssignment } from "@isochrone/aggregator/testing";

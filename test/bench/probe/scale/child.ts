@@ -8,7 +8,10 @@ const ANSWER_MS = 120_000;
 /** How long a child may take to end by itself. Milliseconds. */
 const END_MS = 5000;
 
-/** A child process that serves the calls of `C`. It ends when its channel closes: also when the parent is killed. */
+/**
+ * A child process that serves the calls of `C`. It ends when its channel closes: also when the parent is
+ * killed.
+ */
 export class Child<C extends object> {
   readonly calls: C;
   readonly #process: ChildProcess;

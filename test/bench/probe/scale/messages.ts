@@ -19,7 +19,9 @@ export interface Usage {
   readonly rssBytes: number;
 }
 
-/** What the records that a process published between `begin` and `end` say, and what its /metrics pages show. */
+/**
+ * What the records that a process published between `begin` and `end` say, and what its /metrics pages show.
+ */
 export interface ProbesReport {
   /** How long all records together cover: one second of one node is one. */
   readonly nodeSeconds: number;

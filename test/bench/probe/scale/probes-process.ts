@@ -1,4 +1,5 @@
-// Child process of scale.bench.ts: some probes as they come, with one measuring thread and one responder's thread for all of them.
+// Child process of scale.bench.ts: some probes as they come, with one measuring thread and one responder's
+// thread for all of them.
 import { gzipSync } from "node:zlib";
 import type { OutgoingRecord, Publisher } from "@isochrone/bus";
 import { OtlpHttpPublisher } from "@isochrone/bus/testing";
@@ -26,7 +27,8 @@ let usage: () => Usage = startUsage();
 
 serve({
   async start(seats, port, aggregatorUrl, pace) {
-    // The kernel's own sockets are polled one by one: fine for the some forty of a node, too dear for the thousands of many nodes.
+    // The kernel's own sockets are polled one by one: fine for the some forty of a node, too dear for the
+    // thousands of many nodes.
     const thread = createMeasuringThreads({ clock, logger, sockets: seats.length === 1 ? "auto" : "node" });
     const bus = keptPublisher(new OtlpHttpPublisher({ url: `${aggregatorUrl}/v1/metrics` }));
     for (const { node, zone, region, address } of seats) {

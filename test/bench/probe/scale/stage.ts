@@ -49,7 +49,10 @@ export interface StageResult {
   /** Nodes that probe, and those that only answer. */
   readonly probing: number;
   readonly answering: number;
-  /** CPU of those that only answer, beyond what they use unasked, by probing node: with what a node of the group uses it makes the whole of a node's cost. */
+  /**
+   * CPU of those that only answer, beyond what they use unasked, by probing node: with what a node of the
+   * group uses it makes the whole of a node's cost.
+   */
   readonly answeringCpuMsPerSecond: number;
   readonly aggregator: AggregatorReport & Usage;
   /** Of all probes. */
@@ -59,7 +62,9 @@ export interface StageResult {
   readonly startMs: number;
 }
 
-/** The parts of a cluster: the witness, those that probe it or are probed by it, and all others by process. */
+/**
+ * The parts of a cluster: the witness, those that probe it or are probed by it, and all others by process.
+ */
 interface Parts {
   readonly witness: readonly Seat[];
   readonly surroundings: readonly Seat[];
@@ -80,7 +85,10 @@ interface Team {
 
 /** Processes that start at the same time. */
 const WAVE = 4;
-/** Beyond the first interval, until windows are measured: connections are made, first packets discarded, caches warm. */
+/**
+ * Beyond the first interval, until windows are measured: connections are made, first packets discarded,
+ * caches warm.
+ */
 const SETTLE_MS = 5000;
 const READY_PATIENCE_MS = 150_000;
 /** Between two rounds of asking for plans. Milliseconds. */

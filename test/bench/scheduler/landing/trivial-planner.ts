@@ -1,5 +1,6 @@
-// The floor of the interface: who knows beforehand where each pod goes, watches nothing, and only nominates and opens gates as fast as the
-// API server takes it. What a planner loses against this is its own; what this loses against plain pods are two more writes per pod.
+// The floor of the interface: who knows beforehand where each pod goes, watches nothing, and only nominates
+// and opens gates as fast as the API server takes it. What a planner loses against this is its own; what this
+// loses against plain pods are two more writes per pod.
 import { PLACEMENT_GATE } from "../../../harness/planner.ts";
 import type { ControlPlane } from "../../../harness/control-plane/index.ts";
 import { NAMESPACE } from "./testbed.ts";

@@ -1,5 +1,6 @@
-// Placing where what nodes have free and what pods use is known, and nodes are alike but for the noise of measuring: what the resource
-// part makes of noise. In process; the node with the highest score is taken, of equal ones the one with fewer pods.
+// Placing where what nodes have free and what pods use is known, and nodes are alike but for the noise of
+// measuring: what the resource part makes of noise. In process; the node with the highest score is taken, of
+// equal ones the one with fewer pods.
 import { defaultLinks, defaultSites, loadManifest, SAMPLE_MANIFEST } from "@isochrone/lab";
 import { createStrategy } from "@isochrone/placement";
 import type { PlacementProblem } from "@isochrone/placement";
@@ -29,7 +30,10 @@ export function placeAll(experiment: PlacementExperiment, settings: Settings): n
   return placementCost(experiment, nodeOf);
 }
 
-/** Cost after each pod has been placed anew, in the order of the manifest, over the cost before: regions take turns. */
+/**
+ * Cost after each pod has been placed anew, in the order of the manifest, over the cost before: regions take
+ * turns.
+ */
 export function placeAnew(experiment: PlacementExperiment, settings: Settings): number {
   const { workloads, nodes, seed } = experiment;
   const place = placing(experiment, settings);
@@ -44,7 +48,10 @@ export function placeAnew(experiment: PlacementExperiment, settings: Settings): 
   return placementCost(experiment, nodeOf) / placementCost(experiment, before);
 }
 
-/** The embedded cluster: its sites with the emulator's own round-trip times, its workflow at ten requests per second; nodes have room for all. */
+/**
+ * The embedded cluster: its sites with the emulator's own round-trip times, its workflow at ten requests per
+ * second; nodes have room for all.
+ */
 export async function embeddedExperiment(seed: number): Promise<PlacementExperiment> {
   const { workloads: services } = await loadManifest(SAMPLE_MANIFEST);
   const workloads = services.map(({ name }) => name);
@@ -69,7 +76,10 @@ export async function embeddedExperiment(seed: number): Promise<PlacementExperim
   };
 }
 
-/** Chooses a node for a workload; -1 is nowhere. What is `sent` isn't in the graph of nodes yet: it is assumed. */
+/**
+ * Chooses a node for a workload; -1 is nowhere. What is `sent` isn't in the graph of nodes yet: it is
+ * assumed.
+ */
 type Place = (workload: number, nodeOf: readonly number[], sent: readonly number[]) => number;
 
 function placing(experiment: PlacementExperiment, settings: Settings): Place {

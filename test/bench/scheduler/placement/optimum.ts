@@ -1,4 +1,5 @@
-// The cheapest placement, proven: depth-first branch and bound, started from the best of many descents by moves and exchanges.
+// The cheapest placement, proven: depth-first branch and bound, started from the best of many descents by
+// moves and exchanges.
 import { seededRandom } from "@isochrone/runtime";
 import type { Random } from "@isochrone/runtime";
 import { placementCost } from "./problem.ts";
@@ -91,7 +92,10 @@ class Search {
     }
   }
 
-  /** Fills the pulls of the next depth. Returns the least that the pods left must still cost with those placed. */
+  /**
+   * Fills the pulls of the next depth. Returns the least that the pods left must still cost with those
+   * placed.
+   */
   #place(depth: number, node: number): number {
     const from = this.#pull[depth]!;
     const to = this.#pull[depth + 1]!;
@@ -113,7 +117,10 @@ class Search {
   }
 }
 
-/** Pinned pods first; each next is the one that exchanges most with those before it, so that bounds bite early. */
+/**
+ * Pinned pods first; each next is the one that exchanges most with those before it, so that bounds bite
+ * early.
+ */
 function connectedOrder(
   between: readonly (readonly number[])[],
   pinned: readonly (number | null)[],

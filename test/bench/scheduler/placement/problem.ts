@@ -1,5 +1,5 @@
-// Placing the sample workflow of 17 services (the DAG of Figure 2 in Marchese 2023) on 8 nodes in 2 regions: the traffic of each channel and the
-// cost of each pair of nodes are drawn from a seed.
+// Placing the sample workflow of 17 services (the DAG of Figure 2 in Marchese 2023) on 8 nodes in 2 regions:
+// the traffic of each channel and the cost of each pair of nodes are drawn from a seed.
 import { loadManifest, SAMPLE_MANIFEST } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
 
@@ -11,7 +11,9 @@ interface PlacementChannel {
 
 export interface PlacementExperiment {
   readonly seed: number;
-  /** Names, callers before callees. Pods are created the other way round: what others depend on comes first. */
+  /**
+   * Names, callers before callees. Pods are created the other way round: what others depend on comes first.
+   */
   readonly workloads: readonly string[];
   readonly channels: readonly PlacementChannel[];
   readonly nodes: readonly { readonly name: string; readonly region: string; readonly zone: string }[];
@@ -51,7 +53,8 @@ export async function placementExperiment(seed: number, dataIsPinned: boolean): 
   for (let a = 0; a < NODES; a++) {
     for (let b = a + 1; b < NODES; b++) {
       const far = nodes[a]!.region !== nodes[b]!.region;
-      // Two of the scenarios of Marchese 2023, ten percent more or less: 100 ms between the regions, 10 ms within.
+      // Two of the scenarios of Marchese 2023, ten percent more or less: 100 ms between the regions, 10 ms
+      // within.
       const ms = far ? between(90, 110) : between(9, 11);
       costMs[a]![b] = costMs[b]![a] = Number(ms.toFixed(3));
     }

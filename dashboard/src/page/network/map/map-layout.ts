@@ -1,4 +1,5 @@
-// Nodes at their network coordinates, on paper: the two directions in which they differ most (principal components). Pure.
+// Nodes at their network coordinates, on paper: the two directions in which they differ most (principal
+// components). Pure.
 import type { ClusterNode } from "@isochrone/topology";
 
 export interface Place {
@@ -41,7 +42,10 @@ export function mapOf(nodes: readonly ClusterNode[]): Place[] {
 const dot = (a: readonly number[], b: readonly number[]): number =>
   a.reduce((sum, value, index) => sum + value * b[index]!, 0);
 
-/** The direction of most variance, by power iteration; always the same for the same matrix, and of the same sign. */
+/**
+ * The direction of most variance, by power iteration; always the same for the same matrix, and of the same
+ * sign.
+ */
 function principal(matrix: readonly (readonly number[])[]): readonly number[] {
   let direction = matrix.map((_, index) => 1 / (index + 1));
   for (let round = 0; round < ROUNDS; round++) {

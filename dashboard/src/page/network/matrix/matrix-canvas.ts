@@ -1,4 +1,5 @@
-// The matrix's canvas: takes pictures, keeps the viewport, and answers pointer and keys. Draws at most once per frame.
+// The matrix's canvas: takes pictures, keeps the viewport, and answers pointer and keys. Draws at most once
+// per frame.
 import type { Theme } from "../../model/scale.ts";
 import { found } from "../../model/search.ts";
 import type { Picture } from "../../state/reader.ts";

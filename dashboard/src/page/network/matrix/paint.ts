@@ -1,4 +1,5 @@
-// Draws a grid onto a canvas: the picture of its pixels enlarged, and where there is room for it figures, marks and names.
+// Draws a grid onto a canvas: the picture of its pixels enlarged, and where there is room for it figures,
+// marks and names.
 import { figure } from "../../model/format.ts";
 import { colourOf, DEAD, inkOn, type Theme } from "../../model/scale.ts";
 import { CELL, KIND_BITS, MARK, measureOf, type Grid } from "../../model/grid.ts";

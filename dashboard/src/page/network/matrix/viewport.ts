@@ -87,7 +87,10 @@ export function cellAt(
 
 const BESIDE = 14;
 
-/** Where a box of that size stands beside a point, within its frame: below where there is room, and as far right. */
+/**
+ * Where a box of that size stands beside a point, within its frame: below where there is room, and as far
+ * right.
+ */
 export function placeBeside(
   at: { readonly x: number; readonly y: number },
   [width, height]: readonly [number, number],

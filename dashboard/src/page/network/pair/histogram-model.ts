@@ -25,7 +25,9 @@ const MOST_BARS = 60;
 const LEAST_RATIO = 2;
 const ROOM = 1.08;
 
-/** Buckets put together until there are few enough bars to be seen. All methods have bars of the same bounds. */
+/**
+ * Buckets put together until there are few enough bars to be seen. All methods have bars of the same bounds.
+ */
 export function barsOf({ buckets, count }: MethodDistribution, { low, high }: LogAxis): Bar[] {
   const octaves = Math.log2(high / low);
   let step = 1;

@@ -143,7 +143,8 @@ function Quantiles(props: {
         const ms = props.link.rttMs[key];
         if (ms === null) return null;
         const x = props.x(ms);
-        // The median's name is at the left of its line, the others' are at the right. Where they lie upon each other the tiles and the table tell.
+        // The median's name is at the left of its line, the others' are at the right. Where they lie upon
+        // each other the tiles and the table tell.
         const isLeft = key === "p50";
         const hasRoom = isLeft || (x >= free && x + NAME_WIDTH <= props.width);
         if (hasRoom) free = isLeft ? x : x + NAME_WIDTH / 2;

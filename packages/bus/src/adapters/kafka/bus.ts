@@ -12,7 +12,9 @@ import { partitionKey, sizeOf, toKafka } from "./client/records.ts";
 import { KafkaSubscription } from "./subscription.ts";
 import { TopicPartitions } from "./topic-partitions.ts";
 
-/** Key and headers beside a value of the largest size; whether a compressed batch fits is the broker's to say. */
+/**
+ * Key and headers beside a value of the largest size; whether a compressed batch fits is the broker's to say.
+ */
 const KEY_AND_HEADERS_BYTES = 64 * 1024;
 /** What is under way when the bus closes gets this long. */
 const CLOSE_GRACE_MS = 2_000;

@@ -9,8 +9,8 @@ interface Waiting {
 }
 
 /**
- * Commits of one member: one request at a time. What is asked for meanwhile goes together in the next, the largest offset of
- * each partition, so that commits neither overtake each other nor flood the coordinator.
+ * Commits of one member: one request at a time. What is asked for meanwhile goes together in the next, the
+ * largest offset of each partition, so that commits neither overtake each other nor flood the coordinator.
  */
 export class CommitQueue {
   readonly #commit: (offsets: readonly PartitionOffset[]) => Promise<void>;

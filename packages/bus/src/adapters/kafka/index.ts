@@ -14,15 +14,18 @@ const LOADERS: Readonly<Record<KafkaClientName, (options: KafkaClientOptions) =>
 };
 
 /**
- * Makes a bus on a Kafka cluster. Nothing is connected yet, and nothing needs the brokers to be there: a publish without
- * them rejects with BusError `unavailable` in a bounded time, and a subscription keeps joining in the background.
+ * Makes a bus on a Kafka cluster. Nothing is connected yet, and nothing needs the brokers to be there: a
+ * publish without them rejects with BusError `unavailable` in a bounded time, and a subscription keeps
+ * joining in the background.
  */
 export function createKafkaBus(options: KafkaBusOptions): Bus {
   const resolved = resolveOptions(options);
   return new KafkaBus(resolved, () => LOADERS[options.client](resolved));
 }
 
-/** A client of its own for what is no bus matter: to create and to verify topics. To be closed by the caller. */
+/**
+ * A client of its own for what is no bus matter: to create and to verify topics. To be closed by the caller.
+ */
 export async function connectKafka(options: KafkaBusOptions): Promise<KafkaClient> {
   return await LOADERS[options.client](resolveOptions(options));
 }

@@ -32,8 +32,9 @@ interface ReaderOptions {
 }
 
 /**
- * Delivers one partition to one member: what was fetched waits here, and goes to the handler one batch at a time, again after a throw. It
- * waits packed, but for the batch that is being taken from: records may take fifty times the room.
+ * Delivers one partition to one member: what was fetched waits here, and goes to the handler one batch at a
+ * time, again after a throw. It waits packed, but for the batch that is being taken from: records may take
+ * fifty times the room.
  */
 export class PartitionReader {
   readonly #options: ReaderOptions;
@@ -135,7 +136,8 @@ export class PartitionReader {
       } catch (error) {
         records = await this.#afterFailure(error, records);
       }
-      // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers and sockets.
+      // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers
+      // and sockets.
       await nextTurn();
     }
   }

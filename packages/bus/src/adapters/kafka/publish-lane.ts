@@ -13,8 +13,8 @@ export interface Part {
 }
 
 /**
- * The way of one partition's records to the broker: one batch at a time, so that their order is that of the publishing, and
- * what came while a batch was under way goes together in the next.
+ * The way of one partition's records to the broker: one batch at a time, so that their order is that of the
+ * publishing, and what came while a batch was under way goes together in the next.
  */
 export class PublishLane {
   readonly #produce: (records: readonly KafkaRecord[]) => Promise<void>;

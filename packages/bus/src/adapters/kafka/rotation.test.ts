@@ -1,5 +1,6 @@
-// Certificates and passwords of files that are replaced while a client runs, told by what a server that asks for them sees. No broker is needed:
-// the connection is cut as soon as the client has shown itself, and comes back.
+// Certificates and passwords of files that are replaced while a client runs, told by what a server that asks
+// for them sees. No broker is needed: the connection is cut as soon as the client has shown itself, and comes
+// back.
 import { copyFile, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";

@@ -22,7 +22,9 @@ const DEFAULT_BATCH: BatchBounds = { records: 500, bytes: 4 * 1024 * 1024 };
 /** Fetching of a partition goes on when its buffer is this empty again. */
 const RESUME_AT = 0.5;
 
-/** One subscriber of a group, whatever the library: what its handlers are told when, and how much it may hold. */
+/**
+ * One subscriber of a group, whatever the library: what its handlers are told when, and how much it may hold.
+ */
 export class KafkaSubscription implements Subscription, MemberEvents {
   readonly #options: SubscribeOptions;
   readonly #client: KafkaClientOptions;
@@ -33,7 +35,10 @@ export class KafkaSubscription implements Subscription, MemberEvents {
   readonly #commits = new CommitQueue((offsets) => this.#joinedMember().commit(offsets));
   readonly #joined = Promise.withResolvers<void>();
   readonly #closed = new AbortController();
-  /** Where partitions without a commit begin for a group from "latest": their ends when the subscription was made. */
+  /**
+   * Where partitions without a commit begin for a group from "latest": their ends when the subscription was
+   * made.
+   */
   #ends = new Map<string, readonly number[]>();
   #starting: Promise<void> = Promise.resolve();
   #member: KafkaMember | null = null;
@@ -56,8 +61,8 @@ export class KafkaSubscription implements Subscription, MemberEvents {
   }
 
   /**
-   * Resolves when the member has joined, or after `joinTimeoutMs`: joining then goes on in the background, so that a service
-   * starts without its brokers.
+   * Resolves when the member has joined, or after `joinTimeoutMs`: joining then goes on in the background, so
+   * that a service starts without its brokers.
    */
   async start(client: KafkaClient): Promise<void> {
     this.#starting = this.#join(client);
@@ -177,7 +182,10 @@ export class KafkaSubscription implements Subscription, MemberEvents {
     }
   }
 
-  /** Ends reading, once: running handlers settle, then onRevoked. What is being revoked may be lost meanwhile. Never rejects. */
+  /**
+   * Ends reading, once: running handlers settle, then onRevoked. What is being revoked may be lost meanwhile.
+   * Never rejects.
+   */
   async #end(readers: readonly PartitionReader[]): Promise<void> {
     const fresh = readers.filter((reader) => !this.#endings.has(reader));
     const ending = this.#endNow(fresh);
@@ -196,7 +204,10 @@ export class KafkaSubscription implements Subscription, MemberEvents {
     }
   }
 
-  /** Reading begins after onAssigned. Never rejects. Partitions that are revoked meanwhile drop out between two attempts, never during one. */
+  /**
+   * Reading begins after onAssigned. Never rejects. Partitions that are revoked meanwhile drop out between
+   * two attempts, never during one.
+   */
   async #announce(readers: readonly PartitionReader[]): Promise<void> {
     let open = readers;
     while (open.length > 0) {
@@ -262,7 +273,9 @@ export class KafkaSubscription implements Subscription, MemberEvents {
     return heldBytes;
   }
 
-  /** Back-pressure: a full buffer fetches no more; when all together are too full, only empty ones still do. */
+  /**
+   * Back-pressure: a full buffer fetches no more; when all together are too full, only empty ones still do.
+   */
   #regulate(reader: PartitionReader, heldBytes: number): void {
     const crowded = heldBytes >= this.#client.maxBufferedBytes && reader.bufferedBytes > 0;
     if (!reader.paused && (reader.fill >= 1 || crowded)) {

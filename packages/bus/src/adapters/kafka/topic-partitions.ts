@@ -4,7 +4,10 @@ import { isRefusal } from "./client/kafka-errors.ts";
 import type { KafkaClientOptions } from "./client/options.ts";
 import { retryDelayMs } from "./client/retry-delay.ts";
 
-/** How long it is remembered that there is no such topic: somebody may be about to make it. Other refusals say themselves for how long. */
+/**
+ * How long it is remembered that there is no such topic: somebody may be about to make it. Other refusals say
+ * themselves for how long.
+ */
 const UNKNOWN_TOPIC_MEMORY_MS = 1_000;
 /** A topic just made is unknown to some brokers for a moment: only the last of these answers counts. */
 const UNKNOWN_TOPIC_ATTEMPTS = 4;
@@ -14,7 +17,10 @@ interface Known {
   readonly learnedAtMs: number;
 }
 
-/** How many partitions each topic has. What was known once is answered at once, and learned anew in the background. */
+/**
+ * How many partitions each topic has. What was known once is answered at once, and learned anew in the
+ * background.
+ */
 export class TopicPartitions {
   readonly #client: KafkaClient;
   readonly #options: KafkaClientOptions;

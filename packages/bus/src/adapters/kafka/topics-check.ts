@@ -21,7 +21,9 @@ export interface TopicReport {
   readonly deviations: readonly TopicDeviation[];
 }
 
-/** Names what is missing and what differs; changes nothing. Rejects with BusError when no broker can be asked. */
+/**
+ * Names what is missing and what differs; changes nothing. Rejects with BusError when no broker can be asked.
+ */
 export async function verifyTopics(
   admin: TopicAdmin,
   specs: readonly TopicSpec[],
@@ -30,8 +32,9 @@ export async function verifyTopics(
 }
 
 /**
- * Makes the topics that are missing, if `create` says so, and compares all with what is wanted. Existing topics are never changed.
- * What the client has no right to do is a deviation too. Rejects with BusError when no broker can be asked.
+ * Makes the topics that are missing, if `create` says so, and compares all with what is wanted. Existing
+ * topics are never changed. What the client has no right to do is a deviation too. Rejects with BusError when
+ * no broker can be asked.
  */
 export async function ensureTopics(
   admin: TopicAdmin,
@@ -121,7 +124,10 @@ async function createTopic(admin: TopicAdmin, spec: TopicSpec): Promise<boolean>
   return await admin.createTopic({ topic, partitions, replicationFactor, config });
 }
 
-/** A deviation where the cluster has answered, and refused; other failures are thrown: another try may say more. */
+/**
+ * A deviation where the cluster has answered, and refused; other failures are thrown: another try may say
+ * more.
+ */
 async function refusalOf(admin: TopicAdmin, spec: TopicSpec, error: unknown): Promise<TopicDeviation> {
   if (!(error instanceof BusError)) throw error;
   const { topic, replicationFactor } = spec;

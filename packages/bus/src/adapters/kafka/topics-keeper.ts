@@ -20,7 +20,10 @@ interface TopicKeeperOptions {
   readonly retryMs?: number;
 }
 
-/** Looks after the topics: at start, as soon as a broker answers, and then now and again, because people change topics. */
+/**
+ * Looks after the topics: at start, as soon as a broker answers, and then now and again, because people
+ * change topics.
+ */
 export class TopicKeeper {
   readonly #options: TopicKeeperOptions;
   readonly #stopped = new AbortController();

@@ -1,9 +1,13 @@
-// What every topic must be like, as data: the broker makes missing ones of it, existing ones are compared with it.
+// What every topic must be like, as data: the broker makes missing ones of it, existing ones are compared
+// with it.
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 
 import { MAX_RECORD_BYTES } from "./client/client.ts";
 
-/** How a found value is compared with the wanted one. `-1` means without limit, and so is more than any number. */
+/**
+ * How a found value is compared with the wanted one. `-1` means without limit, and so is more than any
+ * number.
+ */
 type TopicRule = "equal" | "at least" | "at most";
 
 /** `error`: records are lost, misread or refused. `warning`: it works, at a price. */

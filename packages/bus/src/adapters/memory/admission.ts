@@ -24,8 +24,9 @@ interface Waiter {
 }
 
 /**
- * Lets publishers in while there is room. All parts of one publish go in together, and two publishers of one partition
- * go in in the order of their calls: nobody overtakes a waiting one, or the order per key would be lost.
+ * Lets publishers in while there is room. All parts of one publish go in together, and two publishers of one
+ * partition go in in the order of their calls: nobody overtakes a waiting one, or the order per key would be
+ * lost.
  */
 export class Admission {
   readonly #options: AdmissionOptions;
@@ -92,7 +93,9 @@ export class Admission {
     return records <= capacity.records && bytes <= capacity.bytes;
   }
 
-  /** Ends the wait by time or by the caller's signal; whatever comes first decides, the rest is cleaned up. */
+  /**
+   * Ends the wait by time or by the caller's signal; whatever comes first decides, the rest is cleaned up.
+   */
   #limitWait(waiter: Waiter, signal: AbortSignal | undefined): void {
     const settled = new AbortController();
     const onAbort = (): void => this.#refuse(waiter, abortedError(signal));

@@ -4,8 +4,8 @@ import type { GroupPosition, MemberDeps } from "./partition-reader.ts";
 import type { PartitionLog } from "./partition-log.ts";
 
 /**
- * A consumer group: its committed offsets, its members, and who reads what. Every partition of a subscribed topic has
- * exactly one reader; one that changes hands is first given up by the old one.
+ * A consumer group: its committed offsets, its members, and who reads what. Every partition of a subscribed
+ * topic has exactly one reader; one that changes hands is first given up by the old one.
  */
 export class Group {
   readonly name: string;
@@ -29,7 +29,10 @@ export class Group {
     this.#onProgress = onProgress;
   }
 
-  /** The committed offset, as far as somebody of the group is there to move it on; null where nobody reads the topic. */
+  /**
+   * The committed offset, as far as somebody of the group is there to move it on; null where nobody reads the
+   * topic.
+   */
   floor(log: PartitionLog): number | null {
     if (!this.#members.some((member) => member.options.topics.includes(log.topic))) return null;
     return this.#positions.get(log)?.committed ?? null;
@@ -81,7 +84,10 @@ export class Group {
   }
 }
 
-/** Sticky: everyone keeps what they have, up to the point where nobody has two partitions more than another who could take one. */
+/**
+ * Sticky: everyone keeps what they have, up to the point where nobody has two partitions more than another
+ * who could take one.
+ */
 function balance(members: readonly Member[], positions: readonly GroupPosition[]): Map<PartitionLog, Member> {
   const target = new Map<PartitionLog, Member>();
   const load = new Map<Member, number>(members.map((member) => [member, 0]));

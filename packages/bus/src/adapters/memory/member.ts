@@ -34,7 +34,10 @@ export class Member {
     return this.#readers.size;
   }
 
-  /** Begins to read, once onAssigned has settled well; a failing onAssigned is tried again after the pause, as a failing handler is. */
+  /**
+   * Begins to read, once onAssigned has settled well; a failing onAssigned is tried again after the pause, as
+   * a failing handler is.
+   */
   assign(positions: readonly GroupPosition[]): void {
     if (positions.length === 0) return;
     const { options } = this;
@@ -53,7 +56,10 @@ export class Member {
     void this.#announce(readers);
   }
 
-  /** Ends reading of these partitions: running handlers settle, then onRevoked, and only then are commits refused. */
+  /**
+   * Ends reading of these partitions: running handlers settle, then onRevoked, and only then are commits
+   * refused.
+   */
   async revoke(logs: readonly PartitionLog[]): Promise<void> {
     const readers = logs.map((log) => this.#readers.get(log)).filter((reader) => reader !== undefined);
     if (readers.length === 0) return;

@@ -1,6 +1,9 @@
 import type { BusRecord, OutgoingRecord } from "../../ports/port.ts";
 
-/** What a record costs beside its value and key: object, header map, offsets. A round figure, so that empty values are bounded too. */
+/**
+ * What a record costs beside its value and key: object, header map, offsets. A round figure, so that empty
+ * values are bounded too.
+ */
 const RECORD_OVERHEAD_BYTES = 128;
 
 /** How much one partition may keep. */
@@ -77,7 +80,9 @@ export class PartitionLog {
     for (const listener of this.#listeners) listener();
   }
 
-  /** Records from `offset` on, values copied; at least one if there is any, then as many as fit both bounds. */
+  /**
+   * Records from `offset` on, values copied; at least one if there is any, then as many as fit both bounds.
+   */
   read(offset: number, bounds: Bounds): BusRecord[] {
     const from = this.#head + Math.max(offset, this.#start) - this.#start;
     const records: BusRecord[] = [];

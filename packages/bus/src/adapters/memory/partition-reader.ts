@@ -28,7 +28,10 @@ interface PartitionReaderOptions {
   readonly deps: MemberDeps;
 }
 
-/** Delivers one partition to one member: one batch at a time, again after a throw, from the group's last commit. */
+/**
+ * Delivers one partition to one member: one batch at a time, again after a throw, from the group's last
+ * commit.
+ */
 export class PartitionReader {
   readonly #options: PartitionReaderOptions;
   readonly #stop = new AbortController();
@@ -93,7 +96,8 @@ export class PartitionReader {
     } catch (error) {
       await this.#pauseAfter(error, first);
     }
-    // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers and sockets.
+    // A turn of the event loop between batches: a quick handler on a long backlog must not starve timers and
+    // sockets.
     await nextTurn();
   }
 

@@ -42,18 +42,25 @@ export interface OtlpHttpIngestOptions {
   readonly maxBodyBytes?: number;
   /** Largest body after decompression; a bomb is stopped there. @default 16 MiB */
   readonly maxDecompressedBytes?: number;
-  /** Judges the bearer token (null: none was sent) before the body is read. @default everyone may send: for loopback only */
+  /**
+   * Judges the bearer token (null: none was sent) before the body is read.
+   * @default everyone may send: for loopback only
+   */
   readonly authorize?: (
     token: string | null,
     request: { readonly remoteAddress: string },
   ) => boolean | Promise<boolean>;
   /**
-   * Says who a request's records come from, by what was proven, before the body is read. What clients say of that themselves is never taken.
+   * Says who a request's records come from, by what was proven, before the body is read. What clients say of
+   * that themselves is never taken.
    * @param source what the records call their source; null: nothing
    * @default nobody asks, and records carry no speaker
    */
   readonly speakerOf?: (request: FastifyRequest, source: string | null) => SpokenFor;
-  /** Adds the proof that a record carries over a bus that others can write to. @default none: the speaker alone */
+  /**
+   * Adds the proof that a record carries over a bus that others can write to.
+   * @default none: the speaker alone
+   */
   readonly seal?: (topic: string, record: OutgoingRecord, speaker: string) => OutgoingRecord;
   /** Says what of a body the receiver will not take; the sender is told so (partial success). */
   readonly inspect?: (value: Uint8Array, topic: string) => PartialSuccess | undefined;

@@ -26,7 +26,10 @@ interface BodyReading {
 /** Larger pieces than by default: each is a task for a thread. */
 const CHUNK_BYTES = 64 * 1024;
 
-/** The body, unpacked while it comes: each piece is counted before the next one is made, so a bomb ends at the bound that it meets first. */
+/**
+ * The body, unpacked while it comes: each piece is counted before the next one is made, so a bomb ends at the
+ * bound that it meets first.
+ */
 export async function readBody(payload: Readable, reading: BodyReading): Promise<Uint8Array> {
   const { isGzip, maxBytes, maxUnpackedBytes, lease } = reading;
   if (!isGzip) return collect(payload, maxBytes, () => new BodyTooLargeError(false), null);

@@ -14,7 +14,8 @@ export interface Routed {
   readonly record: OutgoingRecord;
 }
 
-// Field numbers of opentelemetry-proto: ExportMetricsServiceRequest, ResourceMetrics, Resource, KeyValue, AnyValue, ScopeMetrics, Metric.
+// Field numbers of opentelemetry-proto: ExportMetricsServiceRequest, ResourceMetrics, Resource, KeyValue,
+// AnyValue, ScopeMetrics, Metric.
 const RESOURCE_METRICS = 1;
 const RESOURCE = 1;
 const RESOURCE_ATTRIBUTE = 1;
@@ -49,8 +50,9 @@ interface Piece {
 }
 
 /**
- * Splits the request of a foreign sender, resource by resource, into one record per topic and node. Byte ranges are copied as they are:
- * nothing that we don't know of is lost. Throws RangeError for bytes that are no protobuf message, and for messages of too many parts.
+ * Splits the request of a foreign sender, resource by resource, into one record per topic and node. Byte
+ * ranges are copied as they are: nothing that we don't know of is lost. Throws RangeError for bytes that are
+ * no protobuf message, and for messages of too many parts.
  *
  * @param fallbackKey for resources without a node name
  */

@@ -1,4 +1,5 @@
-// The few protobuf messages of OTLP/HTTP that are not metrics, and a look at requests that needs no full decoding.
+// The few protobuf messages of OTLP/HTTP that are not metrics, and a look at requests that needs no full
+// decoding.
 
 /** What a receiver took only in part (ExportMetricsPartialSuccess). */
 export interface PartialSuccess {
@@ -20,12 +21,18 @@ const FIXED64 = 1;
 const LENGTH_DELIMITED = 2;
 const FIXED32 = 5;
 
-/** How many fields of a message may still be looked at: two bytes are one, so small messages can hold millions. */
+/**
+ * How many fields of a message may still be looked at: two bytes are one, so small messages can hold
+ * millions.
+ */
 export interface FieldAllowance {
   left: number;
 }
 
-/** Walks one level of a message. Throws RangeError for bytes that are no protobuf message, and when the allowance is used up. */
+/**
+ * Walks one level of a message. Throws RangeError for bytes that are no protobuf message, and when the
+ * allowance is used up.
+ */
 export function* fieldsOf(message: Uint8Array, allowance?: FieldAllowance): Generator<Field> {
   const cursor = { at: 0 };
   while (cursor.at < message.length) {

@@ -29,7 +29,10 @@ export interface ApiRequest {
   readonly accept?: string;
   /** Doing it twice is as good as once: it is tried again when nobody knows whether it was done. */
   readonly isRepeatable?: boolean;
-  /** Who owns which field is left out of the answer before it is parsed: for kinds that have no other `managedFields`. */
+  /**
+   * Who owns which field is left out of the answer before it is parsed: for kinds that have no other
+   * `managedFields`.
+   */
   readonly dropsManagedFields?: boolean;
   /** A 429 is the answer, not a plea for patience. */
   readonly takesRefusal?: boolean;
@@ -275,8 +278,8 @@ async function bodyOf(response: IncomingMessage): Promise<Buffer<ArrayBuffer>> {
 }
 
 /**
- * Frees a buffer that nobody uses any more. Left to V8, which collects the whole heap for so much memory outside of it, a page of a list
- * costs a fifth more.
+ * Frees a buffer that nobody uses any more. Left to V8, which collects the whole heap for so much memory
+ * outside of it, a page of a list costs a fifth more.
  */
 function giveBack({ buffer, byteLength }: Buffer<ArrayBuffer>): void {
   // Small ones share their memory.

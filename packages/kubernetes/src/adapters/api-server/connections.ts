@@ -8,7 +8,10 @@ import { TLSSocket } from "node:tls";
 import { currentFence } from "../../leases/write-fence.ts";
 import type { Login } from "./credentials.ts";
 
-/** Shorter than the API server's own limit (90 s), lest a request be written onto a connection that is being closed. */
+/**
+ * Shorter than the API server's own limit (90 s), lest a request be written onto a connection that is being
+ * closed.
+ */
 const IDLE_CONNECTION_MS = 30_000;
 const KEEP_ALIVE_DELAY_MS = 30_000;
 
@@ -32,7 +35,10 @@ export class Connections {
   /** The one that the agent was last found good for: credentials give the same until they change. */
   #login: Login | null = null;
 
-  /** @param maxConnections requests under way at once; more wait for a connection. Streams have connections of their own */
+  /**
+   * @param maxConnections requests under way at once; more wait for a connection. Streams have connections of
+   * their own
+   */
   constructor(maxConnections: number) {
     this.#maxSockets = maxConnections;
   }
@@ -89,7 +95,9 @@ export class Connections {
   }
 }
 
-/** Nothing leaves before it is connected, so that the fence is asked in the same step in which the bytes go. */
+/**
+ * Nothing leaves before it is connected, so that the fence is asked in the same step in which the bytes go.
+ */
 function onceConnected(socket: Socket, act: () => void): void {
   const isTls = socket instanceof TLSSocket;
   const isReady = !socket.connecting && !(isTls && Reflect.get(socket, "secureConnecting") === true);

@@ -13,7 +13,10 @@ import type { ClusterStore, InformerObserver } from "../../store/port.ts";
 
 /** How the API server is found, and how it is spoken to. */
 export interface ApiServerStoreOptions {
-  /** Of a kubeconfig its current context; of a pod its service account, by the environment variables that kubelet sets. */
+  /**
+   * Of a kubeconfig its current context; of a pod its service account, by the environment variables that
+   * kubelet sets.
+   */
   readonly credentials:
     | { readonly kubeconfig: string }
     | { readonly inCluster: Readonly<Record<string, string | undefined>>; readonly folder?: string }
@@ -34,7 +37,10 @@ export interface ApiServerStoreOptions {
   readonly maxConnections?: number;
   /** Objects per page of a list. @default 500 */
   readonly pageSize?: number;
-  /** A watch that says nothing for so long is begun anew; bookmarks come about every minute. @default 100000 */
+  /**
+   * A watch that says nothing for so long is begun anew; bookmarks come about every minute.
+   * @default 100000
+   */
   readonly watchSilenceMs?: number;
   /** Also of the informers over it. */
   readonly observer?: ApiServerObserver & InformerObserver;
@@ -44,7 +50,10 @@ export interface ApiServerStoreOptions {
 export interface ApiServerClusterStore extends ClusterStore {
   /** Ends what is under way, watches included. */
   close(): void;
-  /** The same cluster for what must not wait behind other requests, or make them wait. @default as this store's */
+  /**
+   * The same cluster for what must not wait behind other requests, or make them wait.
+   * @default as this store's
+   */
   lane(options: Partial<LaneOptions>): ClusterStore;
 }
 
@@ -59,7 +68,10 @@ const DEFAULTS = {
   watchSilenceMs: 100_000,
 };
 
-/** Asks nothing yet: errors of the way and of credentials come with the first call. Throws StoreError `invalid` for options out of range. */
+/**
+ * Asks nothing yet: errors of the way and of credentials come with the first call. Throws StoreError
+ * `invalid` for options out of range.
+ */
 export function createApiServerStore(options: ApiServerStoreOptions): ApiServerClusterStore {
   const resolved = { ...DEFAULTS, ...options };
   for (const name of [

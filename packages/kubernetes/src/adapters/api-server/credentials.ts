@@ -19,7 +19,9 @@ export interface Login {
   readonly agent?: Agent;
 }
 
-/** How requests are authenticated. Throws StoreError `unavailable` when the files or the plugin can't be had. */
+/**
+ * How requests are authenticated. Throws StoreError `unavailable` when the files or the plugin can't be had.
+ */
 export interface Credentials {
   login(): Promise<Login>;
   /** The server took none of it (401): what is remembered is had anew for the next login. */

@@ -16,8 +16,9 @@ export class SilenceError extends Error {
 }
 
 /**
- * The lines of an answer, as they are asked for: a slow reader slows the connection, nothing piles up here. Throws SilenceError when
- * nothing comes for `maxSilenceMs` while a line is waited for, and StoreError `unavailable` when the connection breaks.
+ * The lines of an answer, as they are asked for: a slow reader slows the connection, nothing piles up here.
+ * Throws SilenceError when nothing comes for `maxSilenceMs` while a line is waited for, and StoreError
+ * `unavailable` when the connection breaks.
  */
 export async function* linesOf(
   response: IncomingMessage,

@@ -1,4 +1,5 @@
-// A pod's own service account. Nothing here loads the client library: its generated models cost 80 MiB and a second.
+// A pod's own service account. Nothing here loads the client library: its generated models cost 80 MiB and a
+// second.
 import type { Clock } from "@isochrone/runtime";
 import { readFile } from "node:fs/promises";
 import { isIPv6 } from "node:net";

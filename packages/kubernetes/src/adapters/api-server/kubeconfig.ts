@@ -7,14 +7,17 @@ import type { RequestOptions } from "node:https";
 import { StoreError } from "../../store/errors.ts";
 import type { ConnectionTls, Credentials, Login } from "./credentials.ts";
 
-/** Files are looked at this often, so that rotated ones are taken up; tokens of plugins live as long as they say. */
+/**
+ * Files are looked at this often, so that rotated ones are taken up; tokens of plugins live as long as they
+ * say.
+ */
 const KEPT_MS = 10_000;
 /** A plugin that waits for a person who isn't there must not hold up every request for ever. */
 const PLUGIN_DEADLINE_MS = 30_000;
 
 /**
- * Credentials of a kubeconfig's current context, or of another one of it. The client library reads it: exec plugins, OIDC, client certificates, proxies,
- * impersonation. It is loaded only here, for it is large.
+ * Credentials of a kubeconfig's current context, or of another one of it. The client library reads it: exec
+ * plugins, OIDC, client certificates, proxies, impersonation. It is loaded only here, for it is large.
  */
 export class KubeconfigCredentials implements Credentials {
   readonly #clock: Clock;

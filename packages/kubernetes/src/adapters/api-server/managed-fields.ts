@@ -1,4 +1,5 @@
-// Half of what an API server says of a pod is who owns which field. Taking it out of the text halves the time of reading a large list.
+// Half of what an API server says of a pod is who owns which field. Taking it out of the text halves the time
+// of reading a large list.
 
 const KEY = Buffer.from('"managedFields":[');
 /** How an API server begins each entry. */
@@ -6,10 +7,12 @@ const ENTRY = Buffer.from('{"manager":"');
 const [QUOTE, BACKSLASH, OPEN, CLOSE, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7d];
 
 /**
- * What the JSON says, with every `managedFields` empty; see {@link withoutManagedFields}. Throws SyntaxError for what is no JSON.
+ * What the JSON says, with every `managedFields` empty; see {@link withoutManagedFields}. Throws SyntaxError
+ * for what is no JSON.
  *
- * First the end of each list is taken to be where an entry's end is followed by a bracket. That may be within a text, but then what is left
- * can't be parsed: texts and what is between them have changed places, and the names of the next fields stand there without quotes.
+ * First the end of each list is taken to be where an entry's end is followed by a bracket. That may be within
+ * a text, but then what is left can't be parsed: texts and what is between them have changed places, and the
+ * names of the next fields stand there without quotes.
  */
 export function parsedWithoutManagedFields(json: Buffer): unknown {
   try {
@@ -20,8 +23,8 @@ export function parsedWithoutManagedFields(json: Buffer): unknown {
 }
 
 /**
- * The JSON with every `managedFields` empty. Only for kinds that have none elsewhere than in metadata: the text isn't parsed. Within a text
- * the key can't be mistaken: quotes are escaped there.
+ * The JSON with every `managedFields` empty. Only for kinds that have none elsewhere than in metadata: the
+ * text isn't parsed. Within a text the key can't be mistaken: quotes are escaped there.
  */
 export function withoutManagedFields(json: Buffer): Buffer {
   return emptied(json, endOfList);

@@ -1,6 +1,9 @@
 import type { Clock } from "@isochrone/runtime";
 
-/** Lets `perSecond` requests pass on average, `burst` of them at once after a quiet time, in the order of asking. */
+/**
+ * Lets `perSecond` requests pass on average, `burst` of them at once after a quiet time, in the order of
+ * asking.
+ */
 export class RateLimit {
   readonly #clock: Clock;
   readonly #spacingMs: number;

@@ -13,8 +13,9 @@ const MAX_LISTINGS = 3;
 const PAGE_GROWTH = 4;
 
 /**
- * A list page by page, each trimmed before the next is asked for. A page that is no longer to be had (410) begins the list anew: going on
- * with newer pages, which the server offers, would hide what was deleted meanwhile, and one answer with everything may exceed the longest string.
+ * A list page by page, each trimmed before the next is asked for. A page that is no longer to be had (410)
+ * begins the list anew: going on with newer pages, which the server offers, would hide what was deleted
+ * meanwhile, and one answer with everything may exceed the longest string.
  */
 export async function listPages(
   client: ApiClient,

@@ -9,7 +9,10 @@ export interface LabelledCount<L extends string> {
   readonly value: number;
 }
 
-/** What a service has asked of its API server, for its metrics: to be an observer of the store and of informers alike. */
+/**
+ * What a service has asked of its API server, for its metrics: to be an observer of the store and of
+ * informers alike.
+ */
 export class StoreCounts implements ApiServerObserver, InformerObserver {
   readonly #clock: Clock;
   readonly #requests = new Counter<"verb" | "kind" | "code">();
@@ -74,7 +77,10 @@ export class StoreCounts implements ApiServerObserver, InformerObserver {
     return this.#restarts.all();
   }
 
-  /** Seconds since an informer of the kind last heard of the server: a list, a change or a bookmark. What it shows may be as old. */
+  /**
+   * Seconds since an informer of the kind last heard of the server: a list, a change or a bookmark. What it
+   * shows may be as old.
+   */
   silenceSeconds(): LabelledCount<"kind">[] {
     const nowMs = this.#clock.monotonic();
     return [...this.#heardAtMs].map(([kind, atMs]) => ({ labels: { kind }, value: (nowMs - atMs) / 1_000 }));

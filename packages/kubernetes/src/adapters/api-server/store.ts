@@ -87,7 +87,8 @@ export class ApiServerStore implements UntypedStore {
       try {
         return await this.#write(body, options, { verb: "update", method: "PUT", body });
       } catch (error) {
-        // Some kinds are never replaced whatever is there: the version of now is taken, as if the caller had just read it.
+        // Some kinds are never replaced whatever is there: the version of now is taken, as if the caller had
+        // just read it.
         const wantsVersion =
           isStoreError(error, "invalid") && /metadata\.resourceVersion/.test(error.message);
         const lostRace = isStoreError(error, "conflict") && race > 1;
@@ -188,7 +189,10 @@ export class ApiServerStore implements UntypedStore {
     if (!options.signal.aborted) yield* watchChanges(path, kind, options, this.#parts);
   }
 
-  /** The server doesn't say whether a test failed or a path isn't there: the object as it is now does. Throws what is known better. */
+  /**
+   * The server doesn't say whether a test failed or a path isn't there: the object as it is now does. Throws
+   * what is known better.
+   */
   async #explainRefusal(
     ref: ObjectRef,
     operations: readonly JsonPatchOperation[],
@@ -244,7 +248,10 @@ export class ApiServerStore implements UntypedStore {
     return { fieldManager };
   }
 
-  /** Before the way is made: the same messages as of any store. Names of RBAC objects follow rules of their own. */
+  /**
+   * Before the way is made: the same messages as of any store. Names of RBAC objects follow rules of their
+   * own.
+   */
   #check(object: KubernetesObject): void {
     if (!object.apiVersion?.startsWith("rbac.authorization.k8s.io/")) validateObject(object);
   }
@@ -261,7 +268,10 @@ function statusPatch(patch: Readonly<Record<string, unknown>>): Record<string, u
   };
 }
 
-/** What an apply may say: the server refuses what it manages itself, and a status without its subresource is no business of it. */
+/**
+ * What an apply may say: the server refuses what it manages itself, and a status without its subresource is
+ * no business of it.
+ */
 function appliedPart(object: KubernetesObject, { subresource }: WriteOptions): Record<string, unknown> {
   const { apiVersion, kind, metadata, status, ...rest } = object;
   const { name, namespace, uid, resourceVersion } = metadata;

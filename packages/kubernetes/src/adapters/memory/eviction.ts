@@ -5,8 +5,8 @@ import { timestamp } from "../../store/objects.ts";
 import type { KubernetesObject } from "../../store/port.ts";
 
 /**
- * What an eviction leaves of the pod's PodDisruptionBudget, null when none has a say in it. Throws StoreError `too_many_requests` when the
- * budget is spent. `budgets` are all of the pod's namespace.
+ * What an eviction leaves of the pod's PodDisruptionBudget, null when none has a say in it. Throws StoreError
+ * `too_many_requests` when the budget is spent. `budgets` are all of the pod's namespace.
  */
 export function budgetAfterEviction(
   pod: KubernetesObject,
@@ -14,7 +14,8 @@ export function budgetAfterEviction(
   nowMs: number,
 ): KubernetesObject | null {
   const phase = pod.status?.phase;
-  // What doesn't run yet or any more is no replica that a budget protects, and what is going already is counted.
+  // What doesn't run yet or any more is no replica that a budget protects, and what is going already is
+  // counted.
   if (phase === "Succeeded" || phase === "Failed" || phase === "Pending" || pod.metadata.deletionTimestamp)
     return null;
   const own = budgets.filter((budget) => matchesSelector(budget.spec?.selector, pod.metadata.labels));

@@ -3,15 +3,18 @@ import type { KubernetesObject } from "../../store/port.ts";
 import { fieldPaths, mergeApplied, sameAt, without } from "./field-paths.ts";
 import type { FieldPath, FieldPaths } from "./field-paths.ts";
 import { isBuiltIn } from "./kinds.ts";
-/** What one manager owns by one way of writing: what it applied goes when it applies without it, what it updated stays. */
+/**
+ * What one manager owns by one way of writing: what it applied goes when it applies without it, what it
+ * updated stays.
+ */
 interface Owned {
   readonly manager: string;
   readonly paths: FieldPaths;
 }
 
 /**
- * Who owns which fields of one object; never changed, only replaced. One that updated all of it alone is only named: the fields needn't
- * be listed before a second writer comes.
+ * Who owns which fields of one object; never changed, only replaced. One that updated all of it alone is only
+ * named: the fields needn't be listed before a second writer comes.
  */
 export type FieldManagers =
   | { readonly sole: string }
@@ -47,7 +50,10 @@ export function managersAfterUpdate(
   };
 }
 
-/** The object with what is applied, and who owns what then. `applied` is a private copy. Throws StoreError `conflict`. */
+/**
+ * The object with what is applied, and who owns what then. `applied` is a private copy. Throws StoreError
+ * `conflict`.
+ */
 export function applyFields(
   stored: KubernetesObject | null,
   managers: FieldManagers | null,

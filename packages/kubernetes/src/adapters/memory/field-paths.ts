@@ -4,7 +4,9 @@ import { isPlainObject } from "../../store/json.ts";
 import type { KubernetesObject } from "../../store/port.ts";
 import { isBuiltIn } from "./kinds.ts";
 
-/** Members that say which element of a list is which, by the list's name, as the API's own types declare them. */
+/**
+ * Members that say which element of a list is which, by the list's name, as the API's own types declare them.
+ */
 const LIST_KEYS: Readonly<Record<string, readonly string[]>> = {
   conditions: ["type"],
   addresses: ["type"],
@@ -24,7 +26,10 @@ const DEFAULT_PROTOCOL = "TCP";
 /** A member's name, or the key of a list's element. */
 type Step = string | { readonly list: string; readonly key: string };
 
-/** Something that a manager owns: a value that isn't looked into any further, or an element of a keyed list as such. */
+/**
+ * Something that a manager owns: a value that isn't looked into any further, or an element of a keyed list as
+ * such.
+ */
 export interface FieldPath {
   readonly steps: readonly Step[];
   readonly isElement: boolean;
@@ -67,7 +72,10 @@ export function sameAt(a: KubernetesObject, b: KubernetesObject, path: FieldPath
   return path.isElement || isDeepStrictEqual(left, right);
 }
 
-/** `live` with what `applied` says: maps and keyed lists merge, every other value is replaced. Neither argument changes. */
+/**
+ * `live` with what `applied` says: maps and keyed lists merge, every other value is replaced. Neither
+ * argument changes.
+ */
 export function mergeApplied(live: unknown, applied: unknown, keyed: boolean, list = ""): unknown {
   if (isPlainObject(applied) && isPlainObject(live)) {
     const merged = { ...live };
@@ -119,7 +127,10 @@ function collect(
   }
 }
 
-/** The list's elements by key; null when it is one value: no keyed list, or one with elements that can't be told apart. */
+/**
+ * The list's elements by key; null when it is one value: no keyed list, or one with elements that can't be
+ * told apart.
+ */
 function elementsByKey(
   elements: readonly unknown[],
   list: string,

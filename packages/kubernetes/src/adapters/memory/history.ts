@@ -21,8 +21,8 @@ export interface WatchRequest extends Detail {
 }
 
 /**
- * The last changes of a store, in order. A watcher is only a cursor into it, so that a slow one costs nothing and, once
- * overrun, is told to list again.
+ * The last changes of a store, in order. A watcher is only a cursor into it, so that a slow one costs nothing
+ * and, once overrun, is told to list again.
  */
 export class History {
   readonly #clock: Clock;

@@ -1,6 +1,9 @@
 import type { KindRef } from "../../store/port.ts";
 
-/** Kinds whose status is written through its own subresource only; of custom resources none has one, as upstream's CRDs declare them. */
+/**
+ * Kinds whose status is written through its own subresource only; of custom resources none has one, as
+ * upstream's CRDs declare them.
+ */
 const WITH_STATUS: ReadonlySet<string> = new Set([
   "v1/Namespace",
   "v1/Node",

@@ -28,7 +28,10 @@ export function newObject(object: KubernetesObject, uid: string, nowMs: number):
   };
 }
 
-/** What replaces `stored`: the caller's content, the store's metadata. `next` is a private copy. Throws what the API server forbids. */
+/**
+ * What replaces `stored`: the caller's content, the store's metadata. `next` is a private copy. Throws what
+ * the API server forbids.
+ */
 export function replacement(stored: KubernetesObject, next: KubernetesObject): KubernetesObject {
   const kept: Partial<ObjectMeta> = {};
   for (const field of SERVER_SET) {
@@ -121,7 +124,10 @@ function graceSeconds(object: KubernetesObject, requested: number | undefined): 
   return typeof own === "number" && own >= 0 ? Math.floor(own) : DEFAULT_GRACE_SECONDS;
 }
 
-/** What a change of raises the generation: the spec; of a custom resource without a status subresource everything but metadata. */
+/**
+ * What a change of raises the generation: the spec; of a custom resource without a status subresource
+ * everything but metadata.
+ */
 function intent(object: KubernetesObject): unknown {
   return isBuiltIn(object) ? object.spec : { ...object, metadata: null };
 }

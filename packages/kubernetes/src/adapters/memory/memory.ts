@@ -35,13 +35,19 @@ import { OwnerIndex } from "./owner-index.ts";
 /** How a memory store is built. */
 interface MemoryStoreOptions {
   readonly clock: Clock;
-  /** Changes kept for watchers, over all kinds; one that lags further behind gets `expired`. @default 10000 */
+  /**
+   * Changes kept for watchers, over all kinds; one that lags further behind gets `expired`.
+   * @default 10000
+   */
   readonly historyLimit?: number;
   /** How often a watcher hears of the version when other kinds changed and its own did not. @default 10000 */
   readonly bookmarkIntervalMs?: number;
   /** Who writes when a call doesn't say. @default isochrone */
   readonly fieldManager?: string;
-  /** Answers TokenReviews and SubjectAccessReviews: gives their status. @default nobody is known, nothing allowed */
+  /**
+   * Answers TokenReviews and SubjectAccessReviews: gives their status.
+   * @default nobody is known, nothing allowed
+   */
   readonly review?: (review: KubernetesObject) => Record<string, unknown>;
 }
 
@@ -57,8 +63,8 @@ const DEFAULTS = {
 };
 
 /**
- * An API server's objects in memory: versions, watches, field managers, graceful deletion and garbage collection as the real one has them.
- * One liberty: a new object keeps the status that it is created with.
+ * An API server's objects in memory: versions, watches, field managers, graceful deletion and garbage
+ * collection as the real one has them. One liberty: a new object keeps the status that it is created with.
  */
 export function createMemoryStore(options: MemoryStoreOptions): ClusterStore {
   const resolved = { ...DEFAULTS, ...options };
@@ -76,7 +82,10 @@ class MemoryStore implements UntypedStore {
   readonly #options: Required<MemoryStoreOptions>;
   readonly #clock: Clock;
   readonly #history: History;
-  /** Current objects by kind, then by key. Stored objects are never changed, only replaced: history shares them. */
+  /**
+   * Current objects by kind, then by key. Stored objects are never changed, only replaced: history shares
+   * them.
+   */
   readonly #kinds = new Map<string, Map<string, KubernetesObject>>();
   readonly #owners = new OwnerIndex();
   /** By uid. */
@@ -310,7 +319,10 @@ function applicationOf({ fieldManager, force = false, subresource }: ApplyOption
   return { manager: fieldManager, subresource: subresource ?? "", force };
 }
 
-/** What a write changes: through the status subresource the status alone, else everything but a status that has one. */
+/**
+ * What a write changes: through the status subresource the status alone, else everything but a status that
+ * has one.
+ */
 function writtenPart(
   stored: KubernetesObject,
   draft: KubernetesObject,

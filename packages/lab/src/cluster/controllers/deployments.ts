@@ -20,8 +20,8 @@ const specOf = (object: KubernetesObject): WorkloadSpec => object.spec as unknow
 const replicasOf = (object: KubernetesObject): number => specOf(object).replicas ?? 1;
 
 /**
- * Stand-in for the Deployment and ReplicaSet controllers. A changed template makes a new ReplicaSet at once and takes the old
- * one to zero (the `Recreate` strategy without its pause); there is no rolling update.
+ * Stand-in for the Deployment and ReplicaSet controllers. A changed template makes a new ReplicaSet at once
+ * and takes the old one to zero (the `Recreate` strategy without its pause); there is no rolling update.
  */
 export class DeploymentController {
   readonly #store: ClusterStore;

@@ -1,4 +1,5 @@
-// What the control plane does of a node whose kubelet is silent: the node isn't ready, and its pods are replaced.
+// What the control plane does of a node whose kubelet is silent: the node isn't ready, and its pods are
+// replaced.
 import { isStoreError, KINDS, podView, timestamp, withConditions } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
@@ -16,8 +17,9 @@ const GRACE_MS = 5_000;
 const TAINT = "node.kubernetes.io/unreachable";
 
 /**
- * Marks the node and deletes its pods, as node lifecycle controller and taint eviction do; not after five more minutes, which the pods of
- * a cluster tolerate by default, but at once. No kubelet confirms the deletion, so that it is forced.
+ * Marks the node and deletes its pods, as node lifecycle controller and taint eviction do; not after five
+ * more minutes, which the pods of a cluster tolerate by default, but at once. No kubelet confirms the
+ * deletion, so that it is forced.
  *
  * @returns the pods that were on it
  */

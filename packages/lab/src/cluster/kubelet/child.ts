@@ -6,7 +6,8 @@ import { fileURLToPath } from "node:url";
 const NODE_FLAGS = ["--max-old-space-size=96", "--max-semi-space-size=2", "--no-warnings"];
 
 /**
- * Starts a TypeScript entry file as a process of its own with an IPC channel. The name makes it recognisable in a process list.
+ * Starts a TypeScript entry file as a process of its own with an IPC channel. The name makes it recognisable
+ * in a process list.
  * @param commandOn what the command line begins with; such a command must become the program, not start it
  */
 export function startChild(entry: URL, name: string, commandOn: readonly string[] = []): ChildProcess {

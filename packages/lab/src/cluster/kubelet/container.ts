@@ -103,7 +103,10 @@ export class Container {
     return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) ?? this.#received;
   }
 
-  /** Whether the process has taken all that it was sent: it answers in order. False when it doesn't answer in time. */
+  /**
+   * Whether the process has taken all that it was sent: it answers in order. False when it doesn't answer in
+   * time.
+   */
   async answers(): Promise<boolean> {
     return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) !== null;
   }

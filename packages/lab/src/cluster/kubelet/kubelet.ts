@@ -41,7 +41,10 @@ interface KubeletDependencies {
   onRestart(pod: string): void;
 }
 
-/** Stand-in for one node's kubelet: runs the pods bound to it as processes, reports on them, serves their usage. */
+/**
+ * Stand-in for one node's kubelet: runs the pods bound to it as processes, reports on them, serves their
+ * usage.
+ */
 export class Kubelet {
   readonly #deps: KubeletDependencies;
   readonly #runners = new Map<string, PodRunner>();
@@ -150,7 +153,8 @@ export class Kubelet {
   /** Adds what this node's applications received, ended ones included, by target and source. */
   async addReceived(totals: Map<string, Map<string, number>>): Promise<void> {
     const live = [...this.#runners.values()];
-    // A pod that ends while it is asked counts once: the ledger is read after the answers, for pods that were not asked.
+    // A pod that ends while it is asked counts once: the ledger is read after the answers, for pods that were
+    // not asked.
     const answers = await Promise.all(
       live.map(async (runner) => ({ runner, received: await runner.received() })),
     );

@@ -2,7 +2,9 @@ import type { Clock } from "@isochrone/runtime";
 
 /** How much CPU the pods of a node have together. */
 export interface CpuBudget {
-  /** All work takes so many times longer; 1: as declared. At least 1, since no machine is faster than it is. */
+  /**
+   * All work takes so many times longer; 1: as declared. At least 1, since no machine is faster than it is.
+   */
   readonly slowdown: number;
 }
 
@@ -19,8 +21,9 @@ interface PodQueue {
 }
 
 /**
- * The CPU of one node: pods that have work share it equally, and none gets more than one core, being single-threaded; a pod's works
- * queue. It keeps a budget in virtual time, the work that each busy pod has been given so far, and says when work counts as done.
+ * The CPU of one node: pods that have work share it equally, and none gets more than one core, being
+ * single-threaded; a pod's works queue. It keeps a budget in virtual time, the work that each busy pod has
+ * been given so far, and says when work counts as done.
  */
 export class NodeCpu {
   readonly #cores: number;

@@ -21,8 +21,8 @@ const SECOND_OCTETS = [18, 19];
 const LAST_HOST = 254;
 
 /**
- * Addresses for a real API server, whose endpoint controllers refuse loopback ones. Nothing routes them: LabCluster tells where a pod's
- * pages are really served.
+ * Addresses for a real API server, whose endpoint controllers refuse loopback ones. Nothing routes them:
+ * LabCluster tells where a pod's pages are really served.
  */
 export class TestRange implements PodAddresses {
   readonly #site: number;

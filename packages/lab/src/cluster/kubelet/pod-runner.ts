@@ -32,7 +32,11 @@ export interface RunnerOptions {
   readonly usageIntervalMs: number;
   /** Kept connections between pods are closed after so long without use. @default 30000 */
   readonly idleTimeoutMs: number;
-  /** Of the pods' processes; null: this process's own. By default below the probes and the relay, so that pods' work doesn't disturb measuring. @default 5 */
+  /**
+   * Of the pods' processes; null: this process's own. By default below the probes and the relay, so that
+   * pods' work doesn't disturb measuring.
+   * @default 5
+   */
   readonly niceness: number | null;
 }
 
@@ -48,7 +52,10 @@ export const RUNNER_DEFAULTS: RunnerOptions = {
 
 /** A container that ran this long counts as sound: the next crash begins with the first pause again. */
 const SOUND_AFTER_MS = 60_000;
-/** A second, and a minute on a machine that has other things to do. One that ends before is started anew at once. */
+/**
+ * A second, and a minute on a machine that has other things to do. One that ends before is started anew at
+ * once.
+ */
 const START_TIMEOUT_MS = 120_000;
 /** Of what the store is told. Without an end: a kubelet, too, waits for its API server. */
 const STORE_RETRIES = {
@@ -274,7 +281,10 @@ export class PodRunner {
     return pod?.metadata.uid === this.uid ? pod : null;
   }
 
-  /** Takes the place of the report before, and is waited for by nobody: containers run, end and start also while the store is away. */
+  /**
+   * Takes the place of the report before, and is waited for by nobody: containers run, end and start also
+   * while the store is away.
+   */
   #report(state: PodReport["state"]): void {
     this.#reporting.abort();
     const { signal } = (this.#reporting = new AbortController());

@@ -13,7 +13,10 @@ export interface PodReport {
   readonly restarts: number;
 }
 
-/** What a kubelet writes into the status. The API server refuses an address that isn't the first of its list (hostIP of hostIPs, podIP of podIPs). */
+/**
+ * What a kubelet writes into the status. The API server refuses an address that isn't the first of its list
+ * (hostIP of hostIPs, podIP of podIPs).
+ */
 export function podStatus(pod: KubernetesObject, report: PodReport): Record<string, unknown> {
   const { hostAddress, address, containerId, restarts, nowMs } = report;
   const ready = report.state === "running";

@@ -55,7 +55,10 @@ export class LoadGenerator {
     return report;
   }
 
-  /** Every request of the time that begins with the end of the last stretch. One at a time. Throws PodProcessError when the process has ended. */
+  /**
+   * Every request of the time that begins with the end of the last stretch. One at a time. Throws
+   * PodProcessError when the process has ended.
+   */
   async stretch(durationMs: number): Promise<RawStretch> {
     const stretch = await this.#stretches.ask((id) => this.#send({ type: "stretch", id, durationMs }));
     if (stretch === null) throw new PodProcessError("the load generator ended before the stretch did");

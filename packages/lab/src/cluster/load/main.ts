@@ -1,5 +1,6 @@
-// The load generator: requests to the workflow's entry on a fixed schedule, whatever becomes of earlier ones. Latency counts from
-// the planned time, so that a stalled service can't hide behind requests that were never sent. Started with an IPC channel.
+// The load generator: requests to the workflow's entry on a fixed schedule, whatever becomes of earlier ones.
+// Latency counts from the planned time, so that a stalled service can't hide behind requests that were never
+// sent. Started with an IPC channel.
 import { Agent, request } from "node:http";
 import type { SocketAddress } from "../ports.ts";
 import type { EndToEnd, FromLoad, LoadPlan, RawStretch, ToLoad } from "./protocol.ts";

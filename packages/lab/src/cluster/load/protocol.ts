@@ -12,7 +12,9 @@ export interface EndToEnd {
   readonly p95Ms: number | null;
   /** Requests that ended, failed ones included, over the time looked at. */
   readonly requestsPerSecond: number;
-  /** How late requests left, p95: the part of the times above that is this machine's. Null without requests. */
+  /**
+   * How late requests left, p95: the part of the times above that is this machine's. Null without requests.
+   */
   readonly sendLateMs: number | null;
   /** What most of the failed requests failed of; null without any. */
   readonly failure: string | null;

@@ -28,7 +28,10 @@ export class Schedule {
     return dueMs;
   }
 
-  /** Times between requests are so many times the plan's. The next request stays due when it is, as the first of a round. */
+  /**
+   * Times between requests are so many times the plan's. The next request stays due when it is, as the first
+   * of a round.
+   */
   setPace(factor: number): void {
     this.#begunMs = this.nextMs - factor * this.#plan.phasesMs[0]!;
     this.#taken = 0;

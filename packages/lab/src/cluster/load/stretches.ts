@@ -8,7 +8,10 @@ interface Stretch {
   done(this: void, stretch: RawStretch): void;
 }
 
-/** Single requests, stretch after stretch; one at a time is recorded, and what is sent after its end is the next one's. */
+/**
+ * Single requests, stretch after stretch; one at a time is recorded, and what is sent after its end is the
+ * next one's.
+ */
 export class Stretches {
   #current: Stretch | null = null;
   /** Requests that were sent after the last stretch's end. */
@@ -53,7 +56,10 @@ export class Stretches {
     this.end(nowMs);
   }
 
-  /** Ends the stretch if its time is over and nothing of it is open. To be called now and then, for stretches without requests. */
+  /**
+   * Ends the stretch if its time is over and nothing of it is open. To be called now and then, for stretches
+   * without requests.
+   */
   end(nowMs: number): void {
     const stretch = this.#current;
     if (stretch === null || nowMs < stretch.endMs || stretch.open > 0) return;

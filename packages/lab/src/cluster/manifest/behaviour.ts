@@ -5,7 +5,10 @@ export const MAX_BODY_BYTES = 8 * 1024 * 1024;
 const MAX_CPU_MS = 1_000;
 const SERVICE_NAME = /^[a-z]([-a-z0-9]*[a-z0-9])?$/;
 
-/** Reads the behaviour of the stand-in program from a pod template's annotations; `refuse` is told each broken rule. */
+/**
+ * Reads the behaviour of the stand-in program from a pod template's annotations; `refuse` is told each broken
+ * rule.
+ */
 export function readBehaviour(
   annotations: Readonly<Record<string, string>>,
   refuse: (annotation: string, message: string) => void,

@@ -1,4 +1,7 @@
-/** Callers before callees, ties in the given order; or the names of one cycle, its first name repeated at the end. */
+/**
+ * Callers before callees, ties in the given order; or the names of one cycle, its first name repeated at the
+ * end.
+ */
 export function orderCallersFirst(
   names: readonly string[],
   calleesOf: (name: string) => readonly string[],

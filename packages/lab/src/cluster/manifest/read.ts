@@ -23,7 +23,10 @@ export async function loadManifest(path: string | URL): Promise<WorkflowManifest
   return readManifest(text, name);
 }
 
-/** Reads and checks a workflow manifest: multi-document YAML of Deployments and Services. Throws ManifestError with every broken rule. */
+/**
+ * Reads and checks a workflow manifest: multi-document YAML of Deployments and Services. Throws ManifestError
+ * with every broken rule.
+ */
 export function readManifest(text: string, file: string): WorkflowManifest {
   const problems: ManifestProblem[] = [];
   const documents = parseDocuments(text, file, problems);

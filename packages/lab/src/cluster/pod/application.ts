@@ -26,7 +26,10 @@ interface Call {
 /** A caller that names itself differently each time must not grow the counter without end. */
 const MAX_CALLERS = 1_000;
 
-/** The stand-in program of a workload. It counts what it receives by itself, apart from the sidecar, so that the two can be compared. */
+/**
+ * The stand-in program of a workload. It counts what it receives by itself, apart from the sidecar, so that
+ * the two can be compared.
+ */
 export class Application {
   readonly #workload: string;
   readonly #outbound: () => SocketAddress;
@@ -109,7 +112,9 @@ export class Application {
     return cpuSpread === "exponential" ? -Math.log(1 - this.#random()) * cpuMs : cpuMs;
   }
 
-  /** Of the size that the caller asks for; who asks for too much, or for nothing sensible, gets the usual one. */
+  /**
+   * Of the size that the caller asks for; who asks for too much, or for nothing sensible, gets the usual one.
+   */
   #answerTo(incoming: IncomingMessage): Buffer {
     const wanted = incoming.headers[RESPONSE_BYTES_HEADER];
     if (wanted === undefined) return this.#answer;

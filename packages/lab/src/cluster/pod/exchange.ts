@@ -10,7 +10,10 @@ import { FLAGS } from "./metrics.ts";
 import type { Flag, Outcome } from "./metrics.ts";
 import type { SocketAddress } from "../ports.ts";
 
-/** A request body is held until it is whole, because a request on a connection that the peer just closed is sent once more. */
+/**
+ * A request body is held until it is whole, because a request on a connection that the peer just closed is
+ * sent once more.
+ */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
 /** One request on its way through the proxy. */
@@ -97,7 +100,9 @@ class Attempt {
     upstream.end(this.#body);
   }
 
-  /** Ends the exchange with an answer of the proxy's own; once the head has gone, with a broken connection. */
+  /**
+   * Ends the exchange with an answer of the proxy's own; once the head has gone, with a broken connection.
+   */
   refuse(code: number, flag: Flag): void {
     if (this.#over) return;
     const { outgoing } = this.#exchange;

@@ -1,5 +1,5 @@
-// One pod: the application and its sidecar, on sockets of their own. Started by the kubelet stand-in with an IPC channel.
-// Imports are few on purpose: seventeen of these start at once on a small machine.
+// One pod: the application and its sidecar, on sockets of their own. Started by the kubelet stand-in with an
+// IPC channel. Imports are few on purpose: seventeen of these start at once on a small machine.
 import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";

@@ -66,7 +66,10 @@ interface Series {
   readonly duration: Histogram;
 }
 
-/** Series of one channel: who calls whom under which service. Label strings are built once per response code and flag. */
+/**
+ * Series of one channel: who calls whom under which service. Label strings are built once per response code
+ * and flag.
+ */
 export class Channel {
   readonly #labels: ChannelLabels;
   readonly #series = new Map<number, Series>();
@@ -132,7 +135,10 @@ export class SidecarMetrics {
   }
 }
 
-/** The full label set of Istio's standard metrics. Traffic is plain text here, so principals are unknown and the policy is none. */
+/**
+ * The full label set of Istio's standard metrics. Traffic is plain text here, so principals are unknown and
+ * the policy is none.
+ */
 function labelText(labels: ChannelLabels, code: number, flag: Flag): string {
   const { reporter, source, destination, service, serviceNamespace } = labels;
   const known = service !== "unknown";

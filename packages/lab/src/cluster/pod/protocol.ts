@@ -1,4 +1,5 @@
-// What the kubelet and a pod's process say to each other over the IPC channel. Types only: nothing of this exists at run time.
+// What the kubelet and a pod's process say to each other over the IPC channel. Types only: nothing of this
+// exists at run time.
 import type { Behaviour } from "../manifest/model.ts";
 import type { SocketAddress } from "../ports.ts";
 
@@ -17,7 +18,9 @@ export interface PodConfig {
   /** The service under which others call this pod; "unknown" without one. */
   readonly service: string;
   readonly behaviour: Behaviour;
-  /** Ports of the previous run of this container, tried first so that others need not learn new ones; 0 = any. */
+  /**
+   * Ports of the previous run of this container, tried first so that others need not learn new ones; 0 = any.
+   */
   readonly port: number;
   readonly metricsPort: number;
   /** A call through the outbound listener is answered 504 after this time. */

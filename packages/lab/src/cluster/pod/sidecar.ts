@@ -24,7 +24,9 @@ interface SidecarDependencies {
   readonly monotonic: () => number;
 }
 
-/** The proxy beside an application: forwards what comes in and what goes out, and counts both as Istio's does. */
+/**
+ * The proxy beside an application: forwards what comes in and what goes out, and counts both as Istio's does.
+ */
 export class Sidecar {
   readonly metrics = new SidecarMetrics();
   readonly #config: SidecarDependencies["config"];

@@ -78,7 +78,10 @@ export class ExtenderClient {
     return { feasible, failed };
   }
 
-  /** Node -> score on kube-scheduler's scale: the extender's 0..10 times weight times 10. Nodes that it doesn't name are absent. */
+  /**
+   * Node -> score on kube-scheduler's scale: the extender's 0..10 times weight times 10. Nodes that it
+   * doesn't name are absent.
+   */
   async prioritize(pod: KubernetesObject, nodes: readonly KubernetesObject[]): Promise<Map<string, number>> {
     const scores = new Map<string, number>();
     if (!this.config.prioritizeVerb) return scores;

@@ -64,14 +64,20 @@ export function unfitReason(
 
 const MIN_FEASIBLE_NODES = 100;
 
-/** How many feasible nodes are looked for before scoring: kube-scheduler's numFeasibleNodesToFind with the default percentage. */
+/**
+ * How many feasible nodes are looked for before scoring: kube-scheduler's numFeasibleNodesToFind with the
+ * default percentage.
+ */
 export function feasibleNodesToFind(nodeCount: number): number {
   if (nodeCount < MIN_FEASIBLE_NODES) return nodeCount;
   const percentage = Math.max(5, 50 - Math.floor(nodeCount / 125));
   return Math.max(MIN_FEASIBLE_NODES, Math.floor((nodeCount * percentage) / 100));
 }
 
-/** kube-scheduler's NodeResourcesFit with LeastAllocated: the mean free share of CPU and memory after placing, 0..100. */
+/**
+ * kube-scheduler's NodeResourcesFit with LeastAllocated: the mean free share of CPU and memory after placing,
+ * 0..100.
+ */
 export function leastAllocatedScore(pod: KubernetesObject, { allocatable, requested }: NodeState): number {
   const { requestsCpuMillicores, requestsMemoryBytes } = podView(pod);
   const free = (total: number, used: number): number =>

@@ -26,7 +26,10 @@ import {
 import type { NodeState } from "./filters.ts";
 import { interleaveRegions } from "./spread.ts";
 
-/** `score`: kube-scheduler's way, with the extender if one is set. `spread`: round robin over nodes far apart, a bad start on purpose. */
+/**
+ * `score`: kube-scheduler's way, with the extender if one is set. `spread`: round robin over nodes far apart,
+ * a bad start on purpose.
+ */
 export type Placement = "score" | "spread";
 
 /** kube-scheduler's pauses before a pod that did not fit is tried again. */
@@ -183,7 +186,10 @@ export class Scheduler {
     return feasible[0]!.name;
   }
 
-  /** The best node by the sum of scores; ties are broken at random. Scoring is skipped when there is no choice. */
+  /**
+   * The best node by the sum of scores; ties are broken at random. Scoring is skipped when there is no
+   * choice.
+   */
   async #best(pod: KubernetesObject, feasible: readonly NodeState[]): Promise<string> {
     if (feasible.length === 1) return feasible[0]!.name;
     const extended = await this.#extenderScores(pod, feasible);

@@ -1,4 +1,5 @@
-// A process that runs a small cluster and is killed by a test: prints the ids of its children when all are ready.
+// A process that runs a small cluster and is killed by a test: prints the ids of its children when all are
+// ready.
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";

@@ -5,8 +5,8 @@ import { text } from "node:stream/consumers";
 import type { NamespaceLab } from "../namespace-lab.ts";
 
 /**
- * Runs a program in JavaScript on a node to its end; returns what it printed. Fails with its complaint when it ends with another code
- * than 0.
+ * Runs a program in JavaScript on a node to its end; returns what it printed. Fails with its complaint when
+ * it ends with another code than 0.
  */
 export async function runOn(lab: NamespaceLab, node: string, program: string): Promise<string> {
   const child = start(lab, node, program);
@@ -46,8 +46,9 @@ export const UDP_ECHO = `
   }`;
 
 /**
- * Sends `count` datagrams of 100 bytes that begin with their number, one per `intervalMs`, and prints the numbers of those that
- * come back, in the order of coming, when nothing came for `lingerMs` (250); of those that come back altered, -1 - number.
+ * Sends `count` datagrams of 100 bytes that begin with their number, one per `intervalMs`, and prints the
+ * numbers of those that come back, in the order of coming, when nothing came for `lingerMs` (250); of those
+ * that come back altered, -1 - number.
  */
 export function udpPinger(
   address: string,

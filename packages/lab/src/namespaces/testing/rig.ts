@@ -28,7 +28,10 @@ export async function pingUdp(
   return JSON.parse(printed) as number[];
 }
 
-/** One echo request after the other from `a` to `b`: round-trip times in ms by the kernel's stamps on `a`, by sequence. */
+/**
+ * One echo request after the other from `a` to `b`: round-trip times in ms by the kernel's stamps on `a`, by
+ * sequence.
+ */
 export async function pingIcmp(
   lab: NamespaceLab,
   family: 4 | 6,

@@ -34,13 +34,19 @@ export const PATH_COUNTS = [
 
 /** Counted for the whole wire. */
 export interface WireCounts {
-  /** Frames that are no unicast of one node to another: multicast, foreign addresses, longer than the MTU allows. */
+  /**
+   * Frames that are no unicast of one node to another: multicast, foreign addresses, longer than the MTU
+   * allows.
+   */
   readonly ignored: number;
   /** Frames that the kernel dropped because the emulator didn't read fast enough. They are in no record. */
   readonly overrun: number;
   /** Packets without the kernel's stamp of entry; the emulator's clock stands in. */
   readonly unstampedEntries: number;
-  /** Entry stamps that lay in the future or more than a second back: the system's clock was set, or the emulator stood still. */
+  /**
+   * Entry stamps that lay in the future or more than a second back: the system's clock was set, or the
+   * emulator stood still.
+   */
   readonly oddStamps: number;
   /** Most frames that ever waited at once. */
   readonly mostWaiting: number;

@@ -1,4 +1,7 @@
-/** Frames that wait for their time: their bytes in a fixed store, their order in a heap. Nothing is allocated per frame. */
+/**
+ * Frames that wait for their time: their bytes in a fixed store, their order in a heap. Nothing is allocated
+ * per frame.
+ */
 export class FrameQueue {
   readonly capacity: number;
   readonly frameBytes: number;
@@ -51,7 +54,9 @@ export class FrameQueue {
     this.#rise(this.#size++);
   }
 
-  /** Takes out the frame that is due first; its slot stays as it is until the next `freeSlot`. -1: none waits. */
+  /**
+   * Takes out the frame that is due first; its slot stays as it is until the next `freeSlot`. -1: none waits.
+   */
   take(): number {
     if (this.#size === 0) return -1;
     const slots = this.#slots;

@@ -36,7 +36,10 @@ export function readFrame(bytes: Buffer, at: number, length: number, into: Frame
   return into.transportAt <= into.end && into.end <= length;
 }
 
-/** Flips one bit behind the IP header. The rest stays, so that the packet still finds its receiver's checksum test. */
+/**
+ * Flips one bit behind the IP header. The rest stays, so that the packet still finds its receiver's checksum
+ * test.
+ */
 export function flipBit(bytes: Buffer, at: number, layout: FrameLayout, random: Random): void {
   const bits = (layout.end - layout.transportAt) * 8;
   if (bits === 0) return;
@@ -45,8 +48,8 @@ export function flipBit(bytes: Buffer, at: number, layout: FrameLayout, random: 
 }
 
 /**
- * Exchanges two 16-bit words among the last 32 bytes that differ: an Internet checksum is a sum, it stays the same. False when
- * all words there are alike.
+ * Exchanges two 16-bit words among the last 32 bytes that differ: an Internet checksum is a sum, it stays the
+ * same. False when all words there are alike.
  */
 export function swapWords(bytes: Buffer, at: number, layout: FrameLayout, random: Random): boolean {
   const words = Math.floor(Math.min(SWAP_REACH_BYTES, layout.end - layout.transportAt - 8) / 2);

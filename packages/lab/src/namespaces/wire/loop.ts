@@ -18,7 +18,10 @@ const MAX_SENDS_IN_A_ROW = 64;
 const MAX_WAIT_MS = 20;
 /** The kernel wakes a sleeper some tens of µs late; the last part of a wait is spent awake. */
 const SPIN_MS = 0.12;
-/** Share of the time that may be spent so, and how much can be saved up: a busy wire must leave the core to others. */
+/**
+ * Share of the time that may be spent so, and how much can be saved up: a busy wire must leave the core to
+ * others.
+ */
 const SPIN_SHARE = 0.3;
 const MAX_SPIN_CREDIT_MS = 30;
 /** The lead follows the median of the lateness in steps of this. */
@@ -45,7 +48,10 @@ interface WireLoopOptions {
   readonly monotonic: () => number;
 }
 
-/** The emulator proper: takes frames from the nodes' cables, and gives each to its receiver's when its time has come. */
+/**
+ * The emulator proper: takes frames from the nodes' cables, and gives each to its receiver's when its time
+ * has come.
+ */
 export class WireLoop {
   readonly #libc: Libc;
   readonly #monotonic: () => number;

@@ -23,8 +23,8 @@ export interface PacketRingMemory {
 }
 
 /**
- * The last packets, in memory that one thread writes and another reads without disturbing it. A packet's number counts from 0
- * and never changes; its place in the ring is taken again after `capacity` others.
+ * The last packets, in memory that one thread writes and another reads without disturbing it. A packet's
+ * number counts from 0 and never changes; its place in the ring is taken again after `capacity` others.
  */
 export class PacketRing {
   readonly capacity: number;

@@ -14,7 +14,10 @@ export class PacketThread {
   readonly #orders: Int32Array;
   readonly #pending = new Map<number, () => void>();
 
-  /** Resolves when it forwards. Its namespace is that of the calling thread. Rejects with the reason when it can't. */
+  /**
+   * Resolves when it forwards. Its namespace is that of the calling thread. Rejects with the reason when it
+   * can't.
+   */
   static async start(plan: WirePlan, onError: (error: Error) => void): Promise<PacketThread> {
     const data: ThreadPlan = {
       plan,

@@ -9,7 +9,10 @@ const NORMAL_CUT_OFF = 4;
 /** What `admit` returns instead of a time. */
 export const NOT_ADMITTED = { lost: -1, cut: -2, queueFull: -3 } as const;
 
-/** The way from one node to another: decides when a frame that enters comes out, whether it does, and in what state. */
+/**
+ * The way from one node to another: decides when a frame that enters comes out, whether it does, and in what
+ * state.
+ */
 export class WirePath {
   /** Of the frame admitted last: it arrives twice. */
   duplicated = false;
@@ -42,7 +45,9 @@ export class WirePath {
       queueBytes ?? Math.max(MIN_QUEUE_BYTES, (QUEUE_MS * (bandwidthBitsPerSecond ?? Infinity)) / 8000);
   }
 
-  /** When a frame that entered at `nowMs` comes out, in ms of the same clock, or one of {@link NOT_ADMITTED}. */
+  /**
+   * When a frame that entered at `nowMs` comes out, in ms of the same clock, or one of {@link NOT_ADMITTED}.
+   */
   admit(bytes: number, nowMs: number): number {
     this.duplicated = this.corrupted = false;
     const { cut, corruptRatio, duplicateRatio } = this.#settings;
@@ -56,8 +61,8 @@ export class WirePath {
   }
 
   /**
-   * When the last bit is out; below 0: no room. A bucket lets `burstBytes` worth of wire time pass at once, so that without one
-   * this is a line that sends frame after frame.
+   * When the last bit is out; below 0: no room. A bucket lets `burstBytes` worth of wire time pass at once,
+   * so that without one this is a line that sends frame after frame.
    */
   #putOnWire(bytes: number, nowMs: number): number {
     const { bandwidthBitsPerSecond: rate, burstBytes } = this.#settings;
@@ -69,7 +74,10 @@ export class WirePath {
     return Math.max(nowMs, this.#wireFreeAtMs - burstBytes * msPerByte);
   }
 
-  /** With bursts: two states, one losing all, the other nothing, left with the probabilities that give ratio and mean length. */
+  /**
+   * With bursts: two states, one losing all, the other nothing, left with the probabilities that give ratio
+   * and mean length.
+   */
   #isLost(): boolean {
     const { lossRatio, lossBurstPackets } = this.#settings;
     if (lossBurstPackets === null || lossRatio === 0 || lossRatio === 1) return this.#draw(lossRatio);
@@ -92,7 +100,9 @@ export class WirePath {
     return radius * Math.cos(2 * Math.PI * this.#random.next());
   }
 
-  /** Without jitter the order is kept too: entry times have errors that would exchange packets of one burst. */
+  /**
+   * Without jitter the order is kept too: entry times have errors that would exchange packets of one burst.
+   */
   #arrivalMs(sentMs: number): number {
     const { delayMs, jitterMs, keepOrder, reorderRatio, reorderDelayMs } = this.#settings;
     const dueMs = sentMs + Math.max(0, delayMs + this.#jitterMs());

@@ -7,7 +7,10 @@ import {
   type SendBatch,
 } from "@isochrone/kernel-sockets";
 
-/** Frames that come while the emulator is busy wait here: about a tenth of a second of the most that it can forward. */
+/**
+ * Frames that come while the emulator is busy wait here: about a tenth of a second of the most that it can
+ * forward.
+ */
 const RECEIVE_BUFFER_BYTES = 8 * 1024 * 1024;
 /** Sends whose stamps may be outstanding; they come at once. A power of two. */
 const REMEMBERED_SENDS = 4096;
@@ -44,7 +47,10 @@ export class WirePort {
     this.fd = socket.fd;
   }
 
-  /** Sends the batch, whose packets have these numbers; how many the kernel took. Stamps of former sends must have been read. */
+  /**
+   * Sends the batch, whose packets have these numbers; how many the kernel took. Stamps of former sends must
+   * have been read.
+   */
   send(batch: SendBatch, packets: readonly number[]): number {
     const sent = batch.send(this.fd);
     for (let i = 0; i < sent; i++) {

@@ -2,8 +2,8 @@ import { applyChange, IDEAL_LINK, oneWayLossRatio, type LinkChange } from "../..
 import { NamespaceError } from "../errors.ts";
 
 /**
- * How packets travel from one node to another, one way. The names and meanings are those of the relay's LinkSettings where both
- * have them, but of one way and not of the round trip.
+ * How packets travel from one node to another, one way. The names and meanings are those of the relay's
+ * LinkSettings where both have them, but of one way and not of the round trip.
  */
 export interface PathSettings {
   /** From the last bit's leaving the queue to arrival. */
@@ -11,11 +11,13 @@ export interface PathSettings {
   /** Size of the delay's variation; 0: none. A delay never gets below 0. */
   readonly jitterMs: number;
   /**
-   * "uniform": the delay varies evenly by at most `jitterMs` up or down. "normal": `jitterMs` is the standard deviation, cut
-   * off at four of them.
+   * "uniform": the delay varies evenly by at most `jitterMs` up or down. "normal": `jitterMs` is the standard
+   * deviation, cut off at four of them.
    */
   readonly jitterDistribution: "uniform" | "normal";
-  /** Packets never overtake each other; one that jitter would let overtake arrives right behind the former. */
+  /**
+   * Packets never overtake each other; one that jitter would let overtake arrives right behind the former.
+   */
   readonly keepOrder: boolean;
   /** Share of packets that don't arrive, 0 to 1. */
   readonly lossRatio: number;
@@ -29,15 +31,19 @@ export interface PathSettings {
   /** Share of packets that are changed behind the IP header. */
   readonly corruptRatio: number;
   /**
-   * "bit": one bit is flipped, which checksums find. "swap": two different 16-bit words of the last 32 bytes change places,
-   * which Internet checksums can't find.
+   * "bit": one bit is flipped, which checksums find. "swap": two different 16-bit words of the last 32 bytes
+   * change places, which Internet checksums can't find.
    */
   readonly corruptKind: "bit" | "swap";
   /** Rate of the link, counted in whole Ethernet frames as tbf counts; null: unlimited. */
   readonly bandwidthBitsPerSecond: number | null;
-  /** Bytes that may leave at once after a silence (token bucket); 0: every frame takes its time on the wire. */
+  /**
+   * Bytes that may leave at once after a silence (token bucket); 0: every frame takes its time on the wire.
+   */
   readonly burstBytes: number;
-  /** Bytes that wait for the rate; what comes on top is dropped. Null: 100 ms at the rate, 64 KiB at least. */
+  /**
+   * Bytes that wait for the rate; what comes on top is dropped. Null: 100 ms at the rate, 64 KiB at least.
+   */
   readonly queueBytes: number | null;
   /** Nothing passes. */
   readonly cut: boolean;
@@ -76,7 +82,9 @@ const DELAY_RULE = {
 };
 const RATIO_RULE = { rule: "a number from 0 to 1", holds: (value: unknown) => isBetween(value, 0, 1) };
 
-/** Settings that the relay's links don't have; jitter, loss, rate and cut are judged by the links' own rules. */
+/**
+ * Settings that the relay's links don't have; jitter, loss, rate and cut are judged by the links' own rules.
+ */
 const RULES: {
   readonly [K in Exclude<keyof PathSettings, keyof LinkChange>]: {
     readonly rule: string;
@@ -104,7 +112,8 @@ const RULES: {
 
 /**
  * The path after the change.
- * @throws NamespaceError `invalid_argument`, or NetworkError of the same code, naming the path, the setting, its rule and the value
+ * @throws NamespaceError `invalid_argument`, or NetworkError of the same code, naming the path, the setting,
+ * its rule and the value
  */
 export function applyPathChange(subject: string, path: PathSettings, change: PathChange): PathSettings {
   const next: Record<string, unknown> = { ...path };
@@ -121,8 +130,8 @@ export function applyPathChange(subject: string, path: PathSettings, change: Pat
 }
 
 /**
- * The path that either way of a round trip takes: half of the delay and of the jitter, and the loss of two independent ways
- * that together lose `lossRatio`.
+ * The path that either way of a round trip takes: half of the delay and of the jitter, and the loss of two
+ * independent ways that together lose `lossRatio`.
  */
 export function halfOf(link: LinkChange): PathChange {
   const { rttMs, jitterMs, lossRatio, ...same } = link;

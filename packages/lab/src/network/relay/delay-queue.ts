@@ -26,7 +26,9 @@ export class DelayQueue {
     this.drain();
   }
 
-  /** Runs what is due and asks to be woken for the rest. Does nothing when called by something that it runs. */
+  /**
+   * Runs what is due and asks to be woken for the rest. Does nothing when called by something that it runs.
+   */
   drain(): void {
     if (this.#draining) return;
     this.#draining = true;

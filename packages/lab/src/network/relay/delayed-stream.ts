@@ -3,8 +3,8 @@ import type { RelayContext } from "./context.ts";
 import type { Path } from "./path.ts";
 
 /**
- * Bytes that one way of a connection holds at most: reading stops there, so that the sender is slowed down. It is the
- * window of the emulated connection: no more than this passes in the time of one way.
+ * Bytes that one way of a connection holds at most: reading stops there, so that the sender is slowed down.
+ * It is the window of the emulated connection: no more than this passes in the time of one way.
  */
 const MAX_HELD_BYTES = 1024 * 1024;
 
@@ -74,7 +74,10 @@ export class DelayedStream {
     this.#pump();
   }
 
-  /** Nobody is left to receive: what comes is read and thrown away, so that the sender's own end is still seen. */
+  /**
+   * Nobody is left to receive: what comes is read and thrown away, so that the sender's own end is still
+   * seen.
+   */
   abandon(): void {
     if (this.#abandoned) return;
     this.#abandoned = true;

@@ -22,7 +22,8 @@ async function answer(relay: Relay, { id, call, arguments: argument }: RelayRequ
 }
 
 try {
-  // Before the timer's thread is made, which inherits it: a network must not slow down because its hosts are busy.
+  // Before the timer's thread is made, which inherits it: a network must not slow down because its hosts are
+  // busy.
   setPriority(0, constants.priority.PRIORITY_HIGH);
 } catch {
   // Most users may not; delays are then late by what the machine is busy.

@@ -12,7 +12,10 @@ export class Pair {
   readonly udp = new TrafficLog();
   readonly tcp = new TrafficLog();
 
-  /** Every way draws from a sequence of its own, so that what one pair sends doesn't change the luck of another. */
+  /**
+   * Every way draws from a sequence of its own, so that what one pair sends doesn't change the luck of
+   * another.
+   */
   constructor(source: number, target: number, link: LinkSettings, seed: number) {
     this.source = source;
     this.target = target;

@@ -61,7 +61,10 @@ export class Path {
     return () => this.#healListeners.delete(listener);
   }
 
-  /** When the packet arrives, or null when it is lost. Whoever gets a time must call `left` with the same size then. */
+  /**
+   * When the packet arrives, or null when it is lost. Whoever gets a time must call `left` with the same size
+   * then.
+   */
   admitPacket(bytes: number, nowMs: number): number | null {
     if (this.#link.cut || this.#bytesInFlight + bytes > MAX_BYTES_IN_FLIGHT) return null;
     if (this.#queueIsFull(bytes, nowMs)) return null;
@@ -76,9 +79,10 @@ export class Path {
   }
 
   /**
-   * Of TCP; 0 bytes is a packet of the handshake. Lost chunks come later, each loss doubling the wait. What may not
-   * leave before `notBeforeMs` waits beside the wire, not on it: reserving the wire ahead of time would hold up all
-   * others of the pair, and a burst of new connections would push each other ever further into the future.
+   * Of TCP; 0 bytes is a packet of the handshake. Lost chunks come later, each loss doubling the wait. What
+   * may not leave before `notBeforeMs` waits beside the wire, not on it: reserving the wire ahead of time
+   * would hold up all others of the pair, and a burst of new connections would push each other ever further
+   * into the future.
    */
   admitChunk(bytes: number, nowMs: number, notBeforeMs: number = nowMs): ChunkPassage {
     let dueMs = Math.max(this.#putOnWire(bytes, nowMs), notBeforeMs) + this.#travelMs();

@@ -6,13 +6,14 @@ import type { Pair } from "./pair.ts";
 import { isExpired, type OpenExchange } from "./traffic-log.ts";
 
 /**
- * One connection through the relay. The client's own connect succeeds at once, the relay can't hold it back; so the
- * handshake is charged afterwards. With t the time of the accept and R the round trip:
+ * One connection through the relay. The client's own connect succeeds at once, the relay can't hold it back;
+ * so the handshake is charged afterwards. With t the time of the accept and R the round trip:
  * - the relay connects to the target at t + R/2, when a SYN would have arrived;
- * - what the client sends before t + R counts as sent at t + R, when a connect would have returned. Connect and first
- *   exchange together take 2 R for a client that writes at once; one that waits R or longer sees R for the exchange;
- * - what the target says by itself on accepting reaches the client at t + R; a refusal resets the client at t + R.
- * A lost packet of the handshake delays it as any lost chunk.
+ * - what the client sends before t + R counts as sent at t + R, when a connect would have returned. Connect
+ *   and first exchange together take 2 R for a client that writes at once; one that waits R or longer sees R
+ *   for the exchange;
+ * - what the target says by itself on accepting reaches the client at t + R; a refusal resets the client at
+ *   t + R. A lost packet of the handshake delays it as any lost chunk.
  */
 export class TcpConnection {
   readonly #context: RelayContext;

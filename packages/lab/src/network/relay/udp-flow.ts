@@ -36,7 +36,8 @@ export class UdpFlow {
     this.#pair = pair;
     this.#ends = ends;
     this.lastUsedMs = context.monotonic();
-    // A target that doesn't listen is seen as an ICMP error here; to the client that is silence, as beyond a real network's NAT.
+    // A target that doesn't listen is seen as an ICMP error here; to the client that is silence, as beyond a
+    // real network's NAT.
     this.#upstream.on("error", () => undefined);
     this.#upstream.on("message", (packet) => this.#answer(packet));
     const connect = (): void =>
@@ -92,7 +93,9 @@ export class UdpFlow {
     return dueMs;
   }
 
-  /** The time of release, or null when the packet can't go on: the path was cut or the flow closed meanwhile. */
+  /**
+   * The time of release, or null when the packet can't go on: the path was cut or the flow closed meanwhile.
+   */
   #release(path: Path, packet: Buffer): number | null {
     path.left(packet.length);
     const nowMs = this.#context.monotonic();

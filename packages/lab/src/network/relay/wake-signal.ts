@@ -1,6 +1,6 @@
 /**
- * Memory that the relay shares with its timer thread: bytes 0-7 the time to wake at (ms of the monotonic clock), bytes
- * 8-11 a number that changes with every new time.
+ * Memory that the relay shares with its timer thread: bytes 0-7 the time to wake at (ms of the monotonic
+ * clock), bytes 8-11 a number that changes with every new time.
  */
 export class WakeSignal {
   readonly memory: SharedArrayBuffer;
@@ -20,7 +20,10 @@ export class WakeSignal {
     Atomics.notify(this.#version, 0);
   }
 
-  /** The thread's side: blocks until the time of a `set` newer than `seen` has come, and returns that set's version. */
+  /**
+   * The thread's side: blocks until the time of a `set` newer than `seen` has come, and returns that set's
+   * version.
+   */
   waitForNext(seen: number, monotonic: () => number): number {
     for (;;) {
       // The version is read before the time: a set in between makes the wait below return at once.

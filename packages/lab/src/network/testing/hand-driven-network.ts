@@ -11,8 +11,9 @@ const NODES = ["a", "b"];
 const RECORD_MS = 120_000;
 
 /**
- * The relay of `a` and `b` in this process, on real sockets, with a clock that stands still until a test moves it. What
- * a test sees is what the relay decides, to the microsecond, however long the machine takes to carry it out.
+ * The relay of `a` and `b` in this process, on real sockets, with a clock that stands still until a test
+ * moves it. What a test sees is what the relay decides, to the microsecond, however long the machine takes to
+ * carry it out.
  */
 export class HandDrivenNetwork implements Reachable {
   readonly #relay: Relay;

@@ -24,7 +24,10 @@ export async function startNetwork(
   return network;
 }
 
-/** A UDP responder on `node`, exposed; answers what `answer` makes of a packet (default: the packet). Returns its port. */
+/**
+ * A UDP responder on `node`, exposed; answers what `answer` makes of a packet (default: the packet). Returns
+ * its port.
+ */
 export async function udpResponder(
   network: Reachable,
   node: string,

@@ -1,4 +1,5 @@
-// A small cluster for tests: raw objects, the graphs of what they do, and the problem that the feasibility model makes of both.
+// A small cluster for tests: raw objects, the graphs of what they do, and the problem that the feasibility
+// model makes of both.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { channel, link, node, workload } from "../../testing/problems.ts";
 import type { ApiObject } from "../../feasibility/objects/json.ts";

@@ -57,8 +57,8 @@ export class JudgedTemplate {
   }
 
   /**
-   * As RunFilterPluginsWithNominatedPods: first with the pods of equal or higher priority that are nominated to the node, then, since these
-   * may end up elsewhere, without.
+   * As RunFilterPluginsWithNominatedPods: first with the pods of equal or higher priority that are nominated
+   * to the node, then, since these may end up elsewhere, without.
    * @param pod one of this kind
    */
   verdict(pod: SchedulingPod, node: NodeState): Rejection | null {
@@ -72,7 +72,8 @@ export class JudgedTemplate {
   }
 
   /**
-   * By node, 1 where such a pod may be planned to but for resources and for what pods planned with it have a say in. Shared: not to be changed.
+   * By node, 1 where such a pod may be planned to but for resources and for what pods planned with it have a
+   * say in. Shared: not to be changed.
    * @param joinable whether one of those is who its affinity asks for
    */
   openNodes(pod: SchedulingPod, joinable: boolean): Uint8Array {

@@ -91,7 +91,8 @@ export class AffinityState {
     }
     const unwanted = placed.termsAgainst(set);
     if (unwanted.some(({ counts }) => counts.at(node.index) > 0)) return NOT_WANTED;
-    // kube-scheduler skips the whole plugin, the rules of nominated pods included, when neither own terms nor placed pods ask for it.
+    // kube-scheduler skips the whole plugin, the rules of nominated pods included, when neither own terms nor
+    // placed pods ask for it.
     if (affinity.length + antiAffinity.length === 0 && unwanted.every(({ counts }) => counts.total === 0))
       return null;
     const promised = nominated.some((pod) =>

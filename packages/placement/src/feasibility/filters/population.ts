@@ -9,7 +9,10 @@ interface Residents {
   lasting: number;
 }
 
-/** Who is where, by namespace and labels: to count pods for a selector takes a look at each set of labels, not at each pod. */
+/**
+ * Who is where, by namespace and labels: to count pods for a selector takes a look at each set of labels, not
+ * at each pod.
+ */
 export class Population {
   readonly #bySet = new Map<LabelSet, Map<number, Residents>>();
 

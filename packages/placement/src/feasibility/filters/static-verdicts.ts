@@ -1,5 +1,5 @@
-// What filters say of a pod and a node alone. Kinds of pods that differ in nothing such filters look at share the answers: the workloads
-// of a hundred workflows are hundreds of kinds, and mostly one to these.
+// What filters say of a pod and a node alone. Kinds of pods that differ in nothing such filters look at share
+// the answers: the workloads of a hundred workflows are hundreds of kinds, and mostly one to these.
 import { record } from "../objects/json.ts";
 import { nodeFilter } from "./node-filters.ts";
 import type { NodeState } from "../objects/node-state.ts";

@@ -1,4 +1,5 @@
-// Volumes: claims that are bound already. Which volume a claim that isn't will get only the volume binder can know.
+// Volumes: claims that are bound already. Which volume a claim that isn't will get only the volume binder can
+// know.
 import {
   integer,
   isTerminating,
@@ -137,7 +138,8 @@ export class Storage {
     if (limits === undefined || limits.size === 0 || volumes.every(({ driver }) => driver === null))
       return false;
     const { used, attached } = this.attachedTo(node, others);
-    // A volume that is attached already, but used by no pod there, counts again as one that is added: kube-scheduler does the same.
+    // A volume that is attached already, but used by no pod there, counts again as one that is added:
+    // kube-scheduler does the same.
     const added = driversOf(volumes.filter(({ handle }) => !used.has(handle)));
     const count = (drivers: ReadonlyMap<string, string>, driver: string): number =>
       [...drivers.values()].filter((one) => one === driver).length;
@@ -151,7 +153,10 @@ export class Storage {
     return this.#limits?.get(node)?.get(driver) ?? null;
   }
 
-  /** CSI volumes, drivers by handle: those that pods on the node and these others use, and with them those attached without a pod. */
+  /**
+   * CSI volumes, drivers by handle: those that pods on the node and these others use, and with them those
+   * attached without a pod.
+   */
   attachedTo(
     node: NodeState,
     others: readonly SchedulingPod[],

@@ -1,9 +1,12 @@
-// Amounts of resources, exact as kube-scheduler's: quantities are added as decimals, and only the sum is rounded up to whole units. In
-// binary fractions 0.1 + 0.2 CPU would be one millicore more.
+// Amounts of resources, exact as kube-scheduler's: quantities are added as decimals, and only the sum is
+// rounded up to whole units. In binary fractions 0.1 + 0.2 CPU would be one millicore more.
 import { parseDecimal, scaledUp } from "@isochrone/primitives";
 import { record } from "./json.ts";
 
-/** Whole units by resource name: cpu in millicores, memory and ephemeral-storage in bytes, all others in pieces. */
+/**
+ * Whole units by resource name: cpu in millicores, memory and ephemeral-storage in bytes, all others in
+ * pieces.
+ */
 export type Amounts = ReadonlyMap<string, number>;
 
 /** Billionths, the finest that a Kubernetes quantity can be. */

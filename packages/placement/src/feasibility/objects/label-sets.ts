@@ -58,8 +58,9 @@ export interface PodTerm {
 export type NamespaceLabels = (namespace: string) => Labels;
 
 /**
- * As newAffinityTerm of kube-scheduler/framework: of the namespaces named, of those selected, else of the pod's own. null when a selector
- * is not valid. matchLabelKeys and mismatchLabelKeys are in the labelSelector already: the API server puts them there at creation.
+ * As newAffinityTerm of kube-scheduler/framework: of the namespaces named, of those selected, else of the
+ * pod's own. null when a selector is not valid. matchLabelKeys and mismatchLabelKeys are in the labelSelector
+ * already: the API server puts them there at creation.
  */
 export function podTerm(term: Json, own: string, labelsOf: NamespaceLabels): PodTerm | null {
   const selector = labelSelector(term["labelSelector"]);

@@ -102,7 +102,10 @@ export class NodeState {
   }
 }
 
-/** Taints of those who are about to take a node away; pods that tolerate everything would go there all the same. */
+/**
+ * Taints of those who are about to take a node away; pods that tolerate everything would go there all the
+ * same.
+ */
 const LEAVING = ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 
 function reasonAgainst(node: ApiObject, state: NodeState): string | null {

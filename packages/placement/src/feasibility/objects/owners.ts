@@ -1,6 +1,9 @@
 import { namespaceOf, record, records, text, type ApiObject, type Json } from "./json.ts";
 
-/** The name of what the pod is a replica of: its controller's, a Deployment's where that is a ReplicaSet of one; its own without. */
+/**
+ * The name of what the pod is a replica of: its controller's, a Deployment's where that is a ReplicaSet of
+ * one; its own without.
+ */
 export function workloadName(pod: ApiObject): string {
   const controller = controllerOf(pod);
   if (controller === undefined) return pod.metadata.name;
@@ -11,7 +14,10 @@ export function workloadName(pod: ApiObject): string {
     : name;
 }
 
-/** The same for pods of one controller: of a Deployment's generations each is by itself. null without a controller. */
+/**
+ * The same for pods of one controller: of a Deployment's generations each is by itself. null without a
+ * controller.
+ */
 export function controllerKey(pod: ApiObject): string | null {
   const controller = controllerOf(pod);
   if (controller === undefined) return null;

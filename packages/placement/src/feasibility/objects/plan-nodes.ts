@@ -27,7 +27,8 @@ export class PlanNodes {
   }
 
   /**
-   * In the order of the model. Pods that are nominated to a node and that one of the planned ones must yield to have their share already.
+   * In the order of the model. Pods that are nominated to a node and that one of the planned ones must yield
+   * to have their share already.
    * @param lowestPriority of the planned pods
    */
   of(resources: readonly string[], lowestPriority: number): PlanNode[] {

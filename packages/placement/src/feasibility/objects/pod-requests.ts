@@ -1,5 +1,5 @@
-// What a pod requests, as k8s.io/component-helpers/resource PodRequests (KEP-753 for sidecars, KEP-2837 for resources of the pod, KEP-1287
-// for those that are changed in place).
+// What a pod requests, as k8s.io/component-helpers/resource PodRequests (KEP-753 for sidecars, KEP-2837 for
+// resources of the pod, KEP-1287 for those that are changed in place).
 import {
   addAmounts,
   exactAmounts,
@@ -15,9 +15,10 @@ const MAX_KNOWN = 10_000;
 const known = new Map<string, Amounts>();
 
 /**
- * In whole units. Containers and sidecars together, or what an init container needs beside the sidecars before it, whichever is more;
- * resources of the pod itself instead where it has some; and its overhead.
- * @param placed a pod on a node holds what its containers were given, too, until a change of theirs is through
+ * In whole units. Containers and sidecars together, or what an init container needs beside the sidecars
+ * before it, whichever is more; resources of the pod itself instead where it has some; and its overhead.
+ * @param placed a pod on a node holds what its containers were given, too, until a change of theirs is
+ * through
  */
 export function podRequests(pod: ApiObject, placed: boolean): Amounts {
   const spec = record(pod.spec);

@@ -1,4 +1,5 @@
-// Selectors of labels and of nodes, as k8s.io/apimachinery and component-helpers/scheduling/corev1/nodeaffinity take them.
+// Selectors of labels and of nodes, as k8s.io/apimachinery and
+// component-helpers/scheduling/corev1/nodeaffinity take them.
 import { labelOf, record, records, text, textMembers, texts, type Json, type Labels } from "./json.ts";
 
 export interface LabelSelector {
@@ -47,7 +48,8 @@ interface SelectedNode {
 export type NodeTest = (node: SelectedNode) => boolean;
 
 /**
- * Terms are alternatives. An empty term, or one that is not valid, matches no node, and so does a selector without terms.
+ * Terms are alternatives. An empty term, or one that is not valid, matches no node, and so does a selector
+ * without terms.
  * @param fields whether matchFields count; of a PersistentVolume they don't
  */
 export function nodeSelector(selector: unknown, fields = true): NodeTest {

@@ -1,6 +1,9 @@
 /** How far a workload's replicas are kept apart, beyond what their pods ask for themselves. */
 export interface SpreadLimits {
-  /** More replicas on a node than on the one that has fewest. kube-scheduler's own default. null: no limit. @default 3 */
+  /**
+   * More replicas on a node than on the one that has fewest. kube-scheduler's own default. null: no limit.
+   * @default 3
+   */
   readonly hostnameMaxSkew: number | null;
   /** The same of zones. @default 5 */
   readonly zoneMaxSkew: number | null;

@@ -1,4 +1,5 @@
-// Taints and tolerations, as k8s.io/api/core/v1 Toleration.ToleratesTaint without the comparison operators (alpha in 1.35).
+// Taints and tolerations, as k8s.io/api/core/v1 Toleration.ToleratesTaint without the comparison operators
+// (alpha in 1.35).
 import { records, text, type Json } from "./json.ts";
 
 export interface Taint {

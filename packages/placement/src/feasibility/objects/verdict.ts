@@ -6,7 +6,10 @@ export interface Rejection {
   readonly message: string;
 }
 
-/** In the order in which kube-scheduler asks them. `Unsupported` is ours: the pod uses what isn't modelled, so nobody says yes. */
+/**
+ * In the order in which kube-scheduler asks them. `Unsupported` is ours: the pod uses what isn't modelled, so
+ * nobody says yes.
+ */
 export const FILTER_PLUGINS = [
   "Unsupported",
   "NodeUnschedulable",

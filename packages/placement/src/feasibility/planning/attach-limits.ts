@@ -1,6 +1,7 @@
-// Attach limits of CSI drivers as resources of a plan: a node has so many slots of a driver, and each volume of a planned pod takes one. A
-// volume that several pods share takes one for each, and one where it is attached already, which is more than kube-scheduler asks for: no
-// plan is refused because of it, and only a node that is nearly full of shared volumes is left out without need.
+// Attach limits of CSI drivers as resources of a plan: a node has so many slots of a driver, and each volume
+// of a planned pod takes one. A volume that several pods share takes one for each, and one where it is
+// attached already, which is more than kube-scheduler asks for: no plan is refused because of it, and only a
+// node that is nearly full of shared volumes is left out without need.
 import type { PlanNode } from "../../planner/objective/plan-problem.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import type { PlannedPod } from "./plan-input.ts";
@@ -56,7 +57,10 @@ export function withAttachLimits(
   };
 }
 
-/** Drivers of volumes that others than the planned pods hold on the node. @param held by planned pods that run there */
+/**
+ * Drivers of volumes that others than the planned pods hold on the node.
+ * @param held by planned pods that run there
+ */
 function takenOf(
   { storage }: SchedulingModel,
   node: NodeState,

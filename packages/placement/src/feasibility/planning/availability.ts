@@ -1,4 +1,5 @@
-// What keeps a workload available: its replicas are spread as kube-scheduler does by default, and never all on one node or in one zone.
+// What keeps a workload available: its replicas are spread as kube-scheduler does by default, and never all
+// on one node or in one zone.
 import type {
   DomainConstraint,
   SpanConstraint,
@@ -14,7 +15,10 @@ interface AvailabilityInput {
   readonly model: SchedulingModel;
   readonly planned: readonly PlannedPod[];
   readonly limits: SpreadLimits;
-  /** Indices of the nodes that the pod could be on, were they empty. The same array for the same nodes, as far as that is known. */
+  /**
+   * Indices of the nodes that the pod could be on, were they empty. The same array for the same nodes, as far
+   * as that is known.
+   */
   readonly fits: (pod: PlannedPod) => Int32Array;
 }
 
@@ -24,7 +28,10 @@ interface AvailabilityRules {
   readonly notes: readonly string[];
 }
 
-/** For each controller with at least one planned replica. Replicas that are placed count, those that are being deleted don't. */
+/**
+ * For each controller with at least one planned replica. Replicas that are placed count, those that are being
+ * deleted don't.
+ */
 export function availabilityRules({ model, planned, limits, fits }: AvailabilityInput): AvailabilityRules {
   const rules: DomainConstraint[] = [];
   const notes: string[] = [];
@@ -87,7 +94,10 @@ function scalesOf(model: SchedulingModel, limits: SpreadLimits): Scale[] {
   ];
 }
 
-/** Not for pods that have topologySpreadConstraints of their own: kube-scheduler has no default for these either. */
+/**
+ * Not for pods that have topologySpreadConstraints of their own: kube-scheduler has no default for these
+ * either.
+ */
 function spreadOf(
   name: string,
   pods: readonly PlannedPod[],

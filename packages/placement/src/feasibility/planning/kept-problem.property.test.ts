@@ -1,4 +1,5 @@
-// A model that has lived through changes keeps much from one problem to the next. What it compiles is what a new model compiles.
+// A model that has lived through changes keeps much from one problem to the next. What it compiles is what a
+// new model compiles.
 import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { ApiObject } from "../objects/json.ts";

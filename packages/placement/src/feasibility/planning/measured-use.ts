@@ -4,8 +4,8 @@ import type { PlanNode, PlanPod, PlanUse } from "../../planner/objective/plan-pr
 const CPU = "cpu";
 
 /**
- * CPU as the graphs have measured it; undefined where no node's use is known. A pod is taken to use what pods of its workload do on average, or
- * what it requests as long as nobody has measured any.
+ * CPU as the graphs have measured it; undefined where no node's use is known. A pod is taken to use what pods
+ * of its workload do on average, or what it requests as long as nobody has measured any.
  *
  * @param resources of the pods' demands
  */

@@ -1,4 +1,5 @@
-// From cluster to plan and back: a plan that keeps the problem's constraints is let in, step by step, by the model that made the problem.
+// From cluster to plan and back: a plan that keeps the problem's constraints is let in, step by step, by the
+// model that made the problem.
 import { array, assert, boolean, constantFrom, integer, property, record } from "fast-check";
 import { describe, expect, test } from "vitest";
 import { plan } from "../../planner/search/plan.ts";

@@ -9,7 +9,10 @@ import type { SpreadLimits } from "../objects/spread-limits.ts";
 
 /** What is to be planned, and on what. */
 export interface PlanInput {
-  /** It is the same afterwards. Pods to be planned that are in it, running or nominated, are taken out meanwhile. */
+  /**
+   * It is the same afterwards. Pods to be planned that are in it, running or nominated, are taken out
+   * meanwhile.
+   */
   readonly model: SchedulingModel;
   /** Raw objects, in order of their creation. */
   readonly pods: readonly ApiObject[];
@@ -18,7 +21,10 @@ export interface PlanInput {
   readonly assumed?: readonly AssumedPod[];
   /** Parts of {@link DEFAULT_SPREAD} that are to be others. */
   readonly spread?: Partial<SpreadLimits>;
-  /** A pod's workload in the workflow graph; null for one that it doesn't know. @default by the controller's name, a ReplicaSet's without its hash */
+  /**
+   * A pod's workload in the workflow graph; null for one that it doesn't know.
+   * @default by the controller's name, a ReplicaSet's without its hash
+   */
   readonly workloadOf?: (pod: ApiObject) => string | null;
 }
 
@@ -26,7 +32,9 @@ export interface PlanInput {
 export interface FeasiblePlanProblem extends PlanProblem {
   /** The constraints that are ours, not the pods': they keep a workload available. As hard as the others. */
   readonly availability: readonly DomainConstraint[];
-  /** In words: limits that no assignment could meet and that are lower therefore, pods that can't be planned. */
+  /**
+   * In words: limits that no assignment could meet and that are lower therefore, pods that can't be planned.
+   */
   readonly notes: readonly string[];
 }
 

@@ -16,9 +16,9 @@ import type { SchedulingModel } from "../scheduling-model.ts";
 import { DEFAULT_SPREAD } from "../objects/spread-limits.ts";
 
 /**
- * What the planner is to solve: where each pod may go by itself, what it needs there, and the rules between the pods that are planned.
- * A plan that keeps them is one that kube-scheduler admits in the order of {@link inQueueOrder}; and a workload of several replicas is not
- * left on one node or in one zone.
+ * What the planner is to solve: where each pod may go by itself, what it needs there, and the rules between
+ * the pods that are planned. A plan that keeps them is one that kube-scheduler admits in the order of {@link
+ * inQueueOrder}; and a workload of several replicas is not left on one node or in one zone.
  */
 export function planProblem(input: PlanInput): FeasiblePlanProblem {
   const { model, pods } = input;

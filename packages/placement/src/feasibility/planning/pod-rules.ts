@@ -26,7 +26,9 @@ export function podRules(model: SchedulingModel, planned: readonly PlannedPod[])
   ];
 }
 
-/** Of pods that want one port, those on one address exclude each other, and those on any address all of them. */
+/**
+ * Of pods that want one port, those on one address exclude each other, and those on any address all of them.
+ */
 function portRules(model: SchedulingModel, planned: readonly PlannedPod[]): ApartConstraint[] {
   const wanting = new Map<string, { readonly pod: number; readonly ip: string }[]>();
   for (const { pod, index } of planned)

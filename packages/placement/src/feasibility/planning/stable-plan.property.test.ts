@@ -1,5 +1,5 @@
-// The plan of a workflow that runs, asked again and again while nothing changes but what measuring adds: links and rates that are measured
-// anew in each window.
+// The plan of a workflow that runs, asked again and again while nothing changes but what measuring adds:
+// links and rates that are measured anew in each window.
 import { ClusterGraph, seeded, WorkflowGraph } from "@isochrone/topology";
 import type { Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";

@@ -83,7 +83,10 @@ export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | nul
   return workflowPlanReport(running, found, { ...cost, moveCost }, previous);
 }
 
-/** What {@link workflowPlan} searches, for whoever searches elsewhere. Null for a workflow of which no pod runs. */
+/**
+ * What {@link workflowPlan} searches, for whoever searches elsewhere. Null for a workflow of which no pod
+ * runs.
+ */
 export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | null {
   const { model, cluster, workflow, spread } = input;
   const { movable, kept } = podsOf(input);
@@ -102,10 +105,15 @@ export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | 
 
 /** A move must bring so much, bytes/s x ms: a kilobyte per second one millisecond sooner. */
 const LEAST_GAIN = 1_000;
-/** And such a share of what the workflow's network costs. Like the descheduler's own defaults: it would not make a move that brings less. */
+/**
+ * And such a share of what the workflow's network costs. Like the descheduler's own defaults: it would not
+ * make a move that brings less.
+ */
 const LEAST_GAIN_SHARE = 0.005;
 
-/** What each move is to cost in the search, so that plans have few moves, and none that brings nearly nothing. */
+/**
+ * What each move is to cost in the search, so that plans have few moves, and none that brings nearly nothing.
+ */
 export function moveCostOf(problem: FeasiblePlanProblem, options: CostSettings = {}): number {
   const model = costModel(problem, planSettings(options));
   const { network } = objectiveOf(model).total(currentOf(problem));
@@ -179,7 +187,10 @@ interface MovablePod {
   readonly workload: string;
 }
 
-/** The pods of the workflow that run, as the graph shows them; far ends of its channels in other namespaces are not its to place. */
+/**
+ * The pods of the workflow that run, as the graph shows them; far ends of its channels in other namespaces
+ * are not its to place.
+ */
 function podsOf({ model, podOf, workflow }: RunningWorkflowInput): {
   movable: MovablePod[];
   kept: { pod: string; reason: string }[];

@@ -13,8 +13,9 @@ interface Tangent {
 }
 
 /**
- * The problem as a linear program. x<pod>_<node> is 1 where the pod is; y<a>_<b>_<n>_<m> is 1 when a is on n and b on m (at no more than the sums
- * over either of them, which is tight, Adams 1994); t<node>_<resource> is what the load costs, at least every tangent of its curve (Duran 1986); o<node> is overload.
+ * The problem as a linear program. x<pod>_<node> is 1 where the pod is; y<a>_<b>_<n>_<m> is 1 when a is on n
+ * and b on m (at no more than the sums over either of them, which is tight, Adams 1994); t<node>_<resource>
+ * is what the load costs, at least every tangent of its curve (Duran 1986); o<node> is overload.
  */
 export class ExactModel {
   /** Cost of one unit of the program's objective: its coefficients are near 1. */
@@ -155,7 +156,8 @@ export class ExactModel {
       if (price === 0) continue;
       if (!seen.has(t)) program.cost(1, t);
       seen.add(t);
-      // t >= value + slope x (added - (load - start)), with the curve's value above what the node costs already.
+      // t >= value + slope x (added - (load - start)), with the curve's value above what the node costs
+      // already.
       const slope = (3 * price * load * load) / this.unit;
       const value = (price * (load ** 3 - start ** 3)) / this.unit;
       const users = [...problem.pods.keys()].filter((pod) => this.#mayBeOn(pod, node));

@@ -1,4 +1,5 @@
-// Constraints as rows of a linear program. `at(pod, domain)` stands for the terms that are 1 when the pod is in the domain.
+// Constraints as rows of a linear program. `at(pod, domain)` stands for the terms that are 1 when the pod is
+// in the domain.
 import type { LinearProgram, Terms } from "@isochrone/primitives";
 import type {
   ApartConstraint,
@@ -81,7 +82,10 @@ function addApart(
   }
 }
 
-/** Where somebody else's pods are the company, one of them must be in the domain; otherwise all subjects found one group. */
+/**
+ * Where somebody else's pods are the company, one of them must be in the domain; otherwise all subjects found
+ * one group.
+ */
 function addTogether(
   program: LinearProgram,
   { placed, members, subjects }: TogetherConstraint,

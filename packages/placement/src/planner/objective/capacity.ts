@@ -1,14 +1,18 @@
 import type { Overload } from "./overload.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 
-/** Resources that a node runs short of gradually; of all others (pods, devices, ports) it has one left or none. */
+/**
+ * Resources that a node runs short of gradually; of all others (pods, devices, ports) it has one left or
+ * none.
+ */
 const PRESSED = ["cpu", "memory"];
 
 /**
- * What nodes have left, and what it costs to fill them. The pressure of a plan is the sum over nodes and resources (CPU and memory) of
- * capacity x (U(after) - U(before)), U(u) = u^3 / 3, over the planned demand: each unit of demand pays the square of the utilisation of the
- * node at which it is added, 0 when idle, 1 when full. Convex, so that load is evened out. `scale` turns that mean into the unit of a plan's cost.
- * What is really used counts beside it, where it is more than nodes can take: see {@link Overload}.
+ * What nodes have left, and what it costs to fill them. The pressure of a plan is the sum over nodes and
+ * resources (CPU and memory) of capacity x (U(after) - U(before)), U(u) = u^3 / 3, over the planned demand:
+ * each unit of demand pays the square of the utilisation of the node at which it is added, 0 when idle, 1
+ * when full. Convex, so that load is evened out. `scale` turns that mean into the unit of a plan's cost. What
+ * is really used counts beside it, where it is more than nodes can take: see {@link Overload}.
  */
 export class Capacity {
   readonly #problem: PlanProblem;
@@ -105,7 +109,10 @@ export class Capacity {
     return -1;
   }
 
-  /** What the pod would add to the pressure there, and to the overload, and what moving it costs, in the unit of `scale`. */
+  /**
+   * What the pod would add to the pressure there, and to the overload, and what moving it costs, in the unit
+   * of `scale`.
+   */
   pressureOf(pod: number, node: number): number {
     return this.requestsOf(pod, node) + this.overload.costOf(pod, node) + this.moveOf(pod, node);
   }

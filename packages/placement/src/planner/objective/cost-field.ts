@@ -11,9 +11,10 @@ interface Columns {
 }
 
 /**
- * What round trips cost, in milliseconds, always a finite number: between two locations in the direction in which the exchange is started, or
- * in the other where that isn't known; unknown counts as the median known cost, unreachable as the worst known. Locations are the
- * problem's nodes, by index, and after them nodes that only hold pods which aren't planned.
+ * What round trips cost, in milliseconds, always a finite number: between two locations in the direction in
+ * which the exchange is started, or in the other where that isn't known; unknown counts as the median known
+ * cost, unreachable as the worst known. Locations are the problem's nodes, by index, and after them nodes
+ * that only hold pods which aren't planned.
  */
 export class CostField {
   readonly nodeCount: number;
@@ -93,12 +94,17 @@ export class CostField {
     return from === to || a < 0 || b < 0 ? 0 : (this.#cluster.errorMsById(a, b) ?? 0);
   }
 
-  /** By node: what an exchange costs that is started there and answered at `location`. Read only, good until the next look-up. */
+  /**
+   * By node: what an exchange costs that is started there and answered at `location`. Read only, good until
+   * the next look-up.
+   */
   to(location: number): Float64Array {
     return this.#columns(location).to;
   }
 
-  /** By node: what an exchange costs that is started at `location`. Read only, good until the next look-up. */
+  /**
+   * By node: what an exchange costs that is started at `location`. Read only, good until the next look-up.
+   */
   from(location: number): Float64Array {
     return this.#columns(location).from;
   }
@@ -146,7 +152,10 @@ export class CostField {
   }
 }
 
-/** Columns between the nodes of the last problem of each cluster graph; plans are made one after the other on the same nodes. */
+/**
+ * Columns between the nodes of the last problem of each cluster graph; plans are made one after the other on
+ * the same nodes.
+ */
 const SHARED = new WeakMap<
   ClusterGraph,
   { readonly ids: readonly number[]; readonly kept: Map<number, Columns> }

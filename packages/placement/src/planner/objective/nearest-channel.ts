@@ -27,8 +27,9 @@ interface Nearest {
 }
 
 /**
- * A channel whose callers talk to the replica that is nearest to them: each shares its traffic out evenly among the targets of the narrowest
- * scope that holds any. It costs nothing while it has no target. Bytes per second x milliseconds.
+ * A channel whose callers talk to the replica that is nearest to them: each shares its traffic out evenly
+ * among the targets of the narrowest scope that holds any. It costs nothing while it has no target. Bytes per
+ * second x milliseconds.
  */
 export class NearestChannel {
   readonly #field: CostField;

@@ -22,7 +22,10 @@ function planNode(name: string, zone: string | null = null, free = 1_000): PlanN
   return { name, zone, region: null, free: Float64Array.of(free), allocatable: Float64Array.of(1_000) };
 }
 
-/** p of the hand-worked example (q on n2, r on n3; costs n1-n2 10, n1-n3 40, n2-n3 25 ms) with other channels or workloads. */
+/**
+ * p of the hand-worked example (q on n2, r on n3; costs n1-n2 10, n1-n3 40, n2-n3 25 ms) with other channels
+ * or workloads.
+ */
 function planned(pods: PlanPod[], fields: Partial<PlanProblem> = {}): PlanProblem {
   const { cluster, workflow } = handWorked();
   return {
@@ -130,7 +133,8 @@ test("load costs the square of the utilisation at which it is added, as a share 
   const objective = createObjective(planned(pods, { nodes: [planNode("n1"), planNode("n2", null, 500)] }), {
     pressureShare: 0.3,
   });
-  // 1,500 B/s at the median cost of 25 ms; from idle to full the mean square is 1/3, from half to 1.5 it is (1.5^3 - 0.5^3) / 3.
+  // 1,500 B/s at the median cost of 25 ms; from idle to full the mean square is 1/3, from half to 1.5 it is
+  // (1.5^3 - 0.5^3) / 3.
   expect(objective.total(Int32Array.of(0)).pressure).toBeCloseTo((0.3 * 1_500 * 25) / 3, 6);
   expect(objective.total(Int32Array.of(1)).pressure).toBeCloseTo((0.3 * 1_500 * 25 * 3.25) / 3, 6);
 });

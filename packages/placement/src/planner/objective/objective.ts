@@ -9,14 +9,23 @@ import type { Traffic } from "./traffic.ts";
 
 /** What an assignment costs; bytes per second x milliseconds, 0 or more, finite. */
 export interface PlanCost {
-  /** Sum over the channels of the planned pods of traffic x network cost. Pods without a node count for nothing. */
+  /**
+   * Sum over the channels of the planned pods of traffic x network cost. Pods without a node count for
+   * nothing.
+   */
   readonly network: number;
-  /** What the load of the nodes adds, in the same unit, and moves where they cost something: see `pressureShare`, `maxCpuUse` and `moveCost`. */
+  /**
+   * What the load of the nodes adds, in the same unit, and moves where they cost something: see
+   * `pressureShare`, `maxCpuUse` and `moveCost`.
+   */
   readonly pressure: number;
   readonly total: number;
 }
 
-/** Judges assignments: node index by pod, -1 = not placed. It knows costs only; whether pods may go there is not its concern. */
+/**
+ * Judges assignments: node index by pod, -1 = not placed. It knows costs only; whether pods may go there is
+ * not its concern.
+ */
 export interface Objective {
   readonly total: (assignment: Int32Array) => PlanCost;
   /** What `total` grows by when the pod goes to that node (-1: nowhere). */
@@ -86,7 +95,10 @@ function networkCost({ traffic, field }: CostModel, assignment: Int32Array): num
   return sum;
 }
 
-/** With all its fixed peers, and either with all planned ones or, to count each pair once, with those that it calls. */
+/**
+ * With all its fixed peers, and either with all planned ones or, to count each pair once, with those that it
+ * calls.
+ */
 function podCost(
   { groups, groupOf }: Traffic,
   field: CostField,

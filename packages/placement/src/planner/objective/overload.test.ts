@@ -4,7 +4,10 @@ import { createObjective } from "./objective.ts";
 import { plan } from "../search/plan.ts";
 import type { PlanProblem, PlanUse } from "./plan-problem.ts";
 
-/** p of the hand-worked example, whose peers are on n2 and n3 (n1-n2 10, n1-n3 40, n2-n3 25 ms), in as many replicas as `uses` has figures. */
+/**
+ * p of the hand-worked example, whose peers are on n2 and n3 (n1-n2 10, n1-n3 40, n2-n3 25 ms), in as many
+ * replicas as `uses` has figures.
+ */
 function problemOf(uses: readonly number[], use: Omit<PlanUse, "pods">): PlanProblem {
   const { cluster, workflow } = handWorked();
   return {

@@ -1,8 +1,9 @@
 import type { PlanProblem } from "./plan-problem.ts";
 
 /**
- * Use of the nodes' CPU as it is measured, and what it costs beyond what they can take: `price` for each millicore above the limit. Convex, like
- * the pressure of requests: pods that are alike are spread only as far as it takes.
+ * Use of the nodes' CPU as it is measured, and what it costs beyond what they can take: `price` for each
+ * millicore above the limit. Convex, like the pressure of requests: pods that are alike are spread only as
+ * far as it takes.
  */
 export class Overload {
   /** Cost of a millicore too much. */
@@ -44,7 +45,10 @@ export class Overload {
     return this.price * (Math.max(0, above + this.#pods[pod]!) - Math.max(0, above));
   }
 
-  /** How much may still be used there, millicores; Infinity where nobody knows, below 0 where it is too much already. */
+  /**
+   * How much may still be used there, millicores; Infinity where nobody knows, below 0 where it is too much
+   * already.
+   */
   room(node: number): number {
     return -this.#above[node]!;
   }

@@ -12,8 +12,9 @@ interface Arrival {
 const MAX_PENDING = 24;
 
 /**
- * By traffic group and node: what a pod of the group pays there to all its placed peers, and they to it. Changes are worked into a column when
- * it is read: those that cancel each other out, as most of a search's do, cost nothing and leave no rounding errors.
+ * By traffic group and node: what a pod of the group pays there to all its placed peers, and they to it.
+ * Changes are worked into a column when it is read: those that cancel each other out, as most of a search's
+ * do, cost nothing and leave no rounding errors.
  */
 export class PayColumns {
   readonly #field: CostField;

@@ -2,18 +2,24 @@ import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { AssumedPod } from "../../scoring/problem.ts";
 
 /**
- * Pods that are to be placed all at once, and where they may go. A node's index is its position in `nodes`, a pod's its position in `pods`,
- * a resource's its position in `resources`.
+ * Pods that are to be placed all at once, and where they may go. A node's index is its position in `nodes`, a
+ * pod's its position in `pods`, a resource's its position in `resources`.
  */
 export interface PlanProblem {
   readonly nodes: readonly PlanNode[];
   readonly pods: readonly PlanPod[];
-  /** As Kubernetes names them. Amounts: cpu in millicores, memory and ephemeral-storage in bytes, all others in pieces. */
+  /**
+   * As Kubernetes names them. Amounts: cpu in millicores, memory and ephemeral-storage in bytes, all others
+   * in pieces.
+   */
   readonly resources: readonly string[];
   readonly constraints: readonly DomainConstraint[];
   /** What a round trip between two nodes costs. */
   readonly cluster: ClusterGraph;
-  /** Who talks to whom, and where pods are that aren't planned. Where it shows a pod of `pods` on a node doesn't count. */
+  /**
+   * Who talks to whom, and where pods are that aren't planned. Where it shows a pod of `pods` on a node
+   * doesn't count.
+   */
   readonly workflow: WorkflowGraph;
   /** Decisions that the workflow graph doesn't show yet. */
   readonly assumed?: readonly AssumedPod[];
@@ -50,7 +56,10 @@ export interface PlanPod {
   readonly demand: Float64Array;
   /** By node, 1 where everything but resources and constraints lets it in; null: everywhere. */
   readonly allowed: Uint8Array | null;
-  /** Where it runs now: the node's `free` doesn't include what it uses there; the planner gives that back. -1: nowhere yet. */
+  /**
+   * Where it runs now: the node's `free` doesn't include what it uses there; the planner gives that back. -1:
+   * nowhere yet.
+   */
   readonly current: number;
 }
 
@@ -70,7 +79,10 @@ interface DomainRule {
   readonly members: readonly number[];
 }
 
-/** A subject's domain has at most `maxSkew` more members than the domain that has fewest (0 while there are less than `minDomains` domains). */
+/**
+ * A subject's domain has at most `maxSkew` more members than the domain that has fewest (0 while there are
+ * less than `minDomains` domains).
+ */
 export interface SpreadConstraint extends DomainRule {
   readonly kind: "spread";
   readonly maxSkew: number;
@@ -88,7 +100,10 @@ export interface ApartConstraint extends DomainRule {
   readonly kind: "apart";
 }
 
-/** A subject shares its domain with a member other than itself or with one that is placed; the first of a group that matches its own rule is free. */
+/**
+ * A subject shares its domain with a member other than itself or with one that is placed; the first of a
+ * group that matches its own rule is free.
+ */
 export interface TogetherConstraint extends DomainRule {
   readonly kind: "together";
 }

@@ -3,22 +3,29 @@ import { PlacementError } from "../../scoring/errors.ts";
 
 /** What the planner's cost is made of. */
 export interface PlanSettings {
-  /** Bytes of a request and its response, for channels whose bytes nobody counts; 0 = such channels count for nothing. */
+  /**
+   * Bytes of a request and its response, for channels whose bytes nobody counts; 0 = such channels count for
+   * nothing.
+   */
   readonly bytesPerRequest: number;
   /**
-   * What full nodes cost, as a share of what all planned traffic would cost at the median known network cost; 0 = load doesn't matter.
-   * A plan that fills every node it uses to the brim pays the whole share, one on idle nodes next to nothing.
+   * What full nodes cost, as a share of what all planned traffic would cost at the median known network cost;
+   * 0 = load doesn't matter. A plan that fills every node it uses to the brim pays the whole share, one on
+   * idle nodes next to nothing.
    */
   readonly pressureShare: number;
   /** Share of a node's CPU beyond which its measured use counts as overload; 0 = use doesn't matter. */
   readonly maxCpuUse: number;
-  /** What each pod adds that a plan takes away from the node where it runs, bytes/s x ms; 0: moves are free. */
+  /**
+   * What each pod adds that a plan takes away from the node where it runs, bytes/s x ms; 0: moves are free.
+   */
   readonly moveCost: number;
 }
 
 /**
- * What overload costs: a plan all of whose use is beyond what the nodes can take pays so many times what its traffic would cost at the median known
- * network cost. Where a node is busy all the time, requests wait longer than on any network.
+ * What overload costs: a plan all of whose use is beyond what the nodes can take pays so many times what its
+ * traffic would cost at the median known network cost. Where a node is busy all the time, requests wait
+ * longer than on any network.
  */
 export const OVERLOAD_SHARE = 10;
 

@@ -10,7 +10,10 @@ export interface Replicas {
   readonly fixed: readonly number[];
 }
 
-/** Who the replicas of a workload are: planned, placed (by the graph, or by a decision that it doesn't show yet), or pending. */
+/**
+ * Who the replicas of a workload are: planned, placed (by the graph, or by a decision that it doesn't show
+ * yet), or pending.
+ */
 export class ReplicaBook {
   /** Pods by workload. */
   readonly planned: ReadonlyMap<string, readonly number[]>;

@@ -51,8 +51,9 @@ export interface Traffic {
 const LARGEST_RATE = 1e100;
 
 /**
- * Two replicas share an even part of their channel's rate, rate / (Ra x Rb), unless it goes to the nearest. When no channel's rate is known,
- * each counts as its declared priority in bytes per second, at least 1 and at most the largest of the relationship types.
+ * Two replicas share an even part of their channel's rate, rate / (Ra x Rb), unless it goes to the nearest.
+ * When no channel's rate is known, each counts as its declared priority in bytes per second, at least 1 and
+ * at most the largest of the relationship types.
  */
 export function trafficOf(problem: PlanProblem, field: CostField, bytesPerRequest: number): Traffic {
   const groupOf = new Int32Array(problem.pods.length).fill(-1);

@@ -1,4 +1,7 @@
-/** How many items have which count; its least and its greatest count in constant time, as counts change by one. */
+/**
+ * How many items have which count; its least and its greatest count in constant time, as counts change by
+ * one.
+ */
 export class Histogram {
   /** By count. */
   readonly #items: Int32Array;

@@ -70,8 +70,8 @@ interface LimitOptions {
 }
 
 /**
- * A pod breaks a limit when more of the placed replicas that it talks to are beyond it than within: a single far replica doesn't veto.
- * Judges pairs of nodes; what several channels claim of one link isn't added up.
+ * A pod breaks a limit when more of the placed replicas that it talks to are beyond it than within: a single
+ * far replica doesn't veto. Judges pairs of nodes; what several channels claim of one link isn't added up.
  */
 class LimitRule implements Rule {
   readonly name: string;

@@ -1,6 +1,6 @@
 /**
- * Keeps count of the pods that a constraint is about, so that a node is admitted or not in constant time. A pod that the rule isn't about
- * MUST NOT be shown to it.
+ * Keeps count of the pods that a constraint is about, so that a node is admitted or not in constant time. A
+ * pod that the rule isn't about MUST NOT be shown to it.
  */
 export interface Rule {
   readonly name: string;
@@ -8,8 +8,8 @@ export interface Rule {
   add(pod: number, node: number): void;
   remove(pod: number, node: number): void;
   /**
-   * Whether the pod, which is on no node, may go there. With `strict` the whole rule must hold afterwards; without it only the pod's own
-   * part, so that pods that were taken out can be put back one by one.
+   * Whether the pod, which is on no node, may go there. With `strict` the whole rule must hold afterwards;
+   * without it only the pod's own part, so that pods that were taken out can be put back one by one.
    */
   admits(pod: number, node: number, strict: boolean): boolean;
   /** Whether the rule holds for the pods that have a node, and can still hold with the others. */

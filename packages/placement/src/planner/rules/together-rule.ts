@@ -3,8 +3,9 @@ import { rolesOf } from "./rule.ts";
 import type { Roles, Rule } from "./rule.ts";
 
 /**
- * A domain has a seed when it holds a member that is placed or that isn't a subject itself: subjects may join it. Where no domain has
- * one, subjects that are members may found a group of their own, but only one: the first is free, and all others must join it.
+ * A domain has a seed when it holds a member that is placed or that isn't a subject itself: subjects may join
+ * it. Where no domain has one, subjects that are members may found a group of their own, but only one: the
+ * first is free, and all others must join it.
  */
 export class TogetherRule implements Rule {
   readonly name: string;

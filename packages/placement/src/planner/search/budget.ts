@@ -1,6 +1,8 @@
 import type { PlanState } from "./plan-state.ts";
 
-/** Pods weighed up against nodes, as a default: it takes some 10 ms, more where there are more pairs of them. */
+/**
+ * Pods weighed up against nodes, as a default: it takes some 10 ms, more where there are more pairs of them.
+ */
 const LEAST_EFFORT = 400_000;
 /** Each pod is weighed up against each node this often. */
 const ROUNDS = 20;

@@ -4,7 +4,10 @@ import type { PlanState, SpotSearch } from "./plan-state.ts";
 /** Rounds over pods that found no node: what they wait for may have been placed after them. */
 const MAX_ROUNDS = 3;
 
-/** Gives pods the best node in turn; `forced` is the first one's node, or -1. Pods that find none stay without. */
+/**
+ * Gives pods the best node in turn; `forced` is the first one's node, or -1. Pods that find none stay
+ * without.
+ */
 export function construct(
   state: PlanState,
   order: readonly number[],
@@ -27,7 +30,10 @@ export function construct(
   }
 }
 
-/** Next is always the pod that would lose most by waiting: the difference between its second best node and its best. */
+/**
+ * Next is always the pod that would lose most by waiting: the difference between its second best node and its
+ * best.
+ */
 export function constructByRegret(state: PlanState, pods: readonly number[]): void {
   const waiting = new Set(pods);
   while (waiting.size > 0) {

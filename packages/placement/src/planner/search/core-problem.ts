@@ -1,4 +1,5 @@
-// In a large cluster few nodes matter to a workflow: the long search looks at these only, and is many times as fast for it.
+// In a large cluster few nodes matter to a workflow: the long search looks at these only, and is many times
+// as fast for it.
 import type { PlanProblem, PlanUse } from "../objective/plan-problem.ts";
 import type { PlanState } from "./plan-state.ts";
 import { drawIndex } from "./seeded.ts";
@@ -17,7 +18,10 @@ export function isLarge(problem: PlanProblem): boolean {
   return problem.nodes.length > SMALL_CLUSTER;
 }
 
-/** Nodes that good plans use, those that are best for pods as they stand, those nearest to nodes in use, and a few at random; ascending. */
+/**
+ * Nodes that good plans use, those that are best for pods as they stand, those nearest to nodes in use, and a
+ * few at random; ascending.
+ */
 export function coreNodes(state: PlanState, plans: readonly Int32Array[], draw: Draw): Int32Array {
   const core = new Set<number>();
   for (const plan of plans) for (const node of plan) if (node >= 0) core.add(node);

@@ -1,9 +1,10 @@
 import type { CostModel } from "../objective/objective.ts";
 
 /**
- * By how much the difference between the costs of two assignments may be wrong, because links are measured with an error: rates times
- * errors, links taken as independent of each other. What both send over the same link cancels out. Channels to the nearest replica
- * don't say which link they take, and count for nothing. Bytes per second x milliseconds.
+ * By how much the difference between the costs of two assignments may be wrong, because links are measured
+ * with an error: rates times errors, links taken as independent of each other. What both send over the same
+ * link cancels out. Channels to the nearest replica don't say which link they take, and count for nothing.
+ * Bytes per second x milliseconds.
  */
 export function gainNoise(model: CostModel, a: Int32Array, b: Int32Array): number {
   const rates = new Map<string, LinkRate>();

@@ -4,8 +4,9 @@ import type { CostModel } from "../objective/objective.ts";
 const MAX_PRESSED = 100_000;
 
 /**
- * What no plan can be cheaper than: each pod at the node where it alone is cheapest, with what it exchanges with pods that aren't planned, and
- * with the load as it is; planned pods are taken to sit together. Weak where little is fixed: pods may then come together for nothing.
+ * What no plan can be cheaper than: each pod at the node where it alone is cheapest, with what it exchanges
+ * with pods that aren't planned, and with the load as it is; planned pods are taken to sit together. Weak
+ * where little is fixed: pods may then come together for nothing.
  */
 export function lowerBound({ problem, field, traffic, capacity }: CostModel): number {
   const columns = traffic.groups.map(({ fixed }) => {

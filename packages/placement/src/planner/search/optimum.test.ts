@@ -1,5 +1,6 @@
-// How far plans are from the proven optimum. The optima are those of test/bench/placement/planner-optima.ts; `npm run bench -- planner` holds all 200
-// against the planner as it is by default, here some are, and with a tenth of its effort.
+// How far plans are from the proven optimum. The optima are those of test/bench/placement/planner-optima.ts;
+// `npm run bench -- planner` holds all 200 against the planner as it is by default, here some are, and with a
+// tenth of its effort.
 import { expect, test } from "vitest";
 import { plan } from "./plan.ts";
 import { optimum } from "../testing/branch-and-bound.ts";

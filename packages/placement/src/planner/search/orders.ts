@@ -40,7 +40,10 @@ export function podSizes({ nodes, pods, resources }: PlanProblem): Float64Array 
   );
 }
 
-/** Next is always who exchanges most with those before it (and with placed pods); the largest pod where nothing connects. */
+/**
+ * Next is always who exchanges most with those before it (and with placed pods); the largest pod where
+ * nothing connects.
+ */
 export function byAttachment(traffic: Traffic, links: PodLinks, sizes: Float64Array, first = -1): number[] {
   const count = sizes.length;
   const pull = Float64Array.from({ length: count }, (_, pod) => {
@@ -69,7 +72,9 @@ export function byAttachment(traffic: Traffic, links: PodLinks, sizes: Float64Ar
   return order;
 }
 
-/** Callers before those they call, as far as there are no cycles; a cycle is entered where the least comes in. */
+/**
+ * Callers before those they call, as far as there are no cycles; a cycle is entered where the least comes in.
+ */
 export function byTopology({ groups, groupOf }: Traffic, podCount: number): number[] {
   const incoming = groups.map(({ links }, own) =>
     links.reduce((sum, { group, called }) => sum + (group === own ? 0 : called), 0),

@@ -1,11 +1,14 @@
-// Which plan of pods that run is shown, and in which order its moves are made. A plan is a proposal to people: it is worth little when it
-// is another one every minute, or when most of its moves bring nothing.
+// Which plan of pods that run is shown, and in which order its moves are made. A plan is a proposal to
+// people: it is worth little when it is another one every minute, or when most of its moves bring nothing.
 import { gainNoise } from "./gain-noise.ts";
 import { objectiveOf } from "../objective/objective.ts";
 import type { CostModel } from "../objective/objective.ts";
 import { PlanState } from "./plan-state.ts";
 
-/** Rates are those of a window, mostly of some hundred requests: costs vary by this share from one window to the next. */
+/**
+ * Rates are those of a window, mostly of some hundred requests: costs vary by this share from one window to
+ * the next.
+ */
 const RATE_NOISE = 0.05;
 
 /** One move of a plan. */
@@ -25,8 +28,8 @@ interface PlanChoice {
 }
 
 /**
- * Keeps the previous plan unless the one that was found is better by more than the noise of both, and stays put unless a plan is better than
- * that by as much. Pods MUST run somewhere, all of them.
+ * Keeps the previous plan unless the one that was found is better by more than the noise of both, and stays
+ * put unless a plan is better than that by as much. Pods MUST run somewhere, all of them.
  *
  * @param found the newest search's; null: it found none
  * @param previous what was shown before; null: nothing, or it can't be any more
@@ -61,7 +64,9 @@ class Choice {
     return { target, moves: this.#inOrder(target) };
   }
 
-  /** Rates scale all costs: of two plans that both save nearly all, hardly any difference is left to be wrong. */
+  /**
+   * Rates scale all costs: of two plans that both save nearly all, hardly any difference is left to be wrong.
+   */
   #noise(a: Int32Array, b: Int32Array): number {
     return gainNoise(this.#model, a, b) + RATE_NOISE * Math.max(this.#total(a), this.#total(b));
   }

@@ -26,8 +26,8 @@ export interface SpotSearch {
 }
 
 /**
- * An assignment under change, with all that makes changes cheap: what is left on nodes, counts per rule, and per workload what a replica of it
- * pays to its placed peers from every node.
+ * An assignment under change, with all that makes changes cheap: what is left on nodes, counts per rule, and
+ * per workload what a replica of it pays to its placed peers from every node.
  */
 export class PlanState {
   readonly problem: PlanProblem;
@@ -134,7 +134,10 @@ export class PlanState {
     this.#cost = 0;
   }
 
-  /** Takes back what was done to these pods: gives each the node it had (-1 = none), and the state the cost it had. */
+  /**
+   * Takes back what was done to these pods: gives each the node it had (-1 = none), and the state the cost it
+   * had.
+   */
   revert(pods: readonly number[], nodes: readonly number[], cost: number): void {
     for (const pod of pods) if (this.assignment[pod]! >= 0) this.#tellPeers(pod, this.lift(pod), -1);
     for (const [at, pod] of pods.entries()) {
@@ -150,7 +153,9 @@ export class PlanState {
     this.place(pod, node);
   }
 
-  /** As `unplace`, but peers go on paying as if the pod were still there: for a look around. Returns its node. */
+  /**
+   * As `unplace`, but peers go on paying as if the pod were still there: for a look around. Returns its node.
+   */
   lift(pod: number): number {
     const node = this.assignment[pod]!;
     this.assignment[pod] = -1;
@@ -183,7 +188,10 @@ export class PlanState {
     return this.#capacity.overload.costOf(pod, node);
   }
 
-  /** What the pod, which has no node, would add to the total there; `lifted` is where its peers still see it, or -1. */
+  /**
+   * What the pod, which has no node, would add to the total there; `lifted` is where its peers still see it,
+   * or -1.
+   */
   costAt(pod: number, node: number, lifted: number): number {
     return this.networkAt(pod, node, lifted) + this.#capacity.pressureOf(pod, node);
   }
@@ -197,7 +205,9 @@ export class PlanState {
     return cost;
   }
 
-  /** The node where the pod, which has none, adds least; null when none admits it. Of equal ones the first. */
+  /**
+   * The node where the pod, which has none, adds least; null when none admits it. Of equal ones the first.
+   */
   bestSpot(pod: number, lifted: number, search: SpotSearch): Spot | null {
     const network = this.#networkOf(pod, lifted);
     const allowed = this.problem.pods[pod]!.allowed;

@@ -1,4 +1,5 @@
-// Places pods together: greedy starts, local search, large neighbourhoods; until the effort is spent or the deadline has come.
+// Places pods together: greedy starts, local search, large neighbourhoods; until the effort is spent or the
+// deadline has come.
 import { Budget, defaultEffort } from "./budget.ts";
 import { problemOn } from "./core-problem.ts";
 import { costModel, objectiveOf } from "../objective/objective.ts";
@@ -30,7 +31,10 @@ export interface Plan {
   readonly assignment: Int32Array;
   /** True when every pod has a node. */
   readonly complete: boolean;
-  /** Pods for which there was no room, with the reason; when the plan isn't partial, the others have no node either. */
+  /**
+   * Pods for which there was no room, with the reason; when the plan isn't partial, the others have no node
+   * either.
+   */
   readonly unplaced: readonly UnplacedPod[];
   /** Of the assignment: pods without a node count for nothing. */
   readonly cost: PlanCost;
@@ -40,7 +44,10 @@ export interface Plan {
   readonly lowerBound: number;
   /** How often pods were taken out and put back. */
   readonly tries: number;
-  /** Why the search ended: nothing can be better, the effort was spent, the deadline had come, or no node has room for some pod. */
+  /**
+   * Why the search ended: nothing can be better, the effort was spent, the deadline had come, or no node has
+   * room for some pod.
+   */
   readonly ended: Ended;
   /** What the rates of the channels are: `declared` means that none is known and priorities stood in. */
   readonly traffic: "measured" | "declared" | "none";

@@ -1,5 +1,5 @@
-// Which pods are taken out together, to be put back better: neighbours of a random seed (Christiaens 2020), and
-// adaptive large neighbourhood search (Ropke 2006).
+// Which pods are taken out together, to be put back better: neighbours of a random seed (Christiaens 2020),
+// and adaptive large neighbourhood search (Ropke 2006).
 import type { PodLinks } from "./orders.ts";
 import type { PlanState } from "./plan-state.ts";
 import { drawIndex, shuffle } from "./seeded.ts";
@@ -24,7 +24,9 @@ export function ruined(state: PlanState, links: PodLinks, movable: readonly numb
   return movable.filter((pod) => chosen.has(pod));
 }
 
-/** Pods that share a node, for the nodes of the seed and of those it exchanges most with; a block per node. */
+/**
+ * Pods that share a node, for the nodes of the seed and of those it exchanges most with; a block per node.
+ */
 export function ruinedBlocks(
   state: PlanState,
   links: PodLinks,

@@ -107,7 +107,10 @@ export class PlanSearch {
     state.clear();
   }
 
-  /** Greedy starts in several orders, each improved on the spot. Returns nodes that pods may well gather around. */
+  /**
+   * Greedy starts in several orders, each improved on the spot. Returns nodes that pods may well gather
+   * around.
+   */
   #startAll(): number[] {
     const { traffic, problem, field } = this.#model;
     const attached = byAttachment(traffic, this.#links, this.#sizes).filter(

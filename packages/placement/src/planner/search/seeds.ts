@@ -9,8 +9,8 @@ const TAKEN = 4;
 const NEAR = 32;
 
 /**
- * Nodes around which pods that come to one place would have it best: for a sample of nodes, how far away, in the mean, the nearest room for all of
- * them is. The best first.
+ * Nodes around which pods that come to one place would have it best: for a sample of nodes, how far away, in
+ * the mean, the nearest room for all of them is. The best first.
  */
 export function seedNodes(state: PlanState, pods: readonly number[], draw: Draw): number[] {
   const first = pods[0]!;

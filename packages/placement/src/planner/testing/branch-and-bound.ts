@@ -1,4 +1,5 @@
-// The cheapest complete plan, proven by trying all that could be it. Of the planner's own code it shares the objective only.
+// The cheapest complete plan, proven by trying all that could be it. Of the planner's own code it shares the
+// objective only.
 import { WorkflowGraph } from "@isochrone/topology";
 import { createObjective } from "../objective/objective.ts";
 import type { Objective } from "../objective/objective.ts";
@@ -13,7 +14,10 @@ interface Optimum {
   readonly visited: number;
 }
 
-/** Depth first, the heaviest pods first, the cheapest node first. `known` may be a good plan, to begin with. Gives up (null) after `limit` nodes. */
+/**
+ * Depth first, the heaviest pods first, the cheapest node first. `known` may be a good plan, to begin with.
+ * Gives up (null) after `limit` nodes.
+ */
 export function optimum(
   problem: PlanProblem,
   known: Int32Array | null,
@@ -26,9 +30,10 @@ export function optimum(
 }
 
 /**
- * The bound: what the placed pods cost, and for each of the others the least that it adds beside them, with half of the least that each pair of
- * them can cost (Gilmore and Lawler). Pressure only grows with more pods. A channel to the nearest replica is left out of
- * bounds, as one more target may make it cheaper; complete plans are judged by the whole objective.
+ * The bound: what the placed pods cost, and for each of the others the least that it adds beside them, with
+ * half of the least that each pair of them can cost (Gilmore and Lawler). Pressure only grows with more pods.
+ * A channel to the nearest replica is left out of bounds, as one more target may make it cheaper; complete
+ * plans are judged by the whole objective.
  */
 class Tree {
   readonly #problem: PlanProblem;
@@ -92,7 +97,9 @@ class Tree {
     return sum;
   }
 
-  /** What the pod adds on each node that can take it, and that plus half of its pairs with the pods in `rest`. */
+  /**
+   * What the pod adds on each node that can take it, and that plus half of its pairs with the pods in `rest`.
+   */
   #optionsOf(pod: number, rest: readonly number[]): { node: number; cost: number; bound: number }[] {
     const { nodes, pods } = this.#problem;
     const found: { node: number; cost: number; bound: number }[] = [];

@@ -1,4 +1,5 @@
-// Random problems for tests: zones, measured and unmeasured links, workloads with replicas, pods that stand where they are, constraints.
+// Random problems for tests: zones, measured and unmeasured links, workloads with replicas, pods that stand
+// where they are, constraints.
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, Link } from "@isochrone/topology";
 import { channel, link, node } from "../../testing/problems.ts";
@@ -17,11 +18,17 @@ export interface InstanceSize {
   readonly nearest?: number;
   /** Odds of each kind of constraint. */
   readonly constraints?: number;
-  /** Share of the nodes' CPU that is really used, in the mean, by the pods and by others. @default nobody knows */
+  /**
+   * Share of the nodes' CPU that is really used, in the mean, by the pods and by others.
+   * @default nobody knows
+   */
   readonly use?: number;
 }
 
-/** Of the instances whose optima are committed: up to 12 pods on up to 8 nodes, loose and tight, every fourth with channels to the nearest. */
+/**
+ * Of the instances whose optima are committed: up to 12 pods on up to 8 nodes, loose and tight, every fourth
+ * with channels to the nearest.
+ */
 export function smallProblem(seed: number): PlanProblem {
   return randomProblem(seed, {
     pods: 6 + (seed % 7),
@@ -72,7 +79,9 @@ export function randomProblem(seed: number, size: InstanceSize): PlanProblem {
   };
 }
 
-/** Whatever is requested: pods use up to twice as much, or next to nothing. One node in eight doesn't tell. */
+/**
+ * Whatever is requested: pods use up to twice as much, or next to nothing. One node in eight doesn't tell.
+ */
 function useOf(draw: Draw, { pods, nodes }: Drawn, share: number): PlanUse {
   const uses = Float64Array.from(pods, ({ demand }) => Math.round(demand[0]! * 2 * draw()));
   const others = Float64Array.from(nodes, () => Math.round(200 * draw()));
@@ -99,7 +108,10 @@ function planPods(draw: Draw, size: InstanceSize, workloads: readonly string[]):
   });
 }
 
-/** Half a millisecond or so within a zone, some more between zones, other ways there than back; few links are unknown or unreachable. */
+/**
+ * Half a millisecond or so within a zone, some more between zones, other ways there than back; few links are
+ * unknown or unreachable.
+ */
 function clusterOf(draw: Draw, nodes: readonly PlanNode[]): ClusterGraph {
   const links: Link[] = [];
   for (const a of nodes) {

@@ -1,4 +1,5 @@
-// What is wrong with an assignment, worked out from the words of the contract and nothing of the planner's own book-keeping.
+// What is wrong with an assignment, worked out from the words of the contract and nothing of the planner's
+// own book-keeping.
 import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
 
 /** One line per fault; pods without a node have none, and may still go anywhere. */

@@ -1,5 +1,5 @@
-// Networks with known truth, in the spirit of serf's coordinate/phantom.go: generators of round-trip times, what probes would see of them, and
-// how far a model is off.
+// Networks with known truth, in the spirit of serf's coordinate/phantom.go: generators of round-trip times,
+// what probes would see of them, and how far a model is off.
 import { gaussian } from "../random.ts";
 import { seeded } from "../../seeded.ts";
 import type { Draw } from "../../seeded.ts";
@@ -35,7 +35,10 @@ export function split(size: number, lanMs: number, wanMs: number): Phantom {
   return { nodes: named(size), rttMs: (a, b) => lanMs + (a < half === b < half ? 0 : wanMs) };
 }
 
-/** Node 0 in the middle of all others, twice as far from each as the circle's radius: only a height explains it. */
+/**
+ * Node 0 in the middle of all others, twice as far from each as the circle's radius: only a height explains
+ * it.
+ */
 export function circle(size: number, radiusMs: number): Phantom {
   const angle = (2 * Math.PI) / (size - 1);
   const apart = (a: number, b: number): number =>
@@ -49,7 +52,10 @@ export function scattered(size: number, meanMs: number, deviationMs: number, see
   return symmetric(named(size), () => Math.max(1, meanMs + deviationMs * gaussian(random)));
 }
 
-/** 3 regions of 3 zones, as clusters are built: 0.2 ms inside a zone to 100 ms between regions, 6 % of each pair's own. */
+/**
+ * 3 regions of 3 zones, as clusters are built: 0.2 ms inside a zone to 100 ms between regions, 6 % of each
+ * pair's own.
+ */
 export function regions(size: number, seed: number, labels: boolean): Phantom {
   const random = seeded(seed);
   const nodes = named(size).map(({ name }, index) => ({

@@ -1,4 +1,5 @@
-// What the Kafka bus needs of a client library: one file per library implements it, everything else is shared.
+// What the Kafka bus needs of a client library: one file per library implements it, everything else is
+// shared.
 
 import type { BusError } from "../../../ports/errors.ts";
 import type { TopicPartition } from "../../../ports/port.ts";
@@ -13,7 +14,10 @@ export interface KafkaRecord {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A record as a broker gave it. Nothing is known about who wrote it: key, value and headers may be missing or odd. */
+/**
+ * A record as a broker gave it. Nothing is known about who wrote it: key, value and headers may be missing or
+ * odd.
+ */
 export interface FetchedRecord {
   readonly offset: number;
   /** The broker's append time (our topics say LogAppendTime), ms since the epoch. */
@@ -23,7 +27,9 @@ export interface FetchedRecord {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** A batch as it came: it is unpacked when its records are wanted, because they may take many times its room. */
+/**
+ * A batch as it came: it is unpacked when its records are wanted, because they may take many times its room.
+ */
 export interface PackedBatch {
   /** The first offset that is wanted of it. */
   readonly from: number;
@@ -55,21 +61,33 @@ export interface PartitionOffset extends TopicPartition {
 }
 
 /**
- * What a member hears from its client. The promises of the handlers never reject: failures of our users' code are dealt
- * with by whoever implements this.
+ * What a member hears from its client. The promises of the handlers never reject: failures of our users' code
+ * are dealt with by whoever implements this.
  */
 export interface MemberEvents {
-  /** The group has taken the member (again); its first partitions, if any, follow or were told just before. */
+  /**
+   * The group has taken the member (again); its first partitions, if any, follow or were told just before.
+   */
   onJoined(): void;
-  /** The member got these; nothing is fetched of them before `read`. The client does not wait for the end of it. */
+  /**
+   * The member got these; nothing is fetched of them before `read`. The client does not wait for the end of
+   * it.
+   */
   onAssigned(partitions: readonly TopicPartition[]): Promise<void>;
-  /** The group wants these back: another member gets them only after the promise settles, commits stay possible until then. */
+  /**
+   * The group wants these back: another member gets them only after the promise settles, commits stay
+   * possible until then.
+   */
   onRevoked(partitions: readonly TopicPartition[]): Promise<void>;
-  /** These are gone already (session expired, fenced): commits are refused from here on. A rejoin waits for the promise. */
+  /**
+   * These are gone already (session expired, fenced): commits are refused from here on. A rejoin waits for
+   * the promise.
+   */
   onLost(partitions: readonly TopicPartition[]): Promise<void>;
   /**
-   * Batches of an assigned partition, in order, no gaps, each once per `read`. Called synchronously, also with none when
-   * only the end offset is new. After `pause` only what had been asked of the broker before may still come.
+   * Batches of an assigned partition, in order, no gaps, each once per `read`. Called synchronously, also
+   * with none when only the end offset is new. After `pause` only what had been asked of the broker before
+   * may still come.
    */
   onFetched(fetched: Fetched): void;
   /** Something failed; the client goes on by itself, with back-off. For the log. */
@@ -83,23 +101,29 @@ export interface MemberOptions {
 }
 
 /**
- * A member of a consumer group. From its making on it joins, fetches, heartbeats and rejoins by itself, whatever fails, until
- * `close`. How long handlers take never costs it its membership.
+ * A member of a consumer group. From its making on it joins, fetches, heartbeats and rejoins by itself,
+ * whatever fails, until `close`. How long handlers take never costs it its membership.
  */
 export interface KafkaMember {
   /** Positions of assigned partitions, asked of the brokers. */
   positions(partitions: readonly TopicPartition[]): Promise<readonly Position[]>;
   /**
-   * Begins to fetch an assigned partition at `offset`, once after each onAssigned. Where the broker has no such offset, at the oldest
-   * it has. Ignored for a partition that the member does not have.
+   * Begins to fetch an assigned partition at `offset`, once after each onAssigned. Where the broker has no
+   * such offset, at the oldest it has. Ignored for a partition that the member does not have.
    */
   read(position: PartitionOffset): void;
   /** Back-pressure: fetch no more of this partition until `resume`, never at the cost of other partitions. */
   pause(partition: TopicPartition): void;
   resume(partition: TopicPartition): void;
-  /** One attempt with the library's own bounded retries. Rejects with BusError `not_assigned` when the group refuses it. */
+  /**
+   * One attempt with the library's own bounded retries. Rejects with BusError `not_assigned` when the group
+   * refuses it.
+   */
   commit(offsets: readonly PartitionOffset[]): Promise<void>;
-  /** Gives the partitions back (onRevoked, awaited) and leaves the group; never rejects, bounded in time where brokers are away. */
+  /**
+   * Gives the partitions back (onRevoked, awaited) and leaves the group; never rejects, bounded in time where
+   * brokers are away.
+   */
   close(): Promise<void>;
 }
 
@@ -113,13 +137,16 @@ export interface TopicDescription {
   readonly config: Readonly<Record<string, string>>;
 }
 
-/** Every method rejects with a BusError and nothing else (see kafka-errors.ts), within a bounded time. Connections are made when first needed. */
+/**
+ * Every method rejects with a BusError and nothing else (see kafka-errors.ts), within a bounded time.
+ * Connections are made when first needed.
+ */
 export interface KafkaClient {
   /** From metadata at most `metadataMaxAgeMs` old. Rejects with `unknown_topic`. */
   partitionCount(topic: string): Promise<number>;
   /**
-   * Resolves when all in-sync replicas have all records, in this order. Callers wait for the one before the next on the same
-   * partition. Rejects (after bounded retries) within `deliveryTimeoutMs`.
+   * Resolves when all in-sync replicas have all records, in this order. Callers wait for the one before the
+   * next on the same partition. Rejects (after bounded retries) within `deliveryTimeoutMs`.
    */
   produce(partition: TopicPartition, records: readonly KafkaRecord[]): Promise<void>;
   /** End offset of every partition of a topic, by its number. */

@@ -41,13 +41,16 @@ interface Reading extends TopicPartition {
   failures: number;
   /** Not before this (monotonic) time, after a failure. */
   notBeforeMs: number;
-  /** When it was last asked for: who waited longest comes first, or one full of large records could starve others. */
+  /**
+   * When it was last asked for: who waited longest comes first, or one full of large records could starve
+   * others.
+   */
   askedAtMs: number;
 }
 
 /**
- * Fetches from the leaders of the partitions that are read: one request at a time per broker, with just those partitions that
- * are not paused. Requests are without fetch sessions, so that pausing costs nothing.
+ * Fetches from the leaders of the partitions that are read: one request at a time per broker, with just those
+ * partitions that are not paused. Requests are without fetch sessions, so that pausing costs nothing.
  */
 export class Fetcher {
   readonly #options: KafkaClientOptions;

@@ -73,11 +73,13 @@ const CERTAIN: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Idempotent publishing, each partition with an identity of its own, which is given up when the fate of a batch is unknown.
+ * Idempotent publishing, each partition with an identity of its own, which is given up when the fate of a
+ * batch is unknown.
  *
- * The libraries' own producers have one for all: with one, a failure of one partition resets the sequences of others that are just being
- * sent, with the other, later records get the sequences of those whose fate is unknown. A broker that finds such a sequence among the last
- * it has acknowledges it without taking the records.
+ * The libraries' own producers have one for all: with one, a failure of one partition resets the sequences of
+ * others that are just being sent, with the other, later records get the sequences of those whose fate is
+ * unknown. A broker that finds such a sequence among the last it has acknowledges it without taking the
+ * records.
  */
 export class IdempotentProducer {
   readonly #options: KafkaClientOptions;

@@ -5,7 +5,10 @@ import type { BusErrorCode } from "../../../ports/errors.ts";
 /** After a refusal nothing is tried again before this: somebody must change something first. */
 const REFUSED_RETRY_AFTER_MS = 5_000;
 
-/** Kafka's error names, as both libraries give them, that are more than "not now". All others are `unavailable`. */
+/**
+ * Kafka's error names, as both libraries give them, that are more than "not now". All others are
+ * `unavailable`.
+ */
 const CODES: Readonly<Record<string, BusErrorCode>> = {
   SASL_AUTHENTICATION_FAILED: "unauthenticated",
   ILLEGAL_SASL_STATE: "unauthenticated",
@@ -47,8 +50,8 @@ const REFUSALS: ReadonlySet<BusErrorCode> = new Set([
 ]);
 
 /**
- * The BusError of an error that a broker named (`TOPIC_AUTHORIZATION_FAILED` and the like). `doing` says what was tried and on what:
- * "publishing to isochrone.probe.v1/3".
+ * The BusError of an error that a broker named (`TOPIC_AUTHORIZATION_FAILED` and the like). `doing` says what
+ * was tried and on what: "publishing to isochrone.probe.v1/3".
  */
 export function brokerError(kafkaName: string, doing: string, cause: unknown): BusError {
   return kafkaError(
@@ -74,12 +77,18 @@ export function kafkaError(code: BusErrorCode, message: string, cause?: unknown)
   });
 }
 
-/** Whether the error says that somebody must change something (credentials, certificates, rights, topics) before it can work. */
+/**
+ * Whether the error says that somebody must change something (credentials, certificates, rights, topics)
+ * before it can work.
+ */
 export function isRefusal(error: BusError): boolean {
   return REFUSALS.has(error.code);
 }
 
-/** Whether this many failures in a row, the last one being `error`, are more than a leader that moves or a topic not yet known to all brokers. */
+/**
+ * Whether this many failures in a row, the last one being `error`, are more than a leader that moves or a
+ * topic not yet known to all brokers.
+ */
 export function isSerious(error: BusError, failures: number): boolean {
   const passing = error.retryable && (!isRefusal(error) || error.code === "unknown_topic");
   return !passing || failures > PASSING_FAILURES;
@@ -90,7 +99,10 @@ const PASSING_FAILURES = 3;
 const TLS_CODES =
   /^(CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|DEPTH_ZERO_SELF_SIGNED|SELF_SIGNED_CERT|UNABLE_TO_(GET_ISSUER|VERIFY)|EPROTO$|HOSTNAME_MISMATCH)/;
 
-/** What is wrong with a certificate or handshake, anywhere in the chain of causes; null when it is nothing of that kind. */
+/**
+ * What is wrong with a certificate or handshake, anywhere in the chain of causes; null when it is nothing of
+ * that kind.
+ */
 function tlsFault(error: unknown, depth = 0): string | null {
   if (!(error instanceof Error) || depth > 8) return null;
   const code = "code" in error ? error.code : undefined;

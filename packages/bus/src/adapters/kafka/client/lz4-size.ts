@@ -6,7 +6,10 @@ const HAS_DICTIONARY = 0x01;
 const NOT_COMPRESSED = 0x80000000;
 const MIN_MATCH_BYTES = 4;
 
-/** How long the frames of LZ4 are when they are unpacked, without unpacking them. Throws RangeError for what is no such frame. */
+/**
+ * How long the frames of LZ4 are when they are unpacked, without unpacking them. Throws RangeError for what
+ * is no such frame.
+ */
 export function lz4UnpackedBytes(packed: Buffer): number {
   let unpacked = 0;
   for (let at = 0; at < packed.length;) {

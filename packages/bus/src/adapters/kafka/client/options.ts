@@ -13,7 +13,10 @@ export type KafkaCompression = (typeof KAFKA_COMPRESSIONS)[number];
 const SASL_MECHANISMS = ["scram-sha-512", "scram-sha-256", "plain"] as const;
 type SaslMechanism = (typeof SASL_MECHANISMS)[number];
 
-/** PEM texts; without `ca` the system's authorities decide. Read for each connection: getters may give what is newest. */
+/**
+ * PEM texts; without `ca` the system's authorities decide. Read for each connection: getters may give what is
+ * newest.
+ */
 export interface KafkaTls {
   readonly ca?: string | undefined;
   /** The client's own certificate and key, for mutual TLS. */
@@ -52,7 +55,11 @@ export interface KafkaBusOptions {
   readonly joinTimeoutMs?: number;
   /** How old the knowledge of leaders and partitions may get. @default 30000 */
   readonly metadataMaxAgeMs?: number;
-  /** A member not heard of for this long has lost its partitions (brokers of KIP-848 groups decide by their own setting). @default 45000 */
+  /**
+   * A member not heard of for this long has lost its partitions (brokers of KIP-848 groups decide by their
+   * own setting).
+   * @default 45000
+   */
   readonly sessionTimeoutMs?: number;
   /** @default 1000 */
   readonly heartbeatIntervalMs?: number;
@@ -62,13 +69,23 @@ export interface KafkaBusOptions {
   readonly fetchWaitMs?: number;
   /** What one fetch may bring in all. @default 4 MiB */
   readonly fetchMaxBytes?: number;
-  /** What one fetch may bring of one partition; a larger batch of records still comes, alone. @default 1 MiB */
+  /**
+   * What one fetch may bring of one partition; a larger batch of records still comes, alone.
+   * @default 1 MiB
+   */
   readonly partitionFetchMaxBytes?: number;
-  /** What one subscription may hold fetched and not yet handled; beyond it only empty-handed partitions are fetched. @default 16 MiB */
+  /**
+   * What one subscription may hold fetched and not yet handled; beyond it only empty-handed partitions are
+   * fetched.
+   * @default 16 MiB
+   */
   readonly maxBufferedBytes?: number;
   /** What publishers may have waiting, beyond which they are refused. @default 32 MiB */
   readonly maxPendingBytes?: number;
-  /** Pauses between tries: first and longest. Refusals (credentials, authorization) wait `retryMaxMs` at once. @default 100 and 5000 */
+  /**
+   * Pauses between tries: first and longest. Refusals (credentials, authorization) wait `retryMaxMs` at once.
+   * @default 100 and 5000
+   */
   readonly retryInitialMs?: number;
   readonly retryMaxMs?: number;
   /** Pause before a batch whose handler threw comes again. @default 1000 */
@@ -119,7 +136,10 @@ export function resolveOptions(options: KafkaBusOptions): KafkaClientOptions {
   return resolved;
 }
 
-/** TLS options as node takes them, secrets revealed: to be handed to the library at once, which reads them whenever it connects. */
+/**
+ * TLS options as node takes them, secrets revealed: to be handed to the library at once, which reads them
+ * whenever it connects.
+ */
 export function tlsOptions(tls: KafkaTls): TlsConnectionOptions {
   return {
     get ca() {

@@ -1,5 +1,6 @@
-// Writes record batches as brokers take them. The libraries' own writers make an object and several pieces of memory for each record, join
-// them, and join them again around the packed records: each joint is a copy of it all, and garbage that takes long to be collected.
+// Writes record batches as brokers take them. The libraries' own writers make an object and several pieces of
+// memory for each record, join them, and join them again around the packed records: each joint is a copy of
+// it all, and garbage that takes long to be collected.
 import { promisify } from "node:util";
 import { gzip, zstdCompressSync } from "node:zlib";
 
@@ -50,7 +51,8 @@ const gzipped = promisify(gzip);
 export async function packBatch(records: readonly KafkaRecord[], head: BatchHead): Promise<Buffer> {
   const writer = new RecordsWriter(records.reduce((sum, record) => sum + mostBytes(record), 0));
   for (const [i, record] of records.entries()) writer.record(record, i);
-  // Only gzip takes long enough to be worth another thread, and a copy: the writer's memory is its own until the first pause.
+  // Only gzip takes long enough to be worth another thread, and a copy: the writer's memory is its own until
+  // the first pause.
   const packed =
     head.compression === "gzip"
       ? await gzipped(Buffer.from(writer.finish()))
@@ -109,7 +111,8 @@ class RecordsWriter {
 
   record({ key, value, headers }: KafkaRecord, offsetDelta: number): void {
     const names = Object.keys(headers);
-    // The length stands before the rest and is as long as it needs: the rest is written where it mostly belongs, and moved if need be.
+    // The length stands before the rest and is as long as it needs: the rest is written where it mostly
+    // belongs, and moved if need be.
     const start = this.#at;
     this.#at += 1;
     // Attributes and the difference of time.

@@ -1,5 +1,6 @@
-// Reads record batches as brokers keep them. The libraries' own readers unpack whatever size comes, and can't say where a batch that they
-// can't read ends, nor that an empty one (which compaction leaves) has been passed: either would stop a partition for good.
+// Reads record batches as brokers keep them. The libraries' own readers unpack whatever size comes, and can't
+// say where a batch that they can't read ends, nor that an empty one (which compaction leaves) has been
+// passed: either would stop a partition for good.
 import { crc32c } from "@platformatic/wasm-utils";
 
 import type { FetchedRecord, PackedBatch } from "./client.ts";
@@ -33,8 +34,8 @@ interface BatchesSplit {
 }
 
 /**
- * The batches that may hold records from the offset `from` on, without those of aborted transactions. They are copies where the answer is a
- * part of something larger, which must not be kept for it.
+ * The batches that may hold records from the offset `from` on, without those of aborted transactions. They
+ * are copies where the answer is a part of something larger, which must not be kept for it.
  */
 export function splitBatches(answer: Buffer, from: number, aborted: readonly Aborted[]): BatchesSplit {
   const bytes = answer.length * 2 < answer.buffer.byteLength ? Buffer.from(answer) : answer;
@@ -73,7 +74,10 @@ function isControl(batch: Buffer): boolean {
   return (batch.readInt16BE(ATTRIBUTES_AT) & CONTROL) !== 0;
 }
 
-/** The batch's records, in order; none of a control batch, or where compaction has left none. Throws when it can't be read. */
+/**
+ * The batch's records, in order; none of a control batch, or where compaction has left none. Throws when it
+ * can't be read.
+ */
 export function unpackBatch({ from, bytes: batch }: PackedBatch): FetchedRecord[] {
   if (batch[MAGIC_AT] !== 2) throw new RangeError(`batch format must be 2, got ${batch[MAGIC_AT]}`);
   if (crc32c(batch.subarray(ATTRIBUTES_AT)) >>> 0 !== batch.readUInt32BE(CRC_AT))

@@ -6,8 +6,8 @@ const RECORD_OVERHEAD_BYTES = 128;
 const NOTHING = new Uint8Array(0);
 
 /**
- * An empty value becomes a tombstone. Copies the others: the caller may change it once publishing was given up, while the library may still
- * be trying.
+ * An empty value becomes a tombstone. Copies the others: the caller may change it once publishing was given
+ * up, while the library may still be trying.
  */
 export function toKafka({ key, value, headers }: OutgoingRecord): KafkaRecord {
   const isTombstone = value.byteLength === 0;

@@ -2,7 +2,10 @@ import { delayMs } from "@isochrone/runtime";
 
 import type { KafkaClientOptions } from "./options.ts";
 
-/** The pause after the failed attempt of this number (from 1 on): growing, and another one for everybody who failed at the same time. */
+/**
+ * The pause after the failed attempt of this number (from 1 on): growing, and another one for everybody who
+ * failed at the same time.
+ */
 export function retryDelayMs(
   { random, retryInitialMs, retryMaxMs }: KafkaClientOptions,
   attempt: number,

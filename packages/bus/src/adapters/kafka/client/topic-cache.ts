@@ -5,7 +5,10 @@ interface Known<T> {
   readonly learnedAtMs: number;
 }
 
-/** What brokers said of topics, kept for a while. Who asks for one topic at the same time gets the same answer. */
+/**
+ * What brokers said of topics, kept for a while. Who asks for one topic at the same time gets the same
+ * answer.
+ */
 export class TopicCache<T> {
   readonly #options: KafkaClientOptions;
   readonly #ask: (topic: string) => Promise<T>;

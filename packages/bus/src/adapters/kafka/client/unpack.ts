@@ -4,7 +4,9 @@ import { lz4Decompress, snappyDecompress } from "@platformatic/wasm-utils";
 
 import { lz4UnpackedBytes } from "./lz4-size.ts";
 
-/** A batch has at most 1 MiB when it is packed; one that unpacks to more than this was made to exhaust memory. */
+/**
+ * A batch has at most 1 MiB when it is packed; one that unpacks to more than this was made to exhaust memory.
+ */
 const MAX_UNPACKED_BYTES = 64 * 1024 * 1024;
 
 /** How much longer batches are when unpacked, mostly. */
@@ -18,7 +20,10 @@ const UNPACK: readonly ((packed: Buffer) => Buffer)[] = [
   (packed) => zstdDecompressSync(packed, zlibOptions(packed)),
 ];
 
-/** Unpacks the records of a batch. `codec` is the number in the batch's attributes; throws for an unknown one and for broken bytes. */
+/**
+ * Unpacks the records of a batch. `codec` is the number in the batch's attributes; throws for an unknown one
+ * and for broken bytes.
+ */
 export function unpack(codec: number, packed: Buffer): Buffer {
   const unpackWith = UNPACK[codec];
   if (unpackWith === undefined) throw new RangeError(`compression must be one of 0 to 4, got ${codec}`);
@@ -28,7 +33,10 @@ export function unpack(codec: number, packed: Buffer): Buffer {
 const XERIAL_MAGIC = Buffer.from("82534e4150505900", "hex");
 const XERIAL_HEADER_BYTES = 16;
 
-/** Most batches then need one piece of memory that fits, instead of many and their concatenation: garbage that takes long to be collected. */
+/**
+ * Most batches then need one piece of memory that fits, instead of many and their concatenation: garbage that
+ * takes long to be collected.
+ */
 function zlibOptions({ length }: Buffer): { readonly maxOutputLength: number; readonly chunkSize: number } {
   const chunkSize = Math.min(Math.max(1024, length * LIKELY_RATIO), 1024 * 1024);
   return { maxOutputLength: MAX_UNPACKED_BYTES, chunkSize };

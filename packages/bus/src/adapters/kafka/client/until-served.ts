@@ -1,6 +1,9 @@
 import type { KafkaClientOptions } from "./options.ts";
 
-/** Brokers hear of a new topic one after the other. Who gives up waiting, after the time for a request, has made it all the same. */
+/**
+ * Brokers hear of a new topic one after the other. Who gives up waiting, after the time for a request, has
+ * made it all the same.
+ */
 export async function untilServed(
   { clock, requestTimeoutMs, retryInitialMs }: KafkaClientOptions,
   isServed: () => Promise<boolean>,

@@ -8,8 +8,9 @@ export interface AssignMember {
 }
 
 /**
- * Shares each topic's partitions evenly among the members that want it, and leaves with a member what it had, as far as that is
- * even: handing a partition over costs its owners work. The same for all members, whatever their order.
+ * Shares each topic's partitions evenly among the members that want it, and leaves with a member what it had,
+ * as far as that is even: handing a partition over costs its owners work. The same for all members, whatever
+ * their order.
  */
 export function assignPartitions(
   members: readonly AssignMember[],

@@ -30,10 +30,16 @@ type TopicMetadata = ReadonlyMap<number, PartitionMetadata>;
 export const EARLIEST = "-2";
 export const LATEST = "-1";
 
-/** Joins have connections of their own: a broker answers one request of a connection after the other, and a join when all have joined. */
+/**
+ * Joins have connections of their own: a broker answers one request of a connection after the other, and a
+ * join when all have joined.
+ */
 const JOIN = " join";
 
-/** The brokers of a cluster, and who leads which partition. Rejects with what kafkajs throws, except where said. */
+/**
+ * The brokers of a cluster, and who leads which partition. Rejects with what kafkajs throws, except where
+ * said.
+ */
 export class KafkajsCluster {
   readonly #options: KafkaClientOptions;
   readonly #links = new Map<string, Link>();

@@ -1,4 +1,5 @@
-// Reads answers to fetch requests (version 11), batches left packed: the library's own reader unpacks whatever comes.
+// Reads answers to fetch requests (version 11), batches left packed: the library's own reader unpacks
+// whatever comes.
 import type { FetchedPartition } from "../client/fetcher.ts";
 import { createErrorFromCode } from "./kafkajs-library.ts";
 import { Reader } from "../client/record-batches.ts";

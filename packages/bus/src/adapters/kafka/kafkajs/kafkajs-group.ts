@@ -54,7 +54,9 @@ export class KafkajsGroup {
     this.#topics = topics;
   }
 
-  /** Joins and gets its partitions. Waits for the group's other members, at most for the rebalance timeout. */
+  /**
+   * Joins and gets its partitions. Waits for the group's other members, at most for the rebalance timeout.
+   */
   async join(): Promise<readonly TopicPartition[]> {
     const joined = await this.#join();
     this.#memberId = joined.memberId;
@@ -149,7 +151,10 @@ export class KafkajsGroup {
     }
   }
 
-  /** A join may take long, and its broker may vanish meanwhile without a word: the others are asked who has the group now. */
+  /**
+   * A join may take long, and its broker may vanish meanwhile without a word: the others are asked who has
+   * the group now.
+   */
   async #whileHere<T>(request: () => Promise<T>): Promise<T> {
     const done = new AbortController();
     const asked = request().finally(() => done.abort());

@@ -1,5 +1,6 @@
-// The parts of kafkajs that are used: connections, authentication, and the wire format of requests. Its own producer and consumer are
-// not (docs/kafka.md says why). These modules are private to the library; it is pinned, and has had no release since 2023.
+// The parts of kafkajs that are used: connections, authentication, and the wire format of requests. Its own
+// producer and consumer are not (docs/kafka.md says why). These modules are private to the library; it is
+// pinned, and has had no release since 2023.
 import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
@@ -93,8 +94,9 @@ interface RequestQueue {
 }
 
 /**
- * After each answer the library looks for requests that wait for their turn, by a timer that comes back for ever, set to a time in
- * the past: once a millisecond per connection, with a TimeoutNegativeWarning. Where none waits, there is nothing to look for.
+ * After each answer the library looks for requests that wait for their turn, by a timer that comes back for
+ * ever, set to a time in the past: once a millisecond per connection, with a TimeoutNegativeWarning. Where
+ * none waits, there is nothing to look for.
  */
 function tameRequestQueue(): void {
   const { prototype } = require("kafkajs/src/network/requestQueue") as { readonly prototype: RequestQueue };

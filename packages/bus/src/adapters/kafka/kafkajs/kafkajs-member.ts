@@ -15,7 +15,10 @@ import { retryDelayMs } from "../client/retry-delay.ts";
 const COMMIT_TRIES = 3;
 const LEAVE_DEADLINE_MS = 3_000;
 
-/** A member of a group of the classic protocol: with every rebalance it gives back all partitions, and gets most of them again. */
+/**
+ * A member of a group of the classic protocol: with every rebalance it gives back all partitions, and gets
+ * most of them again.
+ */
 export class KafkajsMember implements KafkaMember {
   readonly #options: KafkaClientOptions;
   readonly #member: MemberOptions;
@@ -133,7 +136,10 @@ export class KafkajsMember implements KafkaMember {
     if (this.#assigned.length > 0) void this.#member.events.onAssigned(this.#assigned);
   }
 
-  /** Heartbeats until the group forms anew, has lost this member, or the member closes; gives the partitions back. Never rejects. */
+  /**
+   * Heartbeats until the group forms anew, has lost this member, or the member closes; gives the partitions
+   * back. Never rejects.
+   */
   async #untilOver(): Promise<void> {
     const { clock, heartbeatIntervalMs } = this.#options;
     let state: "ok" | "rebalance" | "lost" = "ok";
@@ -172,7 +178,9 @@ export class KafkajsMember implements KafkaMember {
     await revoking;
   }
 
-  /** The group's word, and when it was last heard of. Who hears nothing for the length of a session is lost. */
+  /**
+   * The group's word, and when it was last heard of. Who hears nothing for the length of a session is lost.
+   */
   async #heartbeat(heardMs: number): Promise<["ok" | "rebalance" | "lost", number]> {
     const { clock, sessionTimeoutMs } = this.#options;
     try {

@@ -67,7 +67,10 @@ export class KafkajsFetchRequests implements FetchRequests {
   }
 }
 
-/** How kafkajs hands records over: with a request per partition, so that the answer to a request is the answer to all of its records. */
+/**
+ * How kafkajs hands records over: with a request per partition, so that the answer to a request is the answer
+ * to all of its records.
+ */
 export class KafkajsProduceRequests implements ProduceRequests {
   readonly errors = KAFKAJS_ERRORS;
   readonly #options: KafkaClientOptions;

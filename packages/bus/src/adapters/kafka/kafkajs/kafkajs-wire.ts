@@ -27,8 +27,8 @@ interface Connected {
 }
 
 /**
- * The connections to one address. A connection that can't be made is not tried again before a pause that grows; who calls
- * meanwhile gets the last failure at once, so that no number of callers can hammer a broker.
+ * The connections to one address. A connection that can't be made is not tried again before a pause that
+ * grows; who calls meanwhile gets the last failure at once, so that no number of callers can hammer a broker.
  */
 export class Link {
   readonly address: string;
@@ -68,7 +68,8 @@ export class Link {
         logResponseError: false,
       });
     } catch (error) {
-      // A broker that does not answer may never do so on this connection: what waits behind must not wait as long.
+      // A broker that does not answer may never do so on this connection: what waits behind must not wait as
+      // long.
       if (error instanceof Error && error.name === "KafkaJSRequestTimeoutError") this.#drop(error);
       throw error;
     }
@@ -116,7 +117,10 @@ export class Link {
     this.#drop(error instanceof Error ? error : new Error(String(error)));
   }
 
-  /** Begins anew with the next call: a half-open connection, or one in the middle of a handshake, is of no more use. */
+  /**
+   * Begins anew with the next call: a half-open connection, or one in the middle of a handshake, is of no
+   * more use.
+   */
   #drop(error: Error): void {
     for (const connection of this.#connected?.pool.pool ?? []) connection.rejectRequests(error);
     this.#connected = null;

@@ -228,7 +228,9 @@ function newPool(options: KafkaClientOptions): ConnectionPool {
   return pool;
 }
 
-/** The library's form of the options; the bus does the waiting between tries, except where the library must. */
+/**
+ * The library's form of the options; the bus does the waiting between tries, except where the library must.
+ */
 export function libraryOptions(options: KafkaClientOptions): BaseOptions {
   const { clientId, brokers, tls, sasl } = options;
   return {

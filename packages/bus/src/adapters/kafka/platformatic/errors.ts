@@ -22,7 +22,10 @@ export function mapError(error: unknown, doing: string): BusError {
   return connectionError(doing, all.at(-1) ?? error);
 }
 
-/** Kafka's name of the error that a broker answered, such as NOT_LEADER_OR_FOLLOWER; null when it came from elsewhere. */
+/**
+ * Kafka's name of the error that a broker answered, such as NOT_LEADER_OR_FOLLOWER; null when it came from
+ * elsewhere.
+ */
 export function brokerErrorName(error: unknown): string | null {
   for (const part of inner(error, 0)) {
     const name = kafkaNameOf(part);
@@ -31,7 +34,10 @@ export function brokerErrorName(error: unknown): string | null {
   return null;
 }
 
-/** What a broker answered, when an error of a part of the answer made the library throw; null when it is no such error. */
+/**
+ * What a broker answered, when an error of a part of the answer made the library throw; null when it is no
+ * such error.
+ */
 export function responseIn(error: unknown): unknown {
   return error instanceof ResponseError ? (error["response"] as unknown) : null;
 }

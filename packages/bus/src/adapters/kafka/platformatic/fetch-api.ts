@@ -22,8 +22,8 @@ const FETCH = 1;
 const VERSION = 17;
 
 /**
- * A fetch that leaves batches packed and errors in their places. The library's own unpacks everything at once, of any size, and
- * throws all of it away when one batch can't be read.
+ * A fetch that leaves batches packed and errors in their places. The library's own unpacks everything at
+ * once, of any size, and throws all of it away when one batch can't be read.
  */
 export const fetchApi = createAPI<fetchV17.FetchRequest, FetchAnswer>(
   FETCH,

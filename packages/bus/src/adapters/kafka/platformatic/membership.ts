@@ -25,11 +25,13 @@ const COMMIT_ATTEMPTS = 5;
 const LEAVE_GRACE_MS = 2_000;
 
 /**
- * One membership in a group of the protocol of KIP-848: the coordinator assigns, the member heartbeats what it owns, gives up
- * what it is no longer assigned, and takes what is new. What stays with it is never touched.
+ * One membership in a group of the protocol of KIP-848: the coordinator assigns, the member heartbeats what
+ * it owns, gives up what it is no longer assigned, and takes what is new. What stays with it is never
+ * touched.
  *
- * The library's own Consumer can't be used for it: it acknowledges a revocation before anybody could finish work on it, and
- * rewinds every partition to its last commit at each change. So only its codecs and connections are.
+ * The library's own Consumer can't be used for it: it acknowledges a revocation before anybody could finish
+ * work on it, and rewinds every partition to its last commit at each change. So only its codecs and
+ * connections are.
  */
 export class Membership {
   readonly #cluster: Cluster;
@@ -150,7 +152,9 @@ export class Membership {
       this.#reconciling = this.#reconcile();
   }
 
-  /** Brings what is owned to what is assigned, in the background: heartbeats go on meanwhile. Never rejects. */
+  /**
+   * Brings what is owned to what is assigned, in the background: heartbeats go on meanwhile. Never rejects.
+   */
   async #reconcile(): Promise<void> {
     await Promise.resolve();
     while (this.#assigned !== null && !this.#closed.signal.aborted) {

@@ -1,5 +1,6 @@
-// An ingest in a process of its own, whose memory a test can measure. The first line of output is its port; each line of input is answered by
-// the most memory that the process has taken so far, in bytes, and the bytes that were published.
+// An ingest in a process of its own, whose memory a test can measure. The first line of output is its port;
+// each line of input is answered by the most memory that the process has taken so far, in bytes, and the
+// bytes that were published.
 import { createLogger, createRegistry } from "@isochrone/runtime";
 import { createHttpApp, listen } from "@isochrone/runtime/http";
 import { createInterface } from "node:readline";
