@@ -1,4 +1,4 @@
-// Two nodes in two regions, a workflow with an AppGroup, pages to scrape, and all services, each by its account.
+// Two nodes in two regions, a workflow with an AppGroup, pages to scrape, and each service by its account.
 import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import { randomInt } from "node:crypto";

@@ -2,7 +2,8 @@
 // the packages that these need, and what all of that is (sbom.cdx.json). The Dockerfile calls it; so may
 // anybody who runs a component without a container.
 //
-//   node tools/src/build-image-layout.ts --component probe --output FOLDER [--kafka-client platformatic|kafkajs] [--net-ping no|yes]
+//   node tools/src/build-image-layout.ts --component probe --output FOLDER
+//     [--kafka-client platformatic|kafkajs] [--net-ping no|yes]
 //
 // With net-ping, whose native part `npm run build:net-ping` must have built, a probe can send echoes by it.
 // SOURCE_DATE_EPOCH, in seconds, is the time of all files: the same sources and packages make the same

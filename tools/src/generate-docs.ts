@@ -9,10 +9,11 @@ const HEAD = `# Configuration
 
 <!-- Written by \`npm run docs\` from the settings tables in the code. Change those, not this file. -->
 
-Every setting has a place in the file that \`ISOCHRONE_CONFIG\` names (\`<section>.<setting>\`; YAML or JSON) and an environment variable. Services may share one
-file: each reads its own sections ([by-hand.md](by-hand.md)). The first of these that has a
-value wins: command line, environment, file, default. An empty variable counts as not set. All mistakes are reported at
-once when a service starts, and it does not start; so are unknown settings.
+Every setting has a place in the file that \`ISOCHRONE_CONFIG\` names (\`<section>.<setting>\`; YAML or JSON) and
+an environment variable. Services may share one file: each reads its own sections
+([by-hand.md](by-hand.md)). The first of these that has a value wins: command line, environment, file,
+default. An empty variable counts as not set. A service with mistakes or unknown settings reports all of
+them and does not start. A setting of an earlier version that is gone is ignored with a warning.
 
 - **Durations** are milliseconds, or a number with \`ms\`, \`s\`, \`m\`, \`h\` or \`d\`: \`500\`, \`2s\`, \`5m\`.
 - **Sizes** are bytes, or a number with \`kB\`, \`MB\`, \`GB\`, \`KiB\`, \`MiB\`, \`GiB\`: \`10MiB\`.

@@ -3,7 +3,7 @@
 import type { EndToEnd } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { PodMove } from "./pod-moves.ts";
-import { doubtOf } from "./rehearsal.ts";
+import { doubtOf } from "./doubt.ts";
 
 /** One stage of one pod's way. */
 export type MovedPod = Pick<PodMove, "stage" | "namespace" | "workload" | "pod" | "from" | "to" | "reason">;

@@ -4,7 +4,8 @@ import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/top
 import { expect, test } from "vitest";
 import { jsonReporter } from "../output/reporters.ts";
 import { ACTS, actsMistake, type Act } from "./acts.ts";
-import { doubtOf, rehearse, type Rehearsed } from "./rehearsal.ts";
+import { doubtOf } from "./doubt.ts";
+import { rehearse, type Rehearsed } from "./rehearsal.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 const END_TO_END: EndToEnd = {

@@ -5,6 +5,7 @@ import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Reporter, WarmUp } from "../output/reporter.ts";
 import type { Act, ActResult, PlacingAct } from "./acts.ts";
+import { doubtOf } from "./doubt.ts";
 import { busiestLink, networkMsPerRequest } from "./network-time.ts";
 
 /** What is rehearsed on. */
@@ -50,14 +51,6 @@ const MEASURED_SHARE = 2 / 3;
 const MIN_MEASURED_MS = 5_000;
 /** When what was measured says little, it goes on so often, before it counts with its doubt. */
 const MAX_MEASUREMENTS = 2;
-/** With fewer answers a p95 is one request. */
-const MIN_ANSWERED = 20;
-const MAX_FAILED_SHARE = 0.1;
-/**
- * Requests that leave so late, as a share of their median time, say more of this machine than of the
- * placement.
- */
-const MAX_LATE_SHARE = 0.2;
 
 /**
  * Plays the acts that place the workflow and tells the verdict. Rejects with the signal's reason when
@@ -112,20 +105,6 @@ async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalO
     if (doubt !== null && measurement < MAX_MEASUREMENTS) continue;
     return { act, endToEnd, networkMsPerRequest: await networkTime(embedded, options), doubt };
   }
-}
-
-/** Why the figures say little about the placement; null: they do. */
-export function doubtOf(endToEnd: EndToEnd, wasBusy: boolean): string | null {
-  const { count, errors, failure, p50Ms, sendLateMs } = endToEnd;
-  const of = failure === null ? "" : `: ${failure}`;
-  const busy = wasBusy ? "; the machine was busy" : "";
-  if (count === 0 && errors > 0) return `none of ${errors} requests was answered${of}${busy}`;
-  if (count < MIN_ANSWERED) return `only ${count} requests were answered, ${errors} failed${of}${busy}`;
-  if (errors > MAX_FAILED_SHARE * (count + errors))
-    return `${errors} of ${count + errors} requests failed${of}${busy}`;
-  if (sendLateMs !== null && p50Ms !== null && sendLateMs > MAX_LATE_SHARE * p50Ms)
-    return `requests left ${Math.round(sendLateMs)} ms late: the machine was busy`;
-  return wasBusy ? "the machine was busy" : null;
 }
 
 async function networkTime(embedded: Rehearsed, options: RehearsalOptions): Promise<number | null> {

@@ -1,4 +1,4 @@
-export { SOCKADDR_BYTES, ipOf, portOf, socketAddress } from "./address.ts";
+export { SOCKADDR_BYTES, ipOf, socketAddress } from "./address.ts";
 export type { SocketAddress } from "./address.ts";
 export { ReceiveBatch, SendBatch } from "./batch.ts";
 export type { MessageInfo } from "./batch.ts";

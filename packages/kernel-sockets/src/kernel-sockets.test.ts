@@ -223,7 +223,7 @@ describe.skipIf(!isLibcSupported())("kernel sockets", () => {
 describe("addresses", () => {
   test.runIf(isLibcSupported())("text survives the kernel's form, shortened as RFC 5952 says", async () => {
     const libc = await loadLibc();
-    const { ipOf, portOf } = await import("./index.ts");
+    const { ipOf, portOf } = await import("./address.ts");
     const pairs = [
       ["10.1.2.255", "10.1.2.255"],
       ["::", "::"],

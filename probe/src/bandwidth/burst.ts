@@ -2,7 +2,7 @@
 // `next`, does it, and tells.
 //
 // listen  a few small packets: is the way quiet, and how long does an empty one take?
-// ramp    short stretches, each twice as fast as the one before, until arrivals begin to wait: the link is full, its token bucket empty
+// ramp    short stretches, each twice as fast as the one before, until arrivals wait: the link is full
 // hold    as fast as the link lets go, steered to a small queue: this is what the rate is read from
 import type { BandwidthResult } from "@isochrone/telemetry";
 import { lastDelayNs, type ArrivalBin } from "./arrivals.ts";

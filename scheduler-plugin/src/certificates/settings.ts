@@ -53,7 +53,7 @@ export const extenderCertificateSettings: Section<"extenderCertificates", typeof
   table,
   {
     description:
-      "Mutual TLS of the extender without certificates from elsewhere: the scheduler-plugin makes and renews those of both sides.",
+      "Mutual TLS of the extender: the scheduler-plugin makes and renews the certificates of both sides.",
   },
 );
 

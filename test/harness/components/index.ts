@@ -4,7 +4,8 @@
 //   await installRules(cluster);
 //   await installPolicies(cluster);
 //   const installation = new Installation(cluster);
-//   const aggregator = await installation.component("aggregator", "aggregator-0", { aggregator: { buildIntervalMs: 500 } });
+//   const settings = { aggregator: { buildIntervalMs: 500 } };
+//   const aggregator = await installation.component("aggregator", "aggregator-0", settings);
 //   await aggregator.start();
 //   ...
 //   await installation.close();

@@ -1,11 +1,13 @@
 // A real Kubernetes control plane for tests: etcd, the API server with RBAC, and, when asked for, scheduler,
 // controller-manager and KWOK.
 //
-//   const cluster = await startControlPlane({ components: ["controller-manager", "scheduler", "kwok"], audit: true });
+//   const components = ["controller-manager", "scheduler", "kwok"];
+//   const cluster = await startControlPlane({ components, audit: true });
 //   await cluster.addNodes(8, (i) => ({ region: `r${i % 2}`, zone: `z${i % 4}`, cpu: "8" }));
 //   await cluster.createWorkload("web", { replicas: 3, requests: { cpu: "100m" } });
 //   await cluster.waitFor("pods", (pods) => pods.filter(isRunning).length === 3, { labels: "app=web" });
-//   const file = await cluster.kubeconfigOf({ serviceAccount: { namespace: "isochrone", name: "aggregator" } });
+//   const serviceAccount = { namespace: "isochrone", name: "aggregator" };
+//   const file = await cluster.kubeconfigOf({ serviceAccount });
 //   ... run something with that file ...
 //   const denied = await cluster.auditEvents(({ decision }) => decision === "forbid");
 //   await cluster.close();

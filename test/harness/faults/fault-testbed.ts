@@ -115,7 +115,7 @@ export class FaultTestbed {
     await this.cluster.patch(GROUP, { spec: { topologySortingAlgorithm: this.truth.algorithm } });
   }
 
-  /** Until all objects show the truth. Returns how long that took, ms. Throws an Error that names the others. */
+  /** Until all objects show the truth. Returns how long that took, ms. Throws an Error naming the others. */
   async caughtUp(timeoutMs: number): Promise<number> {
     const beganMs = performance.now();
     const { farMs, algorithm } = this.truth;

@@ -3,7 +3,7 @@
 import { CHANNELS_ANNOTATION, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { workloadObject } from "../control-plane/index.ts";
 import { TENANT, VICTIM, WORKFLOW } from "./testbed.ts";
-import type { Attempt } from "./attempts.ts";
+import type { Attempt } from "./attempt.ts";
 
 const DEPENDENCIES = "isochrone.dev/dependencies";
 const FLOW = { "isochrone.dev/workflow": WORKFLOW };

@@ -1,6 +1,6 @@
 // What the tenant's pods pretend to be.
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import type { Attempt } from "./attempts.ts";
+import type { Attempt } from "./attempt.ts";
 import { NODES, TENANT, VICTIM, WORKFLOW } from "./testbed.ts";
 import { until } from "./picture.ts";
 import { tenantPod, type Tenant } from "./tenant.ts";

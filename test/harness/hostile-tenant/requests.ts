@@ -1,7 +1,7 @@
 // What the tenant asks of our services, and of the API server about what isn't its own.
 import { encodeHeaders, encodeMetrics, HEADERS, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
 import { rttMetrics } from "../../soak/floods/honest.ts";
-import type { Attempt } from "./attempts.ts";
+import type { Attempt } from "./attempt.ts";
 import { NODES, VICTIM, WORKFLOW } from "./testbed.ts";
 import { tenantPod, type Tenant } from "./tenant.ts";
 

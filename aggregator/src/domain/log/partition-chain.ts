@@ -54,7 +54,8 @@ const WAITING = { kind: "waiting" } as const;
  * What all replicas agree on about one input partition, because all read the same log in the same order: who
  * owns it, and up to which offset its records are contained in accepted deltas.
  *
- *     claim a | delta a [0,5) | claim b | delta a [5,9): refused | delta b [5,8) | delta b [5,8): a repeat | delta b [8,9)
+ *     claim a | delta a [0,5) | claim b | delta a [5,9): refused
+ *             | delta b [5,8) | delta b [5,8): a repeat | delta b [8,9)
  *
  * A log that begins in the middle has lost claims: a delta whose claim stands behind the last one that was
  * seen proves it, and says where the chain goes on. The first claim that is seen settles it: its owner has

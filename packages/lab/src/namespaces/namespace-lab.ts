@@ -173,7 +173,7 @@ export class NamespaceLab {
     return this.#paths[this.#index(source)]![this.#index(target)]!;
   }
 
-  /** Changes the path of the next packets. Resolves when it is in force; packets under way keep their times. */
+  /** Changes the path of the next packets. Resolves when it is in force; earlier packets keep their times. */
   async setPath(source: string, target: string, change: PathChange): Promise<void> {
     const from = this.#index(source);
     const to = this.#index(target);

@@ -117,7 +117,7 @@ export class WorkflowMoves {
     });
   }
 
-  /** Pods whose place others would gain by, as far as it was asked for; the place that is worth most first. */
+  /** Pods whose place others would gain by, as far as it was asked for; the most valuable place first. */
   inTheWay(): number[] {
     const worthOf = (pod: number): number => this.#gainIfFree.get(this.nodeOf(pod)) ?? 0;
     const pods = [...this.workflow.pods.keys()].filter((pod) => worthOf(pod) > 0);
@@ -172,7 +172,7 @@ export class WorkflowMoves {
     return isAllowed ? { moves, gain: gainOf({ network, pressure, relief }), cost } : null;
   }
 
-  /** The moves that can be made one after the other, each once the pods before it have gone, in such an order. */
+  /** The moves that can be made one after the other, each once the pods before it have gone, in order. */
   inTurn(moves: readonly PodMove[]): PodMove[] {
     const state = this.#state;
     const left = new Set(moves);

@@ -207,7 +207,7 @@ export class HistogramPointReader extends PointReader {
 const EXPONENTIAL_FIELDS = 0x7ffe;
 const BUCKETS_FIELDS = (1 << 1) | (1 << 2);
 
-/** ExponentialHistogramDataPoint and its `data`. Bucket counts share an array that grows to the longest seen. */
+/** ExponentialHistogramDataPoint and its `data`. Bucket counts share an array as long as the longest seen. */
 export class ExponentialPointReader extends PointReader implements ExponentialHistogramData {
   scale = 0;
   zeroCount = 0;
