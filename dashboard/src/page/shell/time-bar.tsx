@@ -16,7 +16,7 @@ export function TimeBar(): VNode | null {
       <button type="button" onClick={() => look({ at: null })}>
         Back to now
       </button>
-    </div>
+    </section>
   );
 }
 
@@ -40,7 +40,7 @@ function Slider(): VNode | null {
     timer.current = setTimeout(() => look({ at: wanted >= times.length ? null : times[wanted]! }), 120);
   };
   return (
-    <div class={`time ${at === "" ? "" : "is-past"}`}>
+    <section class={`time ${at === "" ? "" : "is-past"}`} aria-label="Moment that is shown">
       <label for="moment">Time</label>
       <input
         id="moment"
