@@ -11,7 +11,7 @@ export function TimeBar(): VNode | null {
   if (!isAlwaysNow(place)) return <Slider />;
   if (view.at === null) return null;
   return (
-    <div class="time">
+    <section class="time" aria-label="Moment that is shown">
       <p>This page always shows now; the other pages show {clockTime(view.at, nowMs.value)}.</p>
       <button type="button" onClick={() => look({ at: null })}>
         Back to now
@@ -58,6 +58,6 @@ function Slider(): VNode | null {
           Back to now
         </button>
       )}
-    </div>
+    </section>
   );
 }
