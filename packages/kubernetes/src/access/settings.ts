@@ -11,14 +11,10 @@ const table = {
     maxLength: 200,
     description: "Audience that a token must be made for; tokens for the API server itself are not taken.",
   }),
-  pathPrefix: text({
-    default: "/isochrone",
-    maxLength: 200,
-    pattern: /(?!\/apis?(\/|$))(\/[A-Za-z0-9._~-]+)+/,
-    patternRule: "must be a path such as /isochrone, not below /api or /apis, which every account may get",
-    description:
-      "What stands in front of paths in the rules (nonResourceURLs): /isochrone/api/v1/graph/cluster. Of /metrics nothing.",
-  }),
+  pathPrefix: constant(
+    "/isochrone",
+    "It only keeps rules (nonResourceURLs) apart from the API server's own paths, as any other prefix would.",
+  ),
   cacheMs: constant(
     50_000,
     "A deleted account gets nothing more after a minute: this, and ten seconds in the API server.",

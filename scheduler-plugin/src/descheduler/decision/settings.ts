@@ -70,21 +70,26 @@ const table = {
     description:
       "Move the only replica of a workload too: nobody serves in its place until its successor is ready. Mode paper always does.",
   }),
-  countOwnUse: constant(false, "Mode paper is the paper's rule."),
-  maxUnreadyRatio: constant(0.1, "More unready nodes or pods are an outage, in which nothing must move."),
+  countOwnUse: flag({
+    default: false,
+    description:
+      "Mode paper: what a pod uses counts as available on its own node. Without it a pod that uses much goes to and fro between equal nodes, as by the paper's rule.",
+  }),
+  maxUnreadyRatio: ratio({
+    default: 0.1,
+    description:
+      "Nothing is moved while more than this share of all nodes isn't ready, or of all pods without those of the namespace with the most such pods; and nothing in a namespace while it is so of its own pods.",
+  }),
   windows: list({
     default: [],
     maxItems: 50,
     description:
       "When pods may be moved, in UTC: `22:00-04:00`, `Sat 00:00-24:00`, `Mon-Fri 22:00-04:00`. Without any: always.",
   }),
-  moveDeadlineMs: duration({
-    default: 5 * 60_000,
-    min: 10_000,
-    max: 3_600_000,
-    description:
-      "A replacement that isn't ready after so long isn't waited for, nor sent to the target, any more.",
-  }),
+  moveDeadlineMs: constant(
+    5 * 60_000,
+    "No documented case changes this default; a replacement that isn't ready by then is only waited for no more.",
+  ),
   judgeAfterMs: constant(10 * 60_000, "It is two windows of measurements."),
   maxRegret: constant(0.5, "Moves that bring less than half of what they promised must stop."),
   regretMoves: constant(3, "Fewer moves are chance."),
