@@ -23,8 +23,8 @@ const table = {
     600_000,
     "An outage of the API server must not blind the graphs; unknown tokens are refused meanwhile.",
   ),
-  reviewsPerSecond: constant(200, "It is a bound for floods, above what 5,000 nodes cause."),
-  maxTokens: constant(50_000, "It is a bound for memory, above what 5,000 nodes have."),
+  reviewsPerSecond: constant(200, "It is a bound for floods."),
+  maxTokens: constant(50_000, "It is a bound for memory."),
   openMetrics: flag({
     default: true,
     description: "Whether /metrics needs no token. /healthz and /readyz never do.",

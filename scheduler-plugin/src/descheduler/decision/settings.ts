@@ -34,12 +34,12 @@ const table = {
     default: 0.1,
     description: "What a move must gain at least, as a share of what the pod's channels cost now.",
   }),
-  minWorkflowGainRatio: constant(0.005, "Smaller gains are within the error of the measurement."),
+  minWorkflowGainRatio: constant(0.005, "It keeps gains near zero from moving pods."),
   minGain: constant(
     1_000,
     "descheduler.minGainRatio is the setting; this only keeps idle channels from moving pods.",
   ),
-  rounds: constant(3, "Fewer follow noise, more only wait."),
+  rounds: constant(3, "No documented case changes this default."),
   coolDownMs: duration({
     default: 15 * 60_000,
     min: 0,
@@ -53,7 +53,7 @@ const table = {
     5,
     "descheduler.maxEvictions bounds what moves; of a workload it is never more than one pod.",
   ),
-  maxGroup: constant(3, "Larger groups hardly ever gain, and take far longer to find."),
+  maxGroup: constant(3, "It bounds the search, which grows with the size of groups."),
   minPodAgeMs: duration({
     default: 10 * 60_000,
     min: 0,
@@ -90,9 +90,9 @@ const table = {
     5 * 60_000,
     "No documented case changes this default; a replacement that isn't ready by then is only waited for no more.",
   ),
-  judgeAfterMs: constant(10 * 60_000, "It is two windows of measurements."),
-  maxRegret: constant(0.5, "Moves that bring less than half of what they promised must stop."),
-  regretMoves: constant(3, "Fewer moves are chance."),
+  judgeAfterMs: constant(10 * 60_000, "It is two windows by the default of aggregator.windowMs."),
+  maxRegret: constant(0.5, "Moves that bring less than half of what they promised stop."),
+  regretMoves: constant(3, "Fewer moves say little."),
   regretPauseMs: constant(3_600_000, "The pause doubles each time in a row."),
 };
 
