@@ -109,7 +109,7 @@ const table = {
     description: "Differentiated services code point of probe packets.",
   }),
   icmpPayloadBytes: constant<number>(D.icmpPayloadBytes, "It is what ping sends."),
-  icmpProber: oneOf(["auto", "kernel", "fping", "net_ping"], {
+  icmpProber: oneOf(["auto", "kernel", "net_ping"], {
     default: D.icmpProber,
     description:
       "What sends ICMP echoes; auto takes the first of the others that works here. net_ping needs raw sockets and its native part: `npm run build:net-ping`, or an image that was built with NET_PING=yes.",

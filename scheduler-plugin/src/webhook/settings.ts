@@ -64,10 +64,7 @@ const table = {
     "It belongs to the planner's sign of life, which is a constant.",
   ),
   heartbeatCheckMs: constant(1_000, "It belongs to the planner's sign of life, which is a constant."),
-  maxBodyBytes: constant(
-    4 * 1024 * 1024,
-    "It is a bound for memory; requests of the API server are smaller.",
-  ),
+  maxBodyBytes: constant(4 * 1024 * 1024, "It is a bound for memory."),
   certificateCheckMs: constant(10_000, "Certificates are renewed days before they end."),
   ...CERTIFICATE_SETTINGS,
   trustDelayMs: constant(60_000, "It leaves time for API servers to see a new registration."),
