@@ -104,7 +104,7 @@ describe("probe settings", () => {
     const values = { node: "a", identity: "10.0.0.1", hmacKeys: TEST_HMAC_KEYS };
     for (const [wrong, message] of [
       [{ authentication: "md5" }, 'authentication must be one of hmac, none, got "md5"'],
-      [{ icmpProber: "ping" }, 'icmpProber must be one of auto, kernel, fping, net_ping, got "ping"'],
+      [{ icmpProber: "fping" }, 'icmpProber must be one of auto, kernel, net_ping, got "fping"'],
       [{ dscp: -1 }, "dscp must be from 0 to 63, got -1"],
       [{ icmpPayloadBytes: 8 }, "icmpPayloadBytes must be from 32 to 1400, got 8"],
       [{ connectIntervalMs: 1 }, "connectIntervalMs must be at least 10, got 1"],

@@ -46,7 +46,10 @@ const table = {
     max: 3_600_000,
     description: "Time between two packets to one peer by one method.",
   }),
-  timeoutMs: constant<number>(D.timeoutMs, "No network that nodes share needs two seconds for an answer."),
+  timeoutMs: constant<number>(
+    D.timeoutMs,
+    "No documented case changes this default; later answers count as lost.",
+  ),
   methods: list({
     default: [...D.methods],
     minItems: 1,
@@ -56,11 +59,8 @@ const table = {
     ({ intervalMs }: { readonly intervalMs: number }) => Math.max(D.publishIntervalMs, intervalMs),
     "It is ten seconds, or probe.intervalMs where that is longer.",
   ),
-  warmupPackets: constant<number>(D.warmupPackets, "One packet fills the caches on the path."),
-  packetBytes: constant<number>(
-    D.packetBytes,
-    "Smaller packets have no room for the signature, larger ones measure nothing else.",
-  ),
+  warmupPackets: constant<number>(D.warmupPackets, "No documented case changes this default."),
+  packetBytes: constant<number>(D.packetBytes, "No documented case changes this default."),
   stallBoundMs: constant<number>(D.stallBoundMs, "It belongs to the method of measurement."),
   aggregatorUrl: text({
     default: D.aggregatorUrl,
@@ -78,7 +78,7 @@ const table = {
     default: null,
     description: "File that keeps the last plan, for a start while the aggregator is away.",
   }),
-  maxPeers: constant<number>(D.maxPeers, "No probe plan names more peers, unless somebody forges it."),
+  maxPeers: constant<number>(D.maxPeers, "It is a bound against forged probe plans."),
   authentication: oneOf(["hmac", "none"], {
     default: D.authentication,
     description:
@@ -99,15 +99,9 @@ const table = {
     description:
       "Answer packets whose sender's address was translated on the way; without it the claimed and the observed source must agree.",
   }),
-  responderPacketsPerSecond: constant<number>(
-    D.responderPacketsPerSecond,
-    "It is a bound for floods, far above what probe plans cause.",
-  ),
+  responderPacketsPerSecond: constant<number>(D.responderPacketsPerSecond, "It is a bound for floods."),
   zeroCheckIntervalMs: constant<number>(D.zeroCheckIntervalMs, "It belongs to the method of measurement."),
-  connectIntervalMs: constant<number>(
-    D.connectIntervalMs,
-    "More handshakes cost the peer more and tell nothing more.",
-  ),
+  connectIntervalMs: constant<number>(D.connectIntervalMs, "It bounds what handshakes cost the peer."),
   dscp: integer({
     default: D.dscp,
     min: 0,
@@ -115,7 +109,7 @@ const table = {
     description: "Differentiated services code point of probe packets.",
   }),
   icmpPayloadBytes: constant<number>(D.icmpPayloadBytes, "It is what ping sends."),
-  icmpProber: oneOf(["auto", "kernel", "fping", "net_ping"], {
+  icmpProber: oneOf(["auto", "kernel", "net_ping"], {
     default: D.icmpProber,
     description:
       "What sends ICMP echoes; auto takes the first of the others that works here. net_ping needs raw sockets and its native part: `npm run build:net-ping`, or an image that was built with NET_PING=yes.",
@@ -151,9 +145,12 @@ const table = {
   bufferMaxAgeMs: constant<number>(D.bufferMaxAgeMs, "The aggregator's window has passed older records."),
   catchUpRecordsPerSecond: constant<number>(
     D.catchUpRecordsPerSecond,
-    "Probes that catch up faster together overload the bus.",
+    "It bounds the load of many probes that catch up together.",
   ),
-  maxSeries: constant<number>(D.maxSeries, "With more peers the page shows less of each."),
+  maxSeries: constant<number>(
+    D.maxSeries,
+    "It is a bound for the page; with more peers it shows less of each.",
+  ),
   pairHistograms: flag({
     default: D.pairHistograms,
     description: "Prometheus histograms of each pair besides its quantiles; many series.",
