@@ -1,4 +1,5 @@
 // The matrix as numbers: of nodes, or of zones or regions, whose cells are the medians of their pairs.
+import { median } from "@isochrone/primitives";
 import { estimateMs, PAIR, type ClusterView } from "./cluster-view.ts";
 import type { Level, Quantity } from "./route.ts";
 import type { Measure } from "./scale.ts";
@@ -255,11 +256,4 @@ function bandsOf(groups: readonly Group[]): Band[] {
     else bands.push({ label: region, region, begin: index, end: index + 1 });
   }
   return bands;
-}
-
-/** Of an unsorted list that may be changed. */
-function median(values: number[]): number {
-  values.sort((a, b) => a - b);
-  const middle = values.length >> 1;
-  return values.length % 2 === 1 ? values[middle]! : (values[middle - 1]! + values[middle]!) / 2;
 }
