@@ -171,9 +171,9 @@ interface Found {
 /** Measured before silent before guessed before measured too seldom. */
 function areaCell({ measured, guessed, marks, dead, scarce }: Found): readonly [cell: number, value: number] {
   const lossy = dead > 0 ? MARK.lossy : 0;
-  if (measured.length > 0) return [CELL.measured | marks | lossy, median(measured)];
+  if (measured.length > 0) return [CELL.measured | marks | lossy, median(measured)!];
   if (dead > 0 && scarce === 0) return [CELL.dead, Number.NaN];
-  if (guessed.length > 0) return [CELL.estimated, median(guessed)];
+  if (guessed.length > 0) return [CELL.estimated, median(guessed)!];
   return scarce > 0 ? [CELL.scarce | lossy, Number.NaN] : [CELL.nothing, Number.NaN];
 }
 
