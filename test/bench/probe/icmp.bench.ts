@@ -2,6 +2,7 @@
 // main thread busy 5 ms of every 20: ours, and the fallbacks in the same run on the same wire. The wire
 // itself takes a few microseconds.
 import { spawn, spawnSync } from "node:child_process";
+import { median } from "@isochrone/primitives";
 import { readFileSync, readdirSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { once } from "node:events";
@@ -97,27 +98,26 @@ async function compare(contenders: readonly Contender[], busy: boolean): Promise
     rounds.set("fping", [...(rounds.get("fping") ?? []), await measureFping(peer.testbed)]);
     peer.testbed.busy(false);
   }
-  const medianOf = (prober: IcmpProberName | "fping"): Measured | null => {
+  const middleRound = (prober: IcmpProberName | "fping"): Measured | null => {
     const measured = rounds.get(prober);
     return measured === undefined ? null : middle(measured);
   };
-  return report(busy, middle(rounds.get("kernel") ?? []), medianOf("fping"), medianOf("net_ping"));
+  return report(busy, middle(rounds.get("kernel") ?? []), middleRound("fping"), middleRound("net_ping"));
 }
 
 /** The middle of each figure over the rounds; the kernel's share is the worst. */
 function middle(rounds: readonly Measured[]): Measured {
-  const median = (of: (one: Measured) => number): number =>
-    rounds.map(of).toSorted((a, b) => a - b)[rounds.length >> 1] ?? Number.NaN;
+  const middleOf = (of: (one: Measured) => number): number => median(rounds.map(of)) ?? Number.NaN;
   return {
-    p50: median(({ p50 }) => p50),
-    p90: median(({ p90 }) => p90),
-    p99: median(({ p99 }) => p99),
-    sent: median(({ sent }) => sent),
-    sentPerSecond: median(({ sentPerSecond }) => sentPerSecond),
-    lost: median(({ lost }) => lost),
+    p50: middleOf(({ p50 }) => p50),
+    p90: middleOf(({ p90 }) => p90),
+    p99: middleOf(({ p99 }) => p99),
+    sent: middleOf(({ sent }) => sent),
+    sentPerSecond: middleOf(({ sentPerSecond }) => sentPerSecond),
+    lost: middleOf(({ lost }) => lost),
     kernelShare: Math.min(...rounds.map(({ kernelShare }) => kernelShare)),
-    cpuMsPer1000: median(({ cpuMsPer1000 }) => cpuMsPer1000),
-    cpuShare: median(({ cpuShare }) => cpuShare),
+    cpuMsPer1000: middleOf(({ cpuMsPer1000 }) => cpuMsPer1000),
+    cpuShare: middleOf(({ cpuShare }) => cpuShare),
   };
 }
 
