@@ -65,7 +65,7 @@ export interface Probe extends ComposedService {
   ready(): { readonly ready: boolean; readonly reasons: readonly string[] };
 }
 
-/** Measures the peers that the plan names, publishes what it sees, and answers peers that measure this node. */
+/** Measures the peers of the plan, publishes the results, and answers peers that measure this node. */
 export function createProbe(config: ProbeConfig, deps: ProbeDeps): Probe {
   return new ProbeService(config, deps);
 }

@@ -167,7 +167,7 @@ function pointText({ network, jobs }: StreamPoint): string {
   return `${network.nodes} nodes, links of ${network.megabitsPerSecond} Mbit/s in the mean (variance ${network.variance}), ${network.degree} links a node; ${jobs.count} jobs, ${jobs.perSecond}/s, ${jobs.durationSeconds} s each, frames of ${jobs.bytesPerFrame} bytes${promise}`;
 }
 
-/** Looks of the report's style sheet; `tp-tcp` is hardly told apart from `tp` and stands in the tables alone. */
+/** Looks of the style sheet; `tp-tcp` is hardly told apart from `tp` and stands in the tables alone. */
 const LOOKS: Readonly<Partial<Record<string, string>>> = {
   lr: "default",
   br: "null",

@@ -108,10 +108,7 @@ export function constant<T>(value: T, why: string, bounds: Bounds = {}): Setting
 }
 
 /** Likewise, and it follows from other values of its section. */
-export function derived<T, V extends Readonly<Record<string, unknown>>>(
-  derive: (values: V) => T,
-  why: string,
-): Setting<T> {
+export function derived<T>(derive: (values: never) => T, why: string): Setting<T> {
   // The section is the only caller, with the values of its own table.
   return makeConstant({ default: null, why, derive: derive as unknown as Setting<T>["derive"], bounds: {} });
 }
