@@ -8,7 +8,7 @@ export const LIMITS = {
   fileCycles: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
-  stringIndexReads: 466,
+  stringIndexReads: 200,
   settings: 200,
 } as const;
 

@@ -1,5 +1,5 @@
-// The fields of Kubernetes objects that the model reads. Their names are checked, their values may be anything:
-// `record`, `records` and `text` look at them.
+// The fields of Kubernetes objects that the model reads. Their names are checked, their values may be
+// anything: `record`, `records` and `text` look at them.
 
 /** Fields of these names, of any type. */
 export type Named<Names extends string> = Readonly<Partial<Record<Names, unknown>>>;

@@ -8,7 +8,7 @@ export interface ApiObject {
   readonly status?: unknown;
 }
 
-export type Json = Readonly<Record<string, unknown>>;
+type Json = Readonly<Record<string, unknown>>;
 export type Labels = Readonly<Record<string, string>>;
 
 const NOTHING: Json = Object.freeze({});
