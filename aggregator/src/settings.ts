@@ -77,17 +77,17 @@ export const aggregatorSettings = section(
       ({ paneMs }: { readonly paneMs: number }) => Math.min(2_000, paneMs),
       "Clocks that are synchronized differ less than two seconds, and than a pane.",
     ),
-    maxSeries: constant(1_000_000, "It is a bound for memory, above what 5,000 nodes have."),
+    maxSeries: constant(1_000_000, "It is a bound for memory."),
     maxSeriesPerSource: constant(100_000, "It is a bound for what one publisher can cause."),
-    maxSources: constant(16_384, "It is a bound for memory, above what 5,000 nodes have."),
+    maxSources: constant(16_384, "It is a bound for memory."),
     speakers: text({
       default: null,
       maxLength: 65_536,
       description:
         'Services that may send telemetry of others than their own node, as JSON: [{"account": "system:serviceaccount:otel:collector", "nodes": ["*"], "namespaces": ["shop"]}]. `nodes`: whose own usage and measurements; `namespaces`: whose pods\' usage, and the channels that begin or end there; "*" alone: all. `name` (default: the account) is how records on Kafka call it; a service that only writes to a topic of aggregator.foreignTopics has a name and no account. Everybody else speaks for the node of its token\'s pod only; see docs/security.md.',
     }),
-    maxLinks: constant(500_000, "It is a bound for memory, above what 5,000 nodes have."),
-    maxChannels: constant(200_000, "It is a bound for memory, above what 5,000 nodes have."),
+    maxLinks: constant(500_000, "It is a bound for memory."),
+    maxChannels: constant(200_000, "It is a bound for memory."),
     meshNamespaces: list({
       default: ["istio-system"],
       pattern: /[a-z0-9](?:[-a-z0-9]*[a-z0-9])?/,
@@ -95,13 +95,13 @@ export const aggregatorSettings = section(
       description:
         "Namespaces whose gateways and waypoints are believed about the other end of a channel, too. Everybody else's proxies speak for their own namespace: the other one's graphs show the channel once a proxy there reports it.",
     }),
-    maxPods: constant(500_000, "Kubernetes has fewer pods in a cluster."),
-    bodyLimitBytes: constant(4 * 1024 * 1024, "No probe or collector sends a larger body."),
-    eventHistory: constant(600, "Clients that missed more read the whole graph."),
-    historyMs: constant(
-      3_600_000,
-      "In an hour an incident is noticed; longer histories are Prometheus' work.",
+    maxPods: constant(
+      500_000,
+      "It is a bound for memory; Kubernetes is tested with 150,000 pods in a cluster.",
     ),
+    bodyLimitBytes: constant(4 * 1024 * 1024, "It is a bound for memory."),
+    eventHistory: constant(600, "It is a bound for memory; clients that missed more read the whole graph."),
+    historyMs: constant(3_600_000, "Longer histories are Prometheus' work."),
     historyBytes: constant(64 * 1024 * 1024, "In large clusters the history is thinned out to fit."),
     maxEventClients: constant(256, "It is a bound for what clients can cause."),
     eventClientBufferBytes: constant(
@@ -129,10 +129,10 @@ export const aggregatorSettings = section(
     bandwidthMaxAgeMs: constant(1_800_000, "It is the time between two tests of a pair."),
     bandwidthCapacityWindowMs: constant(
       86_400_000,
-      "A day shows the capacity of a link at its quietest hour.",
+      "A day has the quiet hours in which tests find the most.",
     ),
     coordinateIntervalMs: constant<number | null>(null, "It is half of aggregator.windowMs."),
-    coordinateTimeoutMs: constant(120_000, "A fit that takes longer has failed."),
+    coordinateTimeoutMs: constant(120_000, "It is a bound for one fit."),
     decisionsUrl: text({
       default: null,
       pattern: /https?:\/\/\S+/,
@@ -140,7 +140,7 @@ export const aggregatorSettings = section(
       description:
         "Base address of the scheduler-plugin, whose decisions and plans are passed through; without it there are none.",
     }),
-    decisionsTimeoutMs: constant(5000, "A page that waits longer has failed for its reader."),
+    decisionsTimeoutMs: constant(5000, "It is a bound for how long a page waits."),
     dumpFile: text({
       default: null,
       description:

@@ -1,5 +1,6 @@
 // What the command line's options mean: text in, checked value out. Errors name the option, the rule and the
 // value.
+import { codeOf } from "@isochrone/primitives";
 import { InvalidArgumentError } from "commander";
 import { accessSync, constants, statSync } from "node:fs";
 
@@ -199,7 +200,7 @@ function readable(text: string, what: "file" | "folder"): string {
     accessSync(text, constants.R_OK);
     isFolder = statSync(text).isDirectory();
   } catch (error) {
-    throw refused((error as NodeJS.ErrnoException).code ?? String(error));
+    throw refused(codeOf(error) ?? String(error));
   }
   if (isFolder !== (what === "folder")) throw refused(isFolder ? "it is a folder" : "it is none");
   return text;

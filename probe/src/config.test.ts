@@ -1,8 +1,9 @@
 import { loadSettings } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
-import { probeConfig, toEngineConfig } from "./config.ts";
+import { toEngineConfig } from "./config.ts";
 import { probeSettings } from "./settings.ts";
 import { TEST_HMAC_KEYS } from "./testing/harness.ts";
+import { probeConfig } from "./testing/probe-config.ts";
 
 const ENV = {
   ISOCHRONE_PROBE_NODE: "a",
@@ -38,7 +39,7 @@ describe("probe settings", () => {
     [
       "an unknown method",
       { ISOCHRONE_PROBE_METHODS: "udp_rr,smoke" },
-      'methods must be of icmp, udp_rr, tcp_rr, tcp_connect, got "smoke"',
+      'must hold only icmp, udp_rr, tcp_rr, tcp_connect ("smoke" does not)',
     ],
     [
       "an identity that is no address",
@@ -69,7 +70,7 @@ describe("probe settings", () => {
     [
       "a packet larger than any path takes",
       { ...KEYS, packetBytes: 1500 },
-      "packetBytes must be from 84 to 1200, got 1500",
+      "packetBytes must be at most 1200, got 1500",
     ],
     ["a short key", { hmacKeys: "1:c2hvcnQ=" }, "must have a base64 secret of at least 16 bytes, got 5"],
     ["a key without id", { hmacKeys: TEST_HMAC_KEYS.slice(2) }, "must begin with a key id from 1 to 65535"],
@@ -101,15 +102,17 @@ describe("probe settings", () => {
   });
 
   test("values that a program gives are checked like those of the environment", () => {
-    const values = { node: "a", identity: "10.0.0.1", hmacKeys: TEST_HMAC_KEYS };
     for (const [wrong, message] of [
-      [{ authentication: "md5" }, 'authentication must be one of hmac, none, got "md5"'],
-      [{ icmpProber: "ping" }, 'icmpProber must be one of auto, kernel, fping, net_ping, got "ping"'],
-      [{ dscp: -1 }, "dscp must be from 0 to 63, got -1"],
-      [{ icmpPayloadBytes: 8 }, "icmpPayloadBytes must be from 32 to 1400, got 8"],
-      [{ connectIntervalMs: 1 }, "connectIntervalMs must be at least 10, got 1"],
+      [{ authentication: "md5" }, "(ISOCHRONE_PROBE_AUTHENTICATION) must be one of hmac, none, got md5"],
+      [
+        { icmpProber: "fping" },
+        "(ISOCHRONE_PROBE_ICMP_PROBER) must be one of auto, kernel, net_ping, got fping",
+      ],
+      [{ dscp: -1 }, "(ISOCHRONE_PROBE_DSCP) must be at least 0, got -1"],
+      [{ icmpPayloadBytes: 8 }, "probe.icmpPayloadBytes must be at least 32, got 8"],
+      [{ connectIntervalMs: 1 }, "probe.connectIntervalMs must be at least 10, got 1"],
     ] as const) {
-      expect(() => probeConfig({ ...values, ...wrong })).toThrow(message);
+      expect(mistakesOf({}, { ...KEYS, ...wrong })).toContain(message);
     }
   });
 

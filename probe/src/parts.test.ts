@@ -2,7 +2,7 @@ import { createMemoryBus } from "@isochrone/bus/memory";
 import { createRegistry, systemClock, systemRandom } from "@isochrone/runtime";
 import { failEachPart, MemoryLogger, mistakesOf } from "@isochrone/runtime/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { probeConfig } from "./config.ts";
+import { probeConfig } from "./testing/probe-config.ts";
 import { createMeasuringThreads } from "./measuring-threads.ts";
 import { createProbe } from "./probe.ts";
 import { TEST_HMAC_KEYS } from "./testing/harness.ts";

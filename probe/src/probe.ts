@@ -8,7 +8,7 @@ import { createHttpPlanSource } from "./adapters/http-plan-source.ts";
 import { createPlanCache } from "./adapters/plan-cache.ts";
 import { createHttpLeases } from "./bandwidth/http-leases.ts";
 import { BandwidthService } from "./bandwidth/service.ts";
-import { toEngineConfig, type ProbeConfig } from "./config.ts";
+import { toEngineConfig } from "./config.ts";
 import { toBandwidthBatch, toBatch, type BatchSource } from "./domain/batch.ts";
 import { createMeasuringThreads } from "./measuring-threads.ts";
 import { KeyKeeper } from "./keys/key-keeper.ts";
@@ -25,6 +25,7 @@ import type {
   PlanSource,
   ProbePlan,
 } from "./ports/ports.ts";
+import type { ProbeConfig } from "./settings.ts";
 
 /** What waits for the bus while it is away. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -64,10 +65,7 @@ export interface Probe extends ComposedService {
   ready(): { readonly ready: boolean; readonly reasons: readonly string[] };
 }
 
-/**
- * Measures the peers that the plan names, publishes what it sees, and answers peers that measure this node.
- * @throws ProbeError `probe_config_invalid`
- */
+/** Measures the peers of the plan, publishes the results, and answers peers that measure this node. */
 export function createProbe(config: ProbeConfig, deps: ProbeDeps): Probe {
   return new ProbeService(config, deps);
 }

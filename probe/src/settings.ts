@@ -12,15 +12,23 @@ import {
   text,
   tokenFileSetting,
   type Section,
+  type SettingsOf,
 } from "@isochrone/runtime";
-import { PROBE_DEFAULTS as D, configMistakes, type SecretText } from "./config.ts";
+import { METHODS } from "@isochrone/telemetry";
+import { isUnusableTarget, parseAddress } from "./domain/ip.ts";
+import { parseKeyEntries } from "./domain/key-text.ts";
+import { MAX_PACKET_BYTES, MIN_PACKET_BYTES } from "./domain/packet.ts";
+import { ICMP_PROBERS } from "./ports/ports.ts";
+
+/** The nonce and its check must fit; and the packet into every path's MTU. */
+const ICMP_PAYLOAD_BYTES = { min: 32, max: 1400 };
 
 const table = {
   node: text({ description: "Name of the Kubernetes node that the probe runs on." }),
   zone: constant<string | null>(null, "The probe plan says it."),
   region: constant<string | null>(null, "The probe plan says it."),
   bindAddress: text({
-    default: D.bindAddress,
+    default: "0.0.0.0",
     description: "IP address that the echo responder listens on and probes are sent from.",
   }),
   identity: text({
@@ -29,41 +37,45 @@ const table = {
       "The probe's own IP address as peers know it (the pod's address); packets for another one are not answered. Default: bindAddress.",
   }),
   udpPort: integer({
-    default: D.udpPort,
+    default: 7411,
     min: 0,
     max: 65_535,
     description: "UDP port of the echo responder; 0 takes a free one.",
   }),
   tcpPort: integer({
-    default: D.tcpPort,
+    default: 7411,
     min: 0,
     max: 65_535,
     description: "TCP port of the echo responder; 0 takes a free one.",
   }),
   intervalMs: duration({
-    default: D.intervalMs,
+    default: 1000,
     min: 10,
     max: 3_600_000,
     description: "Time between two packets to one peer by one method.",
   }),
-  timeoutMs: constant<number>(D.timeoutMs, "No network that nodes share needs two seconds for an answer."),
+  timeoutMs: constant<number>(2000, "No documented case changes this default; later answers count as lost.", {
+    min: 10,
+  }),
   methods: list({
-    default: [...D.methods],
+    default: [...METHODS],
+    pattern: new RegExp(METHODS.join("|")),
+    patternRule: `must hold only ${METHODS.join(", ")}`,
     minItems: 1,
     description: "How peers are measured: udp_rr, tcp_rr, tcp_connect, icmp.",
   }),
   publishIntervalMs: derived(
-    ({ intervalMs }: { readonly intervalMs: number }) => Math.max(D.publishIntervalMs, intervalMs),
+    ({ intervalMs }: { readonly intervalMs: number }) => Math.max(10_000, intervalMs),
     "It is ten seconds, or probe.intervalMs where that is longer.",
   ),
-  warmupPackets: constant<number>(D.warmupPackets, "One packet fills the caches on the path."),
-  packetBytes: constant<number>(
-    D.packetBytes,
-    "Smaller packets have no room for the signature, larger ones measure nothing else.",
-  ),
-  stallBoundMs: constant<number>(D.stallBoundMs, "It belongs to the method of measurement."),
+  warmupPackets: constant<number>(1, "No documented case changes this default."),
+  packetBytes: constant<number>(128, "No documented case changes this default.", {
+    min: MIN_PACKET_BYTES,
+    max: MAX_PACKET_BYTES,
+  }),
+  stallBoundMs: constant<number>(20, "It belongs to the method of measurement.", { min: 10 }),
   aggregatorUrl: text({
-    default: D.aggregatorUrl,
+    default: "http://isochrone-aggregator:8080",
     pattern: /https?:\/\/\S+/,
     patternRule: "must be an http or https address",
     description: "Base address of the aggregator: source of the probe plan, and where measurements go.",
@@ -71,99 +83,86 @@ const table = {
   aggregatorTokenFile: tokenFileSetting("the aggregator"),
   aggregatorCaFile: caFileSetting("the aggregator"),
   planRefreshMs: constant<number>(
-    D.planRefreshMs,
+    15_000,
     "The aggregator waits for probes by this interval when it replaces a key.",
   ),
   planCachePath: text({
     default: null,
     description: "File that keeps the last plan, for a start while the aggregator is away.",
   }),
-  maxPeers: constant<number>(D.maxPeers, "No probe plan names more peers, unless somebody forges it."),
+  maxPeers: constant<number>(512, "It is a bound against forged probe plans."),
   authentication: oneOf(["hmac", "none"], {
-    default: D.authentication,
+    default: "hmac",
     description:
       "Whether probe packets are signed and verified; none is for networks that are closed otherwise.",
   }),
-  hmacKeys: constant<SecretText | null>(
-    null,
-    "probe.hmacKeysFile has them, and is read again when it changes.",
-  ),
+  hmacKeys: constant<string | null>(null, "probe.hmacKeysFile has them, and is read again when it changes."),
   hmacKeysFile: text({
-    default: D.hmacKeysFile,
+    default: null,
     description:
       "File with the keys of packet authentication, id:base64, a line each, at least 16 bytes; all are accepted, one signs. It is read again when it changes.",
   }),
-  signingKeyId: constant<number>(D.signingKeyId, "The probe plan says it."),
+  signingKeyId: constant<number>(1, "The probe plan says it."),
   acceptTranslatedSource: flag({
-    default: D.acceptTranslatedSource,
+    default: false,
     description:
       "Answer packets whose sender's address was translated on the way; without it the claimed and the observed source must agree.",
   }),
-  responderPacketsPerSecond: constant<number>(
-    D.responderPacketsPerSecond,
-    "It is a bound for floods, far above what probe plans cause.",
-  ),
-  zeroCheckIntervalMs: constant<number>(D.zeroCheckIntervalMs, "It belongs to the method of measurement."),
-  connectIntervalMs: constant<number>(
-    D.connectIntervalMs,
-    "More handshakes cost the peer more and tell nothing more.",
-  ),
+  responderPacketsPerSecond: constant<number>(1000, "It is a bound for floods."),
+  zeroCheckIntervalMs: constant<number>(500, "It belongs to the method of measurement."),
+  connectIntervalMs: constant<number>(10_000, "It bounds what handshakes cost the peer.", {
+    min: 10,
+  }),
   dscp: integer({
-    default: D.dscp,
+    default: 0,
     min: 0,
     max: 63,
     description: "Differentiated services code point of probe packets.",
   }),
-  icmpPayloadBytes: constant<number>(D.icmpPayloadBytes, "It is what ping sends."),
-  icmpProber: oneOf(["auto", "kernel", "fping", "net_ping"], {
-    default: D.icmpProber,
+  icmpPayloadBytes: constant<number>(56, "It is what ping sends.", ICMP_PAYLOAD_BYTES),
+  icmpProber: oneOf(["auto", ...ICMP_PROBERS], {
+    default: "auto",
     description:
       "What sends ICMP echoes; auto takes the first of the others that works here. net_ping needs raw sockets and its native part: `npm run build:net-ping`, or an image that was built with NET_PING=yes.",
   }),
   bandwidth: flag({
-    default: D.bandwidth,
+    default: true,
     description: "Test the bandwidth to peers now and then, and take their tests.",
   }),
   bandwidthPort: integer({
-    default: D.bandwidthPort,
+    default: 7413,
     min: 0,
     max: 65_535,
     description: "UDP and TCP port that takes bandwidth bursts; 0 takes a free one.",
   }),
   bandwidthIntervalMs: constant<number>(
-    D.bandwidthIntervalMs,
+    600_000,
     "The aggregator decides when a test is due; asking more often changes nothing.",
   ),
   bandwidthHourlyBytes: constant<number>(
-    D.bandwidthHourlyBytes,
+    1_073_741_824,
     "aggregator.bandwidthHourlyBytes is the budget; this bound only holds a forged order.",
   ),
   bandwidthMaxBitsPerSecond: integer({
-    default: D.bandwidthMaxBitsPerSecond,
+    default: 10_000_000_000,
     min: 1_000_000,
     max: 1_000_000_000_000,
     description: "No burst is sent faster; faster links read as this rate.",
   }),
-  bufferRecords: constant<number>(
-    D.bufferRecords,
-    "It is an hour of records, and older ones are dropped anyway.",
-  ),
-  bufferMaxAgeMs: constant<number>(D.bufferMaxAgeMs, "The aggregator's window has passed older records."),
-  catchUpRecordsPerSecond: constant<number>(
-    D.catchUpRecordsPerSecond,
-    "Probes that catch up faster together overload the bus.",
-  ),
-  maxSeries: constant<number>(D.maxSeries, "With more peers the page shows less of each."),
+  bufferRecords: constant<number>(400, "It is an hour of records, and older ones are dropped anyway."),
+  bufferMaxAgeMs: constant<number>(300_000, "The aggregator's window has passed older records."),
+  catchUpRecordsPerSecond: constant<number>(1, "It bounds the load of many probes that catch up together."),
+  maxSeries: constant<number>(500, "It is a bound for the page; with more peers it shows less of each."),
   pairHistograms: flag({
-    default: D.pairHistograms,
+    default: false,
     description: "Prometheus histograms of each pair besides its quantiles; many series.",
   }),
   kepMetricNames: flag({
-    default: D.kepMetricNames,
+    default: false,
     description: "Also the metric names of KEP-260's netperf component.",
   }),
   hostNetwork: flag({
-    default: D.hostNetwork,
+    default: false,
     description: "The pod shares the node's network, so that /sys and /proc show the node's interfaces.",
   }),
   httpPort: integer({
@@ -178,8 +177,59 @@ const table = {
 export const probeSettings: Section<"probe", typeof table> = section("probe", table, {
   description: "The probe on each node: what it sends to its peers, and how it answers theirs.",
   rules: [
-    (values) => configMistakes(values).join("; ") || null,
+    addressesMistake,
+    keysMistake,
+    timesMistake,
     ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
       clientFilesMistake("probe", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
   ],
 });
+
+/** What a probe runs with. */
+export type ProbeConfig = SettingsOf<typeof probeSettings>;
+
+function addressesMistake({ identity, bindAddress }: ProbeConfig): string | null {
+  const mistakes: string[] = [];
+  const known = identity ?? bindAddress;
+  const knownBytes = parseAddress(known);
+  if (knownBytes === null || isUnusableTarget(knownBytes)) {
+    mistakes.push(
+      `identity must be the IP address that peers know this node by (it defaults to bindAddress), got ${JSON.stringify(known)}`,
+    );
+  }
+  if (parseAddress(bindAddress) === null)
+    mistakes.push(`bindAddress must be an IP address, got ${JSON.stringify(bindAddress)}`);
+  return joined(mistakes);
+}
+
+/** A file's keys can't be judged here: it is read when the probe starts, and again whenever it changes. */
+function keysMistake({ authentication, hmacKeys, hmacKeysFile, signingKeyId }: ProbeConfig): string | null {
+  if (authentication === "none") return null;
+  const keyText = hmacKeys?.trim() ?? "";
+  if (keyText === "") {
+    return hmacKeysFile === null
+      ? "hmacKeys or hmacKeysFile must be set unless authentication is none, got neither"
+      : null;
+  }
+  const mistakes: string[] = [];
+  const keys = parseKeyEntries(keyText, "hmacKeys", mistakes);
+  if (hmacKeysFile === null && !keys.some(({ id }) => id === signingKeyId))
+    mistakes.push(`signingKeyId must be the id of one of hmacKeys, got ${signingKeyId}`);
+  return joined(mistakes);
+}
+
+function timesMistake({ intervalMs, timeoutMs, publishIntervalMs }: ProbeConfig): string | null {
+  const mistakes: string[] = [];
+  // A snapshot that no packet can fall into tells nothing.
+  if (publishIntervalMs < intervalMs)
+    mistakes.push(`publishIntervalMs must be at least intervalMs (${intervalMs}), got ${publishIntervalMs}`);
+  // Otherwise the aggregator's pane has ended, or even the window, before a loss is known.
+  if (timeoutMs > 3 * publishIntervalMs) {
+    mistakes.push(`timeoutMs must be at most 3 x publishIntervalMs (${publishIntervalMs}), got ${timeoutMs}`);
+  }
+  return joined(mistakes);
+}
+
+function joined(mistakes: readonly string[]): string | null {
+  return mistakes.length === 0 ? null : mistakes.join("; ");
+}

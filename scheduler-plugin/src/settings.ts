@@ -49,8 +49,8 @@ const table = {
   }),
   graphTokenFile: tokenFileSetting("the graph API"),
   graphCaFile: caFileSetting("the graph API"),
-  refreshMs: constant(1_000, "Graphs are read when they change; looking more often finds nothing new."),
-  requestTimeoutMs: constant(5_000, "A graph that takes longer is too old."),
+  refreshMs: constant(1_000, "Graphs are read only when they have changed."),
+  requestTimeoutMs: constant(5_000, "It is a bound for one request."),
   strategy: text({
     default: "resource-network",
     description:
@@ -76,7 +76,7 @@ const table = {
     description:
       "Relationship types beside those of communication-affinity, or other priorities for those: HTTPRoute=80, MQTTRoute<AsynchronousRoute=2.",
   }),
-  minSpread: constant(DEFAULT_MIN_SPREAD, "Smaller differences are noise of the measurements."),
+  minSpread: constant(DEFAULT_MIN_SPREAD, "It keeps differences near zero from deciding."),
   bytesPerRequest: number({
     default: DEFAULT_BYTES_PER_REQUEST,
     min: 0,
@@ -89,8 +89,11 @@ const table = {
     description:
       "Reject nodes (verb filter) on which by measured use, not by requests, the pod doesn't fit. maxNetworkCost and minBandwidth of channels always reject.",
   }),
-  ledgerMs: constant(60_000, "The graphs show a pod by then."),
-  maxBodyBytes: constant(64 * 1024 * 1024, "It is the whole node objects of 5,000 nodes."),
+  ledgerMs: constant(60_000, "It bridges the time until graphs show a pod."),
+  maxBodyBytes: constant(
+    64 * 1024 * 1024,
+    "It is a bound for memory, for requests that carry whole node objects.",
+  ),
   ...SERVER_TLS_SETTINGS,
   allowedHosts: ALLOWED_HOSTS_SETTING,
   access: oneOf(["none"], {
@@ -122,8 +125,8 @@ const table = {
     default: "default-scheduler",
     description: "schedulerName of the canary pods: that of the kube-scheduler whose pods get the resource.",
   }),
-  canaryPeriodMs: constant(60_000, "A minute is soon enough to notice that kube-scheduler doesn't ask."),
-  canaryDeadlineMs: constant(30_000, "A kube-scheduler that takes longer doesn't schedule."),
+  canaryPeriodMs: constant(60_000, "No documented case changes this default."),
+  canaryDeadlineMs: constant(30_000, "It bounds how long a canary waits."),
   canaryRequired: constant(2, "One canary may have been scheduled by chance."),
   keptDecisions: constant(500, "The Events of pods tell older ones."),
 };

@@ -43,7 +43,7 @@ interface Row {
 }
 
 interface RunOptions {
-  readonly prober: "kernel" | "fping" | "net_ping";
+  readonly prober: "kernel" | "net_ping";
   readonly method: "icmp" | "udp_rr" | "tcp_rr";
   readonly busy: boolean;
   readonly family?: 4 | 6;

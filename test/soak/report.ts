@@ -1,11 +1,12 @@
+import { nearestRank, ascending } from "@isochrone/primitives";
 import { GROUPS, type Sample } from "./sample.ts";
-import { mebibytes, median, quantile, type Verdict } from "./verdict.ts";
+import { mebibytes, type Verdict } from "./verdict.ts";
 
 /** The figures of a run, one row each. */
 export function figures(samples: readonly Sample[]): string {
   const row = (name: string, unit: string, values: readonly number[], digits = 1): string[] => [
     name,
-    ...[quantile(values, 0), median(values), quantile(values, 1)].map((value) => value.toFixed(digits)),
+    ...[0, 0.5, 1].map((share) => (nearestRank(ascending(values), share) ?? Number.NaN).toFixed(digits)),
     unit,
   ];
   const rss = GROUPS.map((group) =>

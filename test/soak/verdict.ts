@@ -1,3 +1,4 @@
+import { ascending, nearestRank } from "@isochrone/primitives";
 import type { CounterName } from "./counters.ts";
 import { RECOVERY_DEADLINE_MS, type Kill } from "./pods.ts";
 import type { Sample } from "./sample.ts";
@@ -46,8 +47,9 @@ export function judge(findings: Findings, limits: { readonly maxGraphP99Ms: numb
 
 function judgeMemory(samples: readonly Sample[]): Verdict {
   const rss = samples.map(({ rssBytes }) => rssBytes.main);
-  const first = median(rss.slice(0, END_SAMPLES));
-  const last = median(rss.slice(-END_SAMPLES));
+  const middle = (bytes: readonly number[]): number => nearestRank(ascending(bytes), 0.5) ?? Number.NaN;
+  const first = middle(rss.slice(0, END_SAMPLES));
+  const last = middle(rss.slice(-END_SAMPLES));
   const growth = last - first;
   return {
     check: "main process grows by less than 20 % or 50 MB after warm-up",
@@ -57,12 +59,14 @@ function judgeMemory(samples: readonly Sample[]): Verdict {
 }
 
 function judgeLatency(samples: readonly Sample[], limitMs: number): Verdict {
-  const all = samples.flatMap(({ latenciesMs }) => latenciesMs);
-  const p99 = quantile(all, 0.99);
+  const sorted = ascending(samples.flatMap(({ latenciesMs }) => latenciesMs));
+  // NaN without answers passes no check.
+  const at = (share: number): string => (nearestRank(sorted, share) ?? Number.NaN).toFixed(1);
+  const p99 = nearestRank(sorted, 0.99) ?? Number.NaN;
   return {
     check: `graph API p99 below ${limitMs} ms`,
     ok: p99 < limitMs,
-    detail: `p50 ${quantile(all, 0.5).toFixed(1)}, p99 ${p99.toFixed(1)}, max ${quantile(all, 1).toFixed(1)} ms of ${all.length} answers`,
+    detail: `p50 ${at(0.5)}, p99 ${at(0.99)}, max ${at(1)} ms of ${sorted.length} answers`,
   };
 }
 
@@ -104,14 +108,4 @@ function inSeconds(ms: number | null): string {
 /** In MB as tools print them: 2^20 bytes. */
 export function mebibytes(bytes: number): string {
   return (bytes / MEBIBYTE).toFixed(1);
-}
-
-export function median(values: readonly number[]): number {
-  return quantile(values, 0.5);
-}
-
-/** Nearest rank; NaN of nothing, which passes no check. */
-export function quantile(values: readonly number[], rank: number): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[Math.max(0, Math.ceil(rank * sorted.length) - 1)] ?? Number.NaN;
 }

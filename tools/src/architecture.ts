@@ -235,16 +235,12 @@ function checkRelative(context: Context, { specifier, line }: Import): void {
 }
 
 function checkWorkspace(context: Context, { specifier, line, typeOnly }: Import): void {
-  const { file, folder, manifest, manifests, folderOf } = context;
-  const [scope, short, ...rest] = specifier.split("/");
+  const { file, folder, manifest, folderOf } = context;
+  const [scope, short] = specifier.split("/");
   const name = `${scope}/${short}`;
   const targetFolder = folderOf.get(name);
   if (targetFolder === undefined) return report(context, line, "boundary", `there is no package ${name}`);
-  const entry = rest.length === 0 ? "." : `./${rest.join("/")}`;
-  const target = manifests.get(targetFolder)!.exports?.[entry];
-  if (target === undefined)
-    report(context, line, "boundary", `${specifier} is not a public entry of ${name}`);
-  else if (isTest(target) && !isTest(file.path)) reportTesting(context, line, specifier);
+  checkEntry(context, specifier, name, targetFolder, line);
   const allowed = ALLOWED[folder] ?? [];
   if (folder !== "test" && !isTest(file.path) && !allowed.includes(short!))
     report(
@@ -257,6 +253,20 @@ function checkWorkspace(context: Context, { specifier, line, typeOnly }: Import)
     report(context, line, "declared", `${name} is not in the dependencies of ${manifest.name}`);
   if (isDomain(context) && !typeOnly && !PURE_ENTRIES.includes(specifier))
     report(context, line, "domain", `domain imports ${specifier}; only ${PURE_ENTRIES.join(", ")} are pure`);
+}
+
+function checkEntry(
+  context: Context,
+  specifier: string,
+  name: string,
+  targetFolder: string,
+  line: number,
+): void {
+  const rest = specifier.slice(name.length + 1);
+  const target = context.manifests.get(targetFolder)!.exports?.[rest === "" ? "." : `./${rest}`];
+  if (target === undefined)
+    report(context, line, "boundary", `${specifier} is not a public entry of ${name}`);
+  else if (isTest(target) && !isTest(context.file.path)) reportTesting(context, line, specifier);
 }
 
 function checkThirdParty(context: Context, { specifier, line, typeOnly }: Import): void {

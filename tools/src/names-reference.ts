@@ -62,7 +62,7 @@ function documented(code: string): DocumentedName[] {
 function plain(comment: string): string {
   return comment
     .replaceAll(/^\s*\* ?/gm, "")
-    .replaceAll(/\{@link (\w+)\}/g, "$1")
+    .replaceAll(/\{@link\s+(\w+)\}/g, "$1")
     .replaceAll(/\s+/g, " ")
     .trim();
 }

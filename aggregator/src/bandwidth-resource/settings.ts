@@ -9,9 +9,9 @@ export const bandwidthResourceSettings = section(
       description:
         "Whether each node's status carries its network capacity (bit/s) as the extended resource of aggregator.bandwidthResource. declared: from the node's annotation isochrone.dev/bandwidth-capacity; measured: the best bandwidth test from or to the node, else the annotation; off: what was advertised is taken back.",
     }),
-    checkIntervalMs: constant(10_000, "Capacities change with tests, which are rarer."),
+    checkIntervalMs: constant(10_000, "No documented case changes this default; tests are rarer."),
     maxWritesPerCheck: constant(20, "The others follow in the next check."),
-    tolerance: constant(0.1, "Smaller differences are noise of the tests."),
+    tolerance: constant(0.1, "It keeps small differences between tests from causing writes."),
   },
   { description: "Nodes' bandwidth as an extended resource, written by the aggregator that leads." },
 );

@@ -1,3 +1,4 @@
+import { backoffMs, type BackoffGrowth } from "@isochrone/primitives";
 import { hasOurGate, isOnlyOurGate, keyOf } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 
@@ -21,8 +22,7 @@ interface Entry {
   tries: number;
 }
 
-const FIRST_RETRY_MS = 1_000;
-const MAX_RETRY_MS = 30_000;
+const RETRIES: BackoffGrowth = { initialMs: 1_000, maxMs: 30_000, factor: 2 };
 
 /**
  * Pods with our gate, and since when that is all that holds them. The clock of whoever wrote the creation
@@ -75,8 +75,8 @@ export class GatedPods {
   failed(pod: KubernetesObject, nowMs: number): void {
     const entry = this.#entries.get(keyOf(pod));
     if (entry === undefined) return;
-    entry.notBeforeMs = nowMs + Math.min(MAX_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(entry.tries, 10));
     entry.tries += 1;
+    entry.notBeforeMs = nowMs + backoffMs(RETRIES, entry.tries);
   }
 }
 

@@ -17,10 +17,10 @@ export const gatesSettings = section(
       description:
         "How long after its creation a pod that waits for nobody else loses the gate. Time in which it waited for the gates of others too doesn't count.",
     }),
-    checkIntervalMs: constant(1_000, "A second is little beside the deadline."),
+    checkIntervalMs: constant(1_000, "It is a second, the least gates.deadlineMs."),
     maxOpensPerSecond: constant(
       20,
-      "kube-scheduler gets the oldest pods first, and no more at a time than it places.",
+      "It is a bound for bursts at kube-scheduler; the oldest pods come first.",
     ),
   },
   { description: "Gates past their deadline, opened by the aggregator that leads." },

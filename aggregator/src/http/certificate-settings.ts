@@ -25,8 +25,8 @@ const table = {
   }),
   checkMs: constant(10_000, "Certificates are renewed days before they end."),
   ...CERTIFICATE_SETTINGS,
-  trustDelayMs: constant(HOUR_MS, "Kubelets bring a new authority to all pods within minutes."),
-  clockSkewMs: constant(DAY_MS, "No node's clock is a day behind."),
+  trustDelayMs: constant(HOUR_MS, "Kubelets renew mounted objects within minutes; an hour leaves room."),
+  clockSkewMs: constant(DAY_MS, "It is a margin for nodes whose clocks are behind."),
 };
 
 /** Settings of the certificates that the aggregator makes for itself. */

@@ -12,7 +12,7 @@ export const INTAKE_SETTINGS = {
     64 * 1024 * 1024,
     "It is a bound for memory; a replica that is behind reads no further.",
   ),
-  handOverMs: constant(5000, "Kafka moves the partitions without waiting longer."),
+  handOverMs: constant(5000, "It bounds how long a replica waits before partitions move."),
   faultForTests: constant<string | null>(null, "It was for tests alone."),
 };
 

@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { link, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { KeyStoreError } from "../ports/errors.ts";
@@ -48,7 +49,7 @@ export class FileKeyStore implements KeyStore {
     try {
       await link(temporary, this.#statePath(next));
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "EEXIST") throw this.#conflict(next, error);
+      if (codeOf(error) === "EEXIST") throw this.#conflict(next, error);
       throw error;
     } finally {
       await unlink(temporary);
@@ -149,13 +150,13 @@ async function readBounded(path: string): Promise<string | null> {
     }
     return await readFile(path, "utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (codeOf(error) === "ENOENT") return null;
     throw error;
   }
 }
 
 async function removeIfThere(path: string): Promise<void> {
-  await unlink(path).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== "ENOENT") throw error;
+  await unlink(path).catch((error: unknown) => {
+    if (codeOf(error) !== "ENOENT") throw error;
   });
 }

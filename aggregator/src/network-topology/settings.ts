@@ -49,10 +49,13 @@ export const networkTopologySettings = section(
       "It is what upstream's controller looks for; the name in an existing object stays.",
     ),
     costUnitMs: constant(1, "The annotation isochrone.dev/network-cost-scale of the object says it."),
-    checkIntervalMs: constant(5000, "The graph changes no more often."),
+    checkIntervalMs: constant(5000, "No documented case changes this default."),
     minWriteIntervalMs: constant(30_000, "kube-scheduler reads the object anew at each write."),
-    holdMs: constant(900_000, "A restart or a lost probe takes less time."),
-    capacityTolerance: constant(0.1, "Smaller differences are noise of the tests."),
+    holdMs: constant(
+      900_000,
+      "It bridges restarts and lost probes; no documented case changes this default.",
+    ),
+    capacityTolerance: constant(0.1, "It keeps small differences between tests from causing writes."),
   },
   { description: "The NetworkTopology of KEP-260, written by the aggregator that leads." },
 );

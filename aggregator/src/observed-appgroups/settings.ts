@@ -9,9 +9,12 @@ export const appGroupsSettings = section(
       description:
         "Whether AppGroups are generated for namespaces and workloads with the annotation isochrone.dev/appgroup: observe. false: those that were generated are deleted.",
     }),
-    checkIntervalMs: constant(30_000, "AppGroups change with needs, which are quantiles of an hour."),
-    windowMs: constant(3_600_000, "An hour contains what an application does regularly."),
-    quantile: constant(0.9, "Lower ones miss needs, higher ones are outliers."),
+    checkIntervalMs: constant(
+      30_000,
+      "No documented case changes this default; needs are quantiles of an hour.",
+    ),
+    windowMs: constant(3_600_000, "No documented case changes this default."),
+    quantile: constant(0.9, "No documented case changes this default."),
     marginRatio: constant(
       0.25,
       "The declared bandwidth must be above what was seen; an AppGroup of one's own says more.",

@@ -35,8 +35,14 @@ export const PROBING_SETTINGS = {
     description:
       "Peers of a node in larger clusters, beside one in each other zone; no node is probed by more than three times as many.",
   }),
-  probeZonePeers: constant(16, "A node needs one peer in each zone, and no cluster has more zones."),
-  probeRotationMs: constant(300_000, "One window per peer is what a figure needs."),
+  probeZonePeers: constant(
+    16,
+    "A node needs one peer in each zone; it is a bound for clusters with many zones.",
+  ),
+  probeRotationMs: constant(
+    300_000,
+    "It is the default of aggregator.windowMs: a peer is measured for one window.",
+  ),
   hmacKeysFile: text({
     default: null,
     description:
@@ -55,14 +61,14 @@ export const PROBING_SETTINGS = {
     max: 31_536_000_000,
     description: "Age at which a key is replaced; 0 = never.",
   }),
-  keyConfirmMs: constant(3_600_000, "Probes read a mounted Secret again within minutes."),
+  keyConfirmMs: constant(3_600_000, "Kubelets renew mounted Secrets within minutes; an hour leaves room."),
   keyGraceMs: constant(4000, "It is twice the time after which a packet is lost."),
   keyReportMaxAgeMs: constant(60_000, "It is four times the interval at which probes ask for their plan."),
-  keyCheckMs: constant(5000, "Looking more often changes nothing: replacing a key takes minutes."),
-  bandwidthLeaseMs: constant(30_000, "A test is over in less time."),
+  keyCheckMs: constant(5000, "No documented case changes this default; replacing a key takes minutes."),
+  bandwidthLeaseMs: constant(30_000, "It is a bound for tests that never end."),
   bandwidthTestBytes: constant(
     128 * 1024 * 1024,
-    "It fills a link of 10 Gbit/s for long enough; aggregator.bandwidthHourlyBytes is the budget.",
+    "It is about a tenth of a second of a link of 10 Gbit/s; aggregator.bandwidthHourlyBytes is the budget.",
   ),
   bandwidthHourlyBytes: bytes({
     default: 1024 * 1024 * 1024,

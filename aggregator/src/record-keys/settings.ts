@@ -11,10 +11,7 @@ export const RECORD_KEY_SETTINGS = {
     description:
       "With Kafka: Secret (namespace/name) of the keys that records are sealed with, made and replaced by the elected replica and mounted by nobody. Each probe and collector gets a key of its own that is derived from them. Records that nobody has proven are refused then; without it, whoever may write to the topics is believed.",
   }),
-  recordKeyRotationMs: constant(
-    604_800_000,
-    "The keys never leave the aggregators, so that replacing them more often adds nothing.",
-  ),
+  recordKeyRotationMs: constant(604_800_000, "The keys themselves never leave the aggregators."),
   recordKeyOverlapMs: constant(
     86_400_000,
     "It is the time for which tests of bandwidth are kept on the bus.",

@@ -26,6 +26,8 @@ const LEASE_PREFIX = `${AGGREGATOR_LEASE}-`;
  * alive.
  */
 const FORGET_AFTER_DURATIONS = 10;
+/** How long a replica that ends waits for the deletion of its Lease, ms. */
+const DELETE_DEADLINE_MS = 5_000;
 
 /** An aggregator that is alive. */
 export interface Replica {
@@ -172,9 +174,8 @@ export class Replicas implements Service {
   /** An empty lease says that this replica is gone; without it that is plain at once, to people too. */
   async #deleteOwn(): Promise<void> {
     const { clock, logger } = this.#options;
-    const deadlineMs = this.#settleMs;
     try {
-      await withDeadline(clock, deadlineMs, "deletion of the replica's lease", () =>
+      await withDeadline(clock, DELETE_DEADLINE_MS, "deletion of the replica's lease", () =>
         this.#delete(this.#leaseName, (lease) => readLease(lease).holder === null),
       );
     } catch (error) {

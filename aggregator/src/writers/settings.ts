@@ -29,7 +29,7 @@ export const annotationSettings = section(
       300_000,
       "annotations.writesPerSecond is the budget; each write makes a new generation of the object.",
     ),
-    warmUpMs: constant(30_000, "After it, each link has been measured some times."),
+    warmUpMs: constant(30_000, "It leaves time for the first measurements."),
     writesPerSecond: number({
       default: 10,
       min: 0.1,
@@ -43,7 +43,7 @@ export const annotationSettings = section(
       description:
         "ConfigMap with the latencies of all measured pairs for KEP-260's networktopology-controller, as default/netperf-metrics. Only needed beside networkTopology.writer=upstream; without it there is none.",
     }),
-    netperfIntervalMs: constant(60_000, "KEP-260's controller reads it no more often."),
+    netperfIntervalMs: constant(60_000, "No documented case changes this default."),
   },
   {
     description:

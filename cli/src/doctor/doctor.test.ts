@@ -211,7 +211,7 @@ metadata: { name: x, namespace: __NAMESPACE__ }
 rules:
   - { apiGroups: [""], resources: [pods/eviction], verbs: [create] }
   - { apiGroups: [""], resources: [configmaps], resourceNames: [__NETPERF_NAME__], verbs: [get] }
-  - { nonResourceURLs: ["__PATH_PREFIX__/v1/metrics"], verbs: [post] }
+  - { nonResourceURLs: ["/isochrone/v1/metrics"], verbs: [post] }
 `;
     expect(rightsOf(text, installation).map(rightText)).toEqual([
       "create pods/eviction sys",

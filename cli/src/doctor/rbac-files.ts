@@ -76,10 +76,7 @@ function ownOf(file: Omit<FileRights, "own">, all: readonly Omit<FileRights, "ow
 
 /** The rights of a file's roles. */
 export function rightsOf(text: string, { release, namespace }: Installation): Right[] {
-  const filled = text
-    .replaceAll("__NAMESPACE__", namespace)
-    .replaceAll("__NAME__", release)
-    .replaceAll("__PATH_PREFIX__", "/isochrone");
+  const filled = text.replaceAll("__NAMESPACE__", namespace).replaceAll("__NAME__", release);
   return parseAllDocuments(filled)
     .map((document) => document.toJS() as RbacObject | null)
     .filter((object) => object !== null)

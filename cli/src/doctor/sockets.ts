@@ -78,7 +78,7 @@ export function judgeSockets({ obstacle, icmp, netPing, pingGroupRange, bound }:
 function netPingVerdict(netPing: string | null, hasKernelSockets: boolean): Verdict {
   return verdict(netPing === null, hasKernelSockets ? "info" : "warning", {
     check: "net-ping",
-    looked: "loading net-ping, which sends echoes where neither the kernel's own sockets nor fping can",
+    looked: "loading net-ping, which sends echoes where the kernel's own sockets can't",
     value: netPing ?? "installed and built",
     rule: "probe.icmpProber=net_ping needs its native part, which no install builds",
     remedy:

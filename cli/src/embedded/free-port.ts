@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { createServer, type AddressInfo } from "node:net";
 import { CommandError } from "../errors.ts";
 
@@ -15,14 +16,14 @@ export async function freePort(): Promise<number> {
 export async function requireFreePorts(ports: readonly number[]): Promise<void> {
   for (const port of ports)
     await tried(port).catch((error: unknown) => {
-      const code = error instanceof Error ? (Reflect.get(error, "code") as unknown) : undefined;
       throw new CommandError(
-        `port ${port} of ${HOST} must be free, ${reasonOf(code, error)}; take others by --port NUMBER, which needs ${ports.length} in a row (0: any free ones)`,
+        `port ${port} of ${HOST} must be free, ${problemOf(error)}; take others by --port NUMBER, which needs ${ports.length} in a row (0: any free ones)`,
       );
     });
 }
 
-function reasonOf(code: unknown, error: unknown): string {
+function problemOf(error: unknown): string {
+  const code = codeOf(error);
   if (code === "EADDRINUSE") return "another program listens there";
   return code === "EACCES" ? "this user may not listen there" : `got ${String(error)}`;
 }

@@ -134,7 +134,7 @@ export function probeConfigOf(
 ) {
   const publishIntervalMs = Math.max(200, Math.round(windowMs / PANES / 2));
   const intervalMs = Math.min(500, publishIntervalMs);
-  const file = {
+  const probe = (publishedEveryMs: number) => ({
     probe: {
       // On loopback the kernel itself answers echoes and completes handshakes: both would miss the relay.
       // Bursts would fill it.
@@ -142,17 +142,23 @@ export function probeConfigOf(
       bandwidth: false,
       intervalMs,
       timeoutMs: Math.min(1_000, 3 * publishIntervalMs),
-      publishIntervalMs,
+      publishIntervalMs: publishedEveryMs,
       planRefreshMs: 1_000,
       responderPacketsPerSecond: 10_000,
       zeroCheckIntervalMs: 1_000,
     },
-  };
+  });
   // The relay translates addresses as a NAT would; the ports are taken as free ones are found, so that
   // several clusters fit on a machine.
   const overrides = { probe: { ...seat, udpPort: 0, tcpPort: 0, httpPort: 0, acceptTranslatedSource: true } };
-  return loadSettings([probeSettings], { env, file, overrides }).probe;
+  const read = (publishedEveryMs: number) =>
+    loadSettings([probeSettings], { env, file: probe(publishedEveryMs), overrides }).probe;
+  // The environment may ask for a slower interval, and nothing can be published more often than that.
+  return read(Math.max(publishIntervalMs, read(SLOWEST_MS).intervalMs));
 }
+
+/** Larger than any interval. */
+const SLOWEST_MS = 86_400_000;
 
 export function collectorConfig(
   { windowMs, env }: { readonly windowMs: number; readonly env: Env },

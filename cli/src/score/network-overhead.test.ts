@@ -1,6 +1,6 @@
 // `isochrone score --strategy network-overhead` on dumps of what the plugin of KEP-260 reads: Nodes, Pods,
 // AppGroup, NetworkTopology.
-import { seeded } from "@isochrone/topology";
+import { seeded } from "@isochrone/primitives";
 import { expect, test } from "vitest";
 import { scoreDump } from "./score-dump.ts";
 

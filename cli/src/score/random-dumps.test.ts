@@ -1,5 +1,5 @@
 // 200 random dumps against a second, independent implementation of each strategy.
-import { seeded } from "@isochrone/topology";
+import { seeded } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
 import { scoreDump } from "./score-dump.ts";
 import { communicationAffinityOracle, resourceNetworkOracle, upstreamOracle } from "./testing/dump-oracle.ts";

@@ -75,7 +75,7 @@ describe("a plan of streams", () => {
       "a capacity of nothing",
       "capacity: 50M",
       "capacity: 0",
-      "streams.yaml, document 4, line 21: FlowNetwork site: spec is wrong: capacity of link camera -> box must be above 0",
+      "streams.yaml, document 4, line 22: FlowNetwork site: spec is wrong: capacity of link camera -> box must be above 0",
     ],
     [
       "a capacity that is no quantity",

@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { pipeline, type Readable } from "node:stream";
@@ -103,7 +104,7 @@ async function open(reading: Reading, access: Access): Promise<IncomingMessage> 
     try {
       return await sent.response;
     } catch (error) {
-      const stale = sent.reused() && (error as NodeJS.ErrnoException).code === "ECONNRESET";
+      const stale = sent.reused() && codeOf(error) === "ECONNRESET";
       if (!stale || attempt === MAX_ATTEMPTS || reading.signal.aborted) throw error;
     }
   }

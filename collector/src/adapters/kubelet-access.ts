@@ -1,5 +1,6 @@
 // How a kubelet is spoken to: the service account's token, and whose certificates are believed. Both files
 // change while we run.
+import { codeOf } from "@isochrone/primitives";
 import { readFile } from "node:fs/promises";
 import { Agent } from "node:https";
 import { X509Certificate } from "node:crypto";
@@ -84,7 +85,7 @@ async function read(target: Target, path: string, setting: string): Promise<stri
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    const { code = "unreadable" } = error as NodeJS.ErrnoException;
+    const code = codeOf(error) ?? "unreadable";
     throw credentials(target, `${setting} must be a readable file, ${path} is not (${code})`, error);
   }
 }

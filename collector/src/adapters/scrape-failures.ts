@@ -1,4 +1,5 @@
 // What went wrong with a request, in words that name the target and the remedy.
+import { codeOf } from "@isochrone/primitives";
 import { ScrapeError, type ScrapeFailure } from "../ports/errors.ts";
 import type { Target } from "../ports/ports.ts";
 
@@ -28,7 +29,7 @@ const TLS_FAILURES: Readonly<Record<string, ScrapeFailure>> = {
 export function failureOf(target: Target, error: unknown, progress: Progress): ScrapeError {
   if (error instanceof ScrapeError) return error;
   const { message } = error as Error;
-  const code = codeOf(error);
+  const code = codeOf(error) ?? "";
   const options = { cause: error };
   const tls = TLS_FAILURES[code] ?? (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code) ? "tls" : null);
   if (tls !== null) return new ScrapeError(tls, tlsMessage(target, tls, code, message), options);
@@ -44,12 +45,6 @@ export function failureOf(target: Target, error: unknown, progress: Progress): S
     `${target.url} can't be read: ${message || code} (while ${when})`,
     options,
   );
-}
-
-/** Those of DOMException are numbers, and tell nothing. */
-function codeOf(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException;
-  return typeof code === "string" ? code : "";
 }
 
 export function timedOut(target: Target, timeoutMs: number, progress: Progress): ScrapeError {

@@ -44,7 +44,7 @@ export const prometheusFields = {
     64 * 1024 * 1024,
     "It is a bound for memory; narrower matchers make answers smaller.",
   ),
-  prometheusMaxSeries: constant(200_000, "It is a bound for memory, above what 5,000 nodes have."),
+  prometheusMaxSeries: constant(200_000, "It is a bound for memory."),
   prometheusMatchers: list({
     default: [],
     pattern: MATCHER,
@@ -59,10 +59,7 @@ export const prometheusFields = {
   }),
   prometheusCluster: constant<string | null>(null, "collector.prometheusMatchers selects a cluster."),
   prometheusClusterLabel: constant("cluster", "collector.prometheusMatchers selects a cluster."),
-  prometheusServiceGraphs: constant(
-    true,
-    "A query for metrics that nobody has costs nothing; collector.prometheusTrustedPods says whose count.",
-  ),
+  prometheusServiceGraphs: constant(true, "collector.prometheusTrustedPods says whose count."),
   prometheusTrustedPods: list({
     default: [],
     pattern: OBJECT,

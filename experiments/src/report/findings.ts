@@ -8,7 +8,7 @@ import type { Html } from "./html.ts";
 import { lossesOf, uncomparedOf } from "./losses.ts";
 import { DECIDED } from "./overall.ts";
 import type { Overall } from "./overall.ts";
-import { median, recoveriesOf } from "./recovery.ts";
+import { medianText, recoveriesOf } from "./recovery.ts";
 
 /** So many points are named; of more it is said how many they are. */
 const MOST_NAMED = 6;
@@ -118,7 +118,7 @@ function recoveryText(
 ): string | null {
   const own = recoveriesOf(scenario, results).filter((each) => each.contender === contender);
   if (own.length === 0 || own.length > MOST_NAMED) return null;
-  const bySeconds = Map.groupBy(own, median);
+  const bySeconds = Map.groupBy(own, medianText);
   const texts = [...bySeconds].map(([text, at]) =>
     at.length === own.length
       ? `${text} at ${at.length === 1 ? "the only point" : `all ${at.length} points`}`

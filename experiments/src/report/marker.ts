@@ -30,16 +30,21 @@ export function marker(contender: string, x: number, y: number): Html {
 /**
  * What lines and shapes mean, once for all panels.
  * @param reference what the dashed lines are; null: there are none
+ * @param lookOf whose colour and shape a contender has
  */
-export function legend(contenders: readonly string[], reference: string | null): Html {
+export function legend(
+  contenders: readonly string[],
+  reference: string | null,
+  lookOf: (contender: string) => string = (contender) => contender,
+): Html {
   return html`<ul class="legend">
     ${contenders.map(
       (contender) =>
         html`<li>
           <svg viewBox="0 0 28 12" aria-hidden="true">
-            <g class="series c-${contender}">
+            <g class="series c-${lookOf(contender)}">
               <polyline points="1,6 27,6" />
-              ${marker(contender, 14, 6)}
+              ${marker(lookOf(contender), 14, 6)}
             </g></svg
           >${contender}
         </li>`,

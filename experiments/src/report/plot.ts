@@ -14,6 +14,8 @@ interface PlotPoint {
 
 export interface PlotSeries {
   readonly contender: string;
+  /** Whose colour and shape it has. @default the contender's own */
+  readonly look?: string;
   readonly points: readonly PlotPoint[];
 }
 
@@ -165,7 +167,7 @@ function referenceSvg(
 
 function seriesSvg(
   { isDense, series }: Panel,
-  { contender, points }: PlotSeries,
+  { contender, look = contender, points }: PlotSeries,
   index: number,
   toX: (x: number) => number,
   toY: (y: number) => number,
@@ -184,8 +186,8 @@ function seriesSvg(
   const stride = isDense ? Math.max(1, Math.ceil(points.length / MARKERS)) : 1;
   const phase = Math.floor(((index + 0.5) / series.length) * stride);
   const marked = points.filter((_, at) => at % stride === phase % stride);
-  const marks = marked.map(({ x, y }) => marker(contender, toX(x) + dx, toY(y)));
-  return html`<g class="series c-${contender}"><polyline points="${line}" />${bars}${marks}</g> `;
+  const marks = marked.map(({ x, y }) => marker(look, toX(x) + dx, toY(y)));
+  return html`<g class="series c-${look}"><polyline points="${line}" />${bars}${marks}</g> `;
 }
 
 /** About so many round numbers. */

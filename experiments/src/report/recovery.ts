@@ -60,7 +60,7 @@ export function recoveriesOf(scenario: Scenario, results: readonly CellResult[])
 }
 
 /** As text; stretches are seconds long: decimals would say nothing. */
-export function median({ median: seconds }: Recovery): string {
+export function medianText({ median: seconds }: Recovery): string {
   return seconds === null ? "not within the run" : `${Math.round(seconds)} s`;
 }
 

@@ -11,7 +11,7 @@ import type { Html } from "./html.ts";
 import { lossesOf, uncomparedOf } from "./losses.ts";
 import { optimumSection } from "./optimum-section.ts";
 import { overallSection } from "./overall-section.ts";
-import { median, recoveriesOf } from "./recovery.ts";
+import { medianText, recoveriesOf } from "./recovery.ts";
 import type { Recovery } from "./recovery.ts";
 import { steadySection } from "./steady-section.ts";
 
@@ -57,7 +57,7 @@ function recoveryCell(recovery: Recovery | undefined): string {
   if (back.length === 0) return `never (${length} of ${length})`;
   const range = [...new Set([Math.min(...back), Math.max(...back)])].map(Math.round).join(" to ");
   if (recovery.median === null) return `never (${never} of ${length}; else ${range} s)`;
-  return `${median(recovery)} (${range}${never === 0 ? "" : `; ${never} of ${length} never`})`;
+  return `${medianText(recovery)} (${range}${never === 0 ? "" : `; ${never} of ${length} never`})`;
 }
 
 /** What the source reports beside what was measured here at the same points. */

@@ -2,6 +2,7 @@
 import { seededRandom } from "@isochrone/runtime";
 import { count, figure, labelText, percent } from "../report/format.ts";
 import { details, facts, html, prose, rawHtml, table, type Html } from "../report/html.ts";
+import { legend } from "../report/marker.ts";
 import { panelSvg, scaleOf, type PlotSeries } from "../report/plot.ts";
 import { STYLE } from "../report/style.ts";
 import { estimateMean, type Estimate } from "../statistics/bootstrap.ts";
@@ -22,12 +23,12 @@ const SEED = 1;
 
 /** Which figure of the results is drawn and listed. */
 const FIGURES = [
-  ["throughput", "mean throughput, frames/s"],
-  ["p10", "10 % quantile of jobs, frames/s"],
-  ["worst", "slowest job, frames/s"],
-  ["waited", "waiting, s"],
-  ["sinceSubmission", "frames per second since submission"],
-  ["decisionMs", "CPU of a decision, ms"],
+  ["throughput", "mean throughput", "frames/s"],
+  ["p10", "10 % quantile of jobs", "frames/s"],
+  ["worst", "slowest job", "frames/s"],
+  ["waited", "waiting", "s"],
+  ["sinceSubmission", "since submission", "frames/s"],
+  ["decisionMs", "CPU of a decision", "ms"],
 ] as const;
 type FigureKey = (typeof FIGURES)[number][0];
 
@@ -166,36 +167,64 @@ function pointText({ network, jobs }: StreamPoint): string {
   return `${network.nodes} nodes, links of ${network.megabitsPerSecond} Mbit/s in the mean (variance ${network.variance}), ${network.degree} links a node; ${jobs.count} jobs, ${jobs.perSecond}/s, ${jobs.durationSeconds} s each, frames of ${jobs.bytesPerFrame} bytes${promise}`;
 }
 
-/** By the first axis with numbers. */
+/** Looks of the style sheet; `tp-tcp` is hardly told apart from `tp` and stands in the tables alone. */
+const LOOKS: Readonly<Partial<Record<string, string>>> = {
+  lr: "default",
+  br: "null",
+  tp: "upstream",
+  otfs: "paper",
+  "otfs-wait": "paper-scaled",
+  otfa: "affinity",
+  "otfa-repaired": "optimum",
+  joint: "isochrone",
+};
+const lookOf = (contender: string): string => LOOKS[contender] ?? contender;
+
+/** Along the axis with the most numbers, a row of panels for each setting of the others. */
 function panels(
   scenario: StreamScenario,
   results: readonly StreamResult[],
   points: readonly StreamPoint[],
 ): Html | null {
-  const axis = Object.entries(points[0]?.labels ?? {}).find(([, value]) => typeof value === "number")?.[0];
-  if (axis === undefined || points.length < 2) return null;
-  return html`<div class="panels">
-    ${FIGURES.map(([key, title]) => {
-      const series = scenario.contenders.map((contender): PlotSeries => ({
-        contender,
-        points: points.map(({ id, labels }) => {
-          const { mean, low, high } = meanOf(results, id, contender, key);
-          return { x: Number(labels[axis]), y: mean, low, high };
-        }),
-      }));
-      const y = scaleOf(series.flatMap((each) => each.points.map((point) => point.y)));
-      return panelSvg({
-        title,
-        xTitle: axis,
-        yTitle: title,
-        series,
-        references: [],
-        verticals: [],
-        isDense: false,
-        y,
-      });
-    })}
-  </div>`;
+  const axis = longestAxis(points);
+  if (axis === null) return null;
+  const drawn = scenario.contenders.filter((contender) => LOOKS[contender] !== undefined);
+  const rows = Map.groupBy(points, ({ labels }) => labelText(labels, [axis]));
+  return html`${legend(drawn, null, lookOf)}${[...rows].map(
+    ([others, row]) =>
+      html`<div class="panels">
+        ${FIGURES.map(([key, name, unit]) => {
+          const series = drawn.map((contender): PlotSeries => seriesOf(results, row, contender, axis, key));
+          const y = scaleOf(series.flatMap((each) => each.points.map((point) => point.y)));
+          const title = others === "" ? name : `${name}, ${others}`;
+          const common = { references: [], verticals: [], isDense: false, y };
+          return panelSvg({ title, xTitle: axis, yTitle: unit, series, ...common });
+        })}
+      </div>`,
+  )}`;
+}
+
+/** Null where no axis has two numbers. */
+function longestAxis(points: readonly StreamPoint[]): string | null {
+  const values = (axis: string): number => new Set(points.map(({ labels }) => labels[axis])).size;
+  const axes = Object.entries(points[0]?.labels ?? {}).flatMap(([name, value]) =>
+    typeof value === "number" && values(name) > 1 ? [name] : [],
+  );
+  return axes.sort((a, b) => values(b) - values(a))[0] ?? null;
+}
+
+function seriesOf(
+  results: readonly StreamResult[],
+  row: readonly StreamPoint[],
+  contender: StreamContender,
+  axis: string,
+  key: FigureKey,
+): PlotSeries {
+  const points = row.map(({ id, labels }) => {
+    const { mean, low, high } = meanOf(results, id, contender, key);
+    return { x: Number(labels[axis]), y: mean, low, high };
+  });
+  return { contender, look: lookOf(contender), points };
 }
 
 function pointTable(scenario: StreamScenario, results: readonly StreamResult[], point: StreamPoint): Html {
@@ -203,7 +232,7 @@ function pointTable(scenario: StreamScenario, results: readonly StreamResult[], 
     `${labelText(point.labels) || "all"}: means over ${count(scenario.networks, "network")}, 95 % interval of the mean throughput`,
     [
       "contender",
-      ...FIGURES.map(([, title]) => title),
+      ...FIGURES.map(([, name, unit]) => `${name}, ${unit}`),
       "promise kept",
       "reroutes",
       "moved tasks",
@@ -267,7 +296,7 @@ function claims(scenario: StreamScenario, results: readonly StreamResult[]): Htm
 function runsTable(results: readonly StreamResult[]): Html {
   return table(
     "In the order of the run",
-    ["point", "network", "contender", ...FIGURES.map(([, title]) => title), "hash"],
+    ["point", "network", "contender", ...FIGURES.map(([, name, unit]) => `${name}, ${unit}`), "hash"],
     results.map((result) => [
       labelText(result.labels) || "all",
       result.network + 1,

@@ -59,7 +59,6 @@ labels:
 {{- $text
   | replace "__NAMESPACE__" $namespace
   | replace "__NAME__" (include "isochrone.name" .root)
-  | replace "__PATH_PREFIX__" ($values.access.pathPrefix | default "/isochrone")
   | replace "__PREFIX__" $values.annotations.prefix
   | replace "__BANDWIDTH_RESOURCE__" ($values.aggregator.bandwidthResource | default "network.aware.com/bandwidth")
   | replace "__GATE__" "isochrone.dev/placement"

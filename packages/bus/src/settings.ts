@@ -50,10 +50,7 @@ const table = {
     default: null,
     description: "File that holds the password; read again for each connection.",
   }),
-  compression: constant<"none" | "gzip" | "lz4" | "zstd">(
-    "lz4",
-    "It costs the least CPU, and its records are hardly larger.",
-  ),
+  compression: constant<"none" | "gzip" | "lz4" | "zstd">("lz4", "No documented case changes this default."),
   createTopics: flag({
     default: true,
     description: "The aggregator makes the topics that are missing. Without it, it says which are.",
@@ -71,14 +68,14 @@ const table = {
     max: 10_000,
     description: "Partitions of a topic that is made: most aggregators that can share the work.",
   }),
-  inputRetentionMs: constant(3_600_000, "Aggregators need no more than their window."),
+  inputRetentionMs: constant(3_600_000, "Aggregators read one window back; an hour leaves room."),
   paneRetentionMs: constant(900_000, "It is three times aggregator.windowMs, at least 15 minutes."),
   sealRecords: flag({
     default: false,
     description:
       "With Kafka, probes and collectors seal each record by a key that they get from the aggregator, so that nobody else can write in their name. The aggregator needs aggregator.recordKeysSecret for it.",
   }),
-  requestTimeoutMs: constant(10_000, "A broker that takes longer has failed."),
+  requestTimeoutMs: constant(10_000, "It is a bound for one request."),
 };
 
 type Values = {

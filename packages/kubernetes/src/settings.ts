@@ -15,7 +15,7 @@ const table = {
       "Namespace of what Isochrone itself keeps in the cluster (Leases, Secrets, ConfigMaps). Without it the pod's own, else the kubeconfig's, else isochrone.",
   }),
   userAgent: constant<string | null>(null, "It is isochrone- and the service's name."),
-  requestTimeoutMs: constant(30_000, "An API server that takes longer has failed."),
+  requestTimeoutMs: constant(30_000, "It is a bound for one request."),
   qps: number({
     default: 50,
     min: 1,
@@ -23,7 +23,7 @@ const table = {
     description: "Requests per second to the API server on average.",
   }),
   burst: derived(({ qps }: { readonly qps: number }) => Math.ceil(2 * qps), "It is twice kubernetes.qps."),
-  pageSize: constant(500, "A page of 500 pods is 4 MB."),
+  pageSize: constant(500, "It is what Kubernetes' own clients use."),
 } as const;
 
 /** How services reach the Kubernetes API server. */

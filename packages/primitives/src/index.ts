@@ -1,5 +1,7 @@
 // What every package may use: numbers, texts and containers. Pure, and without dependencies.
+export { backoffMs, type BackoffGrowth } from "./backoff.ts";
 export { BoundedMap } from "./bounded-map.ts";
+export { codeOf } from "./error-code.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
 export { LinearProgram, type LinearSolution, type LinearSolver, type Terms } from "./linear-program.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
@@ -12,5 +14,6 @@ export {
   scaledUp,
 } from "./quantity.ts";
 export { reasonOf } from "./reason.ts";
-export { ascending, median, quantile, quantileOfSorted } from "./statistics.ts";
+export { seeded, type Draw } from "./seeded.ts";
+export { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
 export { TokenBucket, type TokenRate } from "./token-bucket.ts";

@@ -1,6 +1,6 @@
 import { array, assert, double, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ascending, median, quantile, quantileOfSorted } from "./statistics.ts";
+import { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
 
 const numbers = array(double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 40 });
 
@@ -44,5 +44,21 @@ describe("median", () => {
   it("is null without values, as is every quantile", () => {
     expect([median([]), quantile([], 0.9)]).toEqual([null, null]);
     expect(quantile([10, 0], 0.25)).toBe(2.5);
+  });
+});
+
+describe("a value that was there", () => {
+  it("is the upper of two middle values, in any order of them", () => {
+    expect(upperMedian([9, 1, 4, 2])).toBe(4);
+    expect(upperMedian(Float64Array.of(9, 1, 4))).toBe(4);
+    expect(upperMedian([])).toBeNull();
+  });
+
+  it("is at the nearest rank", () => {
+    const sorted = ascending([10, 30, 20, 40]);
+    expect([0, 0.25, 0.26, 0.5, 0.99, 1].map((share) => nearestRank(sorted, share))).toEqual([
+      10, 10, 20, 20, 40, 40,
+    ]);
+    expect(nearestRank(ascending([]), 0.5)).toBeNull();
   });
 });

@@ -29,3 +29,17 @@ export function quantile(values: Iterable<number>, share: number): number | null
 export function median(values: Iterable<number>): number | null {
   return quantile(values, 0.5);
 }
+
+/** The middle value, the upper one of two: a value that was there. Null without values. */
+export function upperMedian(values: Iterable<number>): number | null {
+  const sorted = ascending(values);
+  return sorted[sorted.length >>> 1] ?? null;
+}
+
+/**
+ * The least value that `share` of the values don't exceed. Null without values.
+ * @param sorted in ascending order
+ */
+export function nearestRank(sorted: Float64Array, share: number): number | null {
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? null;
+}

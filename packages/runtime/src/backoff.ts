@@ -1,14 +1,9 @@
+import { backoffMs, type BackoffGrowth } from "@isochrone/primitives";
 import type { Clock, Random } from "./clock.ts";
 import { CodedError } from "./errors.ts";
 
 /** How pauses between tries grow. */
-export interface BackoffDelays {
-  /** Delay after the first failure. */
-  readonly initialMs: number;
-  /** No delay is longer. */
-  readonly maxMs: number;
-  /** Growth per failure, at least 1. */
-  readonly factor: number;
+export interface BackoffDelays extends BackoffGrowth {
   /** Share of the delay that is random, 0 to 1: with 0.5 a delay of 100 ms is between 50 and 100. */
   readonly jitterRatio: number;
 }
@@ -39,9 +34,7 @@ export function shouldRetry(policy: BackoffPolicy, attempt: number, error: unkno
 
 /** How long to wait after `attempt` failures (1 after the first). */
 export function delayMs(policy: BackoffDelays, attempt: number, random: Random): number {
-  // the exponent is bounded, or the power would be Infinity after some hours of failures
-  const fullMs = Math.min(policy.maxMs, policy.initialMs * policy.factor ** Math.min(attempt - 1, 1000));
-  return fullMs * (1 - policy.jitterRatio * random.next());
+  return backoffMs(policy, attempt) * (1 - policy.jitterRatio * random.next());
 }
 
 /**

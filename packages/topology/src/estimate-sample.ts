@@ -1,7 +1,6 @@
 // What coordinates say of a cluster as a whole, where no link says it: from a sample of its pairs, since
 // there are too many of them.
-import { median } from "@isochrone/primitives";
-import { seeded } from "./seeded.ts";
+import { median, seeded } from "@isochrone/primitives";
 
 /** Milliseconds between two nodes by id; null without an estimate. */
 type EstimateMs = (from: number, to: number) => number | null;

@@ -114,8 +114,6 @@ export type {
   Workload,
 } from "./schema.ts";
 export { addedAmount, figureOrNull } from "./figures.ts";
-export { seeded } from "./seeded.ts";
-export type { Draw } from "./seeded.ts";
 export { droppedElements } from "./tolerant.ts";
 export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { WorkflowGraph } from "./workflow-graph.ts";

@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { readFile, stat } from "node:fs/promises";
 import { ToscaError } from "./errors.ts";
 import { checkSize, LIMITS } from "./source.ts";
@@ -18,7 +19,7 @@ export const localFiles: FileSource = {
       return await readFile(path, "utf8");
     } catch (error) {
       if (error instanceof ToscaError) throw error;
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+      if (codeOf(error) === "ENOENT") return null;
       throw unreadable(path, (error as Error).message);
     }
   },

@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { open, rename, writeFile } from "node:fs/promises";
 
 /** Bytes of a cached plan that are read at most. */
@@ -32,7 +33,7 @@ async function readBounded(path: string): Promise<string | null> {
   try {
     file = await open(path, "r");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
+    if (codeOf(error) === "ENOENT") return null;
     throw error;
   }
   try {

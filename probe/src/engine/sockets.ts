@@ -1,8 +1,10 @@
+import { codeOf } from "@isochrone/primitives";
+
 // What everything that opens sockets through Node needs.
 
 /** The system's name of an error (ECONNREFUSED, …): a bounded set, fit for a metric's label. */
 export function errnoOf(error: unknown): string {
-  return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : "unknown";
+  return codeOf(error) ?? "unknown";
 }
 
 /**

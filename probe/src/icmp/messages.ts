@@ -37,8 +37,6 @@ export type FromIcmp =
   | { readonly type: "ready"; readonly description: string }
   /** No echo can be sent this way, ever; the reason is for one log line. */
   | { readonly type: "unavailable"; readonly reason: string }
-  /** Something it depends on died and was started anew. */
-  | { readonly type: "restarted"; readonly reason: string; readonly inMs: number }
   | { readonly type: "report"; readonly engine: number; readonly report: IcmpReport }
   /** The answer to `remove`, behind the engine's last report. */
   | { readonly type: "removed"; readonly engine: number };

@@ -27,7 +27,6 @@ export function proberStarters(
 ): Readonly<Record<IcmpProberName, StartProber>> {
   return {
     kernel: (events) => startWorker(kernelWorkerUrl, "isochrone-icmp", events),
-    fping: (events) => startWorker(new URL("./fping/worker.ts", import.meta.url), "isochrone-fping", events),
     net_ping: (events) => startChild(new URL("./net-ping/child.ts", import.meta.url), events),
   };
 }

@@ -36,7 +36,7 @@ class FakeProbers {
           close: async () => void (prober.closed = true),
         };
       };
-    const starters = { kernel: starter("kernel"), fping: starter("fping"), net_ping: starter("net_ping") };
+    const starters = { kernel: starter("kernel"), net_ping: starter("net_ping") };
     this.thread = new IcmpThread(this.logger, undefined, starters);
   }
 
@@ -81,13 +81,11 @@ describe("ICMP thread", () => {
     const probers = new FakeProbers();
     probers.thread.setTask(TASK);
     probers.newest.events.onMessage({ type: "unavailable", reason: "EPERM" });
-    probers.newest.events.onEnd("fping is broken");
     expect(probers.thread.prober).toBeNull();
     probers.newest.events.onMessage({ type: "ready", description: "net-ping, raw sockets" });
     expect(probers.thread.prober).toBe("net_ping");
     expect(probers.started.map(({ name, closed }) => [name, closed])).toEqual([
       ["kernel", true],
-      ["fping", false],
       ["net_ping", false],
     ]);
     expect(probers.newest.heard).toEqual([{ type: "task", task: TASK }]);
@@ -98,7 +96,7 @@ describe("ICMP thread", () => {
         fields: {
           prober: "net_ping",
           description: "net-ping, raw sockets",
-          refused: { kernel: "EPERM", fping: "fping is broken" },
+          refused: { kernel: "EPERM" },
         },
       },
     ]);
@@ -107,24 +105,23 @@ describe("ICMP thread", () => {
   test("where none works, one line says so with every reason, and reports are empty", () => {
     const probers = new FakeProbers();
     probers.thread.setTask(TASK);
-    for (const reason of ["EPERM", "fping is not installed", "net-ping is not installed"]) {
-      probers.newest.events.onMessage({ type: "unavailable", reason });
-    }
+    probers.newest.events.onMessage({ type: "unavailable", reason: "EPERM" });
+    probers.newest.events.onEnd("net-ping is not installed");
     probers.thread.setTask({ ...TASK, engine: 2 });
-    expect(probers.started).toHaveLength(3);
+    expect(probers.started).toHaveLength(2);
     expect(probers.thread.take(1)).toEqual({ flows: [], zeroCheck: null });
     expect(probers.logger.events("warn")).toEqual(["ICMP not available; the other methods continue"]);
     expect(probers.logger.lines[0]?.fields).toEqual({
-      reason: "kernel: EPERM; fping: fping is not installed; net_ping: net-ping is not installed",
+      reason: "kernel: EPERM; net_ping: net-ping is not installed",
     });
   });
 
   test("a prober that is asked for by name is the only one tried", () => {
     const probers = new FakeProbers();
-    probers.thread.setTask({ ...TASK, prober: "fping" });
-    probers.newest.events.onMessage({ type: "unavailable", reason: "fping is not installed" });
-    expect(probers.started.map(({ name }) => name)).toEqual(["fping"]);
-    expect(probers.logger.lines[0]?.fields).toEqual({ reason: "fping is not installed" });
+    probers.thread.setTask({ ...TASK, prober: "net_ping" });
+    probers.newest.events.onMessage({ type: "unavailable", reason: "net-ping is not installed" });
+    expect(probers.started.map(({ name }) => name)).toEqual(["net_ping"]);
+    expect(probers.logger.lines[0]?.fields).toEqual({ reason: "net-ping is not installed" });
   });
 
   test("one that dies is started anew with all tasks, and what it had reported is kept", async () => {

@@ -148,14 +148,6 @@ export class IcmpThread {
         void attempt.link.close();
         this.#ended(attempt, message.reason);
         return;
-      case "restarted":
-        this.#restarts++;
-        this.#logger.warn("ICMP prober died", {
-          prober: attempt.name,
-          reason: message.reason,
-          restartInMs: message.inMs,
-        });
-        return;
       case "report":
         this.#keep(message.engine, message.report);
         return;

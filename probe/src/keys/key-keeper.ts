@@ -1,7 +1,7 @@
 import { reasonOf } from "@isochrone/primitives";
 import { createHash } from "node:crypto";
 import type { Logger } from "@isochrone/runtime";
-import type { ProbeConfig } from "../config.ts";
+import type { ProbeConfig } from "../settings.ts";
 import { parseKeyEntries } from "../domain/key-text.ts";
 import { ProbeError } from "../ports/errors.ts";
 import type { PacketKey, ProbeKeyState } from "../ports/ports.ts";
@@ -39,7 +39,7 @@ export class KeyKeeper {
   constructor(deps: KeyKeeperDeps) {
     this.#deps = deps;
     const { authentication, hmacKeys } = deps.config;
-    const text = authentication === "none" || hmacKeys === null ? "" : textOf(hmacKeys);
+    const text = authentication === "none" || hmacKeys === null ? "" : hmacKeys.trim();
     this.#settingsKeys = text === "" ? [] : parseKeyEntries(text, "hmacKeys", []);
     this.#keys = this.#settingsKeys;
     this.#choose();
@@ -158,10 +158,6 @@ export class KeyKeeper {
     this.#deps.logger.warnOnce(`${reason}:${text}`, event, { reason, text });
     return text;
   }
-}
-
-function textOf(secret: NonNullable<ProbeConfig["hmacKeys"]>): string {
-  return (typeof secret === "string" ? secret : secret.reveal()).trim();
 }
 
 function sameKeys(a: readonly PacketKey[], b: readonly PacketKey[]): boolean {

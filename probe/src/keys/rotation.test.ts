@@ -8,7 +8,7 @@ import { createRegistry, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { MetricsDecoder, PROBE_METRICS, TOPICS } from "@isochrone/telemetry";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { probeConfig } from "../config.ts";
+import { probeConfig } from "../testing/probe-config.ts";
 import { createProbe, type Probe } from "../probe.ts";
 import { peerAt, until } from "../testing/harness.ts";
 import { planFor } from "../testing/plans.ts";

@@ -89,7 +89,7 @@ export interface PacketKey {
 }
 
 /** What sends ICMP echoes, best first; `auto` takes the first that works here. */
-export const ICMP_PROBERS = ["kernel", "fping", "net_ping"] as const;
+export const ICMP_PROBERS = ["kernel", "net_ping"] as const;
 export type IcmpProberName = (typeof ICMP_PROBERS)[number];
 
 /** What a measuring engine needs to know of its node. All of it can be copied to another thread. */

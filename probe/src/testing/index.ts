@@ -1,5 +1,6 @@
 // What tests of other packages use.
-export { PROBE_DEFAULTS, probeConfig, type ProbeConfig } from "../config.ts";
+export { probeConfig } from "./probe-config.ts";
+export type { ProbeConfig } from "../settings.ts";
 export { createHttpPlanSource } from "../adapters/http-plan-source.ts";
 export { type ClosedLoopOptions, runClosedLoop } from "../engine/closed-loop.ts";
 export type { SenderResult } from "../bandwidth/messages.ts";

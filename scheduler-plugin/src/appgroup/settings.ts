@@ -7,5 +7,5 @@ export const APP_GROUP_SETTINGS = {
     description:
       "Who writes the status of AppGroups. upstream: its own controller (appgroup-controller), and Isochrone writes nothing; never let both write.",
   }),
-  appGroupIntervalMs: constant(5_000, "A new order is written at once; counts of pods can wait."),
+  appGroupIntervalMs: constant(5_000, "It only delays counts of pods; a new order is written at once."),
 };

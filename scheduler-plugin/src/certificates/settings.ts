@@ -43,8 +43,8 @@ const table = {
     365 * DAY_MS,
     "A person gives it to kube-scheduler: it lives long, and is renewed when a third is left.",
   ),
-  trustDelayMs: constant(30 * DAY_MS, "A person configures kube-scheduler anew within a month."),
-  clockSkewMs: constant(DAY_MS, "No node's clock is a day behind."),
+  trustDelayMs: constant(30 * DAY_MS, "It leaves a month to configure kube-scheduler anew."),
+  clockSkewMs: constant(DAY_MS, "It is a margin for nodes whose clocks are behind."),
 };
 
 /** Settings of the certificates that the scheduler-plugin makes for its extender and for those who ask it. */

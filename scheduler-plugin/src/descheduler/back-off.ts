@@ -1,15 +1,17 @@
+import { backoffMs, type BackoffGrowth } from "@isochrone/primitives";
+
 /** Controllers whose pods couldn't be evicted are left alone for a while, twice as long each time. */
 export class BackOff {
-  readonly #firstMs: number;
-  readonly #refused = new Map<string, { readonly untilMs: number; readonly ms: number }>();
+  readonly #growth: BackoffGrowth;
+  readonly #refused = new Map<string, { readonly untilMs: number; readonly times: number }>();
 
   constructor(firstMs: number) {
-    this.#firstMs = firstMs;
+    this.#growth = { initialMs: firstMs, maxMs: MAX_MS, factor: 2 };
   }
 
   refused(key: string, nowMs: number): void {
-    const ms = Math.min((this.#refused.get(key)?.ms ?? this.#firstMs / 2) * 2, MAX_MS);
-    this.#refused.set(key, { untilMs: nowMs + ms, ms });
+    const times = (this.#refused.get(key)?.times ?? 0) + 1;
+    this.#refused.set(key, { untilMs: nowMs + backoffMs(this.#growth, times), times });
   }
 
   accepted(key: string): void {
@@ -18,8 +20,8 @@ export class BackOff {
 
   /** Those that are left alone now. Forgets those that would begin anew. */
   current(nowMs: number): Set<string> {
-    for (const [key, { untilMs, ms }] of this.#refused)
-      if (nowMs > untilMs + ms * 2) this.#refused.delete(key);
+    for (const [key, { untilMs, times }] of this.#refused)
+      if (nowMs > untilMs + backoffMs(this.#growth, times) * 2) this.#refused.delete(key);
     return new Set([...this.#refused].filter(([, { untilMs }]) => untilMs > nowMs).map(([key]) => key));
   }
 }

@@ -46,7 +46,7 @@ const table = {
     description:
       "ClusterRole that owns the registration: once it is deleted, Kubernetes' garbage collector deletes the registration, whether this process still runs or not. The chart names the role that exists only while the webhook is enabled.",
   }),
-  timeoutMs: constant(MAX_TIMEOUT_MS, "A webhook that hangs must not be felt."),
+  timeoutMs: constant(MAX_TIMEOUT_MS, "It bounds how long the API server waits for the webhook."),
   schedulerNames: list({
     default: ["default-scheduler"],
     minItems: 1,
@@ -64,11 +64,11 @@ const table = {
     "It belongs to the planner's sign of life, which is a constant.",
   ),
   heartbeatCheckMs: constant(1_000, "It belongs to the planner's sign of life, which is a constant."),
-  maxBodyBytes: constant(4 * 1024 * 1024, "The API server takes no larger pod."),
+  maxBodyBytes: constant(4 * 1024 * 1024, "It is a bound for memory."),
   certificateCheckMs: constant(10_000, "Certificates are renewed days before they end."),
   ...CERTIFICATE_SETTINGS,
-  trustDelayMs: constant(60_000, "API servers know a new registration within seconds."),
-  clockSkewMs: constant(DAY_MS, "No node's clock is a day behind."),
+  trustDelayMs: constant(60_000, "It leaves time for API servers to see a new registration."),
+  clockSkewMs: constant(DAY_MS, "It is a margin for nodes whose clocks are behind."),
 };
 
 /** Settings of the webhook that sets the gate. */

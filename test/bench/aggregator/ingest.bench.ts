@@ -1,3 +1,4 @@
+import { median } from "@isochrone/primitives";
 import {
   EMPTY_CLUSTER,
   EventHistory,
@@ -45,10 +46,6 @@ function heapBytes(): number {
   return heapUsed + arrayBuffers;
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
-}
-
 /** Of this process, with its garbage collector; what else runs on the machine is not in it. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
@@ -87,7 +84,7 @@ export async function run(): Promise<BenchResult[]> {
     );
   }
   const perSecond = (ms: number): number => (points * 1_000) / ms;
-  const together = perSecond(median(ingestMs) + median(buildMs));
+  const together = perSecond(median(ingestMs)! + median(buildMs)!);
   return [
     {
       name: `aggregator ingest to graph, ${ingest.series.toLocaleString("en-US")} series, 1 % churn per minute, ${core}`,
@@ -96,10 +93,14 @@ export async function run(): Promise<BenchResult[]> {
       target: `>= ${TARGET_POINTS_PER_SECOND}`,
       met: together >= TARGET_POINTS_PER_SECOND,
     },
-    { name: "aggregator ingest alone", value: Math.round(perSecond(median(ingestMs))), unit: "points/CPU s" },
+    {
+      name: "aggregator ingest alone",
+      value: Math.round(perSecond(median(ingestMs)!)),
+      unit: "points/CPU s",
+    },
     {
       name: `aggregator build of both graphs, ${links.length.toLocaleString("en-US")} links`,
-      value: Math.round(median(buildMs)),
+      value: Math.round(median(buildMs)!),
       unit: "ms of CPU",
     },
     memoryPerLink(rounds),

@@ -1,3 +1,4 @@
+import { median } from "@isochrone/primitives";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import {
   IN_DEGREE_FACTOR,
@@ -30,10 +31,6 @@ function clusterOf(count: number): PlanNode[] {
   }));
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
-}
-
 function timed(work: () => void): number {
   const began = performance.now();
   work();
@@ -43,18 +40,18 @@ function timed(work: () => void): number {
 function measure(count: number): BenchResult[] {
   const nodes = clusterOf(count);
   const peers = new PeerAssignment(nodes, RULE);
-  const buildMs = median(Array.from({ length: RUNS }, () => timed(() => new PeerAssignment(nodes, RULE))));
+  const buildMs = median(Array.from({ length: RUNS }, () => timed(() => new PeerAssignment(nodes, RULE))))!;
   const windowMs = median(
     Array.from({ length: RUNS }, (_, window) =>
       timed(() => peers.peersOf(nodes[0]!.name, START_MS - (window + 1) * RULE.rotationMs)),
     ),
-  );
+  )!;
   const ask = (): void => {
     for (let request = 0; request < REQUESTS; request++)
       peers.peersOf(nodes[request % count]!.name, START_MS);
   };
   ask();
-  const requestUs = (median(Array.from({ length: RUNS }, () => timed(ask))) * 1_000) / REQUESTS;
+  const requestUs = (median(Array.from({ length: RUNS }, () => timed(ask)))! * 1_000) / REQUESTS;
   const figures = Array.from({ length: WINDOWS }, (_, window) =>
     peers.figures(START_MS + window * RULE.rotationMs),
   );
@@ -120,7 +117,7 @@ async function answers(count: number): Promise<BenchResult[]> {
   await bus.close();
   return ["the plan", "304"].map((what, index) => ({
     name: `probe plan, ${count.toLocaleString("en-US")} nodes: request to the API for ${what}`,
-    value: median(us[index]!),
+    value: median(us[index]!)!,
     unit: "us",
   }));
 }

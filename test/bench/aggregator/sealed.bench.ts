@@ -1,5 +1,6 @@
 // What it costs a replica that records are proven: the same records through intakes of which some verify and
 // seal.
+import { median } from "@isochrone/primitives";
 import {
   createSharedMetrics,
   createUnprovenCounter,
@@ -152,10 +153,6 @@ async function sealedSlice(slice: readonly Addressed[], keys: RecordKeys): Promi
   return sealed;
 }
 
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
-}
-
 /** Gives the time of each round that is measured, ms. */
 async function measure(keys: RecordKeys | null): Promise<number[]> {
   const contender = await start(keys);
@@ -185,8 +182,8 @@ export async function run(): Promise<BenchResult[]> {
   const plain = await measure(null);
   const proven = [...(await measure(keys)), ...(await measure(keys))];
   plain.push(...(await measure(null)));
-  const lossPercent = 100 * (1 - median(plain) / median(proven));
-  const perSecond = (rounds: readonly number[]): number => Math.round((POINTS * 1_000) / median(rounds));
+  const lossPercent = 100 * (1 - median(plain)! / median(proven)!);
+  const perSecond = (rounds: readonly number[]): number => Math.round((POINTS * 1_000) / median(rounds)!);
   return [
     {
       name: `aggregator, shared: points/s lost by proving records, ${core}`,

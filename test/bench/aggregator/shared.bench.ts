@@ -1,3 +1,4 @@
+import { median } from "@isochrone/primitives";
 import {
   createSharedMetrics,
   EMPTY_CLUSTER,
@@ -110,12 +111,8 @@ function add(a: Spent, b: Spent): Spent {
   return { ms: a.ms + b.ms, cpuMs: a.cpuMs + b.cpuMs };
 }
 
-function medianOf(all: readonly Spent[]): Spent {
-  return { ms: median(all.map(({ ms }) => ms)), cpuMs: median(all.map(({ cpuMs }) => cpuMs)) };
-}
-
-function median(values: readonly number[]): number {
-  return values.toSorted((a, b) => a - b)[values.length >> 1]!;
+function middleOf(all: readonly Spent[]): Spent {
+  return { ms: median(all.map(({ ms }) => ms))!, cpuMs: median(all.map(({ cpuMs }) => cpuMs))! };
 }
 
 /**
@@ -161,8 +158,8 @@ export async function run(): Promise<BenchResult[]> {
     );
   }
   const perSecond = (ms: number): number => Math.round((points * 1_000) / ms);
-  const intakeSpent = medianOf(intakes);
-  const buildSpent = medianOf(builds);
+  const intakeSpent = middleOf(intakes);
+  const buildSpent = middleOf(builds);
   const together = add(intakeSpent, buildSpent);
   const pane = bus.published.get(STATE_TOPICS.pane)!;
   return [
@@ -228,7 +225,7 @@ async function readByOthers(): Promise<BenchResult> {
     throw new Error(`expected ${NODES * PEERS_PER_NODE} links, got ${reader.tables.links.size}`);
   return {
     name: "aggregator, shared: reading another replica's deltas, by the points that these were drawn from",
-    value: Math.round((NODES * POINTS_PER_NODE * 1_000) / medianOf(others).cpuMs),
+    value: Math.round((NODES * POINTS_PER_NODE * 1_000) / middleOf(others).cpuMs),
     unit: "points/CPU s",
   };
 }

@@ -2,6 +2,7 @@
 // sums asked of both. Arguments: --scheduler-plugins DIR (a checkout of kubernetes-sigs/scheduler-plugins,
 // left untouched; without it ours alone is measured), --kubernetes VERSION (default: the newest known of the
 // minor version that the checkout asks for), --nodes 1000,5000,10000.
+import { nearestRank, ascending } from "@isochrone/primitives";
 import { ColumnPool, createNetworkOverhead } from "@isochrone/placement";
 import { CHECKSUMS } from "@isochrone/placement/testing";
 import { spawn } from "node:child_process";
@@ -10,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { kubernetesVersion } from "../../harness/control-plane/versions.ts";
-import { fixtureOf, quantile } from "../placement/overhead-fixture.ts";
+import { fixtureOf } from "../placement/overhead-fixture.ts";
 import { generateModule } from "./network-overhead-go.ts";
 
 /** Times that each side is measured, in turn. */
@@ -140,7 +141,7 @@ function measureOurs(nodes: number): Measured {
     sums = { nodes, pass: nodes - rejected.size, rawSum: sum(raw), scoreSum: sum(score) };
   }
   check("network-overhead", sums);
-  return { ...sums, medianMs: quantile(times, 0.5) };
+  return { ...sums, medianMs: nearestRank(ascending(times), 0.5)! };
 }
 
 function check(who: string, { nodes, pass, rawSum, scoreSum }: Sums): void {
@@ -153,18 +154,15 @@ function check(who: string, { nodes, pass, rawSum, scoreSum }: Sums): void {
 }
 
 function printResults(ours: readonly Measured[][], theirs: readonly Measured[][]): void {
-  const median = (of: readonly Measured[][], index: number): number =>
-    quantile(
-      of.map((turn) => turn[index]!.medianMs),
-      0.5,
-    );
+  const middle = (of: readonly Measured[][], index: number): number =>
+    nearestRank(ascending(of.map((turn) => turn[index]!.medianMs)), 0.5)!;
   console.log("one pod, 50 placed neighbours; filter, score and normalise of all nodes, ms");
   for (const [index, nodes] of sizes.entries()) {
-    const own = median(ours, index);
+    const own = middle(ours, index);
     const line = `${String(nodes).padStart(7)} nodes  network-overhead upstream ${own.toFixed(3).padStart(8)}`;
     if (theirs.length === 0) console.log(line);
     else {
-      const peer = median(theirs, index);
+      const peer = middle(theirs, index);
       console.log(
         `${line}  Go plugin ${peer.toFixed(1).padStart(7)}  ${(peer / own).toFixed(0).padStart(5)} x`,
       );

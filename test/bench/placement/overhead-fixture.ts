@@ -61,9 +61,3 @@ export function overheadBody(names: readonly string[], pod: number): Buffer {
     }),
   );
 }
-
-/** The value that `share` of the times don't exceed. */
-export function quantile(times: readonly number[], share: number): number {
-  const sorted = Float64Array.from(times).sort();
-  return sorted[Math.ceil(sorted.length * share) - 1]!;
-}

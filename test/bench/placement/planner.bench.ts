@@ -1,5 +1,6 @@
 // The joint planner: how far from the proven optimum on small problems, how fast on larger ones, and how far
 // from what ten times the effort finds.
+import { median } from "@isochrone/primitives";
 import { plan } from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
 import { OPTIMA, randomProblem, smallProblem } from "@isochrone/placement/planner-testing";
@@ -48,7 +49,7 @@ function speed({ pods, nodes, targetMs }: Size): BenchResult[] {
     problem.cluster.prepare();
     const runs = Array.from({ length: REPEATS }, () => timed(problem));
     if (seed === 1) coldMs = runs[0]!.ms;
-    medians.push(median(runs.map(({ ms }) => ms)));
+    medians.push(median(runs.map(({ ms }) => ms))!);
     const long = plan(problem, { ...options(1), effort: 10 * Math.max(400_000, 20 * pods * nodes) });
     if (long.complete) gaps.push((100 * (runs[0]!.total - long.cost.total)) / long.cost.total);
   }
@@ -80,8 +81,4 @@ function timed(problem: PlanProblem): { ms: number; total: number } {
 /** Without a deadline: what is measured is how long the default effort takes. */
 function options(seed: number): { seed: number; now: () => number; deadlineMs: number } {
   return { seed, now: () => performance.now(), deadlineMs: Infinity };
-}
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)]!;
 }

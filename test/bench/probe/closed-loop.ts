@@ -1,5 +1,6 @@
 // Request/response back to back, the way netperf and qperf measure, against qperf in the same run on the same
 // loopback.
+import { median } from "@isochrone/primitives";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
@@ -72,11 +73,11 @@ function resultsOf(
   peer: readonly number[],
 ): BenchResult[] {
   const results: BenchResult[] = [];
-  const peerUs = peer.length === 0 ? null : median(peer);
+  const peerUs = peer.length === 0 ? null : median(peer)!;
   for (const authenticated of [false, true]) {
     const own = blocks.get(`${method} ${authenticated}`) ?? [];
     const name = `probe.${method}.closed_loop_${authenticated ? "hmac" : "open"}`;
-    const p50 = median(own.map((block) => block.p50));
+    const p50 = median(own.map((block) => block.p50))!;
     const ratio = peerUs === null ? null : p50 / peerUs;
     results.push({
       name: `${name}_p50`,
@@ -87,10 +88,10 @@ function resultsOf(
         ? {}
         : { target: `<= ${MAX_RATIO} x qperf`, met: ratio <= MAX_RATIO }),
     });
-    results.push({ name: `${name}_p99`, value: median(own.map((block) => block.p99)), unit: "us" });
+    results.push({ name: `${name}_p99`, value: median(own.map((block) => block.p99))!, unit: "us" });
     results.push({
       name: `${name}_cpu_per_1000`,
-      value: median(own.map((block) => block.cpuMsPer1000)),
+      value: median(own.map((block) => block.cpuMsPer1000))!,
       unit: "ms",
     });
   }
@@ -147,9 +148,4 @@ function push<K, V>(map: Map<K, V[]>, key: K, value: V): void {
   const list = map.get(key);
   if (list === undefined) map.set(key, [value]);
   else list.push(value);
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  return sorted[sorted.length >> 1] ?? Number.NaN;
 }

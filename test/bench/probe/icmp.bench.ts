@@ -1,10 +1,15 @@
 // Accuracy and cost of ICMP on a bare veth pair between two network namespaces, idle and with the service's
 // main thread busy 5 ms of every 20: ours, and the fallbacks in the same run on the same wire. The wire
 // itself takes a few microseconds.
+import { spawn, spawnSync } from "node:child_process";
+import { median } from "@isochrone/primitives";
 import { readFileSync, readdirSync } from "node:fs";
+import { createInterface } from "node:readline";
+import { once } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { IcmpProberName, IcmpTask } from "@isochrone/probe/testing";
 import { Testbed, WIRE, canMakeTestbed, type FlowSums } from "../../contract/icmp/testbed.ts";
+import { Distribution } from "@isochrone/telemetry";
 import type { BenchResult } from "../types.ts";
 
 const INTERVAL_MS = 10;
@@ -46,7 +51,7 @@ export async function run(): Promise<BenchResult[]> {
   }
   const contenders: Contender[] = [];
   try {
-    for (const prober of ["fping", "kernel", "net_ping"] as const) {
+    for (const prober of ["kernel", "net_ping"] as const) {
       const contender = await prepare(prober);
       if (contender !== null) contenders.push(contender);
     }
@@ -79,7 +84,8 @@ async function prepare(prober: IcmpProberName): Promise<Contender | null> {
 
 /** In rounds, taking turns: what else the machine does meets all of them. */
 async function compare(contenders: readonly Contender[], busy: boolean): Promise<BenchResult[]> {
-  const rounds = new Map<IcmpProberName, Measured[]>();
+  const rounds = new Map<IcmpProberName | "fping", Measured[]>();
+  const peer = spawnSync("fping", ["-v"]).error === undefined ? contenders[0] : undefined;
   for (let round = 0; round < ROUNDS; round++) {
     for (const { prober, testbed } of contenders) {
       testbed.busy(busy);
@@ -87,28 +93,31 @@ async function compare(contenders: readonly Contender[], busy: boolean): Promise
       testbed.busy(false);
       rounds.set(prober, [...(rounds.get(prober) ?? []), measured]);
     }
+    if (peer === undefined) continue;
+    peer.testbed.busy(busy);
+    rounds.set("fping", [...(rounds.get("fping") ?? []), await measureFping(peer.testbed)]);
+    peer.testbed.busy(false);
   }
-  const medianOf = (prober: IcmpProberName): Measured | null => {
+  const middleRound = (prober: IcmpProberName | "fping"): Measured | null => {
     const measured = rounds.get(prober);
     return measured === undefined ? null : middle(measured);
   };
-  return report(busy, middle(rounds.get("kernel") ?? []), medianOf("fping"), medianOf("net_ping"));
+  return report(busy, middle(rounds.get("kernel") ?? []), middleRound("fping"), middleRound("net_ping"));
 }
 
 /** The middle of each figure over the rounds; the kernel's share is the worst. */
 function middle(rounds: readonly Measured[]): Measured {
-  const median = (of: (one: Measured) => number): number =>
-    rounds.map(of).toSorted((a, b) => a - b)[rounds.length >> 1] ?? Number.NaN;
+  const middleOf = (of: (one: Measured) => number): number => median(rounds.map(of)) ?? Number.NaN;
   return {
-    p50: median(({ p50 }) => p50),
-    p90: median(({ p90 }) => p90),
-    p99: median(({ p99 }) => p99),
-    sent: median(({ sent }) => sent),
-    sentPerSecond: median(({ sentPerSecond }) => sentPerSecond),
-    lost: median(({ lost }) => lost),
+    p50: middleOf(({ p50 }) => p50),
+    p90: middleOf(({ p90 }) => p90),
+    p99: middleOf(({ p99 }) => p99),
+    sent: middleOf(({ sent }) => sent),
+    sentPerSecond: middleOf(({ sentPerSecond }) => sentPerSecond),
+    lost: middleOf(({ lost }) => lost),
     kernelShare: Math.min(...rounds.map(({ kernelShare }) => kernelShare)),
-    cpuMsPer1000: median(({ cpuMsPer1000 }) => cpuMsPer1000),
-    cpuShare: median(({ cpuShare }) => cpuShare),
+    cpuMsPer1000: middleOf(({ cpuMsPer1000 }) => cpuMsPer1000),
+    cpuShare: middleOf(({ cpuShare }) => cpuShare),
   };
 }
 
@@ -131,7 +140,7 @@ function report(
       ...(bound === null ? {} : { target: `<= ${bound} us`, met: value <= bound }),
       ...(fping === null ? {} : { peer: "fping", ratio: value / fping[quantile] }),
     });
-    if (fping !== null) results.push({ name: `${name}, fping child`, value: fping[quantile], unit: "us" });
+    if (fping !== null) results.push({ name: `${name}, fping`, value: fping[quantile], unit: "us" });
     if (netPing !== null)
       results.push({ name: `${name}, net-ping child`, value: netPing[quantile], unit: "us" });
   }
@@ -156,9 +165,9 @@ function costs(ours: Measured, fping: Measured | null, netPing: Measured | null)
   return [
     {
       ...row("kernel", ours),
-      ...(fping === null ? {} : { peer: "fping child", ratio: ours.cpuMsPer1000 / fping.cpuMsPer1000 }),
+      ...(fping === null ? {} : { peer: "fping", ratio: ours.cpuMsPer1000 / fping.cpuMsPer1000 }),
     },
-    ...(fping === null ? [] : [row("fping child", fping)]),
+    ...(fping === null ? [] : [row("fping", fping)]),
     ...(netPing === null ? [] : [row("net-ping child", netPing)]),
   ];
 }
@@ -208,6 +217,42 @@ async function measure(testbed: Testbed, task: IcmpTask, measureMs: number): Pro
   const measured = summary(flows, usedMs, tookMs, packetsOnWire(testbed) - packetsBefore);
   testbed.task({ ...task, peers: [] });
   return measured;
+}
+
+const FPING_LINE = /\[\d+\], (?:\d+ bytes, ([\d.]+) ms|timed out)/;
+
+/** The peer by its own figures, on the same wire. Its lines are read here: the CPU time is fping's alone. */
+async function measureFping(testbed: Testbed): Promise<Measured> {
+  const flags = ["-l", "-p", String(INTERVAL_MS), "-t", "1000", "-b", "56"];
+  const command = ["-t", String(testbed.nearPid), "-n", "fping", ...flags, WIRE.farIps[0]];
+  const child = spawn("nsenter", command, { stdio: ["ignore", "pipe", "ignore"] });
+  const rtt = new Distribution();
+  let lost = 0;
+  const lines = createInterface({ input: child.stdout }).on("line", (line) => {
+    const result = FPING_LINE.exec(line);
+    if (result?.[1] !== undefined) rtt.record(Number(result[1]) / 1000);
+    else if (result !== null) lost++;
+  });
+  const startMs = performance.now();
+  const ended = once(lines, "close");
+  await delay(MEASURE_MS);
+  const tookMs = performance.now() - startMs;
+  const usedMs = Number(readFileSync(`/proc/${child.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6;
+  child.kill("SIGKILL");
+  await ended;
+  const sent = rtt.count + lost;
+  const us = (quantile: number): number => (rtt.quantile(quantile) ?? Number.NaN) * 1e6;
+  return {
+    p50: us(0.5),
+    p90: us(0.9),
+    p99: us(0.99),
+    sent,
+    sentPerSecond: (sent * 1000) / tookMs,
+    lost,
+    kernelShare: 0,
+    cpuMsPer1000: (usedMs / sent) * 1000,
+    cpuShare: usedMs / tookMs,
+  };
 }
 
 function summary(flows: readonly FlowSums[], usedMs: number, tookMs: number, sent: number): Measured {

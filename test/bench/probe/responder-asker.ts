@@ -1,6 +1,7 @@
 // Child process of responder.bench.ts: asks a responder at 127.0.0.2 and prints what came back. Arguments:
 // UDP port, key in base64 or "none", number of requests, how many may be unanswered at once, requests per
 // second (0 = as fast as that allows).
+import { ascending, nearestRank } from "@isochrone/primitives";
 import {
   KernelSocket,
   Poller,
@@ -54,8 +55,8 @@ process.stdout.write(
     answered,
     lost: total - answered,
     elapsedMs,
-    rttUs: quantiles(roundTripsUs),
-    residenceUs: quantiles(residencesUs),
+    rttUs: spreadOf(roundTripsUs),
+    residenceUs: spreadOf(residencesUs),
   }),
 );
 
@@ -102,9 +103,10 @@ function drain(): void {
   heardMs = nowMs;
 }
 
-function quantiles(values: number[]): { p50: number; p99: number } {
-  const sorted = values.toSorted((a, b) => a - b);
-  const at = (q: number): number =>
-    sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99) };
+function spreadOf(values: number[]): { p50: number; p99: number } {
+  const sorted = ascending(values);
+  return {
+    p50: nearestRank(sorted, 0.5) ?? Number.NaN,
+    p99: nearestRank(sorted, 0.99) ?? Number.NaN,
+  };
 }

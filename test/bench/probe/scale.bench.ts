@@ -4,7 +4,7 @@
 // thousands of nodes have one machine here. For quick runs: ISOCHRONE_BENCH_SCALE_NODES=100,300
 // ISOCHRONE_BENCH_SCALE_INTERVAL_MS=5000.
 import { readFileSync } from "node:fs";
-import { PROBE_DEFAULTS } from "@isochrone/probe/testing";
+import { probeConfig } from "@isochrone/probe/testing";
 import type { BenchResult } from "../types.ts";
 import type { Pace } from "./scale/messages.ts";
 import { descriptorsOf, runStage, type StageResult } from "./scale/stage.ts";
@@ -32,8 +32,11 @@ const WINDOW_INTERVALS = 1;
  */
 const GROWTH = { count: 1.1, cpu: 1.25 };
 
-const { intervalMs, publishIntervalMs, connectIntervalMs, zeroCheckIntervalMs, planRefreshMs } =
-  PROBE_DEFAULTS;
+const { intervalMs, publishIntervalMs, connectIntervalMs, zeroCheckIntervalMs, planRefreshMs } = probeConfig({
+  node: "any",
+  identity: "127.0.0.1",
+  authentication: "none",
+});
 const DEFAULT_PACE: Pace = {
   intervalMs,
   publishIntervalMs,

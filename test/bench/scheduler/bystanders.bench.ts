@@ -1,11 +1,12 @@
 // What the extender costs pods that don't use it: kube-scheduler's CPU per pod with an extender for a managed
 // resource that they don't request, against none, in interleaved pairs. `--quick`: fewer pairs.
+import { median } from "@isochrone/primitives";
 import { startControlPlane } from "../../harness/control-plane/index.ts";
 import { BASE_CONFIG, Certificates, schedulerConfig, startReplica } from "../../harness/extender.ts";
 import { graphsOf, nodeName } from "../placement/scenario.ts";
 import type { BenchResult } from "../types.ts";
 import { systemClock } from "@isochrone/runtime";
-import { median, schedule } from "./runs.ts";
+import { schedule } from "./runs.ts";
 
 const NODE_COUNT = 1_000;
 const PAIRS = process.argv.includes("--quick") ? 4 : 20;
@@ -60,7 +61,7 @@ function judged(
       unit: "ms",
       target: `0 within +- ${half.toFixed(3)} ms (95 %)`,
       met: Math.abs(mean) <= half,
-      peer: `without, ${median(without).toFixed(2)} ms`,
+      peer: `without, ${median(without)!.toFixed(2)} ms`,
     },
     {
       name: "questions about pods that don't use us",

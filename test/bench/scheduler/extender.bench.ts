@@ -1,13 +1,14 @@
 // What the extender costs kube-scheduler: pods per second and CPU per pod with it, without it, and with one
 // that answers constants. The real kube-scheduler over client certificates; its nodes have no kubelets. Runs
 // of all three are interleaved. `--quick`: 1,000 nodes, fewer runs.
+import { median } from "@isochrone/primitives";
 import { fastify } from "fastify";
 import { readFile } from "node:fs/promises";
 import { systemClock } from "@isochrone/runtime";
 import { startControlPlane } from "../../harness/control-plane/index.ts";
 import { BASE_CONFIG, Certificates, schedulerConfig, startReplica } from "../../harness/extender.ts";
 import { graphsOf, nodeName } from "../placement/scenario.ts";
-import { median, schedule } from "./runs.ts";
+import { schedule } from "./runs.ts";
 import type { Measured } from "./runs.ts";
 import type { BenchResult } from "../types.ts";
 
@@ -64,13 +65,13 @@ function throughput(
   nodeCount: number,
   runs: Readonly<Record<"plain" | "ours" | "trivial", readonly Measured[]>>,
 ): BenchResult[] {
-  const rate = (of: readonly Measured[]): number => median(of.map(({ podsPerSecond }) => podsPerSecond));
-  const cpu = (of: readonly Measured[]): number => median(of.map(({ cpuMsPerPod }) => cpuMsPerPod));
+  const rate = (of: readonly Measured[]): number => median(of.map(({ podsPerSecond }) => podsPerSecond))!;
+  const cpu = (of: readonly Measured[]): number => median(of.map(({ cpuMsPerPod }) => cpuMsPerPod))!;
   const plain = rate(runs.plain);
   // Neighbours in time share the machine's mood.
   const ratio = median(
     runs.ours.map(({ podsPerSecond }, index) => podsPerSecond / runs.plain[index]!.podsPerSecond),
-  );
+  )!;
   const of = `plain, ${plain.toFixed(0)} pods/s, ${cpu(runs.plain).toFixed(2)} ms CPU/pod`;
   return [
     {

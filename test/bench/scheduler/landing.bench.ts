@@ -3,6 +3,7 @@
 // and with gates that are opened by who needs not plan (the floor). `--quick`: 100 nodes only; `--nodes=N`:
 // so many only; `--pods=N`, `--rounds=N`; `--landing=preferred-affinity`: the hit rate of the way for
 // schedulers that ignore nominations, which is held to nothing.
+import { median } from "@isochrone/primitives";
 import { loadavg } from "node:os";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";
 import type { ControlPlane } from "../../harness/control-plane/index.ts";
@@ -22,7 +23,6 @@ import {
 import { clear, measured, until } from "./landing/run.ts";
 import type { Run, Spender } from "./landing/run.ts";
 import { landAtOnce } from "./landing/trivial-planner.ts";
-import { median } from "./runs.ts";
 
 const LANDED_SHARE = 0.99;
 const OF_PLAIN = 0.9;
@@ -96,12 +96,13 @@ async function measure(size: number, pods: number): Promise<BenchResult[]> {
 
 function report(size: number, { plain, trivial, planned }: Runs): BenchResult[] {
   const where = `${size} nodes`;
-  const rate = (of: readonly Run[]): number => median(of.map((each) => each.rate));
+  const rate = (of: readonly Run[]): number => median(of.map((each) => each.rate))!;
   // Neighbours in time share the machine's mood.
   const ratio = (of: readonly Run[], to: readonly Run[]): number =>
-    median(of.map((each, round) => each.rate / to[round]!.rate));
+    median(of.map((each, round) => each.rate / to[round]!.rate))!;
   const share = Math.min(...planned.map((each) => each.share));
-  const cpu = (of: readonly Run[], spender: Spender): number => median(of.map(({ cpuMs }) => cpuMs[spender]));
+  const cpu = (of: readonly Run[], spender: Spender): number =>
+    median(of.map(({ cpuMs }) => cpuMs[spender]))!;
   const ofPlain = ratio(planned, plain);
   return [
     {
@@ -143,7 +144,7 @@ function report(size: number, { plain, trivial, planned }: Runs): BenchResult[] 
     { name: `${where}: CPU of the planner's process per pod`, value: cpu(planned, "bench"), unit: "ms" },
     {
       name: `${where}: search of a plan of ${PODS_PER_WORKFLOW} pods, mean`,
-      value: median(planned.map(({ searchMs }) => searchMs)),
+      value: median(planned.map(({ searchMs }) => searchMs))!,
       unit: "ms",
     },
   ];

@@ -1,6 +1,7 @@
 // What minSpread is for: nodes that are alike but for the noise of measuring, and a network that tells them
 // apart. Placement cost with the default beside other values, in process. ISOCHRONE_BENCH_TABLE names a file
 // for the table.
+import { median } from "@isochrone/primitives";
 import { writeFileSync } from "node:fs";
 import { loadSettings } from "@isochrone/runtime";
 import { schedulerPluginSettings } from "@isochrone/scheduler-plugin";
@@ -34,14 +35,14 @@ export async function run(): Promise<BenchResult[]> {
   ];
   for (const value of VALUES) {
     const cells = scenarios.flatMap(({ costs }) =>
-      WEIGHTS.map((weights) => median(costs({ ...weights, minSpread: value })).toFixed(2)),
+      WEIGHTS.map((weights) => median(costs({ ...weights, minSpread: value }))!.toFixed(2)),
     );
     lines.push(`| ${value} | ${cells.join(" | ")} |`);
   }
   for (const { name, costs } of scenarios) {
     for (const weights of WEIGHTS) {
-      const own = median(costs({ ...weights, minSpread }));
-      const stretched = median(costs({ ...weights, minSpread: 0 }));
+      const own = median(costs({ ...weights, minSpread }))!;
+      const stretched = median(costs({ ...weights, minSpread: 0 }))!;
       results.push({
         name: `near-equal nodes, ${name}, gamma ${weights.gamma}, median`,
         value: own,
@@ -78,10 +79,4 @@ async function scenariosOf(): Promise<Scenario[]> {
       costs: (settings) => embedded.map((experiment) => placeAnew(experiment, settings)),
     },
   ];
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }

@@ -1,6 +1,7 @@
 // What the extender is for: the placement cost (sum over the channels of traffic x cost) of the sample
 // workflow as a real kube-scheduler places it, without and with the extender, against the proven optimum.
 // Twenty seeds; `--quick` takes five.
+import { median } from "@isochrone/primitives";
 import { writeFileSync } from "node:fs";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";
 import type { ControlPlane } from "../../harness/control-plane/index.ts";
@@ -151,8 +152,8 @@ async function place(
 }
 
 function judged(variant: Variant, costs: readonly Costs[], isRule: boolean): BenchResult[] {
-  const toPlain = median(costs.map((each) => each[variant] / each.plain));
-  const toOptimum = median(costs.map((each) => each[variant] / each.optimum));
+  const toPlain = median(costs.map((each) => each[variant] / each.plain))!;
+  const toOptimum = median(costs.map((each) => each[variant] / each.optimum))!;
   const rule = (target: number, value: number) =>
     isRule ? { target: `<= ${target}`, met: value <= target } : {};
   return [
@@ -169,12 +170,6 @@ function judged(variant: Variant, costs: readonly Costs[], isRule: boolean): Ben
       ...rule(MAX_OF_OPTIMUM, toOptimum),
     },
   ];
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = Math.floor(sorted.length / 2);
-  return sorted.length % 2 === 1 ? sorted[middle]! : (sorted[middle - 1]! + sorted[middle]!) / 2;
 }
 
 /** In Markdown; costs in MB/s x ms. */

@@ -1,7 +1,8 @@
 // CPU time of a decision: a job comes to a network on which others run.
+import { seeded } from "@isochrone/primitives";
 import { joint, schedule } from "@isochrone/streams";
 import type { BenchResult } from "../types.ts";
-import { cpuMs, draws, randomSystem, videoJobs } from "./problems.ts";
+import { cpuMs, randomSystem, videoJobs } from "./problems.ts";
 
 interface Size {
   readonly nodes: number;
@@ -20,7 +21,7 @@ const MEASURED = 10;
 export async function run(): Promise<BenchResult[]> {
   const results: BenchResult[] = [];
   for (const { nodes, jobs, targetMs } of SIZES) {
-    const draw = draws(nodes);
+    const draw = seeded(nodes);
     const { system, random } = randomSystem(nodes, draw);
     const times: number[] = [];
     for (const job of videoJobs(random, jobs + MEASURED, draw)) {

@@ -1,4 +1,5 @@
 // The search against optima that HiGHS proves, and ENTS' rounding beside it. `--quick`: the smallest sizes.
+import { seeded } from "@isochrone/primitives";
 import { joint, schedule } from "@isochrone/streams";
 import {
   allocationProgram,
@@ -8,7 +9,7 @@ import {
   pathChoiceProgram,
 } from "@isochrone/streams/testing";
 import type { BenchResult } from "../types.ts";
-import { draws, prover, randomDemands, randomSystem, smallJob } from "./problems.ts";
+import { prover, randomDemands, randomSystem, smallJob } from "./problems.ts";
 
 const QUICK = process.argv.includes("--quick");
 const SIZES = QUICK
@@ -40,7 +41,7 @@ async function paths(nodes: number, flows: number): Promise<BenchResult[]> {
   const solve = await prover();
   let [ours, papers, proven] = [0, 0, 0];
   for (let seed = 1; seed <= PROBLEMS; seed++) {
-    const draw = draws(seed);
+    const draw = seeded(seed);
     const { system } = randomSystem(nodes, draw);
     const { capacities } = system.network;
     const demands = randomDemands(nodes, flows, draw);
@@ -85,7 +86,7 @@ async function hosts(): Promise<BenchResult[]> {
   let least = Infinity;
   let proven = 0;
   for (let seed = 1; seed <= JOBS; seed++) {
-    const draw = draws(100 + seed);
+    const draw = seeded(100 + seed);
     const { system, random } = randomSystem(8, draw);
     const job = smallJob(random, draw);
     const exact = await solve(allocationProgram(job, system).text(), TIME_MS);

@@ -1,19 +1,11 @@
 // Random networks, flows and jobs for the benchmarks of streams.
-import { seededRandom } from "@isochrone/runtime";
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver, Draw } from "@isochrone/primitives";
 import { createStreamJob, StreamSystem, type StreamJob } from "@isochrone/streams";
 import { randomNetwork, videoJob } from "@isochrone/streams/simulation";
 import type { Demand, RandomNetwork } from "@isochrone/streams/testing";
 import highsModule from "highs";
 
 const MEGABIT = 1e6;
-
-type Draw = () => number;
-
-export function draws(seed: number): Draw {
-  const random = seededRandom(seed);
-  return () => random.next();
-}
 
 export function randomSystem(nodes: number, draw: Draw): { system: StreamSystem; random: RandomNetwork } {
   const random = randomNetwork({ nodes, bitsPerSecond: MEGABIT, draw });

@@ -1,3 +1,4 @@
+import { median } from "@isochrone/primitives";
 import { Distribution } from "@isochrone/telemetry";
 import type { BenchResult } from "../types.ts";
 
@@ -21,10 +22,6 @@ function latencies(): Float64Array {
   });
 }
 
-function median(samples: readonly number[]): number {
-  return samples.toSorted((a, b) => a - b)[samples.length >> 1]!;
-}
-
 /** Median over the rounds of the time of one operation; the first third of the rounds only warms up. */
 function nanosecondsEach(operations: number, round: () => void): number {
   const samples: number[] = [];
@@ -33,7 +30,7 @@ function nanosecondsEach(operations: number, round: () => void): number {
     round();
     if (i >= ROUNDS / 3) samples.push(((performance.now() - start) * 1e6) / operations);
   }
-  return median(samples);
+  return median(samples)!;
 }
 
 export async function run(): Promise<BenchResult[]> {

@@ -1,5 +1,6 @@
 // What tests need and is too big for the repository is made once and kept in the user's cache, by name and
 // version.
+import { codeOf } from "@isochrone/primitives";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -67,7 +68,7 @@ async function tryToHold(name: string): Promise<Server | null> {
     await once(server, "listening");
     return server;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EADDRINUSE") return null;
+    if (codeOf(error) === "EADDRINUSE") return null;
     throw error;
   }
 }

@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { once } from "node:events";
 import { createServer } from "node:net";
 
@@ -30,6 +31,6 @@ async function isFree(host: string, port: number): Promise<boolean> {
     await once(server, "close");
     return true;
   } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EADDRNOTAVAIL";
+    return codeOf(error) === "EADDRNOTAVAIL";
   }
 }

@@ -12,7 +12,6 @@ const FILES = join(import.meta.dirname, "../../../helm/isochrone/files");
 export const MANIFEST_VALUES = {
   NAMESPACE: "isochrone",
   NAME: "isochrone",
-  PATH_PREFIX: "/isochrone",
   PREFIX: "isochrone.dev/",
   BANDWIDTH_RESOURCE: "network.aware.com/bandwidth",
   GATE: "isochrone.dev/placement",

@@ -1,3 +1,4 @@
+import { ascending, nearestRank } from "@isochrone/primitives";
 import { setTimeout as delay } from "node:timers/promises";
 import type { AggregatorProcess } from "./aggregator-process.ts";
 
@@ -28,8 +29,8 @@ export class AgeWatcher {
   }> {
     this.#stopped = true;
     await this.#running;
-    const sorted = this.#ages.toSorted((a, b) => a - b);
-    const p99Ms = sorted[Math.ceil(sorted.length * 0.99) - 1] ?? Number.NaN;
+    const sorted = ascending(this.#ages);
+    const p99Ms = nearestRank(sorted, 0.99) ?? Number.NaN;
     return { looks: sorted.length, failures: this.#failures, p99Ms, maxMs: sorted.at(-1) ?? Number.NaN };
   }
 

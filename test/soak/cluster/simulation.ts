@@ -1,5 +1,6 @@
 // Runs a simulated cluster against a real broker and one aggregator, and looks at what the aggregator says
 // and costs.
+import { upperMedian } from "@isochrone/primitives";
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -213,7 +214,7 @@ async function compareChannels(
     absent,
     churned: churned.length,
     churnedLargest: Math.max(0, ...churned),
-    median: errors[errors.length >> 1] ?? Number.NaN,
+    median: upperMedian(errors) ?? Number.NaN,
     largest: errors.at(-1) ?? Number.NaN,
     steadyLargest: Math.max(0, ...steady),
     above1Percent: errors.filter((error) => error > 0.01).length,

@@ -1,10 +1,11 @@
 // `npm run soak -- floods`: an aggregator with the limits of the chart's size small, under one flood after
 // the other. Each must leave it alive, within its memory, and its graph complete and current.
+import { nearestRank, ascending } from "@isochrone/primitives";
 import { seededRandom } from "@isochrone/runtime";
 import { parseArgs } from "node:util";
 import { numberOption } from "../numbers.ts";
 import { processUse } from "../proc.ts";
-import { mebibytes, quantile } from "../verdict.ts";
+import { mebibytes } from "../verdict.ts";
 import { FLOODS, type Flood } from "./floods.ts";
 import { Honest } from "./honest.ts";
 import { FloodedAggregator, MAX_RSS_BYTES } from "./processes.ts";
@@ -69,7 +70,7 @@ async function runFlood(flood: Flood, floodMs: number, seed: number): Promise<Ch
     await sleep(SETTLE_MS);
     const after = await honest.faults().catch(() => null);
     const during = agesMs.slice(calm);
-    const p99Ms = quantile(during, 0.99);
+    const p99Ms = nearestRank(ascending(during), 0.99) ?? Number.NaN;
     const checks: Check[] = [
       {
         what: `the aggregator lives on${aggregator.isRunning ? "" : `:\n${aggregator.log}`}`,

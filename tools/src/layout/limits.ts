@@ -6,6 +6,7 @@ export const LIMITS = {
   exportsForOwnFileOnly: 0,
   foldersOver25Files: 0,
   fileCycles: 0,
+  secondDefinitions: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
   stringIndexReads: 200,

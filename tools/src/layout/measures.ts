@@ -4,6 +4,7 @@ import { type ExportReport, isTest, reportExports } from "./exports.ts";
 import { LIMITS, type Limited } from "./limits.ts";
 import { countCasts, countStringIndexReads } from "./loose-types.ts";
 import { type Manifest, ModuleGraph, readModule } from "./modules.ts";
+import { secondDefinitions } from "./second-definitions.ts";
 import { wideCommentLines, wideHashLines, wideMarkdownLines } from "./wide-lines.ts";
 
 interface File {
@@ -18,6 +19,7 @@ export interface Measures {
   readonly folders: readonly string[];
   readonly mutualFolders: readonly string[];
   readonly fileCycles: readonly string[];
+  readonly secondDefinitions: readonly string[];
   readonly wideCommentLines: readonly string[];
   readonly wideMarkdownLines: readonly string[];
   readonly stringIndexReads: number;
@@ -46,9 +48,9 @@ export function measure(files: readonly File[], manifests: ReadonlyMap<string, M
   );
   const product = scripts.filter(({ path }) => !isTest(path));
   const productEdges = graph.edges.filter(({ from, to }) => !isTest(from) && !isTest(to));
-  const codeOf = (path: string): string => graph.modules.get(path)!.source.code;
+  const sourceOf = (path: string): string => graph.modules.get(path)!.source.code;
   const sum = (count: (code: string) => number): number =>
-    product.reduce((total, { path }) => total + count(codeOf(path)), 0);
+    product.reduce((total, { path }) => total + count(sourceOf(path)), 0);
   const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? "";
   return {
     packages: [...manifests.keys()].map((folder) => sizeOf(folder, scripts)),
@@ -56,6 +58,9 @@ export function measure(files: readonly File[], manifests: ReadonlyMap<string, M
     folders: fullFolders(product.map(({ path }) => path)),
     mutualFolders: mutualFolders(productEdges),
     fileCycles: fileCycles(graph.edges).map((group) => group.join(", ")),
+    secondDefinitions: scripts
+      .filter(({ path }) => !path.includes(".test."))
+      .flatMap(({ path }) => secondDefinitions(path, sourceOf(path))),
     wideCommentLines: files.flatMap(({ path, text }) =>
       SCRIPT.test(path)
         ? at(path, wideCommentLines(text, graph.modules.get(path)!.source))
@@ -124,6 +129,7 @@ export function limited(measures: Measures): Record<Limited, readonly string[] |
     exportsForOwnFileOnly: ownFileOnly,
     foldersOver25Files: measures.folders,
     fileCycles: measures.fileCycles,
+    secondDefinitions: measures.secondDefinitions,
     wideCommentLines: measures.wideCommentLines,
     wideMarkdownLines: measures.wideMarkdownLines,
     stringIndexReads: measures.stringIndexReads,

@@ -1,4 +1,5 @@
 // The matrix as numbers: of nodes, or of zones or regions, whose cells are the medians of their pairs.
+import { median } from "@isochrone/primitives";
 import { estimateMs, PAIR, type ClusterView } from "./cluster-view.ts";
 import type { Level, Quantity } from "./route.ts";
 import type { Measure } from "./scale.ts";
@@ -170,9 +171,9 @@ interface Found {
 /** Measured before silent before guessed before measured too seldom. */
 function areaCell({ measured, guessed, marks, dead, scarce }: Found): readonly [cell: number, value: number] {
   const lossy = dead > 0 ? MARK.lossy : 0;
-  if (measured.length > 0) return [CELL.measured | marks | lossy, median(measured)];
+  if (measured.length > 0) return [CELL.measured | marks | lossy, median(measured)!];
   if (dead > 0 && scarce === 0) return [CELL.dead, Number.NaN];
-  if (guessed.length > 0) return [CELL.estimated, median(guessed)];
+  if (guessed.length > 0) return [CELL.estimated, median(guessed)!];
   return scarce > 0 ? [CELL.scarce | lossy, Number.NaN] : [CELL.nothing, Number.NaN];
 }
 
@@ -255,11 +256,4 @@ function bandsOf(groups: readonly Group[]): Band[] {
     else bands.push({ label: region, region, begin: index, end: index + 1 });
   }
   return bands;
-}
-
-/** Of an unsorted list that may be changed. */
-function median(values: number[]): number {
-  values.sort((a, b) => a - b);
-  const middle = values.length >> 1;
-  return values.length % 2 === 1 ? values[middle]! : (values[middle - 1]! + values[middle]!) / 2;
 }

@@ -1,4 +1,5 @@
 // Figures of the network as a whole. Pure; the worker computes them.
+import { upperMedian } from "@isochrone/primitives";
 import type { ClusterNode } from "@isochrone/topology";
 import { findPair, PAIR, rowOf, type ClusterView } from "./cluster-view.ts";
 
@@ -91,7 +92,7 @@ export function summaryOf({ pairs, nodes }: ClusterView): Summary {
   const known = p50.filter((ms) => !Number.isNaN(ms)).sort();
   const all = nodes.length * (nodes.length - 1);
   return {
-    medianMs: known.length === 0 ? Number.NaN : known[known.length >> 1]!,
+    medianMs: upperMedian(known) ?? Number.NaN,
     worstMs: known.at(-1) ?? Number.NaN,
     pairs: known.length,
     coverage: all === 0 ? Number.NaN : known.length / all,

@@ -11,12 +11,12 @@ export function TimeBar(): VNode | null {
   if (!isAlwaysNow(place)) return <Slider />;
   if (view.at === null) return null;
   return (
-    <div class="time">
+    <section class="time" aria-label="Moment that is shown">
       <p>This page always shows now; the other pages show {clockTime(view.at, nowMs.value)}.</p>
       <button type="button" onClick={() => look({ at: null })}>
         Back to now
       </button>
-    </div>
+    </section>
   );
 }
 
@@ -40,7 +40,7 @@ function Slider(): VNode | null {
     timer.current = setTimeout(() => look({ at: wanted >= times.length ? null : times[wanted]! }), 120);
   };
   return (
-    <div class={`time ${at === "" ? "" : "is-past"}`}>
+    <section class={`time ${at === "" ? "" : "is-past"}`} aria-label="Moment that is shown">
       <label for="moment">Time</label>
       <input
         id="moment"
@@ -58,6 +58,6 @@ function Slider(): VNode | null {
           Back to now
         </button>
       )}
-    </div>
+    </section>
   );
 }

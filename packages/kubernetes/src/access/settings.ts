@@ -11,14 +11,10 @@ const table = {
     maxLength: 200,
     description: "Audience that a token must be made for; tokens for the API server itself are not taken.",
   }),
-  pathPrefix: text({
-    default: "/isochrone",
-    maxLength: 200,
-    pattern: /(?!\/apis?(\/|$))(\/[A-Za-z0-9._~-]+)+/,
-    patternRule: "must be a path such as /isochrone, not below /api or /apis, which every account may get",
-    description:
-      "What stands in front of paths in the rules (nonResourceURLs): /isochrone/api/v1/graph/cluster. Of /metrics nothing.",
-  }),
+  pathPrefix: constant(
+    "/isochrone",
+    "It only keeps rules (nonResourceURLs) apart from the API server's own paths, as any other prefix would.",
+  ),
   cacheMs: constant(
     50_000,
     "A deleted account gets nothing more after a minute: this, and ten seconds in the API server.",
@@ -27,8 +23,8 @@ const table = {
     600_000,
     "An outage of the API server must not blind the graphs; unknown tokens are refused meanwhile.",
   ),
-  reviewsPerSecond: constant(200, "It is a bound for floods, above what 5,000 nodes cause."),
-  maxTokens: constant(50_000, "It is a bound for memory, above what 5,000 nodes have."),
+  reviewsPerSecond: constant(200, "It is a bound for floods."),
+  maxTokens: constant(50_000, "It is a bound for memory."),
   openMetrics: flag({
     default: true,
     description: "Whether /metrics needs no token. /healthz and /readyz never do.",

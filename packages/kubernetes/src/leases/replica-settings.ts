@@ -16,9 +16,9 @@ export const REPLICA_SETTINGS = {
     description:
       "Own namespace: of the Leases by which replicas elect one and know each other, and of the probes.",
   }),
-  leaseDurationMs: constant(15_000, "It is what Kubernetes' own components use."),
-  leaseRenewDeadlineMs: constant(10_000, "It is what Kubernetes' own components use."),
-  leaseRetryPeriodMs: constant(2000, "It is what Kubernetes' own components use."),
+  leaseDurationMs: constant(15_000, "It is the default of Kubernetes' own components."),
+  leaseRenewDeadlineMs: constant(10_000, "It is the default of Kubernetes' own components."),
+  leaseRetryPeriodMs: constant(2000, "It is the default of Kubernetes' own components."),
 };
 
 interface LeaseTimes {

@@ -1,6 +1,7 @@
 // The common fixture by which implementations of NetworkOverhead are compared: everyone can rebuild it
 // exactly.
-import { ClusterGraph, seeded, WorkflowGraph } from "@isochrone/topology";
+import { seeded } from "@isochrone/primitives";
+import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterNode, DeclaredAreaCosts, Workload } from "@isochrone/topology";
 import type { PlacementProblem } from "../scoring/problem.ts";
 import { channel, node } from "./problems.ts";

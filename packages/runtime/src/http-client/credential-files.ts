@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { readFile } from "node:fs/promises";
 import type { Clock } from "../clock.ts";
 import { CredentialsError } from "../errors.ts";
@@ -25,7 +26,7 @@ export class WatchedFile {
       return await this.#reading;
     } catch (error) {
       this.forget();
-      const { code = "unreadable" } = error as NodeJS.ErrnoException;
+      const code = codeOf(error) ?? "unreadable";
       throw new CredentialsError(`${this.#path} must be a readable file (${code})`, error);
     }
   }

@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import type { AddressInfo } from "node:net";
 import { Server as TlsServer } from "node:tls";
 import { ListenError } from "../errors.ts";
@@ -29,7 +30,7 @@ export async function listen(
     await app.listen({ host: host === "localhost" ? "127.0.0.1" : host, port });
   } catch (error) {
     const hint = setting ? `; choose another with the setting ${setting}` : "";
-    throw new ListenError(`cannot listen on ${host} port ${port}: ${reasonOf(error)}${hint}`, error);
+    throw new ListenError(`cannot listen on ${host} port ${port}: ${problemOf(error)}${hint}`, error);
   }
   const address = app.server.address();
   const bound = typeof address === "object" && address !== null ? address.port : port;
@@ -44,7 +45,6 @@ const REASONS: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: "this machine does not have the address (EADDRNOTAVAIL)",
 };
 
-function reasonOf(error: unknown): string {
-  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
-  return (typeof code === "string" ? REASONS[code] : undefined) ?? String(error);
+function problemOf(error: unknown): string {
+  return REASONS[codeOf(error) ?? ""] ?? String(error);
 }

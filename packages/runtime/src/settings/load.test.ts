@@ -326,7 +326,7 @@ test("names of sections and settings are camelCase", () => {
 describe("what is no setting any more", () => {
   const sender = section("sender", {
     intervalMs: duration({ default: "1s", description: "Time between records." }),
-    retries: constant(3, "More only delay the error."),
+    retries: constant(3, "More only delay the error.", { min: 0, max: 9 }),
     timeoutMs: derived(
       ({ intervalMs }: { readonly intervalMs: number }) => intervalMs / 2,
       "It is half of sender.intervalMs.",
@@ -365,6 +365,14 @@ describe("what is no setting any more", () => {
     const { values, removed } = load({ env: {}, file, overrides: { sender: { timeoutMs: 70 } } });
     expect(values).toEqual({ intervalMs: 1000, retries: 5, timeoutMs: 70 });
     expect(removed).toEqual([]);
+  });
+
+  test.each([
+    [10, "sender.retries must be at most 9, got 10"],
+    [-1, "sender.retries must be at least 0, got -1"],
+    [Number.NaN, "sender.retries must be at least 0, got null"],
+  ])("is held to its bounds where a program gives %d", (retries, mistake) => {
+    expect(mistakesOf([sender], { env: {}, overrides: { sender: { retries } } })).toEqual([mistake]);
   });
 
   test("an unknown name stays a mistake", () => {

@@ -84,17 +84,24 @@ function loadSection(section: Section, layers: Layers, mistakes: string[]): Reco
   }
   // Rules and constants need every value of the section; a broken one has been reported already.
   if (mistakes.length > before) return values;
-  addConstants(section, layers, values);
+  addConstants(section, layers, values, mistakes);
+  if (mistakes.length > before) return values;
   mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}`));
   return values;
 }
 
-function addConstants(section: Section, layers: Layers, values: Record<string, unknown>): void {
-  const { overrides, file, isOfOperator } = layers;
-  for (const [key, { removed, default: value, derive }] of Object.entries(section.table)) {
-    if (removed === null) continue;
+function addConstants(
+  section: Section,
+  { overrides, file, isOfOperator }: Layers,
+  values: Record<string, unknown>,
+  mistakes: string[],
+): void {
+  for (const [key, setting] of Object.entries(section.table)) {
+    if (setting.removed === null) continue;
     const given = own(overrides, key) ?? (isOfOperator ? undefined : own(file, key));
-    values[key] = given ?? (derive === null ? value : derive(values));
+    values[key] = given ?? (setting.derive === null ? setting.default : setting.derive(values));
+    const parsed = setting.parse(values[key]);
+    if (!parsed.ok) mistakes.push(`${section.name}.${key} ${parsed.rule}, got ${show(values[key], setting)}`);
   }
 }
 

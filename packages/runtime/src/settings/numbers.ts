@@ -1,13 +1,11 @@
-import { bad, good, makeSetting } from "./setting.ts";
-import type { JsonSchema, OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
+import { bad, makeSetting, within } from "./setting.ts";
+import type { Bounds, JsonSchema, OrNull, Setting, SettingOptions } from "./setting.ts";
 
 /** Bounds are inclusive. */
 interface NumberOptions<D> extends SettingOptions<D> {
   readonly min?: number;
   readonly max?: number;
 }
-
-type Bounds = { readonly min?: number | undefined; readonly max?: number | undefined };
 
 const DECIMAL = /^[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i;
 const QUANTITY = /^([+-]?(?:\d+(?:\.\d*)?|\.\d+))\s*([a-z]*)$/i;
@@ -146,12 +144,6 @@ function toQuantity(raw: unknown, units: Readonly<Record<string, number>>): numb
   const value = Number(match[1]) * (units[unit] ?? Number.NaN);
   // 0.1 s is 100 ms, not 100.00000000000001
   return Number.isFinite(value) ? Number(value.toPrecision(15)) : null;
-}
-
-function within(value: number, { min, max }: Bounds): Parsed<number> {
-  if (min !== undefined && value < min) return bad(`must be at least ${min}`);
-  if (max !== undefined && value > max) return bad(`must be at most ${max}`);
-  return good(value);
 }
 
 function boundsText({ min, max }: Bounds): string {

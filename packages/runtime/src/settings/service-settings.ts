@@ -19,8 +19,8 @@ const table = {
     description:
       "Base address of an OpenTelemetry receiver (OTLP over HTTP) for the service's own traces and metrics; without it none are made.",
   }),
-  drainDeadlineMs: constant(10_000, "A service has no work in flight that takes longer."),
-  shutdownDeadlineMs: constant(10_000, "Each part of a service stops within this time or not at all."),
+  drainDeadlineMs: constant(10_000, "It is a bound for requests in flight at a stop."),
+  shutdownDeadlineMs: constant(10_000, "It is a bound for how long each part of a service may take to stop."),
 };
 
 /** What every service has. */

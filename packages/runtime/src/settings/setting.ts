@@ -62,6 +62,20 @@ export type ValueOf<S> = S extends Setting<infer T> ? T : never;
 export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
 export const bad = (rule: string): Parsed<never> => ({ ok: false, rule });
 
+/** Limits of a number, inclusive. */
+export interface Bounds {
+  readonly min?: number | undefined;
+  readonly max?: number | undefined;
+}
+
+/** The value, unless it is a number beyond the bounds; NaN is beyond all. */
+export function within<T>(value: T, { min, max }: Bounds): Parsed<T> {
+  if (typeof value !== "number") return good(value);
+  if (min !== undefined && !(value >= min)) return bad(`must be at least ${min}`);
+  if (max !== undefined && !(value <= max)) return bad(`must be at most ${max}`);
+  return good(value);
+}
+
 /** What a kind of settings adds to the options of one. */
 interface SettingForm<T> extends Pick<Setting<T>, "kind" | "type" | "schema" | "parse"> {
   readonly keySuffix?: string;
@@ -87,29 +101,28 @@ export function makeSetting<T, D>(options: SettingOptions<D>, form: SettingForm<
 
 /**
  * A value that was a setting once, or may be changed by a program alone: operators can't. Who still gives it
- * is told so at the start, with the reason.
+ * is told so at the start, with the reason. `bounds` hold a number that a program gives.
  */
-export function constant<T>(value: T, why: string): Setting<T> {
-  return makeConstant({ default: value, why, derive: null });
+export function constant<T>(value: T, why: string, bounds: Bounds = {}): Setting<T> {
+  return makeConstant({ default: value, why, derive: null, bounds });
 }
 
 /** Likewise, and it follows from other values of its section. */
-export function derived<T, V extends Readonly<Record<string, unknown>>>(
-  derive: (values: V) => T,
-  why: string,
-): Setting<T> {
+export function derived<T>(derive: (values: never) => T, why: string): Setting<T> {
   // The section is the only caller, with the values of its own table.
-  return makeConstant({ default: null, why, derive: derive as unknown as Setting<T>["derive"] });
+  return makeConstant({ default: null, why, derive: derive as unknown as Setting<T>["derive"], bounds: {} });
 }
 
 function makeConstant<T>({
   default: value,
   why,
   derive,
+  bounds,
 }: {
   readonly default: T | null;
   readonly why: string;
   readonly derive: Setting<T>["derive"];
+  readonly bounds: Bounds;
 }): Setting<T> {
   return Object.freeze({
     kind: "constant",
@@ -121,6 +134,6 @@ function makeConstant<T>({
     default: value,
     removed: why,
     derive,
-    parse: (raw: unknown) => good(raw as T),
+    parse: (raw: unknown) => within(raw as T, bounds),
   });
 }

@@ -1,4 +1,5 @@
 // The search against proven optima, on problems that HiGHS solves in seconds. Larger sizes: the benchmarks.
+import { seeded } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
 import { balancedPaths } from "../joint/balance.ts";
 import { joint } from "../joint/joint.ts";
@@ -6,7 +7,6 @@ import { jointRoutes } from "../paper/jrba.ts";
 import type { Path } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
 import { randomDemands, randomJob, randomSystem } from "../testing/random-problems.ts";
-import { seeded } from "../testing/seeded.ts";
 import { testSolver } from "../testing/solver.ts";
 import { schedule } from "../strategy.ts";
 import { allocationProgram } from "./allocation.ts";

@@ -1,10 +1,8 @@
 // The set-up of ENTS' evaluation (section VI, Table I): random networks of mean degree 3 with edge devices
 // and virtual machines.
+import type { Draw } from "@isochrone/primitives";
 import { FlowNetwork, type Duplex, type FlowLink } from "../flow-network.ts";
 import type { NodeResources } from "../stream-system.ts";
-
-/** A random number from 0 to below 1. */
-export type Draw = () => number;
 
 /**
  * A kind of node: what one task gets under its request, relative to a Raspberry Pi, and what there is of it.

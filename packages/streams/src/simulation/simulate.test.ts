@@ -1,11 +1,11 @@
 // Whole runs of each strategy; the sizes of the published figures are the experiments' matter.
+import { seeded } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
 import { balancedAllocation, leastRequested, partitioned } from "../baselines/baselines.ts";
 import { joint } from "../joint/joint.ts";
 import { otfa } from "../paper/otfa.ts";
 import { otfs } from "../paper/otfs.ts";
 import type { StreamStrategy } from "../strategy.ts";
-import { seeded } from "../testing/seeded.ts";
 import { testSolver } from "../testing/solver.ts";
 import { randomNetwork } from "./random-network.ts";
 import { simulate, type Arrival, type SimulationResult } from "./simulate.ts";

@@ -1,8 +1,9 @@
+import type { Draw } from "@isochrone/primitives";
 import type { Demand } from "../placed-job.ts";
 import type { StreamJob } from "../stream-job.ts";
 import { createStreamJob } from "../stream-job.ts";
 import { StreamSystem } from "../stream-system.ts";
-import { randomNetwork, type Draw, type RandomNetwork } from "../simulation/random-network.ts";
+import { randomNetwork, type RandomNetwork } from "../simulation/random-network.ts";
 
 const MEGABIT = 1e6;
 

@@ -5,6 +5,7 @@
 // by conjugate gradients (Rasmussen and Williams, Gaussian Processes for Machine Learning, 2.2). Similarity
 // being a product of few features, a round costs some hundred operations per measured pair, and an estimate
 // as much.
+import { upperMedian } from "@isochrone/primitives";
 import { OWN_WEIGHT } from "./similarity.ts";
 import type { SimilarityState } from "./types.ts";
 
@@ -124,7 +125,7 @@ export function solveCorrection(
   { residual, variance, start }: Residuals,
   { ownVariance, robustRounds }: CorrectionOptions,
 ): Float64Array {
-  const typical = medianAbsolute(residual);
+  const typical = upperMedian(residual.map(Math.abs)) ?? 0;
   if (!(typical > 0)) return new Float64Array(residual.length);
   const noise = variance.map((value) => ownVariance * (1 + value));
   const correction = new Correction(similarity);
@@ -138,7 +139,7 @@ export function solveCorrection(
   for (let round = start === null ? 0 : robustRounds; ; round++) {
     const remaining =
       coefficients === null ? residual : unexplained(pairs, correction, residual, coefficients);
-    const scale = Math.max(1e-9, medianAbsolute(remaining));
+    const scale = Math.max(1e-9, upperMedian(remaining.map(Math.abs)) ?? 0);
     const doubted = noise.map(
       (value, pair) => value * (1 + (remaining[pair]! / scale) ** 2 / DEGREES_OF_FREEDOM),
     );
@@ -216,10 +217,6 @@ function conjugateGradients(
     power = next;
   }
   return solution;
-}
-
-function medianAbsolute(values: Float64Array): number {
-  return values.length === 0 ? 0 : values.map(Math.abs).sort()[values.length >>> 1]!;
 }
 
 function dot(a: Float64Array, b: Float64Array): number {

@@ -1,8 +1,8 @@
 // One embedding: RTT(i, j) = |x_i - x_j| + h_i + h_j, fitted to the logarithms of the measured pairs. The
 // height is what a packet pays on every path of a node (Dabek et al., Vivaldi, 2004); it is an exponential,
 // so that it can't become negative.
+import type { Draw } from "@isochrone/primitives";
 import { minimise } from "./minimise.ts";
-import type { Draw } from "../seeded.ts";
 import { gaussian } from "./random.ts";
 
 /** How one member of the ensemble is fitted; lengths in units of the median RTT. */

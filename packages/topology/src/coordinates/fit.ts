@@ -1,7 +1,7 @@
 // One round: samples of a window in, model out. A cold round fits everything and learns which correction and
 // which error bars hold; a warm one starts from the last round's positions and learns anew from one of the
 // folds.
-import { quantile } from "@isochrone/primitives";
+import { quantile, seeded, type Draw } from "@isochrone/primitives";
 import { calibrate, chooseCorrection, heldOutErrors } from "./calibration.ts";
 import type { HeldOutCandidates } from "./calibration.ts";
 import { Correction } from "./correction.ts";
@@ -12,8 +12,6 @@ import { FEATURES } from "./error-scale.ts";
 import { landmarkScaling } from "./landmarks.ts";
 import { CoordinateModel } from "./model.ts";
 import { gaussian, hashPair, hashText } from "./random.ts";
-import { seeded } from "../seeded.ts";
-import type { Draw } from "../seeded.ts";
 import { collect, subsetOf } from "./samples.ts";
 import type { Measurements, Pairs } from "./samples.ts";
 import { CORRECTIONS, Track } from "./track.ts";

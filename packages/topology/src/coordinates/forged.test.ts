@@ -1,8 +1,8 @@
 // What forged round-trip times can do: to the numbers, and to what honest nodes are told of each other.
+import { seeded } from "@isochrone/primitives";
 import { describe, expect, it } from "vitest";
 import { fitCoordinates } from "./index.ts";
 import type { CoordinateInput, CoordinateModel } from "./index.ts";
-import { seeded } from "../seeded.ts";
 import { grid, probed, regions } from "./testing/phantom.ts";
 
 const SIZE = 20;

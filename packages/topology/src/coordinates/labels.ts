@@ -2,8 +2,7 @@
 // zone, and as far from those of another zone as the measured pairs between the two. Some such pairs are
 // added to the fit of the embeddings, with a weight that says how well the measured pairs bear the labels
 // out: labels that mean nothing weigh nothing.
-import { seeded } from "../seeded.ts";
-import type { Draw } from "../seeded.ts";
+import { seeded, type Draw, upperMedian } from "@isochrone/primitives";
 import type { Pairs } from "./samples.ts";
 
 /** Pairs of the objective that nobody measured. */
@@ -72,8 +71,8 @@ function areasOf({ first, second, value }: Pairs, zone: Int32Array): Map<number,
   const areas = new Map<number, Area>();
   for (const [key, measured] of values) {
     if (measured.length < LEAST_MEASURED) continue;
-    const middle = medianOf(measured);
-    const spread = medianOf(measured.map((one) => Math.abs(one - middle)));
+    const middle = upperMedian(measured)!;
+    const spread = upperMedian(measured.map((one) => Math.abs(one - middle)))!;
     areas.set(key, { value: middle, weight: MOST_WEIGHT / (1 + (spread / HALF_WEIGHT_SPREAD) ** 2) });
   }
   return areas;
@@ -104,8 +103,4 @@ function isMeasured({ rowStart, neighbour }: Pairs, node: number, other: number)
 
 function pick(count: number, random: Draw): number {
   return Math.floor(random() * count);
-}
-
-function medianOf(values: readonly number[]): number {
-  return Float64Array.from(values).sort()[values.length >>> 1]!;
 }

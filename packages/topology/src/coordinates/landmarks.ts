@@ -1,8 +1,7 @@
 // Where a cold fit starts: landmark multidimensional scaling (de Silva and Tenenbaum, 2004) of shortest paths
 // over the measured pairs.
-import { NumberHeap } from "@isochrone/primitives";
+import { NumberHeap, type Draw } from "@isochrone/primitives";
 import { gaussian } from "./random.ts";
-import type { Draw } from "../seeded.ts";
 import type { Pairs } from "./samples.ts";
 
 const POWER_ITERATIONS = 60;

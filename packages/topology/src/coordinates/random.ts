@@ -1,4 +1,4 @@
-import type { Draw } from "../seeded.ts";
+import type { Draw } from "@isochrone/primitives";
 
 /** Standard normal (Box and Muller). */
 export function gaussian(draw: Draw): number {

@@ -1,5 +1,6 @@
 // From the columns of a window to what is fitted: bad rows counted, rows of a pair merged, both directions of
 // a pair joined.
+import { upperMedian } from "@isochrone/primitives";
 import type { CoordinateInput, CoordinateSamples, MeasuredState, RejectedSamples } from "./types.ts";
 
 /**
@@ -61,7 +62,7 @@ export function collect({ nodes, samples: given }: CoordinateInput, logUnit: num
   const { rows, rejected } = accept(given, size);
   const samples = { ...given, count: Float64Array.from(given.count, boundedCount) };
   const directed = merge(rows, samples, size);
-  const unit = logUnit ?? medianOf(directed.value) ?? 0;
+  const unit = logUnit ?? upperMedian(directed.value) ?? 0;
   for (let at = 0; at < directed.value.length; at++) directed.value[at]! -= unit;
   const pairs = joinDirections(directed, size);
   const { component, components } = componentsOf(pairs);
@@ -272,8 +273,4 @@ function componentsOf({ nodes, rowStart, neighbour }: Pairs): {
     components++;
   }
   return { component, components };
-}
-
-function medianOf(values: Float64Array): number | null {
-  return values.length === 0 ? null : values.toSorted()[values.length >>> 1]!;
 }

@@ -1,5 +1,6 @@
 // One complete fit: the ensemble, then the correction. There is one of all pairs, and one per fold that
 // leaves pairs out to judge the method.
+import { seeded, type Draw, upperMedian } from "@isochrone/primitives";
 import { solveCorrection } from "./correction.ts";
 import type { CorrectionOptions } from "./correction.ts";
 import { fitMember } from "./embedding.ts";
@@ -7,8 +8,6 @@ import { Ensemble, MEMBERS } from "./ensemble.ts";
 import { FEATURES, NOTHING_TYPICAL, writeFeatures } from "./error-scale.ts";
 import { supposedPairs } from "./labels.ts";
 import { similarityOf } from "./similarity.ts";
-import { seeded } from "../seeded.ts";
-import type { Draw } from "../seeded.ts";
 import type { Pairs } from "./samples.ts";
 import type { SimilarityState, TrackState } from "./types.ts";
 
@@ -68,7 +67,7 @@ export class Track {
       this.ensemble.evaluate(pairs.first[pair]!, pairs.second[pair]!);
       return value - this.ensemble.log;
     });
-    this.bias = medianOf(residual);
+    this.bias = upperMedian(residual) ?? 0;
     this.residual = residual.map((value) => value - this.bias);
     this.nodeError = nodeErrors(pairs, this.residual);
     this.typical = this.#typicalFeatures(seeded(options.seed));
@@ -111,7 +110,7 @@ export class Track {
 
   /** Coefficients per pair of one way to correct; `start` holds those of the last round. */
   correct(correction: CorrectionOptions, start: Float64Array | null): Float64Array {
-    const typical = Math.max(1e-6, medianOf(this.residual.map(Math.abs)));
+    const typical = Math.max(1e-6, upperMedian(this.residual.map(Math.abs)) ?? 0);
     const variance = this.pairs.variance.map((value) => value / (typical * typical));
     return solveCorrection(
       this.pairs,
@@ -180,8 +179,4 @@ function nodeErrors({ nodes, rowStart, pair }: Pairs, residual: Float64Array): F
       sum += Math.abs(residual[pair[edge]!]!);
     return sum / (NODE_ERROR_PRIOR_PAIRS + rowStart[node + 1]! - rowStart[node]!);
   });
-}
-
-function medianOf(values: Float64Array): number {
-  return values.length === 0 ? 0 : values.toSorted()[values.length >>> 1]!;
 }

@@ -1,3 +1,5 @@
+import { codeOf } from "@isochrone/primitives";
+
 // The parts of net-ping 1.2.4 and raw-socket 1.8.1 that are used; neither brings types. Behaviour:
 // node_modules/net-ping/index.js.
 
@@ -57,11 +59,13 @@ export async function loadNetPing(name: string = "net-ping"): Promise<NetPing> {
     const { default: module } = (await import(name)) as { readonly default: NetPing };
     return module;
   } catch (error) {
-    throw new Error(reasonAgainst(name, error as NodeJS.ErrnoException), { cause: error });
+    throw new Error(reasonAgainst(name, error as Error), { cause: error });
   }
 }
 
-function reasonAgainst(name: string, { code, message }: NodeJS.ErrnoException): string {
+function reasonAgainst(name: string, error: Error): string {
+  const code = codeOf(error);
+  const { message } = error;
   if (code === "ERR_MODULE_NOT_FOUND" && message.includes(name)) return `${name} is not installed`;
   if (code === "MODULE_NOT_FOUND" && message.includes(NATIVE_PART))
     return `the native part of ${name} is not built: npm run build:net-ping builds it`;

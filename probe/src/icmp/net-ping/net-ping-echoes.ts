@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { canonicalAddress } from "../canonical-address.ts";
 import { ECHO_HEADER_BYTES, EchoCodec } from "../echo-packet.ts";
 import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "../echo-port.ts";
@@ -164,7 +165,7 @@ function nowNs(): number {
 
 /** The system's name of the error; raw-socket gives words only. */
 function reasonOf(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
+  const { message } = error as Error;
   const words: Readonly<Record<string, string>> = {
     "Network is unreachable": "ENETUNREACH",
     "No route to host": "EHOSTUNREACH",
@@ -175,5 +176,5 @@ function reasonOf(error: unknown): string {
     "No buffer space available": "ENOBUFS",
     "Address family not supported by protocol": "EAFNOSUPPORT",
   };
-  return code ?? words[message] ?? "send_failed";
+  return codeOf(error) ?? words[message] ?? "send_failed";
 }

@@ -34,12 +34,12 @@ const table = {
     default: 0.1,
     description: "What a move must gain at least, as a share of what the pod's channels cost now.",
   }),
-  minWorkflowGainRatio: constant(0.005, "Smaller gains are within the error of the measurement."),
+  minWorkflowGainRatio: constant(0.005, "It keeps gains near zero from moving pods."),
   minGain: constant(
     1_000,
     "descheduler.minGainRatio is the setting; this only keeps idle channels from moving pods.",
   ),
-  rounds: constant(3, "Fewer follow noise, more only wait."),
+  rounds: constant(3, "No documented case changes this default."),
   coolDownMs: duration({
     default: 15 * 60_000,
     min: 0,
@@ -53,7 +53,7 @@ const table = {
     5,
     "descheduler.maxEvictions bounds what moves; of a workload it is never more than one pod.",
   ),
-  maxGroup: constant(3, "Larger groups hardly ever gain, and take far longer to find."),
+  maxGroup: constant(3, "It bounds the search, which grows with the size of groups."),
   minPodAgeMs: duration({
     default: 10 * 60_000,
     min: 0,
@@ -70,24 +70,29 @@ const table = {
     description:
       "Move the only replica of a workload too: nobody serves in its place until its successor is ready. Mode paper always does.",
   }),
-  countOwnUse: constant(false, "Mode paper is the paper's rule."),
-  maxUnreadyRatio: constant(0.1, "More unready nodes or pods are an outage, in which nothing must move."),
+  countOwnUse: flag({
+    default: false,
+    description:
+      "Mode paper: what a pod uses counts as available on its own node. Without it a pod that uses much goes to and fro between equal nodes, as by the paper's rule.",
+  }),
+  maxUnreadyRatio: ratio({
+    default: 0.1,
+    description:
+      "Nothing is moved while more than this share of all nodes isn't ready, or of all pods without those of the namespace with the most such pods; and nothing in a namespace while it is so of its own pods.",
+  }),
   windows: list({
     default: [],
     maxItems: 50,
     description:
       "When pods may be moved, in UTC: `22:00-04:00`, `Sat 00:00-24:00`, `Mon-Fri 22:00-04:00`. Without any: always.",
   }),
-  moveDeadlineMs: duration({
-    default: 5 * 60_000,
-    min: 10_000,
-    max: 3_600_000,
-    description:
-      "A replacement that isn't ready after so long isn't waited for, nor sent to the target, any more.",
-  }),
-  judgeAfterMs: constant(10 * 60_000, "It is two windows of measurements."),
-  maxRegret: constant(0.5, "Moves that bring less than half of what they promised must stop."),
-  regretMoves: constant(3, "Fewer moves are chance."),
+  moveDeadlineMs: constant(
+    5 * 60_000,
+    "No documented case changes this default; a replacement that isn't ready by then is only waited for no more.",
+  ),
+  judgeAfterMs: constant(10 * 60_000, "It is two windows by the default of aggregator.windowMs."),
+  maxRegret: constant(0.5, "Moves that bring less than half of what they promised stop."),
+  regretMoves: constant(3, "Fewer moves say little."),
   regretPauseMs: constant(3_600_000, "The pause doubles each time in a row."),
 };
 

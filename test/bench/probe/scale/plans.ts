@@ -1,3 +1,5 @@
+import { upperMedian } from "@isochrone/primitives";
+
 /** What of a plan the bench looks at. */
 interface Plan {
   readonly node: string;
@@ -68,7 +70,7 @@ export function spreadOf(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b);
   return {
     min: sorted[0] ?? Number.NaN,
-    p50: sorted[sorted.length >> 1] ?? Number.NaN,
+    p50: upperMedian(sorted) ?? Number.NaN,
     mean: sorted.reduce((sum, value) => sum + value, 0) / sorted.length,
     max: sorted.at(-1) ?? Number.NaN,
   };

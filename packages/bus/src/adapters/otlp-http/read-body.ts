@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import type { BodyLease } from "@isochrone/runtime/http";
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
@@ -47,7 +48,7 @@ export async function readBody(payload: Readable, reading: BodyReading): Promise
     return await collect(unpacked, maxUnpackedBytes, () => new BodyTooLargeError(true), lease);
   } catch (error) {
     // What zlib itself says.
-    if ((error as NodeJS.ErrnoException).code?.startsWith("Z_") === true)
+    if (codeOf(error)?.startsWith("Z_") === true)
       throw new BodyEncodingError("the body is not gzip", { cause: error });
     throw error;
   } finally {

@@ -1,3 +1,4 @@
+import { codeOf } from "@isochrone/primitives";
 import { DeadlineError, delayMs, withDeadline } from "@isochrone/runtime";
 import type { BackoffDelays, Clock, Random } from "@isochrone/runtime";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
@@ -252,11 +253,11 @@ function failureOf(request: ApiRequest, error: unknown): Failure {
       retryAfterMs: null,
     };
   }
-  const { code = "", message } = error as NodeJS.ErrnoException;
+  const { message } = error as Error;
   const unavailable = new StoreError("unavailable", `${act}: the API server can't be reached: ${message}`, {
     cause: error,
   });
-  return { error: unavailable, wasSent: !NEVER_SENT.has(code), retryAfterMs: null };
+  return { error: unavailable, wasSent: !NEVER_SENT.has(codeOf(error) ?? ""), retryAfterMs: null };
 }
 
 /** "patch Pod default/web" */

@@ -44,10 +44,13 @@ export function statusOf(httpCode: number, body: unknown): ApiStatus {
 /** `act` says verb, kind and name: "patch Pod default/web". */
 export function errorOfStatus(act: string, status: ApiStatus): StoreError {
   const { code, message } = status;
-  return new StoreError(codeOf(status), `${act}: the API server answered ${code}: ${message || "no reason"}`);
+  return new StoreError(
+    storeCodeOf(status),
+    `${act}: the API server answered ${code}: ${message || "no reason"}`,
+  );
 }
 
-function codeOf({ code, reason }: ApiStatus): StoreErrorCode {
+function storeCodeOf({ code, reason }: ApiStatus): StoreErrorCode {
   if (code === 409 && reason === "AlreadyExists") return "already_exists";
   if (reason === "Expired" || reason === "Gone") return "expired";
   if (reason === "Timeout") return "timeout";

@@ -1,3 +1,4 @@
+import { nearestRank } from "@isochrone/primitives";
 import type { ExactTimes, PacketList, WirePacket, WireRecord } from "../record.ts";
 import { PATH_COUNTS, type PathCounts } from "./counters.ts";
 import type { IndexFilter } from "./messages.ts";
@@ -67,19 +68,17 @@ export function readPackets(ring: PacketRing, filter: IndexFilter, baseNs: bigin
 function exactTimes(values: Float64Array): ExactTimes {
   const sorted = values.toSorted();
   const count = sorted.length;
-  const quantile = (q: number): number | null =>
-    count === 0 ? null : sorted[Math.max(0, Math.ceil(q * count) - 1)]!;
   const mean = count === 0 ? null : sorted.reduce((sum, value) => sum + value, 0) / count;
   const squares = mean === null ? 0 : sorted.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   return {
     count,
-    minMs: quantile(0),
+    minMs: nearestRank(sorted, 0),
     meanMs: mean,
     standardDeviationMs: count < 2 ? null : Math.sqrt(squares / (count - 1)),
-    p50Ms: quantile(0.5),
-    p90Ms: quantile(0.9),
-    p99Ms: quantile(0.99),
-    maxMs: quantile(1),
+    p50Ms: nearestRank(sorted, 0.5),
+    p90Ms: nearestRank(sorted, 0.9),
+    p99Ms: nearestRank(sorted, 0.99),
+    maxMs: nearestRank(sorted, 1),
   };
 }
 

@@ -1,6 +1,7 @@
 // The plan of a workflow that runs, asked again and again while nothing changes but what measuring adds:
 // links and rates that are measured anew in each window.
-import { ClusterGraph, seeded, WorkflowGraph } from "@isochrone/topology";
+import { seeded, type Draw } from "@isochrone/primitives";
+import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { channel, link, node, workload } from "../../testing/index.ts";
@@ -11,8 +12,6 @@ import { planVerdict, runningWorkflow, workflowPlan } from "./workflow-plan.ts";
 import type { PreviousMoves, WorkflowPlanReport } from "./workflow-plan.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
-type Draw = () => number;
-
 /** A workflow with one pod per workload, on nodes of three regions. */
 interface Truth {
   readonly nodes: readonly string[];

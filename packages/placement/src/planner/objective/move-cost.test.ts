@@ -1,8 +1,9 @@
+import { seeded } from "@isochrone/primitives";
 import { expect, test } from "vitest";
 import { createObjective } from "./objective.ts";
 import { plan } from "../search/plan.ts";
 import type { PlanProblem } from "./plan-problem.ts";
-import { drawIndex, seeded } from "../search/seeded.ts";
+import { drawIndex } from "../search/draws.ts";
 import { randomProblem } from "../testing/instances.ts";
 
 const limits = { now: () => 0, deadlineMs: 1, effort: 20_000, seed: 1 };

@@ -1,3 +1,4 @@
+import { seeded } from "@isochrone/primitives";
 import { expect, test } from "vitest";
 import type { Channel, WorkflowGraph } from "@isochrone/topology";
 import {
@@ -11,7 +12,7 @@ import {
 } from "../../testing/problems.ts";
 import { createObjective } from "./objective.ts";
 import type { PlanNode, PlanPod, PlanProblem } from "./plan-problem.ts";
-import { drawIndex, seeded } from "../search/seeded.ts";
+import { drawIndex } from "../search/draws.ts";
 import { randomProblem } from "../testing/instances.ts";
 
 function planPod(name: string, workload: string | null, cpu = 100): PlanPod {

@@ -1,7 +1,7 @@
+import { seeded, type Draw } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
 import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
-import { drawIndex, seeded } from "../search/seeded.ts";
-import type { Draw } from "../search/seeded.ts";
+import { drawIndex } from "../search/draws.ts";
 import { randomProblem } from "../testing/instances.ts";
 import { faultsOf } from "../testing/verdict.ts";
 import { ruleOf } from "./rules.ts";

@@ -1,9 +1,9 @@
 // In a large cluster few nodes matter to a workflow: the long search looks at these only, and is many times
 // as fast for it.
+import type { Draw } from "@isochrone/primitives";
 import type { PlanProblem, PlanUse } from "../objective/plan-problem.ts";
 import type { PlanState } from "./plan-state.ts";
-import { drawIndex } from "./seeded.ts";
-import type { Draw } from "./seeded.ts";
+import { drawIndex } from "./draws.ts";
 
 /** Nodes that the long search looks at. */
 const CORE_NODES = 256;

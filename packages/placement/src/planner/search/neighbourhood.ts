@@ -1,13 +1,13 @@
 // Large neighbourhood search (Christiaens 2020, Ropke 2006): takes a few pods out, puts them back in another
 // order, and keeps what came of it when it is better, or, while it is early, not much worse. Moves of groups
 // to another node or zone come of it.
+import type { Draw } from "@isochrone/primitives";
 import type { Budget } from "./budget.ts";
 import { construct, constructByRegret } from "./construct.ts";
 import type { PodLinks } from "./orders.ts";
 import type { PlanState } from "./plan-state.ts";
 import { ruined, ruinedBlocks } from "./ruin.ts";
-import { drawIndex, shuffle } from "./seeded.ts";
-import type { Draw } from "./seeded.ts";
+import { drawIndex, shuffle } from "./draws.ts";
 
 /**
  * How much worse, as a part of the cost, may be accepted at first and at last; the odds fall as in simulated

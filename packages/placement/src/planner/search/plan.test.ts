@@ -1,3 +1,4 @@
+import { seeded } from "@isochrone/primitives";
 import { expect, test } from "vitest";
 import { ClusterGraph } from "@isochrone/topology";
 import type { Channel } from "@isochrone/topology";
@@ -9,7 +10,7 @@ import { plan } from "./plan.ts";
 import type { Plan, PlanOptions } from "./plan.ts";
 import type { PlanNode, PlanPod, PlanProblem } from "../objective/plan-problem.ts";
 import { limitRules } from "../rules/limit-rule.ts";
-import { drawIndex, seeded, shuffle } from "./seeded.ts";
+import { drawIndex, shuffle } from "./draws.ts";
 import { randomProblem } from "../testing/instances.ts";
 import type { InstanceSize } from "../testing/instances.ts";
 import { faultsOf } from "../testing/verdict.ts";

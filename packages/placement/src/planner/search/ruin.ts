@@ -1,9 +1,9 @@
 // Which pods are taken out together, to be put back better: neighbours of a random seed (Christiaens 2020),
 // and adaptive large neighbourhood search (Ropke 2006).
+import type { Draw } from "@isochrone/primitives";
 import type { PodLinks } from "./orders.ts";
 import type { PlanState } from "./plan-state.ts";
-import { drawIndex, shuffle } from "./seeded.ts";
-import type { Draw } from "./seeded.ts";
+import { drawIndex, shuffle } from "./draws.ts";
 
 /** At most so many pods at once. */
 const MAX_PODS = 12;

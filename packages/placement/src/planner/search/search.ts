@@ -1,3 +1,4 @@
+import { seeded, type Draw } from "@isochrone/primitives";
 import type { Budget } from "./budget.ts";
 import { construct } from "./construct.ts";
 import { coreNodes, isLarge, problemOn } from "./core-problem.ts";
@@ -9,8 +10,7 @@ import type { CostModel, Objective } from "../objective/objective.ts";
 import { byAttachment, bySize, byTopology, podLinks, podSizes } from "./orders.ts";
 import type { PodLinks } from "./orders.ts";
 import { PlanState } from "./plan-state.ts";
-import { drawIndex, seeded } from "./seeded.ts";
-import type { Draw } from "./seeded.ts";
+import { drawIndex } from "./draws.ts";
 import { seedNodes } from "./seeds.ts";
 
 export type Ended = "optimal" | "effort" | "deadline" | "infeasible";

@@ -1,6 +1,6 @@
+import type { Draw } from "@isochrone/primitives";
 import type { PlanState } from "./plan-state.ts";
-import { shuffle } from "./seeded.ts";
-import type { Draw } from "./seeded.ts";
+import { shuffle } from "./draws.ts";
 
 /** Looked at, and of these taken. */
 const SAMPLE = 24;

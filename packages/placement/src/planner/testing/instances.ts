@@ -1,11 +1,11 @@
 // Random problems for tests: zones, measured and unmeasured links, workloads with replicas, pods that stand
 // where they are, constraints.
+import { seeded, type Draw } from "@isochrone/primitives";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Channel, Link } from "@isochrone/topology";
 import { channel, link, node } from "../../testing/problems.ts";
 import type { DomainConstraint, PlanNode, PlanPod, PlanProblem, PlanUse } from "../objective/plan-problem.ts";
-import { drawIndex, seeded } from "../search/seeded.ts";
-import type { Draw } from "../search/seeded.ts";
+import { drawIndex } from "../search/draws.ts";
 
 export interface InstanceSize {
   readonly pods: number;

@@ -1,8 +1,7 @@
 // Networks with known truth, in the spirit of serf's coordinate/phantom.go: generators of round-trip times,
 // what probes would see of them, and how far a model is off.
+import { seeded, type Draw } from "@isochrone/primitives";
 import { gaussian } from "../random.ts";
-import { seeded } from "../../seeded.ts";
-import type { Draw } from "../../seeded.ts";
 import type { CoordinateInput, CoordinateModel } from "../index.ts";
 import type { CoordinateNode } from "../types.ts";
 

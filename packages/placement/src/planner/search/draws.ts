@@ -1,7 +1,4 @@
-import type { Draw } from "@isochrone/topology";
-
-export { seeded } from "@isochrone/topology";
-export type { Draw };
+import type { Draw } from "@isochrone/primitives";
 
 /** A position below `count`, which MUST be 1 or more. */
 export function drawIndex(draw: Draw, count: number): number {
