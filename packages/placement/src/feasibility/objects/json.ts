@@ -16,12 +16,14 @@ const NO_ITEMS: readonly Json[] = Object.freeze([]);
 
 /** The type only names fields; what they hold stays unknown. */
 export function record<T extends object>(value: Untrusted<T> | undefined): T;
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the fields that it reads
 export function record<T extends object = Json>(value: unknown): T;
 export function record(value: unknown): Json {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : NOTHING;
 }
 
 export function records<T extends object>(value: Untrusted<readonly T[]> | undefined): readonly T[];
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the fields that it reads
 export function records<T extends object = Json>(value: unknown): readonly T[];
 export function records(value: unknown): readonly Json[] {
   return Array.isArray(value) && value.length > 0 ? value.map((entry: unknown) => record(entry)) : NO_ITEMS;
