@@ -2,7 +2,14 @@
 // so, with all their fields.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 
-type Schema = Readonly<Record<string, unknown>>;
+/** Of the keywords of a schema those that are read by name. */
+interface Schema extends Readonly<Record<string, unknown>> {
+  readonly type?: unknown;
+  readonly enum?: unknown;
+  readonly required?: unknown;
+  readonly nullable?: unknown;
+  readonly properties?: unknown;
+}
 
 interface Version {
   readonly name: string;
@@ -18,6 +25,8 @@ interface Definition {
   readonly versions?: readonly Version[];
 }
 
+const RULES = "x-kubernetes-validations";
+const KEEPS_UNKNOWN = "x-kubernetes-preserve-unknown-fields";
 /** Limits, and in which direction a change of them takes away. */
 const UPPER = ["maximum", "maxLength", "maxItems", "maxProperties"];
 const LOWER = ["minimum", "minLength", "minItems", "minProperties"];
@@ -48,8 +57,8 @@ function ofVersion(version: Version, next: Definition): string[] {
 }
 
 function ofSchema(old: Schema, next: Schema, place: string): string[] {
-  if (old["type"] !== undefined && next["type"] !== undefined && old["type"] !== next["type"])
-    return [`${place}: is ${text(next["type"])} and was ${text(old["type"])}`];
+  if (old.type !== undefined && next.type !== undefined && old.type !== next.type)
+    return [`${place}: is ${text(next.type)} and was ${text(old.type)}`];
   return [
     ...ofLimits(old, next).map((what) => `${place}: ${what}`),
     ...ofProperties(old, next, place),
@@ -71,12 +80,10 @@ function ofLimits(old: Schema, next: Schema): string[] {
   const exact = EXACT.filter((key) => next[key] !== undefined && !isSame(old[key], next[key]));
   return [
     ...[...limits, ...exact].map((key) => `${key} is ${text(next[key])} and was ${text(old[key])}`),
-    ...ofEnum(old["enum"], next["enum"]),
-    ...added(old["required"], next["required"]).map((name) => `${text(name)} is required and was not`),
-    ...added(old["x-kubernetes-validations"], next["x-kubernetes-validations"]).map(
-      (rule) => `new rule ${text(rule)}`,
-    ),
-    ...(old["nullable"] === true && next["nullable"] !== true ? ["null is no longer allowed"] : []),
+    ...ofEnum(old.enum, next.enum),
+    ...added(old.required, next.required).map((name) => `${text(name)} is required and was not`),
+    ...added(old[RULES], next[RULES]).map((rule) => `new rule ${text(rule)}`),
+    ...(old.nullable === true && next.nullable !== true ? ["null is no longer allowed"] : []),
     ...(keepsUnknown(old) && !keepsUnknown(next) ? ["unknown fields are no longer kept"] : []),
   ];
 }
@@ -88,7 +95,7 @@ function ofEnum(old: unknown, next: unknown): string[] {
 }
 
 function ofProperties(old: Schema, next: Schema, place: string): string[] {
-  const [before, after] = [tableOf(old["properties"]), tableOf(next["properties"])];
+  const [before, after] = [tableOf(old.properties), tableOf(next.properties)];
   return Object.entries(before).flatMap(([name, schema]) => {
     const found = after[name];
     if (found !== undefined) return ofSchema(tableOf(schema), tableOf(found), `${place}.${name}`);
@@ -104,7 +111,7 @@ function ofChild(old: Schema, next: Schema, key: string, place: string): string[
 }
 
 function keepsUnknown(schema: Schema): boolean {
-  return schema["x-kubernetes-preserve-unknown-fields"] === true;
+  return schema[KEEPS_UNKNOWN] === true;
 }
 
 /** What the second list has and the first has not. */

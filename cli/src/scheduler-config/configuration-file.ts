@@ -12,11 +12,17 @@ const KIND = "KubeSchedulerConfiguration";
 
 type Json = Readonly<Record<string, unknown>>;
 
+/** The fields that merging looks at. */
+interface ConfigurationFields extends Json {
+  readonly profiles?: unknown;
+  readonly extenders?: unknown;
+}
+
 /** The parsed file. Edits go to `document`, which keeps comments; `json` is what it said when it was read. */
 export interface ConfigurationFile {
   readonly name: string;
   readonly document: Document;
-  readonly json: Json;
+  readonly json: ConfigurationFields;
   /** An error that names file, line, field, rule and value. */
   fail(path: readonly (string | number)[], rule: string, value: unknown): CommandError;
 }
@@ -41,13 +47,14 @@ export function readConfiguration(text: string, name: string): ConfigurationFile
   };
   const json: unknown = document.toJS();
   if (!isRecord(json)) throw fail([], `must be a ${KIND}`, json);
-  if (json["kind"] !== KIND) throw fail(["kind"], `must be ${KIND}`, json["kind"]);
-  if (json["apiVersion"] !== API_VERSION)
-    throw fail(["apiVersion"], `must be ${API_VERSION} (Kubernetes 1.25 and later)`, json["apiVersion"]);
+  const { kind, apiVersion, leaderElection } = json;
+  if (kind !== KIND) throw fail(["kind"], `must be ${KIND}`, kind);
+  if (apiVersion !== API_VERSION)
+    throw fail(["apiVersion"], `must be ${API_VERSION} (Kubernetes 1.25 and later)`, apiVersion);
   for (const field of ["profiles", "extenders"] as const) checkList(json, field, fail);
   checkPluginConfigs(json, fail);
-  if (json["leaderElection"] !== undefined && !isRecord(json["leaderElection"]))
-    throw fail(["leaderElection"], "must be an object", json["leaderElection"]);
+  if (leaderElection !== undefined && !isRecord(leaderElection))
+    throw fail(["leaderElection"], "must be an object", leaderElection);
   return { name, document, json, fail };
 }
 
@@ -77,9 +84,9 @@ function checkList(json: Json, field: string, fail: ConfigurationFile["fail"]): 
     if (!isRecord(entry)) throw fail([field, index], "must be an object", entry);
 }
 
-function checkPluginConfigs(json: Json, fail: ConfigurationFile["fail"]): void {
-  for (const [index, profile] of recordsOf(json["profiles"]).entries()) {
-    const configs = profile["pluginConfig"];
+function checkPluginConfigs({ profiles }: ConfigurationFields, fail: ConfigurationFile["fail"]): void {
+  for (const [index, profile] of recordsOf(profiles).entries()) {
+    const { pluginConfig: configs } = profile;
     if (configs === undefined || configs === null) continue;
     const path = ["profiles", index, "pluginConfig"] as const;
     if (!Array.isArray(configs)) throw fail(path, "must be a list", configs);
@@ -88,7 +95,7 @@ function checkPluginConfigs(json: Json, fail: ConfigurationFile["fail"]): void {
       const { args } = config;
       if (args !== undefined && args !== null && !isRecord(args))
         throw fail([...path, at, "args"], "must be an object", args);
-      const ignored = isRecord(args) ? args["ignoredResources"] : undefined;
+      const { ignoredResources: ignored } = isRecord(args) ? args : {};
       if (ignored !== undefined && ignored !== null && !Array.isArray(ignored))
         throw fail([...path, at, "args", "ignoredResources"], "must be a list", ignored);
     }

@@ -40,7 +40,7 @@ export function mergeExtender(file: ConfigurationFile, request: MergeRequest): M
     sortQueue(file, request.topologicalSort);
     notes.push(...QUEUE_SORT_NOTES);
   }
-  const extenders = recordsOf(file.json["extenders"]);
+  const extenders = recordsOf(file.json.extenders);
   const index = ownIndex(extenders, request);
   const others = extenders.filter((_, at) => at !== index);
   checkManaged(file, extenders, index, request.managedResources);
@@ -169,8 +169,8 @@ function keepProfile(file: ConfigurationFile, name: string, notes: string[]): vo
     document.set("profiles", document.createNode([{ schedulerName: name }]));
     return;
   }
-  const names = recordsOf(file.json["profiles"]).map((profile) =>
-    typeof profile["schedulerName"] === "string" ? profile["schedulerName"] : DEFAULT_SCHEDULER,
+  const names = recordsOf(file.json.profiles).map(({ schedulerName }) =>
+    typeof schedulerName === "string" ? schedulerName : DEFAULT_SCHEDULER,
   );
   const own = names.indexOf(name);
   const kept = own >= 0 ? own : Math.max(0, names.indexOf(DEFAULT_SCHEDULER));

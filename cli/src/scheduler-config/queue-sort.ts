@@ -54,9 +54,9 @@ function refuseOthers(
 ): void {
   if (plugins !== undefined && !isRecord(plugins))
     throw file.fail(["profiles", index, "plugins"], "must be an object", plugins);
-  const queueSort = plugins?.["queueSort"];
-  const enabled = isRecord(queueSort) ? recordsOf(queueSort["enabled"]) : [];
-  for (const [at, { name }] of enabled.entries())
+  const { queueSort } = plugins ?? {};
+  const { enabled } = isRecord(queueSort) ? queueSort : {};
+  for (const [at, { name }] of recordsOf(enabled).entries())
     if (name !== PLUGIN && name !== IN_TREE)
       throw file.fail(
         ["profiles", index, "plugins", "queueSort", "enabled", at, "name"],

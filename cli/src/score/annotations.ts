@@ -7,6 +7,7 @@ import type {
   ReadNodeAnnotations,
   ReadWorkloadAnnotations,
 } from "@isochrone/topology";
+import type { ObjectMeta } from "@isochrone/kubernetes";
 import { recordOf } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
@@ -24,7 +25,7 @@ export function workloadAnnotations(
 }
 
 export function annotationsOf(object: DumpObject): RawAnnotations {
-  return recordOf(recordOf(object.json["metadata"])["annotations"]);
+  return recordOf(recordOf<ObjectMeta>(object.json.metadata).annotations);
 }
 
 const ANNOTATED_KINDS: ReadonlySet<string> = new Set(["Node", "Deployment", "StatefulSet", "DaemonSet"]);

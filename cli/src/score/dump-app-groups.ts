@@ -28,13 +28,13 @@ type Dependency = AppGroupDependency<AnnotatedChannel>;
 export function appGroupText(group: DumpObject): AppGroupText<AnnotatedChannel> {
   const { namespace, name, json } = group;
   const text = annotationsOf(group)[CHANNELS_ANNOTATION];
-  if (text === undefined) return readAppGroup({ namespace, name }, json["spec"]);
+  if (text === undefined) return readAppGroup({ namespace, name }, json.spec);
   const annotated = typeof text === "string" ? parseChannels(text, namespace) : null;
   if (annotated === null) {
     const rule = `must be a JSON list of at most ${MAX_CHANNELS_CHARACTERS} characters`;
     throw group.fail(["metadata", "annotations", CHANNELS_ANNOTATION], rule, text);
   }
-  return readAppGroup({ namespace, name }, json["spec"], annotated);
+  return readAppGroup({ namespace, name }, json.spec, annotated);
 }
 
 /** A channel that an AppGroup declares. */

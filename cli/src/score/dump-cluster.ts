@@ -1,6 +1,13 @@
 // The cluster graph that a dump declares: node annotations, else NetworkTopology resources.
-import { annotatedCluster, ClusterGraph, declaredAreaCosts, readNetworkTopology } from "@isochrone/topology";
+import {
+  annotatedCluster,
+  ClusterGraph,
+  declaredAreaCosts,
+  NETWORK_TOPOLOGY_KEYS,
+  readNetworkTopology,
+} from "@isochrone/topology";
 import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import type { NodeSpec, NodeStatus, ObjectMeta } from "@isochrone/kubernetes";
 import type { AnnotatedNode, DeclaredAreaCosts } from "@isochrone/topology";
 import { annotationsOf, nodeAnnotations } from "./annotations.ts";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
@@ -44,21 +51,21 @@ export function dumpCluster(
 
 function readNode(object: DumpObject): AnnotatedNode {
   const { json, name } = object;
-  const labels = recordOf(recordOf(json["metadata"])["labels"]);
-  const status = recordOf(json["status"]);
-  const allocatable = recordOf(status["allocatable"]);
-  const ready = listOf(status["conditions"])
-    .map(recordOf)
-    .find((condition) => condition["type"] === "Ready");
+  const labels = recordOf(recordOf<ObjectMeta>(json.metadata).labels);
+  const status = recordOf<NodeStatus>(json.status);
+  const allocatable = recordOf<{ cpu: unknown; memory: unknown }>(status.allocatable);
+  const ready = listOf(status.conditions)
+    .map(recordOf<NonNullable<NodeStatus["conditions"]>[number]>)
+    .find((condition) => condition.type === "Ready");
   return {
     name,
-    zone: textOf(labels["topology.kubernetes.io/zone"]),
-    region: textOf(labels["topology.kubernetes.io/region"]),
-    segment: textOf(labels["topology.kubernetes.io/segment"]),
-    ready: ready === undefined || ready["status"] === "True",
-    cordoned: recordOf(json["spec"])["unschedulable"] === true,
-    allocatableCpuMillicores: parseMillicores(allocatable["cpu"]),
-    allocatableMemoryBytes: parseBytes(allocatable["memory"]),
+    zone: textOf(labels[NETWORK_TOPOLOGY_KEYS.zone]),
+    region: textOf(labels[NETWORK_TOPOLOGY_KEYS.region]),
+    segment: textOf(labels[NETWORK_TOPOLOGY_KEYS.segment]),
+    ready: ready === undefined || ready.status === "True",
+    cordoned: recordOf<NodeSpec>(json.spec).unschedulable === true,
+    allocatableCpuMillicores: parseMillicores(allocatable.cpu),
+    allocatableMemoryBytes: parseBytes(allocatable.memory),
     annotations: annotationsOf(object),
   };
 }

@@ -1,6 +1,16 @@
 // Pods of a dump, and which workload each one is a replica of.
 import { addedAmount, APP_GROUP_LABELS, appGroupLabels, AppGroupMembers } from "@isochrone/topology";
 import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import type {
+  Container,
+  DeploymentSpec,
+  LabelSelector,
+  ObjectMeta,
+  OwnerReference,
+  PodTemplate,
+  PodSpec,
+  PodStatus,
+} from "@isochrone/kubernetes";
 import type { ResourceAmounts } from "@isochrone/placement";
 import { listOf, recordOf, textOf } from "./read-objects.ts";
 import type { DumpObject, Json } from "./read-objects.ts";
@@ -16,24 +26,25 @@ export const WORKLOAD_KINDS: ReadonlySet<string> = new Set([
 
 /** True for a pod that runs or will run. */
 export function isLive({ json }: DumpObject): boolean {
-  const phase = recordOf(json["status"])["phase"];
-  const leaving = recordOf(json["metadata"])["deletionTimestamp"] !== undefined;
+  const phase = recordOf<PodStatus>(json.status).phase;
+  const leaving = recordOf<ObjectMeta>(json.metadata).deletionTimestamp !== undefined;
   return phase !== "Succeeded" && phase !== "Failed" && !leaving;
 }
 
 /** The node that it was bound to; null before. */
 export function nodeOf({ json }: DumpObject): string | null {
-  return textOf(recordOf(json["spec"])["nodeName"]);
+  return textOf(recordOf<PodSpec>(json.spec).nodeName);
 }
 
 /** The sum of its containers' requests; null where none says. */
 export function requestsOf({ json }: DumpObject): ResourceAmounts {
   let cpuMillicores: number | null = null;
   let memoryBytes: number | null = null;
-  for (const container of listOf(recordOf(json["spec"])["containers"]).map(recordOf)) {
-    const requests = recordOf(recordOf(container["resources"])["requests"]);
-    cpuMillicores = addedAmount(cpuMillicores, parseMillicores(requests["cpu"]));
-    memoryBytes = addedAmount(memoryBytes, parseBytes(requests["memory"]));
+  for (const container of listOf(recordOf<PodSpec>(json.spec).containers).map(recordOf<Container>)) {
+    const { requests } = recordOf<NonNullable<Container["resources"]>>(container.resources);
+    const { cpu, memory } = recordOf(requests);
+    cpuMillicores = addedAmount(cpuMillicores, parseMillicores(cpu));
+    memoryBytes = addedAmount(memoryBytes, parseBytes(memory));
   }
   return { cpuMillicores, memoryBytes };
 }
@@ -96,10 +107,12 @@ export class WorkloadIndex {
   }
 
   #byOwner(object: DumpObject): { name: string; kind: string } | null {
-    const references = listOf(recordOf(object.json["metadata"])["ownerReferences"]).map(recordOf);
-    const reference = references.find((candidate) => candidate["controller"] === true) ?? references[0];
-    const name = textOf(reference?.["name"]);
-    const kind = textOf(reference?.["kind"]);
+    const references = listOf(recordOf<ObjectMeta>(object.json.metadata).ownerReferences).map(
+      recordOf<OwnerReference>,
+    );
+    const reference = references.find((candidate) => candidate.controller === true) ?? references[0];
+    const name = textOf(reference?.name);
+    const kind = textOf(reference?.kind);
     if (name === null || kind === null) return null;
     if (kind !== "ReplicaSet") return { name, kind };
     const replicaSet = this.#owners.get(`ReplicaSet/${object.namespace}/${name}`);
@@ -115,7 +128,7 @@ export class WorkloadIndex {
     const labels = labelsOf(pod);
     const found = this.#workloads.find((workload) => {
       const wanted = Object.entries(
-        recordOf(recordOf(recordOf(workload.json["spec"])["selector"])["matchLabels"]),
+        recordOf(recordOf<LabelSelector>(recordOf<DeploymentSpec>(workload.json.spec).selector).matchLabels),
       );
       return (
         workload.namespace === pod.namespace &&
@@ -148,10 +161,12 @@ function isOfOneGroup(pod: Json, template: Json): boolean {
   );
 }
 
-function templateLabels(json: Json): Json {
-  return recordOf(recordOf(recordOf(recordOf(json["spec"])["template"])["metadata"])["labels"]);
+function templateLabels(json: DumpObject["json"]): Json {
+  return recordOf(
+    recordOf<ObjectMeta>(recordOf<PodTemplate>(recordOf<DeploymentSpec>(json.spec).template).metadata).labels,
+  );
 }
 
 export function labelsOf({ json }: DumpObject): Json {
-  return recordOf(recordOf(json["metadata"])["labels"]);
+  return recordOf(recordOf<ObjectMeta>(json.metadata).labels);
 }

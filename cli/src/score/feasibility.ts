@@ -1,10 +1,11 @@
 // Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's
 // own rule where they can.
 import { SchedulingModel } from "@isochrone/placement";
+import type { NodeSpec, NodeStatus, ObjectMeta, PodSpec, Unchecked } from "@isochrone/kubernetes";
 import type { ApiObject, Rejection } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
 import { listOf, recordOf } from "./read-objects.ts";
-import type { DumpObject, Json } from "./read-objects.ts";
+import type { DumpObject } from "./read-objects.ts";
 
 /** What a node of a dump that doesn't say so has: nothing is known to be lacking. */
 const UNSAID_ALLOCATABLE = { cpu: "1M", memory: "1Ei", pods: "1M", "ephemeral-storage": "1Ei" };
@@ -14,6 +15,9 @@ const LACKING: Readonly<Record<string, string>> = {
   "Insufficient memory": "its memory request doesn't fit",
   "Too many pods": "the node is full: it takes no more pods",
 };
+
+type Toleration = NonNullable<PodSpec["tolerations"]>[number];
+type Taint = NonNullable<NodeSpec["taints"]>[number];
 
 /** What is wrong with nodes for the pod. */
 interface Feasibility {
@@ -65,22 +69,22 @@ function isSame(a: DumpObject, b: DumpObject): boolean {
 
 /** As an API server answers it: a dump may leave the namespace out. */
 export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
-  const metadata = { ...recordOf(json["metadata"]), name };
+  const metadata = { ...recordOf(json.metadata), name };
   const isNamespaced = kind === "Pod" || kind === "PersistentVolumeClaim";
   return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata };
 }
 
 function withAllocatable(node: DumpObject): ApiObject {
   const object = apiObject(node);
-  const status = recordOf(node.json["status"]);
-  const allocatable = { ...UNSAID_ALLOCATABLE, ...recordOf(status["allocatable"]) };
+  const status = recordOf<NodeStatus>(node.json.status);
+  const allocatable = { ...UNSAID_ALLOCATABLE, ...recordOf(status.allocatable) };
   return { ...object, status: { ...status, allocatable } };
 }
 
 /** Scored as if it were to be placed anew. */
 function unplaced(pod: DumpObject): ApiObject {
   const object = apiObject(pod);
-  const { nodeName: _node, ...spec } = recordOf(pod.json["spec"]);
+  const { nodeName: _node, ...spec } = recordOf(pod.json.spec);
   return { ...object, spec, status: {} };
 }
 
@@ -106,29 +110,29 @@ function explained({ plugin, message }: Rejection, node: DumpObject, pod: DumpOb
 }
 
 function unmetSelector(node: DumpObject, pod: DumpObject): string | null {
-  const labels = recordOf(recordOf(node.json["metadata"])["labels"]);
-  for (const [key, value] of Object.entries(recordOf(recordOf(pod.json["spec"])["nodeSelector"]))) {
+  const labels = recordOf(recordOf<ObjectMeta>(node.json.metadata).labels);
+  for (const [key, value] of Object.entries(recordOf(recordOf<PodSpec>(pod.json.spec).nodeSelector))) {
     if (labels[key] !== value) return `the pod's nodeSelector asks for ${key}=${String(value)}`;
   }
   return null;
 }
 
 function untoleratedTaint(node: DumpObject, pod: DumpObject): string | null {
-  const tolerations = listOf(recordOf(pod.json["spec"])["tolerations"]).map(recordOf);
-  for (const taint of listOf(recordOf(node.json["spec"])["taints"]).map(recordOf)) {
-    if (taint["effect"] !== "NoSchedule" && taint["effect"] !== "NoExecute") continue;
+  const tolerations = listOf(recordOf<PodSpec>(pod.json.spec).tolerations).map(recordOf<Toleration>);
+  for (const taint of listOf(recordOf<NodeSpec>(node.json.spec).taints).map(recordOf<Taint>)) {
+    if (taint.effect !== "NoSchedule" && taint.effect !== "NoExecute") continue;
     if (!tolerations.some((toleration) => tolerates(toleration, taint))) {
-      return `the pod doesn't tolerate the taint ${String(taint["key"])}:${taint["effect"]}`;
+      return `the pod doesn't tolerate the taint ${String(taint.key)}:${taint.effect}`;
     }
   }
   return null;
 }
 
 /** An absent key with operator Exists tolerates everything; an absent effect tolerates every effect. */
-function tolerates(toleration: Json, taint: Json): boolean {
-  const { key = "", effect = "" } = toleration;
-  const exists = toleration["operator"] === "Exists";
-  if (effect !== "" && effect !== taint["effect"]) return false;
+function tolerates(toleration: Unchecked<Toleration>, taint: Unchecked<Taint>): boolean {
+  const { key = "", effect = "", operator, value } = toleration;
+  const exists = operator === "Exists";
+  if (effect !== "" && effect !== taint.effect) return false;
   if (key === "") return exists;
-  return key === taint["key"] && (exists || (toleration["value"] ?? "") === (taint["value"] ?? ""));
+  return key === taint.key && (exists || (value ?? "") === (taint.value ?? ""));
 }

@@ -1,4 +1,5 @@
 // Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents.
+import type { KubernetesObject, Unchecked } from "@isochrone/kubernetes";
 import { isNamespaced } from "@isochrone/kubernetes/basics";
 import {
   jsonNestingProblem,
@@ -22,7 +23,7 @@ export interface DumpObject {
   readonly kind: string;
   readonly namespace: string;
   readonly name: string;
-  readonly json: Json;
+  readonly json: Unchecked<KubernetesObject>;
   fail(path: readonly (string | number)[], rule: string, value: unknown): DumpError;
 }
 
@@ -61,10 +62,11 @@ function collect(
 ): void {
   if (!isRecord(json)) throw fail(path, "must be a Kubernetes object", json);
   // The items of a typed list (PodList) carry no kind of their own.
-  const kind = json["kind"] ?? listKind;
-  if (typeof kind !== "string") throw fail([...path, "kind"], "must be text", json["kind"]);
-  if (kind.endsWith("List") && json["items"] !== undefined) {
-    const items = json["items"] ?? [];
+  const { kind: ownKind, items: listed } = json;
+  const kind = ownKind ?? listKind;
+  if (typeof kind !== "string") throw fail([...path, "kind"], "must be text", ownKind);
+  if (kind.endsWith("List") && listed !== undefined) {
+    const items = listed ?? [];
     if (!Array.isArray(items)) throw fail([...path, "items"], "must be a list", items);
     const itemKind = kind === "List" ? null : kind.slice(0, -"List".length);
     for (const [index, item] of items.entries())
@@ -77,7 +79,7 @@ function collect(
 function readObject(json: Json, kind: string, path: Path, failAt: Fail): DumpObject {
   const at = (inner: Path, rule: string, value: unknown): DumpError =>
     failAt([...path, ...inner], rule, value);
-  const metadata = json["metadata"];
+  const { metadata } = json;
   if (!isRecord(metadata)) throw at(["metadata"], "must be an object", metadata);
   const { name, namespace } = metadata;
   if (typeof name !== "string" || name === "") throw at(["metadata", "name"], "must be text", name);
@@ -163,7 +165,9 @@ export function isRecord(value: unknown): value is Json {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A record, whatever was there. */
+/** A record, whatever was there; the type only names its fields. */
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- a T with fields keeps their names
+export function recordOf<T extends object = Json>(value: unknown): Unchecked<T>;
 export function recordOf(value: unknown): Json {
   return isRecord(value) ? value : {};
 }

@@ -18,11 +18,12 @@ export function readDecision(text: string, file: string): RecordedDecision {
     new DumpError("malformed_decision", { file, document: null, line: null }, problem);
   const [document, ...others] = parseDocuments(text, file);
   const decision = others.length > 0 ? null : decisionOf(document?.json);
-  if (decision === null || !isRecord(decision["pod"]))
+  const { pod: about, inputs } = decision ?? {};
+  if (decision === null || !isRecord(about))
     throw fail(`must be what \`isochrone explain -o json\` prints once, got ${shown(document?.json)}`);
-  const { namespace, name } = decision["pod"];
+  const { namespace, name } = about;
   const pod = `${textOf(namespace) ?? "default"}/${textOf(name) ?? ""}`;
-  const { clusterVersion } = recordOf(decision["inputs"]);
+  const { clusterVersion } = recordOf(inputs);
   return {
     pod,
     ...settingsOf(decision, fail),
@@ -34,10 +35,10 @@ function settingsOf(
   decision: Json,
   fail: (problem: string) => DumpError,
 ): Pick<RecordedDecision, "profile" | "usageHeadroom"> {
-  const { profile } = decision;
+  const { kind, profile } = decision;
   if (!isRecord(profile))
     throw fail(
-      `must say with which settings its scores were made (profile), got a decision of kind ${shown(decision["kind"])} without; name them with --strategy and --set`,
+      `must say with which settings its scores were made (profile), got a decision of kind ${shown(kind)} without; name them with --strategy and --set`,
     );
   const { strategy, settings, channelPriorities = "", usageHeadroom = false } = profile;
   if (typeof strategy !== "string") throw fail(`profile.strategy must be text, got ${shown(strategy)}`);

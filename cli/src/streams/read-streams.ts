@@ -1,4 +1,5 @@
 // Nodes, links and stream jobs from Kubernetes objects in files.
+import type { NodeStatus, ObjectMeta, Unchecked } from "@isochrone/kubernetes";
 import { parseBitsPerSecond, parseBytes, parseMillicores } from "@isochrone/primitives";
 import {
   createStreamJob,
@@ -18,6 +19,13 @@ export interface StreamObjects {
   /** In the order of the files. */
   readonly jobs: readonly StreamJob[];
 }
+
+// What is read of a FlowNetwork and a StreamJob.
+type LinkFields = Record<"capacity" | "duplex" | "source" | "target", unknown>;
+type SourceFields = Record<"bytesPerFrame" | "node", unknown>;
+type TaskFields = Record<"downstream" | "name" | "profile" | "requests", unknown>;
+type DownstreamFields = Record<"bytesPerFrame" | "task", unknown>;
+type ProfileFields = Record<"nodeLabels" | "secondsPerFrame", unknown>;
 
 type Place = readonly (string | number)[];
 
@@ -39,32 +47,32 @@ export function readStreams(objects: readonly DumpObject[]): StreamObjects {
 }
 
 function allocatable(node: DumpObject, resource: "cpu" | "memory"): number {
-  const value = recordOf(recordOf(node.json["status"])["allocatable"])[resource];
+  const value = recordOf(recordOf<NodeStatus>(node.json.status).allocatable)[resource];
   const amount = resource === "cpu" ? parseMillicores(value) : parseBytes(value);
   if (amount !== null) return amount;
   throw node.fail(["status", "allocatable", resource], "must be a quantity", value);
 }
 
 function linksOf(object: DumpObject): FlowLink[] {
-  const links = specOf(object)["links"];
+  const { links } = specOf(object);
   if (!Array.isArray(links)) throw object.fail(["spec", "links"], "must be a list", links);
   return links.map((link, at) => {
     const place = ["spec", "links", at];
-    const json = recordOf(link);
-    const capacity = parseBitsPerSecond(json["capacity"]);
+    const json = recordOf<LinkFields>(link);
+    const capacity = parseBitsPerSecond(json.capacity);
     if (capacity === null)
       throw object.fail(
         [...place, "capacity"],
         "must be a quantity of bits per second, such as 10M",
-        json["capacity"],
+        json.capacity,
       );
     const { duplex = "full" } = json;
     const mode = DUPLEX_MODES.find((each) => each === duplex);
     if (mode === undefined)
       throw object.fail([...place, "duplex"], `must be one of ${DUPLEX_MODES.join(", ")}`, duplex);
     return {
-      source: textAt(object, [...place, "source"], json["source"]),
-      target: textAt(object, [...place, "target"], json["target"]),
+      source: textAt(object, [...place, "source"], json.source),
+      target: textAt(object, [...place, "target"], json.target),
       capacityBitsPerSecond: capacity,
       duplex: mode,
     };
@@ -73,18 +81,17 @@ function linksOf(object: DumpObject): FlowLink[] {
 
 function readJob(object: DumpObject, nodes: readonly DumpObject[]): StreamJob {
   const spec = specOf(object);
-  const source = recordOf(spec["source"]);
-  const list = spec["tasks"];
+  const { source: from, tasks: list, minThroughput } = spec;
+  const source = recordOf<SourceFields>(from);
   if (!Array.isArray(list)) throw object.fail(["spec", "tasks"], "must be a list", list);
-  const tasks = list.map((task, at) => readTask(object, ["spec", "tasks", at], recordOf(task)));
+  const tasks = list.map((task, at) => readTask(object, ["spec", "tasks", at], recordOf<TaskFields>(task)));
   const byName = new Map(tasks.map((task) => [task.spec.name, task]));
-  const { minThroughput } = spec;
   return checked(object, () =>
     createStreamJob(
       {
         name: `${object.namespace}/${object.name}`,
-        source: textAt(object, ["spec", "source", "node"], source["node"]),
-        bytesPerFrame: numberAt(object, ["spec", "source", "bytesPerFrame"], source["bytesPerFrame"]),
+        source: textAt(object, ["spec", "source", "node"], source.node),
+        bytesPerFrame: numberAt(object, ["spec", "source", "bytesPerFrame"], source.bytesPerFrame),
         tasks: tasks.map((task) => task.spec),
         minThroughput:
           minThroughput === undefined ? null : numberAt(object, ["spec", "minThroughput"], minThroughput),
@@ -101,39 +108,39 @@ interface ReadTask {
   secondsOn(labels: Json): number | null;
 }
 
-function readTask(object: DumpObject, place: Place, task: Json): ReadTask {
-  const requests = recordOf(task["requests"]);
+function readTask(object: DumpObject, place: Place, task: Unchecked<TaskFields>): ReadTask {
+  const requests = recordOf(task.requests);
   const amount = (key: "cpu" | "memory"): number => {
     const parsed = key === "cpu" ? parseMillicores(requests[key]) : parseBytes(requests[key]);
     if (parsed === null) throw object.fail([...place, "requests", key], "must be a quantity", requests[key]);
     return parsed;
   };
   const spec: StreamTaskSpec = {
-    name: textAt(object, [...place, "name"], task["name"]),
+    name: textAt(object, [...place, "name"], task.name),
     memoryBytes: amount("memory"),
     cpuMillicores: amount("cpu"),
-    downstream: listOf(task["downstream"]).map((next, at) => {
-      const json = recordOf(next);
+    downstream: listOf(task.downstream).map((next, at) => {
+      const json = recordOf<DownstreamFields>(next);
       const inner = [...place, "downstream", at];
       return {
-        task: textAt(object, [...inner, "task"], json["task"]),
-        bytesPerFrame: numberAt(object, [...inner, "bytesPerFrame"], json["bytesPerFrame"]),
+        task: textAt(object, [...inner, "task"], json.task),
+        bytesPerFrame: numberAt(object, [...inner, "bytesPerFrame"], json.bytesPerFrame),
       };
     }),
   };
-  const entries = listOf(task["profile"]).map((entry, at) => {
-    const json = recordOf(entry);
+  const entries = listOf(task.profile).map((entry, at) => {
+    const json = recordOf<ProfileFields>(entry);
     const inner = [...place, "profile", at];
     return {
-      labels: recordOf(json["nodeLabels"]),
-      seconds: numberAt(object, [...inner, "secondsPerFrame"], json["secondsPerFrame"]),
+      labels: recordOf(json.nodeLabels),
+      seconds: numberAt(object, [...inner, "secondsPerFrame"], json.secondsPerFrame),
     };
   });
   if (entries.length === 0)
     throw object.fail(
       [...place, "profile"],
       "must have at least one entry with secondsPerFrame",
-      task["profile"],
+      task.profile,
     );
   return {
     spec,
@@ -153,7 +160,7 @@ function specOf(object: DumpObject): Json {
 }
 
 function labelsOf(node: DumpObject): Json {
-  return recordOf(recordOf(node.json["metadata"])["labels"]);
+  return recordOf(recordOf<ObjectMeta>(node.json.metadata).labels);
 }
 
 function textAt(object: DumpObject, place: Place, value: unknown): string {

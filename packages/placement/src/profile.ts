@@ -219,9 +219,9 @@ function checkSettings(settings: Readonly<Record<string, number>>, entries: read
   }
 }
 
-function resolveWeights(settings: Settings): ResourceNetworkWeights {
-  const [alpha, beta] = pair(settings["alpha"], settings["beta"]);
-  const [gamma, delta] = pair(settings["gamma"], settings["delta"]);
+function resolveWeights(settings: Partial<ResourceNetworkWeights>): ResourceNetworkWeights {
+  const [alpha, beta] = pair(settings.alpha, settings.beta);
+  const [gamma, delta] = pair(settings.gamma, settings.delta);
   return { alpha, beta, gamma, delta };
 }
 

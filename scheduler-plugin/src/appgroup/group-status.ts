@@ -29,15 +29,15 @@ export interface GroupPlan {
 export function planGroup(group: KubernetesObject, members: GroupMembers | null, now: string): GroupPlan {
   const order = workloadOrder(group.spec);
   const current = group.status ?? {};
+  const { topologyCalculationTime, topologyOrder } = current;
   const isOrderChanged =
-    typeof current["topologyCalculationTime"] !== "string" ||
-    !isSameOrder(current["topologyOrder"], order.order);
+    typeof topologyCalculationTime !== "string" || !isSameOrder(topologyOrder, order.order);
   const faults = faultsOf(group, order.faults);
   return {
     status: {
       ...(isOrderChanged
         ? {
-            topologyOrder: withStatistics(order.order, current["topologyOrder"]),
+            topologyOrder: withStatistics(order.order, topologyOrder),
             topologyCalculationTime: now,
           }
         : {}),
@@ -51,12 +51,11 @@ export function planGroup(group: KubernetesObject, members: GroupMembers | null,
 
 function memberFields(
   { pods, running, firstCreated }: GroupMembers,
-  current: Readonly<Record<string, unknown>>,
+  { scheduleStartTime: started = null, runningWorkloads }: Readonly<Record<string, unknown>>,
 ): Record<string, unknown> {
-  const started = current["scheduleStartTime"] ?? null;
   const isStarted = typeof started === "string";
   const fields: Record<string, unknown> = {};
-  if (current["runningWorkloads"] !== running) fields["runningWorkloads"] = running;
+  if (runningWorkloads !== running) fields["runningWorkloads"] = running;
   // Kept while the group has pods, whichever they are: replaced pods don't make a new start.
   if (pods === 0 && started !== null) fields["scheduleStartTime"] = null;
   if (pods > 0 && !isStarted && firstCreated !== null) fields["scheduleStartTime"] = firstCreated;
@@ -68,17 +67,17 @@ function isSameOrder(written: unknown, order: readonly OrderedWorkload[]): boole
   if (!Array.isArray(written) || written.length !== order.length)
     return order.length === 0 && written === undefined;
   return order.every(({ workload, index }, at) => {
-    const entry = recordOf(written[at]);
-    return entry["index"] === index && isDeepStrictEqual(entry["workload"], workload);
+    const { index: writtenIndex, workload: writtenWorkload } = recordOf(written[at]);
+    return writtenIndex === index && isDeepStrictEqual(writtenWorkload, workload);
   });
 }
 
 function withStatistics(order: readonly OrderedWorkload[], written: unknown): unknown[] {
   const bySelector = new Map(
-    (Array.isArray(written) ? written.map(recordOf) : []).map((entry) => [
-      recordOf(entry["workload"])["selector"],
-      entry["workloadStatistics"],
-    ]),
+    (Array.isArray(written) ? written.map(recordOf) : []).map(({ workload, workloadStatistics }) => {
+      const { selector } = recordOf(workload);
+      return [selector, workloadStatistics];
+    }),
   );
   return order.map((entry) => {
     const workloadStatistics = bySelector.get(entry.workload.selector);

@@ -9,7 +9,7 @@ export const LIMITS = {
   secondDefinitions: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
-  stringIndexReads: 466,
+  stringIndexReads: 199,
   settings: 200,
 } as const;
 

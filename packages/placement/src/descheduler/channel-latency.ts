@@ -34,13 +34,13 @@ export function channelLatency(
     mode: "normalized",
     settings: { gamma: 0, bytesPerRequest },
   });
-  const { parts } = strategy.score({
+  const { network } = strategy.score({
     pod,
     candidates: [node],
     cluster: { graph: cluster, ageSeconds: 0 },
     workflow: { graph: workflow, ageSeconds: 0 },
-  });
-  const cost = parts["network"]?.[0];
+  }).parts;
+  const cost = network?.[0];
   const bytesPerSecond = rateOf(pod, graphs, bytesPerRequest);
   if (cost === undefined || !Number.isFinite(cost) || !(bytesPerSecond > 0)) return null;
   return { ms: Math.abs(cost) / bytesPerSecond, bytesPerSecond };

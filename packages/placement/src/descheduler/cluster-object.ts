@@ -1,5 +1,6 @@
 // Kubernetes objects as the API server gives them, read without trust: what is of a wrong type counts as
 // absent.
+import type { Named } from "../feasibility/objects/fields.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -23,9 +24,6 @@ export interface ClusterObject {
   readonly spec?: Fields;
   readonly status?: Fields;
 }
-
-/** Fields of these names, of any type. */
-export type Named<Names extends string> = Readonly<Partial<Record<Names, unknown>>>;
 
 export function fieldsOf<Names extends string = string>(value: unknown): Named<Names> {
   const isFields = typeof value === "object" && value !== null && !Array.isArray(value);

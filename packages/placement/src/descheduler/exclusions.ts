@@ -1,7 +1,8 @@
 // Which pods are never moved, whatever it would gain. Pure: objects and the time come in as arguments.
 // What cluster-autoscaler, Karpenter and the Kubernetes descheduler leave alone is left alone here too.
 import { ageMsOf, countOf, fieldsOf, isTrue, listOf, textOf } from "./cluster-object.ts";
-import type { ClusterObject, Named } from "./cluster-object.ts";
+import type { Named } from "../feasibility/objects/fields.ts";
+import type { ClusterObject } from "./cluster-object.ts";
 
 /** Why a pod is left where it is before anybody asks what a move would gain. */
 export const EXCLUSION_REASONS = [

@@ -1,3 +1,4 @@
+import type { PodSpec } from "./objects/fields.ts";
 import { isTerminating, keyOf, labelsOf, record, text, type ApiObject, type Labels } from "./objects/json.ts";
 import { LabelSets } from "./objects/label-sets.ts";
 import { JudgedTemplate } from "./filters/judged-template.ts";
@@ -147,7 +148,7 @@ export class SchedulingModel {
    */
   observe(pod: ApiObject): void {
     const { phase, nominatedNodeName } = record(pod.status);
-    const nodeName = text(record(pod.spec)["nodeName"]);
+    const nodeName = text(record<PodSpec>(pod.spec).nodeName);
     const isNominated = nodeName === "" && !isTerminating(pod);
     const node = this.#byName.get(isNominated ? text(nominatedNodeName) : nodeName);
     if (node === undefined || phase === "Succeeded" || phase === "Failed") this.remove(keyOf(pod));

@@ -1,3 +1,4 @@
+import type { Toleration } from "./objects/fields.ts";
 import { record, records, text, type ApiObject } from "./objects/json.ts";
 import type { SchedulingPod } from "./objects/scheduling-pod.ts";
 import type { Storage } from "./filters/volumes.ts";
@@ -17,7 +18,7 @@ export function unsupportedUses(pod: ApiObject, read: SchedulingPod, storage: St
     .map(([, reason]) => reason);
   return [
     ...uses,
-    ...comparingTolerations(spec["tolerations"]),
+    ...comparingTolerations(records(read.spec.tolerations)),
     ...read.faults,
     ...storage.unsupported(read),
   ];
@@ -28,7 +29,7 @@ function isUsed(value: unknown): boolean {
 }
 
 /** Alpha in 1.35: whether they match depends on a feature gate of the cluster. */
-function comparingTolerations(tolerations: unknown): string[] {
-  const compares = records(tolerations).some(({ operator }) => ["Lt", "Gt"].includes(text(operator)));
+function comparingTolerations(tolerations: readonly Toleration[]): string[] {
+  const compares = tolerations.some(({ operator }) => ["Lt", "Gt"].includes(text(operator)));
   return compares ? ["its tolerations compare numbers (operators Lt and Gt)"] : [];
 }

@@ -58,7 +58,8 @@ function readWorkload(entry: unknown, path: FaultPath, faults: OrderFault[]): Gr
       workload: info,
       dependencies: listOf(dependencies ?? [], dependenciesPath, faults).flatMap((dependency, index) => {
         const own = [...dependenciesPath, index];
-        const known = readInfo(recordOf(dependency)["workload"], [...own, "workload"], faults);
+        const { workload: target } = recordOf(dependency);
+        const known = readInfo(target, [...own, "workload"], faults);
         return known === null ? [] : [{ path: own, workload: known }];
       }),
     },

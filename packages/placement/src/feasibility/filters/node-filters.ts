@@ -1,17 +1,16 @@
 // Filters that look at the pod and the node alone: the answer is the same whatever else is placed.
-import { labelOf, record, records, text, textMembers, type Json } from "../objects/json.ts";
+import type { PodSpec } from "../objects/fields.ts";
+import { labelOf, records, text, textMembers } from "../objects/json.ts";
 import type { NodeState } from "../objects/node-state.ts";
-import type { SchedulingPod } from "../objects/scheduling-pod.ts";
+import { requiredAffinity, type SchedulingPod } from "../objects/scheduling-pod.ts";
 import { nodeSelector, type NodeTest } from "../objects/selectors.ts";
 import { tolerates, untoleratedTaint, UNSCHEDULABLE } from "../objects/taints.ts";
 import type { Rejection } from "../objects/verdict.ts";
 
 /** The pod's nodeSelector and its required node affinity. */
-export function requiredNodes(spec: Json): NodeTest {
-  const wanted = Object.entries(textMembers(spec["nodeSelector"]));
-  const required = record(record(spec["affinity"])["nodeAffinity"])[
-    "requiredDuringSchedulingIgnoredDuringExecution"
-  ];
+export function requiredNodes(spec: PodSpec): NodeTest {
+  const wanted = Object.entries(textMembers(spec.nodeSelector));
+  const required = requiredAffinity(spec, "nodeAffinity");
   const affinity = required === undefined || required === null ? null : nodeSelector(required);
   return (node) =>
     wanted.every(([key, value]) => labelOf(node.labels, key) === value) && (affinity?.(node) ?? true);
@@ -19,9 +18,9 @@ export function requiredNodes(spec: Json): NodeTest {
 
 /** NodeUnschedulable, NodeName, TaintToleration and NodeAffinity for one pod. */
 export function nodeFilter(pod: SchedulingPod): (node: NodeState) => Rejection | null {
-  const tolerations = records(pod.spec["tolerations"]);
+  const tolerations = records(pod.spec.tolerations);
   const toleratesCordon = tolerates(tolerations, UNSCHEDULABLE);
-  const nodeName = text(pod.spec["nodeName"]);
+  const nodeName = text(pod.spec.nodeName);
   const matches = requiredNodes(pod.spec);
   return (node) => {
     if (node.unschedulable && !toleratesCordon) return UNSCHEDULABLE_NODE;

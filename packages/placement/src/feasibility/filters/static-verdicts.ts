@@ -1,9 +1,8 @@
 // What filters say of a pod and a node alone. Kinds of pods that differ in nothing such filters look at share
 // the answers: the workloads of a hundred workflows are hundreds of kinds, and mostly one to these.
-import { record } from "../objects/json.ts";
 import { nodeFilter } from "./node-filters.ts";
 import type { NodeState } from "../objects/node-state.ts";
-import type { SchedulingPod } from "../objects/scheduling-pod.ts";
+import { requiredAffinity, type SchedulingPod } from "../objects/scheduling-pod.ts";
 import type { Rejection } from "../objects/verdict.ts";
 import { volumeFilter, type BoundVolumes } from "./volumes.ts";
 
@@ -17,11 +16,9 @@ const PASSED: StaticVerdict = { first: null, last: null };
 
 /** Equal for pods of which the answers are the same. */
 export function staticKey({ spec, claims, set }: SchedulingPod): string {
-  const { requiredDuringSchedulingIgnoredDuringExecution: required } = record(
-    record(spec["affinity"])["nodeAffinity"],
-  );
+  const required = requiredAffinity(spec, "nodeAffinity");
   const volumes = claims.length === 0 ? null : [set.namespace, claims];
-  return JSON.stringify([spec["nodeName"], spec["nodeSelector"], spec["tolerations"], required, volumes]);
+  return JSON.stringify([spec.nodeName, spec.nodeSelector, spec.tolerations, required, volumes]);
 }
 
 export class StaticVerdicts {

@@ -125,7 +125,7 @@ function emptyCount(
 ): SpreadCount {
   const topology = topologies.of(rule.topologyKey);
   const matches = requiredNodes(pod.spec);
-  const tolerations = records(pod.spec["tolerations"]);
+  const tolerations = records(pod.spec.tolerations);
   const included = Uint8Array.from(nodes, (node) => {
     if (pod.spread.some(({ topologyKey }) => labelOf(node.labels, topologyKey) === undefined)) return 0;
     if (rule.honorsAffinity && !matches(node)) return 0;

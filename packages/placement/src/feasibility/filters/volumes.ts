@@ -1,5 +1,13 @@
 // Volumes: claims that are bound already. Which volume a claim that isn't will get only the volume binder can
 // know.
+import type {
+  AttachmentSpec,
+  ClaimSpec,
+  CsiNodeSpec,
+  Metadata,
+  PodStatus,
+  VolumeSpec,
+} from "../objects/fields.ts";
 import {
   integer,
   isTerminating,
@@ -11,7 +19,6 @@ import {
   text,
   texts,
   type ApiObject,
-  type Json,
 } from "../objects/json.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import type { SchedulingPod } from "../objects/scheduling-pod.ts";
@@ -98,9 +105,9 @@ export class Storage {
   constructor(objects: StorageObjects) {
     const { persistentVolumes = [], persistentVolumeClaims = [], volumeAttachments = [], csiNodes } = objects;
     for (const { spec } of volumeAttachments) {
-      const { nodeName, source } = record(spec);
+      const { nodeName, source } = record<AttachmentSpec>(spec);
       const names = this.#attached.get(text(nodeName)) ?? [];
-      this.#attached.set(text(nodeName), [...names, text(record(source)["persistentVolumeName"])]);
+      this.#attached.set(text(nodeName), [...names, text(record(source).persistentVolumeName)]);
     }
     this.#volumes = new Map(Array.from(persistentVolumes, (volume) => [volume.metadata.name, volume]));
     this.#claims = new Map(Array.from(persistentVolumeClaims, (claim) => [keyOf(claim), claim]));
@@ -112,10 +119,10 @@ export class Storage {
 
   /** Why the pod's volumes can't be judged. */
   unsupported(pod: SchedulingPod): string[] {
-    return records(pod.spec["volumes"]).flatMap((volume) => {
+    return records(pod.spec.volumes).flatMap((volume) => {
       const other = Object.keys(volume).find((kind) => kind !== "name" && !PLAIN_VOLUMES.has(kind));
-      if (other !== undefined) return [`its volume ${text(volume["name"])} is of type ${other}`];
-      const claim = record(volume["persistentVolumeClaim"])["claimName"];
+      if (other !== undefined) return [`its volume ${text(volume.name)} is of type ${other}`];
+      const claim = record(volume.persistentVolumeClaim).claimName;
       const fault = claim === undefined ? null : this.#faultOf(pod.set.namespace, text(claim));
       return fault === null ? [] : [fault];
     });
@@ -125,9 +132,9 @@ export class Storage {
   boundVolumes(pod: SchedulingPod): BoundVolumes {
     const claims = pod.claims.map((name) => this.#claims.get(`${pod.set.namespace}/${name}`)!);
     return {
-      volumes: claims.map((claim) => this.#volume(text(record(claim.spec)["volumeName"]))),
+      volumes: claims.map((claim) => this.#volume(text(record<ClaimSpec>(claim.spec).volumeName))),
       exclusive: claims
-        .filter((claim) => texts(record(claim.spec)["accessModes"]).includes("ReadWriteOncePod"))
+        .filter((claim) => texts(record<ClaimSpec>(claim.spec).accessModes).includes("ReadWriteOncePod"))
         .map(keyOf),
     };
   }
@@ -172,10 +179,10 @@ export class Storage {
     const claim = this.#claims.get(`${namespace}/${name}`);
     if (claim === undefined) return `its PersistentVolumeClaim ${name} is not known`;
     if (isTerminating(claim)) return `its PersistentVolumeClaim ${name} is being deleted`;
-    if (record(claim.status)["phase"] === "Lost")
+    if (record<PodStatus>(claim.status).phase === "Lost")
       return `its PersistentVolumeClaim ${name} has lost its volume`;
-    const volumeName = text(record(claim.spec)["volumeName"]);
-    const annotations = record(record(claim.metadata)["annotations"]);
+    const volumeName = text(record<ClaimSpec>(claim.spec).volumeName);
+    const annotations = record(record<Metadata>(claim.metadata).annotations);
     if (volumeName === "" || annotations[BIND_COMPLETED] === undefined)
       return `its PersistentVolumeClaim ${name} is not bound`;
     const volume = this.#volumes.get(volumeName);
@@ -190,7 +197,9 @@ export class Storage {
 
   #knownVolumes(pod: SchedulingPod): Volume[] {
     return pod.claims
-      .map((name) => text(record(this.#claims.get(`${pod.set.namespace}/${name}`)?.spec)["volumeName"]))
+      .map((name) =>
+        text(record<ClaimSpec>(this.#claims.get(`${pod.set.namespace}/${name}`)?.spec).volumeName),
+      )
       .filter((name) => this.#volumes.has(name))
       .map((name) => this.#volume(name));
   }
@@ -244,11 +253,11 @@ function isIn(node: NodeState, key: string, values: ReadonlySet<string>): boolea
 }
 
 function parseVolume(volume: ApiObject): Volume {
-  const spec = record(volume.spec);
+  const spec = record<VolumeSpec>(volume.spec);
   const labels = labelsOf(volume);
-  const required = record(spec["nodeAffinity"])["required"];
-  const csi = record(spec["csi"]);
-  const driver = text(csi["driver"]);
+  const required = record(spec.nodeAffinity).required;
+  const csi = record(spec.csi);
+  const driver = text(csi.driver);
   return {
     labels: ZONE_LABELS.flatMap((key) => {
       const values = zonesOf(labelOf(labels, key));
@@ -256,7 +265,7 @@ function parseVolume(volume: ApiObject): Volume {
     }),
     onNode: required === undefined || required === null ? null : nodeSelector(required, false),
     driver: driver === "" ? null : driver,
-    handle: driver === "" ? volume.metadata.name : `${driver}/${text(csi["volumeHandle"])}`,
+    handle: driver === "" ? volume.metadata.name : `${driver}/${text(csi.volumeHandle)}`,
   };
 }
 
@@ -267,10 +276,10 @@ function zonesOf(label: string | undefined): ReadonlySet<string> | null {
 }
 
 function limitsOf(csiNode: ApiObject): Map<string, number> {
-  const drivers: readonly Json[] = records(record(csiNode.spec)["drivers"]);
+  const { drivers } = record<CsiNodeSpec>(csiNode.spec);
   return new Map(
-    drivers
-      .map(({ name, allocatable }) => [text(name), integer(record(allocatable)["count"], -1)] as const)
+    records(drivers)
+      .map(({ name, allocatable }) => [text(name), integer(record(allocatable).count, -1)] as const)
       .filter(([, count]) => count >= 0),
   );
 }

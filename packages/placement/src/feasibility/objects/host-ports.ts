@@ -1,5 +1,6 @@
 // Host ports, as framework.HostPortInfo: a port on 0.0.0.0 conflicts with the same one on any address.
-import { integer, record, records, text, type Json } from "./json.ts";
+import type { PodSpec } from "./fields.ts";
+import { integer, records, text } from "./json.ts";
 
 export interface HostPort {
   readonly ip: string;
@@ -10,10 +11,10 @@ export interface HostPort {
 export const ANY_IP = "0.0.0.0";
 
 /** Of its containers, and of init containers that go on running. */
-export function hostPortsOf(podSpec: Json): HostPort[] {
-  const lasting = records(podSpec["initContainers"]).filter((one) => one["restartPolicy"] === "Always");
-  return [...lasting, ...records(podSpec["containers"])].flatMap((container) =>
-    records(record(container)["ports"])
+export function hostPortsOf(podSpec: PodSpec): HostPort[] {
+  const lasting = records(podSpec.initContainers).filter((one) => one.restartPolicy === "Always");
+  return [...lasting, ...records(podSpec.containers)].flatMap((container) =>
+    records(container.ports)
       .map(({ hostPort, hostIP, protocol }) => ({
         ip: text(hostIP) || ANY_IP,
         protocol: text(protocol) || "TCP",

@@ -1,4 +1,5 @@
 // Reading raw Kubernetes objects: what is of the wrong type counts as absent.
+import type { Metadata, Untrusted } from "./fields.ts";
 
 /** As the API server answers it, its defaults filled in. It must not change while a model holds it. */
 export interface ApiObject {
@@ -7,18 +8,25 @@ export interface ApiObject {
   readonly status?: unknown;
 }
 
-export type Json = Readonly<Record<string, unknown>>;
+type Json = Readonly<Record<string, unknown>>;
 export type Labels = Readonly<Record<string, string>>;
 
 const NOTHING: Json = Object.freeze({});
 const NO_ITEMS: readonly Json[] = Object.freeze([]);
 
+/** The type only names fields; what they hold stays unknown. */
+export function record<T extends object>(value: Untrusted<T> | undefined): T;
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the fields that it reads
+export function record<T extends object = Json>(value: unknown): T;
 export function record(value: unknown): Json {
   return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : NOTHING;
 }
 
+export function records<T extends object>(value: Untrusted<readonly T[]> | undefined): readonly T[];
+// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the fields that it reads
+export function records<T extends object = Json>(value: unknown): readonly T[];
 export function records(value: unknown): readonly Json[] {
-  return Array.isArray(value) && value.length > 0 ? value.map(record) : NO_ITEMS;
+  return Array.isArray(value) && value.length > 0 ? value.map((entry: unknown) => record(entry)) : NO_ITEMS;
 }
 
 /** "" for what is no text. */
@@ -35,7 +43,7 @@ export function integer(value: unknown, otherwise: number): number {
 }
 
 export function labelsOf(object: ApiObject): Labels {
-  return textMembers(record(object.metadata)["labels"]);
+  return textMembers(record<Metadata>(object.metadata).labels);
 }
 
 /** Members that are texts; the object itself where all are. */
@@ -62,5 +70,5 @@ export function keyOf(object: ApiObject): string {
 
 /** Whether it is being deleted. */
 export function isTerminating(object: ApiObject): boolean {
-  return text(record(object.metadata)["deletionTimestamp"]) !== "";
+  return text(record<Metadata>(object.metadata).deletionTimestamp) !== "";
 }

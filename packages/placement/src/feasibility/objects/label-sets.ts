@@ -1,6 +1,7 @@
 // Pods of equal namespace and labels are one to every selector, so each selector looks at them once.
 import { labelSelector, type LabelSelector } from "./selectors.ts";
-import { text, texts, type Json, type Labels } from "./json.ts";
+import type { AffinityTerm } from "./fields.ts";
+import { text, texts, type Labels } from "./json.ts";
 
 /** The same object for equal namespace and labels. */
 export interface LabelSet {
@@ -62,24 +63,19 @@ export type NamespaceLabels = (namespace: string) => Labels;
  * pod's own. null when a selector is not valid. matchLabelKeys and mismatchLabelKeys are in the labelSelector
  * already: the API server puts them there at creation.
  */
-export function podTerm(term: Json, own: string, labelsOf: NamespaceLabels): PodTerm | null {
-  const selector = labelSelector(term["labelSelector"]);
-  const bySelector = labelSelector(term["namespaceSelector"]);
+export function podTerm(term: AffinityTerm, own: string, labelsOf: NamespaceLabels): PodTerm | null {
+  const selector = labelSelector(term.labelSelector);
+  const bySelector = labelSelector(term.namespaceSelector);
   if (selector === null || bySelector === null) return null;
-  const named = texts(term["namespaces"]);
-  const isOwn = named.length === 0 && (term["namespaceSelector"] ?? null) === null;
+  const named = texts(term.namespaces);
+  const isOwn = named.length === 0 && (term.namespaceSelector ?? null) === null;
   const namespaces = new Set(isOwn ? [own] : named);
-  const topologyKey = text(term["topologyKey"]);
+  const topologyKey = text(term.topologyKey);
   const selects = inNamespaces(namespaces, bySelector, labelsOf);
   return {
     topologyKey,
     test: new LabelSetTest((set) => selects(set.namespace) && selector.matches(set.labels)),
-    key: JSON.stringify([
-      topologyKey,
-      [...namespaces].sort(),
-      term["namespaceSelector"],
-      term["labelSelector"],
-    ]),
+    key: JSON.stringify([topologyKey, [...namespaces].sort(), term.namespaceSelector, term.labelSelector]),
   };
 }
 

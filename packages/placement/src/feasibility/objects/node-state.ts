@@ -1,6 +1,7 @@
 import { exactAmounts, exactQuantity, wholeUnits, type Amounts } from "./amounts.ts";
 import { conflicts, type HostPort } from "./host-ports.ts";
-import { labelsOf, record, records, text, type ApiObject, type Labels } from "./json.ts";
+import type { NodeSpec, NodeStatus } from "./fields.ts";
+import { isTerminating, labelsOf, record, records, type ApiObject, type Labels } from "./json.ts";
 import type { SchedulingPod } from "./scheduling-pod.ts";
 import { taintsOf, type Taint } from "./taints.ts";
 
@@ -25,15 +26,15 @@ export class NodeState {
   readonly #ports: HostPort[] = [];
 
   constructor(node: ApiObject, index: number) {
-    const spec = record(node.spec);
-    const allocatable = record(record(node.status)["allocatable"]);
+    const spec = record<NodeSpec>(node.spec);
+    const allocatable = record(record<NodeStatus>(node.status).allocatable);
     this.index = index;
     this.name = node.metadata.name;
     this.labels = labelsOf(node);
     this.taints = taintsOf(spec);
-    this.unschedulable = spec["unschedulable"] === true;
+    this.unschedulable = spec.unschedulable === true;
     this.allocatable = wholeUnits(exactAmounts(allocatable));
-    this.maxPods = Number((exactQuantity(allocatable["pods"]) ?? 0n) / 1_000_000_000n);
+    this.maxPods = Number((exactQuantity(allocatable.pods) ?? 0n) / 1_000_000_000n);
     this.noTarget = reasonAgainst(node, this);
   }
 
@@ -109,10 +110,10 @@ export class NodeState {
 const LEAVING = ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 
 function reasonAgainst(node: ApiObject, state: NodeState): string | null {
-  if (text(record(node.metadata)["deletionTimestamp"]) !== "") return "it is being deleted";
+  if (isTerminating(node)) return "it is being deleted";
   if (state.unschedulable) return "it is cordoned";
   const leaving = state.taints.find(({ key }) => LEAVING.includes(key));
   if (leaving !== undefined) return `it is about to be removed (taint ${leaving.key})`;
-  const ready = records(record(node.status)["conditions"]).find(({ type }) => type === "Ready");
-  return ready?.["status"] === "True" ? null : "it is not Ready";
+  const ready = records(record<NodeStatus>(node.status).conditions).find(({ type }) => type === "Ready");
+  return ready?.status === "True" ? null : "it is not Ready";
 }

@@ -1,4 +1,7 @@
-import { namespaceOf, record, records, text, type ApiObject, type Json } from "./json.ts";
+import type { Metadata, OwnerReference } from "./fields.ts";
+import { labelOf, labelsOf, namespaceOf, record, records, text, type ApiObject } from "./json.ts";
+
+const TEMPLATE_HASH_LABEL = "pod-template-hash";
 
 /**
  * The name of what the pod is a replica of: its controller's, a Deployment's where that is a ReplicaSet of
@@ -7,9 +10,9 @@ import { namespaceOf, record, records, text, type ApiObject, type Json } from ".
 export function workloadName(pod: ApiObject): string {
   const controller = controllerOf(pod);
   if (controller === undefined) return pod.metadata.name;
-  const name = text(controller["name"]);
-  const hash = text(record(record(pod.metadata)["labels"])["pod-template-hash"]);
-  return controller["kind"] === "ReplicaSet" && hash !== "" && name.endsWith(`-${hash}`)
+  const name = text(controller.name);
+  const hash = labelOf(labelsOf(pod), TEMPLATE_HASH_LABEL) ?? "";
+  return controller.kind === "ReplicaSet" && hash !== "" && name.endsWith(`-${hash}`)
     ? name.slice(0, -hash.length - 1)
     : name;
 }
@@ -21,9 +24,11 @@ export function workloadName(pod: ApiObject): string {
 export function controllerKey(pod: ApiObject): string | null {
   const controller = controllerOf(pod);
   if (controller === undefined) return null;
-  return JSON.stringify([namespaceOf(pod), text(controller["kind"]), text(controller["name"])]);
+  return JSON.stringify([namespaceOf(pod), text(controller.kind), text(controller.name)]);
 }
 
-function controllerOf(pod: ApiObject): Json | undefined {
-  return records(record(pod.metadata)["ownerReferences"]).find(({ controller }) => controller === true);
+function controllerOf(pod: ApiObject): OwnerReference | undefined {
+  return records(record<Metadata>(pod.metadata).ownerReferences).find(
+    ({ controller }) => controller === true,
+  );
 }

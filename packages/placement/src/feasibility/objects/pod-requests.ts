@@ -8,7 +8,8 @@ import {
   type Amounts,
   type ExactAmounts,
 } from "./amounts.ts";
-import { record, records, text, type ApiObject, type Json } from "./json.ts";
+import type { Container, ContainerStatus, PodSpec, PodStatus } from "./fields.ts";
+import { record, records, text, type ApiObject } from "./json.ts";
 
 /** Replicas request the same: the sums are made once, and kept once. */
 const MAX_KNOWN = 10_000;
@@ -21,48 +22,48 @@ const known = new Map<string, Amounts>();
  * through
  */
 export function podRequests(pod: ApiObject, placed: boolean): Amounts {
-  const spec = record(pod.spec);
-  const key = JSON.stringify([inputsOf(spec), placed ? givenInputs(record(pod.status)) : null]);
+  const spec = record<PodSpec>(pod.spec);
+  const key = JSON.stringify([inputsOf(spec), placed ? givenInputs(record<PodStatus>(pod.status)) : null]);
   let requests = known.get(key);
   if (requests === undefined) {
-    requests = compute(spec, placed ? new GivenAmounts(record(pod.status)) : null);
+    requests = compute(spec, placed ? new GivenAmounts(record<PodStatus>(pod.status)) : null);
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(key, requests);
   }
   return requests;
 }
 
-function inputsOf(spec: Json): unknown {
-  const container = ({ name, resources, restartPolicy }: Json): unknown => [
+function inputsOf(spec: PodSpec): unknown {
+  const container = ({ name, resources, restartPolicy }: Container): unknown => [
     name,
-    record(resources)["requests"],
+    record(resources).requests,
     restartPolicy,
   ];
   return [
-    records(spec["containers"]).map(container),
-    records(spec["initContainers"]).map(container),
-    record(spec["resources"])["requests"],
-    spec["overhead"],
+    records(spec.containers).map(container),
+    records(spec.initContainers).map(container),
+    record(spec.resources).requests,
+    spec.overhead,
   ];
 }
 
-function givenInputs({ containerStatuses, initContainerStatuses, conditions }: Json): unknown {
-  const container = ({ name, resources, allocatedResources }: Json): unknown =>
-    resources === undefined ? null : [name, record(resources)["requests"], allocatedResources];
+function givenInputs({ containerStatuses, initContainerStatuses, conditions }: PodStatus): unknown {
+  const container = ({ name, resources, allocatedResources }: ContainerStatus): unknown =>
+    resources === undefined ? null : [name, record(resources).requests, allocatedResources];
   return [
     records(containerStatuses).map(container),
     records(initContainerStatuses).map(container),
-    records(conditions).find(({ type }) => type === "PodResizePending")?.["reason"],
+    records(conditions).find(({ type }) => type === "PodResizePending")?.reason,
   ];
 }
 
-function compute(spec: Json, given: GivenAmounts | null): Amounts {
+function compute(spec: PodSpec, given: GivenAmounts | null): Amounts {
   const total: ExactAmounts = new Map();
-  for (const container of records(spec["containers"])) addAmounts(total, requestsOf(container, given));
+  for (const container of records(spec.containers)) addAmounts(total, requestsOf(container, given));
   const sidecars: ExactAmounts = new Map();
   const starting: ExactAmounts = new Map();
-  for (const container of records(spec["initContainers"])) {
-    if (container["restartPolicy"] === "Always") {
+  for (const container of records(spec.initContainers)) {
+    if (container.restartPolicy === "Always") {
       const requests = requestsOf(container, given);
       addAmounts(total, requests);
       addAmounts(sidecars, requests);
@@ -74,36 +75,36 @@ function compute(spec: Json, given: GivenAmounts | null): Amounts {
     }
   }
   raiseAmounts(total, starting);
-  for (const [name, amount] of exactAmounts(record(spec["resources"])["requests"]))
+  for (const [name, amount] of exactAmounts(record(spec.resources).requests))
     if (name === "cpu" || name === "memory" || name.startsWith("hugepages-")) total.set(name, amount);
-  addAmounts(total, exactAmounts(spec["overhead"]));
+  addAmounts(total, exactAmounts(spec.overhead));
   return wholeUnits(total);
 }
 
-function requestsOf(container: Json, given: GivenAmounts | null): ExactAmounts {
-  const wanted = exactAmounts(record(container["resources"])["requests"]);
-  return given === null ? wanted : given.with(text(container["name"]), wanted);
+function requestsOf(container: Container, given: GivenAmounts | null): ExactAmounts {
+  const wanted = exactAmounts(record(container.resources).requests);
+  return given === null ? wanted : given.with(text(container.name), wanted);
 }
 
 /** What the kubelet says that containers have. */
 class GivenAmounts {
-  readonly #byName = new Map<string, Json>();
+  readonly #byName = new Map<string, ContainerStatus>();
   /** Nothing will come of the change that is wanted. */
   readonly #infeasible: boolean;
 
-  constructor(status: Json) {
-    for (const list of [status["containerStatuses"], status["initContainerStatuses"]])
-      for (const container of records(list)) this.#byName.set(text(container["name"]), container);
-    const pending = records(status["conditions"]).find(({ type }) => type === "PodResizePending");
-    this.#infeasible = pending?.["reason"] === "Infeasible";
+  constructor(status: PodStatus) {
+    for (const list of [status.containerStatuses, status.initContainerStatuses])
+      for (const container of records(list)) this.#byName.set(text(container.name), container);
+    const pending = records(status.conditions).find(({ type }) => type === "PodResizePending");
+    this.#infeasible = pending?.reason === "Infeasible";
   }
 
   with(container: string, wanted: ExactAmounts): ExactAmounts {
     const status = this.#byName.get(container);
-    if (status === undefined || status["resources"] === undefined) return wanted;
+    if (status === undefined || status.resources === undefined) return wanted;
     const most: ExactAmounts = this.#infeasible ? new Map() : wanted;
-    raiseAmounts(most, exactAmounts(record(status["resources"])["requests"]));
-    raiseAmounts(most, exactAmounts(status["allocatedResources"]));
+    raiseAmounts(most, exactAmounts(record(status.resources).requests));
+    raiseAmounts(most, exactAmounts(status.allocatedResources));
     return most;
   }
 }

@@ -1,4 +1,5 @@
 import type { Amounts } from "./amounts.ts";
+import type { AffinityKind, AffinityTerm, Metadata, PodSpec, SpreadConstraint } from "./fields.ts";
 import { hostPortsOf, type HostPort } from "./host-ports.ts";
 import {
   integer,
@@ -10,7 +11,6 @@ import {
   records,
   text,
   type ApiObject,
-  type Json,
 } from "./json.ts";
 import {
   LabelSetTest,
@@ -32,7 +32,7 @@ export interface SchedulingPod {
   readonly set: LabelSet;
   readonly priority: number;
   readonly terminating: boolean;
-  readonly spec: Json;
+  readonly spec: PodSpec;
   /** Of a pod on a node what it holds there, of others what they would. */
   readonly requests: Amounts;
   readonly ports: readonly HostPort[];
@@ -72,13 +72,12 @@ interface PodContext {
 }
 
 export function schedulingPod(pod: ApiObject, placed: boolean, context: PodContext): SchedulingPod {
-  const spec = record(pod.spec);
+  const spec = record<PodSpec>(pod.spec);
   const namespace = namespaceOf(pod);
   const set = context.labelSets.of(namespace, labelsOf(pod));
-  const affinity = record(spec["affinity"]);
   const faults: string[] = [];
-  const terms = (kind: string): readonly PodTerm[] => {
-    const required = records(record(affinity[kind])["requiredDuringSchedulingIgnoredDuringExecution"]);
+  const terms = (kind: "podAffinity" | "podAntiAffinity"): readonly PodTerm[] => {
+    const required = records<AffinityTerm>(requiredAffinity(spec, kind));
     if (required.length === 0) return NONE;
     return valid(
       required.map((term) => podTerm(term, namespace, context.namespaceLabels)),
@@ -88,9 +87,9 @@ export function schedulingPod(pod: ApiObject, placed: boolean, context: PodConte
   };
   return {
     key: keyOf(pod),
-    uid: text(record(pod.metadata)["uid"]),
+    uid: text(record<Metadata>(pod.metadata).uid),
     set,
-    priority: integer(spec["priority"], 0),
+    priority: integer(spec.priority, 0),
     terminating: isTerminating(pod),
     spec,
     requests: podRequests(pod, placed),
@@ -105,12 +104,14 @@ export function schedulingPod(pod: ApiObject, placed: boolean, context: PodConte
   };
 }
 
+/** The rules that a node must keep; undefined without. */
+export function requiredAffinity(spec: PodSpec, kind: AffinityKind): unknown {
+  return record(record(spec.affinity)[kind]).requiredDuringSchedulingIgnoredDuringExecution;
+}
+
 /** Equal for pods that are one to kube-scheduler: either may take the other's node. */
 export function templateKey(pod: SchedulingPod): string {
   const { spec } = pod;
-  const affinity = record(spec["affinity"]);
-  const required = (kind: string): unknown =>
-    record(affinity[kind])["requiredDuringSchedulingIgnoredDuringExecution"];
   return JSON.stringify([
     pod.set.namespace,
     pod.set.labels,
@@ -118,44 +119,44 @@ export function templateKey(pod: SchedulingPod): string {
     [...pod.requests],
     pod.ports,
     pod.claims,
-    spec["nodeName"],
-    spec["nodeSelector"],
-    spec["tolerations"],
-    spec["topologySpreadConstraints"],
-    required("nodeAffinity"),
-    required("podAffinity"),
-    required("podAntiAffinity"),
+    spec.nodeName,
+    spec.nodeSelector,
+    spec.tolerations,
+    spec.topologySpreadConstraints,
+    requiredAffinity(spec, "nodeAffinity"),
+    requiredAffinity(spec, "podAffinity"),
+    requiredAffinity(spec, "podAntiAffinity"),
   ]);
 }
 
 /** As filterTopologySpreadConstraints: matchLabelKeys are added here as well. */
-function spreadRules(spec: Json, own: LabelSet, faults: string[]): SpreadRule[] {
-  const rules = records(spec["topologySpreadConstraints"])
-    .filter((constraint) => constraint["whenUnsatisfiable"] === "DoNotSchedule")
+function spreadRules(spec: PodSpec, own: LabelSet, faults: string[]): SpreadRule[] {
+  const rules = records(spec.topologySpreadConstraints)
+    .filter((constraint) => constraint.whenUnsatisfiable === "DoNotSchedule")
     .map((constraint) => spreadRule(constraint, own));
   return valid(rules, "topologySpreadConstraints", faults);
 }
 
-function spreadRule(constraint: Json, own: LabelSet): SpreadRule | null {
-  const selector = labelSelector(constraint["labelSelector"]);
+function spreadRule(constraint: SpreadConstraint, own: LabelSet): SpreadRule | null {
+  const selector = labelSelector(constraint.labelSelector);
   if (selector === null) return null;
-  const keys = Array.isArray(constraint["matchLabelKeys"]) ? (constraint["matchLabelKeys"] as unknown[]) : [];
+  const keys = Array.isArray(constraint.matchLabelKeys) ? (constraint.matchLabelKeys as unknown[]) : [];
   const same = Object.fromEntries(Object.entries(own.labels).filter(([key]) => keys.includes(key)));
   const merged = withLabels(selector, same);
   return {
-    topologyKey: text(constraint["topologyKey"]),
-    maxSkew: integer(constraint["maxSkew"], 1),
-    minDomains: integer(constraint["minDomains"], 1),
+    topologyKey: text(constraint.topologyKey),
+    maxSkew: integer(constraint.maxSkew, 1),
+    minDomains: integer(constraint.minDomains, 1),
     test: new LabelSetTest((set) => set.namespace === own.namespace && merged.matches(set.labels)),
     countsNone: merged.matchesAll,
-    honorsAffinity: constraint["nodeAffinityPolicy"] !== "Ignore",
-    honorsTaints: constraint["nodeTaintsPolicy"] === "Honor",
+    honorsAffinity: constraint.nodeAffinityPolicy !== "Ignore",
+    honorsTaints: constraint.nodeTaintsPolicy === "Honor",
   };
 }
 
-function claimsOf(spec: Json): readonly string[] {
-  const claims = records(spec["volumes"]).flatMap(({ persistentVolumeClaim: claim }) =>
-    claim === undefined ? [] : [text(record(claim)["claimName"])],
+function claimsOf(spec: PodSpec): readonly string[] {
+  const claims = records(spec.volumes).flatMap(({ persistentVolumeClaim: claim }) =>
+    claim === undefined ? [] : [text(record(claim).claimName)],
   );
   return claims.length === 0 ? NONE : claims;
 }

@@ -1,6 +1,7 @@
 // Selectors of labels and of nodes, as k8s.io/apimachinery and
 // component-helpers/scheduling/corev1/nodeaffinity take them.
-import { labelOf, record, records, text, textMembers, texts, type Json, type Labels } from "./json.ts";
+import type { NodeSelector, NodeSelectorTerm, Requirement } from "./fields.ts";
+import { labelOf, record, records, text, textMembers, texts, type Labels } from "./json.ts";
 
 export interface LabelSelector {
   /** True of `{}`. A selector that isn't given matches nothing, an empty one everything. */
@@ -22,8 +23,8 @@ export function labelSelector(selector: unknown): LabelSelector | null {
       (labels) =>
         labelOf(labels, key) === value,
   );
-  for (const expression of records(matchExpressions)) {
-    const operator = text(expression["operator"]);
+  for (const expression of records<Requirement>(matchExpressions)) {
+    const operator = text(expression.operator);
     const test = operator === "Gt" || operator === "Lt" ? null : requirement(expression);
     if (test === null) return null;
     tests.push(test);
@@ -53,34 +54,34 @@ export type NodeTest = (node: SelectedNode) => boolean;
  * @param fields whether matchFields count; of a PersistentVolume they don't
  */
 export function nodeSelector(selector: unknown, fields = true): NodeTest {
-  const terms = records(record(selector)["nodeSelectorTerms"])
+  const terms = records(record<NodeSelector>(selector).nodeSelectorTerms)
     .map((term) => nodeTerm(term, fields))
     .filter((term) => term !== null);
   return (node) => terms.some((term) => term(node));
 }
 
-function nodeTerm(term: Json, fields: boolean): NodeTest | null {
-  const byLabels = records(term["matchExpressions"]).map(requirement);
-  const byFields = records(term["matchFields"]).map(fieldRequirement);
+function nodeTerm(term: NodeSelectorTerm, fields: boolean): NodeTest | null {
+  const byLabels = records(term.matchExpressions).map(requirement);
+  const byFields = records(term.matchFields).map(fieldRequirement);
   if (byLabels.length + byFields.length === 0 || [...byLabels, ...byFields].includes(null)) return null;
   return (node) =>
     byLabels.every((test) => test!(node.labels)) && (!fields || byFields.every((test) => test!(node)));
 }
 
 /** The only field is the node's name, one value each. */
-function fieldRequirement(expression: Json): NodeTest | null {
-  const values = texts(expression["values"]);
-  const operator = text(expression["operator"]);
+function fieldRequirement(expression: Requirement): NodeTest | null {
+  const values = texts(expression.values);
+  const operator = text(expression.operator);
   if (values.length !== 1 || (operator !== "In" && operator !== "NotIn")) return null;
   const wanted = operator === "In";
-  const isName = text(expression["key"]) === "metadata.name";
+  const isName = text(expression.key) === "metadata.name";
   return ({ name }) => ((isName ? name : "") === values[0]) === wanted;
 }
 
-function requirement(expression: Json): Test | null {
-  const key = text(expression["key"]);
-  const values = texts(expression["values"]);
-  switch (text(expression["operator"])) {
+function requirement(expression: Requirement): Test | null {
+  const key = text(expression.key);
+  const values = texts(expression.values);
+  switch (text(expression.operator)) {
     case "In": {
       const set = new Set(values);
       return values.length === 0 ? null : (labels) => set.has(labelOf(labels, key)!);

@@ -1,6 +1,7 @@
 // Taints and tolerations, as k8s.io/api/core/v1 Toleration.ToleratesTaint without the comparison operators
 // (alpha in 1.35).
-import { records, text, type Json } from "./json.ts";
+import type { NodeSpec, Toleration } from "./fields.ts";
+import { records, text } from "./json.ts";
 
 export interface Taint {
   readonly key: string;
@@ -15,8 +16,8 @@ export const UNSCHEDULABLE: Taint = {
   effect: "NoSchedule",
 };
 
-export function taintsOf(nodeSpec: Json): Taint[] {
-  return records(nodeSpec["taints"]).map(({ key, value, effect }) => ({
+export function taintsOf(nodeSpec: NodeSpec): Taint[] {
+  return records(nodeSpec.taints).map(({ key, value, effect }) => ({
     key: text(key),
     value: text(value),
     effect: text(effect),
@@ -24,19 +25,22 @@ export function taintsOf(nodeSpec: Json): Taint[] {
 }
 
 /** The first that keeps the pod away; undefined without. PreferNoSchedule keeps nobody away. */
-export function untoleratedTaint(taints: readonly Taint[], tolerations: readonly Json[]): Taint | undefined {
+export function untoleratedTaint(
+  taints: readonly Taint[],
+  tolerations: readonly Toleration[],
+): Taint | undefined {
   return taints.find(
     (taint) =>
       (taint.effect === "NoSchedule" || taint.effect === "NoExecute") && !tolerates(tolerations, taint),
   );
 }
 
-export function tolerates(tolerations: readonly Json[], taint: Taint): boolean {
+export function tolerates(tolerations: readonly Toleration[], taint: Taint): boolean {
   return tolerations.some((toleration) => {
-    const [key, effect] = [text(toleration["key"]), text(toleration["effect"])];
+    const [key, effect] = [text(toleration.key), text(toleration.effect)];
     if ((effect !== "" && effect !== taint.effect) || (key !== "" && key !== taint.key)) return false;
-    const operator = text(toleration["operator"]);
+    const operator = text(toleration.operator);
     if (operator === "Exists") return true;
-    return (operator === "" || operator === "Equal") && text(toleration["value"]) === taint.value;
+    return (operator === "" || operator === "Equal") && text(toleration.value) === taint.value;
   });
 }

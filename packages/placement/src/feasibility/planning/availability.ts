@@ -106,7 +106,7 @@ function spreadOf(
   scale: Scale,
 ): SpreadConstraint[] {
   const { what, maxSkew } = scale;
-  const own = pods.some(({ pod }) => records(pod.spec["topologySpreadConstraints"]).length > 0);
+  const own = pods.some(({ pod }) => records(pod.spec.topologySpreadConstraints).length > 0);
   if (own || maxSkew === null || pods.length + there.length <= maxSkew) return [];
   const { domainOf, size } = spreadDomains(nodes, scale);
   const placed = new Int32Array(size);

@@ -4,6 +4,7 @@ import { costModel, createObjective, objectiveOf, type PlanCost } from "../../pl
 import { choosePlan } from "../../planner/search/plan-choice.ts";
 import { plan, type Plan } from "../../planner/search/plan.ts";
 import { planSettings, type PlanSettings } from "../../planner/objective/plan-settings.ts";
+import type { Metadata } from "../objects/fields.ts";
 import { isTerminating, keyOf, record, records, type ApiObject } from "../objects/json.ts";
 import type { FeasiblePlanProblem } from "./plan-input.ts";
 import { planProblem } from "./plan-problem.ts";
@@ -211,7 +212,7 @@ function podsOf({ model, podOf, workflow }: RunningWorkflowInput): {
 }
 
 function reasonToKeep(pod: ApiObject, model: SchedulingModel): string | null {
-  const owners = records(record(pod.metadata)["ownerReferences"]);
+  const owners = records(record<Metadata>(pod.metadata).ownerReferences);
   if (owners.some(({ kind }) => kind === "DaemonSet")) return "it is a DaemonSet's";
   if (owners.some(({ kind }) => kind === "Node")) return "it is a static pod";
   if (isTerminating(pod)) return "it is being deleted";
