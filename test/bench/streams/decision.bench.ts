@@ -1,8 +1,9 @@
 // CPU time of a decision: a job comes to a network on which others run.
 import { seeded } from "@isochrone/primitives";
 import { joint, schedule } from "@isochrone/streams";
+import { randomSystem } from "@isochrone/streams/testing";
 import type { BenchResult } from "../types.ts";
-import { cpuMs, randomSystem, videoJobs } from "./problems.ts";
+import { cpuMs, videoJobs } from "./problems.ts";
 
 interface Size {
   readonly nodes: number;

@@ -5,3 +5,5 @@ export type { Demand } from "../placed-job.ts";
 export { allocationProgram } from "../proofs/allocation.ts";
 export { pathChoiceProgram } from "../proofs/path-choice.ts";
 export type { RandomNetwork } from "../simulation/random-network.ts";
+export { randomDemands, randomJob, randomSystem } from "./random-problems.ts";
+export { testSolver } from "./solver.ts";

@@ -5,13 +5,13 @@ import highsModule from "highs";
 // The types say CommonJS, but `import` is given the module whose default export is the loader itself.
 const load = highsModule as unknown as typeof highsModule.default;
 
-/** A solver whose optimum is proven up to a part of 10^-6. */
-export async function testSolver(): Promise<LinearSolver> {
+/** @param gap part of the optimum up to which it is proven */
+export async function testSolver(gap = 1e-6): Promise<LinearSolver> {
   const highs = await load();
   return async (program, timeMs) => {
     const { Status, Columns, ObjectiveValue } = highs.solve(program, {
       time_limit: timeMs / 1_000,
-      mip_rel_gap: 1e-6,
+      mip_rel_gap: gap,
     });
     if (Status !== "Optimal")
       return {
