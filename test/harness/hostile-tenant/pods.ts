@@ -152,7 +152,10 @@ export const PODS: readonly Attempt[] = [
     name: "pods that ask for 1e308 of CPU and memory",
     act: (tenant) =>
       tenant.makeAll([
-        tenantPod("infinite", { labels: FLOW, node: null, container: requests("1e308", "1e308") }),
+        // kube-scheduler's integers overflow: it binds each of them.
+        ...NODES.map((node, at) =>
+          tenantPod(`infinite-${at}`, { labels: FLOW, node, container: requests("1e308", "1e308") }),
+        ),
         tenantPod("large", { labels: FLOW, node: null, container: requests("1E", "1E") }),
       ]),
     gets: [201],

@@ -50,4 +50,22 @@ describe("quantities", () => {
     );
     expect(wholeUnits(exactAmounts({ cpu: "0.0001" })).get("cpu")).toBe(1);
   });
+
+  // What Quantity.MilliValue and Quantity.Value of k8s.io/apimachinery 0.35 return, but for the last CPU: its
+  // -1000 is no amount.
+  test.each([
+    ["1e308", 0, 0],
+    ["100e306", 0, 0],
+    ["1E", 0, 10 ** 18],
+    ["1e19", 0, 0],
+    ["9223372036854775", 9_223_372_036_854_775_000, 9_223_372_036_854_775],
+    ["99999999999Ei", 0, 2 ** 63],
+  ])("%s is %d millicores and %d bytes to kube-scheduler, which counts in int64", (amount, cpu, bytes) => {
+    expect(wholeUnits(exactAmounts({ cpu: amount, memory: amount }))).toEqual(
+      new Map([
+        ["cpu", cpu],
+        ["memory", bytes],
+      ]),
+    );
+  });
 });

@@ -14,8 +14,9 @@ export type ExactAmounts = Map<string, bigint>;
 
 const NANO = 1_000_000_000n;
 const NANO_DECIMALS = 9;
-/** As Kubernetes caps amounts: 2^63 - 1 whole units. */
-const MAX_AMOUNT = (2n ** 63n - 1n) * NANO;
+const MAX_INT64 = 2n ** 63n - 1n;
+/** Kubernetes caps amounts with a binary suffix, and only those, at this many whole units. */
+const MAX_BINARY_AMOUNT = MAX_INT64 * NANO;
 /** More characters than any amount needs; a bound on the work that a hostile text can cause. */
 const MAX_LENGTH = 64;
 const MAX_KNOWN = 10_000;
@@ -56,12 +57,18 @@ export function raiseAmounts(to: ExactAmounts, amounts: ExactAmounts): void {
   }
 }
 
-/** Rounded up, without those that no node can limit. */
+/**
+ * Rounded up, without those that no node can limit. kube-scheduler counts in int64 and reads an amount that
+ * doesn't fit as 0 ("1e308" CPU), so it puts such a pod on any node. It is 0 here, too: otherwise a pod with
+ * an absurd request would keep others away from a node that kube-scheduler gives them.
+ */
 export function wholeUnits(amounts: ExactAmounts): Map<string, number> {
   const units = new Map<string, number>();
-  for (const [name, amount] of amounts)
-    if (isLimited(name))
-      units.set(name, Number(scaledUp({ digits: amount, exponent: -NANO_DECIMALS }, name === "cpu" ? 3 : 0)));
+  for (const [name, amount] of amounts) {
+    if (!isLimited(name)) continue;
+    const whole = scaledUp({ digits: amount, exponent: -NANO_DECIMALS }, name === "cpu" ? 3 : 0);
+    units.set(name, whole > MAX_INT64 ? 0 : Number(whole));
+  }
   return units;
 }
 
@@ -82,6 +89,6 @@ function parse(text: string): bigint | null {
   if (decimal === null) return null;
   const { digits, exponent } = decimal;
   const size = scaledUp({ digits: digits < 0n ? -digits : digits, exponent }, NANO_DECIMALS);
-  const capped = size > MAX_AMOUNT ? MAX_AMOUNT : size;
+  const capped = text.trim().endsWith("i") && size > MAX_BINARY_AMOUNT ? MAX_BINARY_AMOUNT : size;
   return digits < 0n ? -capped : capped;
 }
