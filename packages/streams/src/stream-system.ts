@@ -11,18 +11,34 @@ export interface NodeResources {
 
 /** A network, what its nodes have left, and the jobs that run on it. */
 export class StreamSystem {
-  readonly network: FlowNetwork;
-  readonly paths: PathTable;
+  #network: FlowNetwork;
+  #paths: PathTable;
+  readonly #pathCount: number;
   readonly total: NodeResources;
   readonly free: NodeResources;
   #running: readonly PlacedJob[] = [];
 
   /** @param paths for each pair of nodes */
   constructor(network: FlowNetwork, total: NodeResources, paths = DEFAULT_PATHS) {
-    this.network = network;
-    this.paths = new PathTable(network, paths);
+    this.#network = network;
+    this.#pathCount = paths;
+    this.#paths = new PathTable(network, paths);
     this.total = total;
     this.free = copyOf(total);
+  }
+
+  get network(): FlowNetwork {
+    return this.#network;
+  }
+
+  get paths(): PathTable {
+    return this.#paths;
+  }
+
+  /** @param network with the same nodes and links: `FlowNetwork.withCapacities` */
+  changeNetwork(network: FlowNetwork): void {
+    this.#network = network;
+    this.#paths = new PathTable(network, this.#pathCount);
   }
 
   get running(): readonly PlacedJob[] {
