@@ -5,11 +5,13 @@ import { parse } from "yaml";
 
 const FOLDER = fileURLToPath(new URL("../../scenarios", import.meta.url));
 
+const KINDS = ["streams", "streams-example"] as const;
+
 export interface CatalogueEntry {
   readonly name: string;
   readonly title: string;
-  /** What it places: pods of workflows, or jobs of streams. */
-  readonly kind: "workflows" | "streams";
+  /** What it places: pods of workflows, jobs of streams, or the one job of a worked example. */
+  readonly kind: "workflows" | "streams" | "streams-example";
   /** Whether it has a quick run, for CI. */
   readonly hasQuick: boolean;
 }
@@ -24,7 +26,7 @@ export function listScenarios(): readonly CatalogueEntry[] {
       return {
         name: file.slice(0, -".yaml".length),
         title: String(content["title"]),
-        kind: content["kind"] === "streams" ? ("streams" as const) : ("workflows" as const),
+        kind: KINDS.find((kind) => kind === content["kind"]) ?? ("workflows" as const),
         hasQuick: content["quick"] !== undefined,
       };
     });
