@@ -72,7 +72,7 @@ class ManagerService implements NetworkManager {
     const logger = deps.logger.child({ node: config.node });
     this.#config = config;
     this.#deps = { ...deps, logger };
-    this.#metrics = new ManagerMetrics(registry);
+    this.#metrics = new ManagerMetrics(registry, config.mode);
     this.#keeper = new PlanKeeper({
       ...config,
       source: plans,

@@ -17,7 +17,7 @@ import {
 import type { MarkChange } from "../../domain/difference.ts";
 import { objectOf, parsed, textOf } from "./json.ts";
 
-const TABLE = "inet isochrone_flows";
+const TABLE = "inet isochrone-flows";
 /** Part of each rule's comment: a manager of another version makes the table anew. */
 const LAYOUT = 1;
 const CHAIN = "type filter hook postrouting priority mangle; policy accept;";
