@@ -12,7 +12,8 @@ import {
   type StreamTaskSpec,
 } from "@isochrone/streams";
 import { DumpError } from "../score/errors.ts";
-import { isRecord, listOf, recordOf, textOf, type DumpObject, type Json } from "../score/read-objects.ts";
+import { isList, isRecord, looseFields } from "@isochrone/primitives";
+import { textOf, type DumpObject, type Json } from "../score/read-objects.ts";
 
 export interface StreamObjects {
   readonly system: StreamSystem;
@@ -47,7 +48,7 @@ export function readStreams(objects: readonly DumpObject[]): StreamObjects {
 }
 
 function allocatable(node: DumpObject, resource: "cpu" | "memory"): number {
-  const value = recordOf(recordOf<NodeStatus>(node.json.status).allocatable)[resource];
+  const value = looseFields(looseFields<NodeStatus>(node.json.status).allocatable)[resource];
   const amount = resource === "cpu" ? parseMillicores(value) : parseBytes(value);
   if (amount !== null) return amount;
   throw node.fail(["status", "allocatable", resource], "must be a quantity", value);
@@ -58,7 +59,7 @@ function linksOf(object: DumpObject): FlowLink[] {
   if (!Array.isArray(links)) throw object.fail(["spec", "links"], "must be a list", links);
   return links.map((link, at) => {
     const place = ["spec", "links", at];
-    const json = recordOf<LinkFields>(link);
+    const json = looseFields<LinkFields>(link);
     const capacity = parseBitsPerSecond(json.capacity);
     if (capacity === null)
       throw object.fail(
@@ -82,9 +83,11 @@ function linksOf(object: DumpObject): FlowLink[] {
 function readJob(object: DumpObject, nodes: readonly DumpObject[]): StreamJob {
   const spec = specOf(object);
   const { source: from, tasks: list, minThroughput } = spec;
-  const source = recordOf<SourceFields>(from);
+  const source = looseFields<SourceFields>(from);
   if (!Array.isArray(list)) throw object.fail(["spec", "tasks"], "must be a list", list);
-  const tasks = list.map((task, at) => readTask(object, ["spec", "tasks", at], recordOf<TaskFields>(task)));
+  const tasks = list.map((task, at) =>
+    readTask(object, ["spec", "tasks", at], looseFields<TaskFields>(task)),
+  );
   const byName = new Map(tasks.map((task) => [task.spec.name, task]));
   return checked(object, () =>
     createStreamJob(
@@ -109,7 +112,7 @@ interface ReadTask {
 }
 
 function readTask(object: DumpObject, place: Place, task: Unchecked<TaskFields>): ReadTask {
-  const requests = recordOf(task.requests);
+  const requests = looseFields(task.requests);
   const amount = (key: "cpu" | "memory"): number => {
     const parsed = key === "cpu" ? parseMillicores(requests[key]) : parseBytes(requests[key]);
     if (parsed === null) throw object.fail([...place, "requests", key], "must be a quantity", requests[key]);
@@ -120,7 +123,7 @@ function readTask(object: DumpObject, place: Place, task: Unchecked<TaskFields>)
     memoryBytes: amount("memory"),
     cpuMillicores: amount("cpu"),
     downstream: listOf(task.downstream).map((next, at) => {
-      const json = recordOf<DownstreamFields>(next);
+      const json = looseFields<DownstreamFields>(next);
       const inner = [...place, "downstream", at];
       return {
         task: textAt(object, [...inner, "task"], json.task),
@@ -129,10 +132,10 @@ function readTask(object: DumpObject, place: Place, task: Unchecked<TaskFields>)
     }),
   };
   const entries = listOf(task.profile).map((entry, at) => {
-    const json = recordOf<ProfileFields>(entry);
+    const json = looseFields<ProfileFields>(entry);
     const inner = [...place, "profile", at];
     return {
-      labels: recordOf(json.nodeLabels),
+      labels: looseFields(json.nodeLabels),
       seconds: numberAt(object, [...inner, "secondsPerFrame"], json.secondsPerFrame),
     };
   });
@@ -160,7 +163,7 @@ function specOf(object: DumpObject): Json {
 }
 
 function labelsOf(node: DumpObject): Json {
-  return recordOf(recordOf<ObjectMeta>(node.json.metadata).labels);
+  return looseFields(looseFields<ObjectMeta>(node.json.metadata).labels);
 }
 
 function textAt(object: DumpObject, place: Place, value: unknown): string {
@@ -185,4 +188,8 @@ function checked<T>(object: DumpObject | null, make: () => T): T {
     if (object === null) throw new DumpError("no_nodes", NOWHERE, error.message, { cause: error });
     throw object.fail(["spec"], `is wrong: ${error.rule}`, error.value);
   }
+}
+
+function listOf(value: unknown): readonly unknown[] {
+  return isList(value) ? value : [];
 }

@@ -9,7 +9,8 @@ export const LIMITS = {
   secondDefinitions: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
-  stringIndexReads: 199,
+  stringIndexReads: 120,
+  casts: 318,
   settings: 200,
 } as const;
 
