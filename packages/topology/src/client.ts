@@ -5,6 +5,7 @@ import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
+import { parseFlowPlan, type FlowPlan } from "./flow-plan.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
 import {
@@ -215,6 +216,11 @@ export class GraphClient {
     return this.#read(path, (json) => checked("probe plan", probePlan(), json) as ProbePlan, signal);
   }
 
+  /** What the node is told of flows. An aggregator without plans answers 503, which is retryable. */
+  async flowPlan(node: string, signal?: AbortSignal): Promise<Fetched<FlowPlan>> {
+    return this.#read(`/api/v1/flow-plan/${encodeURIComponent(node)}`, parseFlowPlan, signal);
+  }
+
   async #read<T>(
     path: string,
     parse: (json: unknown) => T,
@@ -297,7 +303,7 @@ export class GraphClient {
         return { json: undefined, etag };
       }
       const text = await this.#body(url, response);
-      if (!response.ok) throw statusError(url, response.status, text);
+      if (!response.ok) throw statusError(url, response, text);
       return { json: parseJson(url, text), etag: response.headers.get("etag") };
     } catch (error) {
       if (error instanceof GraphClientError || signal?.aborted === true) throw error;
@@ -329,13 +335,23 @@ export class GraphClient {
 
 const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-function statusError(url: string, status: number, text: string): GraphClientError {
+// Retry-After is respected up to so long, milliseconds.
+const MAX_RETRY_AFTER_MS = 600_000;
+
+function statusError(url: string, { status, headers }: Response, text: string): GraphClientError {
   const detail = problemDetail(text);
   const message = `answered ${status}${detail === null ? "" : ` (${detail})`}`;
   return new GraphClientError("http_status", url, message, {
     status,
     retryable: RETRYABLE_STATUS.has(status),
+    retryAfterMs: retryAfterOf(headers.get("retry-after")),
   });
+}
+
+/** Seconds, the only form that our aggregator uses; a date would need two clocks to agree. */
+function retryAfterOf(header: string | null): number | null {
+  if (header === null || !/^\d{1,9}$/.test(header)) return null;
+  return Math.min(MAX_RETRY_AFTER_MS, Number(header) * 1000);
 }
 
 /** The words of a problem+json body (RFC 9457); null for any other body. */
