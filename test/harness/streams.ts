@@ -18,7 +18,7 @@ export const STREAM_CRD_NAMES: readonly string[] = [
 type Json = Readonly<Record<string, unknown>>;
 
 /** A task with a pod that runs anywhere. */
-export function streamTask(name: string, fields: Json = {}): Json {
+export function streamTask(name: string, fields: object = {}): Json {
   return {
     name,
     requests: { cpu: "500m", memory: "128Mi" },
@@ -34,7 +34,7 @@ export function streamTask(name: string, fields: Json = {}): Json {
 }
 
 /** A job of two tasks, from a source on the node `n0`. */
-export function streamJob(namespace: string, name: string, spec: Json = {}): KubernetesObject {
+export function streamJob(namespace: string, name: string, spec: object = {}): KubernetesObject {
   return {
     ...KINDS.streamJob,
     metadata: { namespace, name },

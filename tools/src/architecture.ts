@@ -20,7 +20,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
   collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
   aggregator: ["primitives", "telemetry", "topology", "runtime", "bus", "kubernetes", "dashboard"],
-  "scheduler-plugin": ["primitives", "telemetry", "topology", "placement", "runtime", "kubernetes"],
+  "scheduler-plugin": [
+    "primitives",
+    "telemetry",
+    "topology",
+    "placement",
+    "streams",
+    "runtime",
+    "kubernetes",
+  ],
   dashboard: ["primitives", "topology"],
   cli: [
     "primitives",

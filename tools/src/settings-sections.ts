@@ -16,6 +16,7 @@ import {
   extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
+  streamSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
 
@@ -30,6 +31,7 @@ export const SECTIONS: readonly Section[] = [
   webhookSettings,
   plannerSettings,
   deschedulerSettings,
+  streamSettings,
   accessSettings,
   certificateSettings,
   extenderCertificateSettings,

@@ -10,7 +10,7 @@ export const LIMITS = {
   wideCommentLines: 0,
   wideMarkdownLines: 0,
   stringIndexReads: 199,
-  settings: 200,
+  settings: 203,
 } as const;
 
 export type Limited = keyof typeof LIMITS;

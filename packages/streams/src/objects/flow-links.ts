@@ -11,7 +11,7 @@ export function readFlowLinks(spec: unknown): FlowLink[] {
 }
 
 /** Throws FieldError. */
-function readFlowLink(link: unknown, path: FieldPath): FlowLink {
+export function readFlowLink(link: unknown, path: FieldPath): FlowLink {
   const { source, target, capacity: quantity, duplex = "full" } = fieldsOf<LinkFields>(link);
   const capacity = parseBitsPerSecond(quantity);
   if (capacity === null)

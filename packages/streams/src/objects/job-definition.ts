@@ -24,7 +24,7 @@ interface TaskDefinition {
 }
 
 /** A StreamJob's `spec`, as far as it can be read without knowing the nodes. */
-interface JobDefinition {
+export interface JobDefinition {
   readonly spec: StreamJobSpec;
   /** Frames that arise at the source in a second; null: as many as the job can take. */
   readonly framesPerSecond: number | null;
