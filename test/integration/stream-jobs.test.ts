@@ -4,7 +4,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { conditionsOf, gatesOf, hasCondition, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
-import { parseFlowPlan } from "@isochrone/topology";
+import { parseFlowPlans } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import {
   controlPlaneSupport,
@@ -127,7 +127,8 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
     expect(status.limitText!).toMatch(/^(task|link) /);
     const plans = await running.flowPlans();
     expect([...plans.keys()].sort()).toEqual(["n0", "n1", "n2"]);
-    for (const plan of plans.values()) expect(parseFlowPlan(plan)).toEqual(plan);
+    const all = [...plans.values()];
+    expect(parseFlowPlans({ plans: all })).toEqual(all);
     const crossing = status.flows!;
     for (const { from = "source", to, route, bitsPerSecond } of crossing)
       for (const node of route) {

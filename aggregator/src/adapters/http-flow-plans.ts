@@ -1,7 +1,7 @@
 // Flow plans of the scheduler-plugin's leader, read when somebody asks and not more often than they can
 // change; and what nodes say of them, carried back by the same way.
 import type { Clock, Fetch } from "@isochrone/runtime";
-import { parseFlowPlan, type FlowPlan } from "@isochrone/topology";
+import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";
 import type { AppliedPlan, FlowPlanSource } from "../http/flow-plan-route.ts";
 import { AggregatorError } from "../ports/errors.ts";
 import { readBounded } from "./bounded-body.ts";
@@ -114,9 +114,7 @@ export class HttpFlowPlans implements FlowPlanSource {
       this.#trouble = `the scheduler-plugin answers ${response.status}`;
       return;
     }
-    const { plans } = JSON.parse((await readBounded(response)).toString()) as { readonly plans?: unknown };
-    if (!Array.isArray(plans)) throw new Error("the scheduler-plugin's answer must have a list of plans");
-    const parsed = plans.map(parseFlowPlan);
+    const parsed = parseFlowPlans(JSON.parse((await readBounded(response)).toString()));
     this.#known = {
       etag: response.headers.get("etag"),
       byNode: new Map(parsed.map((plan) => [plan.node, plan])),

@@ -109,6 +109,13 @@ export function parseFlowPlan(json: unknown): FlowPlan {
   return plan;
 }
 
+/** Checks a list of plans, `{"plans": []}`. Throws SnapshotError. */
+export function parseFlowPlans(json: unknown): FlowPlan[] {
+  const plans = typeof json === "object" && json !== null && "plans" in json ? json.plans : null;
+  if (!Array.isArray(plans)) throw new SnapshotError("flow plans", "plans", "must be a list", plans);
+  return plans.map(parseFlowPlan);
+}
+
 function checkNeighbour(plan: FlowPlan, neighbour: FlowNeighbour, path: string, seen: Set<string>): void {
   checkAddress(neighbour.address, `${path}.address`);
   if (neighbour.node === plan.node) refuse(`${path}.node`, "must be another node", neighbour.node);

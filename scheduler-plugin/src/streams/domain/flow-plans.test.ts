@@ -1,4 +1,4 @@
-import { parseFlowPlan } from "@isochrone/topology";
+import { parseFlowPlans } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { contentsOf, FlowPlans, type AddressedFlow } from "./flow-plans.ts";
 
@@ -24,7 +24,7 @@ describe("flow plans", () => {
   test("tell each node on a route whom to send to; unknown capacities are null", () => {
     const plans = new FlowPlans("e1");
     plans.publish(contentsOf([flow("x", ["a", "b", "c"]), flow("yy", ["a", "b"])], AROUND));
-    const [a, b, c] = plans.all().map((plan) => parseFlowPlan(plan));
+    const [a, b, c] = parseFlowPlans({ plans: plans.all() });
     expect(a).toMatchObject({
       node: "a",
       epoch: "e1",
