@@ -11,7 +11,7 @@ export const LIMITS = {
   wideMarkdownLines: 0,
   stringIndexReads: 120,
   casts: 318,
-  settings: 208,
+  settings: 211,
 } as const;
 
 export type Limited = keyof typeof LIMITS;
