@@ -21,7 +21,15 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
   "network-manager": ["primitives", "telemetry", "topology", "runtime", "bus"],
   aggregator: ["primitives", "telemetry", "topology", "runtime", "bus", "kubernetes", "dashboard"],
-  "scheduler-plugin": ["primitives", "telemetry", "topology", "placement", "runtime", "kubernetes"],
+  "scheduler-plugin": [
+    "primitives",
+    "telemetry",
+    "topology",
+    "placement",
+    "streams",
+    "runtime",
+    "kubernetes",
+  ],
   dashboard: ["primitives", "topology"],
   cli: [
     "primitives",

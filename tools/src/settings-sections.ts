@@ -17,6 +17,7 @@ import {
   extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
+  streamSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
 
@@ -32,6 +33,7 @@ export const SECTIONS: readonly Section[] = [
   webhookSettings,
   plannerSettings,
   deschedulerSettings,
+  streamSettings,
   accessSettings,
   certificateSettings,
   extenderCertificateSettings,

@@ -69,6 +69,9 @@ export const RESOURCE_ATTRIBUTES = {
   serviceName: "service.name",
   serviceInstanceId: "service.instance.id",
   node: "k8s.node.name",
+  namespace: "k8s.namespace.name",
+  pod: "k8s.pod.name",
+  container: "k8s.container.name",
   zone: "cloud.availability_zone",
   region: "cloud.region",
 } as const;

@@ -5,7 +5,7 @@ import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
-import { parseFlowPlan, type FlowPlan } from "./flow-plan.ts";
+import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flow-plan.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
 import {
@@ -219,6 +219,11 @@ export class GraphClient {
   /** What the node is told of flows. An aggregator without plans answers 503, which is retryable. */
   async flowPlan(node: string, signal?: AbortSignal): Promise<Fetched<FlowPlan>> {
     return this.#read(`/api/v1/flow-plan/${encodeURIComponent(node)}`, parseFlowPlan, signal);
+  }
+
+  /** What all nodes are told of flows, as {@link flowPlan}. */
+  async flowPlans(signal?: AbortSignal): Promise<Fetched<readonly FlowPlan[]>> {
+    return this.#read("/api/v1/flow-plans", parseFlowPlans, signal);
   }
 
   async #read<T>(

@@ -20,16 +20,14 @@ const NullableName = (description: string) =>
 const Amount = { exclusiveMinimum: 0, maximum: Number.MAX_SAFE_INTEGER } as const;
 const Address = (description: string) => Type.String({ minLength: 2, maxLength: 45, description });
 
-const FlowEndSchema = Type.Object(
-  {
-    node: Name("the node that the end runs on"),
-    address: Address("IP address that the end's packets carry"),
-    port: Type.Union([Type.Integer({ minimum: 1, maximum: 65_535 }), Type.Null()], {
-      description: "null: any port",
-    }),
-  },
-  { $id: "FlowEnd" },
-);
+// Used twice in a flow: without an $id, which may stand in a schema once.
+const FlowEndSchema = Type.Object({
+  node: Name("the node that the end runs on"),
+  address: Address("IP address that the end's packets carry"),
+  port: Type.Union([Type.Integer({ minimum: 1, maximum: 65_535 }), Type.Null()], {
+    description: "null: any port",
+  }),
+});
 
 const FlowNeighbourSchema = Type.Object(
   {
@@ -66,7 +64,7 @@ const PlannedFlowSchema = Type.Object(
   { $id: "PlannedFlow" },
 );
 
-const FlowPlanSchema = Type.Object(
+export const FlowPlanSchema = Type.Object(
   {
     version: Type.String({ minLength: 1, maxLength: 128, description: "hash of the plan; also its ETag" }),
     node: Name("the node that the plan is for"),
@@ -109,6 +107,13 @@ export function parseFlowPlan(json: unknown): FlowPlan {
     packets.set(packetsOf(flow), index);
   }
   return plan;
+}
+
+/** Checks a list of plans, `{"plans": []}`. Throws SnapshotError. */
+export function parseFlowPlans(json: unknown): FlowPlan[] {
+  const plans = typeof json === "object" && json !== null && "plans" in json ? json.plans : null;
+  if (!Array.isArray(plans)) throw new SnapshotError("flow plans", "plans", "must be a list", plans);
+  return plans.map(parseFlowPlan);
 }
 
 function checkNeighbour(plan: FlowPlan, neighbour: FlowNeighbour, path: string, seen: Set<string>): void {

@@ -17,6 +17,7 @@ import {
   extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
+  streamSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
 /** As each main.ts has them. */
@@ -41,6 +42,7 @@ export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
     webhookSettings,
     plannerSettings,
     deschedulerSettings,
+    streamSettings,
     extenderCertificateSettings,
   ],
 };
