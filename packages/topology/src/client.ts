@@ -1,4 +1,5 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
+import { reasonOf } from "@isochrone/primitives";
 import { Compile } from "typebox/compile";
 import { GraphClientError } from "./errors.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
@@ -319,7 +320,7 @@ export class GraphClient {
           cause: error,
         });
       }
-      throw new GraphClientError("unreachable", url, reason(error), { retryable: true, cause: error });
+      throw new GraphClientError("unreachable", url, reasonOf(error), { retryable: true, cause: error });
     }
   }
 
@@ -343,18 +344,10 @@ function parseJson(url: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reason(error)}`, {
+    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reasonOf(error)}`, {
       cause: error,
     });
   }
-}
-
-/** fetch hides the system's reason (ECONNREFUSED) in its cause. */
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { message, cause } = error;
-  // That of a host with several addresses has no message, only one for each of them.
-  return cause instanceof Error && cause.message !== "" ? `${message}: ${cause.message}` : message;
 }
 
 /** The graphs of a page apart from the rest, which is checked as a whole. */
