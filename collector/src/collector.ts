@@ -78,9 +78,9 @@ class Collector {
     const seed = (): number => Math.floor(random.next() * 2 ** 32);
     this.#memories = new TargetMemories({ maxBytes, extraFamilies, reduce, seed });
     this.#metrics = deps.metrics ?? createCollectorMetrics(deps.registry);
-    this.#httpReader =
-      deps.reader === undefined ? new HttpReader({ kubelet: kubeletAccess(config, logger) }) : null;
-    this.#reader = deps.reader ?? (this.#httpReader as PageReader);
+    const reader = deps.reader ?? new HttpReader({ kubelet: kubeletAccess(config, logger) });
+    this.#reader = reader;
+    this.#httpReader = reader instanceof HttpReader ? reader : null;
     this.#publisher = new BufferedPublisher({
       publisher: deps.bus,
       source: `collector/${config.node}`,

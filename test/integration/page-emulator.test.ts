@@ -113,6 +113,28 @@ describe.runIf(hasBrowser)("the emulator's controls", () => {
     expect(visit.faults).toEqual([]);
   });
 
+  test("don't lose a click while the page still asks what the link was like", async () => {
+    let answer!: () => void;
+    const isAsked = new Promise<void>((resolve) => (answer = resolve));
+    await page.route(`**/lab/v1/links/${A}/${B}`, async (route) => {
+      if (route.request().method() === "GET") await isAsked;
+      await route.fallback();
+    });
+    await page.goto("about:blank");
+    await page.goto(`${testbed.url}/#/pair/${A}/${B}?emulator=${TOKEN}`);
+    await page.getByRole("button", { name: "Cut" }).click();
+    await expect.poll(() => network.link(A, B).cut).toBe(true);
+    const heal = page.getByRole("button", { name: "Heal" });
+    expect(await heal.isDisabled()).toBe(true);
+    const healed = heal.click();
+    answer();
+    await healed;
+    await expect.poll(says).toContain("Healed");
+    expect(network.link(A, B)).toEqual(LINK);
+    await page.unrouteAll({ behavior: "wait" });
+    expect(visit.faults).toEqual([]);
+  });
+
   test("leave marks on the overview", async () => {
     await visit.goTo("/overview");
     // Nobody sends requests here: the overview says so and makes nothing up.

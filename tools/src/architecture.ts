@@ -19,6 +19,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/lab": ["primitives", "telemetry", "runtime", "kubernetes", "kernel-sockets"],
   probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
   collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
+  "network-manager": ["primitives", "telemetry", "topology", "runtime", "bus"],
   aggregator: ["primitives", "telemetry", "topology", "runtime", "bus", "kubernetes", "dashboard"],
   "scheduler-plugin": [
     "primitives",
@@ -65,6 +66,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "kubernetes",
     "probe",
     "collector",
+    "network-manager",
     "aggregator",
     "scheduler-plugin",
   ],

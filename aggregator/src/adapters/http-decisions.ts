@@ -1,4 +1,5 @@
 import type { Clock, Fetch } from "@isochrone/runtime";
+import { looseFields } from "@isochrone/primitives";
 import { AggregatorError } from "../ports/errors.ts";
 import type { DecisionsAnswer, DecisionsSource } from "../http/decisions-routes.ts";
 import { readBounded } from "./bounded-body.ts";
@@ -80,7 +81,9 @@ export class HttpDecisions implements DecisionsSource {
 /** What the scheduler-plugin says against us: an expired certificate, for example. */
 async function refusalOf(response: Response): Promise<string> {
   try {
-    const { detail } = JSON.parse((await readBounded(response)).toString()) as { readonly detail?: unknown };
+    const { detail } = looseFields<Record<"detail", unknown>>(
+      JSON.parse((await readBounded(response)).toString()),
+    );
     return typeof detail === "string" ? ` (${detail.slice(0, MAX_DETAIL_CHARACTERS)})` : "";
   } catch {
     return "";

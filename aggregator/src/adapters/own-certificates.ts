@@ -85,7 +85,7 @@ export class OwnCertificates implements Service, KeptCertificates {
 
   constructor(config: Config, surroundings: Surroundings) {
     const { store, clock, logger, registry } = surroundings;
-    const [namespace, secretName] = config.secret.split("/") as [string, string];
+    const [namespace = "", secretName = ""] = config.secret.split("/");
     const metrics = createMetrics(registry);
     this.#surroundings = surroundings;
     this.serverName = config.hosts[0]!;

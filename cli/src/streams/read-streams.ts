@@ -12,7 +12,8 @@ import {
   type StreamJob,
 } from "@isochrone/streams";
 import { DumpError } from "../score/errors.ts";
-import { recordOf, type DumpObject, type Json } from "../score/read-objects.ts";
+import { looseFields } from "@isochrone/primitives";
+import type { DumpObject, Json } from "../score/read-objects.ts";
 
 export interface StreamObjects {
   readonly system: StreamSystem;
@@ -38,7 +39,7 @@ export function readStreams(objects: readonly DumpObject[]): StreamObjects {
 }
 
 function allocatable(node: DumpObject, resource: "cpu" | "memory"): number {
-  const value = recordOf(recordOf<NodeStatus>(node.json.status).allocatable)[resource];
+  const value = looseFields(looseFields<NodeStatus>(node.json.status).allocatable)[resource];
   const amount = resource === "cpu" ? parseMillicores(value) : parseBytes(value);
   if (amount !== null) return amount;
   throw node.fail(["status", "allocatable", resource], "must be a quantity", value);
@@ -54,7 +55,7 @@ function readJob(object: DumpObject, nodes: readonly DumpObject[]): StreamJob {
 }
 
 function labelsOf(node: DumpObject): Json {
-  return recordOf(recordOf<ObjectMeta>(node.json.metadata).labels);
+  return looseFields(looseFields<ObjectMeta>(node.json.metadata).labels);
 }
 
 const NOWHERE = { file: "the files", document: null, line: null };

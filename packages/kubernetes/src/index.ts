@@ -44,8 +44,9 @@ export {
 } from "./store/move-record.ts";
 export type { LastMove, MoveRecord } from "./store/move-record.ts";
 export { keyOf, timestamp } from "./store/objects.ts";
-export { looseFields, looseList, looseText, pickedFields } from "./store/loose.ts";
-export type { LooseFields, Unchecked } from "./store/loose.ts";
+export { looseFields, looseList, looseText } from "@isochrone/primitives";
+export { pickedFields } from "./store/picked-fields.ts";
+export type { LooseFields, Unchecked } from "@isochrone/primitives";
 export {
   BANDWIDTH_ANNOTATE,
   BANDWIDTH_KEY,

@@ -82,7 +82,7 @@ export const FlowPlanSchema = Type.Object(
 
 export type FlowPlan = Static<typeof FlowPlanSchema>;
 export type PlannedFlow = Static<typeof PlannedFlowSchema>;
-type FlowNeighbour = Static<typeof FlowNeighbourSchema>;
+export type FlowNeighbour = Static<typeof FlowNeighbourSchema>;
 
 const DOCUMENT = "flow plan";
 // Compiled at first use: most programs never read one.

@@ -11,6 +11,7 @@ import type {
   NodeStatus,
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { looseList } from "@isochrone/primitives";
 
 const FOLLOWED = {
   nodes: KINDS.node,
@@ -158,12 +159,12 @@ function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObj
       allocatable,
       ...(addresses === undefined ? {} : { addresses }),
       // Without their times, which change with every heartbeat.
-      conditions: Array.isArray(conditions)
-        ? (conditions as { type?: unknown; status?: unknown }[]).map((condition) => ({
-            type: condition?.type,
-            status: condition?.status,
-          }))
-        : [],
+      conditions: looseList<Record<"type" | "status", unknown>>(conditions).map(
+        ({ type, status: value }) => ({
+          type,
+          status: value,
+        }),
+      ),
     },
   };
 }

@@ -9,8 +9,9 @@ export const LIMITS = {
   secondDefinitions: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
-  stringIndexReads: 199,
-  settings: 203,
+  stringIndexReads: 120,
+  casts: 318,
+  settings: 211,
 } as const;
 
 export type Limited = keyof typeof LIMITS;

@@ -1,5 +1,4 @@
-import { parseBitsPerSecond } from "@isochrone/primitives";
-import { looseFields, looseList } from "./loose.ts";
+import { looseFields, looseList, parseBitsPerSecond } from "@isochrone/primitives";
 import type {
   AppGroupDependency,
   AppGroupSpec,

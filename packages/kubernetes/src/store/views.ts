@@ -1,4 +1,4 @@
-import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import { looseFields, parseBytes, parseMillicores, type Unchecked } from "@isochrone/primitives";
 import { bandwidthLimits, type BandwidthLimits } from "./bandwidth.ts";
 import { hasCondition } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
@@ -14,7 +14,6 @@ import type {
   DeploymentSpec,
 } from "../kinds.ts";
 import { LABELS } from "./labels.ts";
-import { looseFields, type Unchecked } from "./loose.ts";
 
 /** What placement and the graphs read of a Node. */
 interface NodeView {

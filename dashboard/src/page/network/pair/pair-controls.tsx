@@ -45,11 +45,10 @@ export function PairControls({ source, target }: PairProps): VNode {
   };
   const both = (words: string, change: LinkChange): void =>
     act({ words, carryOut: () => changeLink(source, target, change) });
-  const heal = (): void => {
-    if (there.data === null || back.data === null) return;
+  const heal = (was: EmulatedLinkState, wasBack: EmulatedLinkState): void => {
     const changes = [
-      [source, target, healing(there.data.initial)],
-      [target, source, healing(back.data.initial)],
+      [source, target, healing(was.initial)],
+      [target, source, healing(wasBack.initial)],
     ] as const;
     const carryOut = async (): Promise<void> => {
       for (const [from, to, change] of changes) await changeLink(from, to, { ...change, oneWay: true });
@@ -97,9 +96,7 @@ export function PairControls({ source, target }: PairProps): VNode {
             >
               Cut
             </button>
-            <button type="button" disabled={isBusy} onClick={heal}>
-              Heal
-            </button>
+            <HealButton there={there.data} back={back.data} isBusy={isBusy} onHeal={heal} />
           </span>
         </div>
       )}
@@ -107,6 +104,27 @@ export function PairControls({ source, target }: PairProps): VNode {
         {told?.words ?? ""}
       </p>
     </Card>
+  );
+}
+
+/** Disabled until the page knows what the link was like at the start: a click would do nothing. */
+function HealButton(props: {
+  readonly there: EmulatedLinkState | null;
+  readonly back: EmulatedLinkState | null;
+  readonly isBusy: boolean;
+  readonly onHeal: (there: EmulatedLinkState, back: EmulatedLinkState) => void;
+}): VNode {
+  const { there, back, isBusy, onHeal } = props;
+  if (there === null || back === null)
+    return (
+      <button type="button" disabled>
+        Heal
+      </button>
+    );
+  return (
+    <button type="button" disabled={isBusy} onClick={() => onHeal(there, back)}>
+      Heal
+    </button>
   );
 }
 

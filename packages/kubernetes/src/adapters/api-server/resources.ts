@@ -1,5 +1,5 @@
 import { StoreError } from "../../store/errors.ts";
-import { looseFields, looseList } from "../../store/loose.ts";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { KindRef } from "../../store/port.ts";
 import type { ApiClient } from "./client.ts";
 

@@ -21,3 +21,9 @@ function wordsOf(error: unknown): string {
   const inner: readonly unknown[] = error instanceof AggregateError ? error.errors : [];
   return inner.length === 0 ? error.name : [...new Set(inner.map(wordsOf))].join(", ");
 }
+
+/** The code of a system's or library's error, such as ENOENT. Undefined when it has none that is text. */
+export function codeOf(error: unknown): string | undefined {
+  const code: unknown = error instanceof Error ? Reflect.get(error, "code") : undefined;
+  return typeof code === "string" ? code : undefined;
+}
