@@ -42,7 +42,7 @@ import type { ProposalsConfig } from "./proposals/config.ts";
 import { Proposer } from "./proposals/proposer.ts";
 import type { ProposerDeps } from "./proposals/proposer.ts";
 import { trimOf } from "./pod-trim.ts";
-import { registerWorkflowMetrics } from "./workflow-metrics.ts";
+import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
@@ -148,7 +148,7 @@ class SchedulerService implements SchedulerPlugin {
     };
     this.#graphs = recording.graphs;
     this.#recorder = recording.recorder;
-    registerWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
+    createWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
     const ofLeader = ofCluster && { ...ofCluster, leadership: leadershipOf(config, ofCluster) };
     const leadership = ofLeader?.leadership ?? null;
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);
