@@ -1,5 +1,6 @@
 // Flow plans of the scheduler-plugin's leader, read when somebody asks and not more often than they can
 // change; and what nodes say of them, carried back by the same way.
+import { reasonOf } from "@isochrone/primitives";
 import type { Clock, Fetch } from "@isochrone/runtime";
 import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";
 import type { AppliedPlan, FlowPlanSource } from "../http/flow-plan-route.ts";
@@ -79,7 +80,7 @@ export class HttpFlowPlans implements FlowPlanSource {
       await this.#tell(url, timeout.signal);
       await this.#get(url, timeout.signal);
     } catch (error) {
-      this.#trouble = error instanceof Error ? error.message : String(error);
+      this.#trouble = reasonOf(error);
     } finally {
       done.abort();
     }
