@@ -42,7 +42,7 @@ import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { createStreams } from "./streams/controller.ts";
 import type { Streams } from "./streams/controller.ts";
 import { addFlowPlanRoutes } from "./streams/routes.ts";
-import { registerWorkflowMetrics } from "./workflow-metrics.ts";
+import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
 import { createWebhook } from "./webhook/webhook.ts";
@@ -115,7 +115,7 @@ class SchedulerService implements SchedulerPlugin {
     };
     this.#graphs = recording.graphs;
     this.#recorder = recording.recorder;
-    registerWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
+    createWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
     const ofLeader = ofCluster && { ...ofCluster, leadership: leadershipOf(config, ofCluster) };
     const leadership = ofLeader?.leadership ?? null;
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);

@@ -5,7 +5,7 @@ import {
   type JsonPatchOperation,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
-import { looseFields, parseBitsPerSecond } from "@isochrone/primitives";
+import { looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
 import type { BandwidthOrigin, NodeBandwidth } from "./domain/step.ts";
 import { pointer } from "../network-topology/resource.ts";
 
@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<BandwidthOrigin, string>> = { measured: "Measured
 
 /** What is advertised on a node here. */
 interface Advertisement {
-  readonly bitsPerSecond: number;
+  readonly bitsPerSecond: BitsPerSecond;
   readonly resource: string;
   readonly origin: BandwidthOrigin;
 }

@@ -26,6 +26,9 @@ export {
   parseDecimal,
   parseMillicores,
   scaledUp,
+  type BitsPerSecond,
+  type Bytes,
+  type Millicores,
 } from "./quantity.ts";
 export { seeded, type Draw } from "./seeded.ts";
 export { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";

@@ -1,6 +1,15 @@
 // Kubernetes quantities: a decimal number with a decimal suffix, a binary suffix or a decimal exponent.
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
+declare const UNIT: unique symbol;
+/** A number whose unit the compiler knows: one of another unit is refused in its place, a plain one is taken. */
+type Amount<Unit extends string> = number & { readonly [UNIT]?: Unit };
+
+/** CPU in thousandths of a core. */
+export type Millicores = Amount<"millicores">;
+export type Bytes = Amount<"bytes">;
+export type BitsPerSecond = Amount<"bitsPerSecond">;
+
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?\d{1,3}))?$/;
 /**
  * No amount needs more characters, or more digits in an exponent. The limits bound the work that a hostile
@@ -54,17 +63,17 @@ export function scaledUp({ digits, exponent }: Decimal, decimals: number): bigin
  * CPU in thousandths of a core, rounded up as Kubernetes rounds: "250m" and 0.25 are 250, "100n" is 1.
  * Null unless it is a quantity from 0 to 2^53 - 1 thousandths.
  */
-export function parseMillicores(quantity: unknown): number | null {
+export function parseMillicores(quantity: unknown): Millicores | null {
   return roundedUp(decimalOf(quantity), 3);
 }
 
 /** Memory or traffic in bytes, rounded up. Null unless it is a quantity from 0 to 2^53 - 1. */
-export function parseBytes(quantity: unknown): number | null {
+export function parseBytes(quantity: unknown): Bytes | null {
   return roundedUp(decimalOf(quantity), 0);
 }
 
 /** A rate in bits per second, rounded up. Null unless it is a quantity from 0 to 2^53 - 1. */
-export function parseBitsPerSecond(quantity: unknown): number | null {
+export function parseBitsPerSecond(quantity: unknown): BitsPerSecond | null {
   return roundedUp(decimalOf(quantity), 0);
 }
 

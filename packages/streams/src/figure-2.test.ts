@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { equalShares } from "./baselines/sharing.ts";
 import { jointRoutes, proportionalRates } from "./paper/jrba.ts";
 import { computable, demandsOf, throughputOf, type Demand } from "./placed-job.ts";
-import { allocationProgram } from "./proofs/allocation.ts";
+import { allocationProgram } from "./testing/allocation.ts";
 import { figure2, NODE_1, NODE_4 } from "./testing/figure-2.ts";
 import { testSolver } from "./testing/solver.ts";
 

@@ -1,7 +1,7 @@
 // What is read from a template, whichever way it was written.
 import { isDnsLabel, isDnsSubdomain, isLabelValue } from "@isochrone/kubernetes";
 import { NO_NETWORK_LIMIT } from "@isochrone/topology";
-import { isRecord, looseFields, parseBitsPerSecond } from "@isochrone/primitives";
+import { isRecord, looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
 import type { Cursor, Fields } from "./cursor.ts";
 import { localName, SERVICE_TYPE_HINT } from "./definitions.ts";
 import { ConsequenceError, type Mistakes } from "./mistakes.ts";
@@ -55,7 +55,7 @@ export interface RouteChannel {
   /** Null: neither the relationship nor its types have one. */
   readonly priority: number | null;
   readonly maxNetworkCost: number | null;
-  readonly minBandwidthBitsPerSecond: number | null;
+  readonly minBandwidthBitsPerSecond: BitsPerSecond | null;
 }
 
 export interface Application {

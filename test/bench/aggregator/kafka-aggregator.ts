@@ -1,5 +1,6 @@
 // The aggregator whose consumption of a Kafka backlog is measured. The first line of its output is its
-// address; the end of standard input ends it. Arguments: `--sealed` to check and seal records, and the brokers.
+// address; the end of standard input ends it. Arguments: `--sealed` to check and seal records, and the
+// brokers.
 import { once } from "node:events";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
 import { MemoryKeyStore } from "@isochrone/aggregator/testing";

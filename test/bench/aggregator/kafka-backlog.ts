@@ -1,5 +1,5 @@
-// A backlog of the mix in a real broker's topics, and one aggregator on a core of its own that has to get through
-// it.
+// A backlog of the mix in a real broker's topics, and one aggregator on a core of its own that has to get
+// through it.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";

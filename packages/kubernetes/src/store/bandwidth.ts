@@ -1,4 +1,4 @@
-import { looseFields, looseList, parseBitsPerSecond } from "@isochrone/primitives";
+import { looseFields, looseList, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
 import type {
   AppGroupDependency,
   AppGroupSpec,
@@ -18,8 +18,8 @@ const MAX_BITS_PER_SECOND = 1e15;
 
 /** Limits of a pod's traffic, bits per second; null: none, or none that the plugin would take. */
 export interface BandwidthLimits {
-  readonly ingressLimitBitsPerSecond: number | null;
-  readonly egressLimitBitsPerSecond: number | null;
+  readonly ingressLimitBitsPerSecond: BitsPerSecond | null;
+  readonly egressLimitBitsPerSecond: BitsPerSecond | null;
 }
 
 export function bandwidthLimits(annotations: Readonly<Record<string, string>>): BandwidthLimits {
@@ -60,7 +60,7 @@ export function bandwidthAnnotations(
   };
 }
 
-function bounded(bitsPerSecond: number): string {
+function bounded(bitsPerSecond: BitsPerSecond): string {
   return String(Math.min(Math.max(Math.ceil(bitsPerSecond), MIN_BITS_PER_SECOND), MAX_BITS_PER_SECOND));
 }
 
@@ -68,7 +68,7 @@ function bounded(bitsPerSecond: number): string {
 interface BandwidthNeed {
   readonly selector: string;
   readonly dependency: string;
-  readonly minBitsPerSecond: number;
+  readonly minBitsPerSecond: BitsPerSecond;
 }
 
 export function bandwidthNeeds({ spec }: KubernetesObject): BandwidthNeed[] {

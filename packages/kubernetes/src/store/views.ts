@@ -1,4 +1,11 @@
-import { looseFields, parseBytes, parseMillicores, type Unchecked } from "@isochrone/primitives";
+import {
+  looseFields,
+  parseBytes,
+  parseMillicores,
+  type Bytes,
+  type Millicores,
+  type Unchecked,
+} from "@isochrone/primitives";
 import { bandwidthLimits, type BandwidthLimits } from "./bandwidth.ts";
 import { hasCondition } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
@@ -25,8 +32,8 @@ interface NodeView {
   readonly ready: boolean;
   readonly cordoned: boolean;
   /** null when absent or unreadable. */
-  readonly allocatableCpuMillicores: number | null;
-  readonly allocatableMemoryBytes: number | null;
+  readonly allocatableCpuMillicores: Millicores | null;
+  readonly allocatableMemoryBytes: Bytes | null;
 }
 
 /** What placement and the graphs read of a Pod. */
@@ -46,8 +53,8 @@ export interface PodView extends BandwidthLimits {
    * What the scheduler reserves: containers summed, or the largest init container if that is more, plus
    * overhead.
    */
-  readonly requestsCpuMillicores: number;
-  readonly requestsMemoryBytes: number;
+  readonly requestsCpuMillicores: Millicores;
+  readonly requestsMemoryBytes: Bytes;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** The controller, else the first owner. */

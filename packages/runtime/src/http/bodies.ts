@@ -49,8 +49,8 @@ export function installBodyLimits(app: FastifyInstance, limits: BodyLimits): voi
     const lease = budget.open(clientKey(request));
     request.bodyLease = lease;
     const [counted, body] = isReadByFastify(request)
-      ? [new WatchedBody(payload as Readable, lease), payload]
-      : countedStream(payload as Readable, lease);
+      ? [new WatchedBody(payload, lease), payload]
+      : countedStream(payload, lease);
     arriving.add(counted);
     reply.raw.once("close", () => {
       if (!counted.isComplete) return lease.release();
@@ -95,7 +95,10 @@ interface ArrivingBody {
   once(event: "end" | "close", listener: () => void): unknown;
 }
 
-/** Counts a body while fastify reads it. A stream in between would take as long as a small request's answer. */
+/**
+ * Counts a body while fastify reads it. A stream in between would take as long as the answer to a small
+ * request.
+ */
 class WatchedBody implements ArrivingBody {
   readonly #source: Readable;
   #hasFailed = false;

@@ -29,7 +29,7 @@ export interface HttpMetrics {
 }
 
 /** Counts and times every request by route pattern: never by path, which clients choose. */
-export function installHttpMetrics(app: FastifyInstance, server: string, registry: Registry): HttpMetrics {
+export function createHttpMetrics(app: FastifyInstance, server: string, registry: Registry): HttpMetrics {
   const requests = reuse(registry, REQUESTS_TOTAL, () => {
     return new Counter({
       name: REQUESTS_TOTAL,

@@ -1,5 +1,5 @@
 import { definedOf, isKeyOf } from "@isochrone/primitives";
-import { applyChange, IDEAL_LINK, oneWayLossRatio, type LinkChange } from "../../network/links.ts";
+import { applyChange, IDEAL_LINK, type LinkChange } from "../../network/links.ts";
 import { NamespaceError } from "../errors.ts";
 
 /**
@@ -126,20 +126,6 @@ export function applyPathChange(subject: string, path: PathSettings, change: Pat
   const changed = { ...path, ...definedOf(change) };
   checkBurst(subject, changed);
   return changed;
-}
-
-/**
- * The path that either way of a round trip takes: half of the delay and of the jitter, and the loss of two
- * independent ways that together lose `lossRatio`.
- */
-export function halfOf(link: LinkChange): PathChange {
-  const { rttMs, jitterMs, lossRatio, ...same } = link;
-  return {
-    ...same,
-    ...(rttMs === undefined ? {} : { delayMs: rttMs / 2 }),
-    ...(jitterMs === undefined ? {} : { jitterMs: jitterMs / 2 }),
-    ...(lossRatio === undefined ? {} : { lossRatio: oneWayLossRatio(lossRatio) }),
-  };
 }
 
 function checkOwn(subject: string, key: keyof typeof RULES, value: unknown): void {

@@ -3,10 +3,10 @@ import { Distribution } from "@isochrone/telemetry";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
 import type { EngineConfig, FlowSnapshot, ProbePeer } from "../ports/ports.ts";
-import type { EngineContext } from "./context.ts";
-import { createLoop } from "./create-loop.ts";
-import { TcpFlow } from "./tcp-flow.ts";
-import { UdpFlow } from "./udp-flow.ts";
+import type { EngineContext } from "../engine/context.ts";
+import { createLoop } from "../engine/create-loop.ts";
+import { TcpFlow } from "../engine/tcp-flow.ts";
+import { UdpFlow } from "../engine/udp-flow.ts";
 
 /** A stuck loop is pushed on so often: a lost packet ends no run. Milliseconds. */
 const PUSH_MS = 50;

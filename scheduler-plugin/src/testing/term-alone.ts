@@ -6,16 +6,16 @@ import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Registry } from "prom-client";
 import { DecisionLog } from "../domain/decision-log.ts";
 import type { GraphSource } from "../ports/ports.ts";
-import { gatedTemplates } from "./gated-templates.ts";
-import type { MemoryKeeper } from "./memory-annotation.ts";
-import { createDeschedulerMetrics } from "./decision/metrics.ts";
-import type { MoveProgress } from "./move-progress.ts";
-import { MoveReports } from "./move-reports.ts";
-import type { Scoring } from "./decision/paper-decision.ts";
-import type { DeschedulerReport } from "./report.ts";
-import type { DeschedulerConfig } from "./decision/settings.ts";
-import type { ClusterLists } from "./decision/survey.ts";
-import { DeschedulerTerm } from "./term.ts";
+import { gatedTemplates } from "../descheduler/gated-templates.ts";
+import type { MemoryKeeper } from "../descheduler/memory-annotation.ts";
+import { createDeschedulerMetrics } from "../descheduler/decision/metrics.ts";
+import type { MoveProgress } from "../descheduler/move-progress.ts";
+import { MoveReports } from "../descheduler/move-reports.ts";
+import type { Scoring } from "../descheduler/decision/paper-decision.ts";
+import type { DeschedulerReport } from "../descheduler/report.ts";
+import type { DeschedulerConfig } from "../descheduler/decision/settings.ts";
+import type { ClusterLists } from "../descheduler/decision/survey.ts";
+import { DeschedulerTerm } from "../descheduler/term.ts";
 
 interface DeschedulerAloneOptions {
   readonly config: DeschedulerConfig;
