@@ -19,12 +19,12 @@ import {
 import { DeclarationRights, STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import { CoordinateWorker } from "./coordinates/coordinate-worker.ts";
 import { refusedDeclarationEvent } from "./adapters/declared-objects.ts";
-import { openDecisions } from "./adapters/http-decisions.ts";
+import { openSchedulerPlugin } from "./adapters/open-scheduler-plugin.ts";
 import { PodProbeAddresses } from "./adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
 import { createClusterControllers } from "./cluster-controllers.ts";
 import { CoordinateKeeper } from "./coordinates/coordinate-keeper.ts";
-import { registerCoordinateMetrics } from "./coordinates/coordinate-metrics.ts";
+import { createCoordinateMetrics } from "./coordinates/coordinate-metrics.ts";
 import { EventHistory } from "./domain/graphs/event-history.ts";
 import { Tables } from "./domain/graphs/tables.ts";
 import { GraphHistory } from "./domain/graphs/graph-history.ts";
@@ -130,7 +130,7 @@ class RunningAggregator implements Aggregator {
       intervalMs: config.coordinateIntervalMs ?? config.windowMs / 2,
       maxAgeMs: STALE_AFTER_WINDOWS * config.windowMs,
     });
-    registerCoordinateMetrics(registry, this.#coordinates);
+    createCoordinateMetrics(registry, this.#coordinates);
     this.#recorder = createEventRecorder({
       ...deps,
       component: "aggregator",
@@ -212,7 +212,7 @@ class RunningAggregator implements Aggregator {
             },
       replication: this.#replication,
       refusals: this.#tables.refusals,
-      decisions: openDecisions(config, { registry, clock }),
+      ...openSchedulerPlugin(config, { registry, clock }),
       page,
       addRoutes,
       ready: () => this.#ready(),

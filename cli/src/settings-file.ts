@@ -1,6 +1,6 @@
 // Settings of a service, as a command is told of them: from its file, and the environment.
 import { readTextFile, SettingsError, yamlValue } from "@isochrone/runtime";
-import { reasonOf } from "@isochrone/primitives";
+import { isRecord, reasonOf } from "@isochrone/primitives";
 import { usageError } from "./errors.ts";
 
 type SettingsSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
@@ -28,7 +28,13 @@ export function fromSettingsFile<T>(
 }
 
 function sectionsOf(path: string, sections: readonly string[]): SettingsSections {
-  const file = (yamlValue(readTextFile(path)) ?? {}) as Record<string, Record<string, unknown> | null>;
-  if (typeof file !== "object" || Array.isArray(file)) throw new TypeError("it must have sections by name");
-  return Object.fromEntries(sections.map((name) => [name, file[name] ?? {}]));
+  const file = yamlValue(readTextFile(path)) ?? {};
+  if (!isRecord(file)) throw new TypeError("it must have sections by name");
+  return Object.fromEntries(
+    sections.map((name) => {
+      const section = file[name] ?? {};
+      if (!isRecord(section)) throw new TypeError(`section ${name} must have settings by name`);
+      return [name, section];
+    }),
+  );
 }

@@ -197,8 +197,6 @@ describe("createCollector", () => {
     const options = {
       pages: ["cadvisor", "resource"],
       scheme: "http",
-      intervalMs: null,
-      timeoutMs: null,
     } as const;
     const running = await run(kubeletTargets("n1", "127.0.0.1", server.port, options));
     const read = (kind: string): Promise<number> =>

@@ -74,13 +74,13 @@ class Collector {
     const { clock, random, logger } = deps;
     this.#config = config;
     this.#deps = deps;
-    const { maxKeptBytes: maxBytes, extraFamilies, reduce } = config;
+    const { maxKeptBytes: maxBytes, reduce } = config;
     const seed = (): number => Math.floor(random.next() * 2 ** 32);
-    this.#memories = new TargetMemories({ maxBytes, extraFamilies, reduce, seed });
+    this.#memories = new TargetMemories({ maxBytes, reduce, seed });
     this.#metrics = deps.metrics ?? createCollectorMetrics(deps.registry);
-    this.#httpReader =
-      deps.reader === undefined ? new HttpReader({ kubelet: kubeletAccess(config, logger) }) : null;
-    this.#reader = deps.reader ?? (this.#httpReader as PageReader);
+    const reader = deps.reader ?? new HttpReader({ kubelet: kubeletAccess(config, logger) });
+    this.#reader = reader;
+    this.#httpReader = reader instanceof HttpReader ? reader : null;
     this.#publisher = new BufferedPublisher({
       publisher: deps.bus,
       source: `collector/${config.node}`,

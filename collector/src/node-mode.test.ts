@@ -26,7 +26,7 @@ async function urlsOf(settings: Partial<CollectorConfig>, store: ClusterStore | 
 
 describe("nodeTargets", () => {
   it("knows the kubelet by the node's address, and static pages, without access to the API server", async () => {
-    const settings = {
+    const settings: Partial<CollectorConfig> = {
       nodeAddress: "192.0.2.1",
       kubeletPages: ["cadvisor"],
       staticTargets: ["istio=http://a/"],

@@ -4,7 +4,7 @@ import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import { ClusterTargets, type DiscoveryOptions } from "./adapters/cluster-targets.ts";
 import { KubeletAccess } from "./adapters/kubelet-access.ts";
 import { joinTargets, staticTargets } from "./adapters/static-targets.ts";
-import { kubeletTargets, type KubeletOptions, type KubeletPage } from "./discovery/kubelet.ts";
+import { kubeletTargets, type KubeletOptions } from "./discovery/kubelet.ts";
 import { podTargetRule } from "./discovery/pod-targets.ts";
 import type { TargetSource } from "./ports/ports.ts";
 import type { CollectorConfig } from "./settings.ts";
@@ -28,7 +28,7 @@ export function nodeTargets(
   { store, ...surroundings }: NodeTargetsDependencies,
 ): { readonly targets: TargetSource; readonly parts: readonly Part[] } {
   const { node, nodeAddress, kubeletPort } = config;
-  const kubelet = kubeletOptions(config);
+  const kubelet = { pages: config.kubeletPages };
   const sources: TargetSource[] = [staticTargets(config.staticTargets)];
   if (nodeAddress !== "") {
     const known = kubeletTargets(node, nodeAddress, kubeletPort, kubelet);
@@ -60,25 +60,11 @@ export function kubeletAccess(config: CollectorConfig, logger: Logger): KubeletA
   });
 }
 
-function kubeletOptions({
-  kubeletPages,
-  kubeletIntervalMs,
-  kubeletTimeoutMs,
-}: CollectorConfig): KubeletOptions {
-  return {
-    pages: [...new Set(kubeletPages as readonly KubeletPage[])],
-    intervalMs: kubeletIntervalMs,
-    timeoutMs: kubeletTimeoutMs,
-  };
-}
-
 function discoveryOptions(config: CollectorConfig, kubelet: KubeletOptions | null): DiscoveryOptions {
-  const { discover, sidecarPage, proxyAccounts, waypointServes, ztunnelDaemonSets, addressFamily } = config;
+  const { discover, proxyAccounts, waypointServes, ztunnelDaemonSets, addressFamily } = config;
   return {
     kubelet,
-    istio: discover.includes("istio")
-      ? { sidecarPage, proxyAccounts, waypointServes, ztunnelDaemonSets }
-      : null,
+    istio: discover.includes("istio") ? { proxyAccounts, waypointServes, ztunnelDaemonSets } : null,
     hubbleDaemonSets: discover.includes("hubble") ? config.hubbleDaemonSets : [],
     nodeExporterDaemonSets: config.nodeExporterDaemonSets,
     podTargets: config.podTargets.map(podTargetRule),

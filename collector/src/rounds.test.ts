@@ -125,15 +125,6 @@ describe("Rounds", () => {
     expect(await run()).toEqual(["p3", "p4", "p5"]);
   });
 
-  it("gives each page its own time", async () => {
-    const { run, read } = over({ a: { more: { timeoutMs: 900 } }, b: {} });
-    await run();
-    expect(read.map(({ instance, timeoutMs }) => [instance, timeoutMs])).toEqual([
-      ["a", 900],
-      ["b", 5_000],
-    ]);
-  });
-
   it("counts pages by kind and role, those that are up and those that fail, and those that are put off", async () => {
     const { run, value, rounds, metrics } = over({
       good: {},

@@ -81,7 +81,7 @@ export class Rounds {
   ): Promise<number> {
     const { clock, config, scrape } = this.#options;
     const nowMs = clock.monotonic();
-    const timeoutMs = Math.min(target.timeoutMs ?? config.timeoutMs, config.intervalMs);
+    const timeoutMs = config.timeoutMs;
     if (spent.bytes >= config.maxRoundBytes) return this.#skip(target, "round_bytes");
     if (nowMs - spent.begunMs + timeoutMs > config.intervalMs) return this.#skip(target, "round_time");
     const end = await scrape(target, timeoutMs, signal);

@@ -51,23 +51,15 @@ describe("ScrapePlan", () => {
 
   it("counts what is put off, but not what simply isn't due", () => {
     const plan = planOf();
-    const slow = target("slow", { intervalMs: 30_000 });
+    const early = target("early");
     const broken = target("broken");
-    plan.round([slow, broken], 0);
-    plan.ended(slow, 0, true);
+    plan.round([early, broken], 0);
+    plan.ended(early, INTERVAL_MS - 1, true);
     for (const nowMs of [0, 1]) plan.ended(broken, nowMs, false);
-    expect(plan.round([slow, broken], INTERVAL_MS)).toEqual({
+    expect(plan.round([early, broken], INTERVAL_MS)).toEqual({
       due: [],
       skipped: [{ target: broken, reason: "backoff" }],
     });
-  });
-
-  it("rounds a target's own interval to whole rounds", () => {
-    const often = (intervalMs: number): number[] =>
-      roundsOf(planOf(), target("a", { intervalMs }), 7, () => true);
-    expect(often(30_000)).toEqual([0, 3, 6]);
-    expect(often(24_000)).toEqual([0, 2, 4, 6]);
-    expect(often(1_000)).toEqual([0, 1, 2, 3, 4, 5, 6]);
   });
 
   it("comes back in a round that is a little early", () => {

@@ -72,13 +72,12 @@ export class ScrapePlan {
    */
   ended(target: Target, begunMs: number, ok: boolean): void {
     const standing = this.#standing(target);
-    const intervalMs = Math.max(target.intervalMs ?? 0, this.#options.intervalMs);
     standing.failures = ok ? 0 : standing.failures + 1;
     standing.up = ok;
     standing.lastBegunMs = begunMs;
     const backoffMs =
       standing.failures < 2 ? 0 : delayMs(this.#backoff, standing.failures, this.#options.random);
-    standing.dueMs = begunMs + Math.max(intervalMs, backoffMs);
+    standing.dueMs = begunMs + Math.max(this.#options.intervalMs, backoffMs);
   }
 
   /** Null before the first scrape, and for targets that are unknown. */

@@ -14,6 +14,7 @@ import {
   type SettingsOf,
 } from "@isochrone/runtime";
 import { STATIC_TARGET } from "./adapters/static-targets.ts";
+import type { KubeletPage } from "./discovery/kubelet.ts";
 import { POD_TARGET } from "./discovery/pod-targets.ts";
 import { ACCOUNT } from "./discovery/trusted.ts";
 import { TARGET_KINDS } from "./ports/ports.ts";
@@ -54,7 +55,7 @@ export const collectorSettings = section(
     maxSamplesPerPage: constant(50_000, "It is a bound for memory."),
     maxSeriesPerPod: constant(5_000, "It is a bound for what one pod can cause."),
     maxKeptBytes: constant(64 * 1024 * 1024, "It is a bound for memory."),
-    extraFamilies: constant<readonly string[]>([], "Isochrone reads no such metrics."),
+    extraFamilies: constant(null, "Isochrone reads no such metrics."),
     reduce: constant(true, "Without it, records are larger and the graphs are the same."),
     maxTargets: constant(1_000, "It is a bound for the work of a round."),
     maxBackoffRounds: constant(8, "No documented case changes this default."),
@@ -79,7 +80,7 @@ export const collectorSettings = section(
       patternRule: "must hold only istio and hubble",
       description: "Pages of pods that are found by themselves; none: an empty list.",
     }),
-    sidecarPage: constant<"envoy" | "merged">("envoy", "Envoy's own page has no rows of the application."),
+    sidecarPage: constant(null, "Envoy's own page has no rows of the application."),
     proxyAccounts: list({
       default: ["*/*"],
       pattern: ACCOUNT,
@@ -107,12 +108,12 @@ export const collectorSettings = section(
       max: 65_535,
       description: "Port of the kubelet at collector.nodeAddress.",
     }),
-    kubeletPages: constant<readonly string[]>(
+    kubeletPages: constant<readonly KubeletPage[]>(
       KUBELET_PAGES,
       "The second page is only read while the first fails.",
     ),
-    kubeletIntervalMs: constant<number | null>(null, "collector.intervalMs is the one interval."),
-    kubeletTimeoutMs: constant<number | null>(null, "The time for a page follows from collector.intervalMs."),
+    kubeletIntervalMs: constant(null, "collector.intervalMs is the one interval."),
+    kubeletTimeoutMs: constant(null, "The time for a page follows from collector.intervalMs."),
     kubeletCaFile: text({
       default: `${SERVICE_ACCOUNT}/ca.crt`,
       minLength: 0,

@@ -11,8 +11,8 @@ const target = (instance: string, more: Partial<Target> = {}): Target => ({
   instance,
   ...more,
 });
-const memories = (extraFamilies: readonly string[] = []): TargetMemories =>
-  new TargetMemories({ maxBytes: MAX_BYTES, extraFamilies, reduce: true, seed: () => 1 });
+const memories = (): TargetMemories =>
+  new TargetMemories({ maxBytes: MAX_BYTES, reduce: true, seed: () => 1 });
 
 /** A page of so many rows of about a kilobyte. */
 const rows = (count: number): string =>
@@ -51,15 +51,5 @@ describe("TargetMemories", () => {
     expect(all.of(target("shop/x", scope("b")))).not.toBe(before);
     all.retain([]);
     expect(all.of(target("shop/x", scope("b")))).not.toBe(before);
-  });
-
-  it("takes families that graphs are drawn from on no pod's page but their own kind's", () => {
-    const all = memories(["traces_service_graph_request_total", "envoy_cluster_upstream_rq_total"]);
-    const names = (more: Partial<Target>): string[] =>
-      all.of(target(JSON.stringify(more), more)).families.map(({ name }) => name);
-    const scope = { of: "pod", namespace: "shop", workloads: ["a"], serves: [] } as const;
-    expect(names({})).toContain("traces_service_graph_request_total");
-    expect(names({ scope })).toContain("envoy_cluster_upstream_rq_total");
-    expect(names({ scope })).not.toContain("traces_service_graph_request_total");
   });
 });

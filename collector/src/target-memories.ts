@@ -1,11 +1,9 @@
-import { DEFAULT_FAMILIES } from "./domain/families.ts";
 import { TargetMemory } from "./domain/target-memory.ts";
 import type { Target } from "./ports/ports.ts";
 
 interface TargetMemoriesOptions {
   /** Of pages that belong to namespaces, all together. */
   readonly maxBytes: number;
-  readonly extraFamilies: readonly string[];
   readonly reduce: boolean;
   /** 32 random bits. */
   readonly seed: () => number;
@@ -18,12 +16,6 @@ interface Entry {
   /** Whose rows the memory holds: a pod of the same name may be another workload's. */
   readonly scope: string;
 }
-
-/**
- * Families that graphs are drawn from. A page that speaks for a pod alone has none of them beside its own
- * kind's.
- */
-const DRAWN: ReadonlySet<string> = new Set(Object.values(DEFAULT_FAMILIES).flat());
 
 /**
  * What is remembered of all targets. Beyond the bound the namespaces give way that hold more than an equal
@@ -42,7 +34,10 @@ export class TargetMemories {
     const scope = JSON.stringify(target.scope ?? null);
     const known = this.#entries.get(instance);
     if (known?.scope === scope) return known.memory;
-    const memory = new TargetMemory(this.#selectionOf(target), this.#options.seed());
+    const memory = new TargetMemory(
+      { kind: target.kind, reduce: this.#options.reduce },
+      this.#options.seed(),
+    );
     this.#entries.set(instance, { memory, namespace, scope });
     return memory;
   }
@@ -72,11 +67,5 @@ export class TargetMemories {
   retain(targets: readonly Target[]): void {
     const known = new Set(targets.map(({ instance }) => instance));
     for (const instance of this.#entries.keys()) if (!known.has(instance)) this.#entries.delete(instance);
-  }
-
-  #selectionOf({ kind, scope }: Target): TargetMemory["selection"] {
-    const { extraFamilies, reduce } = this.#options;
-    const more = scope === undefined ? extraFamilies : extraFamilies.filter((name) => !DRAWN.has(name));
-    return { kind, more, reduce };
   }
 }

@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
+import { reasonOf } from "@isochrone/primitives";
 
 /** A file of the page as a server hands it out. */
 interface Asset {
@@ -48,7 +49,7 @@ export function createPage(folders: PageFolders = FOLDERS): Page {
   try {
     return { assets: readAssets(builtFolder(folders)), missing: null };
   } catch (error) {
-    const missing = error instanceof Error ? error.message : String(error);
+    const missing = reasonOf(error);
     return {
       assets: new Map([["/", { contentType: CONTENT_TYPES[".html"]!, body: noteOf(missing) }]]),
       missing,

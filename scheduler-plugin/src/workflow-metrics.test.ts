@@ -3,7 +3,7 @@ import { createRegistry } from "@isochrone/runtime";
 import { WorkflowGraph } from "@isochrone/topology";
 import { expect, test } from "vitest";
 import { MemoryGraphs, workflowSnapshot } from "./testing/graphs.ts";
-import { MAX_WORKFLOW_SERIES, registerWorkflowMetrics } from "./workflow-metrics.ts";
+import { MAX_WORKFLOW_SERIES, createWorkflowMetrics } from "./workflow-metrics.ts";
 
 /** Many workflows; those with a higher number have more traffic. */
 class ManyGraphs extends MemoryGraphs {
@@ -24,7 +24,7 @@ class ManyGraphs extends MemoryGraphs {
 
 test("a workflow's traffic, the round trip that it takes, and what isn't known of it", async () => {
   const registry = createRegistry();
-  registerWorkflowMetrics(registry, new MemoryGraphs(), 0);
+  createWorkflowMetrics(registry, new MemoryGraphs(), 0);
   const page = await registry.metrics();
   // p has no pod: nothing of its channels is placed at both ends.
   expect(page).toContain('isochrone_workflow_traffic_bytes_per_second{namespace="shop",workflow="flow"} 0');
@@ -36,7 +36,7 @@ test("a workflow's traffic, the round trip that it takes, and what isn't known o
   const graphs = new MemoryGraphs();
   graphs.setWorkflow(workflowSnapshot({ p: { "p-1": "n1" }, q: { "q-1": "n2" }, r: { "r-1": "n3" } }));
   const next = createRegistry();
-  registerWorkflowMetrics(next, graphs, 0);
+  createWorkflowMetrics(next, graphs, 0);
   // 1,000 B/s over 10 ms, 500 over 40 ms.
   expect(await next.metrics()).toContain(
     'isochrone_workflow_network_latency_seconds{namespace="shop",workflow="flow"} 0.02',
@@ -48,7 +48,7 @@ test("a workflow's traffic, the round trip that it takes, and what isn't known o
 test("the heaviest have series, the others are counted", async () => {
   const graphs = new ManyGraphs(MAX_WORKFLOW_SERIES + 50);
   const registry = createRegistry();
-  registerWorkflowMetrics(registry, graphs, 0);
+  createWorkflowMetrics(registry, graphs, 0);
   const page = await registry.metrics();
   expect(page).toContain(`isochrone_workflows{shown="true"} ${MAX_WORKFLOW_SERIES}`);
   expect(page).toContain('isochrone_workflows{shown="false"} 50');

@@ -11,7 +11,7 @@ export const MAX_WORKFLOW_SERIES = 200;
  * Figures are made when they are scraped, and latencies of those shown alone: thousands of workflows would
  * hold up who asks for scores.
  */
-export function registerWorkflowMetrics(
+export function createWorkflowMetrics(
   registry: Registry,
   graphs: GraphSource,
   bytesPerRequest: number,

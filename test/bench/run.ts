@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { globSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { reasonOf } from "@isochrone/primitives";
 import type { BenchResult } from "./types.ts";
 
 interface Row extends BenchResult {
@@ -78,7 +79,7 @@ for (const file of files) {
     for (const result of await runFile(file))
       rows.push({ file: file.replace(/\.bench\.ts$/, ""), ...result });
   } catch (error) {
-    failures.push(error instanceof Error ? error.message : String(error));
+    failures.push(reasonOf(error));
   }
 }
 if (asJson) for (const row of rows) console.log(JSON.stringify(row));

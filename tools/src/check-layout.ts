@@ -66,7 +66,7 @@ function print({ packages, exports, mutualFolders, casts, metrics, ...rest }: Me
     const count = typeof value === "number" ? value : value.length;
     console.log(`${name.padEnd(28)}${String(count).padStart(7)}${String(limit).padStart(8)}`);
   }
-  for (const [name, value] of Object.entries({ mutualFolders: mutualFolders.length, casts, metrics }))
+  for (const [name, value] of Object.entries({ mutualFolders: mutualFolders.length, metrics }))
     console.log(`${name.padEnd(28)}${String(value).padStart(7)}`);
   if (!process.argv.includes("--list")) return;
   for (const [name, places] of Object.entries({ ...all, mutualFolders }))

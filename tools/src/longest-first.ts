@@ -5,6 +5,7 @@ import { mkdirSync, readFileSync, renameSync, statSync, writeFileSync } from "no
 import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { reasonOf } from "@isochrone/primitives";
 
 /** File, from the root of the repository -> seconds. */
 type Durations = Readonly<Record<string, number>>;
@@ -49,7 +50,7 @@ export function rememberDurations(durations: Durations): void {
     writeFileSync(partial, JSON.stringify({ ...rememberedDurations(), ...durations }, null, 1));
     renameSync(partial, FILE);
   } catch (error) {
-    console.warn(`durations of test files are not kept: ${(error as Error).message}`);
+    console.warn(`durations of test files are not kept: ${reasonOf(error)}`);
   }
 }
 

@@ -6,6 +6,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, homedir, tmpdir, totalmem } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { reasonOf } from "@isochrone/primitives";
 import type { FileReport } from "./suite-report.ts";
 
 interface SuiteResult {
@@ -197,7 +198,7 @@ async function reportsOf(
     const isBad = reports.some(({ failures }) => failures.length > 0);
     return code === 0 || isBad ? reports : [...reports, broken(`vitest ended with ${code}`)];
   } catch (error) {
-    return [broken(`no report: ${(error as Error).message}`)];
+    return [broken(`no report: ${reasonOf(error)}`)];
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }

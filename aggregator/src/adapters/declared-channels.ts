@@ -162,11 +162,11 @@ function isNamedWell(workload: DeclaredWorkload, onRefused: OnRefused): boolean 
  * annotated still.
  */
 function demandsOf(fields: LooseFields, annotated: AnnotatedChannel | null): ChannelDemands {
-  const minBandwidthBitsPerSecond = parseBitsPerSecond(fields["minBandwidth"]);
+  const minBandwidthBitsPerSecond = parseBitsPerSecond(fields.minBandwidth);
   const { maxNetworkCost } = fields;
   const { priority, relationshipType } = annotated ?? {
-    priority: fields["priority"],
-    relationshipType: fields["type"],
+    priority: fields.priority,
+    relationshipType: fields.type,
   };
   return boundedDemands({ priority, maxNetworkCost, minBandwidthBitsPerSecond, relationshipType });
 }

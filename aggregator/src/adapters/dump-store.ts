@@ -2,6 +2,7 @@ import { readFile } from "node:fs/promises";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import type { Clock } from "@isochrone/runtime";
+import { looseFields } from "@isochrone/primitives";
 import { AggregatorError } from "../ports/errors.ts";
 
 /**
@@ -29,7 +30,7 @@ function itemsOf(path: string, text: string): KubernetesObject[] {
   } catch (error) {
     throw new AggregatorError("bad_dump", `aggregator.dumpFile ${path} must be JSON`, error);
   }
-  const items = typeof list === "object" && list !== null ? (list as { items?: unknown }).items : undefined;
+  const { items } = looseFields<Record<"items", unknown>>(list);
   if (!Array.isArray(items))
     throw new AggregatorError("bad_dump", `aggregator.dumpFile ${path} must be a Kubernetes List with items`);
   return items as KubernetesObject[];

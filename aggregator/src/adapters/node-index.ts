@@ -1,4 +1,5 @@
 import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import { keysOf } from "@isochrone/primitives";
 import { compareText } from "../domain/compare.ts";
 import type { ClusterNodes, NodeState } from "../domain/cluster-state.ts";
 
@@ -43,5 +44,5 @@ export class NodeIndex {
 
 function isSame(a: NodeState | undefined, b: NodeState | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
-  return (Object.keys(b) as (keyof NodeState)[]).every((key) => a[key] === b[key]);
+  return keysOf(b).every((key) => a[key] === b[key]);
 }

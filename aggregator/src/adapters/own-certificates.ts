@@ -41,8 +41,11 @@ export interface KeptCertificates {
   readonly checkMs: number;
 }
 
-/** How long a start waits for the API server, or for another replica that makes the first certificates. */
-const START_WITHIN_MS = 60_000;
+/**
+ * How long a start waits for the API server, or for another replica that makes the first certificates: less
+ * than the 30 s that a part may take to start, so that the error has the reason.
+ */
+const START_WITHIN_MS = 25_000;
 const START_RETRY_MS = 500;
 
 /**
@@ -85,8 +88,8 @@ export class OwnCertificates implements Service, KeptCertificates {
 
   constructor(config: Config, surroundings: Surroundings) {
     const { store, clock, logger, registry } = surroundings;
-    const [namespace, secretName] = config.secret.split("/") as [string, string];
-    const metrics = createMetrics(registry);
+    const [namespace = "", secretName = ""] = config.secret.split("/");
+    const metrics = createCertificateMetrics(registry);
     this.#surroundings = surroundings;
     this.serverName = config.hosts[0]!;
     this.checkMs = config.checkMs;
@@ -153,7 +156,7 @@ export class OwnCertificates implements Service, KeptCertificates {
   }
 }
 
-function createMetrics(registry: Registry): {
+function createCertificateMetrics(registry: Registry): {
   readonly events: CertificateEvents;
   readonly failures: Counter<"reason">;
 } {

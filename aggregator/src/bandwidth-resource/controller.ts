@@ -10,14 +10,14 @@ import {
 } from "@isochrone/kubernetes";
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { bestBursts } from "./domain/node-bandwidth.ts";
 import { bandwidthStep, type BandwidthStep } from "./domain/step.ts";
+import { createBandwidthResourceMetrics } from "./metrics.ts";
 import { advertisementOf, advertisePatch, nodeBandwidth, withdrawPatch } from "./node-status.ts";
 import type { BandwidthResourceConfig } from "./settings.ts";
 
 const FIELD_MANAGER = "isochrone-bandwidth-resource";
-const STATES = ["current", "unknown", "foreign", "changed", "advertise", "withdraw"] as const;
 
 /** What the controller works with. */
 interface BandwidthResourceOptions {
@@ -44,7 +44,7 @@ interface BandwidthResourceOptions {
 export class BandwidthResource implements Service {
   readonly #options: BandwidthResourceOptions;
   readonly #loop: Periodic;
-  readonly #writes: Counter<"result">;
+  readonly #metrics: ReturnType<typeof createBandwidthResourceMetrics>;
   /** Nodes by what was last found of them. */
   readonly #states = new Map<BandwidthStep["kind"], number>();
   /** Nodes whose resource somebody else has changed, as reported. */
@@ -53,13 +53,13 @@ export class BandwidthResource implements Service {
   constructor(options: BandwidthResourceOptions) {
     const { config, clock, logger, registry } = options;
     this.#options = options;
-    this.#writes = this.#registerMetrics(registry);
+    this.#metrics = createBandwidthResourceMetrics(registry, this.#states);
     this.#loop = periodic({
       clock,
       intervalMs: config.checkIntervalMs,
       run: (signal) => this.check(signal),
       onError: (error) => {
-        this.#writes.inc({ result: "failed" });
+        this.#metrics.writes.inc({ result: "failed" });
         logger.warnOnce("bandwidth-resource", "nodes' bandwidth can't be advertised, trying again", {
           error,
         });
@@ -140,11 +140,11 @@ export class BandwidthResource implements Service {
     if (patch === null || !leadership.isLeader()) return;
     try {
       await store.jsonPatch(ref, patch, { fieldManager: FIELD_MANAGER, subresource: "status" });
-      this.#writes.inc({ result: "written" });
+      this.#metrics.writes.inc({ result: "written" });
     } catch (error) {
       // Changed or deleted since it was read: the next round sees it as it is.
       if (!isStoreError(error, "conflict") && !isStoreError(error, "not_found")) throw error;
-      this.#writes.inc({ result: "conflict" });
+      this.#metrics.writes.inc({ result: "conflict" });
     }
   }
 
@@ -158,25 +158,6 @@ export class BandwidthResource implements Service {
       reason: "BandwidthChangedByAnother",
       action: "AdvertiseBandwidth",
       note,
-    });
-  }
-
-  #registerMetrics(registry: Registry): Counter<"result"> {
-    const registers = [registry];
-    const states: Gauge<"state"> = new Gauge({
-      name: "isochrone_bandwidth_resource_nodes",
-      help: "Nodes by what the last check found of the bandwidth that they advertise; advertise and withdraw were to be written.",
-      labelNames: ["state"],
-      registers,
-      collect: () => {
-        for (const state of STATES) states.set({ state }, this.#states.get(state) ?? 0);
-      },
-    });
-    return new Counter({
-      name: "isochrone_bandwidth_resource_writes_total",
-      help: "Writes of nodes' advertised bandwidth; conflict: the node had changed, and it is tried again.",
-      labelNames: ["result"],
-      registers,
     });
   }
 }

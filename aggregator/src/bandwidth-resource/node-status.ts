@@ -5,7 +5,7 @@ import {
   type JsonPatchOperation,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
-import { parseBitsPerSecond } from "@isochrone/primitives";
+import { looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
 import type { BandwidthOrigin, NodeBandwidth } from "./domain/step.ts";
 import { pointer } from "../network-topology/resource.ts";
 
@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<BandwidthOrigin, string>> = { measured: "Measured
 
 /** What is advertised on a node here. */
 interface Advertisement {
-  readonly bitsPerSecond: number;
+  readonly bitsPerSecond: BitsPerSecond;
   readonly resource: string;
   readonly origin: BandwidthOrigin;
 }
@@ -80,8 +80,7 @@ function statusAmount(
   field: "capacity" | "allocatable",
   resource: string,
 ): number | null {
-  const amounts = status?.[field] as Readonly<Record<string, unknown>> | null | undefined;
-  return typeof amounts === "object" ? parseBitsPerSecond(amounts?.[resource]) : null;
+  return parseBitsPerSecond(looseFields(status?.[field])[resource]);
 }
 
 /**

@@ -3,7 +3,7 @@ import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { beforeEach, describe, expect, test } from "vitest";
 import { CoordinateKeeper } from "./coordinate-keeper.ts";
-import { registerCoordinateMetrics } from "./coordinate-metrics.ts";
+import { createCoordinateMetrics } from "./coordinate-metrics.ts";
 import { CoordinateError } from "../ports/errors.ts";
 import { HeldFitter } from "../testing/fits.ts";
 import { linkOf, snapshotOf } from "../testing/snapshots.ts";
@@ -152,7 +152,7 @@ describe("CoordinateKeeper", () => {
 
   test("tells by metrics how old and how good the coordinates are, and what was left out", async () => {
     const registry = createRegistry();
-    registerCoordinateMetrics(registry, keeper);
+    createCoordinateMetrics(registry, keeper);
     expect(await registry.metrics()).toMatch(/^isochrone_coordinate_error nan$/im);
     keeper.offer(star(5));
     fitter.succeed({ durationMs: 40, rejected: { self: 0, invalidRtt: 3 } });

@@ -2,7 +2,7 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 import { FIT_RESULTS, type CoordinateKeeper } from "./coordinate-keeper.ts";
 
 /** Registers what there is to know of network coordinates; read from the keeper when scraped. */
-export function registerCoordinateMetrics(registry: Registry, keeper: CoordinateKeeper): void {
+export function createCoordinateMetrics(registry: Registry, keeper: CoordinateKeeper): void {
   registerCounts(registry, keeper);
   const gauges: readonly (readonly [string, string, () => number | null])[] = [
     [

@@ -1,6 +1,7 @@
 // The thread in which coordinates are fitted: seconds of arithmetic that requests must not wait for.
 import { parentPort } from "node:worker_threads";
 import { CoordinateModel, fitCoordinates } from "@isochrone/topology/coordinates";
+import { reasonOf } from "@isochrone/primitives";
 import type { FitAnswer, FitRequest } from "./coordinate-messages.ts";
 
 const port = parentPort!;
@@ -23,6 +24,6 @@ function answer({ id, input, seed, previous }: FitRequest): FitAnswer {
   } catch (error) {
     // What it started from may be what it failed at.
     last = null;
-    return { id, failure: error instanceof Error ? error.message : String(error) };
+    return { id, failure: reasonOf(error) };
   }
 }

@@ -1,4 +1,5 @@
 import type { AppGroupMember, AppGroupMembers, DeclaredChannel, RoutingScope } from "@isochrone/topology";
+import type { BitsPerSecond, Bytes, Millicores } from "@isochrone/primitives";
 
 /** A node as its object says. */
 export interface NodeState {
@@ -8,10 +9,10 @@ export interface NodeState {
   readonly segment: string | null;
   readonly ready: boolean;
   readonly cordoned: boolean;
-  readonly allocatableCpuMillicores: number | null;
-  readonly allocatableMemoryBytes: number | null;
+  readonly allocatableCpuMillicores: Millicores | null;
+  readonly allocatableMemoryBytes: Bytes | null;
   /** Capacity of its network interfaces, bits per second, as an extended resource declares it. */
-  readonly networkCapacityBitsPerSecond: number | null;
+  readonly networkCapacityBitsPerSecond: BitsPerSecond | null;
 }
 
 /** A name within a namespace. */
@@ -33,8 +34,8 @@ export interface PodState extends NamespacedName {
   /** Its place in an AppGroup, by its labels; absent: none. */
   readonly appGroup?: AppGroupPlace;
   /** Limits of its traffic that its annotations set for the CNI, bits per second; absent: none. */
-  readonly ingressLimitBitsPerSecond?: number;
-  readonly egressLimitBitsPerSecond?: number;
+  readonly ingressLimitBitsPerSecond?: BitsPerSecond;
+  readonly egressLimitBitsPerSecond?: BitsPerSecond;
   /** A waypoint or gateway that a mesh's control plane made; absent: it is none. */
   readonly isMeshProxy?: true;
 }

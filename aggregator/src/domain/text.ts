@@ -1,5 +1,8 @@
 import type { AttributeValue } from "@isochrone/telemetry";
 
+/** Labels that a metric may have. */
+export type Labels<Names extends string> = { readonly [N in Names]?: AttributeValue };
+
 /** Names in Kubernetes have at most 253 characters; what is longer names nothing. */
 const MAX_NAME_LENGTH = 253;
 

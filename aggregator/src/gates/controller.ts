@@ -10,8 +10,9 @@ import {
   type Leadership,
 } from "@isochrone/kubernetes";
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { GatedPods, type GatedPod } from "./gated-pods.ts";
+import { createGatesMetrics } from "./metrics.ts";
 import type { GatesConfig } from "./settings.ts";
 
 /** Of a pod that others have changed the watch tells how it is now: it needn't be read. */
@@ -39,12 +40,12 @@ export class GateOpener implements Service {
   readonly #options: GateOpenerOptions;
   readonly #pods = new GatedPods();
   readonly #loop: Periodic;
-  readonly #opened: Counter<"result">;
+  readonly #metrics: ReturnType<typeof createGatesMetrics>;
 
   constructor(options: GateOpenerOptions) {
     const { config, clock, logger, registry } = options;
     this.#options = options;
-    this.#opened = this.#registerMetrics(registry);
+    this.#metrics = createGatesMetrics(registry, this.#pods, clock);
     this.#loop = periodic({
       clock,
       intervalMs: config.checkIntervalMs,
@@ -93,7 +94,7 @@ export class GateOpener implements Service {
       return this.#failed(pod, error);
     }
     this.#pods.forget(pod);
-    this.#opened.inc({ result: "opened" });
+    this.#metrics.opened.inc({ result: "opened" });
     this.#tell(pod, waitedMs);
     logger.warnOnce("gates-opened", "gates were opened after their deadline: nobody has planned these pods", {
       pod: `${namespace}/${name}`,
@@ -104,12 +105,12 @@ export class GateOpener implements Service {
   #failed(pod: KubernetesObject, error: unknown): void {
     const { clock, logger } = this.#options;
     if (isStoreError(error, "not_found")) {
-      this.#opened.inc({ result: "gone" });
+      this.#metrics.opened.inc({ result: "gone" });
       return this.#pods.forget(pod);
     }
     // Somebody else has changed the gates meanwhile: the pod is seen as it is before it is tried again.
     const isOutdated = isStoreError(error, "conflict") || isStoreError(error, "invalid");
-    this.#opened.inc({ result: isOutdated ? "conflict" : "failed" });
+    this.#metrics.opened.inc({ result: isOutdated ? "conflict" : "failed" });
     this.#pods.failed(pod, clock.monotonic());
     if (isOutdated) return;
     const reason = error instanceof StoreError ? error.code : "other";
@@ -127,29 +128,6 @@ export class GateOpener implements Service {
       reason: "GateOpenedLate",
       action: "OpenGate",
       note: `The pod waited ${seconds} s for Isochrone's planner, more than the ${deadlineMs / 1000} s of gates.deadlineMs. Its gate was opened: kube-scheduler places it without a plan.`,
-    });
-  }
-
-  #registerMetrics(registry: Registry): Counter<"result"> {
-    const registers = [registry];
-    const { clock } = this.#options;
-    const gated: Gauge = new Gauge({
-      name: "isochrone_gates_waiting_pods",
-      help: "Pods that have Isochrone's scheduling gate.",
-      registers,
-      collect: () => gated.set(this.#pods.size),
-    });
-    const longest: Gauge = new Gauge({
-      name: "isochrone_gates_longest_wait_seconds",
-      help: "Longest time that a pod has waited for Isochrone alone.",
-      registers,
-      collect: () => longest.set(this.#pods.longestWaitMs(clock.monotonic(), clock.now()) / 1000),
-    });
-    return new Counter({
-      name: "isochrone_gates_opened_total",
-      help: "Gates opened after their deadline by result (opened, gone: the pod was no more, conflict: others changed the gates, failed).",
-      labelNames: ["result"],
-      registers,
     });
   }
 }

@@ -7,7 +7,7 @@ interface AccessMetrics {
   readonly onReview: (subject: ReviewSubject, result: string) => void;
 }
 
-export function accessMetrics(registry: Registry, knownTokens: () => number): AccessMetrics {
+export function createAccessMetrics(registry: Registry, knownTokens: () => number): AccessMetrics {
   const decisions = new Counter({
     name: "isochrone_access_decisions_total",
     help: "Requests that were judged, by what came of it.",

@@ -3,7 +3,7 @@ import { accessGate, AccessReview, type AccessSettings } from "@isochrone/kubern
 import { SettingsError, type Clock, type Logger } from "@isochrone/runtime";
 import { isLoopback, type RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
-import { accessMetrics } from "./access-metrics.ts";
+import { createAccessMetrics } from "./access-metrics.ts";
 
 /** What access is judged with. */
 interface AccessSurroundings {
@@ -34,7 +34,7 @@ export function openAccess(
     throw new SettingsError([
       "access.mode must not be kubernetes without an API server to ask, got kubernetes",
     ]);
-  const metrics = accessMetrics(registry, () => review.knownTokens);
+  const metrics = createAccessMetrics(registry, () => review.knownTokens);
   const review = new AccessReview({ ...settings, store, clock, logger, onReview: metrics.onReview });
   return accessGate({ review, pathPrefix: settings.pathPrefix, onDecision: metrics.onDecision });
 }

@@ -5,7 +5,7 @@ import type { LeaseHolder } from "@isochrone/kubernetes";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
 import { createHttpApp, type HttpApp } from "@isochrone/runtime/http";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { registerReplicaMetrics } from "../replication/replicas-metrics.ts";
+import { createReplicaMetrics } from "../replication/replicas-metrics.ts";
 import { Replicas } from "../replication/replicas.ts";
 import { BANDWIDTH_LEASE_MS, ReplicaWorld } from "../testing/elected-replica.ts";
 import { registerBandwidthLeaseRoutes } from "./bandwidth-lease-routes.ts";
@@ -199,7 +199,7 @@ test("metrics say who leads, who lives, and what could not be passed on", async 
     replica: "a",
   };
   const alive = new Replicas({ ...surroundings, url: () => null, leadership });
-  const metrics = registerReplicaMetrics(registry, () => ({
+  const metrics = createReplicaMetrics(registry, () => ({
     leadership,
     replicas: alive,
     relay: leader.relay,

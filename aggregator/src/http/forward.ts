@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ElectedLeadership, LeaseHolder } from "@isochrone/kubernetes";
 import { withDeadline, type Clock, type Fetch } from "@isochrone/runtime";
 import { problem, sendProblem } from "@isochrone/runtime/http";
+import { reasonOf } from "@isochrone/primitives";
 
 /** Request header of what another replica passed on: it is answered here or not at all. */
 export const FORWARDED_HEADER = "isochrone-forwarded-by";
@@ -125,7 +126,7 @@ export class LeaderForward {
     error: unknown = new NoAnswer("not_leader", "this replica does not lead"),
   ): FastifyReply {
     const code = this.#count(error);
-    const detail = error instanceof Error ? error.message : String(error);
+    const detail = reasonOf(error);
     return sendProblem(
       reply.header("retry-after", String(RETRY_AFTER_SECONDS)),
       problem(503, { code, detail }),

@@ -1,6 +1,7 @@
 import { withDeadline, type Clock, type Fetch } from "@isochrone/runtime";
 import { HealthSchema, type Health, type ReplicaHealth } from "@isochrone/topology";
 import { Compile } from "typebox/compile";
+import { reasonOf } from "@isochrone/primitives";
 import type { Replica } from "../replication/replicas.ts";
 
 /** How other replicas are asked how they are. */
@@ -69,7 +70,7 @@ export class ReplicaHealths {
       return {
         ...NOTHING_KNOWN,
         replica: name,
-        problem: error instanceof Error ? error.message : String(error),
+        problem: reasonOf(error),
       };
     }
   }

@@ -10,7 +10,7 @@ import {
   type Metric,
 } from "@isochrone/telemetry";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { MemoryKeyStore } from "../keys/memory-key-store.ts";
+import { MemoryKeyStore } from "../testing/memory-key-store.ts";
 import { startAggregator, type RunningAggregator } from "../testing/aggregator.ts";
 import { fill, nodeObject, podObject } from "../testing/cluster.ts";
 import { probeMetrics } from "../testing/records.ts";

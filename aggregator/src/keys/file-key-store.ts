@@ -1,4 +1,4 @@
-import { codeOf } from "@isochrone/primitives";
+import { codeOf, looseFields } from "@isochrone/primitives";
 import { link, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { KeyStoreError } from "../ports/errors.ts";
@@ -131,7 +131,7 @@ function readState(text: string, path: string): HmacKeySet {
   } catch {
     // The parser's message would show a part of the text.
   }
-  const { state, lines } = (parts ?? {}) as { state?: unknown; lines?: unknown };
+  const { state, lines } = looseFields<Record<"state" | "lines", unknown>>(parts);
   if (typeof state !== "string" || typeof lines !== "string")
     throw new KeyStoreError("key_store_invalid", `${subject} must be JSON with state and lines`);
   const set = readKeys(lines, state, subject);

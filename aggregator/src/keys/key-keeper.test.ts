@@ -1,7 +1,7 @@
 import { createLogger } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { beforeEach, describe, expect, test } from "vitest";
-import { MemoryKeyStore } from "./memory-key-store.ts";
+import { MemoryKeyStore } from "../testing/memory-key-store.ts";
 import type { AwaitedProbe } from "./domain/rotation.ts";
 import { KeyKeeper, type KeyKeeperOptions } from "./key-keeper.ts";
 import type { HmacKeySet, KeyStore, StoredKeys } from "../ports/ports.ts";

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { HmacKeySet, KeyStore } from "../ports/ports.ts";
 import { FileKeyStore } from "./file-key-store.ts";
 import { readKeys, writeKeyLines, writeKeyState } from "./key-text.ts";
-import { MemoryKeyStore } from "./memory-key-store.ts";
+import { MemoryKeyStore } from "../testing/memory-key-store.ts";
 import { SecretKeyStore } from "./secret-key-store.ts";
 
 const SECRET_A = Buffer.alloc(32, 1).toString("base64");

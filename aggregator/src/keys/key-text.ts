@@ -1,5 +1,6 @@
 // How keys of packet authentication are written down. Messages name entry and rule, never what stands there.
 import { Secret } from "@isochrone/runtime";
+import { isList, looseFields } from "@isochrone/primitives";
 import { KeyStoreError } from "../ports/errors.ts";
 import type { HmacKey, HmacKeySet } from "../ports/ports.ts";
 
@@ -79,21 +80,25 @@ function readState(text: string, subject: string): KeyState {
   } catch {
     // The parser's message would show a part of the text.
   }
-  const { signingKeyId, keys } = (state ?? {}) as { signingKeyId?: unknown; keys?: unknown };
-  if (!isKeyId(signingKeyId) || !Array.isArray(keys) || keys.length > MAX_KEYS)
+  const { signingKeyId, keys } = looseFields<Record<"signingKeyId" | "keys", unknown>>(state);
+  if (!isKeyId(signingKeyId) || !isList(keys) || keys.length > MAX_KEYS)
     throw invalid(subject, "must have a state with signingKeyId and keys");
   const times = new Map<number, number | null>();
-  for (const key of keys as unknown[]) {
-    const { id, createdAtMs } = (key ?? {}) as { id?: unknown; createdAtMs?: unknown };
-    if (!isKeyId(id) || !(createdAtMs === null || Number.isFinite(createdAtMs)))
+  for (const key of keys) {
+    const { id, createdAtMs } = looseFields<Record<"id" | "createdAtMs", unknown>>(key);
+    if (!isKeyId(id) || !(createdAtMs === null || isFiniteNumber(createdAtMs)))
       throw invalid(subject, "must have a state whose keys have id and createdAtMs");
-    times.set(id, createdAtMs as number | null);
+    times.set(id, createdAtMs);
   }
   return { signingKeyId, times };
 }
 
+function isFiniteNumber(value: unknown): value is number {
+  return Number.isFinite(value);
+}
+
 function isKeyId(value: unknown): value is number {
-  return Number.isInteger(value) && (value as number) >= 1 && (value as number) <= MAX_KEY_ID;
+  return typeof value === "number" && Number.isInteger(value) && value >= 1 && value <= MAX_KEY_ID;
 }
 
 function invalid(subject: string, rule: string): KeyStoreError {

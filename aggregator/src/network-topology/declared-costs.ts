@@ -1,7 +1,8 @@
 import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { readNetworkTopology, type DeclaredCosts } from "@isochrone/topology";
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
+import { createDeclaredCostsMetrics } from "./metrics.ts";
 import { PolledObject } from "./polled-object.ts";
 import { costUnitMs } from "./resource.ts";
 import { DEFAULT_DECLARED_WEIGHTS, NO_DECLARED_WEIGHTS, type NetworkTopologyConfig } from "./settings.ts";
@@ -34,15 +35,7 @@ export function pollDeclaredCosts(options: DeclaredCostsOptions): PolledObject<D
     onError: (error) =>
       logger.warnOnce("network-topology:declared", "declared costs can't be read, trying again", { error }),
   });
-  const pairs: Gauge = new Gauge({
-    name: "isochrone_network_topology_declared_pairs",
-    help: "Ordered pairs of zones and regions whose cost was read from the declared weights of the NetworkTopology.",
-    registers: [registry],
-    collect: () => {
-      const { zones, regions } = polled.current() ?? { zones: [], regions: [] };
-      pairs.set(zones.length + regions.length);
-    },
-  });
+  createDeclaredCostsMetrics(registry, () => polled.current());
   return polled;
 }
 

@@ -1,6 +1,6 @@
 import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
-import { Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import {
   LATENCY_FAULTS,
   NO_LATENCIES,
@@ -8,6 +8,7 @@ import {
   type LatencyUse,
   type ReadLatencies,
 } from "../domain/graphs/node-latencies.ts";
+import { createLatencyMetrics } from "./metrics.ts";
 import { PolledObject } from "./polled-object.ts";
 import type { NetworkTopologyConfig } from "./settings.ts";
 
@@ -49,19 +50,7 @@ export function pollLatencies(options: LatenciesOptions): PolledObject<ReadLaten
         error,
       }),
   });
-  const entries: Gauge<"state"> = new Gauge({
-    name: "isochrone_network_topology_latencies",
-    help: "Latencies of the ConfigMap of another component: pairs that they are the cost of (used), whose own measurement goes before (measured), of nodes that the cluster doesn't have (unknown_node), and entries that were left out (bad_key, bad_value; too_large: all of it).",
-    labelNames: ["state"],
-    registers: [registry],
-    collect: () => {
-      const { used, measured, unknownNode } = use();
-      entries.set({ state: "used" }, used);
-      entries.set({ state: "measured" }, measured);
-      entries.set({ state: "unknown_node" }, unknownNode);
-      for (const fault of LATENCY_FAULTS) entries.set({ state: fault }, polled.current().faults[fault]);
-    },
-  });
+  createLatencyMetrics(registry, () => polled.current(), use);
   return polled;
 }
 

@@ -1,4 +1,6 @@
+import type { DeclaredCosts } from "@isochrone/topology";
 import { Counter, Gauge, type Registry } from "prom-client";
+import { LATENCY_FAULTS, type LatencyUse, type ReadLatencies } from "../domain/graphs/node-latencies.ts";
 
 /** Why the NetworkTopology isn't being written, although it should be. */
 const TOPOLOGY_FAULTS = ["changed_by_another", "invalid_scale", "unavailable"] as const;
@@ -46,4 +48,36 @@ export function createNetworkTopologyMetrics(
       registers,
     }),
   };
+}
+
+export function createDeclaredCostsMetrics(registry: Registry, current: () => DeclaredCosts | null): void {
+  const pairs: Gauge = new Gauge({
+    name: "isochrone_network_topology_declared_pairs",
+    help: "Ordered pairs of zones and regions whose cost was read from the declared weights of the NetworkTopology.",
+    registers: [registry],
+    collect: () => {
+      const { zones, regions } = current() ?? { zones: [], regions: [] };
+      pairs.set(zones.length + regions.length);
+    },
+  });
+}
+
+export function createLatencyMetrics(
+  registry: Registry,
+  current: () => ReadLatencies,
+  use: () => LatencyUse,
+): void {
+  const entries: Gauge<"state"> = new Gauge({
+    name: "isochrone_network_topology_latencies",
+    help: "Latencies of the ConfigMap of another component: pairs that they are the cost of (used), whose own measurement goes before (measured), of nodes that the cluster doesn't have (unknown_node), and entries that were left out (bad_key, bad_value; too_large: all of it).",
+    labelNames: ["state"],
+    registers: [registry],
+    collect: () => {
+      const { used, measured, unknownNode } = use();
+      entries.set({ state: "used" }, used);
+      entries.set({ state: "measured" }, measured);
+      entries.set({ state: "unknown_node" }, unknownNode);
+      for (const fault of LATENCY_FAULTS) entries.set({ state: fault }, current().faults[fault]);
+    },
+  });
 }

@@ -19,10 +19,11 @@ import {
   type Service,
 } from "@isochrone/runtime";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
-import { Counter, Gauge, type Registry } from "prom-client";
+import type { Registry } from "prom-client";
 import { fullName, type ClusterState } from "../domain/cluster-state.ts";
 import { observedWorkloads, recordDemand, type AppGroupInputs } from "./domain/app-group.ts";
 import { DemandHistory } from "./domain/demand.ts";
+import { createObservedAppGroupsMetrics, type GroupState } from "./metrics.ts";
 import { askedWorkflows, selectorsOf, workflowsByWorkload } from "./asked.ts";
 import {
   ASK_ANNOTATION,
@@ -37,8 +38,6 @@ import {
 import type { AppGroupsConfig } from "./settings.ts";
 
 const FIELD_MANAGER = "isochrone-observed-appgroups";
-const STATES = ["current", "changed", "foreign", "unnameable"] as const;
-type State = (typeof STATES)[number];
 
 /** What AppGroups are drawn from. */
 interface ObservedSources {
@@ -78,11 +77,11 @@ interface AskedGraphs {
 export class ObservedAppGroups implements Service {
   readonly #options: ObservedAppGroupsOptions;
   readonly #loop: Periodic;
-  readonly #writes: Counter<"result">;
+  readonly #metrics: ReturnType<typeof createObservedAppGroupsMetrics>;
   readonly #history: DemandHistory;
-  #states = new Map<string, State>();
+  #states = new Map<string, GroupState>();
   /** As of the round before: what is found again isn't reported again. */
-  #formerStates: ReadonlyMap<string, State> = new Map();
+  #formerStates: ReadonlyMap<string, GroupState> = new Map();
   #leadingSinceMs: number | null = null;
   #namespaces: Informer | null = null;
   #namespacesKnown = false;
@@ -91,13 +90,13 @@ export class ObservedAppGroups implements Service {
     const { config, clock, logger, registry } = options;
     this.#options = options;
     this.#history = new DemandHistory(config.windowMs, config.quantile);
-    this.#writes = this.#registerMetrics(registry);
+    this.#metrics = createObservedAppGroupsMetrics(registry, () => this.#states.values());
     this.#loop = periodic({
       clock,
       intervalMs: config.checkIntervalMs,
       run: () => this.check(),
       onError: (error) => {
-        this.#writes.inc({ result: "failed" });
+        this.#metrics.writes.inc({ result: "failed" });
         logger.warnOnce("observed-appgroups", "AppGroups can't be reconciled, trying again", { error });
       },
     });
@@ -271,33 +270,13 @@ export class ObservedAppGroups implements Service {
     if (!this.#options.leadership.isLeader()) return;
     try {
       await write();
-      this.#writes.inc({ result });
+      this.#metrics.writes.inc({ result });
     } catch (error) {
       // Changed or deleted since it was read, or made by somebody else just now: the next round sees it as it
       // is.
       if (!isStoreError(error, "conflict") && !isStoreError(error, "not_found")) throw error;
-      this.#writes.inc({ result: "conflict" });
+      this.#metrics.writes.inc({ result: "conflict" });
     }
-  }
-
-  #registerMetrics(registry: Registry): Counter<"result"> {
-    const registers = [registry];
-    const states: Gauge<"state"> = new Gauge({
-      name: "isochrone_observed_appgroups",
-      help: "Workflows that ask for a generated AppGroup, by what was last found of it.",
-      labelNames: ["state"],
-      registers,
-      collect: () => {
-        const counts = Map.groupBy(this.#states.values(), (state) => state);
-        for (const state of STATES) states.set({ state }, counts.get(state)?.length ?? 0);
-      },
-    });
-    return new Counter({
-      name: "isochrone_observed_appgroup_writes_total",
-      help: "Writes of generated AppGroups; conflict: somebody else was ahead, and it is tried again.",
-      labelNames: ["result"],
-      registers,
-    });
   }
 }
 

@@ -5,7 +5,7 @@ import { BandwidthLeaseAnswerSchema, ProbePlanSchema, type ProbePlan } from "@is
 import type { BandwidthLeaseAnswer } from "@isochrone/topology/testing";
 import { Value } from "typebox/value";
 import { afterEach, describe, expect, test } from "vitest";
-import { MemoryKeyStore } from "../keys/memory-key-store.ts";
+import { MemoryKeyStore } from "../testing/memory-key-store.ts";
 import type { AggregatorDependencies } from "../dependencies.ts";
 import { startAggregator, type RunningAggregator } from "../testing/aggregator.ts";
 import { fill, nodeObject, podObject } from "../testing/cluster.ts";

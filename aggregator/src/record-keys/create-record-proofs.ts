@@ -8,7 +8,7 @@ import { OPEN_SPEAKERS } from "../domain/speakers/speaker.ts";
 import type { RecordProofs } from "./record-proofs.ts";
 import type { KeyStore } from "../ports/ports.ts";
 import type { AggregatorConfig } from "../settings.ts";
-import { createUnprovenCounter, registerRecordKeys } from "./metrics.ts";
+import { createUnprovenCounter, createRecordKeyMetrics } from "./metrics.ts";
 import { RecordKeys } from "./record-keys.ts";
 import { RecordSeals } from "./record-seals.ts";
 import { foreignTopicsOf } from "./settings.ts";
@@ -45,7 +45,7 @@ export interface ProvenBus {
 export function createRecordProofs(options: RecordProofsOptions): ProvenBus {
   const { bus, isShared, logger, registry } = options;
   const keys = createKeys(options);
-  if (keys !== null) registerRecordKeys(registry, keys);
+  if (keys !== null) createRecordKeyMetrics(registry, keys);
   const parts = [{ name: "record keys", service: keys }];
   if (!isShared) return { bus, proofs: undefined, keys, parts };
   const foreignTopics = foreignTopicsOf(options.config);

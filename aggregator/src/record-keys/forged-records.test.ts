@@ -6,7 +6,7 @@ import { partitionOf } from "@isochrone/bus";
 import { MAC_HEADER, sealRecord } from "@isochrone/bus/testing";
 import { STATE_TOPICS, TOPICS } from "@isochrone/telemetry";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { MemoryKeyStore } from "../keys/memory-key-store.ts";
+import { MemoryKeyStore } from "../testing/memory-key-store.ts";
 import { claimRecord, deltaRecords } from "../domain/log/pane-record.ts";
 import { SpeakerPolicy } from "../domain/speakers/policy.ts";
 import type { RecordProofs } from "./record-proofs.ts";

@@ -12,7 +12,7 @@ export function createUnprovenCounter(registry: Registry): Counter<"topic" | "fa
 }
 
 /** What the keys of records are asked for when the metrics are read. */
-export function registerRecordKeys(registry: Registry, keys: RecordKeys): void {
+export function createRecordKeyMetrics(registry: Registry, keys: RecordKeys): void {
   const registers = [registry];
   const known: Gauge = new Gauge({
     name: "isochrone_aggregator_record_keys",

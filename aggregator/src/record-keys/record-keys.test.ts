@@ -4,7 +4,7 @@ import type { OutgoingRecord } from "@isochrone/bus";
 import { MAC_HEADER, sealRecord } from "@isochrone/bus/testing";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { MemoryKeyStore } from "../keys/memory-key-store.ts";
+import { MemoryKeyStore } from "../testing/memory-key-store.ts";
 import { RecordKeys } from "./record-keys.ts";
 
 const CHECK_MS = 5_000;

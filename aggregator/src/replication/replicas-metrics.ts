@@ -20,7 +20,7 @@ interface ReplicaMetrics {
  * Registers what there is to know of the replicas, their leader and what they pass on. `sources` is asked
  * when scraped.
  */
-export function registerReplicaMetrics(
+export function createReplicaMetrics(
   registry: Registry,
   sources: () => ReplicaMetricSources,
 ): ReplicaMetrics {

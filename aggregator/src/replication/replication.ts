@@ -6,7 +6,7 @@ import { ReportRelay } from "../http/forward-reports.ts";
 import { LeaderForward } from "../http/forward.ts";
 import { ReplicaHealths } from "../http/replica-healths.ts";
 import { AGGREGATOR_LEASE } from "./leadership.ts";
-import { registerReplicaMetrics } from "./replicas-metrics.ts";
+import { createReplicaMetrics } from "./replicas-metrics.ts";
 import { Replicas } from "./replicas.ts";
 import type { AggregatorConfig } from "../settings.ts";
 
@@ -47,7 +47,7 @@ export class Replication {
     };
     this.leadership = candidacy(options, AGGREGATOR_LEASE);
     this.replicas = new Replicas({ ...options, leadership: this.leadership });
-    const metrics = registerReplicaMetrics(registry, () => this);
+    const metrics = createReplicaMetrics(registry, () => this);
     const { clock, logger } = deps;
     const fetch = authorizedFetch({
       tokenFile: config.replicaTokenFile,

@@ -6,7 +6,7 @@ import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import type { ProbePlan } from "@isochrone/topology";
 import type { BandwidthLeaseAnswer } from "@isochrone/topology/testing";
 import type { FastifyInstance } from "fastify";
-import { MemoryKeyStore } from "../keys/memory-key-store.ts";
+import { MemoryKeyStore } from "./memory-key-store.ts";
 import { PodProbeAddresses } from "../adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "../adapters/store-cluster-watch.ts";
 import { registerBandwidthLeaseRoutes } from "../http/bandwidth-lease-routes.ts";

@@ -1,6 +1,6 @@
 // What tests of other packages use.
 export type { Aggregator } from "../aggregator.ts";
-export { MemoryKeyStore } from "../keys/memory-key-store.ts";
+export { MemoryKeyStore } from "./memory-key-store.ts";
 export { SecretKeyStore } from "../keys/secret-key-store.ts";
 export { DEPENDENCIES_ANNOTATION } from "../adapters/declared-channels.ts";
 export { type ClusterState, EMPTY_CLUSTER } from "../domain/cluster-state.ts";

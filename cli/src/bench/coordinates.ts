@@ -55,12 +55,12 @@ export function drawSamples(
   onProgress: OnProgress = unheard,
 ): CoordinateSamples {
   const random = seededRandom(options.seed);
-  const columns = {
-    source: [] as number[],
-    target: [] as number[],
-    rttMs: [] as number[],
-    count: [] as number[],
-    spreadMs: [] as number[],
+  const columns: Record<keyof CoordinateSamples, number[]> = {
+    source: [],
+    target: [],
+    rttMs: [],
+    count: [],
+    spreadMs: [],
   };
   for (const [source, row] of matrix.entries()) {
     onProgress((DRAWN_SHARE * source) / matrix.length, "drawing samples");

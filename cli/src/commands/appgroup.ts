@@ -1,6 +1,7 @@
 import { isSortAlgorithm, SORT_ALGORITHMS, workloadOrder } from "@isochrone/placement";
 import type { OrderFault, WorkloadOrder } from "@isochrone/placement";
 import { readTextFile } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
@@ -55,7 +56,7 @@ function readText(file: string): string {
   try {
     return readTextFile(file, DUMP_BYTES);
   } catch (error) {
-    throw new CommandError(`the AppGroup must be in a readable file: ${(error as Error).message}`, {
+    throw new CommandError(`the AppGroup must be in a readable file: ${reasonOf(error)}`, {
       cause: error,
     });
   }

@@ -2,7 +2,7 @@
 // ones never.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
+import { hasCondition, isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { readTextFile, systemClock, yamlDocuments } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import type { YamlDocument } from "@isochrone/runtime";
@@ -125,8 +125,7 @@ async function established(store: ClusterStore, name: string): Promise<void> {
       if (isStoreError(error, "unavailable")) return null;
       throw error;
     });
-    const conditions = (object?.status?.["conditions"] ?? []) as { type: string; status: string }[];
-    if (conditions.some(({ type, status }) => type === "Established" && status === "True")) return;
+    if (object !== null && hasCondition(object, "Established")) return;
     if (systemClock.monotonic() > deadline)
       throw new CommandError(`${name} is not established after ${ESTABLISHED_WITHIN_MS} ms`);
     await systemClock.sleep(POLL_MS);

@@ -16,7 +16,7 @@ import {
 } from "@isochrone/kubernetes";
 import type { ClusterStore, GateOpening, KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import { systemClock } from "@isochrone/runtime/basics";
-import { reasonOf } from "@isochrone/primitives";
+import { isKeyOf, reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted } from "../output/format.ts";
@@ -195,7 +195,7 @@ async function opening(store: ClusterStore, pod: KubernetesObject): Promise<Open
   } catch (error) {
     if (isStoreError(error, "not_found")) return "gone";
     if (isStoreError(error, "conflict") || isStoreError(error, "invalid")) return CHANGED;
-    return `failed: ${error instanceof Error ? error.message : String(error)}`;
+    return `failed: ${reasonOf(error)}`;
   }
 }
 
@@ -283,7 +283,7 @@ function report(
   if (output !== "table") return print(formatted(output, { removed, pods: rows }, () => ""));
   for (const line of removed) print(line);
   if (rows.length === 0) return print(`no pod has the gate ${PLACEMENT_GATE}`);
-  const words = (result: Opening): string => WORDS[result as keyof typeof WORDS] ?? result;
+  const words = (result: Opening): string => (isKeyOf(WORDS, result) ? WORDS[result] : result);
   print(
     table(
       ["namespace", "pod", "age", "gate"],

@@ -5,6 +5,7 @@ import { planVerdict, SchedulingModel, workflowPlan } from "@isochrone/placement
 import type { WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
+import { keysOf, recordOf } from "@isochrone/primitives";
 import { CommandError } from "../errors.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
@@ -123,10 +124,9 @@ async function readCluster(options: PlanOptions): Promise<Objects> {
   const opened = openStore(kubeconfig, context);
   const { store } = opened;
   try {
-    const lists = await Promise.all(
-      Object.entries(JUDGED_BY).map(async ([name, kind]) => [name, (await store.list(kind)).items]),
-    );
-    return objectsOf(Object.fromEntries(lists) as Lists);
+    const kinds = keysOf(JUDGED_BY);
+    const lists = await Promise.all(kinds.map(async (name) => (await store.list(JUDGED_BY[name])).items));
+    return objectsOf(recordOf(kinds, (_, index) => lists[index]!));
   } finally {
     await opened.close();
   }
@@ -152,11 +152,12 @@ async function embeddedObjects(lab: LabClient): Promise<Objects | null> {
     if (error instanceof LabClientError && (error.status === null || error.status === 404)) return null;
     throw error;
   }
-  const lists = Object.entries(JUDGED_BY).map(([name, { apiVersion, kind }]) => [
-    name,
-    items.filter((object) => object.kind === kind && object.apiVersion === apiVersion),
-  ]);
-  return objectsOf(Object.fromEntries(lists) as Lists);
+  return objectsOf(
+    recordOf(keysOf(JUDGED_BY), (name) => {
+      const { apiVersion, kind } = JUDGED_BY[name];
+      return items.filter((object) => object.kind === kind && object.apiVersion === apiVersion);
+    }),
+  );
 }
 
 /** What kube-scheduler's filters look at. */

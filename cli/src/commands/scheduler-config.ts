@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { X509Certificate } from "node:crypto";
+import { reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { jsonText } from "../output/format.ts";
 import { openStore } from "../kubernetes.ts";
@@ -152,6 +153,6 @@ async function readText(what: string, path: string): Promise<string> {
   try {
     return await readFile(path, "utf8");
   } catch (error) {
-    throw new CommandError(`${what} must be a readable file: ${(error as Error).message}`, { cause: error });
+    throw new CommandError(`${what} must be a readable file: ${reasonOf(error)}`, { cause: error });
   }
 }

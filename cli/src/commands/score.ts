@@ -1,6 +1,7 @@
 import { PlacementError } from "@isochrone/placement";
 import type { StrategyProfile } from "@isochrone/placement";
 import { readTextFile } from "@isochrone/runtime/yaml-text";
+import { reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
@@ -101,7 +102,7 @@ function readText(option: string, file: string): string {
   try {
     return readTextFile(file, DUMP_BYTES);
   } catch (error) {
-    throw usageError(`${option} must be a readable file: ${(error as Error).message}`, { cause: error });
+    throw usageError(`${option} must be a readable file: ${reasonOf(error)}`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 // The API server: whether it answers, to whom, and in which version.
 import type { Credentials } from "@isochrone/kubernetes/api-server";
-import { reasonOf } from "@isochrone/primitives";
+import { looseFields, reasonOf } from "@isochrone/primitives";
 import { once } from "node:events";
 import { request as requestHttp } from "node:http";
 import type { IncomingMessage } from "node:http";
@@ -97,7 +97,7 @@ async function bodyOf(response: IncomingMessage): Promise<string> {
 
 function versionIn(body: string): string | null {
   try {
-    const { gitVersion } = JSON.parse(body) as { gitVersion?: unknown };
+    const { gitVersion } = looseFields<Record<"gitVersion", unknown>>(JSON.parse(body));
     return typeof gitVersion === "string" ? gitVersion : null;
   } catch {
     return null;

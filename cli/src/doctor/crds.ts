@@ -1,5 +1,5 @@
 // The definitions: there, established, and allowing all that the chart's allow.
-import { isStoreError, KINDS } from "@isochrone/kubernetes";
+import { hasCondition, isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -75,8 +75,7 @@ function definitionVerdict({ name, wanted, found }: DefinitionLook): Verdict {
       "Run `isochrone crds apply helm/isochrone/crds`: it creates or extends the definition and removes nothing.",
   };
   if (found === null) return verdict(false, "error", { ...parts, value: "not there" });
-  const conditions = (found.status?.["conditions"] ?? []) as { type: string; status: string }[];
-  if (!conditions.some(({ type, status }) => type === "Established" && status === "True"))
+  if (!hasCondition(found, "Established"))
     return verdict(false, "error", { ...parts, value: "not established" });
   const lacking = narrowings(wanted, found);
   const shown = lacking.slice(0, SHOWN).join("; ");

@@ -96,7 +96,7 @@ function ofRule(rule: Rule, namespace: string | undefined): Right[] {
     resources.flatMap((all) =>
       verbs.flatMap((verb) =>
         names.map((name) => {
-          const [resource, subresource] = all.split("/") as [string, string | undefined];
+          const [resource = "", subresource] = all.split("/");
           return {
             verb,
             group,

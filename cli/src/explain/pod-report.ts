@@ -3,6 +3,7 @@
 import { conditionsOf, looseFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
+import { looseList } from "@isochrone/primitives";
 
 export interface PodReport {
   readonly namespace: string;
@@ -91,8 +92,9 @@ function rejections(decision: Decision | null): string[] {
 }
 
 function gatesOf(pod: KubernetesObject): string[] {
-  const gates = looseFields<PodSpec>(pod.spec).schedulingGates;
-  return Array.isArray(gates) ? (gates as { name?: unknown }[]).map(({ name }) => String(name)) : [];
+  return looseList<{ name: string }>(looseFields<PodSpec>(pod.spec).schedulingGates).map(({ name }) =>
+    String(name),
+  );
 }
 
 function textOf(value: unknown): string | null {

@@ -62,8 +62,12 @@ function lightOf([red, green, blue]: Rgb): number {
 
 function code(rgb: Rgb, depth: Canvas["depth"]): string {
   if (depth === 24) return `2;${rgb.join(";")}`;
-  const [red, green, blue] = rgb.map((part) => CUBE.indexOf(nearest(part))) as [number, number, number];
-  return `5;${16 + 36 * red + 6 * green + blue}`;
+  const [red, green, blue] = rgb;
+  return `5;${16 + 36 * levelOf(red) + 6 * levelOf(green) + levelOf(blue)}`;
+}
+
+function levelOf(part: number): number {
+  return CUBE.indexOf(nearest(part));
 }
 
 /** The levels of the palette's cube of colours. */

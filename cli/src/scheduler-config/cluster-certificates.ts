@@ -5,6 +5,7 @@ import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { reasonOf } from "@isochrone/primitives";
 import { CommandError } from "../errors.ts";
 
 /** PEM. */
@@ -62,12 +63,9 @@ export async function writeClientPair(
     await writePrivately(keyFile, key);
     await writePrivately(certFile, certificate);
   } catch (error) {
-    throw new CommandError(
-      `--client-folder must be a folder that can be written: ${(error as Error).message}`,
-      {
-        cause: error,
-      },
-    );
+    throw new CommandError(`--client-folder must be a folder that can be written: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
   return { certFile, keyFile };
 }

@@ -3,9 +3,9 @@ import { TextError, yamlDocuments } from "@isochrone/runtime";
 import type { YamlDocument } from "@isochrone/runtime";
 import { LineCounter, parseDocument } from "yaml";
 import type { Document } from "yaml";
+import { isList, isRecord } from "@isochrone/primitives";
 import { CommandError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
-import { isRecord } from "../score/read-objects.ts";
 
 const API_VERSION = "kubescheduler.config.k8s.io/v1";
 const KIND = "KubeSchedulerConfiguration";
@@ -79,8 +79,8 @@ export function configurationText(document: Document): string {
 function checkList(json: Json, field: string, fail: ConfigurationFile["fail"]): void {
   const value = json[field];
   if (value === undefined || value === null) return;
-  if (!Array.isArray(value)) throw fail([field], "must be a list", value);
-  for (const [index, entry] of (value as unknown[]).entries())
+  if (!isList(value)) throw fail([field], "must be a list", value);
+  for (const [index, entry] of value.entries())
     if (!isRecord(entry)) throw fail([field, index], "must be an object", entry);
 }
 
@@ -89,8 +89,8 @@ function checkPluginConfigs({ profiles }: ConfigurationFields, fail: Configurati
     const { pluginConfig: configs } = profile;
     if (configs === undefined || configs === null) continue;
     const path = ["profiles", index, "pluginConfig"] as const;
-    if (!Array.isArray(configs)) throw fail(path, "must be a list", configs);
-    for (const [at, config] of (configs as unknown[]).entries()) {
+    if (!isList(configs)) throw fail(path, "must be a list", configs);
+    for (const [at, config] of configs.entries()) {
       if (!isRecord(config)) throw fail([...path, at], "must be an object", config);
       const { args } = config;
       if (args !== undefined && args !== null && !isRecord(args))
@@ -104,7 +104,7 @@ function checkPluginConfigs({ profiles }: ConfigurationFields, fail: Configurati
 
 /** The records of a list, in its order; nothing for what is none. */
 export function recordsOf(value: unknown): Json[] {
-  return Array.isArray(value) ? (value as unknown[]).filter(isRecord) : [];
+  return isList(value) ? value.filter(isRecord) : [];
 }
 
 function lineOf(document: Document, lines: LineCounter, path: readonly (string | number)[]): number | null {

@@ -3,6 +3,7 @@
 import { isQualifiedName } from "@isochrone/kubernetes";
 import { X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
+import { reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 
@@ -159,7 +160,7 @@ function checkAuthorities(pem: string): void {
     try {
       void new X509Certificate(block).subject;
     } catch (error) {
-      throw new CommandError(`--ca: certificate ${index + 1} must be readable: ${(error as Error).message}`, {
+      throw new CommandError(`--ca: certificate ${index + 1} must be readable: ${reasonOf(error)}`, {
         cause: error,
       });
     }

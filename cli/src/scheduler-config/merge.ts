@@ -3,9 +3,9 @@
 import { isCollection, isMap, isSeq } from "yaml";
 import type { Document } from "yaml";
 import { isDnsSubdomain } from "@isochrone/kubernetes";
+import { isRecord } from "@isochrone/primitives";
 import { usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
-import { isRecord } from "../score/read-objects.ts";
 import { recordsOf } from "./configuration-file.ts";
 import type { ConfigurationFile } from "./configuration-file.ts";
 import { extenderEntry } from "./extender-entry.ts";

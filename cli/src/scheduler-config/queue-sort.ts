@@ -3,9 +3,9 @@
 import { isDnsLabel } from "@isochrone/kubernetes";
 import { isMap, isSeq } from "yaml";
 import type { Document, YAMLMap } from "yaml";
+import { isRecord } from "@isochrone/primitives";
 import { usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
-import { isRecord } from "../score/read-objects.ts";
 import { recordsOf } from "./configuration-file.ts";
 import type { ConfigurationFile } from "./configuration-file.ts";
 

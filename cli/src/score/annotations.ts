@@ -8,7 +8,7 @@ import type {
   ReadWorkloadAnnotations,
 } from "@isochrone/topology";
 import type { ObjectMeta } from "@isochrone/kubernetes";
-import { recordOf } from "./read-objects.ts";
+import { looseFields } from "@isochrone/primitives";
 import type { DumpObject } from "./read-objects.ts";
 
 /** Throws DumpError. */
@@ -25,7 +25,7 @@ export function workloadAnnotations(
 }
 
 export function annotationsOf(object: DumpObject): RawAnnotations {
-  return recordOf(recordOf<ObjectMeta>(object.json.metadata).annotations);
+  return looseFields(looseFields<ObjectMeta>(object.json.metadata).annotations);
 }
 
 const ANNOTATED_KINDS: ReadonlySet<string> = new Set(["Node", "Deployment", "StatefulSet", "DaemonSet"]);

@@ -6,11 +6,11 @@ import {
   NETWORK_TOPOLOGY_KEYS,
   readNetworkTopology,
 } from "@isochrone/topology";
-import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import { looseFields, looseList, parseBytes, parseMillicores } from "@isochrone/primitives";
 import type { NodeSpec, NodeStatus, ObjectMeta } from "@isochrone/kubernetes";
 import type { AnnotatedNode, DeclaredAreaCosts } from "@isochrone/topology";
 import { annotationsOf, nodeAnnotations } from "./annotations.ts";
-import { listOf, recordOf, textOf } from "./read-objects.ts";
+import { textOf } from "./read-objects.ts";
 import type { DumpObject } from "./read-objects.ts";
 
 /** When the dump was taken isn't in it; a graph has to have a time. */
@@ -51,19 +51,19 @@ export function dumpCluster(
 
 function readNode(object: DumpObject): AnnotatedNode {
   const { json, name } = object;
-  const labels = recordOf(recordOf<ObjectMeta>(json.metadata).labels);
-  const status = recordOf<NodeStatus>(json.status);
-  const allocatable = recordOf<{ cpu: unknown; memory: unknown }>(status.allocatable);
-  const ready = listOf(status.conditions)
-    .map(recordOf<NonNullable<NodeStatus["conditions"]>[number]>)
-    .find((condition) => condition.type === "Ready");
+  const labels = looseFields(looseFields<ObjectMeta>(json.metadata).labels);
+  const status = looseFields<NodeStatus>(json.status);
+  const allocatable = looseFields<{ cpu: unknown; memory: unknown }>(status.allocatable);
+  const ready = looseList<NonNullable<NodeStatus["conditions"]>[number]>(status.conditions).find(
+    (condition) => condition.type === "Ready",
+  );
   return {
     name,
     zone: textOf(labels[NETWORK_TOPOLOGY_KEYS.zone]),
     region: textOf(labels[NETWORK_TOPOLOGY_KEYS.region]),
     segment: textOf(labels[NETWORK_TOPOLOGY_KEYS.segment]),
     ready: ready === undefined || ready.status === "True",
-    cordoned: recordOf<NodeSpec>(json.spec).unschedulable === true,
+    cordoned: looseFields<NodeSpec>(json.spec).unschedulable === true,
     allocatableCpuMillicores: parseMillicores(allocatable.cpu),
     allocatableMemoryBytes: parseBytes(allocatable.memory),
     annotations: annotationsOf(object),

@@ -1,10 +1,10 @@
 // What workloads of a dump declare of the workloads that they call: the annotation that the aggregator reads
 // too (docs/appgroup.md).
-import { parseBitsPerSecond } from "@isochrone/primitives";
+import { isRecord, parseBitsPerSecond } from "@isochrone/primitives";
 import { boundedDemands } from "@isochrone/topology";
 import type { ChannelDemands } from "@isochrone/topology";
 import { annotationsOf } from "./annotations.ts";
-import { isRecord, textOf } from "./read-objects.ts";
+import { textOf } from "./read-objects.ts";
 import type { DumpObject, Json } from "./read-objects.ts";
 
 const NAME = "dependencies";

@@ -1,6 +1,6 @@
 // Pods of a dump, and which workload each one is a replica of.
 import { addedAmount, APP_GROUP_LABELS, appGroupLabels, AppGroupMembers } from "@isochrone/topology";
-import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import { looseFields, looseList, parseBytes, parseMillicores } from "@isochrone/primitives";
 import type {
   Container,
   DeploymentSpec,
@@ -12,7 +12,7 @@ import type {
   PodStatus,
 } from "@isochrone/kubernetes";
 import type { ResourceAmounts } from "@isochrone/placement";
-import { listOf, recordOf, textOf } from "./read-objects.ts";
+import { textOf } from "./read-objects.ts";
 import type { DumpObject, Json } from "./read-objects.ts";
 
 /** Kinds whose pods are replicas. */
@@ -26,23 +26,23 @@ export const WORKLOAD_KINDS: ReadonlySet<string> = new Set([
 
 /** True for a pod that runs or will run. */
 export function isLive({ json }: DumpObject): boolean {
-  const phase = recordOf<PodStatus>(json.status).phase;
-  const leaving = recordOf<ObjectMeta>(json.metadata).deletionTimestamp !== undefined;
+  const phase = looseFields<PodStatus>(json.status).phase;
+  const leaving = looseFields<ObjectMeta>(json.metadata).deletionTimestamp !== undefined;
   return phase !== "Succeeded" && phase !== "Failed" && !leaving;
 }
 
 /** The node that it was bound to; null before. */
 export function nodeOf({ json }: DumpObject): string | null {
-  return textOf(recordOf<PodSpec>(json.spec).nodeName);
+  return textOf(looseFields<PodSpec>(json.spec).nodeName);
 }
 
 /** The sum of its containers' requests; null where none says. */
 export function requestsOf({ json }: DumpObject): ResourceAmounts {
   let cpuMillicores: number | null = null;
   let memoryBytes: number | null = null;
-  for (const container of listOf(recordOf<PodSpec>(json.spec).containers).map(recordOf<Container>)) {
-    const { requests } = recordOf<NonNullable<Container["resources"]>>(container.resources);
-    const { cpu, memory } = recordOf(requests);
+  for (const container of looseList<Container>(looseFields<PodSpec>(json.spec).containers)) {
+    const { requests } = looseFields<NonNullable<Container["resources"]>>(container.resources);
+    const { cpu, memory } = looseFields(requests);
     cpuMillicores = addedAmount(cpuMillicores, parseMillicores(cpu));
     memoryBytes = addedAmount(memoryBytes, parseBytes(memory));
   }
@@ -107,8 +107,8 @@ export class WorkloadIndex {
   }
 
   #byOwner(object: DumpObject): { name: string; kind: string } | null {
-    const references = listOf(recordOf<ObjectMeta>(object.json.metadata).ownerReferences).map(
-      recordOf<OwnerReference>,
+    const references = looseList<OwnerReference>(
+      looseFields<ObjectMeta>(object.json.metadata).ownerReferences,
     );
     const reference = references.find((candidate) => candidate.controller === true) ?? references[0];
     const name = textOf(reference?.name);
@@ -128,7 +128,9 @@ export class WorkloadIndex {
     const labels = labelsOf(pod);
     const found = this.#workloads.find((workload) => {
       const wanted = Object.entries(
-        recordOf(recordOf<LabelSelector>(recordOf<DeploymentSpec>(workload.json.spec).selector).matchLabels),
+        looseFields(
+          looseFields<LabelSelector>(looseFields<DeploymentSpec>(workload.json.spec).selector).matchLabels,
+        ),
       );
       return (
         workload.namespace === pod.namespace &&
@@ -162,11 +164,13 @@ function isOfOneGroup(pod: Json, template: Json): boolean {
 }
 
 function templateLabels(json: DumpObject["json"]): Json {
-  return recordOf(
-    recordOf<ObjectMeta>(recordOf<PodTemplate>(recordOf<DeploymentSpec>(json.spec).template).metadata).labels,
+  return looseFields(
+    looseFields<ObjectMeta>(
+      looseFields<PodTemplate>(looseFields<DeploymentSpec>(json.spec).template).metadata,
+    ).labels,
   );
 }
 
 export function labelsOf({ json }: DumpObject): Json {
-  return recordOf(recordOf<ObjectMeta>(json.metadata).labels);
+  return looseFields(looseFields<ObjectMeta>(json.metadata).labels);
 }

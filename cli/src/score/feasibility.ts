@@ -4,7 +4,7 @@ import { SchedulingModel } from "@isochrone/placement";
 import type { NodeSpec, NodeStatus, ObjectMeta, PodSpec, Unchecked } from "@isochrone/kubernetes";
 import type { ApiObject, Rejection } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
-import { listOf, recordOf } from "./read-objects.ts";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { DumpObject } from "./read-objects.ts";
 
 /** What a node of a dump that doesn't say so has: nothing is known to be lacking. */
@@ -69,22 +69,22 @@ function isSame(a: DumpObject, b: DumpObject): boolean {
 
 /** As an API server answers it: a dump may leave the namespace out. */
 export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObject {
-  const metadata = { ...recordOf(json.metadata), name };
+  const metadata = { ...looseFields(json.metadata), name };
   const isNamespaced = kind === "Pod" || kind === "PersistentVolumeClaim";
   return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata };
 }
 
 function withAllocatable(node: DumpObject): ApiObject {
   const object = apiObject(node);
-  const status = recordOf<NodeStatus>(node.json.status);
-  const allocatable = { ...UNSAID_ALLOCATABLE, ...recordOf(status.allocatable) };
+  const status = looseFields<NodeStatus>(node.json.status);
+  const allocatable = { ...UNSAID_ALLOCATABLE, ...looseFields(status.allocatable) };
   return { ...object, status: { ...status, allocatable } };
 }
 
 /** Scored as if it were to be placed anew. */
 function unplaced(pod: DumpObject): ApiObject {
   const object = apiObject(pod);
-  const { nodeName: _node, ...spec } = recordOf(pod.json.spec);
+  const { nodeName: _node, ...spec } = looseFields(pod.json.spec);
   return { ...object, spec, status: {} };
 }
 
@@ -92,7 +92,7 @@ function unplaced(pod: DumpObject): ApiObject {
  * Without what a dump seldom holds the other half of, so that the pod's other rules are judged all the same.
  */
 function withoutClaims(pod: ApiObject): ApiObject {
-  const { volumes: _volumes, resourceClaims: _claims, ...spec } = recordOf(pod.spec);
+  const { volumes: _volumes, resourceClaims: _claims, ...spec } = looseFields(pod.spec);
   return { ...pod, spec };
 }
 
@@ -110,16 +110,16 @@ function explained({ plugin, message }: Rejection, node: DumpObject, pod: DumpOb
 }
 
 function unmetSelector(node: DumpObject, pod: DumpObject): string | null {
-  const labels = recordOf(recordOf<ObjectMeta>(node.json.metadata).labels);
-  for (const [key, value] of Object.entries(recordOf(recordOf<PodSpec>(pod.json.spec).nodeSelector))) {
+  const labels = looseFields(looseFields<ObjectMeta>(node.json.metadata).labels);
+  for (const [key, value] of Object.entries(looseFields(looseFields<PodSpec>(pod.json.spec).nodeSelector))) {
     if (labels[key] !== value) return `the pod's nodeSelector asks for ${key}=${String(value)}`;
   }
   return null;
 }
 
 function untoleratedTaint(node: DumpObject, pod: DumpObject): string | null {
-  const tolerations = listOf(recordOf<PodSpec>(pod.json.spec).tolerations).map(recordOf<Toleration>);
-  for (const taint of listOf(recordOf<NodeSpec>(node.json.spec).taints).map(recordOf<Taint>)) {
+  const tolerations = looseList<Toleration>(looseFields<PodSpec>(pod.json.spec).tolerations);
+  for (const taint of looseList<Taint>(looseFields<NodeSpec>(node.json.spec).taints)) {
     if (taint.effect !== "NoSchedule" && taint.effect !== "NoExecute") continue;
     if (!tolerations.some((toleration) => tolerates(toleration, taint))) {
       return `the pod doesn't tolerate the taint ${String(taint.key)}:${taint.effect}`;

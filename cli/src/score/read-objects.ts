@@ -11,6 +11,7 @@ import {
 import type { TextProblem, YamlLimits } from "@isochrone/runtime/yaml-text";
 import { LineCounter, parseDocument } from "yaml";
 import type { Document } from "yaml";
+import { isRecord } from "@isochrone/primitives";
 import { DumpError, shown } from "./errors.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
@@ -159,22 +160,6 @@ function lineIn(document: Document.Parsed, lines: LineCounter, path: Path): numb
     if (range?.[0] !== undefined) return lines.linePos(range[0]).line;
   }
   return null;
-}
-
-export function isRecord(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** A record, whatever was there; the type only names its fields. */
-// oxlint-disable-next-line typescript/no-generated-empty-object-type -- a T with fields keeps their names
-export function recordOf<T extends object = Json>(value: unknown): Unchecked<T>;
-export function recordOf(value: unknown): Json {
-  return isRecord(value) ? value : {};
-}
-
-/** A list, whatever was there. */
-export function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
 export function textOf(value: unknown): string | null {

@@ -1,7 +1,8 @@
 // A decision as `isochrone explain -o json` prints it: whose pod it is about, and how the scorer was set.
 import type { StrategyProfile } from "@isochrone/placement";
+import { isRecord, looseFields } from "@isochrone/primitives";
 import { DumpError, shown } from "./errors.ts";
-import { isRecord, parseDocuments, recordOf, textOf, type Json } from "./read-objects.ts";
+import { parseDocuments, textOf, type Json } from "./read-objects.ts";
 
 export interface RecordedDecision {
   /** namespace/name */
@@ -23,7 +24,7 @@ export function readDecision(text: string, file: string): RecordedDecision {
     throw fail(`must be what \`isochrone explain -o json\` prints once, got ${shown(document?.json)}`);
   const { namespace, name } = about;
   const pod = `${textOf(namespace) ?? "default"}/${textOf(name) ?? ""}`;
-  const { clusterVersion } = recordOf(inputs);
+  const { clusterVersion } = looseFields(inputs);
   return {
     pod,
     ...settingsOf(decision, fail),

@@ -1,7 +1,8 @@
 // Graphs as `isochrone graph -o json` prints them.
 import { ClusterGraph, SnapshotError, WorkflowGraph } from "@isochrone/topology";
+import { isRecord } from "@isochrone/primitives";
 import { DumpError, shown } from "./errors.ts";
-import { isRecord, parseDocuments } from "./read-objects.ts";
+import { parseDocuments } from "./read-objects.ts";
 
 export interface RecordedGraphs {
   readonly cluster: ClusterGraph;

@@ -16,8 +16,6 @@ import {
 import { podTargetRule } from "../discovery/pod-targets.ts";
 import { ClusterTargets, DEFAULT_DISCOVERY, type DiscoveryOptions } from "./cluster-targets.ts";
 
-const ISTIO = DEFAULT_DISCOVERY.istio!;
-
 describe("ClusterTargets", () => {
   const clock = new ManualClock();
   let store: ClusterStore;
@@ -73,8 +71,8 @@ describe("ClusterTargets", () => {
       ]);
     });
 
-    it("may have another port, address family, interval and page", async () => {
-      const kubelet = { pages: ["resource"], intervalMs: 30_000, timeoutMs: 8_000 } as const;
+    it("may have another port, address family and page", async () => {
+      const kubelet = { pages: ["resource"] } as const;
       const nodes = [node("n1", ["192.0.2.1", "2001:db8::1"], 10_260)];
       expect(await targetsOf(nodes, { kubelet, addressFamily: "ipv6" })).toEqual([
         {
@@ -83,8 +81,6 @@ describe("ClusterTargets", () => {
           url: "https://[2001:db8::1]:10260/metrics/resource",
           instance: "kubelet/n1/resource",
           access: "kubelet",
-          intervalMs: 30_000,
-          timeoutMs: 8_000,
         },
       ]);
     });
@@ -129,15 +125,6 @@ describe("ClusterTargets", () => {
           namespace: "shop",
           scope: { of: "pod", namespace: "shop", workloads: ["cart-0"], serves: [] },
         },
-      ]);
-    });
-
-    it("are read from the merged page if that is preferred, and the pod says it has one", async () => {
-      const istio = { ...ISTIO, sidecarPage: "merged" } as const;
-      const unmerged = injectedPod({ name: "b", annotations: { "prometheus.io/path": "/metrics" } });
-      expect(await pagesOf([injectedPod(), unmerged], { istio })).toEqual([
-        "sidecar http://10.1.0.7:15020/stats/prometheus",
-        "sidecar http://10.1.0.7:15090/stats/prometheus",
       ]);
     });
 

@@ -28,9 +28,8 @@ export interface DiscoveryOptions {
 }
 
 export const DEFAULT_DISCOVERY: DiscoveryOptions = Object.freeze({
-  kubelet: { pages: ["cadvisor", "resource"], intervalMs: null, timeoutMs: null },
+  kubelet: { pages: ["cadvisor", "resource"] },
   istio: {
-    sidecarPage: "envoy",
     proxyAccounts: ["*/*"],
     waypointServes: [],
     ztunnelDaemonSets: ["istio-system/ztunnel"],

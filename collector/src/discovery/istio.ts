@@ -18,8 +18,6 @@ import { runs, type PodContainer, type ReadablePod } from "./pod.ts";
 import { hasAccount, isOfDaemonSet, servedBy } from "./trusted.ts";
 
 export interface IstioOptions {
-  /** Which page is read where a pod has both. */
-  readonly sidecarPage: "envoy" | "merged";
   /** namespace/service-account of pods whose proxies are read, "*" for any. */
   readonly proxyAccounts: readonly string[];
   /** namespace=namespace: whom the waypoints of the first stand before, beside their own namespace. */
@@ -65,9 +63,8 @@ function ztunnelTarget(pod: ReadablePod, onNode: NodeScope["runs"]): Target | nu
 function proxyTarget(pod: ReadablePod, options: IstioOptions): Target | null {
   const proxy = proxyOf(pod);
   if (pod.hostNetwork || !runs(pod, proxy) || !hasAccount(pod, options.proxyAccounts)) return null;
-  const own = proxy?.ports.find(({ name }) => ENVOY_PORT.test(name))?.port ?? null;
-  const merged = mergedPort(pod);
-  const port = options.sidecarPage === "envoy" ? (own ?? merged) : (merged ?? own);
+  // Envoy's own page has no rows of the application.
+  const port = proxy?.ports.find(({ name }) => ENVOY_PORT.test(name))?.port ?? mergedPort(pod);
   if (port === null) return null;
   const { namespace, workloads } = pod;
   const role = roleOf(pod);

@@ -8,9 +8,6 @@ export interface KubeletOptions {
   readonly pages: readonly KubeletPage[];
   /** @default "https" */
   readonly scheme?: "http" | "https";
-  /** Null: as the collector's. */
-  readonly intervalMs: number | null;
-  readonly timeoutMs: number | null;
 }
 
 export type KubeletPage = "cadvisor" | "resource";
@@ -22,7 +19,7 @@ export function kubeletTargets(
   node: string,
   address: string,
   port: number,
-  { pages, scheme = "https", intervalMs, timeoutMs }: KubeletOptions,
+  { pages, scheme = "https" }: KubeletOptions,
 ): Target[] {
   const first = pages[0];
   return pages.map((page) => ({
@@ -31,8 +28,6 @@ export function kubeletTargets(
     url: urlOf(scheme, address, port, `/metrics/${page}`),
     instance: instanceOf(node, page),
     ...(scheme === "https" ? { access: "kubelet" } : {}),
-    ...(intervalMs === null ? {} : { intervalMs }),
-    ...(timeoutMs === null ? {} : { timeoutMs }),
     ...(first === undefined || page === first ? {} : { standsInFor: instanceOf(node, first) }),
   }));
 }

@@ -20,10 +20,6 @@ export interface Target {
    * page of a pod.
    */
   readonly access?: "kubelet";
-  /** @default that of the collector; rounded to whole rounds */
-  readonly intervalMs?: number;
-  /** @default that of the collector */
-  readonly timeoutMs?: number;
   /** Whose traffic the page may tell of. @default everybody's: an operator has named the page itself */
   readonly scope?: PageScope;
   /** Whose share of the collector's budgets the page uses. @default the operator's, which goes first */

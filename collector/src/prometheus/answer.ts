@@ -1,4 +1,5 @@
 // The query API's answer, read with distrust.
+import { isList, isRecord, looseFields } from "@isochrone/primitives";
 import { PrometheusError } from "./errors.ts";
 
 /** One series with its samples, oldest first, as they were scraped. */
@@ -39,17 +40,17 @@ export function readAnswer(body: string, server: string, times: AnswerTimes): An
   } catch (cause) {
     throw malformed(server, `JSON, got ${body.length} characters that are none`, cause);
   }
-  const { status, data, warnings } = fieldsOf(parsed);
+  const { status, data, warnings } = looseFields<Record<"status" | "data" | "warnings", unknown>>(parsed);
   if (status !== "success") throw malformed(server, `status success, got ${shown(status)}`);
-  const { resultType, result } = fieldsOf(data);
-  if (resultType !== "matrix" || !Array.isArray(result))
+  const { resultType, result } = looseFields<Record<"resultType" | "result", unknown>>(data);
+  if (resultType !== "matrix" || !isList(result))
     throw malformed(server, `a matrix, got ${shown(resultType)}`);
   const series: RawSeries[] = [];
   let unreadable = 0;
-  for (const entry of result as readonly unknown[]) {
-    const { metric, values } = fieldsOf(entry);
+  for (const entry of result) {
+    const { metric, values } = looseFields<Record<"metric" | "values", unknown>>(entry);
     const labels = labelsOf(metric);
-    if (labels === null || !Array.isArray(values)) {
+    if (labels === null || !isList(values)) {
       unreadable++;
       continue;
     }
@@ -70,8 +71,8 @@ function samplesOf(values: readonly unknown[], { fromMs, toMs }: AnswerTimes): R
   const samples: RawSample[] = [];
   let lastMs = fromMs - TIME_SLACK_MS;
   for (const entry of values) {
-    if (!Array.isArray(entry)) continue;
-    const [seconds, text] = entry as readonly unknown[];
+    if (!isList(entry)) continue;
+    const [seconds, text] = entry;
     if (typeof seconds !== "number" || typeof text !== "string" || text.trim() === "") continue;
     const timeMs = Math.round(seconds * 1000);
     const value = Number(text);
@@ -87,15 +88,15 @@ function warningsOf(warnings: unknown): string[] {
   return Array.isArray(warnings) ? warnings.slice(0, MAX_WARNINGS).map(String) : [];
 }
 
+/** Null where one of them is no text. */
 function labelsOf(metric: unknown): Record<string, string> | null {
-  if (typeof metric !== "object" || metric === null || Array.isArray(metric)) return null;
-  return Object.values(metric).every((value) => typeof value === "string")
-    ? (metric as Record<string, string>)
-    : null;
-}
-
-function fieldsOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
+  if (!isRecord(metric)) return null;
+  const labels: Record<string, string> = {};
+  for (const [name, value] of Object.entries(metric)) {
+    if (typeof value !== "string") return null;
+    labels[name] = value;
+  }
+  return labels;
 }
 
 function malformed(server: string, rule: string, cause?: unknown): PrometheusError {

@@ -4,6 +4,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
+import { looseFields } from "@isochrone/primitives";
 import { readAnswer, type Answer } from "./answer.ts";
 import { PrometheusError, type PrometheusFailure } from "./errors.ts";
 
@@ -170,7 +171,7 @@ function failureOf(status: number, reason: string): PrometheusFailure {
 /** What the API says is wrong, in one short line; a proxy's page says nothing. */
 function reasonIn(body: string): string {
   try {
-    const { error } = JSON.parse(body) as { error?: unknown };
+    const { error } = looseFields<Record<"error", unknown>>(JSON.parse(body));
     return typeof error === "string" ? error.replaceAll(/\s+/g, " ").slice(0, 300) : "";
   } catch {
     return "";

@@ -1,4 +1,5 @@
 import { readFile } from "node:fs/promises";
+import { codeOf } from "@isochrone/primitives";
 import type { Credentials } from "./api.ts";
 import { PrometheusError } from "./errors.ts";
 
@@ -32,10 +33,9 @@ async function contentOf(setting: string, file: string | null): Promise<string |
   try {
     content = (await readFile(file, "utf8")).trim();
   } catch (cause) {
-    const { code = "unknown" } = cause as { code?: string };
     throw new PrometheusError(
       "credentials",
-      `collector.${setting} must be a file that can be read, got ${code}`,
+      `collector.${setting} must be a file that can be read, got ${codeOf(cause) ?? "unknown"}`,
       {
         cause,
       },

@@ -35,10 +35,9 @@ describe("queriesOf", () => {
     ]);
   });
 
-  test("every query gets the cluster's label and the extra matchers; usage's own replace the preset's", () => {
+  test("every query gets the extra matchers; usage's own replace the preset's", () => {
     const queries = queriesOf(
       configOf({
-        prometheusCluster: 'east "1"',
         prometheusMatchers: ['env=~"prod|stage"'],
         prometheusUsageMatchers: ['job="cadvisor"'],
         prometheusServiceGraphs: false,
@@ -46,8 +45,7 @@ describe("queriesOf", () => {
       }),
     );
     expect(queries).toHaveLength(4);
-    for (const { selector } of queries)
-      expect(selector).toMatch(/,cluster="east \\"1\\"",env=~"prod\|stage"}$/);
+    for (const { selector } of queries) expect(selector).toMatch(/,env=~"prod\|stage"}$/);
     expect(queries[0]!.selector).toContain('pod_name!="",container_name!="POD",job="cadvisor"');
   });
 

@@ -20,8 +20,6 @@ interface QuerySettings {
   readonly prometheusPreset: PresetName;
   readonly prometheusMatchers: readonly string[];
   readonly prometheusUsageMatchers: readonly string[] | null;
-  readonly prometheusCluster: string | null;
-  readonly prometheusClusterLabel: string;
   readonly prometheusServiceGraphs: boolean;
   readonly nodeExporterDaemonSets: readonly string[];
 }
@@ -41,7 +39,7 @@ export function queriesOf(settings: QuerySettings): Query[] {
   const preset = PRESETS[settings.prometheusPreset];
   const usage = settings.prometheusUsageMatchers ?? preset.usageMatchers;
   const select = (metrics: readonly string[], ...matchers: readonly string[]): string =>
-    `{${[`__name__=~"${metrics.join("|")}"`, ...matchers, ...always(settings)].join(",")}}`;
+    `{${[`__name__=~"${metrics.join("|")}"`, ...matchers, ...settings.prometheusMatchers].join(",")}}`;
   const ofPods = `${preset.pod.at(-1)}!=""`;
   const notPause = `${preset.container.at(-1)}!="POD"`;
   const usageQuery = { topic: TOPICS.usage, preset };
@@ -103,12 +101,7 @@ export function queriesOf(settings: QuerySettings): Query[] {
 /** Selects when the targets of these jobs were scraped, and whether that succeeded. */
 export function scrapesSelector(settings: QuerySettings, jobs: readonly string[]): string {
   const pattern = jobs.map((job) => escaped(job.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))).join("|");
-  return `up{${[`job=~"${pattern}"`, ...always(settings)].join(",")}}`;
-}
-
-function always(settings: QuerySettings): string[] {
-  const { prometheusCluster: cluster, prometheusClusterLabel: label, prometheusMatchers } = settings;
-  return [...(cluster === null ? [] : [`${label}="${escaped(cluster)}"`]), ...prometheusMatchers];
+  return `up{${[`job=~"${pattern}"`, ...settings.prometheusMatchers].join(",")}}`;
 }
 
 function escaped(value: string): string {

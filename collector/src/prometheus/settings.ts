@@ -57,8 +57,8 @@ export const prometheusFields = {
     patternRule: 'must hold only label matchers such as job="cadvisor"',
     description: "Label matchers of the queries for containers and nodes, instead of the preset's.",
   }),
-  prometheusCluster: constant<string | null>(null, "collector.prometheusMatchers selects a cluster."),
-  prometheusClusterLabel: constant("cluster", "collector.prometheusMatchers selects a cluster."),
+  prometheusCluster: constant(null, "collector.prometheusMatchers selects a cluster."),
+  prometheusClusterLabel: constant(null, "collector.prometheusMatchers selects a cluster."),
   prometheusServiceGraphs: constant(true, "collector.prometheusTrustedPods says whose count."),
   prometheusTrustedPods: list({
     default: [],

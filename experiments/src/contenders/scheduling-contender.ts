@@ -1,4 +1,5 @@
 import type { Random } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import type { ContenderId, Point } from "../scenario/model.ts";
 import { clusterGraph, usedAmounts, workflowGraph } from "./graphs.ts";
 import type { SchedulingRequest } from "./kube-scheduler/port.ts";
@@ -33,7 +34,7 @@ export abstract class SchedulingContender implements Contender {
     try {
       return together(request, await this.schedule({ point, before, request, random }));
     } catch (error) {
-      throw new ContenderError(this.id, (error as Error).message, { cause: error });
+      throw new ContenderError(this.id, reasonOf(error), { cause: error });
     }
   }
 

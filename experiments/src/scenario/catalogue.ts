@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parse } from "yaml";
+import { looseFields } from "@isochrone/primitives";
 
 const FOLDER = fileURLToPath(new URL("../../scenarios", import.meta.url));
 
@@ -22,12 +23,14 @@ export function listScenarios(): readonly CatalogueEntry[] {
     .filter((file) => file.endsWith(".yaml"))
     .sort()
     .map((file) => {
-      const content = parse(readFileSync(join(FOLDER, file), "utf8")) as Readonly<Record<string, unknown>>;
+      const { title, kind, quick } = looseFields<Record<"title" | "kind" | "quick", unknown>>(
+        parse(readFileSync(join(FOLDER, file), "utf8")),
+      );
       return {
         name: file.slice(0, -".yaml".length),
-        title: String(content["title"]),
-        kind: KINDS.find((kind) => kind === content["kind"]) ?? ("workflows" as const),
-        hasQuick: content["quick"] !== undefined,
+        title: String(title),
+        kind: KINDS.find((known) => known === kind) ?? ("workflows" as const),
+        hasQuick: quick !== undefined,
       };
     });
 }

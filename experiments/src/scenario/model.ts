@@ -1,5 +1,6 @@
 // What an experiment is made of, once its file has been read and checked. A scenario is expanded into points;
 // a point is measured for each contender, on each ground, in each trial: one cell.
+import type { Bytes, Millicores } from "@isochrone/primitives";
 
 /** One experiment as declared. */
 export interface Scenario {
@@ -75,8 +76,8 @@ export interface PointNode {
   readonly name: string;
   readonly zone: string;
   readonly region: string;
-  readonly cpuMillicores: number;
-  readonly memoryBytes: number;
+  readonly cpuMillicores: Millicores;
+  readonly memoryBytes: Bytes;
 }
 
 export interface PointWorkflow {
@@ -109,9 +110,9 @@ export interface PointWorkload {
   readonly name: string;
   readonly replicas: number;
   /** What a pod requests; null: nothing, as in charts that name no requests. */
-  readonly requests: Readonly<{ cpuMillicores: number | null; memoryBytes: number | null }>;
+  readonly requests: Readonly<{ cpuMillicores: Millicores | null; memoryBytes: Bytes | null }>;
   /** What a pod takes of memory when it runs. */
-  readonly memoryBytes: number;
+  readonly memoryBytes: Bytes;
   /**
    * Busy work of each call, milliseconds of one core; exponentially distributed where `cpuSpread` is
    * "exponential".

@@ -3,6 +3,7 @@
 import { dirname, resolve } from "node:path";
 import { loadMatrix } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import type { Field } from "./field.ts";
 import { generateCluster } from "./generate/cluster.ts";
 import type { PointCluster, PointNode } from "./model.ts";
@@ -126,7 +127,7 @@ function readFile(field: Field, scenario: string): Known {
   try {
     return loadMatrix(resolve(dirname(scenario), name)).map((row) => [...row]);
   } catch (error) {
-    field.get("file").fail(`must be a matrix: ${(error as Error).message}`);
+    field.get("file").fail(`must be a matrix: ${reasonOf(error)}`);
     return [];
   }
 }

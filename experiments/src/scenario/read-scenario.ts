@@ -1,6 +1,7 @@
 // From a scenario's file to what is run: all mistakes in one error, before anything starts.
 import { basename } from "node:path";
 import { readTextFile } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import { axisPoints } from "./axes.ts";
 import type { AxisPoint } from "./axes.ts";
 import { callersFirst, labMistakes, pointMistakes } from "./check-point.ts";
@@ -62,7 +63,7 @@ export function readScenarioFile(file: string): string {
   try {
     return readTextFile(file);
   } catch (cause) {
-    throw new ScenarioError(file, [{ line: 1, message: `can't be read: ${(cause as Error).message}` }], {
+    throw new ScenarioError(file, [{ line: 1, message: `can't be read: ${reasonOf(cause)}` }], {
       cause,
     });
   }

@@ -11,7 +11,7 @@
 {{- end -}}
 {{- if and $v.kafka.enabled $v.kafka.sasl.mechanism -}}
 {{- if not $v.kafka.sasl.passwordSecret }}{{ $mistakes = append $mistakes "kafka.sasl.passwordSecret must name a Secret when kafka.sasl.mechanism is set, got none" }}{{ end -}}
-{{- range $component := list "probe" "collector" "aggregator" -}}
+{{- range $component := ternary (list "probe" "collector" "network-manager" "aggregator") (list "probe" "collector" "aggregator") $v.networkManager.enabled -}}
 {{- if not (get $v.kafka.sasl.usernames $component | default (get $v.kafka.sasl.usernames "default")) }}{{ $mistakes = append $mistakes (printf "kafka.sasl.usernames must have %s or default when kafka.sasl.mechanism is set" $component) }}{{ end -}}
 {{- end -}}
 {{- if and (eq $v.kafka.sasl.mechanism "plain") (not $v.kafka.tls.enabled) }}{{ $mistakes = append $mistakes "kafka.sasl.mechanism must not be plain without kafka.tls.enabled: the password would go over the wire as it is" }}{{ end -}}
@@ -29,7 +29,7 @@
 {{- $mistakes = append $mistakes "settings.planner.enabled must be true when settings.descheduler.mode is evict: it is the planner that gives an evicted pod its node" -}}
 {{- end -}}
 {{- if not $v.schedulerPlugin.enabled -}}
-{{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner and settings.descheduler: they are parts of it" }}{{ end -}}
+{{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") $s.streams.enabled }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner, settings.descheduler and settings.streams: they are parts of it" }}{{ end -}}
 {{- end -}}
 {{- if and $s.annotations.netperfConfigMap (not (regexMatch "^[^/]+/[^/]+$" $s.annotations.netperfConfigMap)) -}}
 {{- $mistakes = append $mistakes (printf "settings.annotations.netperfConfigMap must be namespace/name, got %s" $s.annotations.netperfConfigMap) -}}

@@ -7,6 +7,7 @@ import { composeServices, Secret, SettingsError } from "@isochrone/runtime";
 import type { Clock, Fetch, Logger, Part, Random, Service } from "@isochrone/runtime";
 import { Gauge, type Registry } from "prom-client";
 
+import { reasonOf } from "@isochrone/primitives";
 import type { KafkaBusOptions, KafkaSasl, KafkaTls } from "./adapters/kafka/index.ts";
 import type { TopicDeviation } from "./adapters/kafka/topics-check.ts";
 import type { MemoryBusOptions } from "./adapters/memory/memory.ts";
@@ -246,7 +247,7 @@ function contentOf(name: string, path: string): string {
   try {
     return readFileSync(path, "utf8");
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new SettingsError([`${name} must name a file that can be read, got ${path}: ${reason}`], error);
   }
 }

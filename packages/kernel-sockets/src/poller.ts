@@ -143,7 +143,7 @@ export class Poller {
       const events = this.#descriptors.view.getInt16(i * ENTRY_BYTES + 6, true);
       if (events === 0) continue;
       left--;
-      const watched = order[i] as Watched;
+      const watched = order[i]!;
       // A handler before may have removed this one, or its number may belong to another socket by now.
       if (this.#watched.get(watched.fd) === watched) watched.handle(events);
     }

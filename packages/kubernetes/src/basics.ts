@@ -1,4 +1,5 @@
 // What reads objects, without stores, certificates and metrics: for commands that have to start at once.
+
 export {
   CHANNELS_ANNOTATION,
   GENERATED_ANNOTATION,
@@ -6,6 +7,7 @@ export {
   parseChannels,
 } from "./store/channels-annotation.ts";
 export { conditionsOf } from "./store/conditions.ts";
-export { looseFields, looseList, looseText, pickedFields } from "./store/loose.ts";
+export { looseFields, looseList, looseText } from "@isochrone/primitives";
+export { pickedFields } from "./store/picked-fields.ts";
 export { KINDS } from "./kinds.ts";
 export { isNamespaced } from "./store/validation.ts";

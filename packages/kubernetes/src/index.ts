@@ -1,4 +1,9 @@
-export { bandwidthAnnotations, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH } from "./store/bandwidth.ts";
+export {
+  bandwidthAnnotations,
+  bandwidthNeeds,
+  EGRESS_BANDWIDTH,
+  INGRESS_BANDWIDTH,
+} from "./store/bandwidth.ts";
 export type { ReplicasOf } from "./store/bandwidth.ts";
 export { type CertificateBundle, type KeyPair } from "./certificates/bundle.ts";
 export { trustedBy } from "./certificates/bundle.ts";
@@ -39,8 +44,9 @@ export {
 } from "./store/move-record.ts";
 export type { LastMove, MoveRecord } from "./store/move-record.ts";
 export { keyOf, timestamp } from "./store/objects.ts";
-export { looseFields, looseList, looseText, pickedFields } from "./store/loose.ts";
-export type { LooseFields, Unchecked } from "./store/loose.ts";
+export { looseFields, looseList, looseText } from "@isochrone/primitives";
+export { pickedFields } from "./store/picked-fields.ts";
+export type { LooseFields, Unchecked } from "@isochrone/primitives";
 export {
   BANDWIDTH_ANNOTATE,
   BANDWIDTH_KEY,

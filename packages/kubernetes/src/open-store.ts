@@ -9,7 +9,7 @@ import { KubeconfigCredentials } from "./adapters/api-server/kubeconfig.ts";
 import type { ClusterStore } from "./store/port.ts";
 import type { KubernetesSettings } from "./settings.ts";
 import { StoreCounts } from "./adapters/api-server/store-counts.ts";
-import { registerStoreMetrics } from "./store-metrics.ts";
+import { createStoreMetrics } from "./store-metrics.ts";
 
 interface StoreSurroundings {
   readonly clock: Clock;
@@ -55,7 +55,7 @@ export async function openStore(
   const { requestTimeoutMs, qps, burst, pageSize } = settings;
   const name = `isochrone-${service}`;
   const counts = new StoreCounts(clock);
-  if (registry !== undefined) registerStoreMetrics(registry, counts);
+  if (registry !== undefined) createStoreMetrics(registry, counts);
   const store = createApiServerStore({
     credentials: found.credentials,
     clock,

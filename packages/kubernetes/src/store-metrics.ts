@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from "prom-client";
 import type { LabelledCount, StoreCounts } from "./adapters/api-server/store-counts.ts";
 
 /** Shows on a registry what a service has asked of its API server. */
-export function registerStoreMetrics(registry: Registry, counts: StoreCounts): void {
+export function createStoreMetrics(registry: Registry, counts: StoreCounts): void {
   const counter = <L extends string>(
     name: string,
     help: string,

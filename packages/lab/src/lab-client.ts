@@ -1,5 +1,5 @@
 import { CodedError } from "@isochrone/runtime/basics";
-import { reasonOf } from "@isochrone/primitives";
+import { looseFields, reasonOf } from "@isochrone/primitives";
 import type { RecordAnswer } from "./control.ts";
 import type { LinkAnswer } from "./link-routes.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
@@ -104,7 +104,7 @@ export class LabClient {
     }
     const answer: unknown = await response.json().catch(() => null);
     if (response.ok) return answer;
-    const { code, detail } = (answer ?? {}) as { code?: unknown; detail?: unknown };
+    const { code, detail } = looseFields<Record<"code" | "detail", unknown>>(answer);
     throw new LabClientError(
       typeof code === "string" ? code : "failed",
       `${method} ${path}: ${typeof detail === "string" ? detail : `status ${response.status}`}`,

@@ -144,7 +144,7 @@ function readEntry(entry: string): Entry {
 }
 
 function isStrategy(name: string): name is StrategyName {
-  return (STRATEGIES as readonly string[]).includes(name);
+  return STRATEGIES.some((known) => known === name);
 }
 
 function createOne(

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { codeOf } from "./error-code.ts";
+import { codeOf } from "./errors.ts";
 
 test("it is the code of the system's error", () => {
   let failure: unknown;

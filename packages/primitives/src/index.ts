@@ -1,7 +1,21 @@
 // What every package may use: numbers, texts and containers. Pure, and without dependencies.
 export { backoffMs, type BackoffGrowth } from "./backoff.ts";
 export { BoundedMap } from "./bounded-map.ts";
-export { codeOf } from "./error-code.ts";
+export { codeOf, reasonOf } from "./errors.ts";
+export {
+  definedOf,
+  entriesOf,
+  isKeyOf,
+  isList,
+  isRecord,
+  keysOf,
+  looseFields,
+  looseList,
+  looseText,
+  recordOf,
+  type LooseFields,
+  type Unchecked,
+} from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
 export { LinearProgram, type LinearSolution, type LinearSolver, type Terms } from "./linear-program.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
@@ -12,8 +26,10 @@ export {
   parseDecimal,
   parseMillicores,
   scaledUp,
+  type BitsPerSecond,
+  type Bytes,
+  type Millicores,
 } from "./quantity.ts";
-export { reasonOf } from "./reason.ts";
 export { seeded, type Draw } from "./seeded.ts";
 export { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
 export { TokenBucket, type TokenRate } from "./token-bucket.ts";

@@ -1,6 +1,14 @@
 import { assert, bigInt, constantFrom, property } from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseAmount, parseBitsPerSecond, parseBytes, parseMillicores } from "./quantity.ts";
+import {
+  parseAmount,
+  parseBitsPerSecond,
+  parseBytes,
+  parseMillicores,
+  type BitsPerSecond,
+  type Bytes,
+  type Millicores,
+} from "./quantity.ts";
 
 describe("Kubernetes quantities", () => {
   it.each([
@@ -114,5 +122,18 @@ describe("Kubernetes quantities", () => {
         },
       ),
     );
+  });
+});
+
+describe("units", () => {
+  it("are told apart by the compiler, which takes plain numbers for all of them", () => {
+    // @ts-expect-error thousandths of a core are no bytes
+    const memory: Bytes | null = parseMillicores("1");
+    // @ts-expect-error bytes are no bits per second
+    const rate: BitsPerSecond | null = parseBytes("1");
+    // @ts-expect-error bits per second are no thousandths of a core
+    const cpu: Millicores | null = parseBitsPerSecond("1");
+    const plain: Bytes = 1;
+    expect([memory, rate, cpu, plain]).toEqual([1000, 1, 1, 1]);
   });
 });

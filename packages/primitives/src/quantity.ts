@@ -1,6 +1,15 @@
 // Kubernetes quantities: a decimal number with a decimal suffix, a binary suffix or a decimal exponent.
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
+declare const UNIT: unique symbol;
+/** The compiler refuses a number of another unit in its place, and takes a plain one. */
+type Amount<Unit extends string> = number & { readonly [UNIT]?: Unit };
+
+/** CPU in thousandths of a core. */
+export type Millicores = Amount<"millicores">;
+export type Bytes = Amount<"bytes">;
+export type BitsPerSecond = Amount<"bitsPerSecond">;
+
 const QUANTITY = /^([+-]?)(\d*)(?:\.(\d*))?(?:(n|u|m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)|[eE]([+-]?\d{1,3}))?$/;
 /**
  * No amount needs more characters, or more digits in an exponent. The limits bound the work that a hostile
@@ -54,17 +63,17 @@ export function scaledUp({ digits, exponent }: Decimal, decimals: number): bigin
  * CPU in thousandths of a core, rounded up as Kubernetes rounds: "250m" and 0.25 are 250, "100n" is 1.
  * Null unless it is a quantity from 0 to 2^53 - 1 thousandths.
  */
-export function parseMillicores(quantity: unknown): number | null {
+export function parseMillicores(quantity: unknown): Millicores | null {
   return roundedUp(decimalOf(quantity), 3);
 }
 
 /** Memory or traffic in bytes, rounded up. Null unless it is a quantity from 0 to 2^53 - 1. */
-export function parseBytes(quantity: unknown): number | null {
+export function parseBytes(quantity: unknown): Bytes | null {
   return roundedUp(decimalOf(quantity), 0);
 }
 
 /** A rate in bits per second, rounded up. Null unless it is a quantity from 0 to 2^53 - 1. */
-export function parseBitsPerSecond(quantity: unknown): number | null {
+export function parseBitsPerSecond(quantity: unknown): BitsPerSecond | null {
   return roundedUp(decimalOf(quantity), 0);
 }
 
@@ -76,13 +85,23 @@ export function parseAmount(quantity: unknown): number | null {
   return amount <= Number.MAX_SAFE_INTEGER ? amount : null;
 }
 
+/** Texts that were read: replicas of a workload say the same. */
+const MAX_KNOWN = 1_000;
+const known = new Map<string, Decimal | null>();
+
 /** Null for what is no quantity, and for a negative one. */
 function decimalOf(quantity: unknown): Decimal | null {
   if (typeof quantity !== "string" && typeof quantity !== "number") return null;
   const text = String(quantity);
-  if (text.length > MAX_LENGTH || LONG_EXPONENT.test(text)) return null;
-  const decimal = parseDecimal(text);
-  return decimal === null || decimal.digits < 0n ? null : decimal;
+  if (text.length > MAX_LENGTH) return null;
+  let decimal = known.get(text);
+  if (decimal === undefined) {
+    decimal = LONG_EXPONENT.test(text) ? null : parseDecimal(text);
+    if (decimal !== null && decimal.digits < 0n) decimal = null;
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(text, decimal);
+  }
+  return decimal;
 }
 
 /** In integers: 1.1 cores are 1100 thousandths. To round up a binary fraction would give 1101. */

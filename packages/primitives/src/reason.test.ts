@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { reasonOf } from "./reason.ts";
+import { reasonOf } from "./errors.ts";
 
 const refused = new Error("connect ECONNREFUSED 127.0.0.1:1");
 const failed = (cause: unknown): Error => new TypeError("fetch failed", { cause });

@@ -8,6 +8,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { Attributes, Span, SpanContext } from "@opentelemetry/api";
+import { reasonOf } from "@isochrone/primitives";
 import type { Clock } from "./clock.ts";
 import { withDeadline } from "./deadline.ts";
 import { systemClock } from "./system.ts";
@@ -156,6 +157,6 @@ function recordError(span: Span, error: unknown): void {
   span.recordException(error instanceof Error ? error : String(error));
   span.setStatus({
     code: SpanStatusCode.ERROR,
-    message: error instanceof Error ? error.message : String(error),
+    message: reasonOf(error),
   });
 }

@@ -1,3 +1,4 @@
+import type { BitsPerSecond } from "@isochrone/primitives";
 import { StreamError } from "./errors.ts";
 
 /**
@@ -12,7 +13,7 @@ export interface FlowLink {
   readonly source: string;
   readonly target: string;
   /** Bits per second, above 0. */
-  readonly capacityBitsPerSecond: number;
+  readonly capacityBitsPerSecond: BitsPerSecond;
   /** @default "full" */
   readonly duplex?: Duplex;
 }

@@ -15,7 +15,7 @@ export interface Path {
  * Paths that the planner chooses from for each pair of nodes.
  * @default 4, as measured: more change nothing
  */
-export const DEFAULT_PATHS = 4;
+const DEFAULT_PATHS = 4;
 
 /** The shortest paths of each pair of nodes, found when they are first asked for and kept. */
 export class PathTable {
@@ -28,6 +28,11 @@ export class PathTable {
   constructor(network: FlowNetwork, count = DEFAULT_PATHS) {
     this.#network = network;
     this.#count = count;
+  }
+
+  /** As many paths for each pair, of another network. */
+  of(network: FlowNetwork): PathTable {
+    return new PathTable(network, this.#count);
   }
 
   /** The shortest paths and the widest one; empty when no path leads from `source` to `target`. */

@@ -1,3 +1,4 @@
+import type { Bytes, Millicores } from "@isochrone/primitives";
 import { StreamError } from "./errors.ts";
 
 /** Stands for the job's source node as the start of a dependency. */
@@ -6,8 +7,8 @@ export const SOURCE = -1;
 /** A stage of a stream. */
 interface StreamTask {
   readonly name: string;
-  readonly memoryBytes: number;
-  readonly cpuMillicores: number;
+  readonly memoryBytes: Bytes;
+  readonly cpuMillicores: Millicores;
 }
 
 /** What one stage sends the next for each frame. */

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isFailedResponse, reduceAttributes, reductionOf } from "./reduction.ts";
+import { isFailedResponse, reductionOf } from "./reduction.ts";
+import { reduceAttributes } from "./testing/reduce-attributes.ts";
 
 const channel = {
   reporter: "source",

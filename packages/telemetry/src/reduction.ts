@@ -2,7 +2,6 @@
 // it; the aggregator applies it to what comes unreduced from others. Rows that become equal are summed by
 // whoever drops the labels, within one page only.
 import { isNodeInterface } from "./interfaces.ts";
-import type { Attributes } from "./otlp/model.ts";
 
 /** Value of a row's label, "" where it has none: to Prometheus both are the same. */
 export type LabelLookup = (name: string) => string;
@@ -155,25 +154,4 @@ export function reductionOf(name: string): FamilyReduction | undefined {
   if (exact !== undefined) return exact;
   const base = BY_FAMILY.get(name.replace(HISTOGRAM_PART, ""));
   return base?.type === "histogram" ? base : undefined;
-}
-
-/**
- * A series' attributes as a reduced page would have them; null for a row that a reduced page would not have.
- * Attributes that are reduced already, and those of families without a reduction, come back unchanged.
- */
-export function reduceAttributes(name: string, attributes: Attributes): Attributes | null {
-  const reduction = reductionOf(name);
-  if (reduction === undefined) return attributes;
-  const label: LabelLookup = (key) => {
-    const value = attributes[key];
-    return value === undefined ? "" : String(value);
-  };
-  if (!reduction.keeps(label)) return null;
-  if (reduction.labels === null) return attributes;
-  const reduced: Record<string, string> = {};
-  for (const { name: key, derive } of reduction.labels) {
-    const value = derive === undefined ? label(key) : derive(label);
-    if (value !== "") reduced[key] = value;
-  }
-  return reduced;
 }

@@ -1,5 +1,6 @@
 // Which workloads an AppGroup (KEP-260) means: those whose pods carry its labels, as upstream's plugin reads
 // them. The one reading of the aggregator, the scheduler-plugin, `isochrone score` and `isochrone doctor`.
+import { looseFields, looseList, type LooseFields, type Unchecked } from "@isochrone/primitives";
 import type { DeclaredWorkload } from "./declarations.ts";
 
 /** Labels of pods. */
@@ -45,7 +46,7 @@ export interface AppGroupDependency<A> {
   readonly source: WorkloadReference;
   readonly target: WorkloadReference;
   /** The dependency as the spec has it, of any shape; empty for a channel of a workload to itself. */
-  readonly fields: Json;
+  readonly fields: Unchecked<Dependency>;
   /** Where that is in the spec. */
   readonly path: readonly (string | number)[];
   /** What the annotation `isochrone.dev/channels` says of it; null: nothing. */
@@ -78,10 +79,23 @@ interface ReferredWorkloads {
   readonly isMatched: boolean;
 }
 
-type Json = Readonly<Record<string, unknown>>;
+/** What is read of an entry of `workloads`, and of its dependencies. */
+interface Entry {
+  readonly workload: WorkloadReference;
+  readonly dependencies: readonly Dependency[];
+}
+interface Dependency {
+  readonly workload: WorkloadReference;
+  readonly minBandwidth: string;
+  readonly maxNetworkCost: number;
+  readonly priority: number;
+  readonly type: string;
+}
 
 /** Both labels; null where one is missing. */
-export function appGroupLabels(labels: Json | undefined): Pick<AppGroupMember, "group" | "selector"> | null {
+export function appGroupLabels(
+  labels: LooseFields | undefined,
+): Pick<AppGroupMember, "group" | "selector"> | null {
   const [group, selector] = [labels?.[APP_GROUP_LABELS.group], labels?.[APP_GROUP_LABELS.selector]];
   return isText(group) && isText(selector) ? { group, selector } : null;
 }
@@ -108,12 +122,13 @@ export function readAppGroup<A extends AnnotatedPair>(
     if (reference?.selector) selected.set(reference.selector, reference);
     return reference;
   };
-  for (const [row, entry] of listOf(recordOf(spec)["workloads"]).map(recordOf).entries()) {
-    const source = referred(entry["workload"]);
+  const { workloads } = looseFields<Record<"workloads", unknown>>(spec);
+  for (const [row, entry] of looseList<Entry>(workloads).entries()) {
+    const source = referred(entry.workload);
     if (source === null) continue;
     byName.set(fullName(namedBy(source, id)), source);
-    for (const [column, fields] of listOf(entry["dependencies"]).map(recordOf).entries()) {
-      const target = referred(fields["workload"]);
+    for (const [column, fields] of looseList<Dependency>(entry.dependencies).entries()) {
+      const target = referred(fields.workload);
       if (target === null) continue;
       const said = saying.get(pairKey({ source: namedBy(source, id), target: namedBy(target, id) })) ?? null;
       const path = ["spec", "workloads", row, "dependencies", column];
@@ -256,7 +271,7 @@ export function unmatchedText({ namespace, name }: AppGroupId, selectors: readon
 const LABEL_VALUE = /^[A-Za-z0-9](?:[-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
 
 function referenceOf(value: unknown): WorkloadReference | null {
-  const { namespace, name, selector } = recordOf(value);
+  const { namespace, name, selector } = looseFields<WorkloadReference>(value);
   if (!isText(selector) && !isText(name)) return null;
   return {
     namespace: isText(namespace) ? namespace : null,
@@ -267,14 +282,6 @@ function referenceOf(value: unknown): WorkloadReference | null {
 
 function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "";
-}
-
-function recordOf(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
 function entryOf<V>(map: Map<string, V>, key: string, make: () => V): V {

@@ -1,10 +1,12 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
+import { reasonOf } from "@isochrone/primitives";
 import { Compile } from "typebox/compile";
 import { GraphClientError } from "./errors.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
+import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flow-plan.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
 import {
@@ -15,31 +17,14 @@ import {
   readWorkflowGraphs,
 } from "./tolerant.ts";
 import type { Dropped, Read } from "./tolerant.ts";
+import { statusError } from "./status-error.ts";
 import { checkSchema } from "./validation.ts";
 import type { Validator } from "./validation.ts";
 
+import type { GraphClientOptions, GraphFetch } from "./client-options.ts";
+
+export type { GraphClientOptions, GraphFetch } from "./client-options.ts";
 export { GraphClientError } from "./errors.ts";
-
-/** What the client asks of `fetch`. */
-export type GraphFetch = (
-  url: string,
-  init: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
-) => Promise<Response>;
-
-export interface GraphClientOptions {
-  /** Where the API is, e.g. `http://127.0.0.1:8080`. */
-  readonly baseUrl: string;
-  /** E.g. one that sends a token. @default the platform's fetch */
-  readonly fetch?: GraphFetch;
-  /** Limit of one request, body included, milliseconds. */
-  readonly timeoutMs: number;
-  /** Limit of one answer's body. @default 64 MiB */
-  readonly maxBodyBytes?: number;
-  /** Limit of the pages of one graph. @default 10,000 */
-  readonly maxPages?: number;
-  /** Sent with every request, e.g. an authorization. */
-  readonly headers?: Readonly<Record<string, string>>;
-}
 
 /** An answer, and whether it differs from the one before. */
 interface Fetched<T> {
@@ -215,6 +200,16 @@ export class GraphClient {
     return this.#read(path, (json) => checked("probe plan", probePlan(), json) as ProbePlan, signal);
   }
 
+  /** What the node is told of flows. An aggregator without plans answers 503, which is retryable. */
+  async flowPlan(node: string, signal?: AbortSignal): Promise<Fetched<FlowPlan>> {
+    return this.#read(`/api/v1/flow-plan/${encodeURIComponent(node)}`, parseFlowPlan, signal);
+  }
+
+  /** What all nodes are told of flows, as {@link flowPlan}. */
+  async flowPlans(signal?: AbortSignal): Promise<Fetched<readonly FlowPlan[]>> {
+    return this.#read("/api/v1/flow-plans", parseFlowPlans, signal);
+  }
+
   async #read<T>(
     path: string,
     parse: (json: unknown) => T,
@@ -297,7 +292,7 @@ export class GraphClient {
         return { json: undefined, etag };
       }
       const text = await this.#body(url, response);
-      if (!response.ok) throw statusError(url, response.status, text);
+      if (!response.ok) throw statusError(url, response, text);
       return { json: parseJson(url, text), etag: response.headers.get("etag") };
     } catch (error) {
       if (error instanceof GraphClientError || signal?.aborted === true) throw error;
@@ -307,7 +302,7 @@ export class GraphClient {
           cause: error,
         });
       }
-      throw new GraphClientError("unreachable", url, reason(error), { retryable: true, cause: error });
+      throw new GraphClientError("unreachable", url, reasonOf(error), { retryable: true, cause: error });
     }
   }
 
@@ -327,44 +322,14 @@ export class GraphClient {
   }
 }
 
-const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
-
-function statusError(url: string, status: number, text: string): GraphClientError {
-  const detail = problemDetail(text);
-  const message = `answered ${status}${detail === null ? "" : ` (${detail})`}`;
-  return new GraphClientError("http_status", url, message, {
-    status,
-    retryable: RETRYABLE_STATUS.has(status),
-  });
-}
-
-/** The words of a problem+json body (RFC 9457); null for any other body. */
-function problemDetail(text: string): string | null {
-  try {
-    const problem = JSON.parse(text) as { detail?: unknown; title?: unknown } | null;
-    const words = problem?.detail ?? problem?.title;
-    return typeof words === "string" ? words.slice(0, 300) : null;
-  } catch {
-    return null;
-  }
-}
-
 function parseJson(url: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reason(error)}`, {
+    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reasonOf(error)}`, {
       cause: error,
     });
   }
-}
-
-/** fetch hides the system's reason (ECONNREFUSED) in its cause. */
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { message, cause } = error;
-  // That of a host with several addresses has no message, only one for each of them.
-  return cause instanceof Error && cause.message !== "" ? `${message}: ${cause.message}` : message;
 }
 
 /** The graphs of a page apart from the rest, which is checked as a whole. */

@@ -1,5 +1,6 @@
 // Who may declare what of whose channels. The one rule of all readers: the aggregator, `isochrone score` and
 // the scheduler-plugin.
+import type { BitsPerSecond } from "@isochrone/primitives";
 
 /** A workload's name in its namespace. */
 export interface DeclaredWorkload {
@@ -11,7 +12,7 @@ export interface DeclaredWorkload {
 export interface ChannelDemands {
   readonly priority: number | null;
   readonly maxNetworkCost: number | null;
-  readonly minBandwidthBitsPerSecond: number | null;
+  readonly minBandwidthBitsPerSecond: BitsPerSecond | null;
   /** Type of the relationship, such as HTTPRoute; absent: none was declared. */
   readonly relationshipType?: string;
 }

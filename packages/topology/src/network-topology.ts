@@ -2,6 +2,8 @@
 // has them, or as the text of KEP-260 and upstream's own example name them (costList, originCosts, costs). An
 // object of anybody's making: what of it can't be read is named and left out.
 
+import { keysOf, looseFields, looseList, type LooseFields } from "@isochrone/primitives";
+
 /** In the order in which an object lists them, with the labels that name them there. */
 export const NETWORK_TOPOLOGY_KEYS = Object.freeze({
   region: "topology.kubernetes.io/region",
@@ -39,15 +41,16 @@ interface NetworkTopologyWeights {
 }
 
 type Path = readonly (string | number)[];
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Weights of an object; null: it has none of that name.
  * @param name undefined: `UserDefined`, else the first
  */
 export function networkTopologyWeights(object: unknown, name?: string): NetworkTopologyWeights | null {
-  const all = listOf(fieldsOf(fieldsOf(object)["spec"])["weights"]).map(fieldsOf);
-  const named = all.findIndex((weights) => weights["name"] === (name ?? "UserDefined"));
+  const { spec } = looseFields<Record<"spec", unknown>>(object);
+  const { weights } = looseFields<Record<"weights", unknown>>(spec);
+  const all = looseList<LooseFields & { name: string }>(weights);
+  const named = all.findIndex((each) => each.name === (name ?? "UserDefined"));
   const index = named < 0 && name === undefined ? 0 : named;
   const chosen = all[index];
   return chosen === undefined ? null : new WeightsReader(index).read(chosen);
@@ -60,9 +63,9 @@ const LISTS = {
   costs: ["costList", "costs"],
 } as const;
 
-function listIn(fields: Fields, names: readonly [string, string]): [name: string, list: readonly unknown[]] {
+function listIn(fields: LooseFields, names: readonly [string, string]): [name: string, list: LooseFields[]] {
   const name = names.find((one) => fields[one] !== undefined) ?? names[0];
-  return [name, listOf(fields[name])];
+  return [name, looseList(fields[name])];
 }
 
 class WeightsReader {
@@ -74,20 +77,19 @@ class WeightsReader {
     this.#index = index;
   }
 
-  read(weights: Fields): NetworkTopologyWeights {
+  read(weights: LooseFields): NetworkTopologyWeights {
     const [name, topologies] = listIn(weights, LISTS.topologies);
-    for (const [at, entry] of topologies.entries()) {
-      const fields = fieldsOf(entry);
-      const area = AREAS.find((one) => NETWORK_TOPOLOGY_KEYS[one] === fields["topologyKey"]);
+    for (const [at, fields] of topologies.entries()) {
+      const { topologyKey } = fields;
+      const area = AREAS.find((one) => NETWORK_TOPOLOGY_KEYS[one] === topologyKey);
       if (area !== undefined) this.#readOrigins(area, ["spec", "weights", this.#index, name, at], fields);
     }
     return { index: this.#index, entries: this.#entries, faults: this.#faults };
   }
 
-  #readOrigins(area: NetworkTopologyArea, path: Path, topology: Fields): void {
+  #readOrigins(area: NetworkTopologyArea, path: Path, topology: LooseFields): void {
     const [name, origins] = listIn(topology, LISTS.origins);
-    for (const [row, entry] of origins.entries()) {
-      const fields = fieldsOf(entry);
+    for (const [row, fields] of origins.entries()) {
       const { origin } = fields;
       if (!isName(origin)) {
         this.#faults.push({
@@ -100,11 +102,11 @@ class WeightsReader {
       }
       const [costsName, costs] = listIn(fields, LISTS.costs);
       for (const [column, cost] of costs.entries())
-        this.#readCost(area, origin, [...path, name, row, costsName, column], fieldsOf(cost));
+        this.#readCost(area, origin, [...path, name, row, costsName, column], cost);
     }
   }
 
-  #readCost(area: NetworkTopologyArea, origin: string, path: Path, cost: Fields): void {
+  #readCost(area: NetworkTopologyArea, origin: string, path: Path, cost: LooseFields): void {
     const { destination, networkCost, bandwidthCapacity, bandwidthAllocated } = cost;
     const fault = (field: string, rule: string): void => {
       this.#faults.push({ area, path: [...path, field], rule, value: cost[field] });
@@ -117,16 +119,8 @@ class WeightsReader {
   }
 }
 
-const AREAS = Object.keys(NETWORK_TOPOLOGY_KEYS) as NetworkTopologyArea[];
+const AREAS = keysOf(NETWORK_TOPOLOGY_KEYS);
 
 function isName(value: unknown): value is string {
   return typeof value === "string" && value !== "";
-}
-
-function fieldsOf(value: unknown): Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

@@ -1,8 +1,8 @@
 // What is read from a template, whichever way it was written.
 import { isDnsLabel, isDnsSubdomain, isLabelValue } from "@isochrone/kubernetes";
 import { NO_NETWORK_LIMIT } from "@isochrone/topology";
-import { parseBitsPerSecond } from "@isochrone/primitives";
-import { isRecord, type Cursor, type Fields } from "./cursor.ts";
+import { isRecord, looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
+import type { Cursor, Fields } from "./cursor.ts";
 import { localName, SERVICE_TYPE_HINT } from "./definitions.ts";
 import { ConsequenceError, type Mistakes } from "./mistakes.ts";
 import { inheritedPriority } from "./route-types.ts";
@@ -55,7 +55,7 @@ export interface RouteChannel {
   /** Null: neither the relationship nor its types have one. */
   readonly priority: number | null;
   readonly maxNetworkCost: number | null;
-  readonly minBandwidthBitsPerSecond: number | null;
+  readonly minBandwidthBitsPerSecond: BitsPerSecond | null;
 }
 
 export interface Application {
@@ -219,7 +219,9 @@ function channelOf(route: RouteDraft, services: ReadonlyMap<string, ServiceNode>
 /** A TOSCA bit rate or a Kubernetes quantity of bits per second. */
 function bandwidthOf(at: Cursor | undefined): number | null {
   if (at === undefined) return null;
-  const value = isRecord(at.value) ? at.value["$originalString"] : at.value;
+  const value = isRecord(at.value)
+    ? looseFields<Record<"$originalString", unknown>>(at.value).$originalString
+    : at.value;
   const bits = (typeof value === "string" ? bitsPerSecondOf(value) : null) ?? parseBitsPerSecond(value);
   if (bits === null || !(bits >= 0)) throw at.fail("must be a bit rate, as 10 Mbps or 10M", "invalid_value");
   return bits;

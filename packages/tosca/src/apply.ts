@@ -1,7 +1,7 @@
 // Objects onto a cluster, by server-side apply: what the template says and nothing else.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { isDeepStrictEqual } from "node:util";
-import { isRecord } from "./cursor.ts";
+import { isRecord } from "@isochrone/primitives";
 
 /** As managedFields names us. */
 export const TOSCA_FIELD_MANAGER = "isochrone-tosca";

@@ -1,7 +1,8 @@
 // Clout, as the Puccini compiler writes it: v0.17 ({"$value": …}, in JSON with capitals), newer ones
 // ({"$primitive": …}), and both after --coerce (plain values). Shapes: test/data/tosca.
+import { isRecord } from "@isochrone/primitives";
 import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
-import { Cursor, isRecord, type Fields } from "./cursor.ts";
+import { Cursor, type Fields } from "./cursor.ts";
 import { localName } from "./definitions.ts";
 import { Mistakes } from "./mistakes.ts";
 import { ROUTE_TYPES } from "./route-types.ts";

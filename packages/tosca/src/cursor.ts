@@ -1,3 +1,4 @@
+import { isRecord } from "@isochrone/primitives";
 import { shown, ToscaError, type ToscaErrorCode } from "./errors.ts";
 import type { Path, Source } from "./source.ts";
 
@@ -103,7 +104,3 @@ export class Cursor {
 }
 
 export type Fields = Readonly<Record<string, unknown>>;
-
-export function isRecord(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}

@@ -1,4 +1,4 @@
-import { codeOf } from "@isochrone/primitives";
+import { codeOf, reasonOf } from "@isochrone/primitives";
 import { readFile, stat } from "node:fs/promises";
 import { ToscaError } from "./errors.ts";
 import { checkSize, LIMITS } from "./source.ts";
@@ -20,7 +20,7 @@ export const localFiles: FileSource = {
     } catch (error) {
       if (error instanceof ToscaError) throw error;
       if (codeOf(error) === "ENOENT") return null;
-      throw unreadable(path, (error as Error).message);
+      throw unreadable(path, reasonOf(error));
     }
   },
 };

@@ -1,5 +1,6 @@
 // TOSCA's functions in values: `{ get_input: name }` in 1.3, `{ $get_input: [ name ] }` in 2.0.
-import { isRecord, type Cursor } from "./cursor.ts";
+import { isRecord } from "@isochrone/primitives";
+import type { Cursor } from "./cursor.ts";
 import type { Dialect } from "./definitions.ts";
 import type { Mistakes } from "./mistakes.ts";
 
@@ -103,10 +104,9 @@ function namesOf(argument: Cursor): string[] {
 function within(value: unknown, path: readonly string[], at: Cursor): unknown {
   let inner = value;
   for (const key of path) {
-    const isThere = typeof inner === "object" && inner !== null && Object.hasOwn(inner, key);
-    if (!isThere)
+    if (typeof inner !== "object" || inner === null || !Object.hasOwn(inner, key))
       throw at.error("unresolved", `must lead to a value that is there, got ${JSON.stringify(key)}`);
-    inner = (inner as Record<string, unknown>)[key];
+    inner = Reflect.get(inner, key);
   }
   return inner;
 }
@@ -123,12 +123,17 @@ function text(name: string, values: readonly unknown[], at: Cursor): unknown {
     return joined(list, delimiter, at);
   }
   const [whole, delimiters, index] = values;
-  if (typeof whole !== "string" || typeof delimiters !== "string" || !Number.isInteger(index))
+  if (
+    typeof whole !== "string" ||
+    typeof delimiters !== "string" ||
+    typeof index !== "number" ||
+    !Number.isInteger(index)
+  )
     throw at.error("malformed", "token must have a text, the characters that part it, and an index");
   const tokens = delimiters === "" ? [whole] : partsOf(whole, delimiters);
-  const token = tokens[index as number];
+  const token = tokens[index];
   if (token === undefined)
-    throw at.error("unresolved", `token ${String(index)} must be there, got ${tokens.length} tokens`);
+    throw at.error("unresolved", `token ${index} must be there, got ${tokens.length} tokens`);
   return token;
 }
 

@@ -1,9 +1,10 @@
 // Deployments and Services, as Puccini's own script for its Kubernetes profile writes them, with the labels
 // of the AppGroup on the pods.
 import { isLabelValue, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { isRecord } from "@isochrone/primitives";
 import { groupLabels } from "./app-group.ts";
 import { checkValues, fieldsOf, type Application, type ServiceNode } from "./application.ts";
-import { isRecord, type Cursor, type Fields } from "./cursor.ts";
+import type { Cursor, Fields } from "./cursor.ts";
 import { Mistakes } from "./mistakes.ts";
 import { secondsOf } from "./values.ts";
 

@@ -1,4 +1,5 @@
 import type { Fetch } from "@isochrone/runtime";
+import { reasonOf } from "@isochrone/primitives";
 import { PlanSourceBusyError, ProbeError } from "../ports/errors.ts";
 import type { PlanAnswer, PlanSource, ProbeKeyState } from "../ports/ports.ts";
 
@@ -46,7 +47,7 @@ export function createHttpPlanSource(options: HttpPlanSourceOptions): PlanSource
         return { kind: "plan", body: parseJson(text, url), etag: response.headers.get("etag") };
       } catch (error) {
         if (error instanceof ProbeError) throw error;
-        throw unreachable(url, error instanceof Error ? error.message : String(error), error);
+        throw unreachable(url, reasonOf(error), error);
       }
     },
   };

@@ -123,7 +123,7 @@ function rateOfCore(windows: readonly Window[]): number {
   const middle = median(rates)!;
   const deviation = MAD_TO_SIGMA * median(rates.map((rate) => Math.abs(rate - middle)))!;
   const bound = Math.max(CORE_DEVIATIONS * deviation, 0.002 * middle);
-  const core = windows.filter((_, i) => Math.abs((rates[i] as number) - middle) <= bound);
+  const core = windows.filter((_, i) => Math.abs(rates[i]! - middle) <= bound);
   return sum(core, (window) => window.bits) / sum(core, (window) => window.arrivalNs);
 }
 

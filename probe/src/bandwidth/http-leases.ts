@@ -1,4 +1,5 @@
 import type { Fetch } from "@isochrone/runtime";
+import { isRecord, looseFields, reasonOf, type LooseFields } from "@isochrone/primitives";
 import { ProbeError } from "../ports/errors.ts";
 import type { BandwidthLease, BandwidthLeases } from "../ports/ports.ts";
 
@@ -39,7 +40,7 @@ export function createHttpLeases(options: HttpLeasesOptions): BandwidthLeases {
         return parseAnswer(text, url);
       } catch (error) {
         if (error instanceof ProbeError) throw error;
-        throw unreachable(url, error instanceof Error ? error.message : String(error), true, error);
+        throw unreachable(url, reasonOf(error), true, error);
       }
     },
     async release({ id }) {
@@ -69,10 +70,8 @@ async function readBounded(response: Response, url: string): Promise<string> {
 }
 
 function refused(url: string, status: number, text: string): ProbeError {
-  const problem = parseJson(text);
-  const said = [problem?.["title"], problem?.["detail"]]
-    .filter((part) => typeof part === "string")
-    .join(": ");
+  const { title, detail } = looseFields<Record<"title" | "detail", unknown>>(parseJson(text));
+  const said = [title, detail].filter((part) => typeof part === "string").join(": ");
   const what = said === "" ? `status ${status}` : `status ${status}, ${said.slice(0, 500)}`;
   return unreachable(url, what, status >= 500 || RETRYABLE_STATUSES.has(status));
 }
@@ -81,13 +80,13 @@ function parseAnswer(text: string, url: string): Awaited<ReturnType<BandwidthLea
   const body = parseJson(text);
   if (body === null) throw unreachable(url, "the answer must be a JSON object", false);
   const retryAfterMs = numberOf(body, "retryAfterMs", 0, MAX_RETRY_AFTER_MS, url);
-  const lease = body["lease"];
+  const { lease } = body;
   if (lease === null || lease === undefined) return { lease: null, retryAfterMs };
-  if (typeof lease !== "object") throw unreachable(url, "lease must be an object or null", false);
-  return { lease: parseLease(lease as Record<string, unknown>, url), retryAfterMs };
+  if (!isRecord(lease)) throw unreachable(url, "lease must be an object or null", false);
+  return { lease: parseLease(lease, url), retryAfterMs };
 }
 
-function parseLease(lease: Record<string, unknown>, url: string): BandwidthLease {
+function parseLease(lease: LooseFields, url: string): BandwidthLease {
   return {
     id: textOf(lease, "id", url),
     target: textOf(lease, "target", url),
@@ -96,7 +95,7 @@ function parseLease(lease: Record<string, unknown>, url: string): BandwidthLease
   };
 }
 
-function textOf(record: Record<string, unknown>, key: string, url: string): string {
+function textOf(record: LooseFields, key: string, url: string): string {
   const value = record[key];
   if (typeof value !== "string" || value === "" || value.length > 512)
     throw unreachable(url, `lease.${key} must be a text of 1 to 512 characters`, false);
@@ -104,25 +103,17 @@ function textOf(record: Record<string, unknown>, key: string, url: string): stri
 }
 
 /** Above the bound it is the bound; below, or no number, is an error. */
-function numberOf(
-  record: Record<string, unknown>,
-  key: string,
-  min: number,
-  max: number,
-  url: string,
-): number {
+function numberOf(record: LooseFields, key: string, min: number, max: number, url: string): number {
   const value = record[key];
   if (typeof value !== "number" || !(value >= min))
     throw unreachable(url, `${key} must be a number of at least ${min}, got ${JSON.stringify(value)}`, false);
   return Math.min(value, max);
 }
 
-function parseJson(text: string): Record<string, unknown> | null {
+function parseJson(text: string): LooseFields | null {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : null;
+    return isRecord(value) ? value : null;
   } catch {
     return null;
   }

@@ -8,7 +8,7 @@ const GROWTH_NS = 1_000_000;
 /** The full bins at the end. */
 export function fullRun(bins: readonly ArrivalBin[], rules: EstimateRules): readonly ArrivalBin[] {
   let from = bins.length;
-  while (from > 0 && isFull(bins[from - 1] as ArrivalBin, rules)) from--;
+  while (from > 0 && isFull(bins[from - 1]!, rules)) from--;
   return bins.slice(from);
 }
 
@@ -34,8 +34,8 @@ export function isKnee(run: readonly ArrivalBin[]): boolean {
 
 /** Bits per second of neighbouring bins, the first of which only gives the time to count from. */
 export function rateOf(bins: readonly ArrivalBin[]): number {
-  const first = bins[0] as ArrivalBin;
-  const last = bins.at(-1) as ArrivalBin;
+  const first = bins[0]!;
+  const last = bins.at(-1)!;
   const bits = bins.slice(1).reduce((total, bin) => total + bin.bytes * 8, 0);
   return (bits * 1e9) / Math.max(1, last.lastArrivalNs - first.lastArrivalNs);
 }
@@ -47,8 +47,8 @@ export function fullShare(bins: readonly ArrivalBin[], rules: EstimateRules, spa
   const lastNs = bins.at(-1)?.lastArrivalNs ?? 0;
   let fullNs = 0;
   for (let i = bins.length - 1; i > 0; i--) {
-    const bin = bins[i] as ArrivalBin;
-    const beforeNs = (bins[i - 1] as ArrivalBin).lastArrivalNs;
+    const bin = bins[i]!;
+    const beforeNs = bins[i - 1]!.lastArrivalNs;
     if (isFull(bin, rules)) fullNs += bin.lastArrivalNs - beforeNs;
     if (lastNs - beforeNs >= spanNs) return fullNs / (lastNs - beforeNs);
   }

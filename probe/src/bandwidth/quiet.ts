@@ -24,7 +24,7 @@ export function judgeQuiet(bins: readonly ArrivalBin[], sent: number, roundTripM
   if (bins.length === 0) throw new RangeError("quiet check needs at least one arrival, got none");
   const baseDelayNs = Math.min(...bins.map((bin) => bin.minDelayNs));
   const excess = excessOf(bins, baseDelayNs).sort((a, b) => a - b);
-  const noiseNs = excess[Math.min(excess.length - 1, Math.floor(0.9 * excess.length))] as number;
+  const noiseNs = excess[Math.min(excess.length - 1, Math.floor(0.9 * excess.length))]!;
   const arrived = bins.reduce((total, bin) => total + bin.units, 0);
   const lost = sent - arrived;
   const medianMs = median(excess)! / 1e6;

@@ -85,7 +85,7 @@ export class ReceiverSession {
   }
 
   #reported(bins: readonly ArrivalBin[], nowNs: number): void {
-    this.#reportedDelayNs = lastDelayNs(bins.at(-1) as ArrivalBin);
+    this.#reportedDelayNs = lastDelayNs(bins.at(-1)!);
     this.#reportedBytes = this.#bytes;
     this.#reportedNs = nowNs;
   }

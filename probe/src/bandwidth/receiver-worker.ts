@@ -4,6 +4,7 @@ import { constants, setPriority } from "node:os";
 import { setImmediate as turnOfLoop } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { loadLibc } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import { errnoOf } from "../engine/sockets.ts";
 import type { FromReceiver, ReceiverConfig, ToReceiver } from "./messages.ts";
 import { enterNamespace } from "./namespace.ts";
@@ -41,7 +42,7 @@ try {
   post({ type: "opened", port: receiver.open() });
   await serve(receiver);
 } catch (error) {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = reasonOf(error);
   post({ type: "failed", message, errno: errnoOf(error) });
 } finally {
   receiver?.close();

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { loadLibc } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import type { SenderData, SenderResult } from "./messages.ts";
 import { enterNamespace } from "./namespace.ts";
 import { runTest } from "./sender.ts";
@@ -30,6 +31,6 @@ async function test(): Promise<SenderResult> {
       isAborted: () => Atomics.load(flag, 0) !== 0,
     });
   } catch (error) {
-    return { type: "failed", message: error instanceof Error ? error.message : String(error) };
+    return { type: "failed", message: reasonOf(error) };
   }
 }

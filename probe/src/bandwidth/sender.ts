@@ -7,6 +7,7 @@ import {
   type Block,
   type Libc,
 } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import { localAddressFor } from "../engine/sockets/addresses.ts";
 import { Keyring } from "../domain/keyring.ts";
 import type { ArrivalBin } from "./arrivals.ts";
@@ -61,7 +62,7 @@ export function runTest(libc: Libc, task: SenderTask, io: SenderIo): SenderResul
     const connection = new Connection(libc, socket, scratch);
     return new TestRun({ libc, task, io, family, poller, batch, connection }).run();
   } catch (error) {
-    return { type: "failed", message: error instanceof Error ? error.message : String(error) };
+    return { type: "failed", message: reasonOf(error) };
   } finally {
     poller.close();
     socket?.close();

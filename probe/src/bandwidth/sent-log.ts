@@ -18,7 +18,7 @@ export class SentLog {
 
   /** Bytes sent so far, on the wire. */
   get bytes(): number {
-    return this.#units === 0 ? 0 : (this.#cumulative[this.#units - 1] as number);
+    return this.#units === 0 ? 0 : this.#cumulative[this.#units - 1]!;
   }
 
   /** Bytes sent after the unit of that sequence; -1: all. */

@@ -1,4 +1,4 @@
-import { reasonOf } from "@isochrone/primitives";
+import { backoffMs, reasonOf } from "@isochrone/primitives";
 import { Worker } from "node:worker_threads";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { ProbeError } from "../ports/errors.ts";
@@ -14,8 +14,7 @@ import type {
 } from "./messages.ts";
 
 /** Pause before a dead receiver is started anew, doubled while it keeps dying. Milliseconds. */
-const RESTART_MIN_MS = 500;
-const RESTART_MAX_MS = 30_000;
+const RESTART = { initialMs: 500, maxMs: 30_000, factor: 2 };
 const CLOSE_DEADLINE_MS = 1000;
 /** Beyond its own bounds a sender's thread gets so long before it is ended by force. Milliseconds. */
 const SENDER_EXTRA_MS = 10_000;
@@ -34,7 +33,7 @@ export class ReceiverThread {
   #config: ReceiverConfig;
   #worker: Worker | null = null;
   #closed: (() => void) | null = null;
-  #restartMs = RESTART_MIN_MS;
+  #failures = 0;
   #wasOpen = false;
 
   constructor(config: ReceiverConfig, deps: ReceiverThreadDeps) {
@@ -95,7 +94,7 @@ export class ReceiverThread {
 
   #handle(message: FromReceiver, opened: PromiseWithResolvers<number>): void {
     if (message.type === "opened") {
-      this.#restartMs = RESTART_MIN_MS;
+      this.#failures = 0;
       opened.resolve(message.port);
     } else if (message.type === "failed")
       opened.reject(bindError(this.#config, message.message, message.errno));
@@ -107,9 +106,9 @@ export class ReceiverThread {
   async #restart(): Promise<void> {
     const { signal } = this.#stopped;
     while (!signal.aborted && this.#worker === null && this.#wasOpen) {
-      this.#deps.logger.warn("bandwidth receiver died", { restartInMs: this.#restartMs });
-      await this.#deps.clock.sleep(this.#restartMs, signal).catch(() => undefined);
-      this.#restartMs = Math.min(RESTART_MAX_MS, this.#restartMs * 2);
+      const restartInMs = backoffMs(RESTART, ++this.#failures);
+      this.#deps.logger.warn("bandwidth receiver died", { restartInMs });
+      await this.#deps.clock.sleep(restartInMs, signal).catch(() => undefined);
       if (signal.aborted) return;
       await this.#start().catch((error: unknown) => {
         this.#deps.logger.warn("bandwidth receiver failed to open", { error });

@@ -74,7 +74,7 @@ export function readHead(data: Buffer, offset: number, end: number): MessageHead
   if (end - offset < HEADER_BYTES) return null;
   const bytes = data.readUInt32BE(offset + 4);
   if (data[offset + 1] !== VERSION || bytes < HEADER_BYTES || bytes > MAX_MESSAGE_BYTES) return "malformed";
-  return { type: data[offset] as number, keyId: data.readUInt16BE(offset + 2), bytes };
+  return { type: data[offset]!, keyId: data.readUInt16BE(offset + 2), bytes };
 }
 
 export interface OpenRequest {

@@ -9,6 +9,7 @@ import {
   type NumberPoint,
   type Outcome,
 } from "@isochrone/telemetry";
+import { entriesOf } from "@isochrone/primitives";
 import type { BandwidthMeasurement, EngineSnapshot, FlowSnapshot } from "../ports/ports.ts";
 
 /** Who publishes. Absent zone or region: not known. */
@@ -38,7 +39,7 @@ export function toBatch(source: BatchSource, snapshot: EngineSnapshot): MetricsB
       variation.push({ attributes, ...times, value: flow.variationSeconds });
       variationCount.push({ attributes, ...times, value: flow.variationCount, integer: true });
     }
-    for (const [outcome, value] of Object.entries(flow.outcomes) as [Outcome, number][]) {
+    for (const [outcome, value] of entriesOf(flow.outcomes)) {
       if (value === 0 && !ALWAYS.has(outcome)) continue;
       packets.push({
         attributes: { ...attributes, [PROBE_ATTRIBUTES.outcome]: outcome },

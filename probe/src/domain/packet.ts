@@ -110,8 +110,8 @@ export function turnIntoResponse(packet: Buffer, residenceNs: number): void {
   packet[AT.type] = PACKET_TYPES.response;
   // Byte by byte: for so few, calls into Node's own code cost more than the work.
   for (let i = 0; i < ADDRESS_BYTES; i++) {
-    const swap = packet[AT.source + i] as number;
-    packet[AT.source + i] = packet[AT.destination + i] as number;
+    const swap = packet[AT.source + i]!;
+    packet[AT.source + i] = packet[AT.destination + i]!;
     packet[AT.destination + i] = swap;
   }
   packet.fill(0, AT.residence + 8, packet.length - TAG_BYTES);

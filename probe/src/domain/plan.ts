@@ -1,3 +1,4 @@
+import { isList, isRecord, type LooseFields } from "@isochrone/primitives";
 import { PlanRefusedError } from "../ports/errors.ts";
 import type { PlanRefusal, ProbePeer, ProbePlan } from "../ports/ports.ts";
 import { isUnusableTarget, parseAddress } from "./ip.ts";
@@ -22,8 +23,8 @@ export function parsePlan(body: unknown, rules: PlanRules): ProbePlan {
   const node = textOf(record, "node", "plan");
   if (node !== rules.node)
     refuse("wrong_node", `the plan is for node ${show(node)}, this is ${show(rules.node)}`);
-  const peers = record["peers"];
-  if (!Array.isArray(peers)) refuse("bad_field", `plan.peers must be a list, got ${show(peers)}`);
+  const { peers } = record;
+  if (!isList(peers)) refuse("bad_field", `plan.peers must be a list, got ${show(peers)}`);
   if (peers.length > rules.maxPeers) {
     refuse("too_many_peers", `plan.peers must have at most ${rules.maxPeers} entries, got ${peers.length}`);
   }
@@ -102,11 +103,11 @@ function parseTarget(text: string, path: string): void {
 }
 
 /** Absent in plans of an older aggregator. Ports and key ids have the same range. */
-function optionalNumberOf(record: Record<string, unknown>, key: string, path: string): number | null {
+function optionalNumberOf(record: LooseFields, key: string, path: string): number | null {
   return record[key] === undefined || record[key] === null ? null : portOf(record, key, path);
 }
 
-function portOf(record: Record<string, unknown>, key: string, path: string): number {
+function portOf(record: LooseFields, key: string, path: string): number {
   const value = record[key];
   if (typeof value !== "number" || !Number.isInteger(value) || value < 1 || value > 65_535) {
     refuse("bad_port", `${path}.${key} must be an integer from 1 to 65535, got ${show(value)}`);
@@ -114,14 +115,12 @@ function portOf(record: Record<string, unknown>, key: string, path: string): num
   return value;
 }
 
-function objectOf(value: unknown, path: string): Record<string, unknown> {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    refuse("not_an_object", `${path} must be an object, got ${show(value)}`);
-  }
-  return value as Record<string, unknown>;
+function objectOf(value: unknown, path: string): LooseFields {
+  if (!isRecord(value)) refuse("not_an_object", `${path} must be an object, got ${show(value)}`);
+  return value;
 }
 
-function textOf(record: Record<string, unknown>, key: string, path: string): string {
+function textOf(record: LooseFields, key: string, path: string): string {
   const value = record[key];
   if (typeof value !== "string" || value === "" || value.length > MAX_NAME_LENGTH) {
     refuse(
@@ -132,7 +131,7 @@ function textOf(record: Record<string, unknown>, key: string, path: string): str
   return value;
 }
 
-function optionalTextOf(record: Record<string, unknown>, key: string, path: string): string | null {
+function optionalTextOf(record: LooseFields, key: string, path: string): string | null {
   const value = record[key];
   return value === null || value === undefined ? null : textOf(record, key, path);
 }

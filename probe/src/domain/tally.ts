@@ -1,4 +1,5 @@
 import { Distribution, OUTCOMES, type Method, type Outcome } from "@isochrone/telemetry";
+import { recordOf } from "@isochrone/primitives";
 import type { DiscardReason, FlowSnapshot } from "../ports/ports.ts";
 
 /** Counts what became of one flow's packets between two snapshots. */
@@ -101,5 +102,5 @@ export class Tally {
 
 /** Zero for every outcome. */
 export function noOutcomes(): Record<Outcome, number> {
-  return Object.fromEntries(OUTCOMES.map((outcome) => [outcome, 0])) as Record<Outcome, number>;
+  return recordOf(OUTCOMES, () => 0);
 }

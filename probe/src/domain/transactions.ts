@@ -162,6 +162,6 @@ export class Transactions {
   }
 
   #slot(sequence: number): Slot {
-    return this.#slots[sequence % this.#slots.length] as Slot;
+    return this.#slots[sequence % this.#slots.length]!;
   }
 }

@@ -1,4 +1,5 @@
 import { loadLibc, type Libc } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import { KernelLoop } from "./kernel-loop.ts";
 import type { Loop, LoopDeps } from "./loop.ts";
 import { UserSpaceLoop } from "./user-space-loop.ts";
@@ -33,6 +34,6 @@ export async function createLoop(
     const loop = new KernelLoop({ ...deps, libc, yieldToNode: (run) => void setImmediate(run) });
     return { loop, sockets: "kernel", reason: null, wakeFd: loop.wakeFd < 0 ? null : loop.wakeFd };
   } catch (error) {
-    return onNode(error instanceof Error ? error.message : String(error));
+    return onNode(reasonOf(error));
   }
 }

@@ -1,3 +1,4 @@
+import { backoffMs } from "@isochrone/primitives";
 import { FrameReader, createFrame } from "../domain/frames.ts";
 import type { FlowSnapshot, ProbePeer } from "../ports/ports.ts";
 import type { EngineContext, Flow } from "./context.ts";
@@ -6,8 +7,7 @@ import { SendSchedule, type ScheduledSender } from "./send-schedule.ts";
 import type { StreamSocket } from "./sockets/port.ts";
 
 /** Back-off between connection attempts, doubled with each failure. Milliseconds. */
-const BACKOFF_MIN_MS = 250;
-const BACKOFF_MAX_MS = 8000;
+const BACKOFF = { initialMs: 250, maxMs: 8000, factor: 2 };
 /**
  * After so many lost transactions in a row a new connection finds out sooner than the old one's growing
  * retransmission timer.
@@ -29,7 +29,7 @@ export class TcpFlow implements Flow, ScheduledSender {
   /** Why there is no connection: the reason of transactions lost meanwhile. */
   #reason = "not_connected";
   #retryAtMs = 0;
-  #backoffMs = BACKOFF_MIN_MS;
+  #failures = 0;
   #connectDeadlineMs = 0;
   /** Ticks that passed during a connection attempt: lost if it fails, left out if it succeeds. */
   #ticksConnecting = 0;
@@ -143,7 +143,7 @@ export class TcpFlow implements Flow, ScheduledSender {
     const ours = reader.push(chunk, (packet) => {
       if (this.#session.answer(packet, atMs, kernelNs)) {
         this.#lossesInRow = 0;
-        this.#backoffMs = BACKOFF_MIN_MS;
+        this.#failures = 0;
         answered = true;
       } else this.#unexpected++;
     });
@@ -165,8 +165,8 @@ export class TcpFlow implements Flow, ScheduledSender {
     if (this.#ticksConnecting > 0) this.#session.lostUnsent(reason, this.#ticksConnecting);
     this.#ticksConnecting = 0;
     // Half of the back-off is random: many probes lose one peer at the same moment.
-    this.#retryAtMs = this.#context.monotonic() + this.#backoffMs * (0.5 + this.#context.random() / 2);
-    this.#backoffMs = Math.min(BACKOFF_MAX_MS, this.#backoffMs * 2);
+    this.#retryAtMs =
+      this.#context.monotonic() + backoffMs(BACKOFF, ++this.#failures) * (0.5 + this.#context.random() / 2);
   }
 
   #drop(): void {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { trackDescriptors } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import { WorkerShare, type SharedMemory } from "../workers/share.ts";
 import { createLoop } from "./create-loop.ts";
 import { EngineHost } from "./engine-host.ts";
@@ -25,8 +26,7 @@ try {
 }
 
 const post = (message: FromWorker): void => port.postMessage(message);
-const fault = (error: unknown): void =>
-  post({ type: "fault", message: error instanceof Error ? error.message : String(error) });
+const fault = (error: unknown): void => post({ type: "fault", message: reasonOf(error) });
 const monotonic = (): number => performance.now();
 const { share, sockets: wanted } = workerData as Start;
 const shared = new WorkerShare(share);

@@ -139,7 +139,7 @@ export function checksum(bytes: Buffer): number {
 function sumOfWords(bytes: Buffer): number {
   let sum = 0;
   for (let i = 0; i + 1 < bytes.length; i += 2) sum += bytes.readUInt16BE(i);
-  return bytes.length % 2 === 0 ? sum : sum + ((bytes.at(-1) as number) << 8);
+  return bytes.length % 2 === 0 ? sum : sum + (bytes.at(-1)! << 8);
 }
 
 function folded(sum: number): number {

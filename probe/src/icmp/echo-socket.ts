@@ -97,7 +97,7 @@ export class EchoSocket {
     while (this.#sends.count > 0) {
       const sent = this.#sends.sendSome(this.fd);
       for (const end = decided + sent; decided < end; decided++) {
-        const number = numbers[decided] as number;
+        const number = numbers[decided]!;
         this.#numberOfSend[this.#sendCount++ % STAMP_RING] = number;
         handlers.onAccepted(number);
       }
@@ -111,7 +111,7 @@ export class EchoSocket {
       if (++refusals < 2) continue;
       refusals = 0;
       this.#sends.dropFirst();
-      handlers.onRefused(numbers[decided++] as number, error);
+      handlers.onRefused(numbers[decided++]!, error);
     }
     numbers.length = 0;
   }
@@ -188,7 +188,7 @@ export class EchoSocket {
   #stamp(sendNumber: number, kernelTime: number, handlers: EchoHandlers): void {
     const back = this.#sendCount - sendNumber;
     if (back > 0 && back <= STAMP_RING) {
-      handlers.onDeparted(this.#numberOfSend[sendNumber % STAMP_RING] as number, kernelTime);
+      handlers.onDeparted(this.#numberOfSend[sendNumber % STAMP_RING]!, kernelTime);
     }
   }
 
@@ -207,7 +207,7 @@ export class EchoSocket {
     const { bytes } = this.#replies.data;
     const from = slot * DATA_BYTES;
     // Raw IPv4 sockets hand over the IP header too.
-    const header = this.mode === "raw" && this.#family === 4 ? ((bytes[from] as number) & 15) * 4 : 0;
+    const header = this.mode === "raw" && this.#family === 4 ? (bytes[from]! & 15) * 4 : 0;
     const length = this.#replies.length(slot) - header;
     const reply = this.#codec.read(bytes, from + header, length);
     if (reply.kind === "foreign") return;

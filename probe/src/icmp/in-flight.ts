@@ -50,9 +50,9 @@ export class InFlightRing {
     if (flow === null || flow === undefined || this.#numbers[at] !== number) return null;
     return {
       flow,
-      sequence: this.#sequences[at] as number,
-      sentMs: this.#sentMs[at] as number,
-      departedNs: this.#departedNs[at] as number,
+      sequence: this.#sequences[at]!,
+      sentMs: this.#sentMs[at]!,
+      departedNs: this.#departedNs[at]!,
     };
   }
 

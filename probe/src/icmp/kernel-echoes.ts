@@ -1,4 +1,5 @@
 import { Poller, READABLE, SYS, SystemCallError, socketAddress, type Libc } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import { EchoSocket, type SocketMode } from "./echo-socket.ts";
 import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "./echo-port.ts";
 
@@ -56,7 +57,7 @@ export class KernelEchoes implements EchoPort {
       try {
         words.push(`IPv${family} ${this.#socket(family, 0).mode}`);
       } catch (error) {
-        refusals.push(error instanceof Error ? error.message : String(error));
+        refusals.push(reasonOf(error));
       }
     }
     if (words.length === 0) throw new Error(refusals.join("; "));

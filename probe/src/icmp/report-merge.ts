@@ -1,4 +1,5 @@
-import { Distribution, type Outcome } from "@isochrone/telemetry";
+import { Distribution } from "@isochrone/telemetry";
+import { keysOf } from "@isochrone/primitives";
 import { noOutcomes } from "../domain/tally.ts";
 import type { FlowSnapshot, ZeroCheckSnapshot } from "../ports/ports.ts";
 import type { IcmpReport } from "./messages.ts";
@@ -17,7 +18,7 @@ const keyOf = ({ node, ipFamily }: FlowSnapshot): string => `${ipFamily} ${node}
 
 function mergeFlows(a: FlowSnapshot, b: FlowSnapshot): FlowSnapshot {
   const outcomes = noOutcomes();
-  for (const name of Object.keys(outcomes) as Outcome[]) outcomes[name] = a.outcomes[name] + b.outcomes[name];
+  for (const name of keysOf(outcomes)) outcomes[name] = a.outcomes[name] + b.outcomes[name];
   return {
     ...b,
     outcomes,

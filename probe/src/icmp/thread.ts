@@ -1,4 +1,5 @@
 import type { Logger } from "@isochrone/runtime";
+import { backoffMs } from "@isochrone/primitives";
 import { ICMP_PROBERS, type IcmpProberName } from "../ports/ports.ts";
 import type { FromIcmp, IcmpReport, IcmpTask, ToIcmp } from "./messages.ts";
 import { proberStarters, type ProberLink, type StartProber } from "./prober-links.ts";
@@ -6,8 +7,7 @@ import { mergeReports } from "./report-merge.ts";
 
 const NOTHING: IcmpReport = { flows: [], zeroCheck: null };
 /** Pause before a prober that died is started anew, doubled while it keeps dying. Milliseconds. */
-const RESTART_MIN_MS = 100;
-const RESTART_MAX_MS = 10_000;
+const RESTART = { initialMs: 100, maxMs: 10_000, factor: 2 };
 /** A prober that ran so long starts again with the short pause. Milliseconds. */
 const HEALTHY_MS = 30_000;
 
@@ -44,7 +44,7 @@ export class IcmpThread {
   #attempt: Attempt | null = null;
   #prober: IcmpProberName | null = null;
   #restarts = 0;
-  #restartDelayMs = RESTART_MIN_MS;
+  #failures = 0;
   /** Of the next start, or of the time after which the prober counts as healthy. */
   #timer: NodeJS.Timeout | null = null;
   #closed = false;
@@ -162,7 +162,7 @@ export class IcmpThread {
   #ready(attempt: Attempt, description: string): void {
     attempt.ready = true;
     this.#callOff();
-    this.#timer = setTimeout(() => (this.#restartDelayMs = RESTART_MIN_MS), HEALTHY_MS).unref();
+    this.#timer = setTimeout(() => (this.#failures = 0), HEALTHY_MS).unref();
     const first = this.#prober === null;
     this.#prober = attempt.name;
     if (first) {
@@ -184,8 +184,7 @@ export class IcmpThread {
       return;
     }
     this.#restarts++;
-    const delayMs = this.#restartDelayMs;
-    this.#restartDelayMs = Math.min(RESTART_MAX_MS, delayMs * 2);
+    const delayMs = backoffMs(RESTART, ++this.#failures);
     this.#logger.warn("ICMP prober died", { prober: attempt.name, reason, restartInMs: delayMs });
     this.#callOff();
     this.#timer = setTimeout(() => this.#start(attempt.name), delayMs);

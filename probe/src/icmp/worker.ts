@@ -1,6 +1,7 @@
 // Entry file of the ICMP thread. It blocks in the kernel while replies are due; nothing else runs in it.
 import { parentPort, workerData } from "node:worker_threads";
 import { DescriptorLedger, loadLibc, trackDescriptors } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import { hostSurroundings, randomIdentity } from "./host-surroundings.ts";
 import { IcmpHost } from "./icmp-host.ts";
 import { KernelEchoes } from "./kernel-echoes.ts";
@@ -21,6 +22,6 @@ try {
   });
   post({ type: "ready", description: echoes.description });
 } catch (error) {
-  post({ type: "unavailable", reason: error instanceof Error ? error.message : String(error) });
+  post({ type: "unavailable", reason: reasonOf(error) });
   port.close();
 }

@@ -3,6 +3,7 @@
 import { constants, setPriority } from "node:os";
 import { parentPort, workerData } from "node:worker_threads";
 import { loadLibc, trackDescriptors } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import { WorkerShare, type SharedMemory } from "../workers/share.ts";
 import { KernelLoop } from "./kernel-loop.ts";
 import type { ListenerFactory } from "./listener.ts";
@@ -55,7 +56,7 @@ async function openListeners(): Promise<ListenerFactory> {
     post({ type: "ready", sockets: "kernel", reason: null });
     return loop;
   } catch (error) {
-    return nodeListeners(error instanceof Error ? error.message : String(error));
+    return nodeListeners(reasonOf(error));
   }
 }
 

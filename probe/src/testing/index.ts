@@ -2,7 +2,7 @@
 export { probeConfig } from "./probe-config.ts";
 export type { ProbeConfig } from "../settings.ts";
 export { createHttpPlanSource } from "../adapters/http-plan-source.ts";
-export { type ClosedLoopOptions, runClosedLoop } from "../engine/closed-loop.ts";
+export { type ClosedLoopOptions, runClosedLoop } from "./closed-loop.ts";
 export type { SenderResult } from "../bandwidth/messages.ts";
 export { ReceiverThread, sendTest } from "../bandwidth/threads.ts";
 export { parseAddress } from "../domain/ip.ts";

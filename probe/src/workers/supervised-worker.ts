@@ -1,11 +1,11 @@
 import { closeSync, writeSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { pause, type Clock, type Logger } from "@isochrone/runtime";
+import { backoffMs } from "@isochrone/primitives";
 import { WorkerShare } from "./share.ts";
 
 /** Pause before a dead thread is started anew, doubled while it keeps dying. Milliseconds. */
-const RESTART_MIN_MS = 100;
-const RESTART_MAX_MS = 10_000;
+const RESTART = { initialMs: 100, maxMs: 10_000, factor: 2 };
 /** A thread that lived so long starts again with the short pause. Milliseconds. */
 const HEALTHY_MS = 30_000;
 /** What wakes a worker that waits in the kernel. */
@@ -38,7 +38,7 @@ export class SupervisedWorker<To, From> {
   #worker: Worker | null = null;
   #share = new WorkerShare();
   #restarts = 0;
-  #restartDelayMs = RESTART_MIN_MS;
+  #failures = 0;
   #startedMs = 0;
   /** Dead, and not to be started before the pause is over. */
   #resting = false;
@@ -115,9 +115,8 @@ export class SupervisedWorker<To, From> {
   #died(cause: unknown): void {
     const { clock, logger, title, onDeath } = this.#options;
     this.#restarts++;
-    if (clock.monotonic() - this.#startedMs > HEALTHY_MS) this.#restartDelayMs = RESTART_MIN_MS;
-    const delayMs = this.#restartDelayMs;
-    this.#restartDelayMs = Math.min(RESTART_MAX_MS, delayMs * 2);
+    if (clock.monotonic() - this.#startedMs > HEALTHY_MS) this.#failures = 0;
+    const delayMs = backoffMs(RESTART, ++this.#failures);
     logger.error(`${title} died`, { error: cause, restartInMs: delayMs, restarts: this.#restarts });
     this.#resting = true;
     onDeath(cause);

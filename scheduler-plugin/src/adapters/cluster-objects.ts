@@ -11,6 +11,7 @@ import type {
   NodeStatus,
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { looseList } from "@isochrone/primitives";
 
 const FOLLOWED = {
   nodes: KINDS.node,
@@ -148,7 +149,7 @@ const TRIMS: Readonly<Record<Followed, (object: KubernetesObject) => KubernetesO
 
 function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObject): KubernetesObject {
   const { unschedulable, taints } = looseFields<NodeSpec>(spec);
-  const { allocatable, conditions } = looseFields<NodeStatus>(status);
+  const { allocatable, addresses, conditions } = looseFields<NodeStatus>(status);
   return {
     apiVersion,
     kind,
@@ -156,13 +157,14 @@ function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObj
     spec: { unschedulable, taints },
     status: {
       allocatable,
+      ...(addresses === undefined ? {} : { addresses }),
       // Without their times, which change with every heartbeat.
-      conditions: Array.isArray(conditions)
-        ? (conditions as { type?: unknown; status?: unknown }[]).map((condition) => ({
-            type: condition?.type,
-            status: condition?.status,
-          }))
-        : [],
+      conditions: looseList<Record<"type" | "status", unknown>>(conditions).map(
+        ({ type, status: value }) => ({
+          type,
+          status: value,
+        }),
+      ),
     },
   };
 }

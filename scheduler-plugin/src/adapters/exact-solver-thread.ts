@@ -1,6 +1,7 @@
 // The thread that the solver runs in: it holds the thread until it is done.
 import { parentPort } from "node:worker_threads";
 import highsModule from "highs";
+import { reasonOf } from "@isochrone/primitives";
 import type { SolveAnswer, SolveRequest } from "./exact-solver-messages.ts";
 
 /** The solver stops when it has proven that nothing is better by more than this part. */
@@ -33,7 +34,7 @@ async function answerTo({ id, program, timeMs }: SolveRequest): Promise<SolveAns
     );
     return { id, status, values, objective: solution.ObjectiveValue };
   } catch (error) {
-    return { id, failure: error instanceof Error ? error.message : String(error) };
+    return { id, failure: reasonOf(error) };
   }
 }
 

@@ -2,6 +2,7 @@
 import type { Clock } from "@isochrone/runtime";
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
+import { reasonOf } from "@isochrone/primitives";
 import { filterAnswer, readExtenderArgs } from "../domain/extender-wire.ts";
 import type { ExtenderArgs } from "../domain/extender-wire.ts";
 import type { Outcome, Placer, Times } from "../domain/placer.ts";
@@ -72,8 +73,6 @@ function parse(body: unknown): unknown {
   try {
     return JSON.parse(body);
   } catch (error) {
-    throw new ExtenderArgsError(
-      `the body must be JSON: ${error instanceof Error ? error.message : String(error)}`,
-    );
+    throw new ExtenderArgsError(`the body must be JSON: ${reasonOf(error)}`);
   }
 }

@@ -6,6 +6,7 @@ import type { Clock, Logger } from "@isochrone/runtime";
 import { ClusterGraph, TopologyError, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, Dropped, DroppedKind } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
+import { entriesOf } from "@isochrone/primitives";
 import type { GraphSource } from "../ports/ports.ts";
 
 interface GraphApiSourceOptions {
@@ -127,7 +128,7 @@ export class GraphApiSource implements GraphSource {
 
   #noteDropped({ counts, first }: Dropped): void {
     if (first === null) return;
-    for (const [kind, count] of Object.entries(counts)) this.#options.onDropped?.(kind as DroppedKind, count);
+    for (const [kind, count] of entriesOf(counts)) this.#options.onDropped?.(kind, count);
     this.#options.logger.warnOnce("dropped", "parts of the graphs break their rules and are left out", {
       ...counts,
       first,

@@ -1,6 +1,7 @@
 // What a pod's object in the cluster says about where it is or will be.
 import { conditionsOf, looseFields, pickedFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
+import { looseList } from "@isochrone/primitives";
 import type { Standing } from "../domain/decision-recorder.ts";
 import { identifyPod, POD_LABELS } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
@@ -76,9 +77,8 @@ export function identityOf(pod: KubernetesObject): PodIdentity {
 }
 
 function trimmedContainers(containers: unknown): { resources: { requests: unknown } }[] {
-  if (!Array.isArray(containers)) return [];
-  return (containers as { resources?: { requests?: unknown } }[]).map((container) => ({
-    resources: { requests: container?.resources?.requests ?? {} },
+  return looseList<Record<"resources", unknown>>(containers).map(({ resources }) => ({
+    resources: { requests: looseFields<Record<"requests", unknown>>(resources).requests ?? {} },
   }));
 }
 

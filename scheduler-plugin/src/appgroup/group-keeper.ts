@@ -10,6 +10,7 @@ import { faultText } from "@isochrone/placement";
 import { DEFAULT_BACKOFF, delayMs, pause, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { hasPodsIn, readAppGroup } from "@isochrone/topology";
+import { reasonOf } from "@isochrone/primitives";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { DueQueue } from "./due-queue.ts";
 import { planGroup } from "./group-status.ts";
@@ -200,7 +201,7 @@ export class GroupKeeper {
       type: "Warning",
       reason: "StatusNotWritten",
       action: "WriteStatus",
-      note: `the API server refuses the status: ${(error as Error).message}`,
+      note: `the API server refuses the status: ${reasonOf(error)}`,
     });
   }
 

@@ -2,6 +2,7 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import { faultText, workloadOrder } from "@isochrone/placement";
 import type { OrderedWorkload, OrderFault, WorkloadOrder } from "@isochrone/placement";
 import { isDeepStrictEqual } from "node:util";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { GroupMembers } from "./members.ts";
 
 /**
@@ -67,15 +68,15 @@ function isSameOrder(written: unknown, order: readonly OrderedWorkload[]): boole
   if (!Array.isArray(written) || written.length !== order.length)
     return order.length === 0 && written === undefined;
   return order.every(({ workload, index }, at) => {
-    const { index: writtenIndex, workload: writtenWorkload } = recordOf(written[at]);
+    const { index: writtenIndex, workload: writtenWorkload } = looseFields(written[at]);
     return writtenIndex === index && isDeepStrictEqual(writtenWorkload, workload);
   });
 }
 
 function withStatistics(order: readonly OrderedWorkload[], written: unknown): unknown[] {
   const bySelector = new Map(
-    (Array.isArray(written) ? written.map(recordOf) : []).map(({ workload, workloadStatistics }) => {
-      const { selector } = recordOf(workload);
+    looseList(written).map(({ workload, workloadStatistics }) => {
+      const { selector } = looseFields(workload);
       return [selector, workloadStatistics];
     }),
   );
@@ -97,8 +98,4 @@ function faultsOf(
   if (text === (told ?? null)) return { newFaults: [] };
   const known = new Set(told?.split("\n"));
   return { faultsText: text, newFaults: listed.filter((_, at) => !known.has(lines[at]!)) };
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : {};
 }

@@ -1,5 +1,6 @@
 import { isStoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import { FAULTS_ANNOTATION } from "./group-status.ts";
 
 /** How our writes appear in managedFields. */
@@ -54,7 +55,7 @@ export class StatusWriter {
     subresource?: "status",
   ): Promise<KubernetesObject> {
     const { uid, resourceVersion } = group.metadata;
-    const patch = { ...fields, metadata: { ...(metadata as object | undefined), uid, resourceVersion } };
+    const patch = { ...fields, metadata: { ...looseFields(metadata), uid, resourceVersion } };
     return await this.#store.patch(referenceTo(group), patch, {
       fieldManager: FIELD_MANAGER,
       ...(subresource === undefined ? {} : { subresource }),

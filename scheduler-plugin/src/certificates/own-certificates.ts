@@ -78,7 +78,7 @@ export class OwnCertificates implements Service {
 
   constructor(config: Config, surroundings: Surroundings) {
     const { store, clock, logger, registry, asksClients } = surroundings;
-    const [namespace, secretName] = config.secret.split("/") as [string, string];
+    const [namespace = "", secretName = ""] = config.secret.split("/");
     this.#surroundings = surroundings;
     this.#metrics = createCertificateMetrics(registry);
     this.tls = {

@@ -141,5 +141,5 @@ function reasonOf(error: unknown): FailureReason {
 }
 
 function failed(reason: FailureReason, error: unknown): EvictionResult & { readonly evicted: false } {
-  return { evicted: false, reason, detail: error instanceof Error ? error.message : String(error) };
+  return { evicted: false, reason, detail: reasonOf(error) };
 }

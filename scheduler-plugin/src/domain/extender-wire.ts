@@ -1,5 +1,6 @@
 // The wire of kube-scheduler's extender/v1: its Go types have no JSON tags, so names are PascalCase, and
 // decoding ignores case.
+import { isList, isRecord, type LooseFields } from "@isochrone/primitives";
 import { ExtenderArgsError } from "../ports/errors.ts";
 
 /** What kube-scheduler asks about. */
@@ -12,19 +13,16 @@ export interface ExtenderArgs {
 
 /** Reads a parsed body. Throws ExtenderArgsError, which names field, rule and value. */
 export function readExtenderArgs(body: unknown): ExtenderArgs {
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+  if (!isRecord(body)) {
     throw new ExtenderArgsError(`ExtenderArgs must be an object, got ${shown(body)}`);
   }
   const nodeNames = field(body, "NodeNames");
   const nodes = field(body, "Nodes");
   const pod = field(body, "Pod");
-  if (Array.isArray(nodeNames)) {
-    const index = (nodeNames as unknown[]).findIndex((name) => typeof name !== "string");
-    if (index >= 0)
-      throw new ExtenderArgsError(
-        `NodeNames[${index}] must be a string, got ${shown((nodeNames as unknown[])[index])}`,
-      );
-    return { pod, nodeNames: nodeNames as string[], nodes: null };
+  if (isList(nodeNames)) {
+    if (areTexts(nodeNames)) return { pod, nodeNames, nodes: null };
+    const index = nodeNames.findIndex((name) => typeof name !== "string");
+    throw new ExtenderArgsError(`NodeNames[${index}] must be a string, got ${shown(nodeNames[index])}`);
   }
   if (nodeNames !== undefined && nodeNames !== null) {
     throw new ExtenderArgsError(`NodeNames must be a list, got ${shown(nodeNames)}`);
@@ -56,27 +54,31 @@ function failedText(failed: ReadonlyMap<string, string>): string {
   return text;
 }
 
+function areTexts(names: readonly unknown[]): names is readonly string[] {
+  return names.every((name) => typeof name === "string");
+}
+
 function readNodeList(nodes: unknown): readonly unknown[] {
   if (nodes === undefined || nodes === null)
     throw new ExtenderArgsError("ExtenderArgs must have NodeNames or Nodes, got neither");
-  const items = typeof nodes === "object" ? field(nodes, "items") : undefined;
+  const items = isRecord(nodes) ? field(nodes, "items") : undefined;
   // An empty Go list is encoded as null.
   if (items === null) return [];
-  if (!Array.isArray(items)) throw new ExtenderArgsError(`Nodes.items must be a list, got ${shown(items)}`);
-  return items as unknown[];
+  if (!isList(items)) throw new ExtenderArgsError(`Nodes.items must be a list, got ${shown(items)}`);
+  return items;
 }
 
 function nodeName(node: unknown, index: number): string {
-  const metadata = typeof node === "object" && node !== null ? field(node, "metadata") : undefined;
-  const name = typeof metadata === "object" && metadata !== null ? field(metadata, "name") : undefined;
+  const metadata = isRecord(node) ? field(node, "metadata") : undefined;
+  const name = isRecord(metadata) ? field(metadata, "name") : undefined;
   if (typeof name !== "string")
     throw new ExtenderArgsError(`Nodes.items[${index}].metadata.name must be a string, got ${shown(name)}`);
   return name;
 }
 
 /** The field of that name, whatever its case; an exact match first, as Go's decoder prefers it. */
-function field(object: object, name: string): unknown {
-  if (Object.hasOwn(object, name)) return (object as Record<string, unknown>)[name];
+function field(object: LooseFields, name: string): unknown {
+  if (Object.hasOwn(object, name)) return object[name];
   const wanted = name.toLowerCase();
   for (const [key, value] of Object.entries(object)) if (key.toLowerCase() === wanted) return value;
   return undefined;

@@ -1,3 +1,5 @@
+import type { Bytes, Millicores } from "@isochrone/primitives";
+
 /** A pod on its way to a node, or there, that the graphs don't show yet. */
 export interface LedgerEntry {
   readonly namespace: string;
@@ -11,6 +13,6 @@ export interface LedgerEntry {
    * What the pod requests, which counts while its workload's use isn't known; null = it requests none,
    * nothing is deducted.
    */
-  readonly cpuMillicores: number | null;
-  readonly memoryBytes: number | null;
+  readonly cpuMillicores: Millicores | null;
+  readonly memoryBytes: Bytes | null;
 }

@@ -1,6 +1,7 @@
 // What the ledger's entries add up to: the assumed pods of each workflow, and what they use on each node.
 import type { AmountsByNode, AssumedPod, ResourceAmounts } from "@isochrone/placement";
 import type { WorkflowGraph } from "@isochrone/topology";
+import type { Bytes, Millicores } from "@isochrone/primitives";
 import type { LedgerEntry } from "./ledger-entry.ts";
 import { knownWorkload, usedBy } from "./reserved-use.ts";
 
@@ -22,8 +23,8 @@ interface Counted {
 }
 
 interface Use {
-  cpuMillicores: number;
-  memoryBytes: number;
+  cpuMillicores: Millicores;
+  memoryBytes: Bytes;
   /** Entries on the node; without any it is dropped, and with it what rounding left of the sums. */
   entries: number;
 }

@@ -1,6 +1,13 @@
 // Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
 import { addedAmount } from "@isochrone/topology";
-import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import {
+  looseFields,
+  looseList,
+  parseBytes,
+  parseMillicores,
+  type LooseFields,
+  type Unchecked,
+} from "@isochrone/primitives";
 import type { ResourceAmounts } from "@isochrone/placement";
 import { boundedAmount, MAX_AMOUNTS } from "./bounded-amounts.ts";
 
@@ -37,19 +44,35 @@ export const POD_LABELS: readonly string[] = [...WORKFLOW_LABELS, ...WORKLOAD_LA
 /** No name, label or UID of Kubernetes is longer. */
 export const MAX_NAME_CHARACTERS = 253;
 
-type Json = Readonly<Record<string, unknown>>;
+/** What is read of a pod. */
+interface PodFields {
+  readonly metadata: PodMetadata;
+  readonly spec: { readonly containers: unknown };
+}
+interface PodMetadata {
+  readonly labels: LooseFields;
+  readonly name: string;
+  readonly namespace: string;
+  readonly ownerReferences: readonly OwnerReference[];
+  readonly uid: string;
+}
+interface OwnerReference {
+  readonly controller: boolean;
+  readonly kind: string;
+  readonly name: string;
+}
 
 /** Reads a pod's JSON; what is missing or misshapen is left empty. */
 export function identifyPod(pod: unknown): PodIdentity {
-  const metadata = record(record(pod)["metadata"]);
-  const labels = record(metadata["labels"]);
-  const namespace = text(metadata["namespace"]) ?? "default";
-  const name = text(metadata["name"]) ?? "";
+  const metadata = looseFields<PodMetadata>(looseFields<PodFields>(pod).metadata);
+  const labels = looseFields(metadata.labels);
+  const namespace = text(metadata.namespace) ?? "default";
+  const name = text(metadata.name) ?? "";
   const workflow = firstLabel(labels, WORKFLOW_LABELS);
   return {
     namespace,
     name,
-    uid: text(metadata["uid"]) ?? "",
+    uid: text(metadata.uid) ?? "",
     workflow: workflow ?? namespace,
     labelled: workflow !== null,
     workloads: workloadNames(metadata, labels, name),
@@ -57,10 +80,10 @@ export function identifyPod(pod: unknown): PodIdentity {
   };
 }
 
-function workloadNames(metadata: Json, labels: Json, podName: string): string[] {
+function workloadNames(metadata: Unchecked<PodMetadata>, labels: LooseFields, podName: string): string[] {
   const names: (string | null)[] = [];
-  const owners = list(metadata["ownerReferences"]).map(record);
-  const owner = owners.find((candidate) => candidate["controller"] === true) ?? owners[0];
+  const owners = looseList<OwnerReference>(metadata.ownerReferences);
+  const owner = owners.find((candidate) => candidate.controller === true) ?? owners[0];
   if (owner !== undefined) names.push(ownerName(owner, labels));
   for (const label of WORKLOAD_LABELS) names.push(text(labels[label]));
   // A bare pod is its own workload.
@@ -69,9 +92,9 @@ function workloadNames(metadata: Json, labels: Json, podName: string): string[] 
 }
 
 /** A Deployment's ReplicaSet is called after it, with the hash of the pod template behind a dash. */
-function ownerName(owner: Json, labels: Json): string | null {
-  const name = text(owner["name"]);
-  if (name === null || owner["kind"] !== "ReplicaSet") return name;
+function ownerName(owner: Unchecked<OwnerReference>, labels: LooseFields): string | null {
+  const name = text(owner.name);
+  if (name === null || owner.kind !== "ReplicaSet") return name;
   const hash = text(labels[TEMPLATE_HASH_LABEL]);
   if (hash !== null && name.endsWith(`-${hash}`)) return name.slice(0, -hash.length - 1);
   const dash = name.lastIndexOf("-");
@@ -82,10 +105,12 @@ function ownerName(owner: Json, labels: Json): string | null {
 function requestsOf(pod: unknown): ResourceAmounts {
   let cpu: number | null = null;
   let memory: number | null = null;
-  for (const container of list(record(record(pod)["spec"])["containers"])) {
-    const requests = record(record(record(container)["resources"])["requests"]);
-    cpu = addedAmount(cpu, parseMillicores(requests["cpu"]));
-    memory = addedAmount(memory, parseBytes(requests["memory"]));
+  const spec = looseFields<PodFields["spec"]>(looseFields<PodFields>(pod).spec);
+  for (const { resources } of looseList<Record<"resources", unknown>>(spec.containers)) {
+    const { requests } = looseFields<Record<"requests", unknown>>(resources);
+    const amounts = looseFields<Record<"cpu" | "memory", unknown>>(requests);
+    cpu = addedAmount(cpu, parseMillicores(amounts.cpu));
+    memory = addedAmount(memory, parseBytes(amounts.memory));
   }
   // Numbers that are read are finite; what they add up to needn't be.
   return {
@@ -94,20 +119,12 @@ function requestsOf(pod: unknown): ResourceAmounts {
   };
 }
 
-function firstLabel(labels: Json, names: readonly string[]): string | null {
+function firstLabel(labels: LooseFields, names: readonly string[]): string | null {
   for (const name of names) {
     const value = text(labels[name]);
     if (value !== null && value !== "") return value;
   }
   return null;
-}
-
-function record(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
-}
-
-function list(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? (value as unknown[]) : [];
 }
 
 /** Longer texts are nobody's names, and are kept nowhere. */

@@ -5,4 +5,4 @@ export type { GraphSource } from "../ports/ports.ts";
 export type { SchedulerPlugin } from "../service.ts";
 export { openOwnCertificates as openExtenderCertificates } from "../certificates/own-certificates.ts";
 export type { DeschedulerMode } from "../descheduler/decision/settings.ts";
-export { createDeschedulerTerm } from "../descheduler/term-alone.ts";
+export { createDeschedulerTerm } from "./term-alone.ts";

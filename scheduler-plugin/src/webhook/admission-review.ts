@@ -3,6 +3,7 @@
 // pod isn't created.
 import { looseFields, looseText } from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
+import { reasonOf } from "@isochrone/primitives";
 
 const API_VERSION = "admission.k8s.io/v1";
 const KIND = "AdmissionReview";
@@ -32,7 +33,7 @@ export function readReview(body: string): AdmissionRequest | FaultyReview {
   try {
     json = JSON.parse(body);
   } catch (error) {
-    return faulty("not_json", `the body must be JSON: ${(error as Error).message}`);
+    return faulty("not_json", `the body must be JSON: ${reasonOf(error)}`);
   }
   const { apiVersion, kind, request } = looseFields(json);
   if (apiVersion !== API_VERSION || kind !== KIND)

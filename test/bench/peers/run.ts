@@ -2,7 +2,7 @@
 // sums asked of both. Arguments: --scheduler-plugins DIR (a checkout of kubernetes-sigs/scheduler-plugins,
 // left untouched; without it ours alone is measured), --kubernetes VERSION (default: the newest known of the
 // minor version that the checkout asks for), --nodes 1000,5000,10000.
-import { nearestRank, ascending } from "@isochrone/primitives";
+import { ascending, nearestRank, reasonOf } from "@isochrone/primitives";
 import { ColumnPool, createNetworkOverhead } from "@isochrone/placement";
 import { CHECKSUMS } from "@isochrone/placement/testing";
 import { spawn } from "node:child_process";
@@ -47,7 +47,7 @@ const checkout = values["scheduler-plugins"];
 try {
   await compare();
 } catch (error) {
-  console.error(error instanceof Error ? error.message : String(error));
+  console.error(reasonOf(error));
   process.exitCode = 1;
 }
 

@@ -8,6 +8,7 @@ import {
 } from "@isochrone/aggregator";
 import { busSettings } from "@isochrone/bus/settings";
 import { collectorSettings } from "@isochrone/collector";
+import { flowsSettings } from "@isochrone/network-manager";
 import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { probeSettings } from "@isochrone/probe";
 import { serviceSettings, type Section } from "@isochrone/runtime";
@@ -16,12 +17,14 @@ import {
   extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
+  streamSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
 /** As each main.ts has them. */
 export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
   probe: [serviceSettings, probeSettings, busSettings],
   collector: [serviceSettings, collectorSettings, kubernetesSettings, busSettings],
+  "network-manager": [serviceSettings, flowsSettings, busSettings],
   aggregator: [
     serviceSettings,
     aggregatorSettings,
@@ -39,6 +42,7 @@ export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
     webhookSettings,
     plannerSettings,
     deschedulerSettings,
+    streamSettings,
     extenderCertificateSettings,
   ],
 };

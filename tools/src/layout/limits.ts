@@ -9,8 +9,9 @@ export const LIMITS = {
   secondDefinitions: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
-  stringIndexReads: 199,
-  settings: 200,
+  stringIndexReads: 121,
+  casts: 326,
+  settings: 211,
 } as const;
 
 export type Limited = keyof typeof LIMITS;

@@ -1,4 +1,5 @@
 // The measures of the layout: sizes of packages, exports, dependencies of files and folders.
+import { entriesOf } from "@isochrone/primitives";
 import { fileCycles, mutualFolders } from "./cycles.ts";
 import { type ExportReport, isTest, reportExports } from "./exports.ts";
 import { LIMITS, type Limited } from "./limits.ts";
@@ -133,6 +134,7 @@ export function limited(measures: Measures): Record<Limited, readonly string[] |
     wideCommentLines: measures.wideCommentLines,
     wideMarkdownLines: measures.wideMarkdownLines,
     stringIndexReads: measures.stringIndexReads,
+    casts: measures.casts,
     settings: measures.settings,
   };
 }
@@ -147,11 +149,9 @@ interface Excess {
 
 /** Measures above their limits. */
 export function excesses(measures: Measures, limits: Readonly<Record<Limited, number>> = LIMITS): Excess[] {
-  return (Object.entries(limited(measures)) as [Limited, readonly string[] | number][]).flatMap(
-    ([name, value]) => {
-      const count = typeof value === "number" ? value : value.length;
-      if (count <= limits[name]) return [];
-      return [{ name, count, limit: limits[name], places: typeof value === "number" ? [] : value }];
-    },
-  );
+  return entriesOf(limited(measures)).flatMap(([name, value]) => {
+    const count = typeof value === "number" ? value : value.length;
+    if (count <= limits[name]) return [];
+    return [{ name, count, limit: limits[name], places: typeof value === "number" ? [] : value }];
+  });
 }

@@ -67,8 +67,18 @@ const RULES: readonly Rule[] = [
     use: "reasonOf of @isochrone/primitives",
   },
   {
+    shape: /\binstanceof Error \? \w+\.message : String\(/,
+    places: [],
+    use: "reasonOf of @isochrone/primitives",
+  },
+  {
+    names: /^(isRecord|isPlainRecord)$/,
+    places: [`${PRIMITIVES}/fields.ts`],
+    use: "isRecord of @isochrone/primitives",
+  },
+  {
     names: /^(codeOf|errorCode)$/,
-    places: [`${PRIMITIVES}/error-code.ts`],
+    places: [`${PRIMITIVES}/errors.ts`],
     use: "codeOf of @isochrone/primitives",
   },
   {

@@ -1,3 +1,4 @@
+import type { BitsPerSecond } from "@isochrone/primitives";
 import { stickyBandwidth } from "../../network-topology/domain/sticky.ts";
 
 /** Where advertised capacities come from. */
@@ -19,7 +20,7 @@ export interface NodeBandwidth {
 
 /** What to do about a node's extended resource. */
 export type BandwidthStep =
-  | { readonly kind: "advertise"; readonly bitsPerSecond: number; readonly origin: BandwidthOrigin }
+  | { readonly kind: "advertise"; readonly bitsPerSecond: BitsPerSecond; readonly origin: BandwidthOrigin }
   | { readonly kind: "withdraw" }
   /**
    * Nothing: it is as it should be; nothing is known; somebody else advertises it; or somebody else changed
@@ -58,7 +59,7 @@ function wantedBandwidth(
   { advertised, advertisedOrigin, declared }: NodeBandwidth,
   measured: number | null,
   tolerance: number,
-): { readonly bitsPerSecond: number; readonly origin: BandwidthOrigin } | null {
+): { readonly bitsPerSecond: BitsPerSecond; readonly origin: BandwidthOrigin } | null {
   if (mode === "measured" && measured !== null)
     return { bitsPerSecond: stickyBandwidth(advertised, measured, tolerance), origin: "measured" };
   if (mode === "measured" && advertised !== null && advertisedOrigin === "measured")

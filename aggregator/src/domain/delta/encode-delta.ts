@@ -11,6 +11,7 @@ import {
   type MetricShape,
   type Outcome,
 } from "@isochrone/telemetry";
+import { entriesOf } from "@isochrone/primitives";
 import { FLOWS } from "../channel-key.ts";
 import type { PacketCount } from "../links/link-counts.ts";
 import { USAGE_COUNTERS } from "../ingest/sink-tables.ts";
@@ -56,16 +57,13 @@ function sum(name: string): MetricShape {
 const NUMBER = ATTRIBUTE_FIELDS.sum;
 
 const OUTCOMES: ReadonlyMap<PacketCount, EncodedAttributes> = new Map(
-  Object.entries({
+  entriesOf<PacketCount, Outcome>({
     sent: "sent",
     received: "received",
     lost: "lost",
     late: "late",
     sendErrors: "send_error",
-  } satisfies Record<PacketCount, Outcome>).map(([count, outcome]) => [
-    count as PacketCount,
-    encodeAttributes(NUMBER, { [PROBE_ATTRIBUTES.outcome]: outcome }),
-  ]),
+  }).map(([count, outcome]) => [count, encodeAttributes(NUMBER, { [PROBE_ATTRIBUTES.outcome]: outcome })]),
 );
 const FLOW_NAMES = encodedEach(PANE_ATTRIBUTES.flow, FLOWS);
 const COUNTER_NAMES = encodedEach(PANE_ATTRIBUTES.counter, USAGE_COUNTERS);

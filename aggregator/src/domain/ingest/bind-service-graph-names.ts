@@ -2,7 +2,17 @@
 // ways, the graph names workloads.
 import type { Attributes } from "@isochrone/telemetry";
 import type { ChannelKey } from "../channel-key.ts";
-import { textOf } from "../text.ts";
+import { textOf, type Labels } from "../text.ts";
+
+/** Labels of Hubble's `labelsContext` that name the ends. */
+export type HubbleEnds = Labels<
+  | "source_namespace"
+  | "source_workload"
+  | "source_app"
+  | "destination_namespace"
+  | "destination_workload"
+  | "destination_app"
+>;
 
 interface Workload {
   readonly namespace: string;
@@ -85,11 +95,11 @@ function dimension(
  * The ends by labels of `labelsContext`. `source` and `destination` are not taken: what they hold (pods,
  * identities, names) is a setting of Cilium's that the metric doesn't tell.
  */
-export function hubbleEnds(attributes: Attributes): ChannelKey | null {
-  const sourceNamespace = textOf(attributes["source_namespace"]);
-  const source = textOf(attributes["source_workload"]) ?? textOf(attributes["source_app"]);
-  const targetNamespace = textOf(attributes["destination_namespace"]);
-  const target = textOf(attributes["destination_workload"]) ?? textOf(attributes["destination_app"]);
+export function hubbleEnds(labels: HubbleEnds): ChannelKey | null {
+  const sourceNamespace = textOf(labels.source_namespace);
+  const source = textOf(labels.source_workload) ?? textOf(labels.source_app);
+  const targetNamespace = textOf(labels.destination_namespace);
+  const target = textOf(labels.destination_workload) ?? textOf(labels.destination_app);
   if (sourceNamespace === null || source === null || targetNamespace === null || target === null) return null;
   return { sourceNamespace, source, targetNamespace, target };
 }

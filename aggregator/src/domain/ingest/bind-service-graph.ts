@@ -2,18 +2,29 @@
 // spans of traces, and Cilium's Hubble, which watches flows. Neither counts bytes.
 import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import type { ChannelKey, Flow, Reporter } from "../channel-key.ts";
-import { clientOf, hubbleEnds, serverOf, type NameKind } from "./bind-service-graph-names.ts";
+import {
+  clientOf,
+  hubbleEnds,
+  serverOf,
+  type HubbleEnds,
+  type NameKind,
+} from "./bind-service-graph-names.ts";
 import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
-import { mapOf } from "../text.ts";
+import { mapOf, type Labels } from "../text.ts";
 
 /** Parts of the same sources that nothing here is drawn from. */
 const IGNORED_NAMES =
   /^(traces_service_graph_(request_(server|client)(_seconds)?(_(sum|count|bucket))?|unpaired_spans_total|dropped_spans_total)|hubble_http_request_duration_seconds(_(sum|count|bucket))?)$/;
 const IGNORED: Sink = { live: true, unused: null };
+
+/** Labels of the service graph connector that don't name an end. */
+type EdgeLabels = Labels<"client" | "connection_type" | "virtual_node">;
+type HubbleLabels = HubbleEnds &
+  Labels<"reporter" | "status" | "subtype" | "traffic_direction" | "type" | "verdict">;
 
 /** What one series counts, and of which channel. */
 interface Reading {
@@ -81,9 +92,10 @@ export function bindServiceGraph(
 const SERVER_NAMES = mapOf<NameKind>({ database: "other", virtual_node: "peer" });
 
 function readGraph(attributes: Attributes, flows: readonly Flow[]): Reading | null {
-  const connection = String(attributes["connection_type"] ?? "");
+  const edge: EdgeLabels = attributes;
+  const connection = String(edge.connection_type ?? "");
   // The client of an unpaired server span is nobody's workload.
-  const virtualClient = attributes["virtual_node"] === "client" || attributes["client"] === "user";
+  const virtualClient = edge.virtual_node === "client" || edge.client === "user";
   if (virtualClient && connection === "virtual_node") return null;
   const client = clientOf(attributes);
   const server = serverOf(attributes, SERVER_NAMES.get(connection) ?? "service");
@@ -101,16 +113,16 @@ function readGraph(attributes: Attributes, flows: readonly Flow[]): Reading | nu
  * The plugin httpV2 counts a request when it is answered, with its status; the older one when it is sent,
  * without.
  */
-function readHubbleRequests(attributes: Attributes): Reading | null {
+function readHubbleRequests(attributes: HubbleLabels): Reading | null {
   const key = hubbleEnds(attributes);
   if (key === null) return null;
-  const failed = isFailure(attributes["status"]);
+  const failed = isFailure(attributes.status);
   return { key, reporter: hubbleReporter(attributes), flows: failed ? ["requests", "errors"] : ["requests"] };
 }
 
 /** Only the older plugin has these. A response's source is the server: the channel is the other way round. */
-function readHubbleResponses(attributes: Attributes): Reading | "ignored" | null {
-  if (!isFailure(attributes["status"])) return "ignored";
+function readHubbleResponses(attributes: HubbleLabels): Reading | "ignored" | null {
+  if (!isFailure(attributes.status)) return "ignored";
   const ends = hubbleEnds(attributes);
   return ends === null
     ? null
@@ -121,17 +133,17 @@ function readHubbleResponses(attributes: Attributes): Reading | "ignored" | null
  * A packet is seen at several points of its way; where it is delivered, once. Packets of answers are
  * delivered too, to who opened the connection: there the direction, which is the connection's, is egress.
  */
-function readHubbleFlows(attributes: Attributes): Reading | "ignored" | null {
-  if (attributes["type"] !== "Trace" || attributes["subtype"] !== "to-endpoint") return "ignored";
-  if (attributes["verdict"] !== "FORWARDED") return "ignored";
-  const direction = attributes["traffic_direction"];
+function readHubbleFlows(attributes: HubbleLabels): Reading | "ignored" | null {
+  if (attributes.type !== "Trace" || attributes.subtype !== "to-endpoint") return "ignored";
+  if (attributes.verdict !== "FORWARDED") return "ignored";
+  const direction = attributes.traffic_direction;
   if (direction === "egress") return "ignored";
   const key = hubbleEnds(attributes);
   if (key === null || direction !== "ingress") return null;
   return { key, reporter: "hubble_server", flows: ["events"] };
 }
 
-function hubbleReporter({ reporter }: Attributes): Reporter {
+function hubbleReporter({ reporter }: HubbleLabels): Reporter {
   if (reporter === "client") return "hubble_client";
   return reporter === "server" ? "hubble_server" : "hubble_unknown";
 }

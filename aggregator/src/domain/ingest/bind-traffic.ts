@@ -11,7 +11,7 @@ import type { PointTime } from "../point-time.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
-import { mapOf, textOf } from "../text.ts";
+import { mapOf, textOf, type Labels } from "../text.ts";
 
 /** What Istio writes where it can't tell who it was. */
 export const UNKNOWN_WORKLOAD = "unknown";
@@ -67,6 +67,16 @@ class TrafficSink extends IncrementSink {
   }
 }
 
+/** Labels of Istio's metrics. */
+type IstioLabels = Labels<
+  | "reporter"
+  | "response_code"
+  | "source_workload"
+  | "source_workload_namespace"
+  | "destination_workload"
+  | "destination_workload_namespace"
+>;
+
 /** What a metric of the service mesh flows into; null when the series isn't one. */
 export function bindTraffic(
   series: Series,
@@ -78,17 +88,17 @@ export function bindTraffic(
   if (flow === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
   const isHistogram = series.kind === "histogram" && flow === "bytes";
   if (!isHistogram && series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
-  const { attributes } = series;
-  const reporter = REPORTERS.find((known) => known === attributes["reporter"]);
-  const source = textOf(attributes["source_workload"]);
-  const target = textOf(attributes["destination_workload"]);
+  const labels: IstioLabels = series.attributes;
+  const reporter = REPORTERS.find((known) => known === labels.reporter);
+  const source = textOf(labels.source_workload);
+  const target = textOf(labels.destination_workload);
   if (reporter === undefined || source === null || target === null) return UNUSED_SINKS.unattributed;
-  const sourceNamespace = namespaceOf(attributes["source_workload_namespace"]);
-  const targetNamespace = namespaceOf(attributes["destination_workload_namespace"]);
+  const sourceNamespace = namespaceOf(labels.source_workload_namespace);
+  const targetNamespace = namespaceOf(labels.destination_workload_namespace);
   const key = { sourceNamespace, source, targetNamespace, target };
   const channel = openChannel(channels, key, reporter, permit);
   if ("unused" in channel) return channel;
-  const failed = flow === "requests" && isFailedResponse(String(attributes["response_code"] ?? ""));
+  const failed = flow === "requests" && isFailedResponse(String(labels.response_code ?? ""));
   return new TrafficSink(channel, reporter, flow, failed, series, tracks);
 }
 

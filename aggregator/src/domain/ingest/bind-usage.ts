@@ -11,7 +11,7 @@ import { IncrementSink } from "./increments.ts";
 import type { PointTime } from "../point-time.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
-import { mapOf, textOf } from "../text.ts";
+import { mapOf, textOf, type Labels } from "../text.ts";
 import type {
   CounterTarget,
   LevelTarget,
@@ -22,6 +22,24 @@ import type {
   UsageTarget,
 } from "./sink-tables.ts";
 import type { Direction } from "../usage/usage.ts";
+
+/** Labels of kubelet's, cAdvisor's and node_exporter's metrics. */
+type UsageLabels = Labels<
+  | "container"
+  | "direction"
+  | "id"
+  | "image"
+  | "interface"
+  | "job"
+  | "metrics_path"
+  | "mode"
+  | "name"
+  | "namespace"
+  | "node"
+  | "pod"
+>;
+
+type Labelled = Pick<Series, "resource"> & { readonly attributes: UsageLabels };
 
 /** Where usage goes. */
 type UsageTables = Pick<SinkTables, "pods" | "nodes">;
@@ -146,12 +164,15 @@ export function bindUsage(
   if (IGNORED_NAMES.has(series.name)) return IGNORED;
   if (NETWORK.has(series.name)) return bindNetwork(series, tables, tracks, permit);
   // The other modes are what is used, or what nobody can use.
-  if (series.name === NODE_EXPORTER_CPU && !isIdleTime(textOf(series.attributes["mode"]) ?? ""))
-    return IGNORED;
+  if (series.name === NODE_EXPORTER_CPU && !isIdleTime(modeOf(series))) return IGNORED;
   const told = TOLD_BY_NAME.get(series.name) ?? toldByLabels(series);
   if (told === null) return TOLD_BY_LABELS.has(series.name) ? IGNORED : null;
   const owner = openOwner(series, told.scope, tables, permit);
   return isSink(owner) ? owner : sinkOf(series, told, owner, tracks);
+}
+
+function modeOf({ attributes }: Labelled): string {
+  return textOf(attributes.mode) ?? "";
 }
 
 /** Null for other metrics, and for rows that others contain. */
@@ -163,7 +184,7 @@ function toldByLabels(series: Series): Told | null {
 }
 
 /** Labels that cAdvisor gives to containers, and `/metrics/resource` doesn't. */
-const LABELS_OF_CADVISOR = ["id", "image", "name"];
+const LABELS_OF_CADVISOR = ["id", "image", "name"] as const;
 /** Names of jobs that scrape cAdvisor's page; in Prometheus mode the collector asks for nothing else. */
 const JOB_OF_CADVISOR = /cadvisor|^isochrone-prometheus$/i;
 
@@ -171,9 +192,9 @@ const JOB_OF_CADVISOR = /cadvisor|^isochrone-prometheus$/i;
  * Rows of whole pods and nodes under these names are cAdvisor's alone; those of containers are on both pages,
  * and a collector may have dropped the labels that tell them apart. Then its job's name does.
  */
-function sourceOfContainer({ attributes, resource }: Series): UsageSource {
+function sourceOfContainer({ attributes, resource }: Labelled): UsageSource {
   if (LABELS_OF_CADVISOR.some((label) => (attributes[label] ?? "") !== "")) return "cadvisor";
-  const names = [resource[RESOURCE_ATTRIBUTES.serviceName], attributes["job"], attributes["metrics_path"]];
+  const names = [resource[RESOURCE_ATTRIBUTES.serviceName], attributes.job, attributes.metrics_path];
   return names.some((name) => JOB_OF_CADVISOR.test(textOf(name) ?? "")) ? "cadvisor" : "resource";
 }
 
@@ -182,12 +203,12 @@ function sourceOfContainer({ attributes, resource }: Series): UsageSource {
  * the row of the node has the id "/". All other rows (pause containers, system slices) are parts of one of
  * these and would count twice.
  */
-function cadvisorScope({ attributes }: Series): Scope | null {
-  const container = attributes["container"] ?? "";
-  if (attributes["id"] === "/") return "node";
-  if (textOf(attributes["pod"]) === null) return null;
+function cadvisorScope({ attributes }: Labelled): Scope | null {
+  const { container = "", id, name = "", pod } = attributes;
+  if (id === "/") return "node";
+  if (textOf(pod) === null) return null;
   if (container !== "") return container === "POD" ? null : "container";
-  return (attributes["name"] ?? "") === "" ? "pod" : null;
+  return name === "" ? "pod" : null;
 }
 
 function openOwner(series: Series, scope: Scope, tables: UsageTables, permit: Permit): UsageTarget | Sink {
@@ -217,13 +238,13 @@ function isSink(value: UsageTarget | Sink): value is Sink {
   return "unused" in value;
 }
 
-function nodeName({ attributes, resource }: Series): string | null {
-  return textOf(resource[RESOURCE_ATTRIBUTES.node]) ?? textOf(attributes["node"]);
+function nodeName({ attributes, resource }: Labelled): string | null {
+  return textOf(resource[RESOURCE_ATTRIBUTES.node]) ?? textOf(attributes.node);
 }
 
-function podName({ attributes, resource }: Series): NamespacedName | null {
-  const namespace = textOf(attributes["namespace"]) ?? textOf(resource["k8s.namespace.name"]);
-  const pod = textOf(attributes["pod"]) ?? textOf(resource["k8s.pod.name"]);
+function podName({ attributes, resource }: Labelled): NamespacedName | null {
+  const namespace = textOf(attributes.namespace) ?? textOf(resource[RESOURCE_ATTRIBUTES.namespace]);
+  const pod = textOf(attributes.pod) ?? textOf(resource[RESOURCE_ATTRIBUTES.pod]);
   return namespace === null || pod === null ? null : { namespace, name: pod };
 }
 
@@ -245,14 +266,14 @@ function sinkOf(
   return new CounterSink(owner, counter, series, tracks);
 }
 
-function containerName({ attributes, resource }: Series): string {
-  return String(attributes["container"] ?? resource["k8s.container.name"] ?? "");
+function containerName({ attributes, resource }: Labelled): string {
+  return String(attributes.container ?? resource[RESOURCE_ATTRIBUTES.container] ?? "");
 }
 
 /** Rows of pods are left out: their traffic is told by their channels. */
 function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks, permit: Permit): Sink {
   const direction = NETWORK.get(series.name) ?? directionOf(series);
-  const name = textOf(series.attributes["interface"]);
+  const name = interfaceOf(series);
   const ofKubelet = NETWORK.get(series.name) === null;
   if (!ofKubelet && cadvisorScope(series) !== "node") return IGNORED;
   if (direction === null || name === null) return UNUSED_SINKS.unattributed;
@@ -264,8 +285,12 @@ function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks,
   return new SinceBootSink(owner, counter, series, tracks);
 }
 
-function directionOf({ attributes }: Series): Direction | null {
-  const direction = attributes["direction"];
+function interfaceOf({ attributes }: Labelled): string | null {
+  return textOf(attributes.interface);
+}
+
+function directionOf({ attributes }: Labelled): Direction | null {
+  const { direction } = attributes;
   return direction === "receive" || direction === "transmit" ? direction : null;
 }
 

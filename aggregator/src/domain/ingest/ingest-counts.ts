@@ -1,4 +1,5 @@
 import { REFUSALS } from "@isochrone/telemetry";
+import { recordOf } from "@isochrone/primitives";
 import { UNUSED, type Unused } from "./sink.ts";
 
 /** Why points or whole records are refused; the values of the metric label `reason`. */
@@ -40,7 +41,7 @@ export function createIngestCounts(): IngestCounts {
     duplicateRecords: 0,
     duplicatePoints: 0,
     refusedRecords: 0,
-    refused: Object.fromEntries(REFUSED.map((reason) => [reason, 0])) as Record<Refused, number>,
-    unused: Object.fromEntries(UNUSED.map((reason) => [reason, 0])) as Record<Unused, number>,
+    refused: recordOf(REFUSED, () => 0),
+    unused: recordOf(UNUSED, () => 0),
   };
 }

@@ -1,4 +1,5 @@
 import type { ExponentialHistogramData } from "@isochrone/telemetry";
+import { recordOf } from "@isochrone/primitives";
 import type { PointTime } from "../point-time.ts";
 
 /**
@@ -32,9 +33,10 @@ export type Unused = (typeof UNUSED)[number];
 type NotYours = "not_yours";
 
 /** A sink that takes nothing, for each reason. */
-export const UNUSED_SINKS: Readonly<Record<Unused, Sink>> = Object.fromEntries(
-  UNUSED.map((unused) => [unused, { live: true, unused }]),
-) as Record<Unused, Sink>;
+export const UNUSED_SINKS: Readonly<Record<Unused, Sink>> = recordOf(UNUSED, (unused) => ({
+  live: true,
+  unused,
+}));
 
 /** Takes nothing, because the speaker may not speak of what the series is about. */
 export const NOT_YOURS: Sink = { live: true, unused: "not_yours" };

@@ -1,3 +1,4 @@
+import { isList, isRecord, type Unchecked } from "@isochrone/primitives";
 import type { ProvenSpeaker } from "./speaker.ts";
 
 /** "all", or these names. */
@@ -83,48 +84,55 @@ export function speakersMistake({ speakers }: { readonly speakers: string | null
 
 /** A rule, or what is wrong with it. */
 function readRule(raw: unknown, subject: string): ServiceRule | string {
-  if (typeof raw !== "object" || raw === null || Array.isArray(raw))
+  if (!isRecord(raw))
     return `${subject} must be an object with account or name, nodes and namespaces, got ${shown(raw)}`;
-  const entries = raw as Readonly<Record<string, unknown>>;
-  const { account = null, name = account } = entries;
-  const wrong = mistakeOfWords(entries, { account, name }, subject);
-  if (wrong !== null) return wrong;
-  const nodes = readNames(entries["nodes"], `${subject}.nodes`);
+  const fields: Unchecked<ServiceRule> = raw;
+  const unknown = Object.keys(raw).find((key) => !KEYS.has(key));
+  if (unknown !== undefined)
+    return `${subject} must have only ${[...KEYS].join(", ")}, got ${shown(unknown)}`;
+  const service = readService(fields, subject);
+  if (typeof service === "string") return service;
+  const nodes = readNames(fields.nodes, `${subject}.nodes`);
   if (typeof nodes === "object" && "mistake" in nodes) return nodes.mistake;
-  const namespaces = readNames(entries["namespaces"], `${subject}.namespaces`);
+  const namespaces = readNames(fields.namespaces, `${subject}.namespaces`);
   if (typeof namespaces === "object" && "mistake" in namespaces) return namespaces.mistake;
   if (isNone(nodes) && isNone(namespaces))
     return `${subject} must name nodes or namespaces, got neither: it may speak of nothing`;
-  return { account: account as string | null, name: name as string, nodes, namespaces };
+  return { ...service, nodes, namespaces };
 }
 
-function mistakeOfWords(
-  entries: Readonly<Record<string, unknown>>,
-  words: Readonly<Record<string, unknown>>,
+function readService(
+  { account = null, name = account }: Unchecked<ServiceRule>,
   subject: string,
-): string | null {
-  const unknown = Object.keys(entries).find((key) => !KEYS.has(key));
-  if (unknown !== undefined)
-    return `${subject} must have only ${[...KEYS].join(", ")}, got ${shown(unknown)}`;
-  if (words["name"] === null)
-    return `${subject} must have an account, or the name of a service on Kafka, got neither`;
-  for (const [key, value] of Object.entries(words).filter(([, word]) => word !== null))
-    if (typeof value !== "string" || !NAME.test(value))
-      return `${subject}.${key} must be 1 to 253 of A-Z, a-z, 0-9, ":", ".", "_", "@" and "-", got ${shown(value)}`;
-  return words["name"] === OWN_NAME
-    ? `${subject}.name must not be ${OWN_NAME}, as which the replicas themselves speak`
-    : null;
+): Pick<ServiceRule, "account" | "name"> | string {
+  if (name === null) return `${subject} must have an account, or the name of a service on Kafka, got neither`;
+  if (account !== null && !isWord(account)) return wordMistake(`${subject}.account`, account);
+  if (!isWord(name)) return wordMistake(`${subject}.name`, name);
+  if (name === OWN_NAME)
+    return `${subject}.name must not be ${OWN_NAME}, as which the replicas themselves speak`;
+  return { account, name };
+}
+
+function isWord(value: unknown): value is string {
+  return typeof value === "string" && NAME.test(value);
+}
+
+function wordMistake(subject: string, value: unknown): string {
+  return `${subject} must be 1 to 253 of A-Z, a-z, 0-9, ":", ".", "_", "@" and "-", got ${shown(value)}`;
 }
 
 function readNames(raw: unknown, subject: string): Names | { readonly mistake: string } {
   if (raw === undefined) return new Set();
-  if (!Array.isArray(raw) || raw.length > MAX_NAMES)
+  if (!isList(raw) || raw.length > MAX_NAMES)
     return { mistake: `${subject} must be a list of at most ${MAX_NAMES} names, got ${shown(raw)}` };
   if (raw.length === 1 && raw[0] === "*") return "all";
-  const bad: unknown = raw.find((name) => typeof name !== "string" || !OBJECT_NAME.test(name));
-  if (bad !== undefined)
-    return { mistake: `${subject} must hold names of objects, or "*" alone, got ${shown(bad)}` };
-  return new Set(raw as string[]);
+  const names = new Set<string>();
+  for (const name of raw) {
+    if (typeof name !== "string" || !OBJECT_NAME.test(name))
+      return { mistake: `${subject} must hold names of objects, or "*" alone, got ${shown(name)}` };
+    names.add(name);
+  }
+  return names;
 }
 
 function isNone(names: Names): boolean {

@@ -1,3 +1,4 @@
+import type { BitsPerSecond } from "@isochrone/primitives";
 import type { AreaIndex } from "./areas.ts";
 
 /** A pod of an AppGroup that has a node and has not ended. */
@@ -18,7 +19,7 @@ export interface Requirement {
   /** Of the workload that has the dependency. */
   readonly selector: string;
   readonly dependencySelector: string;
-  readonly minBitsPerSecond: number;
+  readonly minBitsPerSecond: BitsPerSecond;
 }
 
 /** How many pods of a workload stand where, by place. */

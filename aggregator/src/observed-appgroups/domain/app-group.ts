@@ -1,4 +1,5 @@
 import type { Channel, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
+import type { BitsPerSecond } from "@isochrone/primitives";
 import { compareText } from "../../domain/compare.ts";
 import type { DemandHistory } from "./demand.ts";
 import { stickyNeed, type NeedRule } from "./sticky-need.ts";
@@ -18,7 +19,7 @@ export interface GroupWorkload {
 export interface GroupDependency {
   readonly name: string;
   /** For each pair of their pods, bits per second; null: not known, or none. */
-  readonly minBitsPerSecond: number | null;
+  readonly minBitsPerSecond: BitsPerSecond | null;
   /** Null: the object has none. */
   readonly maxNetworkCost: number | null;
 }
@@ -65,7 +66,7 @@ export function recordDemand({ graph, isMember, history, nowMs }: Omit<AppGroupI
   }
 }
 
-function pairNeed(bitsPerSecond: number, source: Workload, target: Workload): number {
+function pairNeed(bitsPerSecond: BitsPerSecond, source: Workload, target: Workload): number {
   const pairs = Math.max(1, source.pods.length) * Math.max(1, target.pods.length);
   const egress = largest(source.pods.map(({ egressLimitBitsPerSecond }) => egressLimitBitsPerSecond));
   const ingress = largest(target.pods.map(({ ingressLimitBitsPerSecond }) => ingressLimitBitsPerSecond));

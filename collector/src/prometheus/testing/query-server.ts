@@ -95,7 +95,7 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
     prometheusMatchers: [],
     prometheusUsageMatchers: null,
     prometheusCluster: null,
-    prometheusClusterLabel: "cluster",
+    prometheusClusterLabel: null,
     prometheusServiceGraphs: false,
     prometheusTrustedPods: [],
     prometheusNamespaceLabel: "namespace",

@@ -1,5 +1,6 @@
 // What is wrong, worst first, from the graph and from what the aggregator says of itself. Pure.
 import type { Health, ReplicaHealth } from "@isochrone/topology";
+import { keysOf } from "@isochrone/primitives";
 import { PAIR, staleAfterSeconds, type ClusterView } from "../model/cluster-view.ts";
 import { age, count, plural } from "../model/format.ts";
 
@@ -242,7 +243,7 @@ export function findingsOf(
     if (isSo) findings.push({ level, title, remedy });
   };
   const ofNodes = (wanted: Finding["level"]): void => {
-    for (const cause of Object.keys(CAUSES) as Cause[]) {
+    for (const cause of keysOf(CAUSES)) {
       const finding = findingOf(cause, instruments);
       if (finding?.level === wanted) findings.push(finding);
     }

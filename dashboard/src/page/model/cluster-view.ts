@@ -1,6 +1,6 @@
 // The cluster graph as the page draws it: nodes in the order of rows, one believed link per ordered pair,
 // figures as columns. Made in a worker: at 1,000 nodes the graph is a megabyte of text.
-import { byPlace, NO_REGION, NO_ZONE } from "@isochrone/primitives";
+import { byPlace, NO_REGION, NO_ZONE, recordOf } from "@isochrone/primitives";
 import type { ClusterColumns, ClusterNode } from "@isochrone/topology";
 
 const DEFAULT_METHODS: readonly string[] = ["udp_rr", "tcp_rr", "icmp", "tcp_connect"];
@@ -98,9 +98,7 @@ function pairsOf(graph: ClusterColumns, rowAt: Int32Array): Pairs {
     rowStart: new Int32Array(size + 1),
     column: new Int32Array(keys.length),
     flags: new Uint8Array(keys.length),
-    figures: Object.fromEntries(
-      FIGURES.map((name) => [name, new Float32Array(keys.length)]),
-    ) as Pairs["figures"],
+    figures: recordOf(FIGURES, () => new Float32Array(keys.length)),
   };
   const staleSeconds = staleAfterSeconds(graph.windowSeconds);
   for (const [at, key] of keys.entries()) {

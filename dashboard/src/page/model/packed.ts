@@ -2,6 +2,7 @@
 // thousand nodes at each version; so lists go as text, which is copied at once, is read only by whoever looks
 // at it, and is not read again while it stays the same.
 import type { ClusterNode } from "@isochrone/topology";
+import { keysOf, recordOf } from "@isochrone/primitives";
 import type { Digest } from "./summary.ts";
 import type { Grid } from "./grid.ts";
 import type { ClusterView, Pairs } from "./cluster-view.ts";
@@ -36,12 +37,11 @@ export function packView(
 }
 
 function copyOf({ rowStart, column, flags, figures }: Pairs): Pairs {
-  const entries = Object.entries(figures).map(([name, values]) => [name, values.slice()]);
   return {
     rowStart: rowStart.slice(),
     column: column.slice(),
     flags: flags.slice(),
-    figures: Object.fromEntries(entries) as Pairs["figures"],
+    figures: recordOf(keysOf(figures), (name) => figures[name].slice()),
   };
 }
 

@@ -141,8 +141,8 @@ export function zoneColours(zones: Iterable<string>, theme: Theme): ReadonlyMap<
 
 /** Contrast of two colours as WCAG 2 has it, 1 to 21. */
 export function contrast(a: string, b: string): number {
-  const [light, dark] = [luminance(a), luminance(b)].sort((x, y) => y - x) as [number, number];
-  return (light + 0.05) / (dark + 0.05);
+  const [one, other] = [luminance(a), luminance(b)];
+  return (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
 }
 
 function luminance(colour: string): number {

@@ -2,6 +2,7 @@
 // what is.
 import { batch, computed, effect, signal } from "@preact/signals";
 import type { GraphHistory, WorkflowList } from "@isochrone/topology";
+import { reasonOf } from "@isochrone/primitives";
 import type { ClusterView } from "../model/cluster-view.ts";
 import { afterReset, afterStream, CONNECTING, type Connection } from "../model/connection.ts";
 import { followEvents } from "../model/events.ts";
@@ -170,7 +171,7 @@ export function failureOf(error: unknown): Failure {
   // What fetch throws says something else in each browser.
   if (error instanceof TypeError)
     return { text: "not connected: the server can't be reached", isSignedOut: false };
-  const text = error instanceof Error ? error.message : String(error);
+  const text = reasonOf(error);
   return { text: `not connected: ${text}`, isSignedOut: false };
 }
 

@@ -1,5 +1,6 @@
 // Reads graphs and draws grids beside the main thread.
 import type { ClusterColumns } from "@isochrone/topology";
+import { reasonOf } from "@isochrone/primitives";
 import { clusterViewOf, type ClusterView } from "../model/cluster-view.ts";
 import { packGrid, packView, type PackedGrid, type PackedView } from "../model/packed.ts";
 import type { Level, Quantity } from "../model/route.ts";
@@ -59,7 +60,7 @@ let view: ClusterView | null = null;
 scope.addEventListener("message", ({ data }) => {
   const done = data.kind === "view" ? read(data) : draw(data);
   done.catch((error: unknown) => {
-    const fault = error instanceof Error ? error.message : String(error);
+    const fault = reasonOf(error);
     scope.postMessage({ id: data.id, fault, kind: kindOf(error) }, []);
   });
 });

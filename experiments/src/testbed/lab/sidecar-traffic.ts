@@ -1,3 +1,5 @@
+import { isKeyOf } from "@isochrone/primitives";
+
 /** What the sidecars have counted of one channel. */
 export interface ChannelTotals {
   requests: number;
@@ -19,13 +21,12 @@ export function trafficOf(page: string): ReadonlyMap<string, ChannelTotals> {
   const totals = new Map<string, ChannelTotals>();
   for (const line of page.split("\n")) {
     const [, family = "", labels = "", value] = LINE.exec(line) ?? [];
-    const field = FAMILIES[family as keyof typeof FAMILIES];
-    if (field === undefined || !labels.includes(`reporter="source"`)) continue;
+    if (!isKeyOf(FAMILIES, family) || !labels.includes(`reporter="source"`)) continue;
     const source = labelValue(labels, "source_workload");
     const target = labelValue(labels, "destination_service_name");
     const key = channelKey(source, target);
     const channel = totals.get(key) ?? { requests: 0, bytes: 0 };
-    channel[field] += Number(value);
+    channel[FAMILIES[family]] += Number(value);
     totals.set(key, channel);
   }
   return totals;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { PrincipalPod } from "@isochrone/runtime/http";
 import { KINDS } from "../kinds.ts";
-import { looseFields } from "../store/loose.ts";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore } from "../store/port.ts";
 import type { Verdict } from "./verdict-cache.ts";
 

@@ -1,7 +1,7 @@
 // A server's certificates as all its replicas share them in a Secret, and what is to be done with them next.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { looseFields, looseText } from "../store/loose.ts";
+import { looseFields, looseText } from "@isochrone/primitives";
 import type { KubernetesObject } from "../store/port.ts";
 
 /** PEM. */

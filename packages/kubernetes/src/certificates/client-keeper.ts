@@ -3,7 +3,7 @@
 import { X509Certificate } from "node:crypto";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isStoreError } from "../store/errors.ts";
-import { looseFields, looseText } from "../store/loose.ts";
+import { looseFields, looseText } from "@isochrone/primitives";
 import { KINDS } from "../kinds.ts";
 import type { ClusterStore, KubernetesObject } from "../store/port.ts";
 import { expiryMs, RENEW_AT, trustedBy, usablePair } from "./bundle.ts";

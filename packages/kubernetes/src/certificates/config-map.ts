@@ -1,7 +1,7 @@
 // Trusted authorities in a ConfigMap, which pods mount: a Secret would have shown every node the authority's
 // key, too.
 import { isStoreError } from "../store/errors.ts";
-import { looseFields, looseText } from "../store/loose.ts";
+import { looseFields, looseText } from "@isochrone/primitives";
 import { KINDS } from "../kinds.ts";
 import type { ClusterStore } from "../store/port.ts";
 import type { TrustPublication } from "./keeper.ts";

@@ -1,5 +1,5 @@
 import type { KubernetesObject, LeaseSpec } from "../kinds.ts";
-import { looseFields } from "../store/loose.ts";
+import { looseFields } from "@isochrone/primitives";
 
 /** Annotation of a Lease in which its holder says where it can be reached. */
 export const LEASE_URL_ANNOTATION = "isochrone.dev/url";

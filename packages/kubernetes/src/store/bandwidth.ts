@@ -1,5 +1,4 @@
-import { parseBitsPerSecond } from "@isochrone/primitives";
-import { looseFields, looseList } from "./loose.ts";
+import { looseFields, looseList, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
 import type {
   AppGroupDependency,
   AppGroupSpec,
@@ -19,8 +18,8 @@ const MAX_BITS_PER_SECOND = 1e15;
 
 /** Limits of a pod's traffic, bits per second; null: none, or none that the plugin would take. */
 export interface BandwidthLimits {
-  readonly ingressLimitBitsPerSecond: number | null;
-  readonly egressLimitBitsPerSecond: number | null;
+  readonly ingressLimitBitsPerSecond: BitsPerSecond | null;
+  readonly egressLimitBitsPerSecond: BitsPerSecond | null;
 }
 
 export function bandwidthLimits(annotations: Readonly<Record<string, string>>): BandwidthLimits {
@@ -51,7 +50,7 @@ export function bandwidthAnnotations(
 ): Record<string, string> {
   let egress = 0;
   let ingress = 0;
-  for (const { selector, dependency, minBitsPerSecond } of needsOf(appGroup)) {
+  for (const { selector, dependency, minBitsPerSecond } of bandwidthNeeds(appGroup)) {
     if (selector === workload) egress += minBitsPerSecond * Math.max(1, replicasOf(dependency));
     if (dependency === workload) ingress += minBitsPerSecond * Math.max(1, replicasOf(selector));
   }
@@ -61,17 +60,18 @@ export function bandwidthAnnotations(
   };
 }
 
-function bounded(bitsPerSecond: number): string {
+function bounded(bitsPerSecond: BitsPerSecond): string {
   return String(Math.min(Math.max(Math.ceil(bitsPerSecond), MIN_BITS_PER_SECOND), MAX_BITS_PER_SECOND));
 }
 
-interface Need {
+/** Bandwidth between two workloads of an AppGroup, by their selectors; meant for each pair of pods. */
+interface BandwidthNeed {
   readonly selector: string;
   readonly dependency: string;
-  readonly minBitsPerSecond: number;
+  readonly minBitsPerSecond: BitsPerSecond;
 }
 
-function needsOf({ spec }: KubernetesObject): Need[] {
+export function bandwidthNeeds({ spec }: KubernetesObject): BandwidthNeed[] {
   return looseList<AppGroupWorkload>(looseFields<AppGroupSpec>(spec).workloads).flatMap(
     ({ workload, dependencies }) => {
       const { selector } = looseFields<AppGroupWorkloadRef>(workload);

@@ -1,5 +1,5 @@
 // What an AppGroup has no field for: what kind its dependencies are of.
-import { looseFields, looseText } from "./loose.ts";
+import { looseFields, looseText } from "@isochrone/primitives";
 
 /**
  * Annotation of an AppGroup: a JSON list such as `[{"source": "web", "target": "db", "type": "HTTPRoute",

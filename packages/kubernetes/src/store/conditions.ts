@@ -1,4 +1,4 @@
-import { looseFields } from "./loose.ts";
+import { looseFields } from "@isochrone/primitives";
 
 /** An entry of `status.conditions`. */
 export interface Condition {

@@ -1,5 +1,5 @@
 import { isPlainObject } from "./json.ts";
-import { looseFields } from "./loose.ts";
+import { looseFields } from "@isochrone/primitives";
 
 /** Label keys that Isochrone reads. */
 export const LABELS = {

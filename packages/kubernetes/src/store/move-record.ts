@@ -1,7 +1,7 @@
 // What the descheduler leaves for the planner: where the replacement of an evicted pod is to go. The record
 // is on the pod's controller (a ReplicaSet, not its Deployment: an annotation there bumps the generation,
 // which reads like a rollout, and is copied to every ReplicaSet).
-import { looseFields } from "./loose.ts";
+import { looseFields } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject, ObjectRef } from "./port.ts";
 import { timestamp } from "./objects.ts";
 

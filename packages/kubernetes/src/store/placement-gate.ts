@@ -1,7 +1,7 @@
 // Names that the services share about gated pods, and how a gate is opened. kube-scheduler leaves a pod alone
 // while it has a gate, and never removes one: whoever sets it must see to it that somebody opens it.
 import { isStoreError } from "./errors.ts";
-import { looseFields, looseList } from "./loose.ts";
+import { looseFields, looseList } from "@isochrone/primitives";
 import { KINDS, type PodSpec } from "../kinds.ts";
 import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "./port.ts";
 

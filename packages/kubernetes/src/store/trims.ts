@@ -1,7 +1,8 @@
 // What caches of large clusters keep of each object: a pod of 8 KB becomes one of a few hundred bytes.
 import { conditionsOf, type Condition, type Conditioned } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
-import { looseFields, pickedFields, type LooseFields, type Unchecked } from "./loose.ts";
+import { looseFields, type LooseFields, type Unchecked } from "@isochrone/primitives";
+import { pickedFields } from "./picked-fields.ts";
 import type {
   Container,
   DeploymentSpec,

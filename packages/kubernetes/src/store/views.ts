@@ -1,4 +1,11 @@
-import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import {
+  looseFields,
+  parseBytes,
+  parseMillicores,
+  type Bytes,
+  type Millicores,
+  type Unchecked,
+} from "@isochrone/primitives";
 import { bandwidthLimits, type BandwidthLimits } from "./bandwidth.ts";
 import { hasCondition } from "./conditions.ts";
 import { isPlainObject } from "./json.ts";
@@ -14,7 +21,6 @@ import type {
   DeploymentSpec,
 } from "../kinds.ts";
 import { LABELS } from "./labels.ts";
-import { looseFields, type Unchecked } from "./loose.ts";
 
 /** What placement and the graphs read of a Node. */
 interface NodeView {
@@ -26,8 +32,8 @@ interface NodeView {
   readonly ready: boolean;
   readonly cordoned: boolean;
   /** null when absent or unreadable. */
-  readonly allocatableCpuMillicores: number | null;
-  readonly allocatableMemoryBytes: number | null;
+  readonly allocatableCpuMillicores: Millicores | null;
+  readonly allocatableMemoryBytes: Bytes | null;
 }
 
 /** What placement and the graphs read of a Pod. */
@@ -47,8 +53,8 @@ export interface PodView extends BandwidthLimits {
    * What the scheduler reserves: containers summed, or the largest init container if that is more, plus
    * overhead.
    */
-  readonly requestsCpuMillicores: number;
-  readonly requestsMemoryBytes: number;
+  readonly requestsCpuMillicores: Millicores;
+  readonly requestsMemoryBytes: Bytes;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** The controller, else the first owner. */

@@ -2,7 +2,6 @@ import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { randomBytes } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { loadLibc, type Libc } from "@isochrone/kernel-sockets";
-import type { LinkChange } from "../network/links.ts";
 import { DEVICE, nodeAddresses } from "./addresses.ts";
 import { run } from "./commands.ts";
 import { runInNamespace } from "./enter.ts";
@@ -25,7 +24,7 @@ import { namespaceLabSupport } from "./support.ts";
 import { buildTopology, type Topology } from "./topology.ts";
 import { spawnWire, type WireProcess } from "./wire-process.ts";
 import type { IndexFilter } from "./wire/messages.ts";
-import { applyPathChange, halfOf, IDEAL_PATH, type PathChange, type PathSettings } from "./wire/settings.ts";
+import { applyPathChange, IDEAL_PATH, type PathChange, type PathSettings } from "./wire/settings.ts";
 
 export interface NamespaceLabOptions {
   /** Names; their order is that of the addresses. 1 to 128 of them. */
@@ -189,11 +188,6 @@ export class NamespaceLab {
   async setPaths(a: string, b: string, change: PathChange): Promise<void> {
     await this.setPath(a, b, change);
     await this.setPath(b, a, change);
-  }
-
-  /** The same in the relay's words: round-trip time, jitter and loss, half on each way. */
-  setRoundTrip(a: string, b: string, change: LinkChange): Promise<void> {
-    return this.setPaths(a, b, halfOf(change));
   }
 
   /** A point of the record: `since` of a filter means what comes in after it. */

@@ -1,3 +1,4 @@
+import { entriesOf } from "@isochrone/primitives";
 import { DEVICE, portName } from "./addresses.ts";
 import { run } from "./commands.ts";
 import { NamespaceError } from "./errors.ts";
@@ -28,8 +29,8 @@ const LIMITS = {
 
 /** @throws NamespaceError `invalid_argument` */
 export function checkShape(node: string, shape: Shape): void {
-  for (const [name, { min, max }] of Object.entries(LIMITS)) {
-    const value = shape[name as keyof typeof LIMITS];
+  for (const [name, { min, max }] of entriesOf(LIMITS)) {
+    const value = shape[name];
     if (typeof value === "number" && value >= min && value <= max) continue;
     throw new NamespaceError(
       "invalid_argument",

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { KernelSocket, SYS, isLibcSupported, loadLibc } from "@isochrone/kernel-sockets";
+import { reasonOf } from "@isochrone/primitives";
 import { nodeAddresses } from "./addresses.ts";
 import { run } from "./commands.ts";
 import { labPrefix } from "./names.ts";
@@ -32,7 +33,7 @@ async function findOut(): Promise<NamespaceLabSupport> {
     await tryNamespace();
     return { supported: true };
   } catch (error) {
-    return refusal((error as Error).message);
+    return refusal(reasonOf(error));
   }
 }
 

@@ -1,3 +1,4 @@
+import { definedOf, isKeyOf } from "@isochrone/primitives";
 import { NetworkError } from "./errors.ts";
 
 /**
@@ -68,22 +69,20 @@ function isBetween(value: unknown, min: number, max: number): boolean {
  * @throws NetworkError `invalid_argument` naming the link, the setting, its rule and the value
  */
 export function applyChange(subject: string, link: LinkSettings, change: LinkChange): LinkSettings {
-  const next: Record<string, unknown> = { ...link };
   for (const [key, value] of Object.entries(change)) {
     if (value === undefined) continue;
-    if (!Object.hasOwn(RULES, key)) {
+    if (!isKeyOf(RULES, key)) {
       throw new NetworkError("invalid_argument", `${subject} has no setting "${key}"`);
     }
-    const { rule, holds } = RULES[key as keyof LinkSettings];
+    const { rule, holds } = RULES[key];
     if (!holds(value)) {
       throw new NetworkError(
         "invalid_argument",
         `${subject}: ${key} must be ${rule}, got ${JSON.stringify(value)}`,
       );
     }
-    next[key] = value;
   }
-  return next as unknown as LinkSettings;
+  return { ...link, ...definedOf(change) };
 }
 
 /**

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { reasonOf } from "@isochrone/primitives";
 import { NetworkError } from "./errors.ts";
 
 /** Round-trip times in ms by row and column; null where nobody measured. */
@@ -25,7 +26,7 @@ export function loadMatrix(path: string): RttMatrix {
   try {
     text = readFileSync(path, "utf8");
   } catch (cause) {
-    throw new NetworkError("invalid_matrix", `can't read the matrix ${path}: ${(cause as Error).message}`, {
+    throw new NetworkError("invalid_matrix", `can't read the matrix ${path}: ${reasonOf(cause)}`, {
       cause,
     });
   }

@@ -42,7 +42,7 @@ export function defaultSites(count = 8): readonly NetworkSite[] {
     throw new RangeError(`the number of default sites must be from 1 to ${MAX_DEFAULT_SITES}, got ${count}`);
   }
   return SITE_NAMES.slice(0, count).map((name, row) => {
-    const [region, letter] = name.split("-") as [string, string];
+    const [region = "", letter] = name.split("-");
     return { name, region, zone: `${region}-${letter}`, row };
   });
 }

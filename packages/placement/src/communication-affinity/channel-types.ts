@@ -107,8 +107,8 @@ function readEntry(entry: string): DeclaredType {
     entry,
   );
   if (match === null) throw invalid(`must be entries such as MQTTRoute<AsynchronousRoute=2, got ${entry}`);
-  const { name, parent = null, priority } = match.groups as Record<string, string | undefined>;
-  return { name: name!, derivedFrom: parent, priority: priority === undefined ? null : Number(priority) };
+  const { name = "", parent = null, priority } = match.groups ?? {};
+  return { name, derivedFrom: parent, priority: priority === undefined ? null : Number(priority) };
 }
 
 function checkType(name: string, priority: number | null | undefined): void {

@@ -1,5 +1,6 @@
 // The `spec` of an AppGroup (appgroup.diktyo.x-k8s.io/v1alpha1, and the older form of 004 without selectors)
 // as ordering needs it.
+import { isList, looseFields } from "@isochrone/primitives";
 import type { OrderFault, FaultPath } from "./order-fault.ts";
 
 /** How an AppGroup names a workload; the same fields stand in status.topologyOrder. */
@@ -30,12 +31,10 @@ export interface AppGroupSpec {
   readonly workloads: readonly GroupWorkload[];
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 /** Reads a spec of any shape; what is no workload is left out and reported. */
 export function readAppGroupSpec(spec: unknown): { spec: AppGroupSpec; faults: OrderFault[] } {
   const faults: OrderFault[] = [];
-  const { topologySortingAlgorithm, workloads } = recordOf(spec);
+  const { topologySortingAlgorithm, workloads } = looseFields(spec);
   const path: FaultPath = ["spec", "workloads"];
   const entries = listOf(workloads, path, faults);
   return {
@@ -48,7 +47,7 @@ export function readAppGroupSpec(spec: unknown): { spec: AppGroupSpec; faults: O
 }
 
 function readWorkload(entry: unknown, path: FaultPath, faults: OrderFault[]): GroupWorkload[] {
-  const { workload, dependencies } = recordOf(entry);
+  const { workload, dependencies } = looseFields(entry);
   const info = readInfo(workload, [...path, "workload"], faults);
   if (info === null) return [];
   const dependenciesPath = [...path, "dependencies"];
@@ -58,7 +57,7 @@ function readWorkload(entry: unknown, path: FaultPath, faults: OrderFault[]): Gr
       workload: info,
       dependencies: listOf(dependencies ?? [], dependenciesPath, faults).flatMap((dependency, index) => {
         const own = [...dependenciesPath, index];
-        const { workload: target } = recordOf(dependency);
+        const { workload: target } = looseFields(dependency);
         const known = readInfo(target, [...own, "workload"], faults);
         return known === null ? [] : [{ path: own, workload: known }];
       }),
@@ -68,7 +67,7 @@ function readWorkload(entry: unknown, path: FaultPath, faults: OrderFault[]): Gr
 
 /** 004's own examples have names only: there the name is the selector. */
 function readInfo(value: unknown, path: FaultPath, faults: OrderFault[]): WorkloadInfo | null {
-  const { kind, name, selector = name, apiVersion, namespace } = recordOf(value);
+  const { kind, name, selector = name, apiVersion, namespace } = looseFields(value);
   if (typeof selector !== "string" || selector === "") {
     faults.push({
       code: "MalformedSpec",
@@ -88,11 +87,7 @@ function readInfo(value: unknown, path: FaultPath, faults: OrderFault[]): Worklo
 }
 
 function listOf(value: unknown, path: FaultPath, faults: OrderFault[]): readonly unknown[] {
-  if (Array.isArray(value)) return value as unknown[];
+  if (isList(value)) return value;
   faults.push({ code: "MalformedSpec", path, rule: "must be a list", value });
   return [];
-}
-
-function recordOf(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : {};
 }

@@ -21,7 +21,7 @@ export type SortAlgorithm = (typeof SORT_ALGORITHMS)[number];
 export const DEFAULT_SORT_ALGORITHM: SortAlgorithm = "KahnSort";
 
 export function isSortAlgorithm(text: unknown): text is SortAlgorithm {
-  return (SORT_ALGORITHMS as readonly unknown[]).includes(text);
+  return SORT_ALGORITHMS.some((name) => name === text);
 }
 
 /** All nodes in the algorithm's order, or null when the graph has a cycle. */

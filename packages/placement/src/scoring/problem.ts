@@ -1,4 +1,5 @@
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { Bytes, Millicores } from "@isochrone/primitives";
 
 /** One pod, the nodes it may go to, and what is known. Everything that a strategy may look at. */
 export interface PlacementProblem {
@@ -25,7 +26,7 @@ export interface PlacementProblem {
 /** Amounts by node name. */
 export type AmountsByNode = ReadonlyMap<
   string,
-  { readonly cpuMillicores: number; readonly memoryBytes: number }
+  { readonly cpuMillicores: Millicores; readonly memoryBytes: Bytes }
 >;
 
 export interface PodToPlace {
@@ -39,9 +40,9 @@ export interface PodToPlace {
 
 export interface ResourceAmounts {
   /** null = not given. */
-  readonly cpuMillicores: number | null;
+  readonly cpuMillicores: Millicores | null;
   /** null = not given. */
-  readonly memoryBytes: number | null;
+  readonly memoryBytes: Bytes | null;
 }
 
 /** A graph with its age, or why there is none to be used. */

@@ -46,9 +46,9 @@ export function clientFilesMistake(
   tokenFile: Named<string | null>,
   caFile: Named<string | null>,
 ): string | null {
-  const [[urlName, address], [tokenName, token], [caName, ca]] = [url, tokenFile, caFile].map(
-    (named) => Object.entries(named)[0]!,
-  ) as [[string, string], [string, string | null], [string, string | null]];
+  const [urlName, address] = entryOf(url);
+  const [tokenName, token] = entryOf(tokenFile);
+  const [caName, ca] = entryOf(caFile);
   if (!URL.canParse(address)) return `${section}.${urlName} must be an address, got ${address}`;
   const { protocol, hostname } = new URL(address);
   if (protocol === "https:") return null;
@@ -68,13 +68,17 @@ export function clientCertificateMistake(
   certFile: Named<string | null>,
   keyFile: Named<string | null>,
 ): string | null {
-  const [[urlName, address], [certName, cert], [keyName, key]] = [url, certFile, keyFile].map(
-    (named) => Object.entries(named)[0]!,
-  ) as [[string, string | null], [string, string | null], [string, string | null]];
+  const [urlName, address] = entryOf(url);
+  const [certName, cert] = entryOf(certFile);
+  const [keyName, key] = entryOf(keyFile);
   if ((cert === null) !== (key === null)) {
     const [given, missing] = cert === null ? [keyName, certName] : [certName, keyName];
     return `${section}.${missing} must be set together with ${section}.${given}, got none`;
   }
   if (cert === null || address?.startsWith("https:") === true) return null;
   return `${section}.${certName} must not be set unless ${section}.${urlName} is https, got ${address ?? "none"}`;
+}
+
+function entryOf<T>(named: Named<T>): [string, T] {
+  return Object.entries(named)[0]!;
 }

@@ -65,10 +65,12 @@ export class TlsAgent {
   }
 
   async #read(): Promise<Material> {
-    const entries = Object.entries(this.#files).map(async ([part, file]) => [part, await file.content()]);
+    const entries = Object.entries(this.#files).map(
+      async ([part, file]) => [part, await file.content()] as const,
+    );
     const { ca = null } = this.#options;
     const known = ca === null ? {} : { ca: ca() };
-    return { ...known, ...Object.fromEntries((await Promise.all(entries)) as [string, string][]) };
+    return { ...known, ...Object.fromEntries(await Promise.all(entries)) };
   }
 
   #readAgain(): Promise<Material> {

@@ -21,7 +21,7 @@ export function addressKey(address: string | undefined): string {
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (isIP(address) !== 6) return address;
-  const [head, tail] = address.split("%", 1)[0]!.split("::") as [string, string?];
+  const [head = "", tail] = address.split("%", 1)[0]!.split("::");
   const first = head === "" ? [] : head.split(":");
   const last = tail === undefined || tail === "" ? [] : tail.split(":");
   const missing = tail === undefined ? 0 : Math.max(0, 8 - first.length - last.length);

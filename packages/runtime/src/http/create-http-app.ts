@@ -9,7 +9,7 @@ import { ConnectionGuard } from "./connection-guard.ts";
 import { installCrossSiteGuard, type AllowedHosts } from "./cross-site.ts";
 import { installErrorHandling } from "./errors.ts";
 import { installGates, type RequestGate } from "./gate.ts";
-import { installHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
+import { createHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
 import { installOverloadGuard } from "./overload-guard.ts";
 import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
 
@@ -103,7 +103,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   const plain = app as unknown as FastifyInstance;
   if (options.hasSchemas ?? true) (await import("./validator.ts")).installValidation(plain);
   installErrorHandling(plain, options.logger);
-  const metrics = installHttpMetrics(plain, options.name, options.registry);
+  const metrics = createHttpMetrics(plain, options.name, options.registry);
   installProtection(plain, options, metrics);
   installGates(
     plain,

@@ -29,7 +29,7 @@ export interface HttpMetrics {
 }
 
 /** Counts and times every request by route pattern: never by path, which clients choose. */
-export function installHttpMetrics(app: FastifyInstance, server: string, registry: Registry): HttpMetrics {
+export function createHttpMetrics(app: FastifyInstance, server: string, registry: Registry): HttpMetrics {
   const requests = reuse(registry, REQUESTS_TOTAL, () => {
     return new Counter({
       name: REQUESTS_TOTAL,
@@ -71,11 +71,12 @@ export function installHttpMetrics(app: FastifyInstance, server: string, registr
       registers: [registry],
     });
   });
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "unmatched";
     const { method } = request;
     requests.inc({ server, route, method, code: String(reply.statusCode) });
     seconds.observe({ server, route, method }, reply.elapsedTime / 1000);
+    done();
   });
   return {
     refused: (reason) => refused.inc({ server, reason }),

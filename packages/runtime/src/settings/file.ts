@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import { SettingsError } from "../errors.ts";
 import { readTextFile, yamlValue } from "./yaml-text.ts";
 
@@ -12,7 +13,7 @@ export function readSettingsFile(path: string): RawSections {
   try {
     content = yamlValue(readTextFile(path));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new SettingsError([`settings file ${path} must be readable YAML or JSON: ${reason}`], error);
   }
   if (content === null || content === undefined) return {};

@@ -3,6 +3,7 @@
 import { closeSync, openSync, readSync } from "node:fs";
 import { isScalar, Lexer, LineCounter, parseAllDocuments, visit } from "yaml";
 import type { Document } from "yaml";
+import { reasonOf } from "@isochrone/primitives";
 
 /** What is read at most. */
 export interface YamlLimits {
@@ -215,7 +216,7 @@ function jsonOf(document: Document.Parsed, index: number): unknown {
   try {
     return document.toJS();
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = reasonOf(error);
     throw new TextError({ ...whole(`can't be read: ${message}`), document: index + 1 });
   }
 }

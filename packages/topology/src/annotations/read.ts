@@ -1,5 +1,5 @@
 // Texts of annotations back to the figures of the graphs.
-import { parseAmount } from "@isochrone/primitives";
+import { parseAmount, type Bytes, type Millicores } from "@isochrone/primitives";
 import { ANNOTATION_NAMES, DEFAULT_ANNOTATION_PREFIXES, mapName } from "./names.ts";
 import type { AnnotatedPeer, AnnotationFamily } from "./names.ts";
 import type { NodeFigures } from "./write.ts";
@@ -29,8 +29,8 @@ export interface ReadTraffic extends Pick<AnnotatedPeer, "name"> {
 }
 
 export interface ReadWorkloadAnnotations extends Observed {
-  readonly cpuMillicores: number | null;
-  readonly memoryBytes: number | null;
+  readonly cpuMillicores: Millicores | null;
+  readonly memoryBytes: Bytes | null;
   readonly traffic: readonly ReadTraffic[];
 }
 

@@ -1,11 +1,12 @@
 // Figures of the graphs to the texts of annotations.
+import type { Bytes, Millicores } from "@isochrone/primitives";
 import { ANNOTATION_NAMES, FamilyNames, peerName } from "./names.ts";
 import type { AnnotatedPeer } from "./names.ts";
 
 /** What a node's annotations say; null where it isn't known. */
 export interface NodeFigures {
-  readonly availableCpuMillicores: number | null;
-  readonly availableMemoryBytes: number | null;
+  readonly availableCpuMillicores: Millicores | null;
+  readonly availableMemoryBytes: Bytes | null;
   /** Costs to other nodes, ms, by their names. */
   readonly networkCostsMs: ReadonlyMap<string, number>;
   /** [x..., height], ms. */
@@ -16,8 +17,8 @@ export interface NodeFigures {
 export interface WorkloadFigures {
   readonly namespace: string;
   /** Of one pod. */
-  readonly cpuMillicores: number | null;
-  readonly memoryBytes: number | null;
+  readonly cpuMillicores: Millicores | null;
+  readonly memoryBytes: Bytes | null;
   /** What it exchanges with each peer, both directions together, and whether it starts exchanges with it. */
   readonly traffic: readonly (AnnotatedPeer & {
     readonly bytesPerSecond: number;

@@ -1,6 +1,7 @@
 // Two network namespaces with a shaped link between, for tests. Needs root, and removes what it made.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { reasonOf } from "@isochrone/primitives";
 
 interface Shape {
   readonly rateMbit: number;
@@ -32,7 +33,7 @@ export function whyNoShapedLink(): string | null {
       ip("netns", "del", name);
     }
   } catch (error) {
-    return `network namespaces or tbf don't work here: ${error instanceof Error ? error.message : String(error)}`;
+    return `network namespaces or tbf don't work here: ${reasonOf(error)}`;
   }
 }
 

@@ -1,5 +1,6 @@
 // Entry file of the process that pings by net-ping and does nothing else. It ends with the process that
 // started it.
+import { reasonOf } from "@isochrone/primitives";
 import { hostSurroundings, randomIdentity } from "../host-surroundings.ts";
 import { IcmpHost } from "../icmp-host.ts";
 import type { FromIcmp, ToIcmp } from "../messages.ts";
@@ -24,6 +25,6 @@ try {
   });
   post({ type: "ready", description: "net-ping, raw sockets" });
 } catch (error) {
-  const reason = error instanceof Error ? error.message : String(error);
+  const reason = reasonOf(error);
   process.send({ type: "unavailable", reason } satisfies FromIcmp, () => process.disconnect());
 }

@@ -1,4 +1,4 @@
-import { codeOf } from "@isochrone/primitives";
+import { codeOf, reasonOf } from "@isochrone/primitives";
 
 // The parts of net-ping 1.2.4 and raw-socket 1.8.1 that are used; neither brings types. Behaviour:
 // node_modules/net-ping/index.js.
@@ -78,6 +78,6 @@ export async function netPingObstacle(): Promise<string | null> {
     await loadNetPing();
     return null;
   } catch (error) {
-    return (error as Error).message;
+    return reasonOf(error);
   }
 }

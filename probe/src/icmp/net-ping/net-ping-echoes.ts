@@ -134,7 +134,7 @@ export class NetPingEchoes implements EchoPort {
       override onSocketMessage(message: Buffer, from: string): void {
         const receivedNs = nowNs();
         // Raw IPv4 sockets hand over the IP header too.
-        const offset = family === 4 ? ((message[0] as number) & 15) * 4 : 0;
+        const offset = family === 4 ? (message[0]! & 15) * 4 : 0;
         const length = message.length - offset;
         const reply = codec.read(message, offset, length);
         if (reply.kind === "foreign") return;

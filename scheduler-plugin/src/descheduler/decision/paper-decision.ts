@@ -15,6 +15,7 @@ import type {
 import type { Clock } from "@isochrone/runtime";
 import { WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraph } from "@isochrone/topology";
+import type { Bytes, Millicores } from "@isochrone/primitives";
 import { entryOf, usedBy } from "../../domain/reserved-use.ts";
 import { ModelCheck } from "./model-check.ts";
 import type { Survey, SurveyedPod } from "./survey.ts";
@@ -48,8 +49,8 @@ export async function paperDecision(input: PaperInput): Promise<DescheduleDecisi
 }
 
 interface Amounts {
-  readonly cpuMillicores: number;
-  readonly memoryBytes: number;
+  readonly cpuMillicores: Millicores;
+  readonly memoryBytes: Bytes;
 }
 
 class PaperRun {

@@ -11,6 +11,7 @@ import {
   type SettingsOf,
 } from "@isochrone/runtime";
 import { parseMaintenanceWindow } from "@isochrone/placement";
+import { reasonOf } from "@isochrone/primitives";
 
 /** `paper`: the rule of Marchese and Tomarchio 2023 (DAG workflows), section 3.4, to compare with. */
 const DESCHEDULER_MODES = ["off", "dry-run", "evict", "paper"] as const;
@@ -110,7 +111,7 @@ function windowMistake(windows: readonly string[]): string | null {
     try {
       parseMaintenanceWindow(window);
     } catch (error) {
-      return `descheduler.windows: ${(error as Error).message}`;
+      return `descheduler.windows: ${reasonOf(error)}`;
     }
   }
   return null;

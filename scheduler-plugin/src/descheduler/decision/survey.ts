@@ -189,7 +189,7 @@ class Surveyor {
 
   #workflow(key: string, all: readonly SurveyedPod[]): WorkflowToImprove | null {
     const { cluster, spread } = this.#input;
-    const [{ identity }] = all as [SurveyedPod];
+    const { identity } = all[0]!;
     const graph = this.#input.workflowGraph(identity.namespace, identity.workflow)!;
     const unsettled = unsettledBy(graph, (name) => this.#nodeByPod.get(`${identity.namespace}/${name}`));
     if (unsettled !== null) return this.#skipAll(key, all, "unsettled", unsettled);

@@ -2,6 +2,7 @@
 // must not wait for.
 import { parentPort } from "node:worker_threads";
 import { ClusterGraph } from "@isochrone/topology";
+import { reasonOf } from "@isochrone/primitives";
 import { searchPlan } from "../domain/search.ts";
 import type { SearchResult } from "../domain/search.ts";
 import { unpacked } from "./plan-messages.ts";
@@ -18,7 +19,7 @@ function answer(id: number, task: PlanTask | null): PlanAnswer {
   try {
     return task === null ? { id } : { id, result: resultOf(task) };
   } catch (error) {
-    return { id, failure: error instanceof Error ? error.message : String(error) };
+    return { id, failure: reasonOf(error) };
   }
 }
 

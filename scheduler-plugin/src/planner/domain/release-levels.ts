@@ -1,5 +1,6 @@
 // Which pods of a plan are released together (004's TopologicalSort, without a scheduler of its own).
 import type { WorkflowGraph } from "@isochrone/topology";
+import { looseFields, looseList } from "@isochrone/primitives";
 
 /** Whose place in an order is asked for. */
 export interface Releasable {
@@ -18,13 +19,13 @@ export type LevelOf = (pod: Releasable) => number | null;
  * none.
  */
 export function appGroupLevels(status: unknown): LevelOf | null {
-  const entries = (status as { topologyOrder?: unknown } | null | undefined)?.topologyOrder;
-  if (!Array.isArray(entries) || entries.length === 0) return null;
+  const { topologyOrder } = looseFields<Record<"topologyOrder", unknown>>(status);
+  const entries = looseList<Record<"workload" | "index", unknown>>(topologyOrder);
+  if (entries.length === 0) return null;
   const [bySelector, byName] = [new Map<string, number>(), new Map<string, number>()];
-  for (const entry of entries as { workload?: { selector?: unknown; name?: unknown }; index?: unknown }[]) {
-    const index = entry?.index;
+  for (const { workload, index } of entries) {
     if (typeof index !== "number" || !Number.isFinite(index)) continue;
-    const { name, selector } = entry.workload ?? {};
+    const { name, selector } = looseFields<Record<"name" | "selector", unknown>>(workload);
     if (typeof name === "string") byName.set(name, index);
     if (typeof selector === "string") bySelector.set(selector, index);
   }

@@ -234,9 +234,8 @@ export class MatrixCanvas {
     this.#pointers.set(event.pointerId, { x: event.clientX, y: event.clientY });
     const other = [...this.#pointers].find(([id]) => id !== event.pointerId)?.[1];
     if (other !== undefined) {
-      const [was, is] = [before, { x: event.clientX, y: event.clientY }].map(({ x, y }) =>
-        Math.hypot(x - other.x, y - other.y),
-      ) as [number, number];
+      const was = Math.hypot(before.x - other.x, before.y - other.y);
+      const is = Math.hypot(event.clientX - other.x, event.clientY - other.y);
       if (was > 0) this.#zoomAt(is / was, this.#at(event));
       return;
     }

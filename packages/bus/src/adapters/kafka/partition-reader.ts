@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 
+import { reasonOf } from "@isochrone/primitives";
 import { BusError, isPostponed } from "../../ports/errors.ts";
 import type { Batch, BusRecord, TopicPartition } from "../../ports/port.ts";
 import type { Fetched, FetchedRecord, PackedBatch, Position } from "./client/client.ts";
@@ -185,7 +186,7 @@ export class PartitionReader {
     try {
       return unpackBatch(batch);
     } catch (error) {
-      this.#options.onUnreadable(batch, error instanceof Error ? error.message : String(error));
+      this.#options.onUnreadable(batch, reasonOf(error));
       return [];
     }
   }

@@ -1,5 +1,6 @@
 import type { Clock, Logger } from "@isochrone/runtime";
 
+import { keysOf } from "@isochrone/primitives";
 import { BusError } from "../../ports/errors.ts";
 import { partitionOf } from "../../ports/partitioner.ts";
 import type { Bus, OutgoingRecord, SubscribeOptions, Subscription } from "../../ports/port.ts";
@@ -60,7 +61,7 @@ type Resolved = typeof DEFAULTS & Pick<MemoryBusOptions, "clock" | "logger">;
 /** Makes a bus that lives and dies with this process. */
 export function createMemoryBus(options: MemoryBusOptions): MemoryBus {
   const resolved = { ...DEFAULTS, ...options };
-  for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
+  for (const name of keysOf(DEFAULTS)) {
     const value = resolved[name];
     const min = name.endsWith("Ms") || name.startsWith("retention") ? 0 : 1;
     if (!Number.isSafeInteger(value) || value < min) {

@@ -4,6 +4,7 @@ import { TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Readable } from "node:stream";
 
+import { reasonOf } from "@isochrone/primitives";
 import { BusError } from "../../ports/errors.ts";
 import { DROPPED_HEADER } from "../../ports/port.ts";
 import type { OutgoingRecord, Publisher } from "../../ports/port.ts";
@@ -291,7 +292,7 @@ class IngestEndpoint {
       throw new Refusal(
         400,
         "malformed",
-        `the body is not an ExportMetricsServiceRequest: ${(error as Error).message}`,
+        `the body is not an ExportMetricsServiceRequest: ${reasonOf(error)}`,
       );
     }
     // One body is one record here: splitting it would repeat its sequence.
@@ -309,7 +310,7 @@ class IngestEndpoint {
     try {
       decodeHeaders(headers);
     } catch (error) {
-      throw new Refusal(400, "bad_headers", (error as Error).message);
+      throw new Refusal(400, "bad_headers", reasonOf(error));
     }
     return headers;
   }

@@ -2,6 +2,7 @@ import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 import type { IncomingMessage } from "node:http";
 
+import { reasonOf } from "@isochrone/primitives";
 import { StoreError } from "../../store/errors.ts";
 
 const NEWLINE = 0x0a;
@@ -44,7 +45,7 @@ export async function* linesOf(
     if (restBytes > 0) throw new Error("the answer ended in the middle of a line");
   } catch (error) {
     if (error instanceof SilenceError) throw error;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     throw new StoreError("unavailable", `${act}: the connection broke: ${reason}`, { cause: error });
   } finally {
     watchdog.end();

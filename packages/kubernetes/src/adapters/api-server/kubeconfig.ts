@@ -4,6 +4,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { stat } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
 
+import { reasonOf } from "@isochrone/primitives";
 import { StoreError } from "../../store/errors.ts";
 import type { ConnectionTls, Credentials, Login } from "./credentials.ts";
 
@@ -66,7 +67,7 @@ export class KubeconfigCredentials implements Credentials {
       this.#login = loginOf(config, options);
     } catch (error) {
       if (error instanceof StoreError) throw error;
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       throw new StoreError("unavailable", `kubeconfig ${this.#file} gives no credentials: ${reason}`, {
         cause: error,
       });

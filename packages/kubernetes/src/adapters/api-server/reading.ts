@@ -1,7 +1,7 @@
 import { detailed } from "../../store/detail.ts";
 import { isStoreError, StoreError } from "../../store/errors.ts";
 import { isPlainObject } from "../../store/json.ts";
-import { looseFields } from "../../store/loose.ts";
+import { looseFields } from "@isochrone/primitives";
 import type { FieldSelector, KindRef, KubernetesObject, ListOptions, ObjectList } from "../../store/port.ts";
 import { actOf } from "./client.ts";
 import type { ApiClient } from "./client.ts";

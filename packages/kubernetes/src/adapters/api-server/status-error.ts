@@ -1,6 +1,6 @@
 import { StoreError } from "../../store/errors.ts";
 import type { StoreErrorCode } from "../../store/errors.ts";
-import { looseFields } from "../../store/loose.ts";
+import { looseFields } from "@isochrone/primitives";
 
 /** A Status object of the API server, as far as it is understood. */
 interface ApiStatus {

@@ -4,7 +4,7 @@ import type { Clock, Random } from "@isochrone/runtime";
 import { detailed } from "../../store/detail.ts";
 import { StoreError } from "../../store/errors.ts";
 import { isPlainObject } from "../../store/json.ts";
-import { looseFields } from "../../store/loose.ts";
+import { looseFields } from "@isochrone/primitives";
 import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../store/port.ts";
 import type { ApiClient, ApiServerObserver } from "./client.ts";
 import { linesOf, SilenceError } from "./event-stream.ts";

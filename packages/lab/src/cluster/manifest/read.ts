@@ -2,6 +2,7 @@ import { fileURLToPath } from "node:url";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { readTextFile, YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { LineCounter, parseAllDocuments } from "yaml";
+import { reasonOf } from "@isochrone/primitives";
 import { ManifestError } from "../errors.ts";
 import type { ManifestProblem } from "../errors.ts";
 import { checkManifest } from "./check.ts";
@@ -17,7 +18,7 @@ export async function loadManifest(path: string | URL): Promise<WorkflowManifest
   try {
     text = readTextFile(path instanceof URL ? fileURLToPath(path) : path);
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = reasonOf(cause);
     throw new ManifestError([{ file: name, document: 1, line: 1, message: `cannot be read: ${reason}` }]);
   }
   return readManifest(text, name);

@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setPriority } from "node:os";
+import { reasonOf } from "@isochrone/primitives";
 import { SIDECAR_METRICS_PATH } from "../names.ts";
 import { Application } from "./application.ts";
 import { OwnCpu, SharedCpu } from "./cpu.ts";
@@ -133,7 +134,7 @@ function begin(config: PodConfig): void {
   beNice(config.niceness);
   pod = new Pod(config);
   pod.start().catch((error: unknown) => {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     send({ type: "failed", reason }, () => process.exit(1));
   });
 }

@@ -1,6 +1,7 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { withDeadline } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
+import { isRecord, looseFields, looseList, looseText, reasonOf } from "@isochrone/primitives";
 import { ExtenderError } from "../errors.ts";
 import { podSpec } from "../objects.ts";
 
@@ -91,14 +92,14 @@ export class ExtenderClient {
         `extender ${this.config.urlPrefix} must answer ${this.config.prioritizeVerb} with a list`,
       );
     const factor = (this.config.weight ?? 1) * (MAX_NODE_SCORE / MAX_EXTENDER_SCORE);
-    for (const entry of (reply ?? []) as unknown[]) {
+    for (const entry of reply ?? []) {
       const host = field(entry, "Host");
       const score = field(entry, "Score");
-      if (typeof host !== "string" || !Number.isSafeInteger(score))
+      if (typeof host !== "string" || typeof score !== "number" || !Number.isSafeInteger(score))
         throw new ExtenderError(
           `extender ${this.config.urlPrefix} must answer with {Host, Score: integer}, got ${JSON.stringify(entry)}`,
         );
-      scores.set(host, (score as number) * factor);
+      scores.set(host, score * factor);
     }
     return scores;
   }
@@ -108,7 +109,11 @@ export class ExtenderClient {
     const names = field(reply, "NodeNames");
     if (this.config.nodeCacheCapable === true && Array.isArray(names)) return names.map(String);
     const items = field(field(reply, "Nodes"), "items");
-    return Array.isArray(items) ? items.map((node) => (node as KubernetesObject).metadata?.name ?? "") : [];
+    return Array.isArray(items)
+      ? looseList<KubernetesObject>(items).map(({ metadata }) =>
+          looseText(looseFields<Record<"name", unknown>>(metadata).name),
+        )
+      : [];
   }
 
   async #send(verb: string, pod: KubernetesObject, nodes: readonly KubernetesObject[]): Promise<unknown> {
@@ -132,7 +137,7 @@ export class ExtenderClient {
         return await response.json();
       });
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = reasonOf(cause);
       throw new ExtenderError(`extender call ${url} failed: ${reason}`, { cause });
     }
   }
@@ -140,11 +145,10 @@ export class ExtenderClient {
 
 /** Go's decoder matches names without regard to case; so does this. */
 function field(value: unknown, name: string): unknown {
-  if (typeof value !== "object" || value === null) return undefined;
-  const object = value as Record<string, unknown>;
-  if (name in object) return object[name];
-  const key = Object.keys(object).find((candidate) => candidate.toLowerCase() === name.toLowerCase());
-  return key === undefined ? undefined : object[key];
+  if (!isRecord(value)) return undefined;
+  if (name in value) return value[name];
+  const key = Object.keys(value).find((candidate) => candidate.toLowerCase() === name.toLowerCase());
+  return key === undefined ? undefined : value[key];
 }
 
 function reasons(value: unknown): [string, string][] {

@@ -1,5 +1,6 @@
 import { matchesLabels, nodeView, podView } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import { podSpec } from "../objects.ts";
 
 interface Amounts {
@@ -31,14 +32,16 @@ export function nodeStates(
       requested.memoryBytes += pod.requestsMemoryBytes;
       requested.pods++;
     }
-    const allocatable = (node.status?.["allocatable"] ?? {}) as Record<string, string>;
+    const { pods } = looseFields<Record<"pods", unknown>>(
+      looseFields<Record<"allocatable", unknown>>(node.status).allocatable,
+    );
     return {
       node,
       name,
       allocatable: {
         cpuMillicores: allocatableCpuMillicores ?? 0,
         memoryBytes: allocatableMemoryBytes ?? 0,
-        pods: Number(allocatable["pods"] ?? 0),
+        pods: Number(pods ?? 0),
       },
       requested,
     };

@@ -1,3 +1,5 @@
+import { recordOf } from "@isochrone/primitives";
+
 /** Counted for every ordered pair of nodes since the wire's start, or the packets of one query. */
 export interface PathCounts {
   /** Packets that came in; copies made by the emulator are not among them. */
@@ -100,12 +102,10 @@ export class Counters {
 
   path(source: number, target: number): PathCounts {
     const from = (source * this.#nodes + target) * PATH_COUNTS.length;
-    const entries = PATH_COUNTS.map((count, i) => [count, this.#paths[from + i]!]);
-    return Object.fromEntries(entries) as PathCounts;
+    return recordOf(PATH_COUNTS, (_, i) => this.#paths[from + i]!);
   }
 
   wire(): WireCounts {
-    const entries = WIRE_COUNTS.map((count, i) => [count, this.#wire[i]!]);
-    return Object.fromEntries(entries) as WireCounts;
+    return recordOf(WIRE_COUNTS, (_, i) => this.#wire[i]!);
   }
 }

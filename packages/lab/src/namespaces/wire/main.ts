@@ -1,5 +1,6 @@
 // The wire's process. Its parent talks to it over the IPC channel; without a parent it ends.
 import { constants, setPriority } from "node:os";
+import { reasonOf } from "@isochrone/primitives";
 import type { CallMessage } from "../../child/call-process.ts";
 import { enterNamespace } from "../enter.ts";
 import type { WireCalls, WirePlan, WireRequest } from "./messages.ts";
@@ -55,7 +56,7 @@ async function answer({ id, call, arguments: argument }: WireRequest): Promise<v
     const handler = handlers[call] as (argument: unknown) => unknown;
     tell({ kind: "result", id, result: await handler(argument) });
   } catch (error) {
-    tell({ kind: "failure", id, message: `${call}: ${(error as Error).message}` });
+    tell({ kind: "failure", id, message: `${call}: ${reasonOf(error)}` });
   }
 }
 

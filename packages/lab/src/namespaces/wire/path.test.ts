@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { NetworkError } from "../../network/errors.ts";
 import { NamespaceError } from "../errors.ts";
 import { NOT_ADMITTED, WirePath } from "./path.ts";
-import { applyPathChange, halfOf, IDEAL_PATH, type PathChange } from "./settings.ts";
+import { applyPathChange, IDEAL_PATH, type PathChange } from "./settings.ts";
 
 const path = (change: PathChange, seed = 1): WirePath =>
   new WirePath(applyPathChange("path", IDEAL_PATH, change), seededRandom(seed));
@@ -108,16 +108,6 @@ test("duplicates and corruption have their shares, a cut lets nothing pass", () 
   expect(share(fates.length, (i) => fates[i]![1]!)).toBeCloseTo(0.1, 1);
   way.change({ ...way.settings, cut: true }, 0);
   expect(way.admit(100, 0)).toBe(NOT_ADMITTED.cut);
-});
-
-test("half of a round trip is half its delay and jitter, and its loss twice is the round trip's", () => {
-  expect(halfOf({ rttMs: 10, jitterMs: 2, lossRatio: 0.75, cut: true })).toEqual({
-    delayMs: 5,
-    jitterMs: 1,
-    lossRatio: 0.5,
-    cut: true,
-  });
-  expect(halfOf({})).toEqual({});
 });
 
 test.each<[Record<string, unknown>, string]>([

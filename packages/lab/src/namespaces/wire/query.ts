@@ -1,4 +1,4 @@
-import { nearestRank } from "@isochrone/primitives";
+import { nearestRank, recordOf } from "@isochrone/primitives";
 import type { ExactTimes, PacketList, WirePacket, WireRecord } from "../record.ts";
 import { PATH_COUNTS, type PathCounts } from "./counters.ts";
 import type { IndexFilter } from "./messages.ts";
@@ -24,10 +24,7 @@ const COUNT_OF: Readonly<Record<PacketOutcome, keyof PathCounts | null>> = {
 
 /** Counts and times of the packets that the filter means. */
 export function readRecord(ring: PacketRing, filter: IndexFilter): WireRecord {
-  const counts = Object.fromEntries(PATH_COUNTS.map((count) => [count, 0])) as Record<
-    keyof PathCounts,
-    number
-  >;
+  const counts = recordOf(PATH_COUNTS, () => 0);
   const delivered: number[] = [];
   let waiting = 0;
   let unstamped = 0;

@@ -1,10 +1,9 @@
+import { recordOf } from "@isochrone/primitives";
 import type { Counters, PathCounts } from "./counters.ts";
 import type { FrameLayout } from "./frame.ts";
 import { FLAGS, HEAD_BYTES, OUTCOMES, type PacketOutcome, type PacketRing } from "./packet-ring.ts";
 
-const CODE = Object.fromEntries(OUTCOMES.map((outcome, code) => [outcome, code])) as Readonly<
-  Record<PacketOutcome, number>
->;
+const CODE = recordOf(OUTCOMES, (_, code) => code);
 
 /** What the emulator knows of a frame when it comes in; one object, filled again for every frame. */
 export interface Arrival {

@@ -1,4 +1,5 @@
-import { applyChange, IDEAL_LINK, oneWayLossRatio, type LinkChange } from "../../network/links.ts";
+import { definedOf, isKeyOf } from "@isochrone/primitives";
+import { applyChange, IDEAL_LINK, type LinkChange } from "../../network/links.ts";
 import { NamespaceError } from "../errors.ts";
 
 /**
@@ -116,31 +117,15 @@ const RULES: {
  * its rule and the value
  */
 export function applyPathChange(subject: string, path: PathSettings, change: PathChange): PathSettings {
-  const next: Record<string, unknown> = { ...path };
   for (const [key, value] of Object.entries(change)) {
     if (value === undefined) continue;
-    if (Object.hasOwn(RULES, key)) checkOwn(subject, key as keyof typeof RULES, value);
+    if (isKeyOf(RULES, key)) checkOwn(subject, key, value);
     else if (Object.hasOwn(IDEAL_PATH, key)) applyChange(subject, IDEAL_LINK, { [key]: value });
     else throw invalid(`${subject} has no setting "${key}"`);
-    next[key] = value;
   }
-  const changed = next as unknown as PathSettings;
+  const changed = { ...path, ...definedOf(change) };
   checkBurst(subject, changed);
   return changed;
-}
-
-/**
- * The path that either way of a round trip takes: half of the delay and of the jitter, and the loss of two
- * independent ways that together lose `lossRatio`.
- */
-export function halfOf(link: LinkChange): PathChange {
-  const { rttMs, jitterMs, lossRatio, ...same } = link;
-  return {
-    ...same,
-    ...(rttMs === undefined ? {} : { delayMs: rttMs / 2 }),
-    ...(jitterMs === undefined ? {} : { jitterMs: jitterMs / 2 }),
-    ...(lossRatio === undefined ? {} : { lossRatio: oneWayLossRatio(lossRatio) }),
-  };
 }
 
 function checkOwn(subject: string, key: keyof typeof RULES, value: unknown): void {
@@ -165,7 +150,7 @@ function isBetween(value: unknown, min: number, max: number): boolean {
 function oneOf(...values: readonly string[]): { rule: string; holds: (value: unknown) => boolean } {
   return {
     rule: values.map((value) => `"${value}"`).join(" or "),
-    holds: (value) => values.includes(value as string),
+    holds: (value) => typeof value === "string" && values.includes(value),
   };
 }
 

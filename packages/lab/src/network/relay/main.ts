@@ -1,5 +1,6 @@
 // The relay's process. Its parent talks to it over the IPC channel; without a parent it ends.
 import { constants, setPriority } from "node:os";
+import { reasonOf } from "@isochrone/primitives";
 import { DelayQueue } from "./delay-queue.ts";
 import type { RelayMessage, RelayRequest } from "./messages.ts";
 import { monotonicMs } from "./monotonic.ts";
@@ -17,7 +18,7 @@ async function answer(relay: Relay, { id, call, arguments: argument }: RelayRequ
     const handler = relay[call] as (argument: unknown) => unknown;
     tell({ kind: "result", id, result: await handler.call(relay, argument) });
   } catch (error) {
-    tell({ kind: "failure", id, message: `${call}: ${(error as Error).message}` });
+    tell({ kind: "failure", id, message: `${call}: ${reasonOf(error)}` });
   }
 }
 

@@ -58,7 +58,7 @@ describe("quantities", () => {
     ["100e306", 0, 0],
     ["1E", 0, 10 ** 18],
     ["1e19", 0, 0],
-    ["9223372036854775", 9_223_372_036_854_775_000, 9_223_372_036_854_775],
+    ["9223372036854775", Number("9223372036854775000"), Number("9223372036854775")],
     ["99999999999Ei", 0, 2 ** 63],
   ])("%s is %d millicores and %d bytes to kube-scheduler, which counts in int64", (amount, cpu, bytes) => {
     expect(wholeUnits(exactAmounts({ cpu: amount, memory: amount }))).toEqual(

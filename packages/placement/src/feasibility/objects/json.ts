@@ -1,4 +1,5 @@
 // Reading raw Kubernetes objects: what is of the wrong type counts as absent.
+import { isRecord } from "@isochrone/primitives";
 import type { Metadata, Untrusted } from "./fields.ts";
 
 /** As the API server answers it, its defaults filled in. It must not change while a model holds it. */
@@ -19,7 +20,7 @@ export function record<T extends object>(value: Untrusted<T> | undefined): T;
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller names the fields that it reads
 export function record<T extends object = Json>(value: unknown): T;
 export function record(value: unknown): Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : NOTHING;
+  return isRecord(value) ? value : NOTHING;
 }
 
 export function records<T extends object>(value: Untrusted<readonly T[]> | undefined): readonly T[];
@@ -49,9 +50,14 @@ export function labelsOf(object: ApiObject): Labels {
 /** Members that are texts; the object itself where all are. */
 export function textMembers(value: unknown): Labels {
   const members = record(value);
-  const entries = Object.entries(members);
-  if (entries.every(([, member]) => typeof member === "string")) return members as Labels;
-  return Object.fromEntries(entries.filter(([, member]) => typeof member === "string")) as Labels;
+  if (areTexts(members)) return members;
+  return Object.fromEntries(
+    Object.entries(members).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+function areTexts(members: Json): members is Labels {
+  return Object.values(members).every((member) => typeof member === "string");
 }
 
 /** The label's value; undefined without it. */

@@ -1,3 +1,4 @@
+import { isList } from "@isochrone/primitives";
 import type { Amounts } from "./amounts.ts";
 import type { AffinityKind, AffinityTerm, Metadata, PodSpec, SpreadConstraint } from "./fields.ts";
 import { hostPortsOf, type HostPort } from "./host-ports.ts";
@@ -140,7 +141,7 @@ function spreadRules(spec: PodSpec, own: LabelSet, faults: string[]): SpreadRule
 function spreadRule(constraint: SpreadConstraint, own: LabelSet): SpreadRule | null {
   const selector = labelSelector(constraint.labelSelector);
   if (selector === null) return null;
-  const keys = Array.isArray(constraint.matchLabelKeys) ? (constraint.matchLabelKeys as unknown[]) : [];
+  const keys = isList(constraint.matchLabelKeys) ? constraint.matchLabelKeys : [];
   const same = Object.fromEntries(Object.entries(own.labels).filter(([key]) => keys.includes(key)));
   const merged = withLabels(selector, same);
   return {

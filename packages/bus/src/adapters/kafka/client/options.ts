@@ -2,6 +2,7 @@ import type { ConnectionOptions as TlsConnectionOptions } from "node:tls";
 
 import type { Clock, Logger, Random, Secret } from "@isochrone/runtime";
 
+import { definedOf, keysOf } from "@isochrone/primitives";
 import { BusError } from "../../../ports/errors.ts";
 
 export const KAFKA_CLIENTS = ["platformatic", "kafkajs"] as const;
@@ -119,10 +120,14 @@ export type KafkaClientOptions = Readonly<typeof DEFAULTS> &
 
 /** Checks the options and fills in the defaults. */
 export function resolveOptions(options: KafkaBusOptions): KafkaClientOptions {
-  const resolved = { ...DEFAULTS, compression: "lz4" as const, ...definedOnly(options) };
+  const resolved = {
+    ...DEFAULTS,
+    compression: "lz4" as const,
+    ...definedOf(options),
+  };
   if (options.brokers.length === 0) throw invalid("brokers", "must not be empty");
   if (options.clientId === "") throw invalid("clientId", "must not be empty");
-  for (const name of Object.keys(DEFAULTS) as (keyof typeof DEFAULTS)[]) {
+  for (const name of keysOf(DEFAULTS)) {
     const value = resolved[name];
     if (!Number.isSafeInteger(value) || value < 1)
       throw invalid(name, `must be a whole number of at least 1, got ${value}`);
@@ -158,13 +163,6 @@ export function tlsOptions(tls: KafkaTls): TlsConnectionOptions {
 export function parseBroker(text: string): { host: string; port: number } {
   const colon = text.lastIndexOf(":");
   return { host: text.slice(0, colon).replace(/^\[|\]$/g, ""), port: Number(text.slice(colon + 1)) };
-}
-
-/** An option given as undefined means its default. */
-function definedOnly(options: KafkaBusOptions): KafkaBusOptions {
-  return Object.fromEntries(
-    Object.entries(options).filter(([, value]) => value !== undefined),
-  ) as unknown as KafkaBusOptions;
 }
 
 function invalid(name: string, rule: string): BusError {
