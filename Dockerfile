@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
-# One image per component: docker build --target probe -t isochrone-probe:0.1.0 . (also collector, aggregator,
-# scheduler-plugin, cli). What is in them is decided by tools/src/build-image-layout.ts, which runs without an
-# engine too.
+# One image per component: docker build --target probe -t isochrone-probe:0.1.0 . (also collector,
+# network-manager, aggregator, scheduler-plugin, cli). What is in them is decided by
+# tools/src/build-image-layout.ts, which runs without an engine too.
 #
 # Reproducible as far as the base is: name it with its digest (NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…;
 # `docker buildx imagetools inspect` says it), and pass SOURCE_DATE_EPOCH, as `docker buildx build --build-arg
@@ -28,7 +28,7 @@ ARG KAFKA_CLIENT=platformatic
 ARG NET_PING=no
 ARG SOURCE_DATE_EPOCH=0
 ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH}
-RUN for component in probe collector aggregator scheduler-plugin cli; do \
+RUN for component in probe collector network-manager aggregator scheduler-plugin cli; do \
       node --disable-warning=ExperimentalWarning tools/src/build-image-layout.ts \
         --component "$component" --output "/layout/$component" --kafka-client "$KAFKA_CLIENT" --net-ping "$NET_PING" || exit 1; \
     done
@@ -50,6 +50,15 @@ FROM base AS collector
 COPY --from=layout /layout/collector /app
 EXPOSE 9102/tcp
 ENTRYPOINT ["node", "/app/collector/src/main.js"]
+
+# Its tools change the kernel, so they come with it: the base has none of them. What a container may do with
+# them is the pod's to say.
+FROM base AS network-manager
+USER 0:0
+RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends iproute2 nftables && rm -rf /var/lib/apt/lists/*
+COPY --from=layout /layout/network-manager /app
+EXPOSE 7414/tcp
+ENTRYPOINT ["node", "/app/network-manager/src/main.js"]
 
 FROM base AS aggregator
 COPY --from=layout /layout/aggregator /app

@@ -19,7 +19,7 @@ import {
 import { DeclarationRights, STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import { CoordinateWorker } from "./coordinates/coordinate-worker.ts";
 import { refusedDeclarationEvent } from "./adapters/declared-objects.ts";
-import { openDecisions } from "./adapters/http-decisions.ts";
+import { openSchedulerPlugin } from "./adapters/open-scheduler-plugin.ts";
 import { PodProbeAddresses } from "./adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
 import { createClusterControllers } from "./cluster-controllers.ts";
@@ -212,7 +212,7 @@ class RunningAggregator implements Aggregator {
             },
       replication: this.#replication,
       refusals: this.#tables.refusals,
-      decisions: openDecisions(config, { registry, clock }),
+      ...openSchedulerPlugin(config, { registry, clock }),
       page,
       addRoutes,
       ready: () => this.#ready(),

@@ -1,7 +1,17 @@
 import { Option } from "commander";
 import type { Command } from "commander";
-import { readableFile } from "./options.ts";
-import { commandOf, examples, output } from "./program-options.ts";
+import { dnsLabel, objectName, readableFile } from "./options.ts";
+import {
+  caFile,
+  commandOf,
+  context,
+  examples,
+  kubeconfig,
+  namespace,
+  output,
+  server,
+  tokenFile,
+} from "./program-options.ts";
 import type { Print } from "./program-options.ts";
 
 export function addStreams(program: Command, print: Print): void {
@@ -9,9 +19,29 @@ export function addStreams(program: Command, print: Print): void {
     ...before,
     readableFile(file),
   ];
-  program
+  const streams = program
     .command("streams")
-    .description("plan streams: jobs of dependent tasks whose frames cross the network")
+    .description("list and plan streams: jobs of dependent tasks whose frames cross the network");
+  streams
+    .command("list", { isDefault: true })
+    .description("list the StreamJobs of a cluster: phase, throughput, what limits or delays each")
+    .addOption(namespace("only of this namespace"))
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(output())
+    .action(async (options) => (await import("./commands/stream-jobs.ts")).streamsCommand(options, print));
+  streams
+    .command("explain")
+    .description("say where a StreamJob's tasks and flows are, what limits it, and what it waits for")
+    .argument("<name>", "name of the StreamJob", dnsLabel)
+    .addOption(namespace("its namespace").default("default"))
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(output())
+    .action(async (name: string, options) =>
+      (await import("./commands/stream-jobs.ts")).explainStreamJob(name, options, print),
+    );
+  streams
     .command("plan")
     .description(
       "say from files where the tasks of stream jobs should run, how their flows go, and what limits each job",
@@ -26,5 +56,19 @@ export function addStreams(program: Command, print: Print): void {
     .action(async (files: readonly string[], options) =>
       (await import("./commands/streams.ts")).streamsPlanCommand(files, options, print),
     );
+  program
+    .command("flows")
+    .description("print the flows that nodes are told of: rate and route of each")
+    .argument("[node]", "only flows that this node sends, forwards or receives", objectName)
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .action(async (node: string | undefined, options) =>
+      (await import("./commands/stream-jobs.ts")).flowsCommand(node, options, print),
+    );
+  examples(commandOf(program, "streams", "list"), "% streams", "% streams list -n site -o json");
+  examples(commandOf(program, "streams", "explain"), "% streams explain gate -n site");
   examples(commandOf(program, "streams", "plan"), "% streams plan docs/examples/streams.yaml");
+  examples(commandOf(program, "flows"), "% flows", "% flows box -o json");
 }

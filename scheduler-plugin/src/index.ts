@@ -9,5 +9,6 @@ export { PLANNED_NODE_ANNOTATION } from "./planner/adapters/pod-writer.ts";
 export { plannerSettings } from "./planner/settings.ts";
 export type { PlannerConfig } from "./planner/settings.ts";
 export { spreadLimits } from "./planner/spread.ts";
+export { streamSettings } from "./streams/settings.ts";
 export { webhookSettings } from "./webhook/settings.ts";
 export type { WebhookConfig } from "./webhook/settings.ts";

@@ -7,6 +7,7 @@ import { deschedulerSettings } from "./descheduler/decision/settings.ts";
 import { plannerSettings } from "./planner/settings.ts";
 import { createSchedulerPlugin } from "./service.ts";
 import { schedulerPluginSettings } from "./settings.ts";
+import { streamSettings } from "./streams/settings.ts";
 import { webhookSettings } from "./webhook/settings.ts";
 
 await serviceMain({
@@ -17,10 +18,15 @@ await serviceMain({
     webhook: webhookSettings,
     planner: plannerSettings,
     descheduler: deschedulerSettings,
+    streams: streamSettings,
     extenderCertificates: extenderCertificateSettings,
   },
   env: process.env,
-  async create(config, surroundings, { kubernetes, webhook, planner, descheduler, extenderCertificates }) {
+  async create(
+    config,
+    surroundings,
+    { kubernetes, webhook, planner, descheduler, streams, extenderCertificates },
+  ) {
     const around = { ...surroundings, env: process.env, service: "scheduler-plugin" };
     const opened = await openStore(kubernetes, around);
     const certificates = openOwnCertificates(extenderCertificates, {
@@ -47,6 +53,7 @@ await serviceMain({
       webhook,
       planner,
       descheduler,
+      streams,
       ...(certificates === null ? {} : { tls: certificates.tls }),
     });
     return [part, { name: "own certificates", service: certificates }, { name: "scheduler-plugin", service }];

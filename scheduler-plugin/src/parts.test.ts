@@ -4,8 +4,9 @@ import { failEachPart, MemoryLogger, mistakesOf } from "@isochrone/runtime/testi
 import { expect, test } from "vitest";
 import { deschedulerSettings } from "./descheduler/decision/settings.ts";
 import { plannerSettings } from "./planner/settings.ts";
+import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { createSchedulerPlugin } from "./service.ts";
-import type { SchedulerPlugin, SchedulerPluginDeps } from "./service.ts";
+import type { SchedulerPlugin } from "./service.ts";
 import { configOf } from "./testing/rig.ts";
 import { MemoryGraphs } from "./testing/graphs.ts";
 import { webhookSettings } from "./webhook/settings.ts";

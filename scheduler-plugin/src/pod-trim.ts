@@ -9,6 +9,8 @@ import type { PlannerConfig } from "./planner/settings.ts";
 import { proposalsOf } from "./proposals/config.ts";
 import type { ProposalsConfig } from "./proposals/config.ts";
 import { runningPod } from "./proposals/running-pods.ts";
+import type { StreamsConfig } from "./streams/settings.ts";
+import { STREAM_JOB_LABEL } from "./streams/task-pod.ts";
 import { MIRROR } from "./webhook/gate-rules.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
 
@@ -17,6 +19,7 @@ interface PodReaders {
   readonly descheduler?: DeschedulerConfig;
   readonly proposals?: ProposalsConfig;
   readonly webhook?: WebhookConfig;
+  readonly streams?: StreamsConfig;
 }
 
 type Trim = NonNullable<ClusterPodsOptions["trim"]>;
@@ -25,7 +28,12 @@ type Trim = NonNullable<ClusterPodsOptions["trim"]>;
  * Each keeps what the next one does, and more: moves, proposals, plans; the other parts need little of a pod.
  */
 export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOptions, "trim"> {
-  const trim = trimOfPlans(readers);
+  let trim = trimOfPlans(readers);
+  const { streams } = readers;
+  if (streams?.enabled === true) {
+    const kept = trim ?? plannerPod;
+    trim = (pod) => withAddress(pod, kept(pod));
+  }
   if (webhook?.enabled !== true) return trim === null ? {} : { trim };
   return { trim: (pod) => withAnswer(pod, (trim ?? trimmedPod)(pod)) };
 }
@@ -34,6 +42,12 @@ function trimOfPlans({ planner, descheduler, proposals }: Omit<PodReaders, "webh
   if (descheduler !== undefined && descheduler.mode !== "off") return movablePod;
   if (proposals !== undefined || proposalsOf(planner) !== null) return runningPod;
   return planner?.enabled === true ? plannerPod : null;
+}
+
+/** Flows are known by the addresses of their pods. */
+function withAddress(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {
+  if (kept === pod || pod.metadata.labels?.[STREAM_JOB_LABEL] === undefined) return kept;
+  return { ...kept, status: { ...kept.status, ...pickedFields(pod.status ?? {}, ["podIP"]) } };
 }
 
 /** With what tells whether the webhook should have been asked about the pod, and whether it answered. */

@@ -1,10 +1,9 @@
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import { composeServices, periodic } from "@isochrone/runtime";
-import type { Clock, ComposedService, Logger, Part, Periodic, Random } from "@isochrone/runtime";
+import type { ComposedService, Part, Periodic } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
 import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
-import type { Registry } from "prom-client";
 import { checkAccess } from "./access.ts";
 import { ClusterObjects } from "./adapters/cluster-objects.ts";
 import { ClusterPods } from "./adapters/cluster-pods.ts";
@@ -18,7 +17,6 @@ import { createDescheduler } from "./descheduler/descheduler.ts";
 import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
 import { emptyReport } from "./descheduler/report.ts";
 import { addDeschedulerRoute } from "./descheduler/routes.ts";
-import type { DeschedulerConfig } from "./descheduler/decision/settings.ts";
 import { decisionIds } from "./domain/decision-ids.ts";
 import { CurrentScores } from "./domain/current-scores.ts";
 import { DecisionLog } from "./domain/decision-log.ts";
@@ -34,53 +32,21 @@ import { planTools } from "./planner/plan-tools.ts";
 import type { PlanTools } from "./planner/plan-tools.ts";
 import { createPlanner } from "./planner/planner.ts";
 import type { Planner, PlannerDeps } from "./planner/planner.ts";
-import type { PlannerConfig } from "./planner/settings.ts";
 import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import { proposalsOf } from "./proposals/config.ts";
-import type { ProposalsConfig } from "./proposals/config.ts";
 import { Proposer } from "./proposals/proposer.ts";
 import type { ProposerDeps } from "./proposals/proposer.ts";
 import { trimOf } from "./pod-trim.ts";
+import type { SchedulerPluginDeps } from "./plugin-deps.ts";
+import { createStreams } from "./streams/controller.ts";
+import type { Streams } from "./streams/controller.ts";
+import { addFlowPlanRoutes } from "./streams/routes.ts";
 import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
-import type { WebhookConfig } from "./webhook/settings.ts";
 import { createWebhook } from "./webhook/webhook.ts";
 import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
-
-export interface SchedulerPluginDeps {
-  /** The cluster's objects: with them bindings and nominations are seen, and replicas agree. */
-  readonly store?: ClusterStore;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly logger: Logger;
-  readonly registry: Registry;
-  /** @default the graph API at `config.graphUrl`, polled */
-  readonly graphs?: GraphSource;
-  /** Of the webhook that sets the gate; needs a store. @default there is none */
-  readonly webhook?: WebhookConfig;
-  /** Of the planner of gated pods; needs a store. @default there is none */
-  readonly planner?: PlannerConfig;
-  /**
-   * Of what moves running pods; needs a store, and the planner unless its mode is `paper`.
-   * @default there is none
-   */
-  readonly descheduler?: DeschedulerConfig;
-  /** Hears how each move of the descheduler goes on. */
-  readonly onMove?: DeschedulerDeps["onMove"];
-  /** Of plans for workflows that run, which nobody carries out; needs a store. @default as `planner` says */
-  readonly proposals?: ProposalsConfig;
-  /**
-   * Certificates of this process's own keeping, for the extender.
-   * @default those of the files in `config`, if there are any
-   */
-  readonly tls?: ServerTlsOptions;
-  /** Of the same cluster, for Leases alone: they must not wait behind other requests. @default `store` */
-  readonly leaseStore?: ClusterStore;
-  /** For what the planner writes of pods, with a rate limit of its own. @default `store` */
-  readonly landingStore?: ClusterStore;
-}
 
 export interface SchedulerPlugin extends ComposedService {
   /** The HTTP server; throws before `start`. */
@@ -112,6 +78,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #descheduler: Descheduler | null;
   readonly #tools: PlanTools;
   readonly #proposer: Proposer | null;
+  readonly #streams: Streams | null;
   readonly #plans = new PlanLog(KEPT_PLANS);
   readonly #decisions: DecisionLog;
   readonly #recorder: DecisionRecorder;
@@ -158,6 +125,7 @@ class SchedulerService implements SchedulerPlugin {
     this.#planner = this.#createPlanner(ofLeader, newId);
     this.#descheduler = this.#createDescheduler(ofLeader, newId);
     this.#proposer = this.#createProposer(ofCluster, newId);
+    this.#streams = createStreams({ ...ofLeader, graphs: this.#graphs, newId });
     const { usageHeadroom } = config;
     this.#placer = new Placer({
       graphs: this.#graphs,
@@ -188,6 +156,7 @@ class SchedulerService implements SchedulerPlugin {
       { name: "planner", service: this.#planner },
       { name: "descheduler", service: this.#descheduler },
       { name: "proposals", service: this.#proposer },
+      { name: "streams", service: this.#streams },
       { name: "webhook", service: this.#webhook },
       { name: "extender", service: this.#server() },
       { name: "gauges", service: this.#gauges },
@@ -341,6 +310,7 @@ class SchedulerService implements SchedulerPlugin {
     });
     addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
+    addFlowPlanRoutes(app, () => this.#streams?.plans() ?? null);
     addManagedResourceRoute(app, this.#cluster?.guard ?? null);
     return app;
   }

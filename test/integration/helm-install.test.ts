@@ -42,7 +42,12 @@ const VALUES: ChartValues = {
   settings: { webhook: { enabled: true }, planner: { enabled: true } },
 };
 const CRD = { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" };
-const CRD_NAMES = ["appgroups.appgroup.diktyo.x-k8s.io", "networktopologies.networktopology.diktyo.x-k8s.io"];
+const CRD_NAMES = [
+  "appgroups.appgroup.diktyo.x-k8s.io",
+  "networktopologies.networktopology.diktyo.x-k8s.io",
+  "flownetworks.isochrone.dev",
+  "streamjobs.isochrone.dev",
+];
 const TEST_ACCOUNTS = ["isochrone-test", "net-test"];
 /** That sets of values name, beside the release's own. */
 const OTHER_NAMESPACES = ["topologies", "canaries", "isochrone-canary"];

@@ -29,6 +29,7 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "aggregatorCaFile",
     "host",
   ],
+  flows: ["node", "aggregatorUrl", "aggregatorTokenFile", "aggregatorCaFile", "planCachePath"],
   aggregator: [
     "host",
     "port",

@@ -9,6 +9,7 @@ import {
 import { busSettings } from "@isochrone/bus/settings";
 import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { collectorSettings } from "@isochrone/collector";
+import { flowsSettings } from "@isochrone/network-manager";
 import { probeSettings } from "@isochrone/probe";
 import { serviceSettings, type Section } from "@isochrone/runtime";
 import {
@@ -16,6 +17,7 @@ import {
   extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
+  streamSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
 
@@ -23,6 +25,7 @@ export const SECTIONS: readonly Section[] = [
   serviceSettings,
   probeSettings,
   collectorSettings,
+  flowsSettings,
   aggregatorSettings,
   annotationSettings,
   ...Object.values(clusterControllerSections),
@@ -30,6 +33,7 @@ export const SECTIONS: readonly Section[] = [
   webhookSettings,
   plannerSettings,
   deschedulerSettings,
+  streamSettings,
   accessSettings,
   certificateSettings,
   extenderCertificateSettings,

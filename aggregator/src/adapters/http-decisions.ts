@@ -1,12 +1,9 @@
-import { authorizedFetch, type Clock, type Fetch } from "@isochrone/runtime";
-import type { Registry } from "prom-client";
+import type { Clock, Fetch } from "@isochrone/runtime";
 import { looseFields } from "@isochrone/primitives";
 import { AggregatorError } from "../ports/errors.ts";
 import type { DecisionsAnswer, DecisionsSource } from "../http/decisions-routes.ts";
-import type { AggregatorConfig } from "../settings.ts";
-import { certificateEnd } from "./certificate-end.ts";
+import { readBounded } from "./bounded-body.ts";
 
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 const MAX_DETAIL_CHARACTERS = 300;
 
 /** Where the scheduler-plugin is. */
@@ -17,23 +14,6 @@ interface HttpDecisionsOptions {
   readonly clock: Clock;
   /** E.g. one that sends a token. @default the platform's fetch */
   readonly fetch?: Fetch;
-}
-
-/** Those of the scheduler-plugin that the settings name. */
-export function openDecisions(
-  config: AggregatorConfig,
-  { registry, clock }: { readonly registry: Registry; readonly clock: Clock },
-): HttpDecisions {
-  const { decisionsUrl: baseUrl, decisionsTimeoutMs: timeoutMs } = config;
-  const authorized = authorizedFetch({
-    tokenFile: config.decisionsTokenFile,
-    caFile: config.decisionsCaFile,
-    certFile: config.decisionsCertFile,
-    keyFile: config.decisionsKeyFile,
-    onCertificate: certificateEnd(registry, "decisions"),
-    clock,
-  });
-  return new HttpDecisions({ baseUrl, timeoutMs, clock, fetch: authorized });
 }
 
 /** Decisions over HTTP, bounded in time and size. */
@@ -108,20 +88,4 @@ async function refusalOf(response: Response): Promise<string> {
   } catch {
     return "";
   }
-}
-
-async function readBounded(response: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) {
-      throw new AggregatorError(
-        "decisions_bad_answer",
-        `the scheduler-plugin's answer must have at most ${MAX_ANSWER_BYTES} bytes`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

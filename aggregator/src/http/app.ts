@@ -17,6 +17,7 @@ import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import type { PageAssets } from "../ports/ports.ts";
 import { registerBandwidthLeaseRoutes, type LeaseDesk } from "./bandwidth-lease-routes.ts";
 import { registerDecisionsRoutes, type DecisionsSource } from "./decisions-routes.ts";
+import { registerFlowPlanRoutes, type FlowPlanSource } from "./flow-plan-route.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { ReportRelay } from "./forward-reports.ts";
 import type { LeaderForward } from "./forward.ts";
@@ -59,6 +60,7 @@ interface GraphApiParts {
   } | null;
   readonly refusals: HealthSources["refusals"];
   readonly decisions: DecisionsSource;
+  readonly flowPlans: FlowPlanSource;
   readonly page?: PageAssets | undefined;
   readonly addRoutes?: ((app: HttpApp) => Promise<void>) | undefined;
   ready(): Readiness;
@@ -94,6 +96,7 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     registerBandwidthLeaseRoutes(api, parts.leases, parts.replication?.forward);
     registerRecordKeyRoutes(api, parts.recordKeys);
     registerDecisionsRoutes(api, parts.decisions);
+    registerFlowPlanRoutes(api, parts.flowPlans);
     parts.events.register(api);
   });
   app.addHook("preClose", async () => parts.events.close());

@@ -6,6 +6,7 @@ import { formatted, type Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
 import { DumpError } from "../score/errors.ts";
 import { readObjects } from "../score/read-objects.ts";
+import { megabits } from "../streams/job-view.ts";
 import { planStreams, type PlannedJob, type PlannedLimit, type StreamPlan } from "../streams/plan-streams.ts";
 import { readStreams } from "../streams/read-streams.ts";
 
@@ -70,8 +71,4 @@ function jobText({ name, tasks, flows }: PlannedJob): string {
     route.join(" "),
   ]);
   return `${name}: ${places}${rows.length === 0 ? "" : `\n${table(["flow", "rate", "route"], rows)}`}`;
-}
-
-function megabits(bitsPerSecond: number): string {
-  return `${(bitsPerSecond / 1e6).toFixed(3)} Mbit/s`;
 }

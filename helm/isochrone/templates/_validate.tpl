@@ -29,7 +29,7 @@
 {{- $mistakes = append $mistakes "settings.planner.enabled must be true when settings.descheduler.mode is evict: it is the planner that gives an evicted pod its node" -}}
 {{- end -}}
 {{- if not $v.schedulerPlugin.enabled -}}
-{{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner and settings.descheduler: they are parts of it" }}{{ end -}}
+{{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") $s.streams.enabled }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner, settings.descheduler and settings.streams: they are parts of it" }}{{ end -}}
 {{- end -}}
 {{- if and $s.annotations.netperfConfigMap (not (regexMatch "^[^/]+/[^/]+$" $s.annotations.netperfConfigMap)) -}}
 {{- $mistakes = append $mistakes (printf "settings.annotations.netperfConfigMap must be namespace/name, got %s" $s.annotations.netperfConfigMap) -}}

@@ -105,6 +105,8 @@ export const KINDS = {
   appGroup: { apiVersion: "appgroup.diktyo.x-k8s.io/v1alpha1", kind: "AppGroup" },
   destinationRule: { apiVersion: "networking.istio.io/v1", kind: "DestinationRule" },
   networkTopology: { apiVersion: "networktopology.diktyo.x-k8s.io/v1alpha1", kind: "NetworkTopology" },
+  streamJob: { apiVersion: "isochrone.dev/v1alpha1", kind: "StreamJob" },
+  flowNetwork: { apiVersion: "isochrone.dev/v1alpha1", kind: "FlowNetwork" },
 } as const satisfies Record<string, KindRef>;
 
 /**

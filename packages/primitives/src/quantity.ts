@@ -2,7 +2,7 @@
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
 declare const UNIT: unique symbol;
-/** A number whose unit the compiler knows: one of another unit is refused in its place, a plain one is taken. */
+/** The compiler refuses a number of another unit in its place, and takes a plain one. */
 type Amount<Unit extends string> = number & { readonly [UNIT]?: Unit };
 
 /** CPU in thousandths of a core. */
@@ -85,13 +85,23 @@ export function parseAmount(quantity: unknown): number | null {
   return amount <= Number.MAX_SAFE_INTEGER ? amount : null;
 }
 
+/** Texts that were read: replicas of a workload say the same. */
+const MAX_KNOWN = 1_000;
+const known = new Map<string, Decimal | null>();
+
 /** Null for what is no quantity, and for a negative one. */
 function decimalOf(quantity: unknown): Decimal | null {
   if (typeof quantity !== "string" && typeof quantity !== "number") return null;
   const text = String(quantity);
-  if (text.length > MAX_LENGTH || LONG_EXPONENT.test(text)) return null;
-  const decimal = parseDecimal(text);
-  return decimal === null || decimal.digits < 0n ? null : decimal;
+  if (text.length > MAX_LENGTH) return null;
+  let decimal = known.get(text);
+  if (decimal === undefined) {
+    decimal = LONG_EXPONENT.test(text) ? null : parseDecimal(text);
+    if (decimal !== null && decimal.digits < 0n) decimal = null;
+    if (known.size >= MAX_KNOWN) known.clear();
+    known.set(text, decimal);
+  }
+  return decimal;
 }
 
 /** In integers: 1.1 cores are 1100 thousandths. To round up a binary fraction would give 1101. */

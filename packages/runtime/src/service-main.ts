@@ -71,6 +71,7 @@ const ALL_SECTIONS = [
   "planner",
   "gates",
   "descheduler",
+  "flows",
 ];
 
 /**

@@ -15,7 +15,7 @@ export interface Path {
  * Paths that the planner chooses from for each pair of nodes.
  * @default 4, as measured: more change nothing
  */
-export const DEFAULT_PATHS = 4;
+const DEFAULT_PATHS = 4;
 
 /** The shortest paths of each pair of nodes, found when they are first asked for and kept. */
 export class PathTable {

@@ -1,5 +1,5 @@
 import type { FlowNetwork } from "./flow-network.ts";
-import { DEFAULT_PATHS, PathTable } from "./paths.ts";
+import { PathTable } from "./paths.ts";
 import type { PlacedJob } from "./placed-job.ts";
 import type { StreamJob } from "./stream-job.ts";
 
@@ -17,10 +17,10 @@ export class StreamSystem {
   readonly free: NodeResources;
   #running: readonly PlacedJob[] = [];
 
-  /** @param paths for each pair of nodes */
-  constructor(network: FlowNetwork, total: NodeResources, paths = DEFAULT_PATHS) {
+  /** @param paths of the network; kept between systems, they needn't be found again */
+  constructor(network: FlowNetwork, total: NodeResources, paths = new PathTable(network)) {
     this.network = network;
-    this.paths = new PathTable(network, paths);
+    this.paths = paths;
     this.total = total;
     this.free = copyOf(total);
   }

@@ -9,6 +9,8 @@ export type { RecordIdentity } from "./headers.ts";
 export { parseSpeaker, speakerText } from "./speaker.ts";
 export type { ProvenSpeaker } from "./speaker.ts";
 export {
+  FLOW_ATTRIBUTES,
+  FLOW_METRICS,
   HEADERS,
   METHODS,
   OUTCOMES,

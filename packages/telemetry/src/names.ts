@@ -48,6 +48,22 @@ export const PROBE_ATTRIBUTES = {
   result: "result",
 } as const;
 
+/** OTLP metric names that network managers publish, of each flow at the node of the resource. */
+export const FLOW_METRICS = {
+  /** Gauge, bit/s: what the flow may send at most. */
+  allowed: "isochrone.flow.allowed",
+  /** Bytes that the flow's class has sent, headers included, delta, monotonic. */
+  sent: "isochrone.flow.sent",
+  /** Packets for which its queue had no room, delta, monotonic. */
+  dropped: "isochrone.flow.dropped",
+} as const;
+
+/** Attributes of a flow's data points. */
+export const FLOW_ATTRIBUTES = {
+  /** As the flow plan calls it. */
+  flow: "flow",
+} as const;
+
 /** Resource attributes of what probes and collectors publish. */
 export const RESOURCE_ATTRIBUTES = {
   serviceName: "service.name",

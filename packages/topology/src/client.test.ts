@@ -243,6 +243,20 @@ test("how an aggregator is, is validated", async () => {
   await expect(client.health()).rejects.toThrow("skewSeconds");
 });
 
+test("a node's flow plan is checked, and isn't sent again while it is the same", async () => {
+  let body: unknown = { version: "1", node: "a", epoch: "x", generation: 0, neighbours: [], flows: [] };
+  const { client, seen } = await clientOf((request, response) => {
+    if (request.headers["if-none-match"] === '"7"') response.writeHead(304).end();
+    else json(response, body);
+  });
+  const first = await client.flowPlan("a");
+  expect(seen[0]?.url).toBe("/api/v1/flow-plan/a");
+  expect(first).toMatchObject({ changed: true, value: body });
+  expect(await client.flowPlan("a")).toEqual({ ...first, changed: false });
+  body = { flows: [] };
+  await expect(client.flowPlan("b")).rejects.toThrow("flow plan");
+});
+
 describe("what can go wrong", () => {
   test("a problem's status and words are passed on, with whether it may pass", async () => {
     let status = 404;
@@ -254,6 +268,19 @@ describe("what can go wrong", () => {
     expect(missing.message).toMatch(/workflows\/a\/b: answered 404 \(no such workflow\)/);
     status = 503;
     expect(await failureOf(client.workflow("a", "b"))).toMatchObject({ status: 503, retryable: true });
+  });
+
+  test("a server that says when to come back is quoted", async () => {
+    let retryAfter = "7";
+    const { client } = await clientOf((_, response) => {
+      response.setHeader("retry-after", retryAfter);
+      json(response, { title: "x" }, 503);
+    });
+    expect(await failureOf(client.flowPlan("a"))).toMatchObject({ status: 503, retryAfterMs: 7_000 });
+    retryAfter = "999999";
+    expect((await failureOf(client.flowPlan("a"))).retryAfterMs).toBe(600_000);
+    retryAfter = "Wed, 21 Oct 2026 07:28:00 GMT";
+    expect((await failureOf(client.flowPlan("a"))).retryAfterMs).toBeNull();
   });
 
   test("an answer beyond the limit is cut off, though it claims no length", async () => {

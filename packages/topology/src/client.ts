@@ -1,10 +1,11 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
-import { Compile } from "typebox/compile";
+import { looseFields } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
+import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flow-plan.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
 import {
@@ -15,8 +16,7 @@ import {
   readWorkflowGraphs,
 } from "./tolerant.ts";
 import type { Dropped, Read } from "./tolerant.ts";
-import { checkSchema } from "./validation.ts";
-import type { Validator } from "./validation.ts";
+import { checkSchema, compiledLate, type LateValidator } from "./validation.ts";
 
 export { GraphClientError } from "./errors.ts";
 
@@ -87,15 +87,10 @@ const MAX_RESTARTS = 3;
 const MAX_CACHED = 1_000;
 
 // Compiled at first use: a command asks for one or two of them.
-const decisionList = once(() => Compile(DecisionListSchema));
-const health = once(() => Compile(HealthSchema));
-const probePlan = once(() => Compile(ProbePlanSchema));
-const workflowList = once(() => Compile(WorkflowListSchema));
-
-function once(compile: () => Validator): () => Validator {
-  let compiled: Validator | undefined;
-  return () => (compiled ??= compile());
-}
+const decisionList = compiledLate(DecisionListSchema);
+const health = compiledLate(HealthSchema);
+const probePlan = compiledLate(ProbePlanSchema);
+const workflowList = compiledLate(WorkflowListSchema);
 
 export class GraphClient {
   readonly #base: string;
@@ -137,7 +132,7 @@ export class GraphClient {
   async workflows(signal?: AbortSignal): Promise<Fetched<WorkflowList>> {
     return this.#read(
       "/api/v1/graph/workflows",
-      (json) => checked("workflow list", workflowList(), json) as WorkflowList,
+      (json) => checked("workflow list", workflowList, json),
       signal,
     );
   }
@@ -178,7 +173,7 @@ export class GraphClient {
   ): Promise<WorkflowChanges & { readonly nextCursor: string | null }> {
     const { json } = await this.#get(path, null, signal);
     const found = graphsOf(json);
-    const list = checked("workflow list", workflowList(), found.list) as WorkflowList;
+    const list = checked("workflow list", workflowList, found.list);
     const { id, nextCursor = null } = list;
     if (id === undefined || found.graphs === undefined)
       throw new GraphClientError("malformed", this.#base + path, "the answer has no graphs");
@@ -199,7 +194,7 @@ export class GraphClient {
     const search = new URLSearchParams();
     for (const [key, value] of Object.entries(query)) search.set(key, String(value));
     const path = search.size === 0 ? "/api/v1/decisions" : `/api/v1/decisions?${search.toString()}`;
-    return this.#read(path, (json) => checked("decision list", decisionList(), json) as DecisionList, signal);
+    return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
   }
 
   /**
@@ -207,12 +202,22 @@ export class GraphClient {
    * status 404.
    */
   async health(signal?: AbortSignal): Promise<Fetched<Health>> {
-    return this.#read("/api/v1/health", (json) => checked("health", health(), json) as Health, signal);
+    return this.#read("/api/v1/health", (json) => checked("health", health, json), signal);
   }
 
   async probePlan(node: string, signal?: AbortSignal): Promise<Fetched<ProbePlan>> {
     const path = `/api/v1/probe-plan/${encodeURIComponent(node)}`;
-    return this.#read(path, (json) => checked("probe plan", probePlan(), json) as ProbePlan, signal);
+    return this.#read(path, (json) => checked("probe plan", probePlan, json), signal);
+  }
+
+  /** What the node is told of flows. An aggregator without plans answers 503, which is retryable. */
+  async flowPlan(node: string, signal?: AbortSignal): Promise<Fetched<FlowPlan>> {
+    return this.#read(`/api/v1/flow-plan/${encodeURIComponent(node)}`, parseFlowPlan, signal);
+  }
+
+  /** What all nodes are told of flows, as {@link flowPlan}. */
+  async flowPlans(signal?: AbortSignal): Promise<Fetched<readonly FlowPlan[]>> {
+    return this.#read("/api/v1/flow-plans", parseFlowPlans, signal);
   }
 
   async #read<T>(
@@ -297,7 +302,7 @@ export class GraphClient {
         return { json: undefined, etag };
       }
       const text = await this.#body(url, response);
-      if (!response.ok) throw statusError(url, response.status, text);
+      if (!response.ok) throw statusError(url, response, text);
       return { json: parseJson(url, text), etag: response.headers.get("etag") };
     } catch (error) {
       if (error instanceof GraphClientError || signal?.aborted === true) throw error;
@@ -329,20 +334,30 @@ export class GraphClient {
 
 const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 
-function statusError(url: string, status: number, text: string): GraphClientError {
+// Retry-After is respected up to so long, milliseconds.
+const MAX_RETRY_AFTER_MS = 600_000;
+
+function statusError(url: string, { status, headers }: Response, text: string): GraphClientError {
   const detail = problemDetail(text);
   const message = `answered ${status}${detail === null ? "" : ` (${detail})`}`;
   return new GraphClientError("http_status", url, message, {
     status,
     retryable: RETRYABLE_STATUS.has(status),
+    retryAfterMs: retryAfterOf(headers.get("retry-after")),
   });
+}
+
+/** Seconds, the only form that our aggregator uses; a date would need two clocks to agree. */
+function retryAfterOf(header: string | null): number | null {
+  if (header === null || !/^\d{1,9}$/.test(header)) return null;
+  return Math.min(MAX_RETRY_AFTER_MS, Number(header) * 1000);
 }
 
 /** The words of a problem+json body (RFC 9457); null for any other body. */
 function problemDetail(text: string): string | null {
   try {
-    const problem = JSON.parse(text) as { detail?: unknown; title?: unknown } | null;
-    const words = problem?.detail ?? problem?.title;
+    const problem = looseFields<Record<"detail" | "title", unknown>>(JSON.parse(text));
+    const words = problem.detail ?? problem.title;
     return typeof words === "string" ? words.slice(0, 300) : null;
   } catch {
     return null;
@@ -377,7 +392,7 @@ function graphsOf(json: unknown): {
   return { list: { ...json, graphs: [] }, graphs: json.graphs as unknown[] };
 }
 
-function checked(document: string, validator: Validator, json: unknown): unknown {
-  checkSchema(document, validator, json);
+function checked<T>(document: string, schema: LateValidator<T>, json: unknown): T {
+  checkSchema(document, schema, json);
   return json;
 }

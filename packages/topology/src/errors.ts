@@ -44,16 +44,19 @@ export class GraphClientError extends TopologyError {
   readonly url: string;
   /** HTTP status of the answer; null when there was none. */
   readonly status: number | null;
+  /** How long the server wants to be left alone; null where it didn't say. Milliseconds. */
+  readonly retryAfterMs: number | null;
 
   constructor(
     code: TopologyErrorCode,
     url: string,
     message: string,
-    options: { status?: number; retryable?: boolean; cause?: unknown } = {},
+    options: { status?: number; retryable?: boolean; retryAfterMs?: number | null; cause?: unknown } = {},
   ) {
     super(code, `GET ${url}: ${message}`, options);
     this.url = url;
     this.status = options.status ?? null;
+    this.retryAfterMs = options.retryAfterMs ?? null;
   }
 }
 

@@ -117,3 +117,11 @@ export { addedAmount, figureOrNull } from "./figures.ts";
 export { droppedElements } from "./tolerant.ts";
 export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { WorkflowGraph } from "./workflow-graph.ts";
+export {
+  FlowPlanSchema,
+  parseFlowPlan,
+  parseFlowPlans,
+  type FlowNeighbour,
+  type FlowPlan,
+  type PlannedFlow,
+} from "./flow-plan.ts";

@@ -149,7 +149,7 @@ const TRIMS: Readonly<Record<Followed, (object: KubernetesObject) => KubernetesO
 
 function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObject): KubernetesObject {
   const { unschedulable, taints } = looseFields<NodeSpec>(spec);
-  const { allocatable, conditions } = looseFields<NodeStatus>(status);
+  const { allocatable, addresses, conditions } = looseFields<NodeStatus>(status);
   return {
     apiVersion,
     kind,
@@ -157,6 +157,7 @@ function trimmedNode({ apiVersion, kind, metadata, spec, status }: KubernetesObj
     spec: { unschedulable, taints },
     status: {
       allocatable,
+      ...(addresses === undefined ? {} : { addresses }),
       // Without their times, which change with every heartbeat.
       conditions: looseList<Record<"type" | "status", unknown>>(conditions).map(
         ({ type, status: value }) => ({

@@ -1,20 +1,30 @@
 // The aggregator whose consumption of a Kafka backlog is measured. The first line of its output is its
-// address; the end of standard input ends it.
+// address; the end of standard input ends it. Arguments: `--sealed` to check and seal records, and the
+// brokers.
 import { once } from "node:events";
 import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import { MemoryKeyStore } from "@isochrone/aggregator/testing";
 import { openBus } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createLogger, createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { countBuffersAsHeap } from "@isochrone/runtime/testing";
+import { benchRandomBytes, MESH_SPEAKER } from "./bench-record-keys.ts";
 
 // As the service's own main does.
 countBuffersAsHeap();
-const brokers = process.argv.slice(2);
+const sealed = process.argv.includes("--sealed");
+const brokers = process.argv.slice(2).filter((argument) => argument !== "--sealed");
 const { aggregator: config, bus: busConfig } = loadSettings([aggregatorSettings, busSettings], {
   env: {},
   overrides: {
-    aggregator: { host: "127.0.0.1", port: 0, windowMs: 300_000, paneMs: 10_000, buildIntervalMs: 10_000 },
+    aggregator: {
+      host: "127.0.0.1",
+      port: 0,
+      windowMs: 300_000,
+      buildIntervalMs: 10_000,
+      speakers: JSON.stringify([{ name: MESH_SPEAKER, namespaces: ["*"] }]),
+    },
     bus: { kind: "kafka", brokers, replicationFactor: brokers.length },
   },
 });
@@ -31,7 +41,8 @@ const { bus, service } = await openBus(busConfig, {
 });
 await service.start();
 const store = createMemoryStore({ clock: systemClock });
-const aggregator = createAggregator(config, { ...surroundings, bus, store, isShared: true });
+const proofs = sealed ? { recordKeyStore: new MemoryKeyStore(), randomBytes: benchRandomBytes } : {};
+const aggregator = createAggregator(config, { ...surroundings, bus, store, isShared: true, ...proofs });
 await aggregator.start();
 process.stdout.write(`${aggregator.address().url}\n`);
 

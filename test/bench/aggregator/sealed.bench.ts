@@ -4,8 +4,7 @@ import { median } from "@isochrone/primitives";
 import {
   createSharedMetrics,
   createUnprovenCounter,
-  MemoryKeyStore,
-  RecordKeys,
+  type RecordKeys,
   RecordSeals,
   SharedIntake,
   Tables,
@@ -18,6 +17,7 @@ import { encodeHeaders } from "@isochrone/telemetry";
 import { pinToOneCore } from "../one-core.ts";
 import { mixRound, POINTS_PER_NODE } from "../telemetry/mix.ts";
 import type { BenchResult } from "../types.ts";
+import { benchRecordKeys } from "./bench-record-keys.ts";
 import { BenchBus } from "./shared-bus.ts";
 
 const NODES = 1_000;
@@ -57,21 +57,6 @@ function slicesOf(round: number, nowMs: number): Addressed[][] {
     slices[Math.floor((i++ * SLICES) / (3 * NODES))]!.push({ topic, record });
   }
   return slices;
-}
-
-async function recordKeys(): Promise<RecordKeys> {
-  const keys = new RecordKeys({
-    store: new MemoryKeyStore(),
-    leadership: { isLeader: () => true },
-    clock: new ManualClock(),
-    logger: new MemoryLogger(),
-    randomBytes: (count) => Buffer.alloc(count, 1),
-    rotationMs: 0,
-    overlapMs: 60_000,
-    checkMs: 60_000,
-  });
-  await keys.start();
-  return keys;
 }
 
 async function start(keys: RecordKeys | null): Promise<Contender> {
@@ -177,7 +162,7 @@ async function measure(keys: RecordKeys | null): Promise<number[]> {
  */
 export async function run(): Promise<BenchResult[]> {
   const core = pinToOneCore();
-  const keys = await recordKeys();
+  const keys = await benchRecordKeys();
   await measure(keys);
   const plain = await measure(null);
   const proven = [...(await measure(keys)), ...(await measure(keys))];

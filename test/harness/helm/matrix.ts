@@ -50,6 +50,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
       collector: { nodeExporterDaemonSets: ["monitoring/prometheus-node-exporter"] },
       scheduler: { managedResource: "isochrone.dev/placement", canaryNamespace: "canaries" },
       descheduler: { mode: "evict", maxUnreadyRatio: "34%", windows: ["Sat 00:00-24:00"] },
+      streams: { enabled: true, strategy: "joint" },
     },
     networkPolicy: { metricsFrom: [{ namespaceSelector: {} }], egress: [{ ports: [{ port: 4318 }] }] },
   },

@@ -16,6 +16,7 @@ import {
   extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
+  streamSettings,
   webhookSettings,
 } from "@isochrone/scheduler-plugin";
 /** As each main.ts has them. */
@@ -39,6 +40,7 @@ export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
     webhookSettings,
     plannerSettings,
     deschedulerSettings,
+    streamSettings,
     extenderCertificateSettings,
   ],
 };

@@ -18,6 +18,7 @@ export const NET_PING = { package: "net-ping", module: "probe/src/icmp/net-ping/
 export const COMPONENTS: Readonly<Record<string, Component>> = {
   probe: { folder: "probe", without: [] },
   collector: { folder: "collector", without: IN_A_POD },
+  "network-manager": { folder: "network-manager", without: [] },
   aggregator: { folder: "aggregator", without: IN_A_POD },
   "scheduler-plugin": { folder: "scheduler-plugin", without: IN_A_POD },
   cli: { folder: "cli", without: [] },

@@ -9,9 +9,9 @@ export const LIMITS = {
   secondDefinitions: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
-  stringIndexReads: 120,
-  casts: 318,
-  settings: 200,
+  stringIndexReads: 102,
+  casts: 281,
+  settings: 211,
 } as const;
 
 export type Limited = keyof typeof LIMITS;

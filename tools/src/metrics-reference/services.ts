@@ -20,6 +20,9 @@ const WITHIN_MS = 90_000;
 const HTTP = "isochrone_http_requests_total";
 const DAY_MS = 86_400_000;
 
+/** They never ask an API server. */
+const WITHOUT_KUBERNETES: readonly string[] = ["probe", "network-manager"];
+
 interface Run {
   readonly component: string;
   /** With this one the last have come. */
@@ -57,6 +60,11 @@ const RUNS: readonly Run[] = [
       COLLECTOR_HOST: HOST,
       COLLECTOR_PORT: "0",
     },
+  },
+  {
+    component: "network-manager",
+    until: HTTP,
+    env: { FLOWS_NODE: "node", FLOWS_HTTP_PORT: ANY_PORT, FLOWS_AGGREGATOR_URL: `http://${NOWHERE}` },
   },
   {
     component: "aggregator",
@@ -153,7 +161,7 @@ async function record({ component, until, env }: Run, folder: string): Promise<R
       env: {
         PATH: process.env["PATH"],
         METRICS_REFERENCE_UNTIL: until,
-        ISOCHRONE_KUBERNETES_KUBECONFIG: component === "probe" ? undefined : "kubeconfig",
+        ISOCHRONE_KUBERNETES_KUBECONFIG: WITHOUT_KUBERNETES.includes(component) ? undefined : "kubeconfig",
         ...Object.fromEntries(
           Object.entries(env).map(([name, value]) => [
             `ISOCHRONE_${name}`,

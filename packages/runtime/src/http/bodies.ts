@@ -47,11 +47,14 @@ export function installBodyLimits(app: FastifyInstance, limits: BodyLimits): voi
   app.addHook("preParsing", (request, reply, payload, done) => {
     if (!hasBody(request)) return done(null, payload);
     const lease = budget.open(clientKey(request));
-    const body = new CountedBody(payload, lease);
     request.bodyLease = lease;
-    arriving.add(body);
+    const [counted, body] = isReadByFastify(request)
+      ? [new WatchedBody(payload, lease), payload]
+      : countedStream(payload, lease);
+    arriving.add(counted);
     reply.raw.once("close", () => {
-      if (!body.readableEnded) return lease.release();
+      if (!counted.isComplete) return lease.release();
+      if (!lease.isOpen) return;
       // A route goes on working with a body whose client has left.
       const timer = setTimeout(() => lease.release(), handlerTimeoutMs);
       timer.unref();
@@ -70,18 +73,85 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
 }
 
-class CountedBody extends Transform {
+const JSON_BODY = /^application\/json(?:[\s;]|$)/i;
+
+/** fastify reads JSON into a text or a buffer, and listens to the stream in the tick of this hook. */
+function isReadByFastify({ headers }: FastifyRequest): boolean {
+  return JSON_BODY.test(headers["content-type"] ?? "");
+}
+
+function countedStream(source: Readable, lease: BodyLease): [CountedBody, Readable] {
+  const body = new CountedBody(source, lease);
+  return [body, body];
+}
+
+/** A body on its way, as the check of slow ones sees it. */
+interface ArrivingBody {
+  readonly receivedBytes: number;
+  /** By the checks that it has been through. */
+  ageMs: number;
+  readonly isComplete: boolean;
+  fail(error: HttpError): void;
+  once(event: "end" | "close", listener: () => void): unknown;
+}
+
+/**
+ * Counts a body while fastify reads it. A stream in between would take as long as a small request's answer.
+ */
+class WatchedBody implements ArrivingBody {
+  readonly #source: Readable;
+  #hasFailed = false;
+  receivedBytes = 0;
+  ageMs = 0;
+
+  constructor(source: Readable, lease: BodyLease) {
+    this.#source = source;
+    const giveWay = (error: HttpError): void => this.fail(error);
+    lease.giveWay = giveWay;
+    source.on("data", (chunk: Buffer) => {
+      // What still comes after the answer is thrown away.
+      if (!lease.isOpen || this.#hasFailed) return;
+      this.receivedBytes += chunk.length;
+      try {
+        lease.take(chunk.length);
+      } catch (error) {
+        this.fail(error as HttpError);
+      }
+    });
+    // Whoever reads has heard of it; after an early answer nobody does.
+    source.on("error", () => undefined);
+    source.once("end", () => {
+      if (lease.giveWay === giveWay) lease.giveWay = null;
+    });
+  }
+
+  get isComplete(): boolean {
+    return this.#source.readableEnded;
+  }
+
+  once(event: "end" | "close", listener: () => void): void {
+    this.#source.once(event, listener);
+  }
+
+  /** Tells fastify, which answers. The rest is read on, so that the client gets to the answer. */
+  fail(error: HttpError): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#source.emit("error", error);
+  }
+}
+
+class CountedBody extends Transform implements ArrivingBody {
   readonly #lease: BodyLease;
   readonly #giveWay: (error: HttpError) => void;
   receivedBytes = 0;
-  /** By the checks that it has been through. */
   ageMs = 0;
 
   constructor(source: Readable, lease: BodyLease) {
     // Readers take all at once: pausing the socket after each of its pieces would only cost time.
     super({ highWaterMark: PIECES_BYTES });
     this.#lease = lease;
-    this.#giveWay = (error) => void this.destroy(error);
+    this.#giveWay = (error) => this.fail(error);
     lease.giveWay = this.#giveWay;
     // Whoever reads has heard of it; after an early answer nobody does.
     this.on("error", () => undefined);
@@ -95,6 +165,14 @@ class CountedBody extends Transform {
     this.once("close", () => {
       if (!source.readableEnded) source.unpipe(this).resume();
     });
+  }
+
+  get isComplete(): boolean {
+    return this.readableEnded;
+  }
+
+  fail(error: HttpError): void {
+    this.destroy(error);
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, taken: TransformCallback): void {
@@ -119,7 +197,7 @@ class CountedBody extends Transform {
 class ArrivingBodies {
   readonly #graceMs: number;
   readonly #onSlow: () => void;
-  readonly #bodies = new Set<CountedBody>();
+  readonly #bodies = new Set<ArrivingBody>();
   readonly #timer: NodeJS.Timeout;
 
   constructor(graceMs: number, onSlow: () => void) {
@@ -130,7 +208,7 @@ class ArrivingBodies {
     this.#timer.unref();
   }
 
-  add(body: CountedBody): void {
+  add(body: ArrivingBody): void {
     this.#bodies.add(body);
     body.once("end", () => this.#bodies.delete(body));
     body.once("close", () => this.#bodies.delete(body));
@@ -148,7 +226,8 @@ class ArrivingBodies {
       this.#onSlow();
       const rule = `a body must arrive within ${this.#graceMs} ms and at ${LEAST_BYTES_PER_SECOND} bytes/s beyond`;
       const detail = `${rule}, got ${body.receivedBytes} bytes in ${body.ageMs} ms`;
-      body.destroy(new HttpError(408, "slow_body", detail));
+      this.#bodies.delete(body);
+      body.fail(new HttpError(408, "slow_body", detail));
     }
   }
 }

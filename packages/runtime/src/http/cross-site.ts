@@ -45,14 +45,14 @@ export function installCrossSiteGuard(
   metrics: Pick<HttpMetrics, "refused">,
 ): void {
   const guard = new CrossSiteGuard(allowed);
-  app.addHook("onRequest", async (request, reply) => {
+  app.addHook("onRequest", (request, reply, done) => {
     void reply.header("x-content-type-options", "nosniff");
     // A request that is made inside of this process comes over no socket.
-    if (!(request.raw.socket instanceof Socket)) return undefined;
+    if (!(request.raw.socket instanceof Socket)) return done();
     const refusal = guard.check(request, () => placeOf(app));
-    if (refusal === null) return undefined;
+    if (refusal === null) return done();
     metrics.refused(refusal.code === "foreign_host" ? "foreign_host" : "foreign_origin");
-    return sendProblem(reply, refusal);
+    return void sendProblem(reply, refusal);
   });
 }
 

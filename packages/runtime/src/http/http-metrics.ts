@@ -71,11 +71,12 @@ export function createHttpMetrics(app: FastifyInstance, server: string, registry
       registers: [registry],
     });
   });
-  app.addHook("onResponse", async (request, reply) => {
+  app.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "unmatched";
     const { method } = request;
     requests.inc({ server, route, method, code: String(reply.statusCode) });
     seconds.observe({ server, route, method }, reply.elapsedTime / 1000);
+    done();
   });
   return {
     refused: (reason) => refused.inc({ server, reason }),

@@ -50,20 +50,21 @@ export function installOverloadGuard(
         : "too many requests of this client are under way";
     return sendProblem(reply.header("retry-after", "1"), problem(503, { code: "overloaded", detail }));
   };
-  app.addHook("onRequest", async (request, reply) => {
-    if (isExempt(request)) return undefined;
+  app.addHook("onRequest", (request, reply, done) => {
+    if (isExempt(request)) return done();
     // Refused before the body is read, where that is known.
     const reason = places.whyNot(clientKey(request));
-    return reason === null ? undefined : refuse(reply, reason);
+    return reason === null ? done() : void refuse(reply, reason);
   });
-  app.addHook("preValidation", async (request, reply) => {
+  // Not async: between the end of the body and its handler fastify would take the request for abandoned.
+  app.addHook("preValidation", (request, reply, done) => {
     connections.busy(request.raw.socket, reply.raw);
-    if (isExempt(request)) return undefined;
+    if (isExempt(request)) return done();
     const key = clientKey(request);
     const reason = places.whyNot(key);
-    if (reason !== null) return refuse(reply, reason);
+    if (reason !== null) return void refuse(reply, reason);
     places.take(reply.raw, key);
-    return undefined;
+    return done();
   });
   const timer = setInterval(() => places.watchReaders(), READER_CHECK_MS);
   timer.unref();

@@ -2,7 +2,7 @@
 // network.
 import type { Path } from "../paths.ts";
 import { computable, demandsOf, type Demand, type PlacedJob } from "../placed-job.ts";
-import type { StreamJob } from "../stream-job.ts";
+import { SOURCE, type StreamJob } from "../stream-job.ts";
 import { copyOf, fits, giveBack, take, type NodeResources, type StreamSystem } from "../stream-system.ts";
 import { Filling, loadOf, loadOfJob, type Load } from "./filling.ts";
 import { startsOf } from "./starts.ts";
@@ -19,13 +19,18 @@ export const PLACE_DEFAULTS: PlaceSettings = { evaluations: 600, candidates: 64 
 
 /** Each hop costs this part of a full link, so that of equally loaded paths the shorter one is taken. */
 const HOP_PRICE = 1e-3;
+/** What a second per frame of a stage costs that isn't the slowest one. */
+const STAGE_PRICE = 1e-3;
 /** Gains of the worth that are rounding errors. */
 const NO_GAIN = 1e-9;
 
 /** A placement and what all jobs together are worth with it. */
 interface Judged {
   readonly placed: PlacedJob;
+  /** Less a little for every stage's seconds, so that of equally fast placements the one with slack wins. */
   readonly worth: number;
+  /** By task: seconds per frame of the task or, where these are more, of a flow that it sends or receives. */
+  readonly stageSeconds: Float64Array;
   /** Frames per second, by running job; the new job is the last. */
   readonly paces: Float64Array;
 }
@@ -37,7 +42,7 @@ export class Judge {
   readonly #settings: PlaceSettings;
   readonly #filling: Filling;
   readonly #loads: Load[];
-  /** Bits per second of the other jobs at their paces, by capacity. */
+  /** Bits that a frame of each other job puts on a link, by capacity; of the judged job in `#own`. */
   readonly #busy: Float64Array;
   readonly #own: Float64Array;
   count = 0;
@@ -75,7 +80,24 @@ export class Judge {
       flows: flows.map((flow) => ({ ...flow, bitsPerSecond: 0 })),
       throughput: paces.at(-1)!,
     };
-    return { placed, paces, worth: worthOf(paces) };
+    const stageSeconds = this.#stagesOf(hosts, flows);
+    const all = stageSeconds.reduce((sum, seconds) => sum + seconds, 0);
+    return { placed, paces, stageSeconds, worth: worthOf(paces) - STAGE_PRICE * all };
+  }
+
+  #stagesOf(hosts: readonly number[], flows: readonly (Demand & { readonly path: Path })[]): Float64Array {
+    const { secondsPerFrame, dependencies } = this.#job;
+    const { nodes, capacities } = this.#system.network;
+    const stages = Float64Array.from(hosts, (host, task) => secondsPerFrame[task * nodes.length + host]!);
+    for (const { dependency, path } of flows) {
+      let seconds = 0;
+      for (const hop of path.hops)
+        seconds = Math.max(seconds, (this.#busy[hop]! + this.#own[hop]!) / capacities[hop]!);
+      const { source, target } = dependencies[dependency]!;
+      for (const task of [source, target])
+        if (task !== SOURCE) stages[task] = Math.max(stages[task]!, seconds);
+    }
+    return stages;
   }
 
   /**
@@ -118,10 +140,11 @@ export class Judge {
 export function placeJob(job: StreamJob, system: StreamSystem, settings: PlaceSettings): Judged | null {
   const judge = new Judge(system, job, system.running, settings);
   const nodes = candidatesOf(job, system, settings.candidates);
+  const starts = startsOf(job, system, nodes).flatMap((hosts) => judge.judge(hosts) ?? []);
   let best: Judged | null = null;
-  for (const start of startsOf(job, system, nodes)) {
+  for (const start of starts.sort((a, b) => b.worth - a.worth)) {
     const found = climb(judge, job, system.free, start, nodes);
-    if (found !== null && (best === null || found.worth > best.worth + NO_GAIN)) best = found;
+    if (best === null || found.worth > best.worth + NO_GAIN) best = found;
   }
   return best;
 }
@@ -137,25 +160,19 @@ export function candidatesOf(job: StreamJob, { network }: StreamSystem, count: n
   return [...seen];
 }
 
-/** A change of a placement: these tasks go to that node. */
-interface Move {
-  readonly tasks: readonly number[];
-  readonly node: number;
-}
-
-/** From `start` the best move again and again, until none is better or the evaluations are spent. */
+/** From `start` one better move after the other, until none is better or the evaluations are spent. */
 function climb(
   judge: Judge,
   job: StreamJob,
   free: NodeResources,
-  start: readonly number[],
+  start: Judged,
   nodes: readonly number[],
-): Judged | null {
+): Judged {
   const left = copyOf(free);
-  take(left, job, start);
-  let now = judge.judge(start);
-  while (now !== null && !judge.isSpent) {
-    const next = bestMove(judge, job, left, now, nodes);
+  take(left, job, start.placed.hosts);
+  let now = start;
+  while (!judge.isSpent) {
+    const next = betterMove(judge, job, left, now, nodes);
     if (next === null) break;
     giveBack(left, job, now.placed.hosts);
     take(left, job, next.placed.hosts);
@@ -164,32 +181,42 @@ function climb(
   return now;
 }
 
-/** Null when no move is better. */
-export function bestMove(
+/**
+ * The best node for what is slowest, where that is better; else for what is next slowest. All moves of a
+ * large network are more than the evaluations. Null when no move is better.
+ */
+export function betterMove(
   judge: Judge,
   job: StreamJob,
   left: NodeResources,
   now: Judged,
   nodes: readonly number[],
 ): Judged | null {
-  let best: Judged | null = null;
-  for (const { tasks, node } of movesOf(now.placed.hosts, nodes)) {
-    if (judge.isSpent) break;
-    if (!fits(left, job, tasks, node)) continue;
-    const hosts = now.placed.hosts.map((host, task) => (tasks.includes(task) ? node : host));
-    const judged = judge.judge(hosts);
-    if (judged !== null && judged.worth > (best ?? now).worth + NO_GAIN) best = judged;
+  const { hosts } = now.placed;
+  for (const tasks of movableOf(now)) {
+    let best: Judged | null = null;
+    for (const node of nodes) {
+      if (judge.isSpent) break;
+      if (node === hosts[tasks[0]!] || !fits(left, job, tasks, node)) continue;
+      const judged = judge.judge(hosts.map((host, task) => (tasks.includes(task) ? node : host)));
+      if (judged !== null && judged.worth > (best ?? now).worth + NO_GAIN) best = judged;
+    }
+    if (best !== null) return best;
   }
-  return best;
+  return null;
 }
 
-/** Each task alone, and all tasks of a node together. */
-function* movesOf(hosts: readonly number[], nodes: readonly number[]): Generator<Move> {
-  for (const [task, host] of hosts.entries())
-    for (const node of nodes) if (node !== host) yield { tasks: [task], node };
-  for (const host of new Set(hosts)) {
-    const tasks = hosts.flatMap((each, task) => (each === host ? [task] : []));
-    if (tasks.length < 2) continue;
-    for (const node of nodes) if (node !== host) yield { tasks, node };
+/** What may go to another node: all tasks of a node together, and each alone. The slowest stages first. */
+function movableOf({ placed: { hosts }, stageSeconds }: Judged): number[][] {
+  const slowest = [...hosts.keys()].sort((a, b) => stageSeconds[b]! - stageSeconds[a]!);
+  const movable: number[][] = [];
+  const seen = new Set<number>();
+  for (const task of slowest) {
+    const host = hosts[task]!;
+    const together = hosts.flatMap((each, other) => (each === host ? [other] : []));
+    if (!seen.has(host) && together.length > 1) movable.push(together);
+    seen.add(host);
+    movable.push([task]);
   }
+  return movable;
 }

@@ -1,9 +1,10 @@
 // Running jobs that got bad nodes, because better ones were taken when they came: the slowest one is placed
 // anew where that gains enough.
 import type { PlacedJob } from "../placed-job.ts";
+import type { StreamJob } from "../stream-job.ts";
 import { copyOf, giveBack, take, type StreamSystem } from "../stream-system.ts";
 import { fillByJob, loadOfJob } from "./filling.ts";
-import { bestMove, candidatesOf, Judge, type PlaceSettings } from "./place.ts";
+import { betterMove, candidatesOf, Judge, type PlaceSettings } from "./place.ts";
 import { keepsPromises } from "./reroute.ts";
 
 interface RelocateSettings extends PlaceSettings {
@@ -23,7 +24,7 @@ export function relocate(
   let jobs = running;
   const paced = fillByJob(running, system);
   const slowest = [...paced.keys()]
-    .filter((at) => paced[at]!.throughput < paced[at]!.computable / 2)
+    .filter((at) => paced[at]!.throughput * (1 + settings.moveMargin) < mostOf(paced[at]!.job))
     .sort((a, b) => paced[a]!.throughput - paced[b]!.throughput)
     .slice(0, LOOKED_AT);
   const left = copyOf(system.free);
@@ -36,6 +37,17 @@ export function relocate(
   }
   return jobs;
 }
+
+/** Frames per second of a job when each task has the node on which it is fastest. */
+function mostOf({ secondsPerFrame, tasks }: StreamJob): number {
+  const nodes = secondsPerFrame.length / tasks.length;
+  let slowest = 0;
+  for (const task of tasks.keys())
+    slowest = Math.max(slowest, secondsPerFrame.subarray(task * nodes, (task + 1) * nodes).reduce(least));
+  return 1 / slowest;
+}
+
+const least = (a: number, b: number): number => Math.min(a, b);
 
 function moveOf(
   jobs: readonly PlacedJob[],
@@ -50,7 +62,13 @@ function moveOf(
   const judge = new Judge(system, placed.job, others, settings);
   const now = judge.judge(placed.hosts);
   if (now === null) return null;
-  const next = bestMove(judge, placed.job, left, now, candidatesOf(placed.job, system, settings.candidates));
+  const next = betterMove(
+    judge,
+    placed.job,
+    left,
+    now,
+    candidatesOf(placed.job, system, settings.candidates),
+  );
   if (next === null || next.placed.throughput < throughput * (1 + settings.moveMargin)) return null;
   return keepsPromises([...others, next.placed].map(loadOfJob), next.paces) ? next.placed : null;
 }

@@ -11,22 +11,28 @@ import { randomNetwork } from "./random-network.ts";
 import { simulate, type Arrival, type SimulationResult } from "./simulate.ts";
 import { videoJob } from "./video-job.ts";
 
-const NODES = 30;
 const JOBS = 50;
 const solve = await testSolver();
 
-/** Fifty jobs, one each two seconds on average, on a network of 1 Mbit/s. */
+interface Setting {
+  readonly nodes: number;
+  readonly bitsPerSecond: number;
+  readonly minThroughput?: number;
+}
+const CROWDED: Setting = { nodes: 30, bitsPerSecond: 1e6 };
+
+/** Fifty jobs, one each two seconds on average. */
 async function run(
   strategy: StreamStrategy,
   seed: number,
-  minThroughput?: number,
+  { nodes, bitsPerSecond, minThroughput }: Setting = CROWDED,
 ): Promise<SimulationResult> {
   const draw = seeded(seed);
-  const random = randomNetwork({ nodes: NODES, bitsPerSecond: 1e6, draw });
+  const random = randomNetwork({ nodes, bitsPerSecond, draw });
   let atSeconds = 0;
   const arrivals = Array.from({ length: JOBS }, (_, at): Arrival => {
     atSeconds -= 2 * Math.log(1 - draw());
-    const source = Math.floor(draw() * NODES);
+    const source = Math.floor(draw() * nodes);
     const promise = minThroughput === undefined ? {} : { minThroughput };
     return {
       atSeconds,
@@ -42,7 +48,7 @@ const throughputs = ({ jobs }: SimulationResult): number[] =>
 const mean = (values: readonly number[]): number =>
   values.reduce((sum, value) => sum + value, 0) / values.length;
 
-describe("fifty video jobs on thirty nodes", () => {
+describe("fifty video jobs", () => {
   test("every strategy runs all jobs within the capacities of links and nodes", async () => {
     const strategies = [
       leastRequested(),
@@ -63,13 +69,20 @@ describe("fifty video jobs on thirty nodes", () => {
     }
   });
 
-  test.each([1, 2])(
-    "seed %i: joint has a higher mean than OTFA and partitioning, and no lower tenth or worst job than OTFA",
-    async (seed) => {
+  // On the wide networks a search that spends its evaluations on one sweep leaves tasks on slow nodes.
+  const WIDE: Setting = { nodes: 40, bitsPerSecond: 1e7 };
+  test.each([
+    [1, CROWDED],
+    [2, CROWDED],
+    [12, WIDE],
+    [13, WIDE],
+  ])(
+    "seed %i of %o: joint has a higher mean than OTFA and partitioning, and no lower tenth or worst job than OTFA",
+    async (seed, setting) => {
       const [ours, papers, baseline] = [
-        throughputs(await run(joint(), seed)),
-        throughputs(await run(otfa({ solve }), seed)),
-        throughputs(await run(partitioned(), seed)),
+        throughputs(await run(joint(), seed, setting)),
+        throughputs(await run(otfa({ solve }), seed, setting)),
+        throughputs(await run(partitioned(), seed, setting)),
       ];
       expect(mean(ours)).toBeGreaterThan(mean(papers));
       expect(mean(ours)).toBeGreaterThan(mean(baseline));
@@ -81,8 +94,11 @@ describe("fifty video jobs on thirty nodes", () => {
   test("a promised throughput is kept while jobs wait for it, where the paper's strategy breaks it", async () => {
     const kept = ({ jobs }: SimulationResult): number =>
       mean(jobs.flatMap((job) => (job.waitedSeconds === null ? [] : [job.kept!])));
-    const ours = await run(joint(), 1, 0.5);
-    const papers = await run(otfs({ solve, withoutBandwidth: "wait" }), 1, 0.5);
+    const ours = await run(joint(), 1, { ...CROWDED, minThroughput: 0.5 });
+    const papers = await run(otfs({ solve, withoutBandwidth: "wait" }), 1, {
+      ...CROWDED,
+      minThroughput: 0.5,
+    });
     expect(kept(ours)).toBeGreaterThanOrEqual(0.99);
     expect(kept(papers)).toBeLessThan(0.8);
     expect(mean(ours.jobs.map(({ sinceSubmission }) => sinceSubmission))).toBeGreaterThan(

@@ -38,6 +38,8 @@ const KNOWN: Readonly<Record<string, readonly [string, boolean]>> = {
   "appgroup.diktyo.x-k8s.io/v1alpha1/AppGroup": ["appgroups", true],
   "networking.istio.io/v1/DestinationRule": ["destinationrules", true],
   "networktopology.diktyo.x-k8s.io/v1alpha1/NetworkTopology": ["networktopologies", true],
+  "isochrone.dev/v1alpha1/FlowNetwork": ["flownetworks", false],
+  "isochrone.dev/v1alpha1/StreamJob": ["streamjobs", true],
 };
 
 /** Whether the kind is one whose fields are known. */

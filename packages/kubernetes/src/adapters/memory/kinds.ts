@@ -1,8 +1,8 @@
 import type { KindRef } from "../../store/port.ts";
 
 /**
- * Kinds whose status is written through its own subresource only; of custom resources none has one, as
- * upstream's CRDs declare them.
+ * Kinds whose status is written through its own subresource only; of custom resources those of Isochrone's
+ * own group, while upstream's CRDs declare none.
  */
 const WITH_STATUS: ReadonlySet<string> = new Set([
   "v1/Namespace",
@@ -17,6 +17,8 @@ const WITH_STATUS: ReadonlySet<string> = new Set([
   "batch/v1/Job",
   "policy/v1/PodDisruptionBudget",
   "apiextensions.k8s.io/v1/CustomResourceDefinition",
+  "isochrone.dev/v1alpha1/FlowNetwork",
+  "isochrone.dev/v1alpha1/StreamJob",
 ]);
 const REVIEW_GROUPS: ReadonlySet<string> = new Set(["authentication.k8s.io", "authorization.k8s.io"]);
 

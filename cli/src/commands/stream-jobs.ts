@@ -1,0 +1,66 @@
+import { isStoreError, KINDS } from "@isochrone/kubernetes";
+import { CommandError } from "../errors.ts";
+import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
+import { openStore } from "../kubernetes.ts";
+import { formatted, type Format } from "../output/format.ts";
+import { flowsText, flowViews } from "../streams/flows-text.ts";
+import { jobsText, jobText, jobView } from "../streams/job-view.ts";
+
+interface ClusterOptions {
+  readonly namespace?: string;
+  readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
+  readonly output: Format;
+}
+
+type Print = (text: string) => void;
+
+/** Prints the StreamJobs of a namespace, or of all. Throws CommandError. */
+export async function streamsCommand(options: ClusterOptions, print: Print): Promise<void> {
+  const opened = openStore(options.kubeconfig, options.context);
+  try {
+    const { namespace } = options;
+    const { items } = await opened.store.list(KINDS.streamJob, namespace === undefined ? {} : { namespace });
+    const jobs = items
+      .map(jobView)
+      .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
+    print(formatted(options.output, jobs, jobsText));
+  } catch (error) {
+    throw isStoreError(error, "not_found") ? noDefinition(error) : error;
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Prints why a StreamJob is where it is, and what limits it. Throws CommandError. */
+export async function explainStreamJob(name: string, options: ClusterOptions, print: Print): Promise<void> {
+  const opened = openStore(options.kubeconfig, options.context);
+  const { namespace = "default" } = options;
+  try {
+    const object = await opened.store.get({ ...KINDS.streamJob, namespace, name });
+    if (object === null) throw new CommandError(`there is no StreamJob ${namespace}/${name}`);
+    print(formatted(options.output, jobView(object), jobText));
+  } finally {
+    await opened.close();
+  }
+}
+
+function noDefinition(cause: unknown): CommandError {
+  return new CommandError(
+    "the cluster has no definition of StreamJob: isochrone crds apply helm/isochrone/crds",
+    {
+      cause,
+    },
+  );
+}
+
+/** Prints the flows that nodes are told of. */
+export async function flowsCommand(
+  node: string | undefined,
+  options: GraphServerOptions & { readonly output: Format },
+  print: Print,
+): Promise<void> {
+  const { value } = await graphClientOf(options).flowPlans();
+  print(formatted(options.output, flowViews(value, node ?? null), flowsText));
+}

@@ -1,0 +1,119 @@
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
+import { describe, expect, test } from "vitest";
+import { flowsText, flowViews } from "./flows-text.ts";
+import { jobsText, jobText, jobView } from "./job-view.ts";
+
+const RUNNING: KubernetesObject = {
+  ...KINDS.streamJob,
+  metadata: { namespace: "site", name: "gate" },
+  spec: { minThroughput: 2 },
+  status: {
+    phase: "Running",
+    throughput: 5,
+    limitText: "task detect on box",
+    tasks: [
+      { name: "detect", node: "box", secondsPerFrame: 0.2 },
+      { name: "track", node: "server", secondsPerFrame: 0.1 },
+    ],
+    flows: [
+      { to: "detect", bitsPerSecond: 10e6, route: ["camera", "box"] },
+      { from: "detect", to: "track", bitsPerSecond: 8e5, route: ["box", "server"] },
+    ],
+    conditions: [{ type: "Placed", status: "True", reason: "Placed", message: "all tasks have nodes" }],
+  },
+};
+const WAITING: KubernetesObject = {
+  ...KINDS.streamJob,
+  metadata: { namespace: "site", name: "yard" },
+  spec: {},
+  status: {
+    phase: "Waiting",
+    limitText: "waits: NoRoom",
+    conditions: [
+      { type: "Placed", status: "False", reason: "NoRoom", message: "task detect needs 2000m CPU" },
+    ],
+  },
+};
+
+describe("StreamJobs for people", () => {
+  test("are listed with what limits or delays them", () => {
+    expect(jobsText([RUNNING, WAITING].map(jobView))).toBe(
+      [
+        "namespace  job   phase    frames/s  promised  limited by          nodes",
+        "site       gate  Running         5         2  task detect on box  box server",
+        "site       yard  Waiting         –         –  waits: NoRoom",
+      ].join("\n"),
+    );
+    expect(jobsText([])).toBe("there is no StreamJob");
+  });
+
+  test("are explained by tasks and flows, or by what they wait for", () => {
+    expect(jobText(jobView(RUNNING))).toBe(
+      [
+        "StreamJob site/gate: Running, 5.00 frames/s of 2 promised",
+        "limited by task detect on box",
+        "",
+        "task    node    s/frame  frames/s",
+        "detect  box        0.20         5",
+        "track   server     0.10        10",
+        "",
+        "flow              rate           route",
+        "source -> detect  10.000 Mbit/s  camera box",
+        "detect -> track   0.800 Mbit/s   box server",
+      ].join("\n"),
+    );
+    expect(jobText(jobView(WAITING))).toBe(
+      "StreamJob site/yard: Waiting\n\nPlaced: NoRoom: task detect needs 2000m CPU",
+    );
+    expect(jobText(jobView({ ...WAITING, status: {} }))).toBe(
+      "StreamJob site/yard: no controller has seen it",
+    );
+  });
+});
+
+describe("planned flows", () => {
+  const flow = (fields: Partial<PlannedFlow>): PlannedFlow => ({
+    id: "site/gate/detect->track",
+    owner: { kind: "StreamJob", namespace: "site", name: "gate" },
+    protocol: "tcp",
+    source: { node: "a", address: "10.0.0.1", port: null },
+    target: { node: "c", address: "10.0.0.2", port: 7000 },
+    next: null,
+    previous: null,
+    routed: true,
+    bitsPerSecond: 8e5,
+    ...fields,
+  });
+  const plan = (node: string, flows: PlannedFlow[]): FlowPlan => ({
+    version: "1",
+    node,
+    epoch: "e",
+    generation: 1,
+    neighbours: [],
+    flows,
+  });
+  const plans = [
+    plan("c", [flow({ previous: "b" })]),
+    plan("a", [flow({ next: "b" })]),
+    plan("b", [flow({ previous: "a", next: "c" })]),
+    plan("d", []),
+  ];
+
+  test("are put together from the plans of the nodes on their way", () => {
+    expect(flowViews(plans, null)).toEqual([
+      { id: "site/gate/detect->track", bitsPerSecond: 8e5, route: ["a", "b", "c"] },
+    ]);
+    expect(flowViews(plans, "b")).toHaveLength(1);
+    expect(flowViews(plans, "d")).toEqual([]);
+    expect(flowsText(flowViews(plans, null))).toBe(
+      "flow                     rate          route\nsite/gate/detect->track  0.800 Mbit/s  a b c",
+    );
+    expect(flowsText([])).toBe("no flow is planned");
+  });
+
+  test("that run in a circle end there", () => {
+    const circle = [plan("a", [flow({ next: "b" })]), plan("b", [flow({ previous: "a", next: "a" })])];
+    expect(flowViews(circle, null)[0]!.route).toEqual(["a", "b"]);
+  });
+});

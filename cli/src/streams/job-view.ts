@@ -1,0 +1,139 @@
+// StreamJobs of a cluster as their status says it, for people.
+import {
+  conditionsOf,
+  looseFields,
+  looseList,
+  looseText,
+  type KubernetesObject,
+} from "@isochrone/kubernetes";
+import { table } from "../output/table.ts";
+
+/** A StreamJob as it stands. Null: its status doesn't say. */
+interface JobView {
+  readonly namespace: string;
+  readonly name: string;
+  readonly phase: string | null;
+  /** Frames per second. */
+  readonly throughput: number | null;
+  readonly minThroughput: number | null;
+  /** The task or link that limits it, or what it waits for. */
+  readonly limit: string | null;
+  readonly tasks: readonly {
+    readonly name: string;
+    readonly node: string;
+    readonly secondsPerFrame: number | null;
+  }[];
+  readonly flows: readonly {
+    /** Null: the source. */
+    readonly from: string | null;
+    readonly to: string;
+    readonly bitsPerSecond: number | null;
+    readonly route: readonly string[];
+  }[];
+  readonly conditions: readonly {
+    readonly type: string;
+    readonly status: string;
+    readonly reason: string;
+    readonly message: string;
+  }[];
+}
+
+type SpecFields = Record<"minThroughput", unknown>;
+type StatusFields = Record<"flows" | "limitText" | "phase" | "tasks" | "throughput", unknown>;
+type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
+type FlowFields = Record<"bitsPerSecond" | "from" | "route" | "to", unknown>;
+
+export function jobView(object: KubernetesObject): JobView {
+  const { namespace = "default", name } = object.metadata;
+  const { minThroughput } = looseFields<SpecFields>(object.spec);
+  const status = looseFields<StatusFields>(object.status);
+  return {
+    namespace,
+    name,
+    phase: textOf(status.phase),
+    throughput: numberOf(status.throughput),
+    minThroughput: numberOf(minThroughput),
+    limit: textOf(status.limitText),
+    tasks: looseList<TaskFields>(status.tasks).map((task) => ({
+      name: looseText(task.name),
+      node: looseText(task.node),
+      secondsPerFrame: numberOf(task.secondsPerFrame),
+    })),
+    flows: looseList<FlowFields>(status.flows).map((flow) => ({
+      from: textOf(flow.from),
+      to: looseText(flow.to),
+      bitsPerSecond: numberOf(flow.bitsPerSecond),
+      route: Array.isArray(flow.route) ? flow.route.map(looseText) : [],
+    })),
+    conditions: conditionsOf(object).map(({ type, status: is, reason = "", message = "" }) => ({
+      type,
+      status: is,
+      reason,
+      message,
+    })),
+  };
+}
+
+export function jobsText(jobs: readonly JobView[]): string {
+  if (jobs.length === 0) return "there is no StreamJob";
+  return table(
+    ["namespace", "job", "phase", "frames/s", "promised", "limited by", "nodes"],
+    jobs.map(({ namespace, name, phase, throughput, minThroughput, limit, tasks }) => [
+      namespace,
+      name,
+      phase ?? "new",
+      throughput,
+      minThroughput,
+      limit,
+      [...new Set(tasks.map(({ node }) => node))].join(" "),
+    ]),
+  );
+}
+
+/** Why it is where it is, and what it waits for. */
+export function jobText(job: JobView): string {
+  const { namespace, name, phase, throughput, minThroughput, limit, tasks, flows, conditions } = job;
+  const pace = throughput === null ? "" : `, ${throughput.toFixed(2)} frames/s`;
+  const promise = minThroughput === null ? "" : ` of ${minThroughput} promised`;
+  const parts = [`StreamJob ${namespace}/${name}: ${phase ?? "no controller has seen it"}${pace}${promise}`];
+  if (throughput !== null && limit !== null) parts[0] += `\nlimited by ${limit}`;
+  const open = conditions.filter(({ status }) => status !== "True");
+  if (open.length > 0)
+    parts.push(open.map(({ type, reason, message }) => `${type}: ${reason}: ${message}`).join("\n"));
+  if (tasks.length > 0)
+    parts.push(
+      table(
+        ["task", "node", "s/frame", "frames/s"],
+        tasks.map((task) => [
+          task.name,
+          task.node,
+          task.secondsPerFrame,
+          task.secondsPerFrame === null ? null : 1 / task.secondsPerFrame,
+        ]),
+      ),
+    );
+  if (flows.length > 0)
+    parts.push(
+      table(
+        ["flow", "rate", "route"],
+        flows.map(({ from, to, bitsPerSecond, route }) => [
+          `${from ?? "source"} -> ${to}`,
+          bitsPerSecond === null ? null : megabits(bitsPerSecond),
+          route.join(" "),
+        ]),
+      ),
+    );
+  return parts.join("\n\n");
+}
+
+export function megabits(bitsPerSecond: number): string {
+  return `${(bitsPerSecond / 1e6).toFixed(3)} Mbit/s`;
+}
+
+function numberOf(value: unknown): number | null {
+  return typeof value === "number" ? value : null;
+}
+
+function textOf(value: unknown): string | null {
+  return typeof value === "string" && value !== "" ? value : null;
+}

@@ -1,0 +1,226 @@
+// The kernel by way of its usual tools: tc, nft and ip, each called once for many changes.
+import { KernelError } from "../../ports/errors.ts";
+import type { KernelPort } from "../../ports/ports.ts";
+import type { RoutingChange, Step, TrafficChange } from "../../domain/difference.ts";
+import {
+  classId,
+  HANDLE,
+  portsOf,
+  ROUTE_PROTOCOL,
+  routeKey,
+  ruleKey,
+  RULE_PREFERENCES,
+  type ClassCounters,
+  type HtbClass,
+  type IpFamily,
+  type KernelState,
+  type Rule,
+} from "../../domain/kernel-state.ts";
+import { burstBytesOf } from "../../domain/rates.ts";
+import { parseRoutes, parseRules, parseWays } from "./ip-json.ts";
+import { LIST_TABLE, nftText, NO_TABLE, parseTable } from "./nft.ts";
+import type { RunTool, ToolResult } from "./run-tool.ts";
+import { parseClasses, parseQdiscs } from "./tc-text.ts";
+
+/** As long as a packet of Ethernet: what a class may send before the next one of its level. */
+const QUANTUM_BYTES = 1514;
+/** What a tool says is shown in part: one wrong batch may give thousands of lines. */
+const SHOWN_LINES = 20;
+const FORWARDING: Readonly<Record<IpFamily, string>> = {
+  4: "/proc/sys/net/ipv4/ip_forward",
+  6: "/proc/sys/net/ipv6/conf/all/forwarding",
+};
+
+export function createIprouteKernel(run: RunTool): KernelPort {
+  return new IprouteKernel(run);
+}
+
+class IprouteKernel implements KernelPort {
+  readonly #run: RunTool;
+
+  constructor(run: RunTool) {
+    this.#run = run;
+  }
+
+  async read(neighbours: readonly string[]): Promise<KernelState> {
+    const { roots, queues } = parseQdiscs(await this.#text("tc", ["-j", "qdisc", "show"]));
+    const devices = new Map<string, ReadonlyMap<number, HtbClass>>();
+    const counters = new Map<string, ReadonlyMap<number, ClassCounters>>();
+    for (const [device, root] of roots) {
+      if (root.owner !== "manager") continue;
+      const text = await this.#text("tc", ["-s", "class", "show", "dev", device]);
+      const found = parseClasses(text, queues.get(device) ?? new Map());
+      devices.set(device, found.classes);
+      counters.set(device, found.counters);
+    }
+    const table = await this.#table();
+    const rules = [...(await this.#rules(4)), ...(await this.#rules(6))];
+    const routes = [...(await this.#routes(4)), ...(await this.#routes(6))];
+    return {
+      roots,
+      devices,
+      counters,
+      ...table,
+      rules: new Map(rules.map((rule) => [ruleKey(rule), rule])),
+      routes: new Map(routes.map((route) => [routeKey(route), route])),
+      ways: await this.#ways(neighbours),
+      forwards: { 4: await this.#forwards(4), 6: await this.#forwards(6) },
+    };
+  }
+
+  async apply(steps: readonly Step[]): Promise<string[]> {
+    const complaints: string[] = [];
+    for (const step of steps)
+      for (const { tool, args, input } of callsOf(step))
+        complaints.push(...complaintsOf(tool, await this.#run(tool, args, input)));
+    return complaints;
+  }
+
+  async #table(): Promise<ReturnType<typeof parseTable>> {
+    const { status, stdout, stderr } = await this.#run("nft", LIST_TABLE);
+    if (status === 0) return parseTable(stdout);
+    if (stderr.includes("No such file or directory")) return NO_TABLE;
+    throw failed("nft", LIST_TABLE, stderr);
+  }
+
+  async #rules(family: IpFamily): Promise<Rule[]> {
+    return parseRules(await this.#text("ip", [`-${family}`, "-j", "rule", "show"]), family);
+  }
+
+  async #routes(family: IpFamily): Promise<ReturnType<typeof parseRoutes>> {
+    const args = [`-${family}`, "-j", "route", "show", "table", "all", "proto", String(ROUTE_PROTOCOL)];
+    return parseRoutes(await this.#text("ip", args), family);
+  }
+
+  async #ways(neighbours: readonly string[]): Promise<KernelState["ways"]> {
+    if (neighbours.length === 0) return new Map();
+    const input = lines(neighbours.map((address) => `route get ${address}`));
+    // Fails where one of them can't be reached, and prints the others.
+    return parseWays((await this.#run("ip", ["-j", "-force", "-batch", "-"], input)).stdout);
+  }
+
+  /** A node without the family has no such file. */
+  async #forwards(family: IpFamily): Promise<boolean> {
+    const { status, stdout } = await this.#run("cat", [FORWARDING[family]]);
+    return status === 0 && stdout.trim() !== "0";
+  }
+
+  async #text(tool: string, args: readonly string[]): Promise<string> {
+    const { status, stdout, stderr } = await this.#run(tool, args);
+    if (status === 0) return stdout;
+    throw failed(tool, args, stderr);
+  }
+}
+
+function failed(tool: string, args: readonly string[], stderr: string): KernelError {
+  const said = stderr.trim().split("\n").slice(0, SHOWN_LINES).join("; ");
+  return new KernelError(
+    "tool_failed",
+    `${tool} ${args.join(" ")} must succeed, said ${JSON.stringify(said)}`,
+  );
+}
+
+function complaintsOf(tool: string, { status, stderr }: ToolResult): string[] {
+  if (status === 0) return [];
+  const said = stderr
+    .split("\n")
+    .filter((line) => line.trim() !== "" && !line.startsWith("Command failed"))
+    .slice(0, SHOWN_LINES);
+  return said.length === 0 ? [`${tool}: ended with ${status}`] : said.map((line) => `${tool}: ${line}`);
+}
+
+interface Call {
+  readonly tool: string;
+  readonly args: readonly string[];
+  readonly input: string;
+}
+
+function callsOf(step: Step): readonly Call[] {
+  switch (step.tool) {
+    case "tc":
+      return [{ tool: "tc", args: ["-force", "-batch", "-"], input: lines(step.changes.map(trafficText)) }];
+    case "nft":
+      return [{ tool: "nft", args: ["-f", "-"], input: nftText(step.changes) }];
+    case "ip":
+      // A batch is of one IP family.
+      return ([4, 6] as const)
+        .map((family) => step.changes.filter((change) => familyOfChange(change) === family))
+        .filter((changes) => changes.length > 0)
+        .map((changes) => ({
+          tool: "ip",
+          args: [`-${familyOfChange(changes[0]!)}`, "-force", "-batch", "-"],
+          input: lines(changes.map(routingText)),
+        }));
+    default:
+      return step satisfies never;
+  }
+}
+
+function familyOfChange(change: RoutingChange): IpFamily {
+  return "rule" in change ? change.rule.match.family : change.route.family;
+}
+
+function lines(commands: readonly string[]): string {
+  return commands.map((command) => `${command}\n`).join("");
+}
+
+function trafficText(change: TrafficChange): string {
+  const handle = `${HANDLE.toString(16)}:`;
+  switch (change.kind) {
+    case "qdisc-add":
+      // Packets without a class of ours are sent as if there were no classes.
+      return `qdisc add dev ${change.device} root handle ${handle} htb default 0`;
+    case "qdisc-delete":
+      return `qdisc delete dev ${change.device} root handle ${handle} htb`;
+    case "class-add":
+    case "class-change":
+      return classText(change.kind === "class-add" ? "add" : "change", change.device, change.htb);
+    case "class-delete":
+      return `class delete dev ${change.device} classid ${classId(change.htb.minor)}`;
+    case "queue-add":
+    case "queue-change": {
+      const verb = change.kind === "queue-add" ? "add" : "change";
+      const { minor, queueBytes } = change.htb;
+      return `qdisc ${verb} dev ${change.device} parent ${classId(minor)} bfifo limit ${queueBytes}`;
+    }
+    default:
+      return change satisfies never;
+  }
+}
+
+function classText(verb: "add" | "change", device: string, htb: HtbClass): string {
+  const { minor, parent, rateBitsPerSecond: rate, ceilBitsPerSecond: ceil, priority } = htb;
+  const above = parent === null ? `${HANDLE.toString(16)}:` : classId(parent);
+  return [
+    `class ${verb} dev ${device} parent ${above} classid ${classId(minor)} htb`,
+    `rate ${rate}bit ceil ${ceil}bit burst ${burstBytesOf(rate)} cburst ${burstBytesOf(ceil)}`,
+    `quantum ${QUANTUM_BYTES} prio ${priority}`,
+  ].join(" ");
+}
+
+function routingText(change: RoutingChange): string {
+  switch (change.kind) {
+    case "rule-add":
+    case "rule-delete":
+      return ruleText(change.kind === "rule-add" ? "add" : "delete", change.rule);
+    case "route-set":
+    case "route-delete": {
+      const { table, gateway, device } = change.route;
+      const verb = change.kind === "route-set" ? "replace" : "delete";
+      const way = `default via ${gateway} dev ${device} table ${table} proto ${ROUTE_PROTOCOL}`;
+      return `route ${verb} ${way}`;
+    }
+    default:
+      return change satisfies never;
+  }
+}
+
+function ruleText(verb: "add" | "delete", { match, table }: Rule): string {
+  const { protocol, source, sourcePort, target, targetPort } = match;
+  return [
+    `rule ${verb} from ${source} to ${target} ipproto ${protocol}`,
+    sourcePort === null ? "" : ` sport ${sourcePort}`,
+    targetPort === null ? "" : ` dport ${targetPort}`,
+    ` lookup ${table} pref ${RULE_PREFERENCES[portsOf(match)]} protocol ${ROUTE_PROTOCOL}`,
+  ].join("");
+}

@@ -1,0 +1,42 @@
+// Reads JSON of the kernel's tools. What isn't as expected is an error: a manager that misreads the kernel
+// must not change it.
+import { KernelError } from "../../ports/errors.ts";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A list in JSON; `ip` and `tc` print nothing at all where there is nothing to list. */
+export function arrayOf(text: string, subject: string): readonly unknown[] {
+  if (text.trim() === "") return [];
+  const value = parsed(text, subject);
+  return Array.isArray(value) ? value : refuse(subject, "be a list", value);
+}
+
+export function parsed(text: string, subject: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    const message = `${subject} must print JSON, got ${JSON.stringify(text.slice(0, 80))}`;
+    throw new KernelError("not_understood", message, { cause: error });
+  }
+}
+
+export function objectOf(value: unknown, subject: string): Fields {
+  return typeof value === "object" && value !== null
+    ? (value as Fields)
+    : refuse(subject, "be an object", value);
+}
+
+export function textOf(value: unknown, subject: string): string {
+  return typeof value === "string" ? value : refuse(subject, "be text", value);
+}
+
+export function numberOf(value: unknown, subject: string): number {
+  return typeof value === "number" ? value : refuse(subject, "be a number", value);
+}
+
+function refuse(subject: string, rule: string, value: unknown): never {
+  throw new KernelError(
+    "not_understood",
+    `${subject} must ${rule}, got ${JSON.stringify(value)?.slice(0, 80)}`,
+  );
+}

@@ -1,0 +1,145 @@
+// What has to be done so that the kernel has what is wanted, in an order that never leaves a flow without its
+// class or its path: what is new first, then the switch, then what is old.
+import type { HopMark, HtbClass, KernelState, Mark, OwnState, Route, Rule } from "./kernel-state.ts";
+
+export type TrafficChange =
+  | { readonly kind: "qdisc-add" | "qdisc-delete"; readonly device: string }
+  | {
+      readonly kind: "class-add" | "class-change" | "class-delete";
+      readonly device: string;
+      readonly htb: HtbClass;
+    }
+  | { readonly kind: "queue-add" | "queue-change"; readonly device: string; readonly htb: HtbClass };
+
+export type MarkChange =
+  | { readonly kind: "table-create" | "table-delete" }
+  | { readonly kind: "mark-delete" | "mark-add"; readonly mark: Mark }
+  | { readonly kind: "hop-delete" | "hop-add"; readonly hop: HopMark };
+
+export type RoutingChange =
+  | { readonly kind: "rule-add" | "rule-delete"; readonly rule: Rule }
+  | { readonly kind: "route-set" | "route-delete"; readonly route: Route };
+
+/** Changes that one call of a tool makes. */
+export type Step =
+  | { readonly tool: "tc"; readonly changes: readonly TrafficChange[] }
+  | { readonly tool: "nft"; readonly changes: readonly MarkChange[] }
+  | { readonly tool: "ip"; readonly changes: readonly RoutingChange[] };
+
+/** The steps from what the kernel has to what is wanted; none when they are alike. */
+export function difference(kernel: KernelState, wanted: OwnState): readonly Step[] {
+  const traffic = trafficChanges(kernel, wanted);
+  const routing = routingChanges(kernel, wanted);
+  const steps: Step[] = [
+    { tool: "tc", changes: traffic.before },
+    { tool: "ip", changes: routing.before },
+    { tool: "nft", changes: markChanges(kernel, wanted) },
+    { tool: "ip", changes: routing.after },
+    { tool: "tc", changes: traffic.after },
+  ];
+  return steps.filter(({ changes }) => changes.length > 0);
+}
+
+export function changesIn(steps: readonly Step[]): number {
+  return steps.reduce((sum, { changes }) => sum + changes.length, 0);
+}
+
+interface Changes<T> {
+  readonly before: readonly T[];
+  readonly after: readonly T[];
+}
+
+function trafficChanges(kernel: KernelState, wanted: OwnState): Changes<TrafficChange> {
+  const before: TrafficChange[] = [];
+  const after: TrafficChange[] = [];
+  for (const [device, classes] of wanted.devices) {
+    const now = kernel.devices.get(device);
+    if (now === undefined) before.push({ kind: "qdisc-add", device });
+    before.push(...newClasses(device, now ?? new Map(), classes));
+  }
+  for (const [device, classes] of kernel.devices) {
+    const kept = wanted.devices.get(device);
+    // Its classes go with it.
+    if (kept === undefined) after.push({ kind: "qdisc-delete", device });
+    else after.push(...oldClasses(device, classes, kept));
+  }
+  return { before, after };
+}
+
+type Classes = ReadonlyMap<number, HtbClass>;
+
+function newClasses(device: string, now: Classes, wanted: Classes): TrafficChange[] {
+  const changes: TrafficChange[] = [];
+  for (const htb of parentsFirst(wanted)) {
+    const has = now.get(htb.minor);
+    if (has === undefined) changes.push({ kind: "class-add", device, htb });
+    else if (!isAlike(has, htb)) changes.push({ kind: "class-change", device, htb });
+    const queue = has?.queueBytes ?? null;
+    if (htb.queueBytes === null || queue === htb.queueBytes) continue;
+    changes.push({ kind: queue === null ? "queue-add" : "queue-change", device, htb });
+  }
+  return changes;
+}
+
+/** Of a class whose parent is another one nothing can be changed: its flow has a new class already. */
+function isAlike(one: HtbClass, other: HtbClass): boolean {
+  return (
+    one.rateBitsPerSecond === other.rateBitsPerSecond &&
+    one.ceilBitsPerSecond === other.ceilBitsPerSecond &&
+    one.priority === other.priority
+  );
+}
+
+function oldClasses(device: string, now: Classes, wanted: Classes): TrafficChange[] {
+  return parentsFirst(now)
+    .toReversed()
+    .filter(({ minor }) => !wanted.has(minor))
+    .map((htb) => ({ kind: "class-delete", device, htb }));
+}
+
+function parentsFirst(classes: Classes): HtbClass[] {
+  const depth = (htb: HtbClass): number => (htb.parent === null ? 0 : 1);
+  return [...classes.values()].toSorted((one, other) => depth(one) - depth(other));
+}
+
+function markChanges(kernel: KernelState, wanted: OwnState): MarkChange[] {
+  const isWanted = wanted.marks.size + wanted.hops.size > 0;
+  if (!isWanted) return kernel.table === "absent" ? [] : [{ kind: "table-delete" }];
+  const isSound = kernel.table === "sound";
+  const marks = changed(isSound ? kernel.marks : new Map<string, Mark>(), wanted.marks);
+  const hops = changed(isSound ? kernel.hops : new Map<string, HopMark>(), wanted.hops);
+  return [
+    ...(isSound ? [] : [{ kind: "table-create" } as const]),
+    ...marks.old.map((mark) => ({ kind: "mark-delete", mark }) as const),
+    ...hops.old.map((hop) => ({ kind: "hop-delete", hop }) as const),
+    ...marks.new.map((mark) => ({ kind: "mark-add", mark }) as const),
+    ...hops.new.map((hop) => ({ kind: "hop-add", hop }) as const),
+  ];
+}
+
+/** Whose class is another one is both. */
+function changed<T extends { readonly minor: number }>(
+  has: ReadonlyMap<string, T>,
+  wanted: ReadonlyMap<string, T>,
+): { readonly old: readonly T[]; readonly new: readonly T[] } {
+  const without = (all: ReadonlyMap<string, T>, others: ReadonlyMap<string, T>): T[] =>
+    [...all].flatMap(([key, each]) => (others.get(key)?.minor === each.minor ? [] : [each]));
+  return { old: without(has, wanted), new: without(wanted, has) };
+}
+
+function routingChanges(kernel: KernelState, wanted: OwnState): Changes<RoutingChange> {
+  const before: RoutingChange[] = [];
+  const after: RoutingChange[] = [];
+  for (const [key, route] of wanted.routes) {
+    const has = kernel.routes.get(key);
+    if (has?.gateway !== route.gateway || has.device !== route.device)
+      before.push({ kind: "route-set", route });
+  }
+  for (const [key, rule] of wanted.rules) if (!kernel.rules.has(key)) after.push({ kind: "rule-add", rule });
+  // The kernel asks the older of two rules for the same packets: this is the switch to the new one.
+  for (const [key, rule] of kernel.rules)
+    if (!wanted.rules.has(key)) after.push({ kind: "rule-delete", rule });
+  for (const [key, route] of kernel.routes)
+    if (!wanted.routes.has(key)) after.push({ kind: "route-delete", route });
+  return { before, after };
+}

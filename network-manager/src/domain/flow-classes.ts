@@ -1,0 +1,42 @@
+import { FIRST_FLOW_CLASS, LAST_CLASS, matchKey, type KernelState, type Match } from "./kernel-state.ts";
+
+/**
+ * Numbers of flows' classes. A flow keeps the one that the kernel has for it, so that nothing changes after a
+ * restart. HTB can't give a class another parent: a flow that moves gets a new number, and its old class goes
+ * once the packets are in the new one.
+ */
+export class FlowClasses {
+  readonly #kernel: KernelState;
+  readonly #taken = new Set<number>();
+  readonly #given = new Set<number>();
+  #next = FIRST_FLOW_CLASS;
+
+  constructor(kernel: KernelState) {
+    this.#kernel = kernel;
+    for (const { minor } of kernel.marks.values()) this.#taken.add(minor);
+    for (const classes of kernel.devices.values()) for (const minor of classes.keys()) this.#taken.add(minor);
+  }
+
+  numberFor(match: Match, device: string, parent: number | null): number {
+    const kept = this.#kernel.marks.get(matchKey(match))?.minor;
+    if (kept !== undefined && this.#fits(kept, device, parent)) return this.#give(kept);
+    while (this.#taken.has(this.#next) && this.#next < LAST_CLASS) this.#next++;
+    return this.#give(this.#next);
+  }
+
+  #give(minor: number): number {
+    this.#taken.add(minor);
+    this.#given.add(minor);
+    return minor;
+  }
+
+  /** Whether the class is there under this parent, or nowhere. */
+  #fits(minor: number, device: string, parent: number | null): boolean {
+    if (minor < FIRST_FLOW_CLASS || minor > LAST_CLASS || this.#given.has(minor)) return false;
+    for (const [name, classes] of this.#kernel.devices) {
+      const found = classes.get(minor);
+      if (found !== undefined && (name !== device || found.parent !== parent)) return false;
+    }
+    return true;
+  }
+}

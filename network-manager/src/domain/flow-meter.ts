@@ -1,0 +1,115 @@
+// What each flow has sent, from the counters of its class.
+import {
+  FLOW_ATTRIBUTES,
+  FLOW_METRICS,
+  RESOURCE_ATTRIBUTES,
+  type Metric,
+  type MetricsBatch,
+  type NumberPoint,
+} from "@isochrone/telemetry";
+import type { ClassCounters, KernelState } from "./kernel-state.ts";
+import type { FlowPlacement } from "./wanted.ts";
+
+/** One flow between two readings. */
+interface FlowFigures {
+  readonly id: string;
+  readonly ceilBitsPerSecond: number;
+  readonly sentBytes: number;
+  readonly droppedPackets: number;
+  readonly achievedBitsPerSecond: number;
+}
+
+export interface Reading {
+  readonly startMs: number;
+  readonly timeMs: number;
+  readonly flows: readonly FlowFigures[];
+}
+
+interface Kept {
+  /** Where the counters are from: a class that is made anew counts from 0. */
+  readonly place: string;
+  readonly counters: ClassCounters;
+}
+
+/** Turns counters into what came between two readings. */
+export class FlowMeter {
+  #kept = new Map<string, Kept>();
+  #readMs: number | null = null;
+
+  /** @returns null: it is the first reading */
+  take(flows: readonly FlowPlacement[], { counters }: KernelState, nowMs: number): Reading | null {
+    const kept = new Map<string, Kept>();
+    const figures: FlowFigures[] = [];
+    const startMs = this.#readMs;
+    for (const { flow, place } of flows) {
+      const found = place === null ? undefined : counters.get(place.device)?.get(place.minor);
+      if (place === null || found === undefined) continue;
+      const now = { place: `${place.device} ${place.minor}`, counters: found };
+      kept.set(flow.id, now);
+      if (startMs === null || nowMs <= startMs) continue;
+      const { sentBytes, droppedPackets } = sinceThen(this.#kept.get(flow.id), now);
+      figures.push({
+        id: flow.id,
+        ceilBitsPerSecond: place.ceilBitsPerSecond,
+        sentBytes,
+        droppedPackets,
+        achievedBitsPerSecond: (sentBytes * 8_000) / (nowMs - startMs),
+      });
+    }
+    this.#kept = kept;
+    this.#readMs = nowMs;
+    return startMs === null || nowMs <= startMs ? null : { startMs, timeMs: nowMs, flows: figures };
+  }
+}
+
+function sinceThen(before: Kept | undefined, now: Kept): ClassCounters {
+  const { sentBytes, droppedPackets } = now.counters;
+  const isSame = before?.place === now.place && before.counters.sentBytes <= sentBytes;
+  if (!isSame) return now.counters;
+  return {
+    sentBytes: sentBytes - before.counters.sentBytes,
+    droppedPackets: Math.max(0, droppedPackets - before.counters.droppedPackets),
+  };
+}
+
+/** One record of the bus. */
+export function toFlowBatch(node: string, { startMs, timeMs, flows }: Reading): MetricsBatch {
+  const points = (value: (flow: FlowFigures) => number): NumberPoint[] =>
+    flows.map((flow) => ({
+      attributes: { [FLOW_ATTRIBUTES.flow]: flow.id },
+      startMs,
+      timeMs,
+      value: value(flow),
+      integer: true,
+    }));
+  const metrics: Metric[] = [
+    {
+      name: FLOW_METRICS.allowed,
+      unit: "bit/s",
+      kind: "gauge",
+      points: points((flow) => flow.ceilBitsPerSecond),
+    },
+    deltaSum(
+      FLOW_METRICS.sent,
+      "By",
+      points((flow) => flow.sentBytes),
+    ),
+    deltaSum(
+      FLOW_METRICS.dropped,
+      "{packet}",
+      points((flow) => flow.droppedPackets),
+    ),
+  ];
+  return {
+    resource: {
+      [RESOURCE_ATTRIBUTES.serviceName]: "isochrone-network-manager",
+      [RESOURCE_ATTRIBUTES.node]: node,
+    },
+    scope: { name: "isochrone-network-manager" },
+    metrics,
+  };
+}
+
+function deltaSum(name: string, unit: string, points: readonly NumberPoint[]): Metric {
+  return { name, unit, kind: "sum", temporality: "delta", monotonic: true, points };
+}

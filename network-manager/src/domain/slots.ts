@@ -1,0 +1,18 @@
+import { createHash } from "node:crypto";
+import { SLOTS } from "./kernel-state.ts";
+
+/**
+ * A number below SLOTS for each neighbour's address, the same after a restart and, but for rare collisions,
+ * whoever the other neighbours are: classes and routing tables are called by it.
+ */
+export function slotsOf(addresses: readonly string[]): ReadonlyMap<string, number> {
+  const taken = new Set<number>();
+  const slots = new Map<string, number>();
+  for (const address of [...new Set(addresses)].toSorted()) {
+    let slot = createHash("sha256").update(address).digest().readUInt32BE(0) % SLOTS;
+    while (taken.has(slot)) slot = (slot + 1) % SLOTS;
+    taken.add(slot);
+    slots.set(address, slot);
+  }
+  return slots;
+}

@@ -1,0 +1,148 @@
+import { describe, expect, test } from "vitest";
+import type { FlowPlan } from "@isochrone/topology";
+import { MemoryKernel } from "../testing/memory-kernel.ts";
+import { flow, plan } from "../testing/plans.ts";
+import { difference } from "./difference.ts";
+import {
+  FIRST_FLOW_CLASS,
+  type HtbClass,
+  type KernelState,
+  type RootQdisc,
+  type Way,
+} from "./kernel-state.ts";
+import { wantedState, type ActiveMode } from "./wanted.ts";
+
+const WAY: Way = { device: "eth0", gateway: null, isLocal: false };
+const ROOTS = new Map<string, RootQdisc>([["eth0", { owner: "kernel", name: "mq 0:" }]]);
+
+function kernelOf(way: Way | null = WAY, fields: Partial<KernelState> = {}): KernelState {
+  const ways = new Map(way === null ? [] : [["10.1.0.2", way]]);
+  return { ...new MemoryKernel({ ways, roots: ROOTS }).state(), ...fields };
+}
+
+function classesOf(of: FlowPlan, mode: ActiveMode, kernel = kernelOf()): HtbClass[] {
+  return [...(wantedState(of, mode, kernel).state.devices.get("eth0")?.values() ?? [])];
+}
+
+const capacity = (bitsPerSecond: number | null): FlowPlan["neighbours"] => [
+  { node: "b", address: "10.1.0.2", capacityBitsPerSecond: bitsPerSecond },
+];
+const rates = (classes: readonly HtbClass[]): number[][] =>
+  classes.map(({ rateBitsPerSecond, ceilBitsPerSecond }) => [rateBitsPerSecond, ceilBitsPerSecond]);
+
+describe("what a plan comes to", () => {
+  test("guarantee: a flow's rate is a floor, its ceil the link; the rest of the link is for everything else", () => {
+    const of = plan({ flows: [flow(1, { bitsPerSecond: 6e6 }), flow(2, { bitsPerSecond: 3e6 })] });
+    expect(rates(classesOf(of, "guarantee"))).toEqual([
+      [6e6, 10e6],
+      [3e6, 10e6],
+      [10e6, 10e6],
+      [1e6, 10e6],
+    ]);
+  });
+
+  test("shape: a flow's rate is its ceil; a link of unknown capacity has no class of its own", () => {
+    const of = plan({ neighbours: capacity(null), flows: [flow(1, { bitsPerSecond: 6e6 })] });
+    const classes = classesOf(of, "shape");
+    expect(rates(classes)).toEqual([[6e6, 6e6]]);
+    expect(classes[0]).toMatchObject({ minor: FIRST_FLOW_CLASS, parent: null });
+    expect(wantedState(of, "shape", kernelOf()).state.hops.size).toBe(0);
+  });
+
+  test("route: a flow whose path isn't the kernel's gets a rule and its neighbour's table", () => {
+    const of = plan({ flows: [flow(1, { routed: true }), flow(2)] });
+    const { rules, routes } = wantedState(of, "route", kernelOf()).state;
+    expect([...rules.values()].map(({ match }) => match.targetPort)).toEqual([1]);
+    expect([...routes.values()]).toMatchObject([{ gateway: "10.1.0.2", device: "eth0" }]);
+  });
+
+  test("a flow that ends here needs nothing", () => {
+    const end = flow(1, { target: { node: "a", address: "10.0.0.1", port: 1 }, next: null, previous: "b" });
+    const { state, flows } = wantedState(plan({ flows: [end] }), "shape", kernelOf());
+    expect(state.devices.size + state.marks.size).toBe(0);
+    expect(flows).toEqual([{ flow: end, place: null, unmet: null }]);
+  });
+
+  test("addresses are compared as the kernel spells them", () => {
+    const six = flow(1, {
+      source: { node: "a", address: "FD00:0:0::1", port: null },
+      target: { node: "z", address: "fd00:0::9", port: 1 },
+    });
+    const [mark] = wantedState(plan({ flows: [six] }), "shape", kernelOf()).state.marks.values();
+    expect(mark!.match).toMatchObject({ family: 6, source: "fd00::1", target: "fd00::9" });
+  });
+
+  test("a flow keeps its class while others come and go, and gets a new one on another link", async () => {
+    const ways = new Map([
+      ["10.1.0.2", WAY],
+      ["10.1.0.3", WAY],
+    ]);
+    const kernel = new MemoryKernel({ ways, roots: ROOTS });
+    const neighbours = [...capacity(1e7), { node: "c", address: "10.1.0.3", capacityBitsPerSecond: 1e7 }];
+    const set = async (...flows: FlowPlan["flows"]): Promise<(number | undefined)[]> => {
+      const wanted = wantedState(plan({ neighbours, flows }), "shape", kernel.state());
+      expect(await kernel.apply(difference(kernel.state(), wanted.state))).toEqual([]);
+      return wanted.flows.map(({ place }) => place?.minor);
+    };
+    const [first, second] = await set(flow(1), flow(2));
+    expect(await set(flow(2))).toEqual([second]);
+    expect(await set(flow(2), flow(3, { next: "c" }))).toEqual([second, expect.anything()]);
+    expect(await set(flow(2, { next: "c" }))).not.toEqual([second]);
+    expect(first).not.toBe(second);
+  });
+});
+
+describe("what a flow doesn't get", () => {
+  test.each<[string, Parameters<typeof plan>[0], ActiveMode, KernelState, string]>([
+    ["no way", {}, "shape", kernelOf(null), "neighbour_unreachable"],
+    ["its own address", {}, "shape", kernelOf({ ...WAY, isLocal: true }), "neighbour_is_here"],
+    [
+      "another's qdisc",
+      {},
+      "shape",
+      kernelOf(WAY, { roots: new Map([["eth0", { owner: "other", name: "fq 8001:" }]]) }),
+      "foreign_qdisc",
+    ],
+    ["no capacity", { neighbours: capacity(null) }, "guarantee", kernelOf(), "capacity_unknown"],
+    ["too much", { neighbours: capacity(5e5) }, "shape", kernelOf(), "capacity_exceeded"],
+    ["a path", { flows: [flow(1, { routed: true })] }, "shape", kernelOf(), "not_routed"],
+    [
+      "a router between",
+      { flows: [flow(1, { routed: true })] },
+      "route",
+      kernelOf({ ...WAY, gateway: "10.1.0.254" }),
+      "no_shared_link",
+    ],
+    [
+      "no forwarding",
+      {
+        flows: [
+          flow(1, { routed: true, previous: "x", source: { node: "x", address: "10.0.0.5", port: 9 } }),
+        ],
+      },
+      "route",
+      kernelOf(WAY, { forwards: { 4: false, 6: true } }),
+      "not_forwarding",
+    ],
+    [
+      "another IP family",
+      {
+        flows: [
+          flow(1, {
+            routed: true,
+            source: { node: "a", address: "fd00::1", port: null },
+            target: { node: "z", address: "fd00::9", port: 1 },
+          }),
+        ],
+      },
+      "route",
+      kernelOf(),
+      "ip_family",
+    ],
+  ])("has its reason: %s", (_, fields, mode, kernel, reason) => {
+    const of = plan({ flows: [flow(1)], ...fields });
+    const { state, flows } = wantedState(of, mode, kernel);
+    expect(flows[0]!.unmet?.reason).toBe(reason);
+    expect(state.devices.size + state.marks.size + state.rules.size).toBe(0);
+  });
+});

@@ -1,0 +1,279 @@
+// From the plan to what the kernel should have: plan, mode and what was read in, objects and reasons out.
+import type { FlowNeighbour, FlowPlan, PlannedFlow } from "@isochrone/topology";
+import { FlowClasses } from "./flow-classes.ts";
+import {
+  canonicalAddress,
+  familyOf,
+  FIRST_LINK_CLASS,
+  FIRST_REST_CLASS,
+  FIRST_TABLE,
+  matchKey,
+  routeKey,
+  ruleKey,
+  type HopMark,
+  type HtbClass,
+  type KernelState,
+  type Mark,
+  type Match,
+  type OwnState,
+  type Route,
+  type Rule,
+  type Way,
+} from "./kernel-state.ts";
+import { queueBytesOf, shownRate } from "./rates.ts";
+import { slotsOf } from "./slots.ts";
+
+/** What the manager does with a plan. `observe` isn't one of them: it does nothing. */
+export type ActiveMode = "guarantee" | "shape" | "route";
+
+/** Why a flow doesn't get what the plan says. */
+export const UNMET_REASONS = [
+  /** The kernel has no way to the neighbour. */
+  "neighbour_unreachable",
+  /** The neighbour's address is this node's own. */
+  "neighbour_is_here",
+  /** The device has a root qdisc that isn't the kernel's default. */
+  "foreign_qdisc",
+  /** A floor needs the link's capacity. */
+  "capacity_unknown",
+  /** Floors of the link add up to more than its capacity. */
+  "capacity_exceeded",
+  /** The plan's path isn't the kernel's own, and the mode sets none. */
+  "not_routed",
+  /** A router is between this node and the next one. */
+  "no_shared_link",
+  /** The flow's packets and the neighbour's address are of different IP families. */
+  "ip_family",
+  /** The node doesn't forward packets. */
+  "not_forwarding",
+  /** The kernel doesn't have it though it was told. */
+  "not_in_kernel",
+] as const;
+type UnmetReason = (typeof UNMET_REASONS)[number];
+
+/** Where a flow's class is. */
+interface FlowPlace {
+  readonly device: string;
+  readonly minor: number;
+  readonly ceilBitsPerSecond: number;
+  /** Key of the rule that routes it; null: the kernel's own way. */
+  readonly rule: string | null;
+}
+
+/** What becomes of one flow of the plan on this node. */
+export interface FlowPlacement {
+  readonly flow: PlannedFlow;
+  /** Where its class is; null: it has none here. */
+  readonly place: FlowPlace | null;
+  /** Null: as planned; also for a flow that ends here, which nothing is done for. */
+  readonly unmet: { readonly reason: UnmetReason; readonly text: string } | null;
+}
+
+export interface Wanted {
+  readonly state: OwnState;
+  readonly flows: readonly FlowPlacement[];
+}
+
+/** One neighbour as the plan and the kernel know it. */
+interface Link {
+  readonly neighbour: FlowNeighbour;
+  readonly address: string;
+  readonly slot: number;
+  /** Null: unknown. As tc can show it. */
+  readonly capacity: number | null;
+  readonly way: Way | null;
+}
+
+class Refusal {
+  readonly reason: UnmetReason;
+  readonly text: string;
+
+  constructor(reason: UnmetReason, text: string) {
+    this.reason = reason;
+    this.text = text;
+  }
+}
+
+/** What the plan comes to under the mode. Flows keep the numbers of their classes while they can. */
+export function wantedState(plan: FlowPlan, mode: ActiveMode, kernel: KernelState): Wanted {
+  const links = linksOf(plan, kernel);
+  const builder = new Builder(mode, kernel);
+  const judged = plan.flows.map((flow) => ({ flow, link: judge(flow, links, mode, kernel) }));
+  const floors = sumOfFloors(judged);
+  const flows = judged.map(({ flow, link }): FlowPlacement => {
+    if (link instanceof Refusal) return { flow, place: null, unmet: link };
+    if (link === null) return { flow, place: null, unmet: null };
+    const excess = excessOf(link, floors);
+    if (excess !== null) return { flow, place: null, unmet: excess };
+    return { flow, place: builder.add(flow, link), unmet: null };
+  });
+  return { state: builder.build(floors), flows };
+}
+
+function linksOf(plan: FlowPlan, { ways }: KernelState): ReadonlyMap<string, Link> {
+  const slots = slotsOf(plan.neighbours.map(({ address }) => canonicalAddress(address)));
+  return new Map(
+    plan.neighbours.map((neighbour) => {
+      const address = canonicalAddress(neighbour.address);
+      const capacity = neighbour.capacityBitsPerSecond;
+      return [
+        neighbour.node,
+        {
+          neighbour,
+          address,
+          slot: slots.get(address)!,
+          capacity: capacity === null ? null : shownRate(capacity),
+          way: ways.get(address) ?? null,
+        },
+      ];
+    }),
+  );
+}
+
+/** Null: nothing is to be done here. */
+function judge(
+  flow: PlannedFlow,
+  links: ReadonlyMap<string, Link>,
+  mode: ActiveMode,
+  kernel: KernelState,
+): Link | Refusal | null {
+  if (flow.next === null) return null;
+  const link = links.get(flow.next)!;
+  const { way, neighbour, address } = link;
+  const subject = `${neighbour.node} (${address})`;
+  if (way === null) return new Refusal("neighbour_unreachable", `no route to ${subject}`);
+  if (way.isLocal) return new Refusal("neighbour_is_here", `${subject} is this node's own address`);
+  const root = kernel.roots.get(way.device);
+  if (root?.owner === "other")
+    return new Refusal("foreign_qdisc", `${way.device} has the root qdisc ${root.name}, which stays`);
+  if (mode === "guarantee" && link.capacity === null)
+    return new Refusal("capacity_unknown", `the capacity of the link to ${subject} is unknown`);
+  return (flow.routed ? routingRefusal(flow, link, mode, kernel) : null) ?? link;
+}
+
+function routingRefusal(
+  flow: PlannedFlow,
+  { way, neighbour, address }: Link,
+  mode: ActiveMode,
+  kernel: KernelState,
+): Refusal | null {
+  const subject = `${neighbour.node} (${address})`;
+  if (mode !== "route") return new Refusal("not_routed", `mode ${mode} sets no path over ${subject}`);
+  if (way!.gateway !== null)
+    return new Refusal("no_shared_link", `${subject} is behind the router ${way!.gateway}`);
+  const family = familyOf(flow.source.address);
+  if (family !== familyOf(address))
+    return new Refusal("ip_family", `the flow is IPv${family}, the address of ${subject} isn't`);
+  if (flow.previous !== null && !kernel.forwards[family])
+    return new Refusal("not_forwarding", `this node doesn't forward IPv${family}`);
+  return null;
+}
+
+type Judged = { readonly flow: PlannedFlow; readonly link: Link | Refusal | null };
+
+/** By slot: what is promised of each link. */
+function sumOfFloors(judged: readonly Judged[]): ReadonlyMap<number, number> {
+  const sums = new Map<number, number>();
+  for (const { flow, link } of judged) {
+    if (link === null || link instanceof Refusal) continue;
+    sums.set(link.slot, (sums.get(link.slot) ?? 0) + shownRate(flow.bitsPerSecond));
+  }
+  return sums;
+}
+
+function excessOf({ slot, capacity, neighbour }: Link, floors: ReadonlyMap<number, number>): Refusal | null {
+  const sum = floors.get(slot) ?? 0;
+  // A plan that fills a link to the last bit may be over by what rounding took of the capacity.
+  if (capacity === null || sum <= capacity * 1.001) return null;
+  return new Refusal(
+    "capacity_exceeded",
+    `flows to ${neighbour.node} must have at most ${capacity} bit/s together, got ${sum}`,
+  );
+}
+
+/** What is left of a link for everything else, when floors take all of it: its share. */
+const LEAST_REST_SHARE = 0.01;
+const FLOW_PRIORITY = 0;
+const REST_PRIORITY = 7;
+
+/** Collects objects flow by flow. */
+class Builder {
+  readonly #mode: ActiveMode;
+  readonly #numbers: FlowClasses;
+  readonly #devices = new Map<string, Map<number, HtbClass>>();
+  readonly #marks = new Map<string, Mark>();
+  readonly #rules = new Map<string, Rule>();
+  readonly #routes = new Map<string, Route>();
+  readonly #links = new Map<number, Link>();
+
+  constructor(mode: ActiveMode, kernel: KernelState) {
+    this.#mode = mode;
+    this.#numbers = new FlowClasses(kernel);
+  }
+
+  add(flow: PlannedFlow, link: Link): FlowPlace {
+    this.#links.set(link.slot, link);
+    const match = matchOf(flow);
+    const { device } = link.way!;
+    const parent = link.capacity === null ? null : FIRST_LINK_CLASS + link.slot;
+    const rate = shownRate(flow.bitsPerSecond);
+    const ceil = this.#mode === "guarantee" ? Math.max(rate, link.capacity!) : rate;
+    const minor = this.#numbers.numberFor(match, device, parent);
+    this.#class(device, leaf(minor, parent, rate, ceil, FLOW_PRIORITY));
+    this.#marks.set(matchKey(match), { match, minor });
+    const rule = flow.routed && this.#mode === "route" ? this.#route(match, link) : null;
+    return { device, minor, ceilBitsPerSecond: ceil, rule };
+  }
+
+  build(floors: ReadonlyMap<number, number>): OwnState {
+    const hops = new Map<string, HopMark>();
+    for (const { slot, capacity, address, way } of this.#links.values()) {
+      if (capacity === null) continue;
+      const { device } = way!;
+      const parent = FIRST_LINK_CLASS + slot;
+      const rest = Math.max(capacity * LEAST_REST_SHARE, capacity - (floors.get(slot) ?? 0));
+      this.#class(device, { ...leaf(parent, null, capacity, capacity, FLOW_PRIORITY), queueBytes: null });
+      const minor = FIRST_REST_CLASS + slot;
+      this.#class(device, leaf(minor, parent, shownRate(rest), capacity, REST_PRIORITY));
+      hops.set(address, { family: familyOf(address), address, minor });
+    }
+    const [devices, marks, rules, routes] = [this.#devices, this.#marks, this.#rules, this.#routes];
+    return { devices, marks, hops, rules, routes };
+  }
+
+  #class(device: string, htb: HtbClass): void {
+    const classes = this.#devices.get(device) ?? new Map<number, HtbClass>();
+    this.#devices.set(device, classes.set(htb.minor, htb));
+  }
+
+  #route(match: Match, { slot, address, way }: Link): string {
+    const table = FIRST_TABLE + slot;
+    const route = { family: match.family, table, gateway: address, device: way!.device };
+    this.#routes.set(routeKey(route), route);
+    const rule = { match, table };
+    this.#rules.set(ruleKey(rule), rule);
+    return ruleKey(rule);
+  }
+}
+
+function leaf(minor: number, parent: number | null, rate: number, ceil: number, priority: number): HtbClass {
+  return {
+    minor,
+    parent,
+    rateBitsPerSecond: rate,
+    ceilBitsPerSecond: ceil,
+    priority,
+    queueBytes: queueBytesOf(ceil),
+  };
+}
+
+function matchOf({ protocol, source, target }: PlannedFlow): Match {
+  return {
+    family: familyOf(source.address),
+    protocol,
+    source: canonicalAddress(source.address),
+    sourcePort: source.port,
+    target: canonicalAddress(target.address),
+    targetPort: target.port,
+  };
+}

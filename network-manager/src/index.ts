@@ -1,0 +1,1 @@
+export { flowsSettings } from "./settings.ts";

@@ -1,0 +1,74 @@
+// Reading fields that may be of any type, as a FlowNetwork and a StreamJob in a file or a cluster have them.
+
+/** Fields by their names of which nothing else is known. */
+export type Fields<Names extends string = string> = { readonly [Name in Names]?: unknown };
+
+/** Leads from the object to a value. */
+export type FieldPath = readonly (string | number)[];
+
+/** Thrown for a field that can't be read. The message names the place, the rule and the value. */
+export class FieldError extends Error {
+  readonly path: FieldPath;
+  /** What must be true, without the place and the value. */
+  readonly rule: string;
+  readonly value: unknown;
+
+  constructor(path: FieldPath, rule: string, value: unknown) {
+    super(`${path.join(".")} ${rule}, got ${shown(value)}`);
+    this.name = "FieldError";
+    this.path = path;
+    this.rule = rule;
+    this.value = value;
+  }
+}
+
+const SHOWN_CHARACTERS = 80;
+
+function shown(value: unknown): string {
+  if (value === undefined) return "nothing";
+  const text = JSON.stringify(value) ?? typeof value;
+  return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
+}
+
+/** No fields for what is no object. */
+// oxlint-disable-next-line typescript/no-generated-empty-object-type -- names of a type keep their names
+export function fieldsOf<Names extends string = string>(value: unknown): Fields<Names> {
+  return isFields(value) ? value : NO_FIELDS;
+}
+
+const NO_FIELDS = {};
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+export function listAt(path: FieldPath, value: unknown): readonly unknown[] {
+  if (!Array.isArray(value)) throw new FieldError(path, "must be a list", value);
+  return value;
+}
+
+export function textAt(path: FieldPath, value: unknown): string {
+  if (typeof value !== "string" || value === "") throw new FieldError(path, "must be text", value);
+  return value;
+}
+
+export function numberAt(path: FieldPath, value: unknown): number {
+  if (typeof value !== "number") throw new FieldError(path, "must be a number", value);
+  return value;
+}
+
+/** Null without a value. */
+export function positiveAt(path: FieldPath, value: unknown): number | null {
+  if (value === undefined || value === null) return null;
+  const number = numberAt(path, value);
+  if (number > 0 && number <= Number.MAX_SAFE_INTEGER) return number;
+  throw new FieldError(path, "must be above 0 and at most 2^53 - 1", value);
+}
+
+/** Null without a value. */
+export function portAt(path: FieldPath, value: unknown): number | null {
+  if (value === undefined || value === null) return null;
+  const port = numberAt(path, value);
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new FieldError(path, "must be a port from 1 to 65535", value);
+}

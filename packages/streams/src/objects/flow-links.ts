@@ -1,0 +1,32 @@
+import { parseBitsPerSecond } from "@isochrone/primitives";
+import { DUPLEX_MODES, type FlowLink } from "../flow-network.ts";
+import { FieldError, fieldsOf, listAt, textAt, type FieldPath } from "./fields.ts";
+
+type LinkFields = "capacity" | "duplex" | "source" | "target";
+
+/** Links of a FlowNetwork's `spec`, in order. Throws FieldError for the first that can't be read. */
+export function readFlowLinks(spec: unknown): FlowLink[] {
+  const { links } = fieldsOf<"links">(spec);
+  return listAt(["spec", "links"], links).map((link, at) => readFlowLink(link, ["spec", "links", at]));
+}
+
+/** Throws FieldError. */
+export function readFlowLink(link: unknown, path: FieldPath): FlowLink {
+  const { source, target, capacity: quantity, duplex = "full" } = fieldsOf<LinkFields>(link);
+  const capacity = parseBitsPerSecond(quantity);
+  if (capacity === null)
+    throw new FieldError(
+      [...path, "capacity"],
+      "must be a quantity of bits per second, such as 10M",
+      quantity,
+    );
+  const mode = DUPLEX_MODES.find((each) => each === duplex);
+  if (mode === undefined)
+    throw new FieldError([...path, "duplex"], `must be one of ${DUPLEX_MODES.join(", ")}`, duplex);
+  return {
+    source: textAt([...path, "source"], source),
+    target: textAt([...path, "target"], target),
+    capacityBitsPerSecond: capacity,
+    duplex: mode,
+  };
+}

@@ -1,0 +1,91 @@
+import type { ClusterStore, SharedLeadership } from "@isochrone/kubernetes";
+import type { LinearSolver } from "@isochrone/primitives";
+import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
+import { joint, otfa, otfs, type StreamStrategy } from "@isochrone/streams";
+import type { Registry } from "prom-client";
+import type { ClusterObjects } from "../adapters/cluster-objects.ts";
+import type { PodChanges } from "../adapters/cluster-pods.ts";
+import { ExactSolver } from "../adapters/exact-solver.ts";
+import { Terms } from "../leadership/terms.ts";
+import type { Term } from "../leadership/terms.ts";
+import type { GraphSource } from "../ports/ports.ts";
+import { FlowPlans } from "./domain/flow-plans.ts";
+import { createStreamMetrics } from "./metrics.ts";
+import type { StreamsConfig } from "./settings.ts";
+import { StreamKeeper } from "./stream-keeper.ts";
+
+interface StreamsDeps {
+  readonly store: ClusterStore;
+  /** Followed already. */
+  readonly pods: PodChanges;
+  /** Followed while it runs jobs. */
+  readonly objects: ClusterObjects;
+  readonly graphs: GraphSource;
+  readonly leadership: SharedLeadership;
+  readonly newId: () => string;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+/** Runs StreamJobs while this replica leads. */
+export interface Streams {
+  readonly parts: readonly Part[];
+  /** Null while another replica leads. */
+  plans(): FlowPlans | null;
+}
+
+interface StreamTerm extends Term {
+  readonly plans: FlowPlans;
+}
+
+/** Null when it is off, or there is no cluster. */
+export function createStreams(
+  deps: Partial<StreamsDeps> & { readonly streams?: StreamsConfig },
+): Streams | null {
+  const { streams: config } = deps;
+  return config?.enabled === true && hasCluster(deps) ? streamsOf(config, deps) : null;
+}
+
+function hasCluster(deps: Partial<StreamsDeps>): deps is StreamsDeps {
+  return deps.leadership !== undefined;
+}
+
+function streamsOf(config: StreamsConfig, deps: StreamsDeps): Streams {
+  const metrics = createStreamMetrics(deps.registry);
+  const solver = new ExactSolver(deps);
+  const strategy = strategyOf(config, solver.solve);
+  const terms = new Terms<StreamTerm>({
+    leadership: deps.leadership,
+    begin: () => {
+      const plans = new FlowPlans(deps.newId());
+      const { awaitRules } = config;
+      const keeper = new StreamKeeper({ ...deps, store, strategy, plans, awaitRules, metrics });
+      return { plans, stop: () => keeper.stop() };
+    },
+    onTerm: (runs) => metrics.leading.set(runs ? 1 : 0),
+  });
+  const store = terms.storeOf(deps.store);
+  return {
+    parts: [
+      { name: "solver", service: { stop: () => solver.close() } },
+      { name: "terms", service: terms },
+    ],
+    plans: () => terms.current?.plans ?? null,
+  };
+}
+
+function strategyOf({ strategy }: StreamsConfig, solve: LinearSolver): StreamStrategy {
+  switch (strategy) {
+    // Running tasks stay where they are: a move would end their pods.
+    case "joint":
+      return joint({ moveMargin: Infinity });
+    case "otfs":
+      return otfs({ solve, withoutBandwidth: "wait" });
+    case "otfa":
+      return otfa({ solve, repaired: true });
+    default:
+      return strategy satisfies never;
+  }
+}

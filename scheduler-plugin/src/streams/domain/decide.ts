@@ -1,0 +1,170 @@
+// One decision about all stream jobs: those that run keep their nodes, those that wait get some, the longest
+// waiting first, and all share the network anew.
+import {
+  restoredJob,
+  StreamError,
+  StreamSystem,
+  type FlowNetwork,
+  type JobDefinition,
+  type PathTable,
+  type PlacedJob,
+  type StreamJob,
+  type StreamStrategy,
+} from "@isochrone/streams";
+import { placementOf, type Placement } from "./placement.ts";
+import { plannedJob, type NodeRejection, type StreamNode, type TaskRequests } from "./planned-job.ts";
+import { waitReason, type WaitReason } from "./wait-reason.ts";
+
+export interface DecidedJob {
+  /** namespace/name */
+  readonly key: string;
+  readonly definition: JobDefinition;
+  /** Wall milliseconds. */
+  readonly createdMs: number;
+  /** Null: it waits. Tasks without a host are to be placed beside the others. */
+  readonly placement: Placement | null;
+  /** Why it isn't placed now: an attempt has failed a moment ago. Null: it may be. */
+  readonly putOff: string | null;
+  readonly requestsOf: (task: string) => TaskRequests;
+  /** Null: kube-scheduler would let the task's pod onto the node. */
+  readonly rejection: (task: string, node: string) => NodeRejection | null;
+}
+
+export interface DecideInput {
+  readonly network: FlowNetwork;
+  readonly paths: PathTable;
+  /** In the network's order. */
+  readonly nodes: readonly StreamNode[];
+  readonly jobs: readonly DecidedJob[];
+  readonly strategy: StreamStrategy;
+  /** Whether jobs have left or links have changed since the last decision. */
+  readonly hasChanged: boolean;
+  readonly nowMs: number;
+}
+
+/** What becomes of a job. `refused`: its spec can't be planned. */
+export type Verdict =
+  | { readonly kind: "placed"; readonly placement: Placement }
+  | { readonly kind: "waiting"; readonly why: WaitReason }
+  | { readonly kind: "refused"; readonly message: string };
+
+/** A job that could run on the empty cluster and has waited for so long keeps others from overtaking it. */
+const PATIENCE_MS = 300_000;
+
+interface Waiting {
+  readonly decided: DecidedJob;
+  readonly job: StreamJob;
+}
+
+export async function decide(input: DecideInput): Promise<Map<string, Verdict>> {
+  const { network, paths, nodes, strategy } = input;
+  const total = {
+    memoryBytes: Float64Array.from(nodes, ({ memoryBytes }) => memoryBytes),
+    cpuMillicores: Float64Array.from(nodes, ({ cpuMillicores }) => cpuMillicores),
+  };
+  const system = new StreamSystem(network, total, paths);
+  const verdicts = new Map<string, Verdict>();
+  const decidedOf = new Map<StreamJob, DecidedJob>();
+  const waiting: Waiting[] = [];
+  for (const decided of input.jobs) {
+    const job = readable(decided, nodes, verdicts);
+    if (job === null) continue;
+    decidedOf.set(job, decided);
+    const running = decided.placement === null ? null : restored(decided.placement, job, system);
+    if (running !== null) system.add(running);
+    else waiting.push({ decided, job });
+  }
+  const isAnyPlaced = await placeWaiting(waiting, system, input, verdicts);
+  if (isAnyPlaced || input.hasChanged)
+    system.update(await strategy.share(system, isAnyPlaced ? "placed" : "left"));
+  for (const placed of system.running) {
+    const { key, definition } = decidedOf.get(placed.job)!;
+    verdicts.set(key, { kind: "placed", placement: placementOf(placed, definition, system) });
+  }
+  return verdicts;
+}
+
+function readable(
+  decided: DecidedJob,
+  nodes: readonly StreamNode[],
+  verdicts: Map<string, Verdict>,
+): StreamJob | null {
+  const { key, definition, placement, requestsOf, rejection } = decided;
+  try {
+    const allows = (task: string, node: string): boolean => rejection(task, node) === null;
+    return plannedJob({ definition, nodes, requestsOf, allows, placement });
+  } catch (error) {
+    if (!(error instanceof StreamError)) throw error;
+    verdicts.set(key, { kind: "refused", message: error.message });
+    return null;
+  }
+}
+
+/** Null while a task has no node, a node is gone, or a flow has no path. */
+function restored({ hosts, flows }: Placement, job: StreamJob, system: StreamSystem): PlacedJob | null {
+  const indexes = job.tasks.map(({ name }) => system.network.indexOf(hosts.get(name) ?? ""));
+  if (indexes.some((index) => index === null)) return null;
+  const nameOf = (task: number): string | null => job.tasks[task]?.name ?? null;
+  return restoredJob(
+    job,
+    indexes.map((index) => index!),
+    (dependency) => {
+      const { source, target } = job.dependencies[dependency]!;
+      return flows.find(({ from, to }) => from === nameOf(source) && to === nameOf(target)) ?? null;
+    },
+    system,
+  );
+}
+
+/** Returns whether any was placed. */
+async function placeWaiting(
+  waiting: readonly Waiting[],
+  system: StreamSystem,
+  input: DecideInput,
+  verdicts: Map<string, Verdict>,
+): Promise<boolean> {
+  const { strategy, nodes, nowMs } = input;
+  let isAnyPlaced = false;
+  let reserved: string | null = null;
+  const wait = (key: string, why: WaitReason): void => void verdicts.set(key, { kind: "waiting", why });
+  for (const { decided, job } of waiting.toSorted(byAge)) {
+    const { key, createdMs, putOff } = decided;
+    if (putOff !== null) {
+      wait(key, { reason: "Retrying", message: putOff });
+      continue;
+    }
+    if (reserved !== null && decided.placement === null) {
+      wait(key, { reason: "Behind", message: `room is kept for ${reserved}, which waits longer` });
+      continue;
+    }
+    const placed = await strategy.place(job, system);
+    if (placed !== null) {
+      system.add(placed);
+      isAnyPlaced = true;
+      continue;
+    }
+    wait(key, await waitReason({ job, system, strategy, nodes, rejection: decided.rejection }));
+    const isPatient = nowMs - createdMs < PATIENCE_MS;
+    if (!isPatient && (await fitsEmpty(decided, input, system))) reserved = key;
+  }
+  return isAnyPlaced;
+}
+
+function byAge(a: Waiting, b: Waiting): number {
+  return a.decided.createdMs - b.decided.createdMs || (a.decided.key < b.decided.key ? -1 : 1);
+}
+
+/** Whether the job would get nodes if no other stream job ran. */
+async function fitsEmpty(decided: DecidedJob, input: DecideInput, system: StreamSystem): Promise<boolean> {
+  const { definition, requestsOf, rejection, placement } = decided;
+  const job = plannedJob({
+    definition,
+    nodes: input.nodes,
+    requestsOf,
+    // What pods of other stream jobs hold would be free.
+    allows: (task, node) => [undefined, "NodeResourcesFit"].includes(rejection(task, node)?.plugin),
+    placement,
+  });
+  const empty = new StreamSystem(system.network, system.total, system.paths);
+  return (await input.strategy.place(job, empty)) !== null;
+}

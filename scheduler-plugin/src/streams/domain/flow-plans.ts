@@ -1,0 +1,156 @@
+// What each node is told of the flows that it sends, forwards or receives.
+import { createHash } from "node:crypto";
+import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
+
+/** A flow whose ends have addresses. */
+export interface AddressedFlow extends Pick<PlannedFlow, "id" | "owner" | "source" | "target"> {
+  /** Names of nodes from source to target. */
+  readonly route: readonly string[];
+  readonly bitsPerSecond: number;
+}
+
+interface PlanSurroundings {
+  /** All that get a plan. */
+  readonly nodes: readonly string[];
+  /** IP address of a node; null: it has none. */
+  readonly addressOf: (node: string) => string | null;
+  /** Bits per second from one node to the next; null: unknown. */
+  readonly capacityOf: (source: string, target: string) => number | null;
+}
+
+/** A plan without what counts plans. */
+type Content = Pick<FlowPlan, "flows" | "neighbours">;
+
+/** As the schema has them. */
+const MAX_FLOWS = 5_000;
+const MAX_NEIGHBOURS = 1_000;
+
+/**
+ * By node. A flow that meets a node without an address, or one whose plan is full, is in no plan: its packets
+ * go as they would without Isochrone.
+ */
+export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurroundings): Map<string, Content> {
+  const drafts = new Map(
+    around.nodes.map((node): [string, Draft] => [node, { flows: [], neighbours: new Map() }]),
+  );
+  for (const flow of flows.toSorted((a, b) => (a.id < b.id ? -1 : 1))) addFlow(flow, drafts, around);
+  return new Map(
+    [...drafts].map(([node, draft]) => [
+      node,
+      {
+        flows: draft.flows,
+        neighbours: [...draft.neighbours.values()].sort((a, b) => (a.node < b.node ? -1 : 1)),
+      },
+    ]),
+  );
+}
+
+interface Draft {
+  readonly flows: PlannedFlow[];
+  readonly neighbours: Map<string, FlowPlan["neighbours"][number]>;
+}
+
+function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around: PlanSurroundings): void {
+  const { route, bitsPerSecond, ...known } = flow;
+  if (!(bitsPerSecond > 0) || route.length < 2) return;
+  const hops = route.map((node, at) => ({
+    node,
+    draft: drafts.get(node),
+    next: route[at + 1] ?? null,
+    previous: route[at - 1] ?? null,
+  }));
+  const canHold = hops.every(({ draft, next }) => {
+    if (draft === undefined || draft.flows.length >= MAX_FLOWS) return false;
+    if (next === null || draft.neighbours.has(next)) return true;
+    return draft.neighbours.size < MAX_NEIGHBOURS && around.addressOf(next) !== null;
+  });
+  if (!canHold) return;
+  for (const { node, draft, next, previous } of hops) {
+    draft!.flows.push({
+      ...known,
+      protocol: "tcp",
+      next,
+      previous,
+      // The kernel's own path leads to the target directly.
+      routed: route.length > 2,
+      bitsPerSecond,
+    });
+    if (next !== null)
+      draft!.neighbours.set(next, {
+        node: next,
+        address: around.addressOf(next)!,
+        capacityBitsPerSecond: around.capacityOf(node, next),
+      });
+  }
+}
+
+const VERSION_CHARACTERS = 32;
+
+/** The plans of one leader's life, and which of them nodes have. */
+export class FlowPlans {
+  readonly epoch: string;
+  readonly #plans = new Map<string, FlowPlan>();
+  /** Generation that a node's manager has said it carries out, by node. */
+  readonly #applied = new Map<string, number>();
+  #generation = 0;
+
+  /** @param epoch differs from those of other leaders */
+  constructor(epoch: string) {
+    this.epoch = epoch;
+  }
+
+  /** Counts the changes of all plans. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  all(): readonly FlowPlan[] {
+    return [...this.#plans.values()];
+  }
+
+  /** Returns whether any plan changed. Nodes that aren't named have no plan any more. */
+  publish(contents: ReadonlyMap<string, Content>): boolean {
+    const generation = this.#generation + 1;
+    let isChanged = false;
+    for (const node of this.#plans.keys())
+      if (!contents.has(node)) {
+        this.#plans.delete(node);
+        isChanged = true;
+      }
+    for (const [node, content] of contents) {
+      const before = this.#plans.get(node);
+      if (before !== undefined && JSON.stringify(contentOf(before)) === JSON.stringify(contentOf(content)))
+        continue;
+      this.#plans.set(node, this.#plan(node, generation, content));
+      isChanged = true;
+    }
+    if (isChanged) this.#generation = generation;
+    return isChanged;
+  }
+
+  /** A node's manager carries out a plan; of other leaders' plans nothing is kept. */
+  confirm(node: string, epoch: string, generation: number): void {
+    if (epoch === this.epoch && generation <= this.#generation)
+      this.#applied.set(node, Math.max(generation, this.#applied.get(node) ?? 0));
+  }
+
+  /** Whether the managers of all these nodes have their newest plan. */
+  areApplied(nodes: Iterable<string>): boolean {
+    for (const node of nodes) {
+      const plan = this.#plans.get(node);
+      if (plan === undefined || (this.#applied.get(node) ?? -1) < plan.generation) return false;
+    }
+    return true;
+  }
+
+  #plan(node: string, generation: number, content: Content): FlowPlan {
+    const { epoch } = this;
+    const plan = { node, epoch, generation, ...contentOf(content) };
+    const version = createHash("sha256").update(JSON.stringify(plan)).digest("hex");
+    return { version: version.slice(0, VERSION_CHARACTERS), ...plan };
+  }
+}
+
+function contentOf({ neighbours, flows }: Content): Content {
+  return { neighbours, flows };
+}

@@ -1,0 +1,96 @@
+// What flows may use: declared links, or without any the measured bandwidth of pairs of nodes.
+import {
+  FieldError,
+  FlowNetwork,
+  PathTable,
+  readFlowLink,
+  StreamError,
+  type FlowLink,
+} from "@isochrone/streams";
+import type { ClusterGraph } from "@isochrone/topology";
+
+/** A FlowNetwork with what counts of it. */
+export interface ReadNetwork {
+  readonly links: readonly FlowLink[];
+  /** Why others don't count, one text each. */
+  readonly refused: readonly string[];
+}
+
+/**
+ * A link that can't be is left out, so that a node that is away costs its own links alone.
+ * @param taken pairs that other FlowNetworks declare; those of this one are added
+ */
+export function readNetwork(spec: unknown, nodes: ReadonlySet<string>, taken: Set<string>): ReadNetwork {
+  const links: FlowLink[] = [];
+  const refused: string[] = [];
+  const list = typeof spec === "object" && spec !== null ? (spec as { links?: unknown }).links : null;
+  for (const [at, json] of (Array.isArray(list) ? (list as unknown[]) : []).entries())
+    try {
+      const link = readFlowLink(json, ["spec", "links", at]);
+      links.push(checked(link, nodes, taken));
+    } catch (error) {
+      if (!(error instanceof FieldError || error instanceof StreamError)) throw error;
+      refused.push(error.message);
+    }
+  return { links, refused };
+}
+
+function checked(link: FlowLink, nodes: ReadonlySet<string>, taken: Set<string>): FlowLink {
+  const { source, target, duplex } = link;
+  const ends = [...new Set([source, target])].filter((name) => nodes.has(name));
+  // Says what is wrong with the link alone.
+  void new FlowNetwork(ends, [link]);
+  const pairs = [`${source} ${target}`, ...(duplex === "simplex" ? [] : [`${target} ${source}`])];
+  if (pairs.some((pair) => taken.has(pair)))
+    throw new StreamError(
+      "invalid_network",
+      "network",
+      `link ${source} -> ${target} must be declared once`,
+      "it twice",
+    );
+  for (const pair of pairs) taken.add(pair);
+  return link;
+}
+
+/** Measured capacities change a little all the time: this many significant digits count. */
+const DIGITS = 2;
+
+/** From the cluster graph; a pair of unknown bandwidth has no link. */
+export function measuredLinks(graph: ClusterGraph | null, nodes: readonly string[]): FlowLink[] {
+  if (graph === null) return [];
+  const links: FlowLink[] = [];
+  for (const source of nodes)
+    for (const target of nodes) {
+      if (source === target) continue;
+      const [from, to] = [graph.idOf(source), graph.idOf(target)];
+      const known = from < 0 || to < 0 ? null : graph.bandwidthById(from, to);
+      const capacity = Number((known?.capacity ?? 0).toPrecision(DIGITS));
+      if (capacity > 0) links.push({ source, target, capacityBitsPerSecond: capacity, duplex: "simplex" });
+    }
+  return links;
+}
+
+/** The network of now; the same one, with the paths found in it, while nothing changes. */
+export class NetworkKeeper {
+  #key = "";
+  #network = new FlowNetwork([], []);
+  #paths = new PathTable(this.#network);
+
+  get network(): FlowNetwork {
+    return this.#network;
+  }
+
+  get paths(): PathTable {
+    return this.#paths;
+  }
+
+  /** Returns whether it is another network. */
+  update(nodes: readonly string[], links: readonly FlowLink[]): boolean {
+    const key = JSON.stringify([nodes, links]);
+    if (key === this.#key) return false;
+    this.#network = new FlowNetwork(nodes, links);
+    this.#paths = new PathTable(this.#network);
+    this.#key = key;
+    return true;
+  }
+}

@@ -1,0 +1,80 @@
+// A StreamJob as the strategies see it: its frames with their headers, its pace bounded by its source.
+import { createStreamJob, type JobDefinition, type StreamJob } from "@isochrone/streams";
+import type { Placement } from "./placement.ts";
+
+/** A node as far as streams need it. */
+export interface StreamNode {
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** What it has for tasks of stream jobs; those that run count as free. */
+  readonly memoryBytes: number;
+  readonly cpuMillicores: number;
+}
+
+/** Why kube-scheduler wouldn't let a pod onto a node. */
+export interface NodeRejection {
+  readonly plugin: string;
+  readonly message: string;
+}
+
+/** What a task's pod requests, as kube-scheduler counts it. */
+export interface TaskRequests {
+  readonly memoryBytes: number;
+  readonly cpuMillicores: number;
+}
+
+/** Ethernet, IPv4 and TCP with timestamps, as counted on the wire. */
+const HEADER_BYTES = 66;
+const SEGMENT_BYTES = 1_448;
+
+/** What a frame takes on the wire. */
+export function withHeaders(bytesPerFrame: number): number {
+  return bytesPerFrame * (1 + HEADER_BYTES / Math.min(SEGMENT_BYTES, bytesPerFrame));
+}
+
+interface PlannedJobOptions {
+  readonly definition: JobDefinition;
+  readonly nodes: readonly StreamNode[];
+  readonly requestsOf: (task: string) => TaskRequests;
+  /** Whether the task's pod may go there. */
+  readonly allows: (task: string, node: string) => boolean;
+  /** Tasks that have a node stay there. */
+  readonly placement: Pick<Placement, "hosts" | "seconds"> | null;
+}
+
+/** Throws StreamError for a spec that can't be planned. */
+export function plannedJob({
+  definition,
+  nodes,
+  requestsOf,
+  allows,
+  placement,
+}: PlannedJobOptions): StreamJob {
+  const { spec, framesPerSecond, tasks } = definition;
+  const least = framesPerSecond === null ? 0 : 1 / framesPerSecond;
+  const secondsOn = (task: string, { name, labels }: StreamNode): number | null => {
+    const host = placement?.hosts.get(task);
+    const seconds = tasks.get(task)!.secondsOn(labels);
+    if (host === undefined) return seconds !== null && allows(task, name) ? seconds : null;
+    return host === name ? (seconds ?? placement?.seconds.get(task) ?? null) : null;
+  };
+  return createStreamJob(
+    {
+      ...spec,
+      bytesPerFrame: withHeaders(spec.bytesPerFrame),
+      tasks: spec.tasks.map((task) => ({
+        ...task,
+        ...requestsOf(task.name),
+        downstream: (task.downstream ?? []).map((next) => ({
+          ...next,
+          bytesPerFrame: withHeaders(next.bytesPerFrame),
+        })),
+      })),
+    },
+    nodes.map(({ name }) => name),
+    (task, node) => {
+      const seconds = secondsOn(task, nodes[node]!);
+      return seconds === null ? null : Math.max(seconds, least);
+    },
+  );
+}

@@ -1,0 +1,82 @@
+// What a job that gets no nodes waits for, in words.
+import type { StreamJob, StreamStrategy, StreamSystem } from "@isochrone/streams";
+import type { NodeRejection, StreamNode } from "./planned-job.ts";
+
+/** `reason` is a word for programs. */
+export interface WaitReason {
+  readonly reason: "NoNode" | "NoRoom" | "NoRoomTogether" | "Promises" | "Behind" | "Retrying";
+  readonly message: string;
+}
+
+interface WaitQuestion {
+  readonly job: StreamJob;
+  readonly system: StreamSystem;
+  readonly strategy: StreamStrategy;
+  readonly nodes: readonly StreamNode[];
+  readonly rejection: (task: string, node: string) => NodeRejection | null;
+}
+
+export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
+  const { job, system, strategy } = question;
+  for (const task of job.tasks.keys()) {
+    const why = ofTask(task, question);
+    if (why !== null) return why;
+  }
+  if (job.minThroughput !== null) {
+    const free = await strategy.place({ ...job, minThroughput: null }, system);
+    if (free !== null)
+      return {
+        reason: "Promises",
+        message: `it must have ${job.minThroughput} frames/s beside what other jobs are promised; at most ${free.throughput.toFixed(2)} are left for it`,
+      };
+  }
+  return {
+    reason: system.running.some(({ job: other }) => other.minThroughput !== null)
+      ? "Promises"
+      : "NoRoomTogether",
+    message:
+      "each task fits somewhere, but there are no nodes for all of them together, joined by links of known capacity that keep what other jobs are promised",
+  };
+}
+
+/** Null when the task has a node with room. */
+function ofTask(task: number, { job, system, nodes, rejection }: WaitQuestion): WaitReason | null {
+  const { name, memoryBytes, cpuMillicores } = job.tasks[task]!;
+  const { free } = system;
+  const able = nodes.filter((_, node) => job.secondsPerFrame[task * nodes.length + node] !== Infinity);
+  const needs = `${cpuMillicores}m CPU and ${Math.ceil(memoryBytes / 2 ** 20)} MiB`;
+  if (able.length === 0) {
+    const isForRoom = nodes.some((node) => rejection(name, node.name)?.plugin === "NodeResourcesFit");
+    return {
+      reason: isForRoom ? "NoRoom" : "NoNode",
+      message: `task ${name} (${needs}) runs on none of ${nodes.length} nodes: ${rejections(name, nodes, rejection)}`,
+    };
+  }
+  const hasRoom = able.some((node) => {
+    const at = nodes.indexOf(node);
+    return free.memoryBytes[at]! >= memoryBytes && free.cpuMillicores[at]! >= cpuMillicores;
+  });
+  return hasRoom
+    ? null
+    : {
+        reason: "NoRoom",
+        message: `task ${name} needs ${needs}, which none of its ${able.length} nodes has left beside other stream jobs`,
+      };
+}
+
+const MAX_REASONS = 3;
+
+/** As kube-scheduler says it: how many nodes, and why. */
+function rejections(
+  task: string,
+  nodes: readonly StreamNode[],
+  rejection: WaitQuestion["rejection"],
+): string {
+  const counts = new Map<string, number>();
+  for (const { name } of nodes) {
+    const message = rejection(task, name)?.message ?? "no entry of its profile matches";
+    counts.set(message, (counts.get(message) ?? 0) + 1);
+  }
+  const [...reasons] = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MAX_REASONS);
+  return reasons.map(([message, count]) => `${count} ${message}`).join(", ");
+}

@@ -1,0 +1,82 @@
+// The flows of placed jobs with the addresses of their ends, as far as these are known.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { AddressedFlow } from "./domain/flow-plans.ts";
+import type { JobFlow, Placement } from "./domain/placement.ts";
+import { podAddress } from "./job-pods.ts";
+import type { KnownJob } from "./known-jobs.ts";
+
+interface JobFlowsOptions {
+  readonly podOf: (job: KnownJob, task: string, node: string) => KubernetesObject | null;
+  /** IP addresses of nodes. */
+  readonly addresses: ReadonlyMap<string, string>;
+}
+
+interface OfJob {
+  /** Names of nodes on the routes of flows that are in plans. */
+  readonly nodes: Set<string>;
+  /** `from -> to` of flows that aren't. */
+  readonly withoutAddress: string[];
+}
+
+const SOURCE = "source";
+
+export class JobFlows {
+  readonly addressed: AddressedFlow[] = [];
+  readonly #options: JobFlowsOptions;
+  readonly #ofJob = new Map<string, OfJob>();
+
+  constructor(options: JobFlowsOptions) {
+    this.#options = options;
+  }
+
+  add(job: KnownJob, placement: Placement): void {
+    const ofJob: OfJob = { nodes: new Set(), withoutAddress: [] };
+    this.#ofJob.set(job.uid, ofJob);
+    for (const flow of placement.flows) {
+      const source = this.#end(job, flow.from, flow.route[0]!);
+      const target = this.#end(job, flow.to, flow.route.at(-1)!);
+      if (source === null || target === null) {
+        ofJob.withoutAddress.push(nameOf(flow));
+        continue;
+      }
+      for (const node of flow.route) ofJob.nodes.add(node);
+      const { namespace = "default", name } = job.object.metadata;
+      this.addressed.push({
+        id: `${namespace}/${name}/${nameOf(flow)}`,
+        owner: { kind: "StreamJob", namespace, name },
+        source: { ...source, port: null },
+        target: { ...target, port: flow.port },
+        route: flow.route,
+        bitsPerSecond: flow.bitsPerSecond,
+      });
+    }
+  }
+
+  /** Null: it has none. */
+  addressOfNode(node: string): string | null {
+    return this.#options.addresses.get(node) ?? null;
+  }
+
+  /** Nodes that must have the job's flows in their plans. */
+  nodesOf(uid: string): Iterable<string> {
+    return this.#ofJob.get(uid)?.nodes ?? [];
+  }
+
+  /** Flows that are in no plan, because a pod has no address yet. */
+  withoutAddress(uid: string): readonly string[] {
+    return this.#ofJob.get(uid)?.withoutAddress ?? [];
+  }
+
+  /** Frames arise on the source's node itself. */
+  #end(job: KnownJob, task: string | null, node: string): { node: string; address: string } | null {
+    const own = this.addressOfNode(node);
+    if (task === null) return own === null ? null : { node, address: own };
+    const pod = this.#options.podOf(job, task, node);
+    const address = pod === null ? null : podAddress(pod, own);
+    return address === null ? null : { node, address };
+  }
+}
+
+function nameOf({ from, to }: JobFlow): string {
+  return `${from ?? SOURCE}->${to}`;
+}

@@ -1,0 +1,120 @@
+// The pods of stream jobs: which there are, and what is written of them.
+import { gatesOf, isStoreError, KINDS, looseFields } from "@isochrone/kubernetes";
+import type {
+  ClusterStore,
+  JsonPatchOperation,
+  KubernetesObject,
+  PodSpec,
+  PodStatus,
+} from "@isochrone/kubernetes";
+import type { InformerChange } from "@isochrone/kubernetes";
+import { STREAM_GATE, STREAM_JOB_LABEL } from "./task-pod.ts";
+
+/** Uid of the StreamJob that owns the pod; null for another's pod. */
+function ownerUidOf({ metadata }: KubernetesObject): string | null {
+  if (metadata.labels?.[STREAM_JOB_LABEL] === undefined) return null;
+  return metadata.ownerReferences?.find(({ kind }) => kind === KINDS.streamJob.kind)?.uid ?? null;
+}
+
+/** Pods by job, as the cluster shows them. */
+export class JobPods {
+  readonly #byJob = new Map<string, Map<string, KubernetesObject>>();
+
+  /** Returns whether the pod is one of a stream job. */
+  take({ type, object }: InformerChange): boolean {
+    const uid = ownerUidOf(object);
+    if (uid === null) return false;
+    const pods = this.#byJob.get(uid) ?? new Map<string, KubernetesObject>();
+    if (type === "deleted") pods.delete(object.metadata.name);
+    else pods.set(object.metadata.name, object);
+    if (pods.size === 0) this.#byJob.delete(uid);
+    else this.#byJob.set(uid, pods);
+    return true;
+  }
+
+  /** By name. */
+  of(uid: string): ReadonlyMap<string, KubernetesObject> {
+    return this.#byJob.get(uid) ?? NONE;
+  }
+
+  /** Of other jobs than these, as far as they aren't going already. */
+  *orphans(uids: ReadonlySet<string>): Generator<KubernetesObject> {
+    for (const [uid, pods] of this.#byJob)
+      if (!uids.has(uid))
+        for (const pod of pods.values()) if (pod.metadata.deletionTimestamp === undefined) yield pod;
+  }
+}
+
+const NONE: ReadonlyMap<string, KubernetesObject> = new Map();
+
+export function hasStreamGate(pod: KubernetesObject): boolean {
+  return gatesOf(pod).includes(STREAM_GATE);
+}
+
+export function isRunning(pod: KubernetesObject): boolean {
+  return (
+    looseFields<PodStatus>(pod.status).phase === "Running" && pod.metadata.deletionTimestamp === undefined
+  );
+}
+
+/** IP address of the pod; `node`: that of its node, which a pod in the node's network has from the start. */
+export function podAddress(pod: KubernetesObject, node: string | null): string | null {
+  const { podIP } = looseFields<PodStatus>(pod.status);
+  if (typeof podIP === "string" && podIP !== "") return podIP;
+  return looseFields<PodSpec>(pod.spec).hostNetwork === true ? node : null;
+}
+
+/** Writes pods, while this replica leads. Throws the store's errors. */
+export class JobPodWriter {
+  readonly #store: ClusterStore;
+
+  constructor(store: ClusterStore) {
+    this.#store = store;
+  }
+
+  async create(pod: KubernetesObject): Promise<void> {
+    try {
+      await this.#store.create(pod);
+    } catch (error) {
+      // This or a former leader has created it: it will be seen.
+      if (!isStoreError(error, "already_exists")) throw error;
+    }
+  }
+
+  /** The pod and not one that came by its name since. */
+  async delete({ metadata }: KubernetesObject): Promise<void> {
+    const { namespace = "default", name, uid } = metadata;
+    try {
+      await this.#store.delete(
+        { ...KINDS.pod, namespace, name },
+        uid === undefined ? {} : { preconditions: { uid } },
+      );
+    } catch (error) {
+      if (!isStoreError(error, "not_found") && !isStoreError(error, "conflict")) throw error;
+    }
+  }
+
+  /** Gates of others stay. Where somebody changed them in between, the next attempt has the new list. */
+  async openGate(pod: KubernetesObject): Promise<void> {
+    const operations = opening(pod);
+    if (operations === null) return;
+    const { namespace = "default", name } = pod.metadata;
+    try {
+      await this.#store.jsonPatch({ ...KINDS.pod, namespace, name }, operations, { isUnexplained: true });
+    } catch (error) {
+      const isOutdated = ["not_found", "conflict", "invalid"] as const;
+      if (!isOutdated.some((code) => isStoreError(error, code))) throw error;
+    }
+  }
+}
+
+function opening(pod: KubernetesObject): JsonPatchOperation[] | null {
+  const index = gatesOf(pod).indexOf(STREAM_GATE);
+  if (index === -1) return null;
+  const path = `/spec/schedulingGates/${index}`;
+  return [
+    { op: "test", path: "/metadata/uid", value: pod.metadata.uid },
+    { op: "test", path: `${path}/name`, value: STREAM_GATE },
+    { op: "remove", path },
+  ];
+}

@@ -1,0 +1,118 @@
+// The status of a StreamJob: what people ask first, and what a new leader goes on from.
+import { timestamp, withConditions, looseFields, looseList, looseText } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { JobFlow, JobLimit, Placement } from "./domain/placement.ts";
+
+export type JobPhase = "Waiting" | "Placing" | "Running" | "Failed";
+
+/** A condition with its reason as a word for programs. */
+export interface JobCondition {
+  readonly type: "Accepted" | "Placed" | "FlowsApplied";
+  readonly status: "True" | "False";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export interface JobView {
+  readonly phase: JobPhase;
+  readonly placement: Placement | null;
+  /** Name of the pod, by task. */
+  readonly pods: ReadonlyMap<string, string>;
+  readonly conditions: readonly JobCondition[];
+}
+
+const DIGITS = 6;
+
+/** @param job with the status that it has now */
+export function jobStatus(job: KubernetesObject, view: JobView, nowMs: number): Record<string, unknown> {
+  const { phase, placement, pods, conditions } = view;
+  const { generation } = job.metadata;
+  const told = conditions.map((condition) => ({
+    ...condition,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  }));
+  const held = placement === null ? null : [...placement.hosts].sort(([a], [b]) => (a < b ? -1 : 1));
+  // In a merge patch null removes a field.
+  return {
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    phase,
+    throughput: placement === null ? null : rounded(placement.throughput),
+    throughputText: placement === null ? null : placement.throughput.toFixed(2),
+    limit: placement === null ? null : { ...NO_LIMIT, ...placement.limit },
+    limitText: placement === null ? waitText(conditions) : limitText(placement.limit),
+    nodes: held === null ? null : [...new Set(held.map(([, node]) => node))].join(","),
+    tasks:
+      held?.map(([name, node]) => ({
+        name,
+        node,
+        ...(pods.has(name) ? { pod: pods.get(name) } : {}),
+        secondsPerFrame: placement!.seconds.get(name)!,
+      })) ?? null,
+    flows: placement?.flows.map(flowStatus) ?? null,
+    conditions: withConditions(job, told, timestamp(nowMs)),
+  };
+}
+
+/** What another kind of limit left there. */
+const NO_LIMIT = { task: null, node: null, source: null, target: null, capacityBitsPerSecond: null };
+
+function flowStatus({ from, to, port, bitsPerSecond, route }: JobFlow): object {
+  return {
+    ...(from === null ? {} : { from }),
+    to,
+    ...(port === null ? {} : { port }),
+    bitsPerSecond: rounded(bitsPerSecond),
+    route,
+  };
+}
+
+function rounded(value: number): number {
+  return Number(value.toPrecision(DIGITS));
+}
+
+function limitText(limit: JobLimit): string {
+  if (limit.kind === "task") return `task ${limit.task} on ${limit.node}`;
+  return limit.kind === "link" ? `link ${limit.source} -> ${limit.target}` : `source on ${limit.node}`;
+}
+
+/** For the column of the limit: what a job without nodes waits for. */
+function waitText(conditions: readonly JobCondition[]): string | null {
+  const found = conditions.find(({ status }) => status === "False");
+  return found === undefined ? null : `waits: ${found.reason}`;
+}
+
+type StatusFields = Record<"flows" | "limit" | "tasks" | "throughput", unknown>;
+type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
+type FlowFields = Record<"bitsPerSecond" | "from" | "port" | "route" | "to", unknown>;
+
+/** What a former leader decided; null: nothing. */
+export function readPlacement({ status }: KubernetesObject): Placement | null {
+  const { tasks, flows, throughput } = looseFields<StatusFields>(status);
+  const hosts = new Map<string, string>();
+  const seconds = new Map<string, number>();
+  for (const task of looseList<TaskFields>(tasks)) {
+    const [name, node] = [looseText(task.name), looseText(task.node)];
+    if (name === "" || node === "") continue;
+    hosts.set(name, node);
+    if (typeof task.secondsPerFrame === "number") seconds.set(name, task.secondsPerFrame);
+  }
+  if (hosts.size === 0) return null;
+  return {
+    hosts,
+    seconds,
+    flows: looseList<FlowFields>(flows).map(readFlow),
+    throughput: typeof throughput === "number" ? throughput : 0,
+    // It is found anew with the first decision.
+    limit: { kind: "source", node: "" },
+  };
+}
+
+function readFlow({ from, to, port, bitsPerSecond, route }: Partial<FlowFields>): JobFlow {
+  return {
+    from: typeof from === "string" ? from : null,
+    to: looseText(to),
+    port: typeof port === "number" ? port : null,
+    bitsPerSecond: typeof bitsPerSecond === "number" ? bitsPerSecond : 0,
+    route: Array.isArray(route) ? route.filter((node) => typeof node === "string") : [],
+  };
+}

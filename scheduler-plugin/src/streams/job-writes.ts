@@ -1,0 +1,128 @@
+// Makes the pods of jobs what was decided: creates those that are missing, deletes those that are elsewhere.
+import { keyOf, StoreError } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { Logger } from "@isochrone/runtime";
+import { isGone } from "../adapters/observed-pod.ts";
+import type { ClusterModel } from "../planner/cluster-model.ts";
+import type { Placement } from "./domain/placement.ts";
+import { hasStreamGate, type JobPodWriter } from "./job-pods.ts";
+import type { KnownJob } from "./known-jobs.ts";
+import type { StreamMetrics } from "./metrics.ts";
+import { podNameOf, taskPod } from "./task-pod.ts";
+
+interface JobWritesOptions {
+  readonly writer: JobPodWriter;
+  /** Places of pods on their way are taken in it. */
+  readonly model: ClusterModel;
+  readonly awaitRules: boolean;
+  readonly logger: Logger;
+  readonly metrics: StreamMetrics;
+  /** The API server doesn't want a pod of the job. */
+  readonly onRefused: (job: KnownJob, message: string) => void;
+}
+
+export class JobWrites {
+  readonly #options: JobWritesOptions;
+  /** Uid of the job, by key of a pod that was created and isn't seen bound yet. */
+  readonly #onTheirWay = new Map<string, string>();
+  /** Keys of pods that were created and aren't seen yet. */
+  readonly #unseen = new Set<string>();
+
+  constructor(options: JobWritesOptions) {
+    this.#options = options;
+  }
+
+  podName(job: KnownJob, task: string, node: string): string {
+    return podNameOf(job.object, task, node);
+  }
+
+  /** Keys of the pods of a placed job. */
+  podKeys(job: KnownJob, placement: Placement | null): string[] {
+    const { namespace = "default" } = job.object.metadata;
+    return [...(placement?.hosts ?? [])].map(
+      ([task, node]) => `${namespace}/${this.podName(job, task, node)}`,
+    );
+  }
+
+  isOnItsWay(podKey: string): boolean {
+    return this.#onTheirWay.has(podKey);
+  }
+
+  /** The cluster shows the pod. */
+  saw(pod: KubernetesObject): void {
+    this.#unseen.delete(keyOf(pod));
+  }
+
+  /** Forgets pods of other jobs than these. */
+  keep(uids: ReadonlySet<string>): void {
+    for (const [key, uid] of this.#onTheirWay) if (!uids.has(uid)) this.#forget(key);
+  }
+
+  /** Never rejects. */
+  async carryOut(
+    job: KnownJob,
+    placement: Placement | null,
+    pods: ReadonlyMap<string, KubernetesObject>,
+  ): Promise<void> {
+    const wanted = new Set<string>();
+    for (const [task, node] of placement?.hosts ?? []) {
+      const name = this.podName(job, task, node);
+      wanted.add(name);
+      const pod = pods.get(name);
+      if (pod === undefined) {
+        if (!(await this.#create(job, task, node))) return;
+      } else if (isGone(pod) && pod.metadata.deletionTimestamp === undefined) await this.delete(pod);
+    }
+    for (const [name, pod] of pods)
+      if (!wanted.has(name) && pod.metadata.deletionTimestamp === undefined) await this.delete(pod);
+  }
+
+  /** Never rejects. */
+  async delete(pod: KubernetesObject): Promise<void> {
+    this.#forget(keyOf(pod));
+    await this.#try("pod", () => this.#options.writer.delete(pod));
+  }
+
+  /** Never rejects. */
+  async openGates(pods: ReadonlyMap<string, KubernetesObject>): Promise<void> {
+    for (const pod of pods.values())
+      if (hasStreamGate(pod)) await this.#try("gate", () => this.#options.writer.openGate(pod));
+  }
+
+  /** Returns false when the API server doesn't want the pod. */
+  async #create(job: KnownJob, task: string, node: string): Promise<boolean> {
+    const { writer, model, awaitRules, onRefused } = this.#options;
+    const { object, definition, uid } = job;
+    const pod = taskPod({ job: object, definition, task, node, isGated: awaitRules });
+    const key = keyOf(pod);
+    if (this.#unseen.has(key)) return true;
+    this.#unseen.add(key);
+    this.#onTheirWay.set(key, uid);
+    model.assume(pod, node);
+    const error = await this.#try("pod", () => writer.create(pod));
+    if (error === null) return true;
+    this.#forget(key);
+    if (error.retryable || error.code === "conflict") return true;
+    onRefused(job, `the API server refuses the pod of task ${task}: ${error.message}`);
+    return false;
+  }
+
+  #forget(podKey: string): void {
+    this.#unseen.delete(podKey);
+    if (this.#onTheirWay.delete(podKey)) this.#options.model.withdraw(podKey);
+  }
+
+  /** What went wrong, which is counted; null: nothing. */
+  async #try(write: "gate" | "pod", act: () => Promise<void>): Promise<StoreError | null> {
+    const { logger, metrics } = this.#options;
+    try {
+      await act();
+      return null;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      metrics.writeFailures.inc({ write, reason: error.code });
+      logger.warnOnce(`streams:${write}`, "a pod of a stream job can't be written, trying again", { error });
+      return error;
+    }
+  }
+}

@@ -1,0 +1,40 @@
+import { Counter, Gauge } from "prom-client";
+import type { Registry } from "prom-client";
+import type { JobPhase } from "./job-status.ts";
+
+export interface StreamMetrics {
+  readonly leading: Gauge;
+  readonly jobs: Gauge<"phase">;
+  readonly brokenPromises: Gauge;
+  readonly writeFailures: Counter<"write" | "reason">;
+}
+
+export const JOB_PHASES: readonly JobPhase[] = ["Waiting", "Placing", "Running", "Failed"];
+
+export function createStreamMetrics(registry: Registry): StreamMetrics {
+  const registers = [registry];
+  return {
+    leading: new Gauge({
+      name: "isochrone_streams_leading",
+      help: "1 while this replica runs StreamJobs, else 0.",
+      registers,
+    }),
+    jobs: new Gauge({
+      name: "isochrone_streams_jobs",
+      help: "StreamJobs by phase (Waiting, Placing, Running, Failed); 0 on replicas that don't lead.",
+      labelNames: ["phase"],
+      registers,
+    }),
+    brokenPromises: new Gauge({
+      name: "isochrone_streams_broken_promises",
+      help: "StreamJobs with nodes whose predicted throughput is below their minThroughput.",
+      registers,
+    }),
+    writeFailures: new Counter({
+      name: "isochrone_streams_write_failures_total",
+      help: "Writes that failed, by what was written (pod, gate, status) and reason.",
+      labelNames: ["write", "reason"],
+      registers,
+    }),
+  };
+}

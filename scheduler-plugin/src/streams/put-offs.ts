@@ -1,0 +1,43 @@
+import { DEFAULT_BACKOFF, delayMs } from "@isochrone/runtime";
+import type { Clock, Random } from "@isochrone/runtime";
+
+interface PutOff {
+  readonly message: string;
+  readonly failures: number;
+  /** Monotonic milliseconds. */
+  readonly untilMs: number;
+}
+
+const BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 2_000, maxMs: 300_000 };
+/** A job that has been well for so long begins anew. */
+const FORGET_MS = 600_000;
+
+/** Jobs whose pods could not start, by uid: each is tried again later, with growing pauses. */
+export class PutOffs {
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #putOffs = new Map<string, PutOff>();
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  add(uid: string, message: string): void {
+    const nowMs = this.#clock.monotonic();
+    const before = this.#putOffs.get(uid);
+    const failures = before === undefined || nowMs - before.untilMs > FORGET_MS ? 1 : before.failures + 1;
+    this.#putOffs.set(uid, { message, failures, untilMs: nowMs + delayMs(BACKOFF, failures, this.#random) });
+  }
+
+  /** Why it must wait; null: it needn't. */
+  of(uid: string): string | null {
+    const found = this.#putOffs.get(uid);
+    return found === undefined || found.untilMs <= this.#clock.monotonic() ? null : found.message;
+  }
+
+  /** Forgets all but these. */
+  keep(uids: ReadonlySet<string>): void {
+    for (const uid of this.#putOffs.keys()) if (!uids.has(uid)) this.#putOffs.delete(uid);
+  }
+}

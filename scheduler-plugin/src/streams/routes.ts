@@ -1,0 +1,74 @@
+// What aggregators ask the leader for: all flow plans; and what they tell it: which of them nodes carry out.
+import { FlowPlanSchema, ProblemSchema } from "@isochrone/topology";
+import { HttpError } from "@isochrone/runtime/http";
+import type { HttpApp } from "@isochrone/runtime/http";
+import { Type } from "typebox";
+import type { FlowPlans } from "./domain/flow-plans.ts";
+
+const FlowPlanListSchema = Type.Object(
+  {
+    epoch: Type.String({ description: "one leader's life" }),
+    generation: Type.Integer({ description: "counts the changes of the epoch" }),
+    plans: Type.Array(FlowPlanSchema),
+  },
+  { $id: "FlowPlanList" },
+);
+const Name = Type.String({ minLength: 1, maxLength: 253 });
+const AppliedSchema = Type.Object({
+  applied: Type.Array(
+    Type.Object({
+      node: Name,
+      epoch: Type.String({ minLength: 1, maxLength: 128 }),
+      generation: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
+    }),
+    { maxItems: 10_000 },
+  ),
+});
+
+/**
+ * Adds `GET /api/v1/flow-plans` and `POST /api/v1/flow-plans/applied`.
+ * @param plansOf null: this replica makes none
+ */
+export function addFlowPlanRoutes(app: HttpApp, plansOf: () => FlowPlans | null): void {
+  const plansOrRefusal = (reply: Headers): FlowPlans => {
+    const plans = plansOf();
+    if (plans !== null) return plans;
+    // Whoever asks again by the same connection gets the same replica.
+    void reply.header("connection", "close");
+    throw new HttpError(
+      503,
+      "not_leading",
+      "this replica doesn't run stream jobs: streams.enabled is off, or another replica leads",
+    );
+  };
+  app.get(
+    "/api/v1/flow-plans",
+    { schema: { response: { 200: FlowPlanListSchema, 304: Type.Null(), 503: ProblemSchema } } },
+    (request, reply) => {
+      const plans = plansOrRefusal(reply);
+      const { epoch, generation } = plans;
+      const etag = `"${epoch}-${generation}"`;
+      void reply.header("etag", etag);
+      const { "if-none-match": known } = request.headers;
+      if (known === etag) {
+        void reply.code(304);
+        return null;
+      }
+      return { epoch, generation, plans: [...plans.all()] };
+    },
+  );
+  app.post(
+    "/api/v1/flow-plans/applied",
+    { schema: { body: AppliedSchema, response: { 204: Type.Null(), 503: ProblemSchema } } },
+    (request, reply) => {
+      const plans = plansOrRefusal(reply);
+      for (const { node, epoch, generation } of request.body.applied) plans.confirm(node, epoch, generation);
+      void reply.code(204);
+      return null;
+    },
+  );
+}
+
+interface Headers {
+  header(name: string, value: string): unknown;
+}

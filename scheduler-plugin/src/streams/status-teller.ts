@@ -1,0 +1,203 @@
+// Writes the status of StreamJobs when it differs from what stands there.
+import { isStoreError, keyOf, KINDS, StoreError } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger } from "@isochrone/runtime";
+import { isDeepStrictEqual } from "node:util";
+import type { Verdict } from "./domain/decide.ts";
+import type { Placement } from "./domain/placement.ts";
+import { isRunning } from "./job-pods.ts";
+import { jobStatus, type JobCondition, type JobPhase, type JobView } from "./job-status.ts";
+import type { KnownJob } from "./known-jobs.ts";
+import { JOB_PHASES, type StreamMetrics } from "./metrics.ts";
+
+interface StatusTellerOptions {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly metrics: StreamMetrics;
+}
+
+/** Where the flows of a job stand. */
+interface FlowState {
+  /** Whether managers are waited for. */
+  readonly isAwaited: boolean;
+  /** Flows that are in no plan yet. */
+  readonly withoutAddress: readonly string[];
+  /** Whether the managers have those that are. */
+  readonly areApplied: boolean;
+}
+
+interface JobNews {
+  readonly job: KnownJob;
+  readonly verdict: Verdict;
+  readonly placement: Placement | null;
+  readonly pods: ReadonlyMap<string, KubernetesObject>;
+  readonly podName: (task: string, node: string) => string;
+  readonly flows: FlowState;
+}
+
+type Status = Readonly<Record<string, unknown>>;
+
+export class StatusTeller {
+  readonly #options: StatusTellerOptions;
+  /** What was written last, by uid: the informer may be behind. */
+  readonly #told = new Map<string, Status>();
+  readonly #refused = new Map<string, readonly [KubernetesObject, string]>();
+  readonly #phases = new Map<string, JobPhase>();
+  readonly #broken = new Set<string>();
+
+  constructor(options: StatusTellerOptions) {
+    this.#options = options;
+  }
+
+  /** Whether nothing was told of the job in this term. */
+  isNew({ metadata }: KubernetesObject): boolean {
+    return !this.#told.has(metadata.uid ?? "");
+  }
+
+  /** To be told: the spec can't be read. */
+  refused(object: KubernetesObject, message: string): void {
+    this.#refused.set(object.metadata.uid ?? "", [object, message]);
+  }
+
+  async tellRefused(): Promise<void> {
+    for (const [object, message] of this.#refused.values())
+      await this.#write(object, refusedView(message, null, new Map()));
+    this.#refused.clear();
+    this.#count();
+  }
+
+  async tell(news: JobNews): Promise<void> {
+    const { job, placement } = news;
+    const { minThroughput = null } = job.definition.spec;
+    const isBroken =
+      placement !== null && minThroughput !== null && placement.throughput < minThroughput * KEPT;
+    if (isBroken) this.#broken.add(job.uid);
+    else this.#broken.delete(job.uid);
+    await this.#write(job.object, viewOf(news));
+  }
+
+  /** Forgets all but these. */
+  keep(uids: ReadonlySet<string>): void {
+    for (const known of [this.#told, this.#phases, this.#broken])
+      for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
+  }
+
+  /** This replica leads no more. */
+  close(): void {
+    this.#phases.clear();
+    this.#broken.clear();
+    this.#count();
+  }
+
+  async #write(object: KubernetesObject, view: JobView): Promise<void> {
+    const { store, clock, logger, metrics } = this.#options;
+    const { uid = "", name, namespace = "default" } = object.metadata;
+    this.#phases.set(uid, view.phase);
+    const before = this.#told.get(uid) ?? object.status ?? {};
+    const patch = jobStatus({ ...object, status: before }, view, clock.now());
+    const status = withoutNulls(patch);
+    if (isDeepStrictEqual(status, before)) {
+      this.#told.set(uid, status);
+      return;
+    }
+    try {
+      await store.patch(
+        { ...KINDS.streamJob, namespace, name },
+        { status: patch },
+        { subresource: "status" },
+      );
+      this.#told.set(uid, status);
+    } catch (error) {
+      if (isStoreError(error, "not_found")) return;
+      metrics.writeFailures.inc({
+        write: "status",
+        reason: error instanceof StoreError ? error.code : "other",
+      });
+      logger.warnOnce(`streams:status:${keyOf(object)}`, "status of a StreamJob not written, trying again", {
+        streamJob: keyOf(object),
+        error,
+      });
+    }
+  }
+
+  #count(): void {
+    const { jobs, brokenPromises } = this.#options.metrics;
+    const phases = [...this.#phases.values()];
+    for (const phase of JOB_PHASES) jobs.set({ phase }, phases.filter((each) => each === phase).length);
+    brokenPromises.set(this.#broken.size);
+  }
+}
+
+/** Part of a promise that rounding may take. */
+const KEPT = 1 - 1e-6;
+
+function viewOf({ job, verdict, placement, pods, podName, flows }: JobNews): JobView {
+  const names = new Map<string, string>();
+  let areAllRunning = placement !== null;
+  for (const task of job.definition.tasks.keys()) {
+    const node = placement?.hosts.get(task);
+    const name = node === undefined ? null : podName(task, node);
+    const pod = name === null ? undefined : pods.get(name);
+    if (pod !== undefined) names.set(task, pod.metadata.name);
+    areAllRunning &&= pod !== undefined && isRunning(pod);
+  }
+  if (verdict.kind === "refused") return refusedView(verdict.message, placement, names);
+  const conditions: JobCondition[] = [ACCEPTED, placedCondition(verdict)];
+  if (verdict.kind === "waiting")
+    return { phase: placement === null ? "Waiting" : "Placing", placement, pods: names, conditions };
+  const applied = flowsCondition(flows);
+  const isReady = areAllRunning && applied.status === "True";
+  return {
+    phase: isReady ? "Running" : "Placing",
+    placement,
+    pods: names,
+    conditions: [...conditions, applied],
+  };
+}
+
+const ACCEPTED: JobCondition = {
+  type: "Accepted",
+  status: "True",
+  reason: "Accepted",
+  message: "the spec can be carried out",
+};
+
+function placedCondition(verdict: Exclude<Verdict, { kind: "refused" }>): JobCondition {
+  return verdict.kind === "placed"
+    ? { type: "Placed", status: "True", reason: "Placed", message: "all tasks have nodes" }
+    : { type: "Placed", status: "False", ...verdict.why };
+}
+
+function flowsCondition({ isAwaited, withoutAddress, areApplied }: FlowState): JobCondition {
+  const condition = (status: "True" | "False", reason: string, message: string): JobCondition => ({
+    type: "FlowsApplied",
+    status,
+    reason,
+    message,
+  });
+  if (!isAwaited) return condition("True", "NotAwaited", "nobody keeps the rates: streams.awaitRules is off");
+  if (withoutAddress.length > 0)
+    return condition("False", "NoAddress", `pods have no address yet: ${withoutAddress.join(", ")}`);
+  return areApplied
+    ? condition("True", "Applied", "the network managers of all nodes have the flows")
+    : condition("False", "NotApplied", "network managers don't have the flows yet");
+}
+
+function refusedView(
+  message: string,
+  placement: Placement | null,
+  pods: ReadonlyMap<string, string>,
+): JobView {
+  const accepted: JobCondition = { type: "Accepted", status: "False", reason: "Invalid", message };
+  return { phase: "Failed", placement, pods, conditions: [accepted] };
+}
+
+/** As it stands after the merge patch: there null removes a field. */
+function withoutNulls(value: unknown): Status;
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value;
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(kept.map(([key, member]) => [key, withoutNulls(member)]));
+}

@@ -1,0 +1,295 @@
+// Runs StreamJobs for one term of leading. Each round looks at all that there is, decides, and writes what
+// differs; what a term knows beside the cluster can be lost.
+import { createInformer, keyOf, KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import { periodic, stopParts } from "@isochrone/runtime";
+import type { Clock, Logger, Periodic, Random } from "@isochrone/runtime";
+import type { StreamStrategy } from "@isochrone/streams";
+import { isUnschedulable } from "../adapters/observed-pod.ts";
+import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
+import type { PodChanges } from "../adapters/cluster-pods.ts";
+import { ClusterModel } from "../planner/cluster-model.ts";
+import type { GraphSource } from "../ports/ports.ts";
+import { addressesOf, rejectionOf, requestsOf, streamNodes } from "./cluster-facts.ts";
+import { decide, type Verdict } from "./domain/decide.ts";
+import { contentsOf, type FlowPlans } from "./domain/flow-plans.ts";
+import type { Placement } from "./domain/placement.ts";
+import { FlowNetworks } from "./flow-networks.ts";
+import { JobFlows } from "./job-flows.ts";
+import { JobPods, JobPodWriter } from "./job-pods.ts";
+import { readPlacement } from "./job-status.ts";
+import { JobWrites } from "./job-writes.ts";
+import { KnownJobs, type KnownJob } from "./known-jobs.ts";
+import type { StreamMetrics } from "./metrics.ts";
+import { PutOffs } from "./put-offs.ts";
+import { StatusTeller } from "./status-teller.ts";
+
+interface StreamKeeperOptions {
+  /** Writes while this replica leads, and at no other time. */
+  readonly store: ClusterStore;
+  readonly pods: PodChanges;
+  readonly objects: ClusterObjects;
+  readonly graphs: GraphSource;
+  readonly strategy: StreamStrategy;
+  readonly plans: FlowPlans;
+  /** Whether pods wait for the rules of their flows. */
+  readonly awaitRules: boolean;
+  readonly metrics: StreamMetrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+/** For what no change tells of: measured bandwidth, confirmations of managers, times. */
+const ROUND_MS = 1_000;
+
+export class StreamKeeper {
+  readonly #options: StreamKeeperOptions;
+  readonly #jobs: Informer;
+  readonly #networks: FlowNetworks;
+  readonly #objects: FollowedObjects;
+  readonly #model: ClusterModel;
+  readonly #jobPods = new JobPods();
+  readonly #known = new KnownJobs();
+  readonly #placements = new Map<string, Placement>();
+  readonly #putOffs: PutOffs;
+  readonly #writes: JobWrites;
+  readonly #statuses: StatusTeller;
+  readonly #rounds: Periodic;
+  readonly #endOfPods: () => void;
+  readonly #isSynced: { jobs: boolean; pods: boolean } = { jobs: false, pods: false };
+  readonly #stop = new AbortController();
+  /** What is decided first is worked out from what a former leader has left. */
+  #hasChanged = true;
+
+  constructor(options: StreamKeeperOptions) {
+    this.#options = options;
+    const { store, clock, random, logger, metrics, pods, awaitRules } = options;
+    const informed = { store, clock, random, logger };
+    this.#rounds = periodic({
+      clock,
+      intervalMs: ROUND_MS,
+      run: () => this.#round(),
+      onError: (error) => logger.error("stream jobs can't be worked out", { error }),
+    });
+    this.#jobs = createInformer({ ...informed, kind: KINDS.streamJob });
+    this.#jobs.onChange(() => this.#rounds.trigger());
+    this.#networks = new FlowNetworks({ ...informed, onChange: () => this.#rounds.trigger() });
+    this.#objects = options.objects.follow(() => {
+      this.#model.rebuild();
+      this.#rounds.trigger();
+    });
+    this.#model = new ClusterModel(this.#objects);
+    this.#putOffs = new PutOffs(clock, random);
+    this.#writes = new JobWrites({
+      writer: new JobPodWriter(store),
+      model: this.#model,
+      awaitRules,
+      logger,
+      metrics,
+      onRefused: (job, message) => this.#putOff(job, message),
+    });
+    this.#statuses = new StatusTeller({ store, clock, logger, metrics });
+    this.#endOfPods = pods.onChange((change) => this.#takePod(change));
+    const { signal } = this.#stop;
+    void pods.synced(signal).then(
+      () => this.#synced("pods"),
+      () => undefined,
+    );
+    void this.#jobs.synced(signal).then(
+      () => this.#synced("jobs"),
+      () => undefined,
+    );
+    this.#rounds.start();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    this.#endOfPods();
+    const { logger } = this.#options;
+    await stopParts(
+      [
+        { name: "objects", service: this.#objects },
+        { name: "stream jobs", service: this.#jobs },
+        { name: "flow networks", service: this.#networks },
+        { name: "rounds", service: this.#rounds },
+      ],
+      { logger },
+    );
+    this.#statuses.close();
+  }
+
+  #synced(what: "jobs" | "pods"): void {
+    this.#isSynced[what] = true;
+    this.#rounds.trigger();
+  }
+
+  #takePod(change: InformerChange): void {
+    this.#model.takePod(change, this.#writes.isOnItsWay(keyOf(change.object)));
+    if (!this.#jobPods.take(change)) return;
+    this.#writes.saw(change.object);
+    this.#rounds.trigger();
+  }
+
+  async #round(): Promise<void> {
+    const { jobs, pods } = this.#isSynced;
+    if (!jobs || !pods || !this.#model.isSynced || !this.#networks.isSynced) return;
+    const nodes = this.#objects.lists().nodes;
+    const names = nodes.map(({ metadata }) => metadata.name).sort();
+    if (this.#networks.update(names, this.#options.graphs.cluster())) this.#hasChanged = true;
+    const { known, uids } = this.#readJobs();
+    // The garbage collector would do it, but only looks at new definitions every half minute.
+    for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
+    for (const job of known.values()) await this.#leaveLostNodes(job);
+    const verdicts = await this.#decide([...known.values()], names);
+    const flows = new JobFlows({
+      podOf: (job, task, node) =>
+        this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null,
+      addresses: addressesOf(nodes),
+    });
+    for (const job of known.values()) {
+      const verdict = verdicts.get(job.key)!;
+      const placement = this.#take(job, verdict);
+      await this.#writes.carryOut(job, placement, this.#jobPods.of(job.uid));
+      if (verdict.kind === "placed") flows.add(job, verdict.placement);
+    }
+    this.#publish(flows, names);
+    for (const job of known.values()) await this.#openGates(job, flows);
+    await this.#tell(known, verdicts, flows);
+  }
+
+  /** By uid; and the uids of those whose spec can't be read, too. */
+  #readJobs(): { readonly known: Map<string, KnownJob>; readonly uids: ReadonlySet<string> } {
+    const known = new Map<string, KnownJob>();
+    const uids = new Set<string>();
+    for (const object of this.#jobs.items()) {
+      const { uid = "", deletionTimestamp } = object.metadata;
+      if (deletionTimestamp !== undefined) continue;
+      uids.add(uid);
+      const job = this.#known.of(object);
+      if (typeof job === "string") {
+        this.#statuses.refused(object, job);
+        continue;
+      }
+      known.set(uid, job);
+      if (this.#statuses.isNew(object)) {
+        const placement = readPlacement(object);
+        if (placement !== null) this.#placements.set(uid, placement);
+      }
+    }
+    for (const uid of this.#placements.keys()) {
+      if (uids.has(uid)) continue;
+      this.#placements.delete(uid);
+      this.#hasChanged = true;
+    }
+    this.#known.keep(uids);
+    this.#statuses.keep(uids);
+    this.#putOffs.keep(uids);
+    this.#writes.keep(uids);
+    return { known, uids };
+  }
+
+  /** Tasks whose node is gone, or whose pod kube-scheduler doesn't let there, are placed anew. */
+  async #leaveLostNodes(job: KnownJob): Promise<void> {
+    const placement = this.#placements.get(job.uid);
+    if (placement === undefined) return;
+    const pods = this.#jobPods.of(job.uid);
+    const hosts = new Map(placement.hosts);
+    for (const [task, node] of placement.hosts) {
+      const pod = pods.get(this.#writes.podName(job, task, node));
+      const isRejected = pod !== undefined && isUnschedulable(pod);
+      if (!job.definition.tasks.has(task) || isRejected || this.#isLost(node, pod)) hosts.delete(task);
+      if (isRejected) {
+        this.#putOffs.add(job.uid, `kube-scheduler doesn't let task ${task} onto ${node}; tried again soon`);
+        await this.#writes.delete(pod);
+      }
+    }
+    if (hosts.size === placement.hosts.size) return;
+    this.#hasChanged = true;
+    if (hosts.size === 0) this.#placements.delete(job.uid);
+    else this.#placements.set(job.uid, { ...placement, hosts });
+  }
+
+  #isLost(node: string, pod: KubernetesObject | undefined): boolean {
+    const state = this.#model.model.node(node);
+    if (state === undefined) return true;
+    return state.noTarget === "it is not Ready" && pod?.metadata.deletionTimestamp !== undefined;
+  }
+
+  async #decide(known: readonly KnownJob[], names: readonly string[]): Promise<Map<string, Verdict>> {
+    const { model } = this.#model;
+    const held = known.flatMap((job) => this.#writes.podKeys(job, this.#placements.get(job.uid) ?? null));
+    const byName = new Map(streamNodes(model, held).map((node) => [node.name, node]));
+    const hasChanged = this.#hasChanged;
+    this.#hasChanged = false;
+    const { clock, strategy } = this.#options;
+    const { network, paths } = this.#networks;
+    return await decide({
+      network,
+      paths,
+      nodes: names.map((name) => byName.get(name)!),
+      strategy,
+      hasChanged,
+      nowMs: clock.now(),
+      jobs: known.map((job) => ({
+        ...job,
+        placement: this.#placements.get(job.uid) ?? null,
+        putOff: this.#putOffs.of(job.uid),
+        requestsOf: (task) => requestsOf(model, job.samples.get(task)!),
+        rejection: (task, node) => rejectionOf(model, job.samples.get(task)!, node),
+      })),
+    });
+  }
+
+  /** Where the job is from now on; null: nowhere. */
+  #take(job: KnownJob, verdict: Verdict): Placement | null {
+    if (verdict.kind === "placed") this.#placements.set(job.uid, verdict.placement);
+    return this.#placements.get(job.uid) ?? null;
+  }
+
+  #putOff(job: KnownJob, message: string): void {
+    this.#placements.delete(job.uid);
+    this.#putOffs.add(job.uid, message);
+    this.#hasChanged = true;
+  }
+
+  #publish(flows: JobFlows, names: readonly string[]): void {
+    const { plans } = this.#options;
+    plans.publish(
+      contentsOf(flows.addressed, {
+        nodes: names,
+        addressOf: (node) => flows.addressOfNode(node),
+        capacityOf: (source, target) => this.#networks.capacityOf(source, target),
+      }),
+    );
+  }
+
+  async #openGates(job: KnownJob, flows: JobFlows): Promise<void> {
+    const { plans, awaitRules } = this.#options;
+    if (awaitRules && !plans.areApplied(flows.nodesOf(job.uid))) return;
+    await this.#writes.openGates(this.#jobPods.of(job.uid));
+  }
+
+  async #tell(
+    known: ReadonlyMap<string, KnownJob>,
+    verdicts: ReadonlyMap<string, Verdict>,
+    flows: JobFlows,
+  ): Promise<void> {
+    const { plans, awaitRules } = this.#options;
+    for (const job of known.values())
+      await this.#statuses.tell({
+        job,
+        verdict: verdicts.get(job.key)!,
+        placement: this.#placements.get(job.uid) ?? null,
+        pods: this.#jobPods.of(job.uid),
+        podName: (task, node) => this.#writes.podName(job, task, node),
+        flows: {
+          isAwaited: awaitRules,
+          withoutAddress: flows.withoutAddress(job.uid),
+          areApplied: plans.areApplied(flows.nodesOf(job.uid)),
+        },
+      });
+    await this.#statuses.tellRefused();
+    await this.#networks.tell(this.#options.clock.now());
+  }
+}

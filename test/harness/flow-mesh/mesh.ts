@@ -1,0 +1,225 @@
+// Three nodes as network namespaces: a and b on a link of their own, and both on one with the relay r. Each
+// has an address on its loopback device beside those of its links, as pods have.
+import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** Null: a mesh can be made here; else why not. */
+export function whyNoMesh(): string | null {
+  if (process.platform !== "linux" || process.getuid?.() !== 0)
+    return "network namespaces need root on Linux";
+  for (const [tool, flag] of [
+    ["ip", "-V"],
+    ["tc", "-V"],
+    ["nft", "--version"],
+  ] as const)
+    if (spawnSync(tool, [flag]).status !== 0) return `${tool} must be installed, it isn't`;
+  const name = nameOf("t");
+  try {
+    run("ip", "netns", "add", name);
+    inside(name, "tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:", "htb");
+    inside(name, "nft", "add", "table", "inet", "isochrone_try");
+    return null;
+  } catch (error) {
+    return `network namespaces, HTB or nftables don't work here: ${(error as Error).message}`;
+  } finally {
+    spawnSync("ip", ["netns", "del", name]);
+  }
+}
+
+export type NodeName = "a" | "b" | "r";
+
+/** A node's address, which pods' stand for here, and those of its neighbours by the link to them. */
+export const ADDRESS: Readonly<Record<NodeName, string>> = { a: "10.0.0.1", b: "10.0.0.2", r: "10.0.0.3" };
+export const NEIGHBOUR: Readonly<Record<string, { readonly address: string; readonly device: string }>> = {
+  "a b": { address: "10.1.0.2", device: "ab" },
+  "a r": { address: "10.2.0.3", device: "ar" },
+  "r a": { address: "10.2.0.1", device: "ra" },
+  "r b": { address: "10.3.0.2", device: "rb" },
+  "b a": { address: "10.1.0.1", device: "ba" },
+  "b r": { address: "10.3.0.3", device: "br0" },
+};
+
+export interface Mesh {
+  /** Name of the node's namespace. */
+  namespace(node: NodeName): string;
+  /** What runs a command on the node. */
+  prefix(node: NodeName): readonly string[];
+  inside(node: NodeName, ...command: string[]): string;
+  /** Everything that a network manager could change on the node, as its tools show it, without counters. */
+  rules(node: NodeName): string;
+  /** A stream of TCP from a's address to b's port, until `stop`. */
+  stream(port: number): Promise<Stream>;
+  remove(): void;
+}
+
+interface Stream {
+  /** Payload that arrives, bit/s, over a window of the receiver's own clock. */
+  rate(windowMs: number): Promise<number>;
+  /** Longest time without any payload since it began, ms. */
+  longestGapMs(): number;
+  stop(): void;
+}
+
+export function createMesh(congestion: "reno" | "bbr" = "reno"): Mesh {
+  removeOrphans();
+  const names = { a: nameOf("a"), b: nameOf("b"), r: nameOf("r") };
+  const children: ChildProcess[] = [];
+  const remove = (): void => {
+    for (const child of children.splice(0)) child.kill("SIGKILL");
+    for (const name of Object.values(names)) spawnSync("ip", ["netns", "del", name]);
+  };
+  try {
+    for (const [node, name] of Object.entries(names)) addNode(name, ADDRESS[node as NodeName], congestion);
+    link([names.a, "ab", "10.1.0.1"], [names.b, "ba", "10.1.0.2"]);
+    link([names.a, "ar", "10.2.0.1"], [names.r, "ra", "10.2.0.3"]);
+    link([names.r, "rb", "10.3.0.3"], [names.b, "br0", "10.3.0.2"]);
+    addRoutes(names);
+  } catch (error) {
+    remove();
+    throw error;
+  }
+  return {
+    namespace: (node) => names[node],
+    prefix: (node) => ["ip", "netns", "exec", names[node]],
+    inside: (node, ...command) => inside(names[node], ...command),
+    rules: (node) => rulesOf(names[node]),
+    stream: (port) => openStream(names, port, children),
+    remove,
+  };
+}
+
+function addNode(name: string, address: string, congestion: string): void {
+  run("ip", "netns", "add", name);
+  run("ip", "-n", name, "link", "set", "lo", "up");
+  run("ip", "-n", name, "addr", "add", `${address}/32`, "dev", "lo");
+  const settings = [
+    "net/ipv4/ip_forward=1",
+    "net/ipv4/conf/all/rp_filter=0",
+    "net/ipv4/conf/default/rp_filter=0",
+    `net/ipv4/tcp_congestion_control=${congestion}`,
+  ];
+  for (const setting of settings) {
+    const [path = "", value = ""] = setting.split("=");
+    inside(name, "sh", "-c", `echo ${value} > /proc/sys/${path}`);
+  }
+}
+
+type End = readonly [namespace: string, device: string, address: string];
+
+function link([one, oneDevice, oneAddress]: End, [other, otherDevice, otherAddress]: End): void {
+  const peer = ["type", "veth", "peer", "name", otherDevice, "netns", other];
+  run("ip", "link", "add", oneDevice, "netns", one, ...peer);
+  for (const [name, device, address] of [
+    [one, oneDevice, oneAddress],
+    [other, otherDevice, otherAddress],
+  ] as const) {
+    run("ip", "-n", name, "addr", "add", `${address}/24`, "dev", device);
+    // Link-local addresses come some time later, and are no matter here.
+    run("ip", "-n", name, "link", "set", device, "addrgenmode", "none", "up");
+  }
+}
+
+function addRoutes(names: Readonly<Record<NodeName, string>>): void {
+  const ways: readonly (readonly [NodeName, NodeName, string])[] = [
+    ["a", "b", "10.1.0.2"],
+    ["b", "a", "10.1.0.1"],
+    ["a", "r", "10.2.0.3"],
+    ["r", "a", "10.2.0.1"],
+    ["r", "b", "10.3.0.2"],
+    ["b", "r", "10.3.0.3"],
+  ];
+  for (const [from, to, via] of ways)
+    run("ip", "-n", names[from], "route", "add", `${ADDRESS[to]}/32`, "via", via, "src", ADDRESS[from]);
+}
+
+function rulesOf(name: string): string {
+  const shown = [
+    inside(name, "tc", "qdisc", "show"),
+    inside(name, "nft", "-s", "list", "ruleset"),
+    inside(name, "ip", "-4", "rule", "show"),
+    inside(name, "ip", "-6", "rule", "show"),
+    inside(name, "ip", "-4", "route", "show", "table", "all"),
+    inside(name, "ip", "-6", "route", "show", "table", "all"),
+    inside(name, "ip", "-o", "link", "show"),
+  ];
+  return shown.join("\n").replaceAll(/ direct_packets_stat \d+/g, "");
+}
+
+const STREAM = fileURLToPath(new URL("./stream-process.ts", import.meta.url));
+
+async function openStream(
+  names: Readonly<Record<NodeName, string>>,
+  port: number,
+  children: ChildProcess[],
+): Promise<Stream> {
+  const start = (node: NodeName, ...args: string[]): ChildProcess => {
+    const child = spawn("ip", ["netns", "exec", names[node], process.execPath, STREAM, ...args], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    children.push(child);
+    return child;
+  };
+  const arrivals: { readonly ms: number; readonly bytes: number }[] = [];
+  let rest = "";
+  const receiver = start("b", "receive", ADDRESS.b, String(port));
+  const isListening = new Promise<void>((resolve) => {
+    receiver.stdout!.on("data", (chunk: Buffer) => {
+      const lines = (rest + chunk.toString()).split("\n");
+      rest = lines.pop()!;
+      for (const line of lines) {
+        const arrival = JSON.parse(line) as { ms: number; bytes: number };
+        arrivals.push(arrival);
+        if (arrival.bytes === 0) resolve();
+      }
+    });
+  });
+  await isListening;
+  const sender = start("a", "send", ADDRESS.a, ADDRESS.b, String(port));
+  const until = async (test: () => boolean): Promise<void> => {
+    while (!test()) await new Promise((resolve) => setTimeout(resolve, 20));
+  };
+  return {
+    async rate(windowMs) {
+      await until(() => arrivals.length > 1);
+      const first = arrivals.at(-1)!;
+      await until(() => arrivals.at(-1)!.ms - first.ms >= windowMs);
+      const last = arrivals.at(-1)!;
+      return ((last.bytes - first.bytes) * 8_000) / (last.ms - first.ms);
+    },
+    longestGapMs() {
+      let gap = 0;
+      let heard = arrivals.find(({ bytes }) => bytes > 0) ?? null;
+      for (const arrival of arrivals) {
+        if (heard === null || arrival.bytes === heard.bytes) continue;
+        gap = Math.max(gap, arrival.ms - heard.ms);
+        heard = arrival;
+      }
+      return gap;
+    },
+    stop() {
+      for (const child of [sender, receiver]) child.kill("SIGKILL");
+    },
+  };
+}
+
+/** What test processes left that were killed. */
+function removeOrphans(): void {
+  const list = execFileSync("ip", ["netns", "list"], { timeout: 10_000 }).toString();
+  for (const [name, pid] of list.matchAll(/^isofl[a-z](\d+)x\d+/gm))
+    if (!existsSync(`/proc/${pid}`)) spawnSync("ip", ["netns", "del", name]);
+}
+
+let made = 0;
+
+function nameOf(kind: string): string {
+  return `isofl${kind}${process.pid}x${++made}`;
+}
+
+function inside(name: string, ...command: string[]): string {
+  return run("ip", "netns", "exec", name, ...command);
+}
+
+function run(program: string, ...args: string[]): string {
+  return execFileSync(program, args, { stdio: ["ignore", "pipe", "pipe"], timeout: 20_000 }).toString();
+}

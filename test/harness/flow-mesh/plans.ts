@@ -1,0 +1,46 @@
+import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
+import { ADDRESS, NEIGHBOUR, type NodeName } from "./mesh.ts";
+
+/** A flow from a to b, as the node on its way sees it. */
+export function flowOnTheWay(
+  node: NodeName,
+  way: readonly NodeName[],
+  port: number,
+  bitsPerSecond: number,
+): PlannedFlow {
+  const at = way.indexOf(node);
+  return {
+    id: `shop/cameras/camera->stage${port}`,
+    owner: { kind: "StreamJob", namespace: "shop", name: "cameras" },
+    protocol: "tcp",
+    source: { node: "a", address: ADDRESS.a, port: null },
+    target: { node: "b", address: ADDRESS.b, port },
+    next: way[at + 1] ?? null,
+    previous: way[at - 1] ?? null,
+    routed: way.length > 2,
+    bitsPerSecond,
+  };
+}
+
+let generation = 0;
+
+/** @param capacities of the links to neighbours, bit/s; null: unknown */
+export function planOf(
+  node: NodeName,
+  flows: readonly PlannedFlow[],
+  capacities: Readonly<Partial<Record<NodeName, number | null>>>,
+): FlowPlan {
+  generation++;
+  return {
+    version: `v${generation}`,
+    node,
+    epoch: "test",
+    generation,
+    neighbours: Object.entries(capacities).map(([name, capacityBitsPerSecond]) => ({
+      node: name,
+      address: NEIGHBOUR[`${node} ${name}`]!.address,
+      capacityBitsPerSecond,
+    })),
+    flows: [...flows],
+  };
+}

@@ -1,0 +1,125 @@
+// The network manager against a real kernel: rates are read from what arrives, by the receiver's own clock.
+import { systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { createIprouteKernel, Reconciler, toolRunner } from "@isochrone/network-manager/testing";
+import { afterEach, describe, expect, test } from "vitest";
+import { createMesh, type Mesh, type NodeName } from "../harness/flow-mesh/mesh.ts";
+import { flowOnTheWay, planOf } from "../harness/flow-mesh/plans.ts";
+import { flowMeshSupport } from "../harness/flow-mesh/support.ts";
+
+/** Frame over payload of a full segment of TCP with timestamps. */
+const WIRE = 1514 / 1448;
+const MBIT = 1e6;
+const WINDOW_MS = 3_000;
+
+let mesh: Mesh;
+afterEach(() => mesh?.remove());
+
+function managerOf(node: NodeName, mode: "guarantee" | "shape" | "route"): Reconciler {
+  return new Reconciler({
+    mode,
+    retryMs: 60_000,
+    kernel: createIprouteKernel(toolRunner(mesh.prefix(node))),
+    lock: { hold: async () => true, release: async () => undefined },
+    clock: systemClock,
+    logger: new MemoryLogger(),
+  });
+}
+
+/** Within a few percent of the rate on the wire. */
+function near(bitsPerSecond: number): { readonly least: number; readonly most: number } {
+  return { least: (bitsPerSecond / WIRE) * 0.95, most: (bitsPerSecond / WIRE) * 1.03 };
+}
+
+function expectNear(measured: number, bitsPerSecond: number): void {
+  const { least, most } = near(bitsPerSecond);
+  expect(measured).toBeGreaterThan(least);
+  expect(measured).toBeLessThan(most);
+}
+
+/** Time for queues to fill, and for TCP to find its rate. */
+const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_500));
+
+describe.skipIf(!flowMeshSupport().supported)("flows on the wire", { retry: 2 }, () => {
+  test("shape: each flow gets its rate, also after a change under the running connection", async () => {
+    mesh = createMesh();
+    const manager = managerOf("a", "shape");
+    const plan = (first: number): Parameters<Reconciler["run"]>[0] =>
+      planOf(
+        "a",
+        [flowOnTheWay("a", ["a", "b"], 5001, first), flowOnTheWay("a", ["a", "b"], 5002, 3 * MBIT)],
+        { b: 20 * MBIT },
+      );
+    await manager.run(plan(6 * MBIT));
+    const streams = [await mesh.stream(5001), await mesh.stream(5002)];
+    await settle();
+    const [six = 0, three = 0] = await Promise.all(streams.map((stream) => stream.rate(WINDOW_MS)));
+    expectNear(six, 6 * MBIT);
+    expectNear(three, 3 * MBIT);
+
+    const report = await manager.run(plan(2 * MBIT));
+    expect(report).toMatchObject({ pending: 0, complaints: [] });
+    await settle();
+    expectNear(await streams[0]!.rate(WINDOW_MS), 2 * MBIT);
+  });
+
+  test("guarantee: a floor is kept against traffic without a plan, and what is free is used", async () => {
+    mesh = createMesh();
+    const manager = managerOf("a", "guarantee");
+    const report = await manager.run(
+      planOf("a", [flowOnTheWay("a", ["a", "b"], 5001, 8 * MBIT)], { b: 10 * MBIT }),
+    );
+    expect(report).toMatchObject({ mode: "guarantee", pending: 0 });
+    const planned = await mesh.stream(5001);
+    await settle();
+    // Alone it may use the link.
+    expectNear(await planned.rate(WINDOW_MS), 10 * MBIT);
+    const greedy = [await mesh.stream(6001), await mesh.stream(6002), await mesh.stream(6003)];
+    await settle();
+    const [kept = 0, ...others] = await Promise.all([planned, ...greedy].map((each) => each.rate(WINDOW_MS)));
+    expect(kept).toBeGreaterThan(near(8 * MBIT).least);
+    const rest = others.reduce((sum, each) => sum + each, 0);
+    expect(rest).toBeGreaterThan(near(1 * MBIT).least);
+    expect(kept + rest).toBeLessThan(near(10 * MBIT).most);
+  });
+
+  test("route: a running connection moves to the relay and keeps its rate over two hops", async () => {
+    mesh = createMesh();
+    const managers = { a: managerOf("a", "route"), r: managerOf("r", "route") };
+    const direct = ["a", "b"] as const;
+    const relayed = ["a", "r", "b"] as const;
+    const capacities = { b: 10 * MBIT, r: 10 * MBIT };
+    await managers.a.run(planOf("a", [flowOnTheWay("a", direct, 5001, 4 * MBIT)], capacities));
+    const stream = await mesh.stream(5001);
+    await settle();
+    expectNear(await stream.rate(WINDOW_MS), 4 * MBIT);
+
+    await managers.r.run(
+      planOf("r", [flowOnTheWay("r", relayed, 5001, 5 * MBIT)], { a: null, b: 10 * MBIT }),
+    );
+    const report = await managers.a.run(
+      planOf("a", [flowOnTheWay("a", relayed, 5001, 5 * MBIT)], capacities),
+    );
+    expect(report).toMatchObject({ mode: "route", pending: 0, complaints: [] });
+    await settle();
+    expectNear(await stream.rate(WINDOW_MS), 5 * MBIT);
+    expect(stream.longestGapMs()).toBeLessThan(3_000);
+    const relay = await managers.r.run(
+      planOf("r", [flowOnTheWay("r", relayed, 5001, 5 * MBIT)], { b: 10 * MBIT }),
+    );
+    const [place] = relay.flows.map((flow) => flow.place);
+    expect(relay.kernel!.counters.get("rb")!.get(place!.minor)!.sentBytes).toBeGreaterThan(1e6);
+  });
+
+  test("senders with BBR keep their rate", async () => {
+    mesh = createMesh("bbr");
+    const flows = [5001, 5002].map((port) => flowOnTheWay("a", ["a", "b"], port, 5 * MBIT));
+    await managerOf("a", "shape").run(planOf("a", flows, { b: 10 * MBIT }));
+    const streams = [await mesh.stream(5001), await mesh.stream(5002)];
+    await settle();
+    for (const rate of await Promise.all(streams.map((stream) => stream.rate(2 * WINDOW_MS)))) {
+      expect(rate).toBeGreaterThan(near(5 * MBIT).least * 0.9);
+      expect(rate).toBeLessThan(near(5 * MBIT).most);
+    }
+  });
+});

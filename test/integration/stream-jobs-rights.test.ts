@@ -1,0 +1,99 @@
+// The rights of the controller of StreamJobs: nothing that it asks is denied, and nothing of its own file is
+// left unused. What other parts may do: rbac.test.ts.
+import { readFileSync } from "node:fs";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { OUR_CRDS } from "../harness/appgroups.ts";
+import {
+  grantsOf,
+  installPolicies,
+  installRules,
+  manifest,
+  MANIFEST_VALUES,
+  usesOf,
+  verdictOf,
+  type Verdict,
+} from "../harness/components/index.ts";
+import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
+import { startGraphApi, type GraphApi } from "../harness/extender.ts";
+import { flowNetwork, STREAM_CRD_NAMES, STREAM_CRDS, streamJob, streamTask } from "../harness/streams.ts";
+import { startStreams } from "../harness/streams-plugin.ts";
+
+const { NAMESPACE: INSTALLATION, NAME } = MANIFEST_VALUES;
+const STREAMS = "scheduler-plugin-streams";
+const RULES = [
+  "scheduler-plugin",
+  "scheduler-plugin-pod-events",
+  "scheduler-plugin-appgroup-status",
+  STREAMS,
+];
+const WAIT = { timeout: 60_000, interval: 300 };
+const COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
+
+const support = controlPlaneSupport(COMPONENTS);
+if (!support.supported) console.warn(`the rights of stream jobs are not tested: ${support.reason}`);
+
+describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_000 }, () => {
+  let cluster: ControlPlane;
+  let graphs: GraphApi;
+
+  beforeAll(async () => {
+    [cluster, graphs] = await Promise.all([
+      startControlPlane({ components: COMPONENTS, audit: "RequestResponse" }),
+      startGraphApi(),
+    ]);
+    for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
+    for (const file of STREAM_CRDS) await cluster.kubectl("apply", "-f", file);
+    await cluster.kubectl("wait", "--for=condition=Established", "--timeout=20s", ...STREAM_CRD_NAMES);
+    await installRules(cluster, RULES);
+    await installPolicies(cluster);
+    await cluster.addNodes([{ name: "n0" }, { name: "n1" }]);
+  }, 900_000);
+  afterAll(async () => {
+    await graphs?.close();
+    await cluster?.close();
+  });
+
+  const verdict = async (): Promise<Verdict> => {
+    const isOurs = (user: string): boolean =>
+      user.startsWith(`system:serviceaccount:${INSTALLATION}:${NAME}-`);
+    const events = await cluster.auditEvents(({ user }) => isOurs(user));
+    const uses = events.flatMap((event) => usesOf(event, isOurs));
+    const grants = grantsOf(manifest("rbac", STREAMS));
+    return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
+  };
+
+  test("are used from the first pod to the last", async () => {
+    const serviceAccount = { namespace: INSTALLATION, name: `${NAME}-scheduler-plugin` };
+    const kubeconfig = await cluster.kubeconfigOf({ serviceAccount });
+    const running = await startStreams({
+      kubeconfig,
+      graphUrl: graphs.url,
+      streams: { awaitRules: true },
+      scheduler: { replicaNamespace: INSTALLATION },
+    });
+    onTestFinished(() => running.stop().catch(() => undefined));
+    const path = "/apis/isochrone.dev/v1alpha1";
+    const link = { source: "n0", target: "n1", capacity: "10M" };
+    await cluster.request("POST", `${path}/flownetworks`, flowNetwork("site", [link]));
+    const template = {
+      spec: { hostNetwork: true, containers: [{ name: "stage", image: "example.com/stage:1" }] },
+    };
+    const tasks = [streamTask("work", { template })];
+    const job = streamJob("default", "gate", { tasks });
+    await cluster.request("POST", `${path}/namespaces/default/streamjobs`, job);
+    const ref = { ...KINDS.streamJob, namespace: "default", name: "gate" };
+    const phase = async (): Promise<unknown> => (await cluster.get(ref))?.status?.["phase"];
+    await expect
+      .poll(async () => {
+        await running.confirm(["n0", "n1"]);
+        return await phase();
+      }, WAIT)
+      .toBe("Running");
+    await cluster.remove(ref);
+    const pods = (): Promise<KubernetesObject[]> => cluster.list("pods", { namespace: "default" });
+    await expect.poll(pods, WAIT).toEqual([]);
+    await expect.poll(async () => (await verdict()).unused, WAIT).toEqual([]);
+    expect((await verdict()).denied).toEqual([]);
+  });
+});
