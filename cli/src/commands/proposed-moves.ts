@@ -21,8 +21,9 @@ export async function proposedMoves(
     const fetch = authorizedFetch({ ...files, clock: systemClock });
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const answer: unknown = response.ok ? await response.json() : null;
+    const { plans } = looseFields<Record<"plans", unknown>>(answer);
     return new Map(
-      looseList(looseFields(answer)["plans"]).map(({ workflow, pods }) => [
+      looseList<Record<"workflow" | "pods", unknown>>(plans).map(({ workflow, pods }) => [
         looseText(workflow),
         new Map(looseList(pods).map(({ name, node }) => [looseText(name), looseText(node)])),
       ]),

@@ -101,7 +101,9 @@ function memberOf(
 }
 
 function templateLabels({ spec }: KubernetesObject): Readonly<Record<string, unknown>> {
-  return looseFields(looseFields(looseFields(spec?.["template"])["metadata"])["labels"]);
+  const { template } = looseFields<Record<"template", unknown>>(spec);
+  const { metadata } = looseFields<Record<"metadata", unknown>>(template);
+  return looseFields(looseFields<Record<"labels", unknown>>(metadata).labels);
 }
 
 function idOf({ metadata }: KubernetesObject): { namespace: string; name: string } {

@@ -112,7 +112,8 @@ async function lookAtRegistration(
   registration: KubernetesObject,
   pods: readonly KubernetesObject[],
 ): Promise<RegistrationFacts> {
-  const { service, url } = looseFields(looseFields(looseList(registration.webhooks)[0])["clientConfig"]);
+  const [webhook] = looseList<Record<"clientConfig", unknown>>(registration.webhooks);
+  const { service, url } = looseFields<Record<"service" | "url", unknown>>(webhook?.clientConfig);
   const found =
     service === undefined
       ? { target: looseText(url), trouble: null }
@@ -138,7 +139,7 @@ async function lookAtService(
   const isServed = slices
     .filter(({ metadata }) => metadata.labels?.[SERVICE_NAME] === name)
     .flatMap((slice) => looseList(slice.endpoints))
-    .some(({ conditions }) => looseFields(conditions)["ready"] !== false);
+    .some(({ conditions }) => looseFields<Record<"ready", unknown>>(conditions).ready !== false);
   return { target, trouble: isServed ? null : "none of its pods is ready" };
 }
 

@@ -3,7 +3,7 @@
 import { isCollection, isMap, isSeq } from "yaml";
 import type { Document } from "yaml";
 import { isDnsSubdomain } from "@isochrone/kubernetes";
-import { isRecord } from "@isochrone/primitives";
+import { looseFields } from "@isochrone/primitives";
 import { usageError } from "../errors.ts";
 import { shown } from "../score/errors.ts";
 import { recordsOf } from "./configuration-file.ts";
@@ -65,8 +65,7 @@ function ownIndex(extenders: readonly Readonly<Record<string, unknown>>[], reque
     if (typeof urlPrefix === "string" && plainUrl(urlPrefix) === url) return true;
     return (
       request.serverName !== undefined &&
-      isRecord(tlsConfig) &&
-      tlsConfig["serverName"] === request.serverName
+      looseFields<Record<"serverName", unknown>>(tlsConfig).serverName === request.serverName
     );
   });
   return same < 0 ? extenders.length : same;

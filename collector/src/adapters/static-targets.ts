@@ -13,13 +13,14 @@ export function staticTargets(entries: readonly string[]): TargetSource {
 }
 
 function parse(entry: string): Target {
-  const [, kind, url] = new RegExp(`^${STATIC_TARGET.source}$`).exec(entry) ?? [];
+  const [, named, url] = new RegExp(`^${STATIC_TARGET.source}$`).exec(entry) ?? [];
+  const kind = TARGET_KINDS.find((known) => known === named);
   if (kind === undefined || url === undefined || !URL.canParse(url))
     throw new RangeError(
       `collector.staticTargets must be kind=url with kind one of ${TARGET_KINDS.join(", ")}, got ${JSON.stringify(entry)}`,
     );
   const kubelet = (kind === "cadvisor" || kind === "resource") && url.startsWith("https:");
-  return { kind: kind as Target["kind"], url, instance: url, ...(kubelet ? { access: "kubelet" } : {}) };
+  return { kind, url, instance: url, ...(kubelet ? { access: "kubelet" } : {}) };
 }
 
 /** Several sources as one. */

@@ -25,7 +25,8 @@ export const POD_TARGET: RegExp = new RegExp(
 /** Reads an entry of collector.podTargets. Throws RangeError naming the entry and the rule. */
 export function podTargetRule(entry: string): PodTargetRule {
   const parts = new RegExp(`^${POD_TARGET.source}$`).exec(entry) ?? [];
-  const [, kind, namespace = "", label = "", value = "", port, path = "/metrics"] = parts;
+  const [, named, namespace = "", label = "", value = "", port, path = "/metrics"] = parts;
+  const kind = TARGET_KINDS.find((known) => known === named);
   const number = portOf(port);
   if (kind === undefined || number === null)
     throw new RangeError(
@@ -35,7 +36,7 @@ export function podTargetRule(entry: string): PodTargetRule {
     throw new RangeError(
       `collector.podTargets must name the namespace of pages of the kind ${kind}: in any namespace anybody can label a pod, got ${JSON.stringify(entry)}`,
     );
-  return { kind: kind as TargetKind, namespace, label, value, port: number, path };
+  return { kind, namespace, label, value, port: number, path };
 }
 
 /** The pages that the rules find on a pod. */

@@ -2,7 +2,7 @@
 // https://kubernetes.io/docs/reference/kubernetes-api/common-definitions/quantity/
 
 declare const UNIT: unique symbol;
-/** A number whose unit the compiler knows: one of another unit is refused in its place, a plain one is taken. */
+/** The compiler refuses a number of another unit in its place, and takes a plain one. */
 type Amount<Unit extends string> = number & { readonly [UNIT]?: Unit };
 
 /** CPU in thousandths of a core. */

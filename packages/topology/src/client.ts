@@ -1,6 +1,5 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
 import { reasonOf } from "@isochrone/primitives";
-import { Compile } from "typebox/compile";
 import { GraphClientError } from "./errors.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
@@ -18,8 +17,7 @@ import {
 } from "./tolerant.ts";
 import type { Dropped, Read } from "./tolerant.ts";
 import { statusError } from "./status-error.ts";
-import { checkSchema } from "./validation.ts";
-import type { Validator } from "./validation.ts";
+import { checkSchema, compiledLate, type LateValidator } from "./validation.ts";
 
 import type { GraphClientOptions, GraphFetch } from "./client-options.ts";
 
@@ -72,15 +70,10 @@ const MAX_RESTARTS = 3;
 const MAX_CACHED = 1_000;
 
 // Compiled at first use: a command asks for one or two of them.
-const decisionList = once(() => Compile(DecisionListSchema));
-const health = once(() => Compile(HealthSchema));
-const probePlan = once(() => Compile(ProbePlanSchema));
-const workflowList = once(() => Compile(WorkflowListSchema));
-
-function once(compile: () => Validator): () => Validator {
-  let compiled: Validator | undefined;
-  return () => (compiled ??= compile());
-}
+const decisionList = compiledLate(DecisionListSchema);
+const health = compiledLate(HealthSchema);
+const probePlan = compiledLate(ProbePlanSchema);
+const workflowList = compiledLate(WorkflowListSchema);
 
 export class GraphClient {
   readonly #base: string;
@@ -122,7 +115,7 @@ export class GraphClient {
   async workflows(signal?: AbortSignal): Promise<Fetched<WorkflowList>> {
     return this.#read(
       "/api/v1/graph/workflows",
-      (json) => checked("workflow list", workflowList(), json) as WorkflowList,
+      (json) => checked("workflow list", workflowList, json),
       signal,
     );
   }
@@ -163,7 +156,7 @@ export class GraphClient {
   ): Promise<WorkflowChanges & { readonly nextCursor: string | null }> {
     const { json } = await this.#get(path, null, signal);
     const found = graphsOf(json);
-    const list = checked("workflow list", workflowList(), found.list) as WorkflowList;
+    const list = checked("workflow list", workflowList, found.list);
     const { id, nextCursor = null } = list;
     if (id === undefined || found.graphs === undefined)
       throw new GraphClientError("malformed", this.#base + path, "the answer has no graphs");
@@ -184,7 +177,7 @@ export class GraphClient {
     const search = new URLSearchParams();
     for (const [key, value] of Object.entries(query)) search.set(key, String(value));
     const path = search.size === 0 ? "/api/v1/decisions" : `/api/v1/decisions?${search.toString()}`;
-    return this.#read(path, (json) => checked("decision list", decisionList(), json) as DecisionList, signal);
+    return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
   }
 
   /**
@@ -192,12 +185,12 @@ export class GraphClient {
    * status 404.
    */
   async health(signal?: AbortSignal): Promise<Fetched<Health>> {
-    return this.#read("/api/v1/health", (json) => checked("health", health(), json) as Health, signal);
+    return this.#read("/api/v1/health", (json) => checked("health", health, json), signal);
   }
 
   async probePlan(node: string, signal?: AbortSignal): Promise<Fetched<ProbePlan>> {
     const path = `/api/v1/probe-plan/${encodeURIComponent(node)}`;
-    return this.#read(path, (json) => checked("probe plan", probePlan(), json) as ProbePlan, signal);
+    return this.#read(path, (json) => checked("probe plan", probePlan, json), signal);
   }
 
   /** What the node is told of flows. An aggregator without plans answers 503, which is retryable. */
@@ -342,7 +335,7 @@ function graphsOf(json: unknown): {
   return { list: { ...json, graphs: [] }, graphs: json.graphs as unknown[] };
 }
 
-function checked(document: string, validator: Validator, json: unknown): unknown {
-  checkSchema(document, validator, json);
+function checked<T>(document: string, schema: LateValidator<T>, json: unknown): T {
+  checkSchema(document, schema, json);
   return json;
 }

@@ -2,9 +2,8 @@
 // schema: extend, don't rename.
 import { isIP } from "node:net";
 import { Type, type Static } from "typebox";
-import { Compile } from "typebox/compile";
 import { SnapshotError } from "./errors.ts";
-import { checkSchema, type Validator } from "./validation.ts";
+import { checkSchema, compiledLate } from "./validation.ts";
 
 /** Bounds of one node's plan, against a forged one. */
 const MAX_FLOWS = 5_000;
@@ -85,13 +84,12 @@ export type PlannedFlow = Static<typeof PlannedFlowSchema>;
 export type FlowNeighbour = Static<typeof FlowNeighbourSchema>;
 
 const DOCUMENT = "flow plan";
-// Compiled at first use: most programs never read one.
-let validator: Validator | undefined;
+const flowPlanSchema = compiledLate(FlowPlanSchema);
 
 /** Checks a flow plan that came from elsewhere. Throws SnapshotError. */
 export function parseFlowPlan(json: unknown): FlowPlan {
-  checkSchema(DOCUMENT, (validator ??= Compile(FlowPlanSchema)), json);
-  const plan = json as FlowPlan;
+  const plan = json;
+  checkSchema(DOCUMENT, flowPlanSchema, plan);
   const neighbours = new Set<string>();
   for (const [index, neighbour] of plan.neighbours.entries())
     checkNeighbour(plan, neighbour, `neighbours[${index}]`, neighbours);

@@ -1,6 +1,6 @@
 // Graphs of unknown quality, without what is wrong in them: one bad link must not take all others from
 // everybody who reads the graph.
-import { Compile } from "typebox/compile";
+import { isList, looseFields } from "@isochrone/primitives";
 import { SnapshotError } from "./errors.ts";
 import {
   ChannelSchema,
@@ -29,11 +29,11 @@ import {
   checkSchema,
   checkWorkload,
   clusterSchema,
+  compiledLate,
   parseClusterGraph,
   parseWorkflowGraph,
   workflowSchema,
 } from "./validation.ts";
-import type { Validator } from "./validation.ts";
 
 /** Parts of a graph that can be left out. */
 const DROPPED_KINDS = [
@@ -151,45 +151,43 @@ class Salvage {
   }
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 function salvageCluster(json: unknown, salvage: Salvage): ClusterGraphSnapshot {
-  const { nodes, links, coordinates = null, declaredCosts = null, ...head } = partsOf(json);
-  const shell = { ...head, nodes: emptied(nodes), links: emptied(links) };
-  checkSchema("cluster graph", clusterSchema(), shell);
+  const { nodes, links, coordinates = null, declaredCosts = null, ...head } = looseFields(json);
+  const shell: unknown = { ...head, nodes: emptied(nodes), links: emptied(links) };
+  checkSchema("cluster graph", clusterSchema, shell);
   const names = new Set<string>();
   const [fit = null] = salvage.take("coordinates", coordinates, coordinatesOf);
   const [declared = null] = salvage.take("declared_costs", declaredCosts, declaredOf);
   return {
-    ...(shell as unknown as ClusterGraphSnapshot),
-    ...("coordinates" in partsOf(json) ? { coordinates: fit } : {}),
-    ...("declaredCosts" in partsOf(json) ? { declaredCosts: declared } : {}),
-    nodes: (nodes as unknown[]).flatMap((node, index) =>
+    ...shell,
+    ...("coordinates" in looseFields(json) ? { coordinates: fit } : {}),
+    ...("declaredCosts" in looseFields(json) ? { declaredCosts: declared } : {}),
+    nodes: listOf(nodes).flatMap((node, index) =>
       salvage.take("node", node, (part) => nodeOf(part, `nodes[${index}]`, names)),
     ),
-    links: (links as unknown[]).flatMap((link, index) =>
+    links: listOf(links).flatMap((link, index) =>
       salvage.take("link", link, (part) => linkOf(part, `links[${index}]`)),
     ),
   };
 }
 
 function salvageWorkflow(json: unknown, salvage: Salvage): WorkflowGraphSnapshot {
-  const { workloads, channels, ...head } = partsOf(json);
-  const shell = { ...head, workloads: emptied(workloads), channels: emptied(channels) };
-  checkSchema("workflow graph", workflowSchema(), shell);
+  const { workloads, channels, ...head } = looseFields(json);
+  const shell: unknown = { ...head, workloads: emptied(workloads), channels: emptied(channels) };
+  checkSchema("workflow graph", workflowSchema, shell);
   return {
-    ...(shell as unknown as WorkflowGraphSnapshot),
-    workloads: (workloads as unknown[]).flatMap((workload, index) =>
+    ...shell,
+    workloads: listOf(workloads).flatMap((workload, index) =>
       salvage.take("workload", workload, (part) => workloadOf(part, `workloads[${index}]`, salvage)),
     ),
-    channels: (channels as unknown[]).flatMap((channel, index) =>
+    channels: listOf(channels).flatMap((channel, index) =>
       salvage.take("channel", channel, (part) => channelOf(part, `channels[${index}]`)),
     ),
   };
 }
 
-function partsOf(json: unknown): Json {
-  return typeof json === "object" && json !== null ? (json as Json) : {};
+function listOf(value: unknown): readonly unknown[] {
+  return isList(value) ? value : [];
 }
 
 /** What stands for an array while the rest is checked; anything else is left for the check to refuse. */
@@ -197,82 +195,68 @@ function emptied(value: unknown): unknown {
   return Array.isArray(value) ? [] : value;
 }
 
-type Compiled = "node" | "link" | "coordinates" | "declaredCosts" | "workload" | "pod" | "channel";
-const SCHEMAS = {
-  node: ClusterNodeSchema,
-  link: LinkSchema,
-  coordinates: CoordinateFitSchema,
-  declaredCosts: DeclaredCostsSchema,
-  workload: WorkloadSchema,
-  pod: PodPlacementSchema,
-  channel: ChannelSchema,
-} as const;
-/** Compiled at first use: hardly any program ever needs them. */
-const validators = new Map<Compiled, Validator>();
-
-function checkPart(what: Compiled, document: string, path: string, part: unknown): void {
-  let validator = validators.get(what);
-  if (validator === undefined) validators.set(what, (validator = Compile(SCHEMAS[what])));
-  checkSchema(document, validator, part, path);
-}
+const PARTS = {
+  node: compiledLate(ClusterNodeSchema),
+  link: compiledLate(LinkSchema),
+  coordinates: compiledLate(CoordinateFitSchema),
+  declaredCosts: compiledLate(DeclaredCostsSchema),
+  workload: compiledLate(WorkloadSchema),
+  pod: compiledLate(PodPlacementSchema),
+  channel: compiledLate(ChannelSchema),
+};
 
 function coordinatesOf(part: unknown): CoordinateFit | null {
   if (part === null) return null;
-  checkPart("coordinates", "cluster graph", "coordinates", part);
-  const fit = part as CoordinateFit;
-  checkCoordinates(fit);
-  return fit;
+  checkSchema("cluster graph", PARTS.coordinates, part, "coordinates");
+  checkCoordinates(part);
+  return part;
 }
 
 function declaredOf(part: unknown): ClusterGraphSnapshot["declaredCosts"] {
-  if (part !== null) checkPart("declaredCosts", "cluster graph", "declaredCosts", part);
-  return part as ClusterGraphSnapshot["declaredCosts"];
+  if (part === null) return null;
+  checkSchema("cluster graph", PARTS.declaredCosts, part, "declaredCosts");
+  return part;
 }
 
 function nodeOf(part: unknown, path: string, names: Set<string>): ClusterNode {
-  checkPart("node", "cluster graph", path, part);
-  const node = part as ClusterNode;
-  checkNode(path, node);
-  if (names.has(node.name))
-    throw new SnapshotError("cluster graph", `${path}.name`, "must be unique", node.name);
-  names.add(node.name);
-  return node;
+  checkSchema("cluster graph", PARTS.node, part, path);
+  checkNode(path, part);
+  if (names.has(part.name))
+    throw new SnapshotError("cluster graph", `${path}.name`, "must be unique", part.name);
+  names.add(part.name);
+  return part;
 }
 
 function linkOf(part: unknown, path: string): Link {
-  checkPart("link", "cluster graph", path, part);
-  const link = part as Link;
-  checkLink(path, link);
-  return link;
+  checkSchema("cluster graph", PARTS.link, part, path);
+  checkLink(path, part);
+  return part;
 }
 
 function workloadOf(part: unknown, path: string, salvage: Salvage): Workload {
-  const { pods, ...head } = partsOf(part);
-  const shell = { ...head, pods: emptied(pods) };
-  checkPart("workload", "workflow graph", path, shell);
-  const workload = shell as unknown as Workload;
-  checkWorkload(path, workload);
+  const { pods, ...head } = looseFields(part);
+  const shell: unknown = { ...head, pods: emptied(pods) };
+  checkSchema("workflow graph", PARTS.workload, shell, path);
+  checkWorkload(path, shell);
   const names = new Set<string>();
   return {
-    ...workload,
-    pods: (pods as unknown[]).flatMap((pod, index) =>
+    ...shell,
+    pods: listOf(pods).flatMap((pod, index) =>
       salvage.take("pod", pod, (each) => podOf(each, `${path}.pods[${index}]`, names)),
     ),
   };
 }
 
 function podOf(part: unknown, path: string, names: Set<string>): PodPlacement {
-  checkPart("pod", "workflow graph", path, part);
-  const pod = part as PodPlacement;
-  if (names.has(pod.name))
-    throw new SnapshotError("workflow graph", `${path}.name`, "must be unique", pod.name);
-  names.add(pod.name);
-  return pod;
+  checkSchema("workflow graph", PARTS.pod, part, path);
+  if (names.has(part.name))
+    throw new SnapshotError("workflow graph", `${path}.name`, "must be unique", part.name);
+  names.add(part.name);
+  return part;
 }
 
 function channelOf(part: unknown, path: string): Channel {
-  checkPart("channel", "workflow graph", path, part);
-  const channel = part as Channel;
-  checkChannel(path, channel);
-  return channel;
+  checkSchema("workflow graph", PARTS.channel, part, path);
+  checkChannel(path, part);
+  return part;
 }

@@ -1,4 +1,5 @@
 // From untrusted JSON to typed snapshots: the schema's rules first, then those that a schema can't say.
+import type { Static, TSchema } from "typebox";
 import { Compile } from "typebox/compile";
 import { SnapshotError } from "./errors.ts";
 import { isFigure, MAX_FIGURE } from "./figures.ts";
@@ -14,47 +15,48 @@ import type {
 } from "./schema.ts";
 
 /** What this module needs of a compiled schema. */
-export interface Validator {
-  Check(value: unknown): boolean;
+interface Validator<T> {
+  Check(value: unknown): value is T;
   Errors(value: unknown): readonly { readonly instancePath: string; readonly message: string }[];
 }
 
-// Compiled at first use: a program that never reads a snapshot doesn't pay for it.
-let clusterValidator: Validator | undefined;
-let workflowValidator: Validator | undefined;
+/** Compiled at first use: hardly any program needs all of them. */
+export type LateValidator<T> = () => Validator<T>;
+
+export function compiledLate<S extends TSchema>(schema: S): LateValidator<Static<S>> {
+  let compiled: Validator<Static<S>> | undefined;
+  return () => {
+    // By way of a name: from what is wanted, the compiler would infer another schema.
+    const compile = () => Compile(schema);
+    return (compiled ??= compile());
+  };
+}
+
+export const clusterSchema: LateValidator<ClusterGraphSnapshot> = compiledLate(ClusterGraphSchema);
+export const workflowSchema: LateValidator<WorkflowGraphSnapshot> = compiledLate(WorkflowGraphSchema);
 
 const CLUSTER = "cluster graph";
 const WORKFLOW = "workflow graph";
 
 /** Checks a cluster graph that came from elsewhere. Throws SnapshotError. */
 export function parseClusterGraph(json: unknown): ClusterGraphSnapshot {
-  checkSchema(CLUSTER, clusterSchema(), json);
-  const snapshot = json as ClusterGraphSnapshot;
-  checkUnique(CLUSTER, "nodes", snapshot.nodes);
-  checkCoordinates(snapshot.coordinates ?? null);
-  for (const [index, node] of snapshot.nodes.entries()) checkNode(`nodes[${index}]`, node);
-  for (const [index, link] of snapshot.links.entries()) checkLink(`links[${index}]`, link);
-  return snapshot;
+  checkSchema(CLUSTER, clusterSchema, json);
+  checkUnique(CLUSTER, "nodes", json.nodes);
+  checkCoordinates(json.coordinates ?? null);
+  for (const [index, node] of json.nodes.entries()) checkNode(`nodes[${index}]`, node);
+  for (const [index, link] of json.links.entries()) checkLink(`links[${index}]`, link);
+  return json;
 }
 
 /** Checks a workflow graph that came from elsewhere. Throws SnapshotError. */
 export function parseWorkflowGraph(json: unknown): WorkflowGraphSnapshot {
-  checkSchema(WORKFLOW, workflowSchema(), json);
-  const snapshot = json as WorkflowGraphSnapshot;
-  for (const [index, workload] of snapshot.workloads.entries()) {
+  checkSchema(WORKFLOW, workflowSchema, json);
+  for (const [index, workload] of json.workloads.entries()) {
     checkWorkload(`workloads[${index}]`, workload);
     checkUnique(WORKFLOW, `workloads[${index}].pods`, workload.pods);
   }
-  for (const [index, channel] of snapshot.channels.entries()) checkChannel(`channels[${index}]`, channel);
-  return snapshot;
-}
-
-export function clusterSchema(): Validator {
-  return (clusterValidator ??= Compile(ClusterGraphSchema));
-}
-
-export function workflowSchema(): Validator {
-  return (workflowValidator ??= Compile(WorkflowGraphSchema));
+  for (const [index, channel] of json.channels.entries()) checkChannel(`channels[${index}]`, channel);
+  return json;
 }
 
 // What the schema can't say. Each throws SnapshotError.
@@ -113,7 +115,13 @@ export function checkChannel(path: string, channel: Channel): void {
 }
 
 /** Throws SnapshotError for the first rule that the document, or its part at `path`, breaks. */
-export function checkSchema(document: string, validator: Validator, json: unknown, path = ""): void {
+export function checkSchema<T>(
+  document: string,
+  schema: LateValidator<T>,
+  json: unknown,
+  path = "",
+): asserts json is T {
+  const validator = schema();
   if (validator.Check(json)) return;
   const [first] = validator.Errors(json);
   const pointer = first?.instancePath ?? "";
@@ -165,7 +173,8 @@ function pathOf(pointer: string): string {
 
 function valueAt(json: unknown, pointer: string): unknown {
   let value = json;
-  for (const step of steps(pointer)) value = (value as Record<string, unknown> | null | undefined)?.[step];
+  for (const step of steps(pointer))
+    value = typeof value === "object" && value !== null ? Reflect.get(value, step) : undefined;
   return value;
 }
 

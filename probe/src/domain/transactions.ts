@@ -46,12 +46,12 @@ export class Transactions {
    */
   constructor(timeoutMs: number, capacity: number) {
     this.#timeoutMs = timeoutMs;
-    this.#slots = Array.from({ length: capacity }, () => ({
+    this.#slots = Array.from({ length: capacity }, (): Slot => ({
       sequence: 0,
       sentMs: 0,
       plannedMs: 0,
       departedNs: Number.NaN,
-      state: "empty" as State,
+      state: "empty",
     }));
   }
 

@@ -83,9 +83,9 @@ function networkFamilies({ counter, gauge, quantiles, histogram }: Make) {
     bandwidthCapacity: gauge(N.bandwidthCapacity, "Rate of the node's own interface, as its driver tells"),
     bandwidthProbeBytes: counter(N.bandwidthProbeBytes, "Bytes that bandwidth tests put on the wire"),
     bandwidthProbes: counter(N.bandwidthProbes, "Bandwidth tests by result"),
-    kepP50: gauge(KEP_QUANTILE_NAMES["0.5"], "Median round-trip time (name of KEP-260)"),
-    kepP90: gauge(KEP_QUANTILE_NAMES["0.9"], "90th percentile of the round-trip time (name of KEP-260)"),
-    kepP99: gauge(KEP_QUANTILE_NAMES["0.99"], "99th percentile of the round-trip time (name of KEP-260)"),
+    kepP50: gauge(KEP_QUANTILE_NAMES.p50, "Median round-trip time (name of KEP-260)"),
+    kepP90: gauge(KEP_QUANTILE_NAMES.p90, "90th percentile of the round-trip time (name of KEP-260)"),
+    kepP99: gauge(KEP_QUANTILE_NAMES.p99, "99th percentile of the round-trip time (name of KEP-260)"),
   };
 }
 

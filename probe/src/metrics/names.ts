@@ -74,9 +74,9 @@ export const METRIC_NAMES = {
  * The names that KEP-260's netperf component uses: microseconds, labels `origin` and `destination`. Opt-in.
  */
 export const KEP_QUANTILE_NAMES = {
-  "0.5": "netperf_p50_latency_microseconds",
-  "0.9": "netperf_p90_latency_microseconds",
-  "0.99": "netperf_p99_latency_microseconds",
+  p50: "netperf_p50_latency_microseconds",
+  p90: "netperf_p90_latency_microseconds",
+  p99: "netperf_p99_latency_microseconds",
 } as const;
 
 const OF_PAIRS = [...PAIR_LABELS, "protocol"];
@@ -116,9 +116,9 @@ const LABELS: Readonly<Record<string, readonly string[]>> = {
   [METRIC_NAMES.pairSeries]: ["source_node", "detail"],
   [METRIC_NAMES.timestampSource]: ["source_node", "method", "source", "prober"],
   [METRIC_NAMES.signingKey]: ["source_node", "key_id"],
-  [KEP_QUANTILE_NAMES["0.5"]]: ["origin", "destination"],
-  [KEP_QUANTILE_NAMES["0.9"]]: ["origin", "destination"],
-  [KEP_QUANTILE_NAMES["0.99"]]: ["origin", "destination"],
+  [KEP_QUANTILE_NAMES.p50]: ["origin", "destination"],
+  [KEP_QUANTILE_NAMES.p90]: ["origin", "destination"],
+  [KEP_QUANTILE_NAMES.p99]: ["origin", "destination"],
 };
 
 export function labelsOf(name: string): readonly string[] {

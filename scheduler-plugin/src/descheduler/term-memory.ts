@@ -5,6 +5,7 @@ import { NO_MEMORY, NO_REGRET, streakKey } from "@isochrone/placement";
 import { Type } from "typebox";
 import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
+import { recordOf } from "@isochrone/primitives";
 import type { LeftNode } from "./decision/left-nodes.ts";
 import type { ReplacedMove } from "./started-moves.ts";
 
@@ -111,14 +112,14 @@ export function memoryText(memory: TermMemory, rounds: number): string {
       runs,
     })),
   };
-  const kept = { version: 1, regret, ...Object.fromEntries(LISTS.map((name) => [name, [] as unknown[]])) };
+  const kept = { version: 1, regret, ...recordOf(LISTS, (): unknown[] => []) };
   let room = MAX_MEMORY_BYTES - bytesOf(kept);
   for (const name of LISTS) {
     for (const entry of lists[name]) {
       const bytes = bytesOf(entry) + ROOM_BETWEEN;
       if (bytes > room) break;
       room -= bytes;
-      (kept as unknown as Record<string, unknown[]>)[name]!.push(entry);
+      kept[name].push(entry);
     }
   }
   return JSON.stringify(kept);

@@ -9,8 +9,8 @@ export const LIMITS = {
   secondDefinitions: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
-  stringIndexReads: 121,
-  casts: 326,
+  stringIndexReads: 102,
+  casts: 281,
   settings: 211,
 } as const;
 

@@ -1,5 +1,6 @@
 // Requests to the graph API with the token that a person entered.
 import { signal } from "@preact/signals";
+import { looseFields } from "@isochrone/primitives";
 
 const TOKEN_KEY = "isochrone-token";
 /** What the server takes in an Authorization header. */
@@ -77,7 +78,7 @@ export async function allowed(response: Response): Promise<Response> {
 /** What the server says about its refusal. */
 async function detailOf(response: Response): Promise<string> {
   try {
-    const { detail } = (await response.json()) as { readonly detail?: unknown };
+    const { detail } = looseFields<Record<"detail", unknown>>(await response.json());
     if (typeof detail === "string" && detail !== "") return detail;
   } catch {
     // No problem document; the status has to do.

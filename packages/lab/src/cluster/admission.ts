@@ -85,17 +85,22 @@ export class MutatingAdmission {
       request: { uid, operation: "CREATE", namespace: pod.metadata.namespace, object: pod },
     };
     const answer: unknown = JSON.parse(await posted(webhook, JSON.stringify(review)));
-    const { patch } = looseFields(looseFields(answer)["response"]);
+    const { response } = looseFields<Record<"response", unknown>>(answer);
+    const { patch } = looseFields<Record<"patch", unknown>>(response);
     const text = looseText(patch);
     return text === "" ? [] : (JSON.parse(Buffer.from(text, "base64").toString()) as JsonPatchOperation[]);
   }
 }
 
-function webhookOf(entry: Readonly<Record<string, unknown>>): Webhook {
-  const { url, caBundle } = looseFields(entry["clientConfig"]);
-  const seconds = Number(entry["timeoutSeconds"] ?? DEFAULT_TIMEOUT_SECONDS);
+function webhookOf({
+  clientConfig,
+  name,
+  timeoutSeconds,
+}: Partial<Record<"clientConfig" | "name" | "timeoutSeconds", unknown>>): Webhook {
+  const { url, caBundle } = looseFields<Record<"url" | "caBundle", unknown>>(clientConfig);
+  const seconds = Number(timeoutSeconds ?? DEFAULT_TIMEOUT_SECONDS);
   return {
-    name: looseText(entry["name"]),
+    name: looseText(name),
     url: looseText(url),
     authorities: Buffer.from(looseText(caBundle), "base64"),
     timeoutMs: Math.max(LEAST_TIMEOUT_MS, seconds * 1_000),

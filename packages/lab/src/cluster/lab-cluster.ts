@@ -1,6 +1,7 @@
 import { createInformer, KINDS, podView, workloadOf } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KindRef, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import { looseFields } from "@isochrone/primitives";
 import { DeploymentController } from "./controllers/deployments.ts";
 import { endpointsOf } from "./controllers/endpoints.ts";
 import { NotReadyError } from "./errors.ts";
@@ -325,7 +326,8 @@ export class LabCluster {
       .filter(({ metadata }) => metadata.namespace === this.#options.manifest.namespace);
     return deployments
       .filter((deployment) => {
-        const wanted = Number(deployment.spec?.["replicas"] ?? 1);
+        const { replicas = 1 } = looseFields<Record<"replicas", unknown>>(deployment.spec);
+        const wanted = Number(replicas);
         return pods.filter((pod) => workloadOf(pod).name === deployment.metadata.name).length < wanted;
       })
       .map(({ metadata }) => metadata.name);

@@ -26,7 +26,7 @@ export function parseMaintenanceWindow(text: string): MaintenanceWindow {
   if (match === null)
     return refuse(text, "must be such as `22:00-04:00`, `Sat 00:00-24:00` or `Mon-Fri 22:00-04:00`");
   const [, first, last, ...times] = match;
-  const [fromHour, fromMinutes, toHour, toMinutes] = times.map(Number) as [number, number, number, number];
+  const [fromHour = 0, fromMinutes = 0, toHour = 0, toMinutes = 0] = times.map(Number);
   const fromMinute = fromHour * 60 + fromMinutes;
   const toMinute = toHour * 60 + toMinutes;
   if (fromMinutes > 59 || toMinutes > 59 || fromMinute >= DAY_MINUTES || toMinute > DAY_MINUTES)

@@ -1,3 +1,4 @@
+import { isList } from "@isochrone/primitives";
 import type { FieldMistake } from "./problem.ts";
 
 const MAX_VALUE_CHARACTERS = 100;
@@ -45,7 +46,7 @@ function describe(mistake: SchemaMistake, context: string, request: RequestParts
 
 function names(params: object, key: string): readonly string[] {
   const found: unknown = Reflect.get(params, key);
-  return Array.isArray(found) ? (found as string[]) : [];
+  return isList(found) ? found.filter((name) => typeof name === "string") : [];
 }
 
 function ruleText({ keyword, message, params }: SchemaMistake): string {
@@ -64,7 +65,7 @@ function valueAt(request: RequestParts, context: string, path: readonly string[]
   let value = parts[context];
   for (const key of path) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as Readonly<Record<string, unknown>>)[key];
+    value = Reflect.get(value, key);
   }
   return value;
 }

@@ -134,7 +134,7 @@ function fallback(candidates: readonly unknown[], setting: Setting<unknown>): un
 
 function own(layer: unknown, key: string): unknown {
   if (typeof layer !== "object" || layer === null || !Object.hasOwn(layer, key)) return undefined;
-  return (layer as Readonly<Record<string, unknown>>)[key];
+  return Reflect.get(layer, key);
 }
 
 function unknownKeys(

@@ -1,3 +1,4 @@
+import { isList } from "@isochrone/primitives";
 import { Secret } from "./secret.ts";
 import { bad, good, makeSetting } from "./setting.ts";
 import type { JsonSchema, OrNull, Parsed, Setting, SettingOptions } from "./setting.ts";
@@ -111,17 +112,19 @@ function parseList(
   { minItems, maxItems, pattern, patternRule }: ListRules,
 ): Parsed<readonly string[]> {
   const items = typeof raw === "string" ? splitList(raw) : raw;
-  if (!Array.isArray(items)) return bad("must be a list of text, or text separated by commas");
+  if (!isList(items)) return bad("must be a list of text, or text separated by commas");
+  const texts: string[] = [];
   for (const item of items) {
     if (typeof item !== "string" || item === "") return bad("must hold only text that is not empty");
     if (pattern && !matchesWhole(pattern, item))
       return bad(
         `${patternRule ?? `must hold only text that matches ${pattern}`} (${JSON.stringify(item)} does not)`,
       );
+    texts.push(item);
   }
   if (items.length < minItems) return bad(`must have at least ${minItems} items`);
   if (items.length > maxItems) return bad(`must have at most ${maxItems} items`);
-  return good([...(items as readonly string[])]);
+  return good(texts);
 }
 
 function textSchema({ minLength = 1, maxLength = 4096, pattern }: TextOptions<unknown>): JsonSchema {

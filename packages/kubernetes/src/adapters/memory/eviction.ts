@@ -1,3 +1,4 @@
+import { looseFields } from "@isochrone/primitives";
 import { hasCondition } from "../../store/conditions.ts";
 import { StoreError } from "../../store/errors.ts";
 import { matchesSelector } from "../../store/labels.ts";
@@ -52,7 +53,7 @@ function spent(
       `${subject}: cannot evict pod as it would violate the pod's disruption budget ${name}`,
     );
   }
-  const disrupted = { ...(disruptedPods as object | undefined), [pod.metadata.name]: timestamp(nowMs) };
+  const disrupted = { ...looseFields(disruptedPods), [pod.metadata.name]: timestamp(nowMs) };
   return {
     ...budget,
     status: { ...budget.status, disruptionsAllowed: allowed - 1, disruptedPods: disrupted },

@@ -1,4 +1,5 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import { PodProcessError } from "../errors.ts";
 
 /** What the status of a node's pods says of where they are. */
@@ -36,8 +37,11 @@ export class TestRange implements PodAddresses {
   }
 
   host(): string | null {
-    const addresses = (this.#node()?.status?.["addresses"] ?? []) as { type: string; address: string }[];
-    return addresses.find(({ type }) => type === "InternalIP")?.address ?? null;
+    const { addresses } = looseFields<Record<"addresses", unknown>>(this.#node()?.status);
+    const internal = looseList<Record<"type" | "address", unknown>>(addresses).find(
+      ({ type }) => type === "InternalIP",
+    );
+    return internal === undefined ? null : looseText(internal.address);
   }
 
   take(): string {

@@ -1,5 +1,6 @@
 import { Agent } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { isRecord } from "@isochrone/primitives";
 import { PEER_ID_HEADER, PEER_METADATA_HEADER, UNKNOWN } from "../names.ts";
 import type { SocketAddress } from "../ports.ts";
 import { forward, refuse } from "./exchange.ts";
@@ -172,12 +173,17 @@ function workloadKey(identity: Identity | null): string {
     : `${identity.namespace}/${identity.workload}/${identity.app}/${identity.version}`;
 }
 
+const IDENTITY_FIELDS = ["pod", "namespace", "workload", "app", "version", "address"] as const;
+
+function isIdentity(value: unknown): value is Identity {
+  return isRecord(value) && IDENTITY_FIELDS.every((field) => typeof value[field] === "string");
+}
+
 /** Metadata comes from the network: what doesn't decode counts as unknown. */
 function decodePeer(metadata: string): Identity | null {
   try {
-    const value = JSON.parse(Buffer.from(metadata, "base64").toString("utf8")) as Record<string, unknown>;
-    const fields = ["pod", "namespace", "workload", "app", "version", "address"] as const;
-    return fields.every((field) => typeof value[field] === "string") ? (value as unknown as Identity) : null;
+    const value: unknown = JSON.parse(Buffer.from(metadata, "base64").toString("utf8"));
+    return isIdentity(value) ? value : null;
   } catch {
     return null;
   }

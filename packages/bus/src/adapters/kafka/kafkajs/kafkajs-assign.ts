@@ -16,7 +16,7 @@ export function assignPartitions(
   members: readonly AssignMember[],
   partitionCounts: ReadonlyMap<string, number>,
 ): Map<string, TopicPartition[]> {
-  const shares = new Map(members.map(({ memberId }) => [memberId, [] as TopicPartition[]]));
+  const shares = new Map<string, TopicPartition[]>(members.map(({ memberId }) => [memberId, []]));
   for (const topic of [...partitionCounts.keys()].toSorted()) {
     const wanting = members.filter(({ topics }) => topics.includes(topic));
     if (wanting.length === 0) continue;
