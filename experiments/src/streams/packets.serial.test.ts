@@ -12,7 +12,7 @@ const support = await namespaceLabSupport();
 const TEXT = readFileSync(scenarioFile("ents-packets")!, "utf8")
   .replace("networks: 5", "networks: 1")
   .replace("nodes: [10, 30]", "nodes: [6]")
-  .replace("count: 6", "count: 2")
+  .replace("perNode: 0.6", "count: 2")
   .replace("{ warmUp: 10s, duration: 30s }", "{ warmUp: 4s, duration: 12s }");
 
 it.skipIf(!support.supported)(

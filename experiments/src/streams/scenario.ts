@@ -175,7 +175,9 @@ function readLab(field: Field): PacketSettings | null {
 
 function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
   const network = root.get("network").map("nodes", "megabitsPerSecond", "variance", "degree", "duplex");
-  const jobs = root.get("jobs").map("count", "perSecond", "duration", "bytesPerFrame", "minThroughput");
+  const jobs = root
+    .get("jobs")
+    .map("count", "perNode", "perSecond", "duration", "bytesPerFrame", "minThroughput");
   return {
     id,
     labels,
@@ -187,7 +189,7 @@ function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
       ...(network.get("duplex").isPresent ? { duplex: network.get("duplex").oneOf(["full"]) } : {}),
     },
     jobs: {
-      count: jobs.get("count").number({ min: 1, max: MAX_JOBS, whole: true }),
+      count: countOf(jobs, network.get("nodes").number()),
       perSecond: jobs.get("perSecond").number({ above: 0 }),
       durationSeconds: jobs.get("duration").seconds({ above: 0 }),
       bytesPerFrame: jobs.get("bytesPerFrame").number({ min: 1, max: 2 ** 30, whole: true }),
@@ -199,6 +201,13 @@ function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
       .map(readChange)
       .sort((a, b) => a.atSeconds - b.atSeconds),
   };
+}
+
+/** A number, or so many for each node. */
+function countOf(jobs: Field, nodes: number): number {
+  if (!jobs.get("perNode").isPresent) return jobs.get("count").number({ min: 1, max: MAX_JOBS, whole: true });
+  if (jobs.get("count").isPresent) jobs.get("perNode").fail("must not be given beside count");
+  return Math.max(1, Math.round(nodes * jobs.get("perNode").number({ above: 0, max: 100 })));
 }
 
 function readChange(field: Field): ChangeSpec {

@@ -81,6 +81,12 @@ it("changes of a scenario are read and checked", () => {
   ]);
 });
 
+it("the number of jobs is given, or follows from the number of nodes", () => {
+  expect(load("ents-packets").points.map(({ jobs }) => jobs.count)).toEqual([6, 18]);
+  const text = textOf("ents-packets").replace("perNode: 0.6", "perNode: 0.6, count: 3");
+  expect(() => readStreamScenario(text, "mine.yaml")).toThrow("jobs.perNode must not be given beside count");
+});
+
 describe("a run", () => {
   it("measures each cell once, goes on where it was, and writes the same report", async () => {
     const out = mkdtempSync(join(tmpdir(), "isochrone-streams-"));

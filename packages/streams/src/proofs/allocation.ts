@@ -4,7 +4,9 @@ import { LinearProgram } from "@isochrone/primitives";
 import type { Computing } from "../placed-job.ts";
 import { SOURCE, type StreamJob } from "../stream-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
-import { SECONDS } from "./path-choice.ts";
+
+/** The variable that is minimised: seconds per frame of the slowest stage. */
+export const SECONDS = "seconds";
 
 const host = (task: number, node: number): string => `x${task}_${node}`;
 const hop = (dependency: number, source: number, target: number): string =>

@@ -10,7 +10,7 @@ import { randomDemands, randomJob, randomSystem } from "./random-problems.ts";
 import { testSolver } from "./solver.ts";
 import { schedule } from "../strategy.ts";
 import { allocationProgram } from "../proofs/allocation.ts";
-import { pathChoiceProgram } from "../proofs/path-choice.ts";
+import { pathChoiceProgram } from "./path-choice.ts";
 
 const TIME_MS = 60_000;
 const solve = await testSolver();

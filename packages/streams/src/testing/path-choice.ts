@@ -3,9 +3,7 @@
 import { LinearProgram } from "@isochrone/primitives";
 import type { Path } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
-
-/** The variable that is minimised: seconds per frame of the slowest flow. */
-export const SECONDS = "seconds";
+import { SECONDS } from "../proofs/allocation.ts";
 
 /** @param candidates paths of each demand */
 export function pathChoiceProgram(
