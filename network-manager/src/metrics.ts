@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from "prom-client";
 import type { Reading } from "./domain/flow-meter.ts";
 import { UNMET_REASONS } from "./domain/wanted.ts";
-import { MODES } from "./ports/modes.ts";
+import { MODES, type Mode } from "./ports/modes.ts";
 import type { PlanRefusal } from "./plan-keeper.ts";
 import type { Report } from "./reconciler.ts";
 
@@ -10,7 +10,8 @@ const BEYOND_RATIO = 1.05;
 
 /** The manager's own metrics. None has a flow's name: their number doesn't grow with the plan. */
 export class ManagerMetrics {
-  readonly #mode: Gauge<"mode">;
+  readonly #configured: Mode;
+  readonly #mode: Gauge<"configured" | "mode">;
   readonly #planAge: Gauge;
   readonly #planErrors: Counter;
   readonly #planRefused: Counter<"reason">;
@@ -23,70 +24,71 @@ export class ManagerMetrics {
   readonly #sent: Counter;
   readonly #dropped: Counter;
 
-  constructor(registry: Registry) {
+  /** @param configured the mode of the settings */
+  constructor(registry: Registry, configured: Mode) {
+    this.#configured = configured;
     const registers = [registry];
-    const name = (rest: string): string => `isochrone_network_manager_${rest}`;
     this.#mode = new Gauge({
-      name: name("mode"),
-      help: "1 for the mode in force: observe where that of the settings isn't possible.",
-      labelNames: ["mode"],
+      name: "isochrone_network_manager_mode",
+      help: "1 for the mode in force, beside that of the settings: observe where that one isn't possible.",
+      labelNames: ["configured", "mode"],
       registers,
     });
     this.#planAge = new Gauge({
-      name: name("plan_age_seconds"),
+      name: "isochrone_network_manager_plan_age_seconds",
       help: "Time since the aggregator last confirmed the flow plan; -1: it never did.",
       registers,
     });
     this.#planErrors = new Counter({
-      name: name("plan_errors_total"),
+      name: "isochrone_network_manager_plan_errors_total",
       help: "Attempts to read the flow plan that failed.",
       registers,
     });
     this.#planRefused = new Counter({
-      name: name("plan_refused_total"),
+      name: "isochrone_network_manager_plan_refused_total",
       help: "Flow plans that were not taken, by reason.",
       labelNames: ["reason"],
       registers,
     });
     this.#flows = new Gauge({
-      name: name("flows"),
+      name: "isochrone_network_manager_flows",
       help: "Flows of the plan: those with a class here, those without one, and those that end here.",
       labelNames: ["state"],
       registers,
     });
     this.#unmet = new Gauge({
-      name: name("flows_unmet"),
+      name: "isochrone_network_manager_flows_unmet",
       help: "Flows that don't get what the plan says, by reason.",
       labelNames: ["reason"],
       registers,
     });
     this.#foreign = new Gauge({
-      name: name("foreign_qdiscs"),
+      name: "isochrone_network_manager_foreign_qdiscs",
       help: "Devices whose root qdisc is neither the kernel's nor the manager's; they are left alone.",
       registers,
     });
     this.#pending = new Gauge({
-      name: name("changes_pending"),
+      name: "isochrone_network_manager_changes_pending",
       help: "Changes of the kernel that are missing: refused by it, or in observe those that guarantee would make.",
       registers,
     });
     this.#changes = new Counter({
-      name: name("changes_total"),
+      name: "isochrone_network_manager_changes_total",
       help: "Changes of the kernel that were made.",
       registers,
     });
     this.#beyond = new Gauge({
-      name: name("flows_beyond_rate"),
+      name: "isochrone_network_manager_flows_beyond_rate",
       help: "Flows that sent over 5 % more than they may, between the last two readings.",
       registers,
     });
     this.#sent = new Counter({
-      name: name("sent_bytes_total"),
+      name: "isochrone_network_manager_sent_bytes_total",
       help: "What planned flows have sent, headers included.",
       registers,
     });
     this.#dropped = new Counter({
-      name: name("dropped_packets_total"),
+      name: "isochrone_network_manager_dropped_packets_total",
       help: "Packets of planned flows for which their queues had no room.",
       registers,
     });
@@ -105,7 +107,8 @@ export class ManagerMetrics {
   }
 
   report({ mode, flows, pending, changes, kernel }: Report): void {
-    for (const each of MODES) this.#mode.set({ mode: each }, each === mode ? 1 : 0);
+    for (const each of MODES)
+      this.#mode.set({ configured: this.#configured, mode: each }, each === mode ? 1 : 0);
     const unmet = new Map<string, number>();
     let placed = 0;
     for (const flow of flows) {

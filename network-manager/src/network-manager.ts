@@ -64,6 +64,8 @@ class ManagerService implements NetworkManager {
   #standing: FlowPlan | null = null;
   /** What the kernel was last brought to. */
   #followed: FlowPlan | null | "wait" | undefined;
+  /** What observing has found last: said once. */
+  #observed: string | null = null;
   /** Before it the aggregator doesn't want to be asked. Monotonic. */
   #askFromMs = Number.NEGATIVE_INFINITY;
 
@@ -72,7 +74,7 @@ class ManagerService implements NetworkManager {
     const logger = deps.logger.child({ node: config.node });
     this.#config = config;
     this.#deps = { ...deps, logger };
-    this.#metrics = new ManagerMetrics(registry);
+    this.#metrics = new ManagerMetrics(registry, config.mode);
     this.#keeper = new PlanKeeper({
       ...config,
       source: plans,
@@ -168,8 +170,10 @@ class ManagerService implements NetworkManager {
   #tell({ mode, reason, flows, pending }: Report): void {
     const { logger } = this.#deps;
     if (reason !== null) logger.warnOnce(`reason:${reason}`, "observing only", { reason });
-    if (mode === "observe" && flows.length > 0)
+    const observed = mode === "observe" ? `${flows.length} ${pending}` : null;
+    if (observed !== null && flows.length > 0 && observed !== this.#observed)
       logger.info("observed", { flows: flows.length, changesThatGuaranteeWouldMake: pending });
+    this.#observed = observed;
     for (const { flow, unmet } of flows)
       if (unmet !== null)
         logger.warnOnce(`unmet:${unmet.reason}`, "flow not as planned", { flow: flow.id, ...unmet });

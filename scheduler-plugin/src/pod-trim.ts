@@ -46,7 +46,9 @@ function trimOfPlans({ planner, descheduler, proposals }: Omit<PodReaders, "webh
 
 /** Flows are known by the addresses of their pods. */
 function withAddress(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {
-  if (kept === pod || pod.metadata.labels?.[STREAM_JOB_LABEL] === undefined) return kept;
+  const { labels = {} } = pod.metadata;
+  const isWanted = labels[STREAM_JOB_LABEL] !== undefined || labels[LABELS.appGroup] !== undefined;
+  if (kept === pod || !isWanted) return kept;
   return { ...kept, status: { ...kept.status, ...pickedFields(pod.status ?? {}, ["podIP"]) } };
 }
 

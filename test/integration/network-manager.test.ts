@@ -1,7 +1,7 @@
 // What the network manager leaves alone, keeps and takes back, in a real kernel and as a real process.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -50,7 +50,7 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
     expect(first).toMatchObject({ mode: "route", reason: null, pending: 0, complaints: [] });
     expect(first.flows.map(({ unmet }) => unmet)).toEqual([null, null]);
     const set = mesh.rules("a");
-    expect(set).toContain("isochrone_flows");
+    expect(set).toContain("isochrone-flows");
     expect(set).toContain("ipproto tcp dport 5002");
 
     const restarted = await managerOf("route").run(plan);
@@ -109,15 +109,23 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
     const plan = planA();
     await managerOf("route").run(plan);
     const set = mesh.rules("a");
-    mesh.inside("a", "nft", "delete", "table", "inet", "isochrone_flows");
+    mesh.inside("a", "nft", "delete", "table", "inet", "isochrone-flows");
     mesh.inside("a", "tc", "qdisc", "del", "dev", "ar", "root");
     mesh.inside("a", "ip", "rule", "del", "pref", "451");
     const report = await managerOf("route").run(plan);
     expect(report).toMatchObject({ pending: 0, complaints: [] });
     expect(unnumbered(mesh.rules("a"))).toBe(unnumbered(set));
-    mesh.inside("a", "nft", "flush", "chain", "inet", "isochrone_flows", "out");
+    mesh.inside("a", "nft", "flush", "chain", "inet", "isochrone-flows", "out");
     expect((await managerOf("route").run(plan)).pending).toBe(0);
     expect(unnumbered(mesh.rules("a"))).toBe(unnumbered(set));
+  });
+
+  test("can be taken out by hand, as its page says", async () => {
+    const page = readFileSync(new URL("../../docs/network-manager.md", import.meta.url), "utf8");
+    const [, script = ""] = /```sh\n(nft delete table[^`]*)```/.exec(page) ?? [];
+    await managerOf("route").run(planA());
+    mesh.inside("a", "sh", "-c", script);
+    expect(mesh.rules("a")).toBe(before);
   });
 
   test("says what a relay can't do: it doesn't forward, or is behind a router", async () => {

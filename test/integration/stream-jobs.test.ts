@@ -2,6 +2,7 @@
 // of links, the death of the leader and the end of the job.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { conditionsOf, gatesOf, hasCondition, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { parseFlowPlans } from "@isochrone/topology";
@@ -12,6 +13,7 @@ import {
   startControlPlane,
   type ControlPlane,
 } from "../harness/control-plane/index.ts";
+import { OUR_CRDS } from "../harness/appgroups.ts";
 import { startGraphApi, type GraphApi } from "../harness/extender.ts";
 import { flowNetwork, STREAM_CRD_NAMES, STREAM_CRDS, streamJob, streamTask } from "../harness/streams.ts";
 import { startStreams, type RunningStreams, type StreamsOptions } from "../harness/streams-plugin.ts";
@@ -51,7 +53,8 @@ const LINKS = [
 function fiveTasks(namespace: string, name: string, spec: Record<string, unknown> = {}): KubernetesObject {
   const onServer = { profile: [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.05 }] };
   const to = (task: string, bytesPerFrame: number): object => ({
-    downstream: [{ task, bytesPerFrame, port: 7000 }],
+    // Tasks in the network of one node can't share a port.
+    downstream: [{ task, bytesPerFrame, port: 7000 + "detect crop match track".indexOf(task) }],
   });
   return streamJob(namespace, name, {
     tasks: [
@@ -71,6 +74,7 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
 
   beforeAll(async () => {
     [cluster, graphs] = await Promise.all([startControlPlane({ components: COMPONENTS }), startGraphApi()]);
+    for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
     for (const file of STREAM_CRDS) await cluster.kubectl("apply", "-f", file);
     await cluster.kubectl("wait", "--for=condition=Established", "--timeout=20s", ...STREAM_CRD_NAMES);
     await cluster.addNodes(NODES);
@@ -251,6 +255,69 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
     expect(after.tasks).toEqual(before.tasks);
     expect(after.flows).toEqual(before.flows);
     await remove(namespace, "gate");
+    await expect.poll(() => podsOf(namespace), WITHIN).toEqual([]);
+  });
+
+  test("minBandwidth of an AppGroup is a floor between its pods, and stream jobs have what is left", async () => {
+    const namespace = "floors";
+    await cluster.createNamespace(namespace);
+    const running = await start();
+    const workload = (name: string): object => ({
+      kind: "Pod",
+      name,
+      selector: name,
+      apiVersion: "v1",
+      namespace,
+    });
+    await cluster.request(
+      "POST",
+      `/apis/appgroup.diktyo.x-k8s.io/v1alpha1/namespaces/${namespace}/appgroups`,
+      {
+        ...KINDS.appGroup,
+        metadata: { namespace, name: "shop" },
+        spec: {
+          numMembers: 2,
+          topologySortingAlgorithm: "KahnSort",
+          workloads: [
+            { workload: workload("web"), dependencies: [{ workload: workload("db"), minBandwidth: "8M" }] },
+            { workload: workload("db") },
+          ],
+        },
+      },
+    );
+    for (const [name, device] of [
+      ["web", "box"],
+      ["db", "server"],
+    ] as const)
+      await cluster.createPods([name], {
+        namespace,
+        labels: { "appgroup.diktyo.x-k8s.io": "shop", "appgroup.diktyo.x-k8s.io.workload": name },
+        spec: { nodeSelector: { device }, terminationGracePeriodSeconds: 0 },
+      });
+    const floor = async (): Promise<object | undefined> =>
+      (await running.flowPlans()).get("n1")?.flows.find(({ owner }) => owner.kind === "AppGroup");
+    await expect.poll(floor, WITHIN).toMatchObject({
+      id: "floors/shop/web->db",
+      next: "n2",
+      previous: null,
+      routed: false,
+      bitsPerSecond: 8e6,
+    });
+    const tasks = [
+      streamTask("work", { profile: [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.01 }] }),
+    ];
+    await submit(streamJob(namespace, "gate", { tasks }));
+    // Of 20 Mbit/s 12 are left for frames of 2 Mbit and their headers.
+    await expect
+      .poll(async () => (await statusOf(namespace, "gate")).throughput, WITHIN)
+      .toBeCloseTo(12e6 / 2.0912e6, 1);
+    await cluster.remove({ ...KINDS.pod, namespace, name: "db" });
+    await expect.poll(floor, WITHIN).toBeUndefined();
+    await expect
+      .poll(async () => (await statusOf(namespace, "gate")).throughput, WITHIN)
+      .toBeCloseTo(20e6 / 2.0912e6, 1);
+    await remove(namespace, "gate");
+    await cluster.remove({ ...KINDS.pod, namespace, name: "web" });
     await expect.poll(() => podsOf(namespace), WITHIN).toEqual([]);
   });
 

@@ -1,8 +1,8 @@
 // Flow plans of the scheduler-plugin's leader, read when somebody asks and not more often than they can
 // change; and what nodes say of them, carried back by the same way.
+import { reasonOf } from "@isochrone/primitives";
 import type { Clock, Fetch } from "@isochrone/runtime";
 import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";
-import { reasonOf } from "@isochrone/primitives";
 import type { AppliedPlan, FlowPlanSource } from "../http/flow-plan-route.ts";
 import { AggregatorError } from "../ports/errors.ts";
 import { readBounded } from "./bounded-body.ts";

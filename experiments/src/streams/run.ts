@@ -18,6 +18,7 @@ import {
   videoJob,
   type Arrival,
   type SimulationResult,
+  type SystemChange,
 } from "@isochrone/streams/simulation";
 import type { ResultStore } from "../run/store.ts";
 import type { Labels } from "../scenario/model.ts";
@@ -108,10 +109,12 @@ async function measure(
   const draw = (): number => random.next();
   const { nodes, megabitsPerSecond, variance, degree } = point.network;
   const built = randomNetwork({ nodes, bitsPerSecond: megabitsPerSecond * MEGABIT, variance, degree, draw });
+  const changes = changesOf(built, point, seededRandom(seedOf(seed, point, network) + 1));
   const result = await simulate({
     network: built.network,
     total: built.total,
-    arrivals: arrivalsOf(built, point.jobs, draw),
+    arrivals: arrivalsOf(built, point.jobs, draw, lostNodes(changes)),
+    ...(changes.length === 0 ? {} : { changes }),
     strategy: strategyOf(contender, solve),
     now: cpuMs,
   });
@@ -122,15 +125,45 @@ function arrivalsOf(
   network: Parameters<typeof videoJob>[0],
   { count, perSecond, durationSeconds, bytesPerFrame, minThroughput }: StreamPoint["jobs"],
   draw: () => number,
+  notSources: ReadonlySet<number>,
 ): Arrival[] {
   let atSeconds = 0;
   return Array.from({ length: count }, (_, at) => {
     atSeconds -= Math.log(1 - draw()) / perSecond;
-    const source = Math.floor(draw() * network.speeds.length);
+    let source = Math.floor(draw() * network.speeds.length);
+    while (notSources.has(source)) source = (source + 1) % network.speeds.length;
     const promise = minThroughput === null ? {} : { minThroughput };
     const job = videoJob(network, { name: `job-${at + 1}`, source, bytesPerFrame, ...promise });
     return { atSeconds, durationSeconds, job };
   });
+}
+
+/** Each network has one lot of them, the same for all contenders. */
+function changesOf(
+  { network, speeds }: ReturnType<typeof randomNetwork>,
+  { changes }: StreamPoint,
+  random: ReturnType<typeof seededRandom>,
+): SystemChange[] {
+  const fastest = Math.max(...speeds);
+  const machines = [...speeds.keys()].filter((node) => speeds[node] === fastest);
+  return changes.map(({ kind, atSeconds, part, factor }): SystemChange => {
+    switch (kind) {
+      case "links": {
+        const links = [...network.capacities.keys()].filter(() => random.next() < part);
+        return { kind, atSeconds, links, factor };
+      }
+      case "node":
+        return { kind, atSeconds, node: machines[Math.floor(random.next() * machines.length)]! };
+      case "job":
+        return { kind, atSeconds };
+      default:
+        throw new TypeError(`kind of a change must be known, got ${String(kind satisfies never)}`);
+    }
+  });
+}
+
+function lostNodes(changes: readonly SystemChange[]): ReadonlySet<number> {
+  return new Set(changes.flatMap((change) => (change.kind === "node" ? [change.node] : [])));
 }
 
 function figuresOf({ jobs, reroutes, moves, decisionsMs }: SimulationResult) {
@@ -184,7 +217,15 @@ function cpuMs(): number {
 
 function hashOf(seed: number, point: StreamPoint, network: number, contender: StreamContender): string {
   const version = CONTENDER_VERSIONS[contender] ?? VERSION;
-  const text = JSON.stringify([version, seed, point.network, point.jobs, network, contender]);
+  const text = JSON.stringify([
+    version,
+    seed,
+    point.network,
+    point.jobs,
+    network,
+    contender,
+    ...point.changes,
+  ]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
 }
 

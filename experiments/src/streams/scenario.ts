@@ -39,6 +39,21 @@ export interface StreamPoint {
     /** Frames per second; null without a promise. */
     readonly minThroughput: number | null;
   };
+  readonly changes: readonly ChangeSpec[];
+}
+
+const CHANGE_KINDS = ["links", "node", "job"] as const;
+
+/**
+ * What happens while jobs run: a random part of the links loses capacity, a random virtual machine that is no
+ * job's source dies, or the job that has run longest leaves.
+ */
+interface ChangeSpec {
+  readonly atSeconds: number;
+  readonly kind: (typeof CHANGE_KINDS)[number];
+  /** Of the links; of their capacity, what is left. For `links` alone. */
+  readonly part: number;
+  readonly factor: number;
 }
 
 export interface StreamScenario {
@@ -86,6 +101,7 @@ const KEYS = [
   "axes",
   "network",
   "jobs",
+  "changes",
   "quick",
 ];
 const QUICK_KEYS = ["networks", "contenders", "axes", "jobs"];
@@ -156,6 +172,22 @@ function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
       bytesPerFrame: jobs.get("bytesPerFrame").number({ min: 1, max: 2 ** 30, whole: true }),
       minThroughput: jobs.get("minThroughput").numberOr(null, { above: 0 }),
     },
+    changes: root
+      .get("changes")
+      .list()
+      .map(readChange)
+      .sort((a, b) => a.atSeconds - b.atSeconds),
+  };
+}
+
+function readChange(field: Field): ChangeSpec {
+  const kind = field.get("kind").oneOf(CHANGE_KINDS);
+  field.map("at", "kind", ...(kind === "links" ? ["part", "factor"] : []));
+  return {
+    atSeconds: field.get("at").seconds({ above: 0 }),
+    kind,
+    part: kind === "links" ? field.get("part").number({ above: 0, max: 1 }) : 0,
+    factor: kind === "links" ? field.get("factor").number({ above: 0, max: 1 }) : 1,
   };
 }
 

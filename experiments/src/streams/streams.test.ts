@@ -66,6 +66,21 @@ const OPTIONS = {
   signal: new AbortController().signal,
 } as const satisfies Omit<ConductOptions, "out">;
 
+it("changes of a scenario are read and checked", () => {
+  const text = textOf("ents-change").replaceAll("part: 0.2, factor: 0.25", "part: 2");
+  expect(() => readStreamScenario(text, "mine.yaml")).toThrow(
+    /changes\[0\]\.part must be a number .*got 2[\s\S]*changes\[0\]\.factor must be a number .*got nothing/,
+  );
+  const { points } = load("ents-change");
+  expect(points.map(({ changes }) => changes.map(({ kind }) => kind))).toEqual([
+    [],
+    ["links"],
+    ["node"],
+    ["job"],
+    ["links", "node", "job"],
+  ]);
+});
+
 describe("a run", () => {
   it("measures each cell once, goes on where it was, and writes the same report", async () => {
     const out = mkdtempSync(join(tmpdir(), "isochrone-streams-"));

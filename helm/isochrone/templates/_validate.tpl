@@ -11,7 +11,7 @@
 {{- end -}}
 {{- if and $v.kafka.enabled $v.kafka.sasl.mechanism -}}
 {{- if not $v.kafka.sasl.passwordSecret }}{{ $mistakes = append $mistakes "kafka.sasl.passwordSecret must name a Secret when kafka.sasl.mechanism is set, got none" }}{{ end -}}
-{{- range $component := list "probe" "collector" "aggregator" -}}
+{{- range $component := ternary (list "probe" "collector" "network-manager" "aggregator") (list "probe" "collector" "aggregator") $v.networkManager.enabled -}}
 {{- if not (get $v.kafka.sasl.usernames $component | default (get $v.kafka.sasl.usernames "default")) }}{{ $mistakes = append $mistakes (printf "kafka.sasl.usernames must have %s or default when kafka.sasl.mechanism is set" $component) }}{{ end -}}
 {{- end -}}
 {{- if and (eq $v.kafka.sasl.mechanism "plain") (not $v.kafka.tls.enabled) }}{{ $mistakes = append $mistakes "kafka.sasl.mechanism must not be plain without kafka.tls.enabled: the password would go over the wire as it is" }}{{ end -}}

@@ -1,4 +1,9 @@
-export { bandwidthAnnotations, EGRESS_BANDWIDTH, INGRESS_BANDWIDTH } from "./store/bandwidth.ts";
+export {
+  bandwidthAnnotations,
+  bandwidthNeeds,
+  EGRESS_BANDWIDTH,
+  INGRESS_BANDWIDTH,
+} from "./store/bandwidth.ts";
 export type { ReplicasOf } from "./store/bandwidth.ts";
 export { type CertificateBundle, type KeyPair } from "./certificates/bundle.ts";
 export { trustedBy } from "./certificates/bundle.ts";

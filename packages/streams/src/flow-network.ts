@@ -29,9 +29,8 @@ interface Arc {
 /** Nodes and directed links with capacities. Nodes and capacities are known by their index. Immutable. */
 export class FlowNetwork {
   readonly nodes: readonly string[];
-  /** Bits per second, by index of the capacity. */
-  readonly capacities: Float64Array;
-  readonly #arcs: readonly (readonly Arc[])[];
+  #capacities: Float64Array;
+  #arcs: readonly (readonly Arc[])[];
   readonly #index: ReadonlyMap<string, number>;
 
   /**
@@ -60,7 +59,23 @@ export class FlowNetwork {
       addArc(target, source, back);
     }
     this.#arcs = arcs;
-    this.capacities = Float64Array.from(capacities);
+    this.#capacities = Float64Array.from(capacities);
+  }
+
+  /** Bits per second, by index of the capacity. */
+  get capacities(): Float64Array {
+    return this.#capacities;
+  }
+
+  /**
+   * The same nodes and links with other capacities, each with the index that it has. Links without capacity
+   * are gone: no path uses them.
+   */
+  withCapacities(capacities: Float64Array): FlowNetwork {
+    const changed = new FlowNetwork(this.nodes, []);
+    changed.#capacities = capacities;
+    changed.#arcs = this.#arcs.map((arcs) => arcs.filter(({ capacity }) => capacities[capacity]! > 0));
+    return changed;
   }
 
   arcsFrom(node: number): readonly Arc[] {

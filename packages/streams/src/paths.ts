@@ -30,6 +30,11 @@ export class PathTable {
     this.#count = count;
   }
 
+  /** As many paths for each pair, of another network. */
+  of(network: FlowNetwork): PathTable {
+    return new PathTable(network, this.#count);
+  }
+
   /** The shortest paths and the widest one; empty when no path leads from `source` to `target`. */
   choices(source: number, target: number): readonly Path[] {
     const key = source * this.#network.nodes.length + target;

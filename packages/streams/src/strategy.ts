@@ -2,8 +2,8 @@ import type { PlacedJob } from "./placed-job.ts";
 import type { StreamJob } from "./stream-job.ts";
 import type { StreamSystem } from "./stream-system.ts";
 
-/** What happened to a system: jobs began, or jobs ended and capacities changed. */
-type Change = "placed" | "left";
+/** What happened to a system: jobs began, jobs ended, or links changed. */
+type Change = "placed" | "left" | "changed";
 
 /** A way to give jobs nodes, routes and rates. Implementations MUST NOT change the system. */
 export interface StreamStrategy {

@@ -11,18 +11,32 @@ export interface NodeResources {
 
 /** A network, what its nodes have left, and the jobs that run on it. */
 export class StreamSystem {
-  readonly network: FlowNetwork;
-  readonly paths: PathTable;
+  #network: FlowNetwork;
+  #paths: PathTable;
   readonly total: NodeResources;
   readonly free: NodeResources;
   #running: readonly PlacedJob[] = [];
 
   /** @param paths of the network; kept between systems, they needn't be found again */
   constructor(network: FlowNetwork, total: NodeResources, paths = new PathTable(network)) {
-    this.network = network;
-    this.paths = paths;
+    this.#network = network;
+    this.#paths = paths;
     this.total = total;
     this.free = copyOf(total);
+  }
+
+  get network(): FlowNetwork {
+    return this.#network;
+  }
+
+  get paths(): PathTable {
+    return this.#paths;
+  }
+
+  /** @param network with the same nodes and links: `FlowNetwork.withCapacities` */
+  changeNetwork(network: FlowNetwork): void {
+    this.#network = network;
+    this.#paths = this.#paths.of(network);
   }
 
   get running(): readonly PlacedJob[] {

@@ -1,5 +1,5 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
-import { looseFields } from "@isochrone/primitives";
+import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
@@ -16,6 +16,7 @@ import {
   readWorkflowGraphs,
 } from "./tolerant.ts";
 import type { Dropped, Read } from "./tolerant.ts";
+import { statusError } from "./status-error.ts";
 import { checkSchema, compiledLate, type LateValidator } from "./validation.ts";
 
 export { GraphClientError } from "./errors.ts";
@@ -312,7 +313,7 @@ export class GraphClient {
           cause: error,
         });
       }
-      throw new GraphClientError("unreachable", url, reason(error), { retryable: true, cause: error });
+      throw new GraphClientError("unreachable", url, reasonOf(error), { retryable: true, cause: error });
     }
   }
 
@@ -332,54 +333,14 @@ export class GraphClient {
   }
 }
 
-const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
-
-// Retry-After is respected up to so long, milliseconds.
-const MAX_RETRY_AFTER_MS = 600_000;
-
-function statusError(url: string, { status, headers }: Response, text: string): GraphClientError {
-  const detail = problemDetail(text);
-  const message = `answered ${status}${detail === null ? "" : ` (${detail})`}`;
-  return new GraphClientError("http_status", url, message, {
-    status,
-    retryable: RETRYABLE_STATUS.has(status),
-    retryAfterMs: retryAfterOf(headers.get("retry-after")),
-  });
-}
-
-/** Seconds, the only form that our aggregator uses; a date would need two clocks to agree. */
-function retryAfterOf(header: string | null): number | null {
-  if (header === null || !/^\d{1,9}$/.test(header)) return null;
-  return Math.min(MAX_RETRY_AFTER_MS, Number(header) * 1000);
-}
-
-/** The words of a problem+json body (RFC 9457); null for any other body. */
-function problemDetail(text: string): string | null {
-  try {
-    const problem = looseFields<Record<"detail" | "title", unknown>>(JSON.parse(text));
-    const words = problem.detail ?? problem.title;
-    return typeof words === "string" ? words.slice(0, 300) : null;
-  } catch {
-    return null;
-  }
-}
-
 function parseJson(url: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reason(error)}`, {
+    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reasonOf(error)}`, {
       cause: error,
     });
   }
-}
-
-/** fetch hides the system's reason (ECONNREFUSED) in its cause. */
-function reason(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { message, cause } = error;
-  // That of a host with several addresses has no message, only one for each of them.
-  return cause instanceof Error && cause.message !== "" ? `${message}: ${cause.message}` : message;
 }
 
 /** The graphs of a page apart from the rest, which is checked as a whole. */

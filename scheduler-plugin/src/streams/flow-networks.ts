@@ -12,6 +12,9 @@ import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { FlowLink, FlowNetwork, PathTable } from "@isochrone/streams";
 import type { ClusterGraph } from "@isochrone/topology";
 import { isDeepStrictEqual } from "node:util";
+import type { FloorFlow } from "./app-group-floors.ts";
+import { beside, routed } from "./domain/floors.ts";
+import type { AddressedFlow } from "./domain/flow-plans.ts";
 import { measuredLinks, NetworkKeeper, readNetwork, type ReadNetwork } from "./domain/links.ts";
 
 interface FlowNetworksOptions {
@@ -28,9 +31,13 @@ const MAX_NAMED = 5;
 export class FlowNetworks {
   readonly #options: FlowNetworksOptions;
   readonly #informer: Informer;
+  /** All links. */
+  readonly #whole = new NetworkKeeper();
+  /** With what floors leave for stream jobs. */
   readonly #keeper = new NetworkKeeper();
   readonly #read = new Map<string, ReadNetwork>();
   #capacities: ReadonlyMap<string, number> = new Map();
+  #routedFloors: readonly AddressedFlow[] = [];
   #isSynced = false;
 
   constructor(options: FlowNetworksOptions) {
@@ -61,12 +68,17 @@ export class FlowNetworks {
     return this.#keeper.paths;
   }
 
+  /** Floors on the paths that the kernel is taken to use: the shortest. */
+  get routedFloors(): readonly AddressedFlow[] {
+    return this.#routedFloors;
+  }
+
   async stop(): Promise<void> {
     await this.#informer.stop();
   }
 
-  /** Returns whether nodes or links are others than before. */
-  update(nodes: readonly string[], graph: ClusterGraph | null): boolean {
+  /** Returns whether nodes, links or what floors leave of them are others than before. */
+  update(nodes: readonly string[], graph: ClusterGraph | null, floors: readonly FloorFlow[]): boolean {
     const names = new Set(nodes);
     const taken = new Set<string>();
     this.#read.clear();
@@ -76,9 +88,9 @@ export class FlowNetworks {
       objects.length > 0
         ? [...this.#read.values()].flatMap(({ links: declared }) => declared)
         : measuredLinks(graph, nodes);
-    if (!this.#keeper.update(nodes, links)) return false;
-    this.#capacities = capacitiesOf(links);
-    return true;
+    if (this.#whole.update(nodes, links)) this.#capacities = capacitiesOf(links);
+    this.#routedFloors = routed(floors, this.#whole);
+    return this.#keeper.update(nodes, beside(links, this.#routedFloors));
   }
 
   /** Bits per second from one node to the next; null: unknown. */

@@ -14,6 +14,7 @@ import { addressesOf, rejectionOf, requestsOf, streamNodes } from "./cluster-fac
 import { decide, type Verdict } from "./domain/decide.ts";
 import { contentsOf, type FlowPlans } from "./domain/flow-plans.ts";
 import type { Placement } from "./domain/placement.ts";
+import { AppGroupFloors } from "./app-group-floors.ts";
 import { FlowNetworks } from "./flow-networks.ts";
 import { JobFlows } from "./job-flows.ts";
 import { JobPods, JobPodWriter } from "./job-pods.ts";
@@ -47,6 +48,7 @@ export class StreamKeeper {
   readonly #options: StreamKeeperOptions;
   readonly #jobs: Informer;
   readonly #networks: FlowNetworks;
+  readonly #floors: AppGroupFloors;
   readonly #objects: FollowedObjects;
   readonly #model: ClusterModel;
   readonly #jobPods = new JobPods();
@@ -75,6 +77,7 @@ export class StreamKeeper {
     this.#jobs = createInformer({ ...informed, kind: KINDS.streamJob });
     this.#jobs.onChange(() => this.#rounds.trigger());
     this.#networks = new FlowNetworks({ ...informed, onChange: () => this.#rounds.trigger() });
+    this.#floors = new AppGroupFloors(informed);
     this.#objects = options.objects.follow(() => {
       this.#model.rebuild();
       this.#rounds.trigger();
@@ -112,6 +115,7 @@ export class StreamKeeper {
         { name: "objects", service: this.#objects },
         { name: "stream jobs", service: this.#jobs },
         { name: "flow networks", service: this.#networks },
+        { name: "AppGroups", service: this.#floors },
         { name: "rounds", service: this.#rounds },
       ],
       { logger },
@@ -126,6 +130,7 @@ export class StreamKeeper {
 
   #takePod(change: InformerChange): void {
     this.#model.takePod(change, this.#writes.isOnItsWay(keyOf(change.object)));
+    this.#floors.takePod(change);
     if (!this.#jobPods.take(change)) return;
     this.#writes.saw(change.object);
     this.#rounds.trigger();
@@ -136,7 +141,8 @@ export class StreamKeeper {
     if (!jobs || !pods || !this.#model.isSynced || !this.#networks.isSynced) return;
     const nodes = this.#objects.lists().nodes;
     const names = nodes.map(({ metadata }) => metadata.name).sort();
-    if (this.#networks.update(names, this.#options.graphs.cluster())) this.#hasChanged = true;
+    const floors = this.#floors.floors();
+    if (this.#networks.update(names, this.#options.graphs.cluster(), floors)) this.#hasChanged = true;
     const { known, uids } = this.#readJobs();
     // The garbage collector would do it, but only looks at new definitions every half minute.
     for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
@@ -256,7 +262,7 @@ export class StreamKeeper {
   #publish(flows: JobFlows, names: readonly string[]): void {
     const { plans } = this.#options;
     plans.publish(
-      contentsOf(flows.addressed, {
+      contentsOf([...flows.addressed, ...this.#networks.routedFloors], {
         nodes: names,
         addressOf: (node) => flows.addressOfNode(node),
         capacityOf: (source, target) => this.#networks.capacityOf(source, target),

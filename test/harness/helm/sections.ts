@@ -8,6 +8,7 @@ import {
 } from "@isochrone/aggregator";
 import { busSettings } from "@isochrone/bus/settings";
 import { collectorSettings } from "@isochrone/collector";
+import { flowsSettings } from "@isochrone/network-manager";
 import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { probeSettings } from "@isochrone/probe";
 import { serviceSettings, type Section } from "@isochrone/runtime";
@@ -23,6 +24,7 @@ import {
 export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
   probe: [serviceSettings, probeSettings, busSettings],
   collector: [serviceSettings, collectorSettings, kubernetesSettings, busSettings],
+  "network-manager": [serviceSettings, flowsSettings, busSettings],
   aggregator: [
     serviceSettings,
     aggregatorSettings,

@@ -6,8 +6,10 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** A list in JSON; `ip` and `tc` print nothing at all where there is nothing to list. */
 export function arrayOf(text: string, subject: string): readonly unknown[] {
-  if (text.trim() === "") return [];
-  const value = parsed(text, subject);
+  return text.trim() === "" ? [] : listOf(parsed(text, subject), subject);
+}
+
+export function listOf(value: unknown, subject: string): readonly unknown[] {
   return Array.isArray(value) ? value : refuse(subject, "be a list", value);
 }
 
@@ -21,9 +23,11 @@ export function parsed(text: string, subject: string): unknown {
 }
 
 export function objectOf(value: unknown, subject: string): Fields {
-  return typeof value === "object" && value !== null
-    ? (value as Fields)
-    : refuse(subject, "be an object", value);
+  return isFields(value) ? value : refuse(subject, "be an object", value);
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null;
 }
 
 export function textOf(value: unknown, subject: string): string {

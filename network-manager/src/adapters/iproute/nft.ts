@@ -15,9 +15,9 @@ import {
   type TableState,
 } from "../../domain/kernel-state.ts";
 import type { MarkChange } from "../../domain/difference.ts";
-import { objectOf, parsed, textOf } from "./json.ts";
+import { listOf, objectOf, parsed, textOf } from "./json.ts";
 
-const TABLE = "inet isochrone_flows";
+const TABLE = "inet isochrone-flows";
 /** Part of each rule's comment: a manager of another version makes the table anew. */
 const LAYOUT = 1;
 const CHAIN = "type filter hook postrouting priority mangle; policy accept;";
@@ -154,7 +154,7 @@ function readMap(
   hops: Map<string, HopMark>,
 ): string {
   for (const pair of Array.isArray(elem) ? elem : []) {
-    const [key, value] = pair as readonly unknown[];
+    const [key, value] = listOf(pair, "nft element");
     const minor = minorOf(textOf(value, "nft element"));
     if (minor === null) continue;
     if (typeof key === "string") {
@@ -170,7 +170,7 @@ function readMap(
 }
 
 function matchOf(map: string, concat: unknown): Match {
-  const [source, target, protocol, ...ports] = Array.isArray(concat) ? (concat as readonly unknown[]) : [];
+  const [source, target, protocol, ...ports] = listOf(concat, "nft element");
   const kind = KINDS.find((known) => map.endsWith(`_${known}`));
   if (kind === undefined || (protocol !== "tcp" && protocol !== "udp"))
     throw new KernelError(

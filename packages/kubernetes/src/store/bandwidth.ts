@@ -50,7 +50,7 @@ export function bandwidthAnnotations(
 ): Record<string, string> {
   let egress = 0;
   let ingress = 0;
-  for (const { selector, dependency, minBitsPerSecond } of needsOf(appGroup)) {
+  for (const { selector, dependency, minBitsPerSecond } of bandwidthNeeds(appGroup)) {
     if (selector === workload) egress += minBitsPerSecond * Math.max(1, replicasOf(dependency));
     if (dependency === workload) ingress += minBitsPerSecond * Math.max(1, replicasOf(selector));
   }
@@ -64,13 +64,14 @@ function bounded(bitsPerSecond: BitsPerSecond): string {
   return String(Math.min(Math.max(Math.ceil(bitsPerSecond), MIN_BITS_PER_SECOND), MAX_BITS_PER_SECOND));
 }
 
-interface Need {
+/** Bandwidth between two workloads of an AppGroup, by their selectors; meant for each pair of pods. */
+interface BandwidthNeed {
   readonly selector: string;
   readonly dependency: string;
   readonly minBitsPerSecond: BitsPerSecond;
 }
 
-function needsOf({ spec }: KubernetesObject): Need[] {
+export function bandwidthNeeds({ spec }: KubernetesObject): BandwidthNeed[] {
   return looseList<AppGroupWorkload>(looseFields<AppGroupSpec>(spec).workloads).flatMap(
     ({ workload, dependencies }) => {
       const { selector } = looseFields<AppGroupWorkloadRef>(workload);

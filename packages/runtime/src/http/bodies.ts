@@ -96,7 +96,8 @@ interface ArrivingBody {
 }
 
 /**
- * Counts a body while fastify reads it. A stream in between would take as long as a small request's answer.
+ * Counts a body while fastify reads it. A stream in between would take as long as the answer to a small
+ * request.
  */
 class WatchedBody implements ArrivingBody {
   readonly #source: Readable;

@@ -1,9 +1,11 @@
 // Jobs arrive, wait, run and leave; between events each runs at its throughput. The ground of experiments
 // with streams.
+import type { PlacedJob } from "../placed-job.ts";
 import { schedule, type StreamStrategy } from "../strategy.ts";
 import type { StreamJob } from "../stream-job.ts";
 import { StreamSystem, type NodeResources } from "../stream-system.ts";
 import type { FlowNetwork } from "../flow-network.ts";
+import { cutToCapacities, isBroken, networkAfter, type SystemChange } from "./system-change.ts";
 
 /** A job and when it comes. */
 export interface Arrival {
@@ -18,6 +20,8 @@ interface SimulateOptions {
   readonly total: NodeResources;
   /** Sorted by time. */
   readonly arrivals: readonly Arrival[];
+  /** Sorted by time. @default none */
+  readonly changes?: readonly SystemChange[];
   readonly strategy: StreamStrategy;
   /** Milliseconds, for the time of decisions alone. */
   readonly now: () => number;
@@ -49,6 +53,8 @@ export interface SimulationResult {
 interface Run {
   readonly arrival: Arrival;
   readonly startSeconds: number;
+  /** Where a job is placed anew, it stands until then, and ends when it would have. */
+  endSeconds: number;
   frames: number;
   keptSeconds: number;
 }
@@ -80,11 +86,18 @@ class Simulation {
   }
 
   async run(): Promise<void> {
-    const { arrivals } = this.#options;
-    for (;;) {
+    const { arrivals, changes = [] } = this.#options;
+    for (let changed = 0; ;) {
       const next = arrivals[this.#arrived]?.atSeconds ?? Infinity;
       const end = this.#nextEnd();
       if (next === Infinity && end === Infinity) return;
+      const change = changes[changed];
+      if (change !== undefined && change.atSeconds <= Math.min(next, end)) {
+        changed++;
+        this.#advance(change.atSeconds);
+        await this.#change(change);
+        continue;
+      }
       this.#advance(Math.min(next, end));
       const hasLeft = end <= next && this.#endRuns();
       if (!hasLeft) this.#waiting.push(arrivals[this.#arrived++]!.job);
@@ -108,7 +121,7 @@ class Simulation {
 
   #nextEnd(): number {
     let end = Infinity;
-    for (const run of this.#runs.values()) end = Math.min(end, endOf(run));
+    for (const { endSeconds } of this.#runs.values()) end = Math.min(end, endSeconds);
     return end;
   }
 
@@ -123,10 +136,10 @@ class Simulation {
   }
 
   #endRuns(): boolean {
-    const ended = [...this.#runs].filter(([, run]) => endOf(run) <= this.#nowSeconds);
+    const ended = [...this.#runs].filter(([, { endSeconds }]) => endSeconds <= this.#nowSeconds);
     for (const [job, run] of ended) {
-      const { durationSeconds, atSeconds } = run.arrival;
-      const waitedSeconds = run.startSeconds - atSeconds;
+      const durationSeconds = run.endSeconds - run.startSeconds;
+      const waitedSeconds = run.startSeconds - run.arrival.atSeconds;
       this.#outcomes.set(job, {
         job,
         waitedSeconds,
@@ -135,9 +148,37 @@ class Simulation {
         kept: job.minThroughput === null ? null : run.keptSeconds / durationSeconds,
       });
       this.#runs.delete(job);
-      this.#system.remove(job);
+      if (!this.#system.remove(job)) this.#waiting = this.#waiting.filter((each) => each !== job);
     }
     return ended.length > 0;
+  }
+
+  /** Jobs with a task or flow on what is gone stand until they are placed anew, before all that wait. */
+  async #change(change: SystemChange): Promise<void> {
+    const { strategy } = this.#options;
+    const system = this.#system;
+    if (change.kind === "job") {
+      const [first] = [...this.#runs.values()].sort((a, b) => a.startSeconds - b.startSeconds);
+      if (first !== undefined) first.endSeconds = this.#nowSeconds;
+      await this.#decide(this.#endRuns());
+      return;
+    }
+    system.changeNetwork(networkAfter(system.network, change));
+    const lost = change.kind === "node" ? change.node : null;
+    const standing = this.#remove(({ hosts }) => lost !== null && hosts.includes(lost));
+    if (lost !== null) system.free.memoryBytes[lost] = 0;
+    const before = system.running;
+    system.update(await strategy.share(system, "changed"));
+    this.#count(before);
+    standing.push(...this.#remove(({ flows }) => isBroken(flows, system.network)));
+    this.#waiting.unshift(...standing);
+    await this.#decide(true);
+  }
+
+  #remove(isLost: (placed: PlacedJob) => boolean): StreamJob[] {
+    const jobs = this.#system.running.filter(isLost).map(({ job }) => job);
+    for (const job of jobs) this.#system.remove(job);
+    return jobs;
   }
 
   async #decide(hasLeft: boolean): Promise<void> {
@@ -149,10 +190,15 @@ class Simulation {
     this.#decisionsMs.push(now() - began);
     for (const job of waiting) {
       if (this.#waiting.includes(job)) continue;
+      if (this.#runs.has(job)) continue;
       const arrival = arrivals.find((each) => each.job === job)!;
-      this.#runs.set(job, { arrival, startSeconds: this.#nowSeconds, frames: 0, keptSeconds: 0 });
+      const startSeconds = this.#nowSeconds;
+      const endSeconds = startSeconds + arrival.durationSeconds;
+      this.#runs.set(job, { arrival, startSeconds, endSeconds, frames: 0, keptSeconds: 0 });
     }
     this.#count(before);
+    if (this.#options.changes !== undefined)
+      this.#system.update(cutToCapacities(this.#system.running, this.#system.network.capacities));
     this.#check();
   }
 
@@ -183,7 +229,3 @@ class Simulation {
 }
 
 const TOLERANCE = 1e-6;
-
-function endOf({ arrival, startSeconds }: Run): number {
-  return startSeconds + arrival.durationSeconds;
-}

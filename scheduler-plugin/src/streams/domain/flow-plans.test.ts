@@ -48,15 +48,32 @@ describe("flow plans", () => {
   test("leave a flow out that meets a node without an address, or has no rate", () => {
     const around = { ...AROUND, addressOf: (node: string) => (node === "b" ? null : "10.0.0.9") };
     const contents = contentsOf(
-      [flow("x", ["a", "b", "c"]), flow("y", ["a", "c"]), flow("z", ["a", "c"], 0)],
+      [flow("x", ["a", "b", "c"]), flow("yy", ["a", "c"]), flow("zzz", ["a", "c"], 0)],
       around,
     );
-    expect(contents.get("a")!.flows.map(({ id }) => id)).toEqual(["site/gate/y"]);
+    expect(contents.get("a")!.flows.map(({ id }) => id)).toEqual(["site/gate/yy"]);
     expect(contents.get("b")!.flows).toEqual([]);
   });
 
+  test("take flows of the same packets for one, and none between families of addresses", () => {
+    const one = flow("x", ["a", "b"], 1e6);
+    const same = { ...one, id: "site/other/x", bitsPerSecond: 2e6 };
+    const mixed = { ...flow("yy", ["a", "b"]), target: { node: "b", address: "fd00::1", port: null } };
+    expect(contentsOf([same, one, mixed], AROUND).get("a")!.flows).toMatchObject([
+      { id: "site/gate/x", bitsPerSecond: 3e6 },
+    ]);
+  });
+
+  test("say of a floor that no rule leads it", () => {
+    const contents = contentsOf([{ ...flow("x", ["a", "b", "c"]), isKernels: true }], AROUND);
+    expect(contents.get("b")!.flows[0]).toMatchObject({ next: "c", routed: false });
+  });
+
   test("have 5,000 flows at most", () => {
-    const flows = Array.from({ length: 5_001 }, (_, at) => flow(`${at}`.padStart(5, "0"), ["a", "b"]));
+    const flows = Array.from({ length: 5_001 }, (_, at) => ({
+      ...flow(`${at}`.padStart(5, "0"), ["a", "b"]),
+      target: { node: "b", address: "10.1.0.2", port: at + 1 },
+    }));
     expect(contentsOf(flows, AROUND).get("a")!.flows).toHaveLength(5_000);
   });
 

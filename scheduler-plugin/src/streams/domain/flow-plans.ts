@@ -1,5 +1,6 @@
 // What each node is told of the flows that it sends, forwards or receives.
 import { createHash } from "node:crypto";
+import { isIP } from "node:net";
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
 
 /** A flow whose ends have addresses. */
@@ -7,6 +8,8 @@ export interface AddressedFlow extends Pick<PlannedFlow, "id" | "owner" | "sourc
   /** Names of nodes from source to target. */
   readonly route: readonly string[];
   readonly bitsPerSecond: number;
+  /** Whether its packets go this way without any rule. @default a direct hop alone does */
+  readonly isKernels?: boolean;
 }
 
 interface PlanSurroundings {
@@ -33,7 +36,7 @@ export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurround
   const drafts = new Map(
     around.nodes.map((node): [string, Draft] => [node, { flows: [], neighbours: new Map() }]),
   );
-  for (const flow of flows.toSorted((a, b) => (a.id < b.id ? -1 : 1))) addFlow(flow, drafts, around);
+  for (const flow of distinct(flows)) addFlow(flow, drafts, around);
   return new Map(
     [...drafts].map(([node, draft]) => [
       node,
@@ -50,8 +53,28 @@ interface Draft {
   readonly neighbours: Map<string, FlowPlan["neighbours"][number]>;
 }
 
+/**
+ * In the order of their ids. Packets of two flows between the same addresses and ports can't be told apart:
+ * the second one's rate is the first one's, too. Addresses of different families have no packets.
+ */
+function distinct(flows: readonly AddressedFlow[]): AddressedFlow[] {
+  const byPackets = new Map<string, AddressedFlow>();
+  for (const flow of flows.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
+    const { source, target, bitsPerSecond } = flow;
+    const family = isIP(source.address);
+    if (family === 0 || family !== isIP(target.address) || source.node === target.node) continue;
+    const key = [source.address, source.port, target.address, target.port].join(" ");
+    const first = byPackets.get(key);
+    byPackets.set(
+      key,
+      first === undefined ? flow : { ...first, bitsPerSecond: first.bitsPerSecond + bitsPerSecond },
+    );
+  }
+  return [...byPackets.values()];
+}
+
 function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around: PlanSurroundings): void {
-  const { route, bitsPerSecond, ...known } = flow;
+  const { route, bitsPerSecond, isKernels = route.length === 2, ...known } = flow;
   if (!(bitsPerSecond > 0) || route.length < 2) return;
   const hops = route.map((node, at) => ({
     node,
@@ -71,8 +94,7 @@ function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around
       protocol: "tcp",
       next,
       previous,
-      // The kernel's own path leads to the target directly.
-      routed: route.length > 2,
+      routed: !isKernels,
       bitsPerSecond,
     });
     if (next !== null)

@@ -1,0 +1,101 @@
+// How long a manager takes to set flows at once in a real kernel, beside tc alone with the same classes. A
+// network namespace of its own; needs root, tc and nft.
+import { spawnSync } from "node:child_process";
+import { createIprouteKernel, Reconciler, toolRunner } from "@isochrone/network-manager/testing";
+import { median } from "@isochrone/primitives";
+import { systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { createMesh, whyNoMesh, type Mesh } from "../../harness/flow-mesh/mesh.ts";
+import { flowOnTheWay, planOf } from "../../harness/flow-mesh/plans.ts";
+import type { BenchResult } from "../types.ts";
+
+const COUNTS = [500, 5_000] as const;
+const RUNS = 5;
+const RATE = 10_000;
+/** What the smaller plan is held to. */
+const MAX_MS = 500;
+
+export async function run(): Promise<BenchResult[]> {
+  const reason = whyNoMesh();
+  if (reason !== null) {
+    console.log(`flows are not set: ${reason}`);
+    return [];
+  }
+  const mesh = createMesh();
+  try {
+    const results: BenchResult[] = [];
+    for (const count of COUNTS) results.push(...(await measured(mesh, count)));
+    return results;
+  } finally {
+    mesh.remove();
+  }
+}
+
+async function measured(mesh: Mesh, count: number): Promise<BenchResult[]> {
+  const flows = Array.from({ length: count }, (_, index) =>
+    flowOnTheWay("a", ["a", "r", "b"], 10_000 + index, RATE),
+  );
+  const plan = planOf("a", flows, { r: 1e9 });
+  const sets: number[] = [];
+  const checks: number[] = [];
+  const peers: number[] = [];
+  // Interleaved: all of them have the machine as it is at the time.
+  for (let round = 0; round < RUNS; round++) {
+    const manager = managerOf(mesh);
+    sets.push(await timed(async () => expectSet(await manager.run(plan), count)));
+    checks.push(await timed(() => manager.run(plan)));
+    await manager.run(null);
+    peers.push(await timed(async () => plainClasses(mesh, count)));
+    mesh.inside("a", "tc", "qdisc", "del", "dev", "ar", "root");
+  }
+  const [setMs = NaN, checkMs = NaN, peerMs = NaN] = [sets, checks, peers].map((all) => median(all) ?? NaN);
+  const isJudged = count === COUNTS[0];
+  return [
+    {
+      name: `set ${count} routed flows: classes, queues, marks, rules; read back`,
+      value: setMs,
+      unit: "ms",
+      ...(isJudged ? { target: `<= ${MAX_MS}`, met: setMs <= MAX_MS } : {}),
+      peer: `tc -batch, ${count} classes alone: ${Math.round(peerMs)} ms`,
+      ratio: setMs / peerMs,
+    },
+    { name: `find nothing to do for ${count} flows`, value: checkMs, unit: "ms" },
+  ];
+}
+
+function managerOf(mesh: Mesh): Reconciler {
+  return new Reconciler({
+    mode: "route",
+    retryMs: 60_000,
+    kernel: createIprouteKernel(toolRunner(mesh.prefix("a"))),
+    lock: { hold: async () => true, release: async () => undefined },
+    clock: systemClock,
+    logger: new MemoryLogger(),
+  });
+}
+
+function expectSet(
+  { flows, pending, complaints }: Awaited<ReturnType<Reconciler["run"]>>,
+  count: number,
+): void {
+  const set = flows.filter(({ place }) => place !== null).length;
+  if (set !== count || pending > 0)
+    throw new Error(`${count} flows must be set, got ${set}: ${complaints.slice(0, 3).join("; ")}`);
+}
+
+function plainClasses(mesh: Mesh, count: number): void {
+  const lines = Array.from({ length: count }, (_, index) => {
+    const id = (0x2000 + index).toString(16);
+    return `class add dev ar parent 1: classid 1:${id} htb rate ${RATE}bit ceil ${RATE}bit quantum 1514`;
+  });
+  const input = ["qdisc add dev ar root handle 1: htb", ...lines, ""].join("\n");
+  const [program = "", ...prefix] = mesh.prefix("a");
+  const { status, stderr } = spawnSync(program, [...prefix, "tc", "-batch", "-"], { input });
+  if (status !== 0) throw new Error(`tc -batch must succeed, said ${stderr.toString()}`);
+}
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const begunMs = performance.now();
+  await work();
+  return performance.now() - begunMs;
+}
