@@ -15,6 +15,7 @@ import { verdictsOf } from "./run/verdict.ts";
 import { ScenarioError } from "./scenario/errors.ts";
 import type { Scenario } from "./scenario/model.ts";
 import { readScenario, readScenarioFile } from "./scenario/read-scenario.ts";
+import { conductExample, isStreamExample } from "./streams/example.ts";
 import { conductStreams } from "./streams/conduct.ts";
 import { isStreamScenario } from "./streams/scenario.ts";
 
@@ -27,6 +28,7 @@ type Facts = Readonly<Record<string, Readonly<Record<string, string | number>>>>
 export async function conduct(options: ConductOptions, deps: ConductDeps): Promise<Conducted> {
   const { file, quick, out, command } = options;
   const text = readScenarioFile(file);
+  if (isStreamExample(text)) return conductExample(text, options);
   if (isStreamScenario(text)) return conductStreams(text, options);
   const scenario = withContenders(withScale(readScenario(text, file, { quick }), options.scale), options);
   refuseEmpty(scenario, options);

@@ -1,8 +1,7 @@
 // The network manager against a real kernel: rates are read from what arrives, by the receiver's own clock.
-import { systemClock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
-import { createIprouteKernel, Reconciler, toolRunner } from "@isochrone/network-manager/testing";
+import type { Reconciler } from "@isochrone/network-manager/testing";
 import { afterEach, describe, expect, test } from "vitest";
+import { managerWith } from "../harness/flow-mesh/manager.ts";
 import { createMesh, type Mesh, type NodeName } from "../harness/flow-mesh/mesh.ts";
 import { flowOnTheWay, planOf } from "../harness/flow-mesh/plans.ts";
 import { flowMeshSupport } from "../harness/flow-mesh/support.ts";
@@ -15,16 +14,8 @@ const WINDOW_MS = 3_000;
 let mesh: Mesh;
 afterEach(() => mesh?.remove());
 
-function managerOf(node: NodeName, mode: "guarantee" | "shape" | "route"): Reconciler {
-  return new Reconciler({
-    mode,
-    retryMs: 60_000,
-    kernel: createIprouteKernel(toolRunner(mesh.prefix(node))),
-    lock: { hold: async () => true, release: async () => undefined },
-    clock: systemClock,
-    logger: new MemoryLogger(),
-  });
-}
+const managerOf = (node: NodeName, mode: Parameters<typeof managerWith>[0]): Reconciler =>
+  managerWith(mode, mesh.prefix(node));
 
 /** Within a few percent of the rate on the wire. */
 function near(bitsPerSecond: number): { readonly least: number; readonly most: number } {

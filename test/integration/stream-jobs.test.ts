@@ -2,48 +2,25 @@
 // of links, the death of the leader and the end of the job.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { conditionsOf, gatesOf, hasCondition, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { parseFlowPlans } from "@isochrone/topology";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import {
-  controlPlaneSupport,
-  nodeNameOf,
-  startControlPlane,
-  type ControlPlane,
-} from "../harness/control-plane/index.ts";
-import { OUR_CRDS } from "../harness/appgroups.ts";
-import { startGraphApi, type GraphApi } from "../harness/extender.ts";
-import { flowNetwork, STREAM_CRD_NAMES, STREAM_CRDS, streamJob, streamTask } from "../harness/streams.ts";
-import { startStreams, type RunningStreams, type StreamsOptions } from "../harness/streams-plugin.ts";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { controlPlaneSupport, type ControlPlane } from "../harness/control-plane/index.ts";
+import { streamJob, streamTask } from "../harness/streams.ts";
+import { STREAM_COMPONENTS, streamsTestbed } from "../harness/streams-testbed.ts";
 
-const COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
-const support = controlPlaneSupport(COMPONENTS);
+const support = controlPlaneSupport(STREAM_COMPONENTS);
 if (!support.supported) console.warn(`stream jobs on a real control plane are not tested: ${support.reason}`);
 
 const MAIN = join(import.meta.dirname, "../../scheduler-plugin/src/main.ts");
 const WITHIN = { timeout: 30_000, interval: 200 };
-const JOBS = "/apis/isochrone.dev/v1alpha1";
 /** A camera with little, a box beside it, and a server behind a narrow link. */
 const NODES = [
   { name: "n0", cpu: "1", labels: { device: "camera" } },
   { name: "n1", cpu: "4", labels: { device: "box" } },
   { name: "n2", cpu: "8", labels: { device: "server" } },
 ];
-/** What of a status is looked at. */
-interface JobStatus {
-  readonly phase: string;
-  readonly throughput: number;
-  readonly limitText: string;
-  readonly tasks: readonly { readonly name: string; readonly node: string }[];
-  readonly flows: readonly {
-    readonly from?: string;
-    readonly to: string;
-    readonly route: readonly string[];
-    readonly bitsPerSecond: number;
-  }[];
-}
 const LINKS = [
   { source: "n0", target: "n1", capacity: "100M" },
   { source: "n1", target: "n2", capacity: "20M" },
@@ -69,51 +46,17 @@ function fiveTasks(namespace: string, name: string, spec: Record<string, unknown
 }
 
 describe.runIf(support.supported)("stream jobs on a real control plane", { timeout: 120_000 }, () => {
+  const testbed = streamsTestbed(NODES, LINKS);
+  const { start, submit, job, remove, statusOf, phase, podsOf, nodesOf } = testbed;
   let cluster: ControlPlane;
-  let graphs: GraphApi;
-
-  beforeAll(async () => {
-    [cluster, graphs] = await Promise.all([startControlPlane({ components: COMPONENTS }), startGraphApi()]);
-    for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
-    for (const file of STREAM_CRDS) await cluster.kubectl("apply", "-f", file);
-    await cluster.kubectl("wait", "--for=condition=Established", "--timeout=20s", ...STREAM_CRD_NAMES);
-    await cluster.addNodes(NODES);
-    await cluster.request("POST", `${JOBS}/flownetworks`, flowNetwork("site", LINKS));
-  }, 900_000);
-  afterAll(async () => {
-    await graphs?.close();
-    await cluster?.close();
+  beforeAll(() => {
+    ({ cluster } = testbed);
   });
-
-  const start = async (options: Partial<StreamsOptions> = {}): Promise<RunningStreams> => {
-    const started = await startStreams({ kubeconfig: cluster.kubeconfig, graphUrl: graphs.url, ...options });
-    onTestFinished(() => started.stop().catch(() => undefined));
-    return started;
-  };
-  const submit = (job: KubernetesObject): Promise<KubernetesObject> =>
-    cluster.request("POST", `${JOBS}/namespaces/${job.metadata.namespace!}/streamjobs`, job);
-  const job = (namespace: string, name: string): Promise<KubernetesObject | null> =>
-    cluster.get({ ...KINDS.streamJob, namespace, name });
-  const remove = (namespace: string, name: string): Promise<unknown> =>
-    cluster.remove({ ...KINDS.streamJob, namespace, name });
-  const statusOf = async (namespace: string, name: string): Promise<Partial<JobStatus>> =>
-    (await job(namespace, name))?.status ?? {};
-  const phase = async (namespace: string, name: string): Promise<unknown> =>
-    (await statusOf(namespace, name)).phase;
   const reasons = async (namespace: string, name: string): Promise<Record<string, unknown>> =>
     Object.fromEntries(
       conditionsOf((await job(namespace, name))!).map(({ type, status, reason }) => [
         type,
         `${status} ${reason!}`,
-      ]),
-    );
-  const podsOf = (namespace: string): Promise<KubernetesObject[]> => cluster.list("pods", { namespace });
-  /** By task. */
-  const nodesOf = async (namespace: string): Promise<Record<string, string | null>> =>
-    Object.fromEntries(
-      (await podsOf(namespace)).map((pod) => [
-        pod.metadata.labels!["isochrone.dev/stream-task"]!,
-        nodeNameOf(pod),
       ]),
     );
 
@@ -252,7 +195,9 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
     expect(new Set(pods.map(({ metadata }) => metadata.uid))).toEqual(uids);
     expect(pods.flatMap(gatesOf)).toEqual([]);
     const after = await statusOf(namespace, "gate");
-    expect(after.tasks).toEqual(before.tasks);
+    const places = ({ tasks = [] }: typeof after): string[] =>
+      tasks.map(({ name, node }) => `${name} ${node}`);
+    expect(places(after)).toEqual(places(before));
     expect(after.flows).toEqual(before.flows);
     await remove(namespace, "gate");
     await expect.poll(() => podsOf(namespace), WITHIN).toEqual([]);
@@ -405,7 +350,7 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
         PATH: process.env["PATH"],
         ISOCHRONE_KUBERNETES_KUBECONFIG: cluster.kubeconfig,
         ISOCHRONE_SCHEDULER_PORT: "0",
-        ISOCHRONE_SCHEDULER_GRAPH_URL: graphs.url,
+        ISOCHRONE_SCHEDULER_GRAPH_URL: testbed.graphUrl,
         ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
         ISOCHRONE_STREAMS_ENABLED: "true",
         ISOCHRONE_STREAMS_AWAIT_RULES: "true",

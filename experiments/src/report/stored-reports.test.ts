@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { listScenarios, scenarioFile } from "../scenario/catalogue.ts";
+import { parse } from "yaml";
+import { listScenarios, scenarioFile, type CatalogueEntry } from "../scenario/catalogue.ts";
 import { loadScenario } from "../scenario/read-scenario.ts";
 import { readStreamScenario } from "../streams/scenario.ts";
 import { html, prose } from "./html.ts";
@@ -14,6 +15,19 @@ const reports = listScenarios()
   .map(({ name, kind }) => ({ name, kind, file: join(results, name, "report.html") }))
   .filter(({ file }) => existsSync(file));
 
+function threatsOf(name: string, kind: CatalogueEntry["kind"]): readonly string[] {
+  switch (kind) {
+    case "streams":
+      return readStreamScenario(textOf(name), name).threats;
+    case "streams-example":
+      return (parse(textOf(name)) as { readonly threats: readonly string[] }).threats;
+    case "workflows":
+      return loadScenario(scenarioFile(name)!).threats;
+    default:
+      throw new TypeError(`kind must be known, got ${String(kind satisfies never)}`);
+  }
+}
+
 describe("stored reports", () => {
   test("are there", () => {
     expect(reports.length).toBeGreaterThan(5);
@@ -21,8 +35,7 @@ describe("stored reports", () => {
 
   test.each(reports)("$name has every threat to validity that its scenario names", ({ name, kind, file }) => {
     const text = readFileSync(file, "utf8");
-    const { threats } =
-      kind === "streams" ? readStreamScenario(textOf(name), name) : loadScenario(scenarioFile(name)!);
+    const threats = threatsOf(name, kind);
     const missing = threats.filter((threat) => !text.includes(html`<li>${prose(threat)}</li>`.text));
     expect(missing).toEqual([]);
   });

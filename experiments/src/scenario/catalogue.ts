@@ -6,11 +6,13 @@ import { looseFields } from "@isochrone/primitives";
 
 const FOLDER = fileURLToPath(new URL("../../scenarios", import.meta.url));
 
+const KINDS = ["streams", "streams-example"] as const;
+
 export interface CatalogueEntry {
   readonly name: string;
   readonly title: string;
-  /** What it places: pods of workflows, or jobs of streams. */
-  readonly kind: "workflows" | "streams";
+  /** What it places: pods of workflows, jobs of streams, or the one job of a worked example. */
+  readonly kind: "workflows" | "streams" | "streams-example";
   /** Whether it has a quick run, for CI. */
   readonly hasQuick: boolean;
 }
@@ -27,7 +29,7 @@ export function listScenarios(): readonly CatalogueEntry[] {
       return {
         name: file.slice(0, -".yaml".length),
         title: String(title),
-        kind: kind === "streams" ? ("streams" as const) : ("workflows" as const),
+        kind: KINDS.find((one) => one === kind) ?? ("workflows" as const),
         hasQuick: quick !== undefined,
       };
     });

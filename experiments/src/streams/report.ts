@@ -6,12 +6,16 @@ import { legend } from "../report/marker.ts";
 import { panelSvg, scaleOf, type PlotSeries } from "../report/plot.ts";
 import { STYLE } from "../report/style.ts";
 import { estimateMean, type Estimate } from "../statistics/bootstrap.ts";
+import type { PacketResult } from "./packets.ts";
+import { packetTable } from "./packet-table.ts";
 import type { StreamResult } from "./run.ts";
 import type { Claim, StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
 
 interface StreamReportInput {
   readonly scenario: StreamScenario;
   readonly results: readonly StreamResult[];
+  /** Of the lab. */
+  readonly packets: readonly PacketResult[];
   readonly command: string;
   readonly quick: boolean;
   readonly machine: Readonly<Record<string, string | number>>;
@@ -57,7 +61,7 @@ export function meanOf(
 }
 
 export function streamReport(input: StreamReportInput): string {
-  const { scenario, results } = input;
+  const { scenario, results, packets } = input;
   const measured = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
   return html`<!doctype html>
     <html lang="en">
@@ -73,9 +77,9 @@ export function streamReport(input: StreamReportInput): string {
         <main>
           <h1>${scenario.title}</h1>
           <p class="question">${prose(scenario.question)}</p>
-          ${findings(input, measured)} ${setUp(input, measured)}
+          ${results.length === 0 ? null : findings(input, measured)} ${setUp(input, measured)}
           <h2>Results</h2>
-          ${panels(scenario, results, measured)}
+          ${packetTable(scenario, packets)} ${panels(scenario, results, measured)}
           ${measured.map((point) => pointTable(scenario, results, point))} ${claims(scenario, results)}
           <h2>Threats to validity</h2>
           <ul>
@@ -85,7 +89,7 @@ export function streamReport(input: StreamReportInput): string {
             </li>
           </ul>
           <h2>All networks</h2>
-          ${details(`${results.length} runs`, runsTable(results))}
+          ${details(`${results.length} runs of the model`, runsTable(results))}
         </main>
       </body>
     </html> `.text;

@@ -2,28 +2,12 @@
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { quantile, type LinearSolver } from "@isochrone/primitives";
-import { seededRandom } from "@isochrone/runtime";
-import {
-  balancedAllocation,
-  joint,
-  leastRequested,
-  otfa,
-  otfs,
-  partitioned,
-  type StreamStrategy,
-} from "@isochrone/streams";
-import {
-  randomNetwork,
-  simulate,
-  videoJob,
-  type Arrival,
-  type SimulationResult,
-  type SystemChange,
-} from "@isochrone/streams/simulation";
+import { simulate, type SimulationResult } from "@isochrone/streams/simulation";
 import type { ResultStore } from "../run/store.ts";
 import type { Labels } from "../scenario/model.ts";
 import { mean } from "../statistics/mean.ts";
 import type { StreamContender, StreamPoint, StreamScenario } from "./scenario.ts";
+import { setUp, strategyOf } from "./set-up.ts";
 
 /** What one contender made of one network. */
 export interface StreamResult {
@@ -53,13 +37,11 @@ export interface StreamResult {
 /** What has an influence on results besides the scenario: higher when the set-up or a contender changes. */
 const VERSION = 1;
 const CONTENDER_VERSIONS: Readonly<Partial<Record<StreamContender, number>>> = { joint: 2 };
-const MEGABIT = 1e6;
 
 interface StreamRunOptions {
   readonly scenario: StreamScenario;
   readonly store: ResultStore<StreamResult>;
-  /** Only points with these labels. */
-  readonly only: Labels;
+  readonly points: readonly StreamPoint[];
   readonly solve: LinearSolver;
   readonly onProgress: (done: number, total: number, what: string) => void;
   readonly signal: AbortSignal;
@@ -72,10 +54,7 @@ interface StreamRunOptions {
 export async function runStreams(
   options: StreamRunOptions,
 ): Promise<{ results: readonly StreamResult[]; measured: number }> {
-  const { scenario, store, only, solve, onProgress, signal } = options;
-  const points = scenario.points.filter(({ labels }) =>
-    Object.entries(only).every(([name, value]) => String(labels[name]) === String(value)),
-  );
+  const { scenario, points, store, solve, onProgress, signal } = options;
   const total = points.length * scenario.networks * scenario.contenders.length;
   const results: StreamResult[] = [];
   let measured = 0;
@@ -105,65 +84,16 @@ async function measure(
   contender: StreamContender,
   solve: LinearSolver,
 ): Promise<Omit<StreamResult, "hash">> {
-  const random = seededRandom(seedOf(seed, point, network));
-  const draw = (): number => random.next();
-  const { nodes, megabitsPerSecond, variance, degree } = point.network;
-  const built = randomNetwork({ nodes, bitsPerSecond: megabitsPerSecond * MEGABIT, variance, degree, draw });
-  const changes = changesOf(built, point, seededRandom(seedOf(seed, point, network) + 1));
+  const { built, arrivals, changes } = setUp(seed, point, network);
   const result = await simulate({
     network: built.network,
     total: built.total,
-    arrivals: arrivalsOf(built, point.jobs, draw, lostNodes(changes)),
+    arrivals,
     ...(changes.length === 0 ? {} : { changes }),
     strategy: strategyOf(contender, solve),
     now: cpuMs,
   });
   return { point: point.id, labels: point.labels, contender, network, ...figuresOf(result) };
-}
-
-function arrivalsOf(
-  network: Parameters<typeof videoJob>[0],
-  { count, perSecond, durationSeconds, bytesPerFrame, minThroughput }: StreamPoint["jobs"],
-  draw: () => number,
-  notSources: ReadonlySet<number>,
-): Arrival[] {
-  let atSeconds = 0;
-  return Array.from({ length: count }, (_, at) => {
-    atSeconds -= Math.log(1 - draw()) / perSecond;
-    let source = Math.floor(draw() * network.speeds.length);
-    while (notSources.has(source)) source = (source + 1) % network.speeds.length;
-    const promise = minThroughput === null ? {} : { minThroughput };
-    const job = videoJob(network, { name: `job-${at + 1}`, source, bytesPerFrame, ...promise });
-    return { atSeconds, durationSeconds, job };
-  });
-}
-
-/** Each network has one lot of them, the same for all contenders. */
-function changesOf(
-  { network, speeds }: ReturnType<typeof randomNetwork>,
-  { changes }: StreamPoint,
-  random: ReturnType<typeof seededRandom>,
-): SystemChange[] {
-  const fastest = Math.max(...speeds);
-  const machines = [...speeds.keys()].filter((node) => speeds[node] === fastest);
-  return changes.map(({ kind, atSeconds, part, factor }): SystemChange => {
-    switch (kind) {
-      case "links": {
-        const links = [...network.capacities.keys()].filter(() => random.next() < part);
-        return { kind, atSeconds, links, factor };
-      }
-      case "node":
-        return { kind, atSeconds, node: machines[Math.floor(random.next() * machines.length)]! };
-      case "job":
-        return { kind, atSeconds };
-      default:
-        throw new TypeError(`kind of a change must be known, got ${String(kind satisfies never)}`);
-    }
-  });
-}
-
-function lostNodes(changes: readonly SystemChange[]): ReadonlySet<number> {
-  return new Set(changes.flatMap((change) => (change.kind === "node" ? [change.node] : [])));
 }
 
 function figuresOf({ jobs, reroutes, moves, decisionsMs }: SimulationResult) {
@@ -184,31 +114,6 @@ function figuresOf({ jobs, reroutes, moves, decisionsMs }: SimulationResult) {
   };
 }
 
-function strategyOf(contender: StreamContender, solve: LinearSolver): StreamStrategy {
-  switch (contender) {
-    case "lr":
-      return leastRequested();
-    case "br":
-      return balancedAllocation();
-    case "tp":
-      return partitioned();
-    case "tp-tcp":
-      return partitioned("tcp");
-    case "otfs":
-      return otfs({ solve });
-    case "otfs-wait":
-      return otfs({ solve, withoutBandwidth: "wait" });
-    case "otfa":
-      return otfa({ solve });
-    case "otfa-repaired":
-      return otfa({ solve, repaired: true });
-    case "joint":
-      return joint();
-    default:
-      throw new TypeError(`contender must be known, got ${String(contender satisfies never)}`);
-  }
-}
-
 /** Of this process: wall-clock time says nothing on a busy machine. */
 function cpuMs(): number {
   const { user, system } = process.cpuUsage();
@@ -227,10 +132,4 @@ function hashOf(seed: number, point: StreamPoint, network: number, contender: St
     ...point.changes,
   ]);
   return createHash("sha256").update(text).digest("hex").slice(0, 16);
-}
-
-/** The same for all contenders. */
-function seedOf(seed: number, point: StreamPoint, network: number): number {
-  const text = JSON.stringify([seed, point.network.nodes, network]);
-  return createHash("sha256").update(text).digest().readUInt32LE(0);
 }

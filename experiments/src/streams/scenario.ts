@@ -30,6 +30,8 @@ export interface StreamPoint {
     readonly variance: number;
     /** Links of a node in the mean. */
     readonly degree: number;
+    /** @default "half", as in the paper */
+    readonly duplex?: "full";
   };
   readonly jobs: {
     readonly count: number;
@@ -70,6 +72,13 @@ export interface StreamScenario {
   readonly contenders: readonly StreamContender[];
   readonly baseline: StreamContender;
   readonly points: readonly StreamPoint[];
+  /** How packets are measured; null: they aren't. */
+  readonly lab: PacketSettings | null;
+}
+
+interface PacketSettings {
+  readonly warmUpSeconds: number;
+  readonly seconds: number;
 }
 
 /**
@@ -102,6 +111,7 @@ const KEYS = [
   "network",
   "jobs",
   "changes",
+  "lab",
   "quick",
 ];
 const QUICK_KEYS = ["networks", "contenders", "axes", "jobs"];
@@ -148,13 +158,23 @@ export function readStreamScenario(text: string, file: string, quick = false): S
     points: axisPoints(root.get("axes")).map(({ id, labels, nodes }) =>
       readPoint(id, labels, root.withAxes(nodes)),
     ),
+    lab: readLab(root.get("lab")),
   };
   closeSheet(sheet, file);
   return scenario;
 }
 
+function readLab(field: Field): PacketSettings | null {
+  if (!field.isPresent) return null;
+  field.map("warmUp", "duration");
+  return {
+    warmUpSeconds: field.get("warmUp").seconds({ min: 0 }),
+    seconds: field.get("duration").seconds({ above: 0 }),
+  };
+}
+
 function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
-  const network = root.get("network").map("nodes", "megabitsPerSecond", "variance", "degree");
+  const network = root.get("network").map("nodes", "megabitsPerSecond", "variance", "degree", "duplex");
   const jobs = root.get("jobs").map("count", "perSecond", "duration", "bytesPerFrame", "minThroughput");
   return {
     id,
@@ -164,6 +184,7 @@ function readPoint(id: string, labels: Labels, root: Field): StreamPoint {
       megabitsPerSecond: network.get("megabitsPerSecond").number({ above: 0, max: 1e6 }),
       variance: network.get("variance").number({ min: 0, max: 1 }),
       degree: network.get("degree").number({ min: 1, max: MAX_NODES }),
+      ...(network.get("duplex").isPresent ? { duplex: network.get("duplex").oneOf(["full"]) } : {}),
     },
     jobs: {
       count: jobs.get("count").number({ min: 1, max: MAX_JOBS, whole: true }),

@@ -103,7 +103,9 @@ describe("a run", () => {
   it("refuses what it can't run before it starts", async () => {
     const run = (over: Partial<ConductOptions>): Promise<unknown> =>
       conductStreams(textOf("ents-nodes"), { ...OPTIONS, out: tmpdir(), ...over });
-    await expect(run({ grounds: ["lab"] })).rejects.toThrow("grounds must have model, got lab");
+    await expect(run({ grounds: ["lab"] })).rejects.toThrow(
+      "grounds must have model, got lab: the scenario says nothing of a lab",
+    );
     await expect(run({ contenders: ["fifo"] })).rejects.toThrow(
       "contenders must be of tp, otfa, joint, got fifo",
     );

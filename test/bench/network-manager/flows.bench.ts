@@ -1,10 +1,9 @@
 // How long a manager takes to set flows at once in a real kernel, beside tc alone with the same classes. A
 // network namespace of its own; needs root, tc and nft.
 import { spawnSync } from "node:child_process";
-import { createIprouteKernel, Reconciler, toolRunner } from "@isochrone/network-manager/testing";
+import type { Reconciler } from "@isochrone/network-manager/testing";
 import { median } from "@isochrone/primitives";
-import { systemClock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { managerWith } from "../../harness/flow-mesh/manager.ts";
 import { createMesh, whyNoMesh, type Mesh } from "../../harness/flow-mesh/mesh.ts";
 import { flowOnTheWay, planOf } from "../../harness/flow-mesh/plans.ts";
 import type { BenchResult } from "../types.ts";
@@ -64,14 +63,7 @@ async function measured(mesh: Mesh, count: number): Promise<BenchResult[]> {
 }
 
 function managerOf(mesh: Mesh): Reconciler {
-  return new Reconciler({
-    mode: "route",
-    retryMs: 60_000,
-    kernel: createIprouteKernel(toolRunner(mesh.prefix("a"))),
-    lock: { hold: async () => true, release: async () => undefined },
-    clock: systemClock,
-    logger: new MemoryLogger(),
-  });
+  return managerWith("route", mesh.prefix("a"));
 }
 
 function expectSet(

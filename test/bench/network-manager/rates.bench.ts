@@ -1,8 +1,6 @@
 // How exactly flows keep their rates on the wire, directly and over a relay: payload that arrives, by the
 // receiver's clock, times frame over payload. Network namespaces; needs root, tc and nft.
-import { createIprouteKernel, Reconciler, toolRunner } from "@isochrone/network-manager/testing";
-import { systemClock } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
+import { managerWith } from "../../harness/flow-mesh/manager.ts";
 import { createMesh, whyNoMesh, type Mesh, type NodeName } from "../../harness/flow-mesh/mesh.ts";
 import { flowOnTheWay, planOf } from "../../harness/flow-mesh/plans.ts";
 import type { BenchResult } from "../types.ts";
@@ -51,14 +49,7 @@ async function measured(way: readonly NodeName[], rate: number): Promise<BenchRe
 }
 
 async function set(mesh: Mesh, node: NodeName, way: readonly NodeName[], rate: number): Promise<void> {
-  const manager = new Reconciler({
-    mode: "route",
-    retryMs: 60_000,
-    kernel: createIprouteKernel(toolRunner(mesh.prefix(node))),
-    lock: { hold: async () => true, release: async () => undefined },
-    clock: systemClock,
-    logger: new MemoryLogger(),
-  });
+  const manager = managerWith("route", mesh.prefix(node));
   const next = way[way.indexOf(node) + 1]!;
   const previous = way[way.indexOf(node) - 1];
   const neighbours = { [next]: CAPACITY, ...(previous === undefined ? {} : { [previous]: CAPACITY }) };

@@ -44,3 +44,12 @@ export function planOf(
     flows: [...flows],
   };
 }
+
+/** The way of a flow over the relay. */
+export const RELAYED = ["a", "r", "b"] as const satisfies readonly NodeName[];
+
+/** A plan of node a: one flow by its own link, one over the relay. */
+export function planOfTwo(): FlowPlan {
+  const direct = flowOnTheWay("a", ["a", "b"], 5001, 2e6);
+  return planOf("a", [direct, flowOnTheWay("a", RELAYED, 5002, 3e6)], { b: 10e6, r: 10e6 });
+}

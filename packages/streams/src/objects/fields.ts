@@ -1,8 +1,5 @@
 // Reading fields that may be of any type, as a FlowNetwork and a StreamJob in a file or a cluster have them.
 
-/** Fields by their names of which nothing else is known. */
-export type Fields<Names extends string = string> = { readonly [Name in Names]?: unknown };
-
 /** Leads from the object to a value. */
 export type FieldPath = readonly (string | number)[];
 
@@ -28,18 +25,6 @@ function shown(value: unknown): string {
   if (value === undefined) return "nothing";
   const text = JSON.stringify(value) ?? typeof value;
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-}
-
-/** No fields for what is no object. */
-// oxlint-disable-next-line typescript/no-generated-empty-object-type -- names of a type keep their names
-export function fieldsOf<Names extends string = string>(value: unknown): Fields<Names> {
-  return isFields(value) ? value : NO_FIELDS;
-}
-
-const NO_FIELDS = {};
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 export function listAt(path: FieldPath, value: unknown): readonly unknown[] {

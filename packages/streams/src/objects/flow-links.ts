@@ -1,18 +1,23 @@
-import { parseBitsPerSecond } from "@isochrone/primitives";
+import { looseFields, parseBitsPerSecond } from "@isochrone/primitives";
 import { DUPLEX_MODES, type FlowLink } from "../flow-network.ts";
-import { FieldError, fieldsOf, listAt, textAt, type FieldPath } from "./fields.ts";
+import { FieldError, listAt, textAt, type FieldPath } from "./fields.ts";
 
 type LinkFields = "capacity" | "duplex" | "source" | "target";
 
 /** Links of a FlowNetwork's `spec`, in order. Throws FieldError for the first that can't be read. */
 export function readFlowLinks(spec: unknown): FlowLink[] {
-  const { links } = fieldsOf<"links">(spec);
+  const { links } = looseFields<Record<"links", unknown>>(spec);
   return listAt(["spec", "links"], links).map((link, at) => readFlowLink(link, ["spec", "links", at]));
 }
 
 /** Throws FieldError. */
 export function readFlowLink(link: unknown, path: FieldPath): FlowLink {
-  const { source, target, capacity: quantity, duplex = "full" } = fieldsOf<LinkFields>(link);
+  const {
+    source,
+    target,
+    capacity: quantity,
+    duplex = "full",
+  } = looseFields<Record<LinkFields, unknown>>(link);
   const capacity = parseBitsPerSecond(quantity);
   if (capacity === null)
     throw new FieldError(

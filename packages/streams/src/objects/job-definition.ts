@@ -1,24 +1,14 @@
-import { parseBytes, parseMillicores } from "@isochrone/primitives";
+import { looseFields, parseBytes, parseMillicores, type LooseFields } from "@isochrone/primitives";
 import type { StreamJobSpec, StreamTaskSpec } from "../stream-job.ts";
-import {
-  FieldError,
-  fieldsOf,
-  listAt,
-  numberAt,
-  portAt,
-  positiveAt,
-  textAt,
-  type FieldPath,
-  type Fields,
-} from "./fields.ts";
+import { FieldError, listAt, numberAt, portAt, positiveAt, textAt, type FieldPath } from "./fields.ts";
 
 /** A task of a StreamJob with what the planner doesn't need of it. */
 interface TaskDefinition {
   readonly name: string;
   /** As it is written; null without one. */
-  readonly template: Fields | null;
+  readonly template: LooseFields | null;
   /** Seconds for a frame on a node with these labels; null where the task doesn't run. */
-  secondsOn(labels: Fields): number | null;
+  secondsOn(labels: LooseFields): number | null;
   /** Port on which a task that is downstream receives, by its name; null: any. */
   portTo(task: string): number | null;
 }
@@ -47,8 +37,8 @@ type ProfileFields = "nodeLabels" | "secondsPerFrame";
  */
 export function readJobDefinition(name: string, spec: unknown): JobDefinition {
   if (typeof spec !== "object" || spec === null) throw new FieldError(["spec"], "must be an object", spec);
-  const { source: from, tasks: list, minThroughput } = fieldsOf<SpecFields>(spec);
-  const source = fieldsOf<SourceFields>(from);
+  const { source: from, tasks: list, minThroughput } = looseFields<Record<SpecFields, unknown>>(spec);
+  const source = looseFields<Record<SourceFields, unknown>>(from);
   const at = (field: string): FieldPath => ["spec", "source", field];
   const read = listAt(["spec", "tasks"], list).map((task, index) => readTask(task, ["spec", "tasks", index]));
   return {
@@ -71,9 +61,9 @@ interface ReadTask {
 }
 
 function readTask(value: unknown, path: FieldPath): ReadTask {
-  const task = fieldsOf<TaskFields>(value);
+  const task = looseFields<Record<TaskFields, unknown>>(value);
   const name = textAt([...path, "name"], task.name);
-  const requests = fieldsOf<"cpu" | "memory">(task.requests);
+  const requests = looseFields<Record<"cpu" | "memory", unknown>>(task.requests);
   const downstream = task.downstream === undefined ? [] : listAt([...path, "downstream"], task.downstream);
   const ports = new Map<string, number | null>();
   const spec: StreamTaskSpec = {
@@ -81,7 +71,7 @@ function readTask(value: unknown, path: FieldPath): ReadTask {
     memoryBytes: quantityAt([...path, "requests", "memory"], requests.memory, parseBytes),
     cpuMillicores: quantityAt([...path, "requests", "cpu"], requests.cpu, parseMillicores),
     downstream: downstream.map((next, index) => {
-      const fields = fieldsOf<DownstreamFields>(next);
+      const fields = looseFields<Record<DownstreamFields, unknown>>(next);
       const inner = [...path, "downstream", index];
       const target = textAt([...inner, "task"], fields.task);
       ports.set(target, portAt([...inner, "port"], fields.port));
@@ -91,7 +81,7 @@ function readTask(value: unknown, path: FieldPath): ReadTask {
       };
     }),
   };
-  const template = task.template === undefined ? null : fieldsOf(task.template);
+  const template = task.template === undefined ? null : looseFields(task.template);
   const secondsOn = readProfile(task.profile, [...path, "profile"]);
   return {
     spec,
@@ -100,13 +90,13 @@ function readTask(value: unknown, path: FieldPath): ReadTask {
 }
 
 function readProfile(profile: unknown, path: FieldPath): TaskDefinition["secondsOn"] {
-  const list = Array.isArray(profile) ? (profile as unknown[]) : [];
+  const list: readonly unknown[] = Array.isArray(profile) ? profile : [];
   if (list.length === 0)
     throw new FieldError(path, "must have at least one entry with secondsPerFrame", profile);
   const entries = list.map((entry, index) => {
-    const { nodeLabels, secondsPerFrame } = fieldsOf<ProfileFields>(entry);
+    const { nodeLabels, secondsPerFrame } = looseFields<Record<ProfileFields, unknown>>(entry);
     return {
-      labels: Object.entries(fieldsOf(nodeLabels)),
+      labels: Object.entries(looseFields(nodeLabels)),
       seconds: numberAt([...path, index, "secondsPerFrame"], secondsPerFrame),
     };
   });

@@ -2,8 +2,8 @@
 export { balancedPaths } from "../joint/balance.ts";
 export { jointRoutes } from "../paper/jrba.ts";
 export type { Demand } from "../placed-job.ts";
-export { allocationProgram } from "./allocation.ts";
-export { pathChoiceProgram } from "./path-choice.ts";
+export { allocationProgram } from "../proofs/allocation.ts";
+export { pathChoiceProgram } from "../proofs/path-choice.ts";
 export type { RandomNetwork } from "../simulation/random-network.ts";
 export { randomDemands, randomJob, randomSystem } from "./random-problems.ts";
 export { testSolver } from "./solver.ts";

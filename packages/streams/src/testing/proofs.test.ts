@@ -9,8 +9,8 @@ import type { Demand } from "../placed-job.ts";
 import { randomDemands, randomJob, randomSystem } from "./random-problems.ts";
 import { testSolver } from "./solver.ts";
 import { schedule } from "../strategy.ts";
-import { allocationProgram } from "./allocation.ts";
-import { pathChoiceProgram } from "./path-choice.ts";
+import { allocationProgram } from "../proofs/allocation.ts";
+import { pathChoiceProgram } from "../proofs/path-choice.ts";
 
 const TIME_MS = 60_000;
 const solve = await testSolver();

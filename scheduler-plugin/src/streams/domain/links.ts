@@ -7,6 +7,7 @@ import {
   StreamError,
   type FlowLink,
 } from "@isochrone/streams";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterGraph } from "@isochrone/topology";
 
 /** A FlowNetwork with what counts of it. */
@@ -23,8 +24,9 @@ export interface ReadNetwork {
 export function readNetwork(spec: unknown, nodes: ReadonlySet<string>, taken: Set<string>): ReadNetwork {
   const links: FlowLink[] = [];
   const refused: string[] = [];
-  const list = typeof spec === "object" && spec !== null ? (spec as { links?: unknown }).links : null;
-  for (const [at, json] of (Array.isArray(list) ? (list as unknown[]) : []).entries())
+  const { links: list } = looseFields<Record<"links", unknown>>(spec);
+  const listed: readonly unknown[] = Array.isArray(list) ? list : [];
+  for (const [at, json] of listed.entries())
     try {
       const link = readFlowLink(json, ["spec", "links", at]);
       links.push(checked(link, nodes, taken));

@@ -1,0 +1,26 @@
+import { createIprouteKernel, Reconciler, toolRunner } from "@isochrone/network-manager/testing";
+import { systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+
+type Options = ConstructorParameters<typeof Reconciler>[0];
+
+/**
+ * A manager without a process, that nothing keeps from the node.
+ *
+ * @param prefix what its tools are run by
+ */
+export function managerWith(
+  mode: Options["mode"],
+  prefix: readonly string[],
+  fields: Partial<Options> = {},
+): Reconciler {
+  return new Reconciler({
+    mode,
+    retryMs: 60_000,
+    kernel: createIprouteKernel(toolRunner(prefix)),
+    lock: { hold: async () => true, release: async () => undefined },
+    clock: systemClock,
+    logger: new MemoryLogger(),
+    ...fields,
+  });
+}

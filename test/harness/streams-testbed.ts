@@ -1,0 +1,102 @@
+// For all tests of a describe: a control plane with nodes and links, on which each test starts controllers of
+// StreamJobs of its own.
+import { readFileSync } from "node:fs";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
+import { OUR_CRDS } from "./appgroups.ts";
+import { nodeNameOf, startControlPlane, type ControlPlane } from "./control-plane/index.ts";
+import { startGraphApi, type GraphApi } from "./extender.ts";
+import { flowNetwork, STREAM_CRD_NAMES, STREAM_CRDS } from "./streams.ts";
+import { startStreams, type RunningStreams, type StreamsOptions } from "./streams-plugin.ts";
+
+/** What these tests need of a control plane. */
+export const STREAM_COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
+
+/** What of a status is looked at. */
+interface JobStatus {
+  readonly phase: string;
+  readonly throughput: number;
+  readonly limitText: string;
+  readonly tasks: readonly { readonly name: string; readonly node: string }[];
+  readonly flows: readonly {
+    readonly from?: string;
+    readonly to: string;
+    readonly route: readonly string[];
+    readonly bitsPerSecond: number;
+  }[];
+}
+
+interface StreamsTestbed {
+  /** This and the following from the first test on. */
+  readonly cluster: ControlPlane;
+  readonly graphUrl: string;
+  /** Started, and stopped with the test. */
+  readonly start: (options?: Partial<StreamsOptions>) => Promise<RunningStreams>;
+  readonly submit: (job: KubernetesObject) => Promise<KubernetesObject>;
+  readonly job: (namespace: string, name: string) => Promise<KubernetesObject | null>;
+  readonly remove: (namespace: string, name: string) => Promise<unknown>;
+  readonly statusOf: (namespace: string, name: string) => Promise<Partial<JobStatus>>;
+  readonly phase: (namespace: string, name: string) => Promise<string | undefined>;
+  readonly podsOf: (namespace: string) => Promise<KubernetesObject[]>;
+  /** By task. */
+  readonly nodesOf: (namespace: string) => Promise<Record<string, string | null>>;
+}
+
+const API = "/apis/isochrone.dev/v1alpha1";
+
+/** To be called in the describe. */
+export function streamsTestbed(
+  nodes: Parameters<ControlPlane["addNodes"]>[0],
+  links: Parameters<typeof flowNetwork>[1],
+): StreamsTestbed {
+  let cluster: ControlPlane;
+  let graphs: GraphApi;
+  beforeAll(async () => {
+    [cluster, graphs] = await Promise.all([
+      startControlPlane({ components: STREAM_COMPONENTS }),
+      startGraphApi(),
+    ]);
+    for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
+    for (const file of STREAM_CRDS) await cluster.kubectl("apply", "-f", file);
+    await cluster.kubectl("wait", "--for=condition=Established", "--timeout=20s", ...STREAM_CRD_NAMES);
+    await cluster.addNodes(nodes);
+    await cluster.request("POST", `${API}/flownetworks`, flowNetwork("site", links));
+  }, 900_000);
+  afterAll(async () => {
+    await graphs?.close();
+    await cluster?.close();
+  });
+  const job: StreamsTestbed["job"] = (namespace, name) =>
+    cluster.get({ ...KINDS.streamJob, namespace, name });
+  const statusOf: StreamsTestbed["statusOf"] = async (namespace, name) =>
+    (await job(namespace, name))?.status ?? {};
+  const podsOf: StreamsTestbed["podsOf"] = (namespace) => cluster.list("pods", { namespace });
+  return {
+    get cluster() {
+      return cluster;
+    },
+    get graphUrl() {
+      return graphs.url;
+    },
+    start: async (options = {}) => {
+      const { kubeconfig } = cluster;
+      const started = await startStreams({ kubeconfig, graphUrl: graphs.url, ...options });
+      onTestFinished(() => started.stop().catch(() => undefined));
+      return started;
+    },
+    submit: (object) =>
+      cluster.request("POST", `${API}/namespaces/${object.metadata.namespace!}/streamjobs`, object),
+    job,
+    remove: (namespace, name) => cluster.remove({ ...KINDS.streamJob, namespace, name }),
+    statusOf,
+    phase: async (namespace, name) => (await statusOf(namespace, name)).phase,
+    podsOf,
+    nodesOf: async (namespace) =>
+      Object.fromEntries(
+        (await podsOf(namespace)).map((pod) => [
+          pod.metadata.labels!["isochrone.dev/stream-task"]!,
+          nodeNameOf(pod),
+        ]),
+      ),
+  };
+}
