@@ -32,7 +32,8 @@ describe("an image", () => {
 
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), "isochrone-layout-"));
-    for (const component of ["probe", "aggregator", "cli"]) await build(component, component);
+    for (const component of ["probe", "network-manager", "aggregator", "cli"])
+      await build(component, component);
     await build("probe", "again");
     await build("collector", "kafkajs", ["--kafka-client", "kafkajs"]);
     if (netPingMissing === null) await build("probe", "net-ping", ["--net-ping", "yes"]);
@@ -94,6 +95,18 @@ describe("an image", () => {
     await expect
       .poll(() => page(port, "/metrics").catch(() => probe.said()), { timeout: 30_000, interval: 250 })
       .toContain("isochrone_peers");
+  });
+
+  test("of the network manager runs from a bare folder, and observes", async () => {
+    const port = await freePort(HOST, new Set());
+    const manager = start("network-manager", {
+      ISOCHRONE_FLOWS_NODE: "node-0",
+      ISOCHRONE_FLOWS_HTTP_PORT: String(port),
+      ISOCHRONE_FLOWS_AGGREGATOR_URL: `http://${HOST}:1`,
+    });
+    await expect
+      .poll(() => page(port, "/metrics").catch(() => manager.said()), { timeout: 30_000, interval: 250 })
+      .toContain('isochrone_network_manager_mode{configured="observe",mode="observe"} 1');
   });
 
   const byNetPing = { ISOCHRONE_PROBE_METHODS: "icmp", ISOCHRONE_PROBE_ICMP_PROBER: "net_ping" };

@@ -1,6 +1,9 @@
 // For all tests of a describe: a control plane with nodes and links, on which each test starts controllers of
 // StreamJobs of its own.
+import { spawn, type ChildProcess } from "node:child_process";
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { OUR_CRDS } from "./appgroups.ts";
@@ -32,6 +35,8 @@ interface StreamsTestbed {
   readonly graphUrl: string;
   /** Started, and stopped with the test. */
   readonly start: (options?: Partial<StreamsOptions>) => Promise<RunningStreams>;
+  /** A process of its own, whose pods wait for rules; killed with the test. */
+  readonly startProcess: () => ChildProcess;
   readonly submit: (job: KubernetesObject) => Promise<KubernetesObject>;
   readonly job: (namespace: string, name: string) => Promise<KubernetesObject | null>;
   readonly remove: (namespace: string, name: string) => Promise<unknown>;
@@ -42,6 +47,7 @@ interface StreamsTestbed {
   readonly nodesOf: (namespace: string) => Promise<Record<string, string | null>>;
 }
 
+const MAIN = join(import.meta.dirname, "../../scheduler-plugin/src/main.ts");
 const API = "/apis/isochrone.dev/v1alpha1";
 
 /** To be called in the describe. */
@@ -84,6 +90,7 @@ export function streamsTestbed(
       onTestFinished(() => started.stop().catch(() => undefined));
       return started;
     },
+    startProcess: () => startProcess(cluster.kubeconfig, graphs.url),
     submit: (object) =>
       cluster.request("POST", `${API}/namespaces/${object.metadata.namespace!}/streamjobs`, object),
     job,
@@ -99,4 +106,25 @@ export function streamsTestbed(
         ]),
       ),
   };
+}
+
+function startProcess(kubeconfig: string, graphUrl: string): ChildProcess {
+  const child = spawn(process.execPath, [MAIN], {
+    env: {
+      PATH: process.env["PATH"],
+      ISOCHRONE_KUBERNETES_KUBECONFIG: kubeconfig,
+      ISOCHRONE_SCHEDULER_PORT: "0",
+      ISOCHRONE_SCHEDULER_GRAPH_URL: graphUrl,
+      ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
+      ISOCHRONE_STREAMS_ENABLED: "true",
+      ISOCHRONE_STREAMS_AWAIT_RULES: "true",
+    },
+    stdio: ["ignore", "ignore", "inherit"],
+  });
+  onTestFinished(async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    child.kill("SIGKILL");
+    await once(child, "exit");
+  });
+  return child;
 }

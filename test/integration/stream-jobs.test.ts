@@ -1,19 +1,17 @@
 // StreamJobs on a real control plane: from the job to bound pods and flow plans, through waiting, a change
 // of links, the death of the leader and the end of the job.
-import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { conditionsOf, gatesOf, hasCondition, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
-import { parseFlowPlans } from "@isochrone/topology";
+import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, type ControlPlane } from "../harness/control-plane/index.ts";
+import { MeasuredAggregator } from "../harness/measured-aggregator.ts";
 import { streamJob, streamTask } from "../harness/streams.ts";
 import { STREAM_COMPONENTS, streamsTestbed } from "../harness/streams-testbed.ts";
 
 const support = controlPlaneSupport(STREAM_COMPONENTS);
 if (!support.supported) console.warn(`stream jobs on a real control plane are not tested: ${support.reason}`);
 
-const MAIN = join(import.meta.dirname, "../../scheduler-plugin/src/main.ts");
 const WITHIN = { timeout: 30_000, interval: 200 };
 /** A camera with little, a box beside it, and a server behind a narrow link. */
 const NODES = [
@@ -163,7 +161,7 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
   test("pods wait for the rules of their flows; a leader that is killed meanwhile loses nothing", async () => {
     const namespace = "killed";
     await cluster.createNamespace(namespace);
-    const first = startProcess();
+    const first = testbed.startProcess();
     // Pods in the network of their node have an address before they run.
     const template = {
       spec: { hostNetwork: true, containers: [{ name: "stage", image: "example.com/stage:1" }] },
@@ -189,8 +187,39 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
     expect((await podsOf(namespace)).every((pod) => gatesOf(pod).includes("isochrone.dev/stream"))).toBe(
       true,
     );
-    await second.confirm(nodes);
-    await expect.poll(() => phase(namespace, "gate"), WITHIN).toBe("Running");
+    const aggregator = await MeasuredAggregator.start(cluster.kubeconfig, {
+      aggregator: { decisionsUrl: second.url },
+    });
+    onTestFinished(() => aggregator.stop());
+    // As the managers ask: with the plan whose rules stand.
+    const standing = new Map<string, FlowPlan>();
+    const ask = async (node: string): Promise<number> => {
+      const plan = standing.get(node);
+      const headers =
+        plan === undefined
+          ? {}
+          : {
+              "if-none-match": `"${plan.version}"`,
+              "isochrone-flow-generation": `${plan.epoch}/${plan.generation}`,
+            };
+      const response = await fetch(`${aggregator.url}/api/v1/flow-plan/${node}`, { headers });
+      if (response.status === 200) standing.set(node, (await response.json()) as FlowPlan);
+      return response.status;
+    };
+    await expect
+      .poll(async () => {
+        for (const node of nodes) await ask(node);
+        return await phase(namespace, "gate");
+      }, WITHIN)
+      .toBe("Running");
+    expect(Object.fromEntries(standing)).toEqual(
+      Object.fromEntries([...(await second.flowPlans())].filter(([node]) => nodes.has(node))),
+    );
+    expect(await ask([...nodes][0]!)).toBe(304);
+    expect(await ask("attic")).toBe(404);
+    await second.stop();
+    await expect.poll(() => ask([...nodes][0]!), WITHIN).toBe(503);
+    await start({ streams: { awaitRules: true } });
     const pods = await podsOf(namespace);
     expect(new Set(pods.map(({ metadata }) => metadata.uid))).toEqual(uids);
     expect(pods.flatMap(gatesOf)).toEqual([]);
@@ -343,27 +372,6 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
     expect(await podsOf(namespace)).toEqual([]);
     await remove(namespace, "bad");
   });
-
-  function startProcess(): ChildProcess {
-    const child = spawn(process.execPath, [MAIN], {
-      env: {
-        PATH: process.env["PATH"],
-        ISOCHRONE_KUBERNETES_KUBECONFIG: cluster.kubeconfig,
-        ISOCHRONE_SCHEDULER_PORT: "0",
-        ISOCHRONE_SCHEDULER_GRAPH_URL: testbed.graphUrl,
-        ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
-        ISOCHRONE_STREAMS_ENABLED: "true",
-        ISOCHRONE_STREAMS_AWAIT_RULES: "true",
-      },
-      stdio: ["ignore", "ignore", "inherit"],
-    });
-    onTestFinished(async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      child.kill("SIGKILL");
-      await once(child, "exit");
-    });
-    return child;
-  }
 });
 
 function cyclic(): object {

@@ -11,6 +11,7 @@ import {
   type Unchecked,
 } from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
+import { definedOf } from "@isochrone/primitives";
 
 /**
  * What DestinationRules say of a Service: scopes of preference, none for an even spread; undefined: nothing.
@@ -46,10 +47,7 @@ export function trimmedDestinationRule({
     kind,
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+      ...definedOf({ namespace, uid, resourceVersion, creationTimestamp }),
     },
     spec: {
       host: spec.host,

@@ -7,6 +7,7 @@ import {
   type ServiceSpec,
 } from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
+import { definedOf } from "@isochrone/primitives";
 import { fullName } from "../domain/cluster-state.ts";
 import { DestinationRules } from "./istio-routing.ts";
 
@@ -38,9 +39,7 @@ export function trimmedService({
     kind,
     metadata: {
       name,
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...definedOf({ namespace, uid, resourceVersion }),
       ...(said === undefined ? {} : { annotations: { [ISTIO_ANNOTATION]: said } }),
     },
     spec: Object.fromEntries(kept.flatMap((field) => (field in spec ? [[field, spec[field]]] : []))),

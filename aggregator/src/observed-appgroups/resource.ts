@@ -12,7 +12,7 @@ import {
   type KubernetesObject,
   type Unchecked,
 } from "@isochrone/kubernetes";
-import { parseBitsPerSecond } from "@isochrone/primitives";
+import { definedOf, parseBitsPerSecond } from "@isochrone/primitives";
 import { workloadsText, type GroupDependency, type GroupWorkload } from "./domain/app-group.ts";
 import { decimalQuantity } from "../network-topology/resource.ts";
 
@@ -98,8 +98,7 @@ export function generatedAppGroup(
     ...KINDS.appGroup,
     metadata: {
       ...ref,
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...definedOf({ uid, resourceVersion }),
       annotations: { [GENERATED_ANNOTATION]: hashOf(group) },
     },
     spec: {

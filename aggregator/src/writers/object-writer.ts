@@ -9,6 +9,7 @@ import {
 } from "@isochrone/kubernetes";
 import { withDeadline, type Clock, type Logger } from "@isochrone/runtime";
 import { ANNOTATED_BY } from "@isochrone/topology";
+import { definedOf } from "@isochrone/primitives";
 import type { WriteResult } from "./metrics.ts";
 
 /**
@@ -129,9 +130,7 @@ export class ObjectWriter {
       kind,
       metadata: {
         name,
-        ...(namespace === undefined ? {} : { namespace }),
-        ...(uid === undefined ? {} : { uid }),
-        ...(resourceVersion === undefined ? {} : { resourceVersion }),
+        ...definedOf({ namespace, uid, resourceVersion }),
         ...(wanted.length === 0 ? {} : { annotations: Object.fromEntries(wanted) }),
       },
     };

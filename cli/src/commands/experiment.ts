@@ -8,6 +8,7 @@ import type {
 } from "@isochrone/experiments";
 import { loadSettings, systemClock } from "@isochrone/runtime";
 import { deschedulerSettings, plannerSettings } from "@isochrone/scheduler-plugin";
+import { definedOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
@@ -97,8 +98,7 @@ async function run(
         out,
         only,
         jobs,
-        ...(contenders === undefined ? {} : { contenders }),
-        ...(scale === undefined ? {} : { scale }),
+        ...definedOf({ contenders, scale }),
         grounds: ground === "both" ? ["model", "lab"] : [ground],
         command: commandLine(process.argv),
         onProgress: (progress) => screen.at(progress.share, progressText(progress)),

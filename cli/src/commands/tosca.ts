@@ -11,6 +11,7 @@ import {
 } from "@isochrone/tosca";
 import type { Application, AppliedObject } from "@isochrone/tosca";
 import { visibleData } from "@isochrone/runtime/basics";
+import { definedOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted, jsonText, yamlText } from "../output/format.ts";
@@ -57,8 +58,7 @@ export async function toscaCommand(
   try {
     const { name, namespace, input } = options;
     const application = await readTosca(file, {
-      ...(name === undefined ? {} : { name }),
-      ...(namespace === undefined ? {} : { namespace }),
+      ...definedOf({ name, namespace }),
       ...(input === undefined ? {} : { inputs: input }),
     });
     for (const sentence of application.notes) note(`note: ${sentence}`);

@@ -10,6 +10,7 @@ import {
 import type { Clock, ProcessHost } from "@isochrone/runtime";
 import { availableParallelism, loadavg } from "node:os";
 import { Writable } from "node:stream";
+import { definedOf } from "@isochrone/primitives";
 import { ACTS, actsMistake, type Act } from "../embedded/acts.ts";
 import { Embedded } from "../embedded/embedded.ts";
 import { MachineWatch } from "../embedded/machine.ts";
@@ -172,9 +173,7 @@ function embeddedOptions(options: UpOptions, [first]: readonly Act[]) {
     seed,
     placement: first === "score" ? ("score" as const) : ("spread" as const),
     allowedHosts: allowHost,
-    ...(matrix === undefined ? {} : { matrix }),
-    ...(manifest === undefined ? {} : { manifest }),
-    ...(kubeconfig === undefined ? {} : { kubeconfig }),
+    ...definedOf({ matrix, manifest, kubeconfig }),
   };
 }
 

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseAllDocuments } from "yaml";
+import { definedOf } from "@isochrone/primitives";
 
 /** One right. */
 export interface Right {
@@ -101,9 +102,7 @@ function ofRule(rule: Rule, namespace: string | undefined): Right[] {
             verb,
             group,
             resource,
-            ...(subresource === undefined ? {} : { subresource }),
-            ...(namespace === undefined ? {} : { namespace }),
-            ...(name === undefined ? {} : { name }),
+            ...definedOf({ subresource, namespace, name }),
           };
         }),
       ),

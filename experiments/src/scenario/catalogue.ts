@@ -29,7 +29,7 @@ export function listScenarios(): readonly CatalogueEntry[] {
       return {
         name: file.slice(0, -".yaml".length),
         title: String(title),
-        kind: KINDS.find((known) => known === kind) ?? ("workflows" as const),
+        kind: KINDS.find((one) => one === kind) ?? ("workflows" as const),
         hasQuick: quick !== undefined,
       };
     });

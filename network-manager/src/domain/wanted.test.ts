@@ -49,6 +49,17 @@ describe("what a plan comes to", () => {
     expect(wantedState(of, "shape", kernelOf()).state.hops.size).toBe(0);
   });
 
+  test("an AppGroup's minBandwidth is a floor in every mode, and needs the link's capacity", () => {
+    const owner = { kind: "AppGroup", namespace: "shop", name: "web" } as const;
+    const flows = [flow(1, { owner, bitsPerSecond: 2e6 }), flow(2, { bitsPerSecond: 3e6 })];
+    expect(rates(classesOf(plan({ flows }), "shape")).slice(0, 2)).toEqual([
+      [2e6, 10e6],
+      [3e6, 3e6],
+    ]);
+    const unknown = wantedState(plan({ flows, neighbours: capacity(null) }), "shape", kernelOf());
+    expect(unknown.flows.map(({ unmet }) => unmet?.reason)).toEqual(["capacity_unknown", undefined]);
+  });
+
   test("route: a flow whose path isn't the kernel's gets a rule and its neighbour's table", () => {
     const of = plan({ flows: [flow(1, { routed: true }), flow(2)] });
     const { rules, routes } = wantedState(of, "route", kernelOf()).state;
@@ -104,7 +115,7 @@ describe("what a flow doesn't get", () => {
       "foreign_qdisc",
     ],
     ["no capacity", { neighbours: capacity(null) }, "guarantee", kernelOf(), "capacity_unknown"],
-    ["too much", { neighbours: capacity(5e5) }, "shape", kernelOf(), "capacity_exceeded"],
+    ["too much", { neighbours: capacity(5e5) }, "guarantee", kernelOf(), "capacity_exceeded"],
     ["a path", { flows: [flow(1, { routed: true })] }, "shape", kernelOf(), "not_routed"],
     [
       "a router between",

@@ -103,7 +103,7 @@ export function wantedState(plan: FlowPlan, mode: ActiveMode, kernel: KernelStat
   const flows = judged.map(({ flow, link }): FlowPlacement => {
     if (link instanceof Refusal) return { flow, place: null, unmet: link };
     if (link === null) return { flow, place: null, unmet: null };
-    const excess = excessOf(link, floors);
+    const excess = mode === "guarantee" ? excessOf(link, floors) : null;
     if (excess !== null) return { flow, place: null, unmet: excess };
     return { flow, place: builder.add(flow, link), unmet: null };
   });
@@ -146,9 +146,14 @@ function judge(
   const root = kernel.roots.get(way.device);
   if (root?.owner === "other")
     return new Refusal("foreign_qdisc", `${way.device} has the root qdisc ${root.name}, which stays`);
-  if (mode === "guarantee" && link.capacity === null)
+  if (isFloor(flow, mode) && link.capacity === null)
     return new Refusal("capacity_unknown", `the capacity of the link to ${subject} is unknown`);
   return (flow.routed ? routingRefusal(flow, link, mode, kernel) : null) ?? link;
+}
+
+/** A declared minBandwidth is never a cap. */
+function isFloor({ owner }: PlannedFlow, mode: ActiveMode): boolean {
+  return mode === "guarantee" || owner.kind === "AppGroup";
 }
 
 function routingRefusal(
@@ -217,7 +222,7 @@ class Builder {
     const { device } = link.way!;
     const parent = link.capacity === null ? null : FIRST_LINK_CLASS + link.slot;
     const rate = shownRate(flow.bitsPerSecond);
-    const ceil = this.#mode === "guarantee" ? Math.max(rate, link.capacity!) : rate;
+    const ceil = isFloor(flow, this.#mode) ? Math.max(rate, link.capacity!) : rate;
     const minor = this.#numbers.numberFor(match, device, parent);
     this.#class(device, leaf(minor, parent, rate, ceil, FLOW_PRIORITY));
     this.#marks.set(matchKey(match), { match, minor });

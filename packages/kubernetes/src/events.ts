@@ -1,6 +1,7 @@
 import { pause, periodic, visible, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
 
+import { definedOf } from "@isochrone/primitives";
 import { isStoreError, StoreError } from "./store/errors.ts";
 import { microTime } from "./leases/lease-record.ts";
 import { KINDS } from "./kinds.ts";
@@ -358,8 +359,7 @@ function referenceTo(subject: EventSubject): ObjectReference {
     kind,
     ...(namespace === undefined ? {} : { namespace }),
     name,
-    ...(uid === undefined ? {} : { uid }),
-    ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    ...definedOf({ uid, resourceVersion }),
   };
 }
 

@@ -56,8 +56,13 @@ export function isKeyOf<K extends string>(object: Readonly<Record<K, unknown>>, 
   return Object.hasOwn(object, key);
 }
 
+/** The fields that may be undefined may be missing instead. */
+type Defined<T> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K];
+} & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> };
+
 /** Without the fields that are given as undefined. */
-export function definedOf<T extends object>(fields: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+export function definedOf<T extends object>(fields: T): Defined<T> {
   const entries = Object.entries(fields).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(entries) as { [K in keyof T]: Exclude<T[K], undefined> };
+  return Object.fromEntries(entries) as Defined<T>;
 }

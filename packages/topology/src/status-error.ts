@@ -1,4 +1,5 @@
 // What an answer of another status than 200 says.
+import { looseFields } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
 
 const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -25,8 +26,8 @@ function retryAfterOf(header: string | null): number | null {
 /** The words of a problem+json body (RFC 9457); null for any other body. */
 function problemDetail(text: string): string | null {
   try {
-    const problem = JSON.parse(text) as { detail?: unknown; title?: unknown } | null;
-    const words = problem?.detail ?? problem?.title;
+    const problem = looseFields<Record<"detail" | "title", unknown>>(JSON.parse(text));
+    const words = problem.detail ?? problem.title;
     return typeof words === "string" ? words.slice(0, 300) : null;
   } catch {
     return null;

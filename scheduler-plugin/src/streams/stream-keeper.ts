@@ -4,6 +4,7 @@ import { createInformer, keyOf, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic, stopParts } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random } from "@isochrone/runtime";
+import type { SchedulingModel } from "@isochrone/placement";
 import type { StreamStrategy } from "@isochrone/streams";
 import { isUnschedulable } from "../adapters/observed-pod.ts";
 import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
@@ -11,7 +12,7 @@ import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { ClusterModel } from "../planner/cluster-model.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import { addressesOf, rejectionOf, requestsOf, streamNodes } from "./cluster-facts.ts";
-import { decide, type Verdict } from "./domain/decide.ts";
+import { decide, type DecidedJob, type Verdict } from "./domain/decide.ts";
 import { contentsOf, type FlowPlans } from "./domain/flow-plans.ts";
 import type { Placement } from "./domain/placement.ts";
 import { AppGroupFloors } from "./app-group-floors.ts";
@@ -41,6 +42,18 @@ interface StreamKeeperOptions {
   readonly logger: Logger;
 }
 
+/** What a decision was made of, and what it was. */
+interface Decided {
+  readonly basis: string;
+  /** Another one is made when nodes, volumes or namespaces change. */
+  readonly model: SchedulingModel;
+  readonly verdicts: Map<string, Verdict>;
+  /** Monotonic milliseconds. */
+  readonly untilMs: number;
+}
+
+/** Ports and other resources come back without a change of the basis, and waiting jobs become patient. */
+const DECIDED_MS = 10_000;
 /** For what no change tells of: measured bandwidth, confirmations of managers, times. */
 const ROUND_MS = 1_000;
 
@@ -63,6 +76,7 @@ export class StreamKeeper {
   readonly #stop = new AbortController();
   /** What is decided first is worked out from what a former leader has left. */
   #hasChanged = true;
+  #decided: Decided | null = null;
 
   constructor(options: StreamKeeperOptions) {
     this.#options = options;
@@ -222,29 +236,31 @@ export class StreamKeeper {
     return state.noTarget === "it is not Ready" && pod?.metadata.deletionTimestamp !== undefined;
   }
 
+  /** As before while nothing has changed: a search for nodes takes time. */
   async #decide(known: readonly KnownJob[], names: readonly string[]): Promise<Map<string, Verdict>> {
     const { model } = this.#model;
     const held = known.flatMap((job) => this.#writes.podKeys(job, this.#placements.get(job.uid) ?? null));
     const byName = new Map(streamNodes(model, held).map((node) => [node.name, node]));
-    const hasChanged = this.#hasChanged;
-    this.#hasChanged = false;
+    const nodes = names.map((name) => byName.get(name)!);
+    const jobs = known.map((job) => ({
+      ...job,
+      placement: this.#placements.get(job.uid) ?? null,
+      putOff: this.#putOffs.of(job.uid),
+      requestsOf: (task: string) => requestsOf(model, job.samples.get(task)!),
+      rejection: (task: string, node: string) => rejectionOf(model, job.samples.get(task)!, node),
+    }));
     const { clock, strategy } = this.#options;
+    const hasChanged = this.#hasChanged;
+    const basis = JSON.stringify([nodes, jobs.map(basisOf)]);
+    const decided = this.#decided;
+    const isFresh = decided !== null && clock.monotonic() < decided.untilMs;
+    if (isFresh && !hasChanged && decided.basis === basis && decided.model === model) return decided.verdicts;
+    this.#hasChanged = false;
     const { network, paths } = this.#networks;
-    return await decide({
-      network,
-      paths,
-      nodes: names.map((name) => byName.get(name)!),
-      strategy,
-      hasChanged,
-      nowMs: clock.now(),
-      jobs: known.map((job) => ({
-        ...job,
-        placement: this.#placements.get(job.uid) ?? null,
-        putOff: this.#putOffs.of(job.uid),
-        requestsOf: (task) => requestsOf(model, job.samples.get(task)!),
-        rejection: (task, node) => rejectionOf(model, job.samples.get(task)!, node),
-      })),
-    });
+    const nowMs = clock.now();
+    const verdicts = await decide({ network, paths, nodes, jobs, strategy, hasChanged, nowMs });
+    this.#decided = { basis, model, verdicts, untilMs: clock.monotonic() + DECIDED_MS };
+    return verdicts;
   }
 
   /** Where the job is from now on; null: nowhere. */
@@ -298,4 +314,13 @@ export class StreamKeeper {
     await this.#statuses.tellRefused();
     await this.#networks.tell(this.#options.clock.now());
   }
+}
+
+function basisOf({
+  uid,
+  object,
+  placement,
+  putOff,
+}: KnownJob & Pick<DecidedJob, "placement" | "putOff">): unknown {
+  return [uid, object.metadata.generation, [...(placement?.hosts ?? [])], putOff];
 }

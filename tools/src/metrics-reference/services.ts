@@ -116,6 +116,7 @@ const RUNS: readonly Run[] = [
       WEBHOOK_HOST: HOST,
       WEBHOOK_PORT: "0",
       PLANNER_ENABLED: "true",
+      STREAMS_ENABLED: "true",
       DESCHEDULER_MODE: "evict",
     },
   },

@@ -1,6 +1,7 @@
 import { DEFAULT_BACKOFF, delayMs, pause } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 
+import { definedOf } from "@isochrone/primitives";
 import { isStoreError, StoreError } from "./errors.ts";
 import { keyOf } from "./objects.ts";
 import type { ObjectOf } from "../kinds.ts";
@@ -163,10 +164,7 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
   #where(): Pick<ListOptions, "namespace" | "fields" | keyof Detail> {
     const { namespace, fields, metadataOnly, trim } = this.#options;
     return {
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(fields === undefined ? {} : { fields }),
-      ...(metadataOnly === undefined ? {} : { metadataOnly }),
-      ...(trim === undefined ? {} : { trim }),
+      ...definedOf({ namespace, fields, metadataOnly, trim }),
     };
   }
 

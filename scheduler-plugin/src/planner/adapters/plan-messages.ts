@@ -1,6 +1,7 @@
 import type { DomainConstraint, PlanProblem } from "@isochrone/placement";
 import { WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { definedOf } from "@isochrone/primitives";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
 
 /** What seldom changes of the nodes. */
@@ -118,7 +119,6 @@ export function unpacked(
     constraints,
     cluster,
     workflow: new WorkflowGraph(workflow),
-    ...(assumed === undefined ? {} : { assumed }),
-    ...(use === undefined ? {} : { use }),
+    ...definedOf({ assumed, use }),
   };
 }

@@ -1,6 +1,7 @@
 // The search for a plan, and what is told of it: the same on the event loop and in a thread.
 import { createObjective, plan } from "@isochrone/placement";
 import type { Plan, PlanCost, PlanProblem, PlanSettings } from "@isochrone/placement";
+import { definedOf } from "@isochrone/primitives";
 
 export interface SearchOptions {
   readonly seed: number;
@@ -103,8 +104,7 @@ export function costSettings({
 }: Pick<SearchOptions, "bytesPerRequest" | "maxCpuUse" | "moveCost">): Partial<PlanSettings> {
   return {
     bytesPerRequest,
-    ...(maxCpuUse === undefined ? {} : { maxCpuUse }),
-    ...(moveCost === undefined ? {} : { moveCost }),
+    ...definedOf({ maxCpuUse, moveCost }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { WorkflowGraph } from "@isochrone/topology";
+import { definedOf } from "@isochrone/primitives";
 import type { PlanNode, PlanPod } from "../../planner/objective/plan-problem.ts";
 import type { Amounts } from "../objects/amounts.ts";
 import { withAttachLimits } from "./attach-limits.ts";
@@ -92,8 +93,7 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     notes: [...planned.flatMap(unplannable), ...notes],
     cluster,
     workflow,
-    ...(assumed === undefined ? {} : { assumed }),
-    ...(use === undefined ? {} : { use }),
+    ...definedOf({ assumed, use }),
   };
 }
 
