@@ -1,4 +1,5 @@
 import { codeOf, looseFields } from "@isochrone/primitives";
+import { randomUUID } from "node:crypto";
 import { link, open, readdir, readFile, rename, stat, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { KeyStoreError } from "../ports/errors.ts";
@@ -20,7 +21,6 @@ export class FileKeyStore implements KeyStore {
   readonly #path: string;
   readonly #statePrefix: string;
   #isProjected = false;
-  #temporaries = 0;
 
   constructor(path: string) {
     this.#path = path;
@@ -100,10 +100,8 @@ export class FileKeyStore implements KeyStore {
   }
 
   async #writeTemporary(text: string): Promise<string> {
-    this.#temporaries += 1;
-    const path = `${this.#path}.tmp-${process.pid}-${this.#temporaries}`;
-    // A former process of the same number may have left one behind.
-    await removeIfThere(path);
+    // Not by the process's number: in containers that share the folder all may have the same.
+    const path = `${this.#path}.tmp-${randomUUID()}`;
     const file = await open(path, "wx", 0o600);
     try {
       await file.writeFile(text);
