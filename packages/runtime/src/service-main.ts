@@ -72,6 +72,7 @@ const ALL_SECTIONS = [
   "gates",
   "descheduler",
   "flows",
+  "streams",
 ];
 
 /**
