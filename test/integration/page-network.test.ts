@@ -132,7 +132,9 @@ describe.runIf(hasBrowser)("the network's page", () => {
       await other.page.locator("#matrix").focus();
       await other.page.keyboard.press("ArrowDown");
       await other.page.keyboard.press("ArrowRight");
-      expect(await other.page.locator("#readout").textContent()).toContain("p99: too few samples, 25 of 100");
+      await expect
+        .poll(() => other.page.locator("#readout").textContent())
+        .toContain("p99: too few samples, 25 of 100");
       expect(await other.barriers()).toEqual([]);
     } finally {
       await other.close();
