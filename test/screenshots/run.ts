@@ -148,7 +148,7 @@ async function broken(browser: Browser): Promise<void> {
   const testbed = await startPageTestbed({ nodes: 8, zoneSize: 2, degree: 7 });
   await pause(2_500);
   const pages = await Promise.all(
-    ALL.map(async (look) => [look, await open(browser, testbed.url, look)] as const),
+    ALL.map(async (look) => [look, await open(browser, `${testbed.url}/#/network`, look)] as const),
   );
   for (const [, page] of pages) await page.waitForSelector("#matrix");
   await testbed.stop();
