@@ -1,5 +1,6 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
 import {
+  jsonFile,
   composeServices,
   periodic,
   type Clock,
@@ -12,7 +13,6 @@ import { listen, type HttpApp } from "@isochrone/runtime/http";
 import { encodeMetrics, TOPICS } from "@isochrone/telemetry";
 import type { FlowPlan } from "@isochrone/topology";
 import type { Registry } from "prom-client";
-import { createPlanCache } from "./adapters/plan-cache.ts";
 import { FlowMeter, toFlowBatch } from "./domain/flow-meter.ts";
 import { ManagerMetrics } from "./metrics.ts";
 import { createPages } from "./pages.ts";
@@ -20,6 +20,9 @@ import { PlanKeeper } from "./plan-keeper.ts";
 import type { KernelPort, NodeLock, PlanSource } from "./ports/ports.ts";
 import { Reconciler, type Report } from "./reconciler.ts";
 import type { FlowsConfig } from "./settings.ts";
+
+/** Bytes of a cached plan that are read at most: of 5,000 flows with the longest names. */
+const MAX_PLAN_BYTES = 16_777_216;
 
 interface ManagerDeps {
   readonly bus: Publisher;
@@ -79,7 +82,7 @@ class ManagerService implements NetworkManager {
       ...config,
       source: plans,
       standing: () => this.#standing,
-      cache: createPlanCache(config.planCachePath),
+      cache: jsonFile(config.planCachePath, MAX_PLAN_BYTES),
       clock,
       logger,
       onRefused: (reason) => this.#metrics.planRefused(reason),

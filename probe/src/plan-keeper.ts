@@ -1,12 +1,11 @@
-import type { Clock, Logger } from "@isochrone/runtime";
-import type { PlanCache } from "./adapters/plan-cache.ts";
+import type { JsonFile, Clock, Logger } from "@isochrone/runtime";
 import { parsePlan, type PlanRules } from "./domain/plan.ts";
 import { PlanRefusedError, PlanSourceBusyError } from "./ports/errors.ts";
 import type { PlanSource, ProbeKeyState, ProbePlan } from "./ports/ports.ts";
 
 interface PlanKeeperDeps {
   readonly source: PlanSource;
-  readonly cache: PlanCache;
+  readonly cache: JsonFile;
   readonly rules: PlanRules;
   /** What the source is told of this probe's keys. */
   keyState(): ProbeKeyState;

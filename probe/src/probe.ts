@@ -1,11 +1,10 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
-import { composeServices } from "@isochrone/runtime";
+import { jsonFile, composeServices } from "@isochrone/runtime";
 import type { Clock, ComposedService, Fetch, Logger, Part, Random } from "@isochrone/runtime";
 import { createHttpApp, listen, type HttpApp } from "@isochrone/runtime/http";
 import { TOPICS, encodeMetrics } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
 import { createHttpPlanSource } from "./adapters/http-plan-source.ts";
-import { createPlanCache } from "./adapters/plan-cache.ts";
 import { createHttpLeases } from "./bandwidth/http-leases.ts";
 import { BandwidthService } from "./bandwidth/service.ts";
 import { toEngineConfig } from "./config.ts";
@@ -26,6 +25,9 @@ import type {
   ProbePlan,
 } from "./ports/ports.ts";
 import type { ProbeConfig } from "./settings.ts";
+
+/** Bytes of a cached plan that are read at most. */
+const MAX_PLAN_BYTES = 1_048_576;
 
 /** What waits for the bus while it is away. */
 const MAX_BYTES = 16 * 1024 * 1024;
@@ -349,7 +351,7 @@ class ProbeService implements Probe {
     const labels = { source_node: node };
     return new PlanKeeper({
       source: planSource ?? createHttpPlanSource({ aggregatorUrl, node, fetch: this.#deps.fetch }),
-      cache: createPlanCache(planCachePath),
+      cache: jsonFile(planCachePath, MAX_PLAN_BYTES),
       rules: { node, maxPeers },
       keyState: () => this.#keys.state,
       clock,

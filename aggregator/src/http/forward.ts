@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from "fastify";
 import type { ElectedLeadership, LeaseHolder } from "@isochrone/kubernetes";
-import { withDeadline, type Clock, type Fetch } from "@isochrone/runtime";
+import { boundedBody, withDeadline, type Clock, type Fetch } from "@isochrone/runtime";
 import { problem, sendProblem } from "@isochrone/runtime/http";
 import { reasonOf } from "@isochrone/primitives";
 
@@ -181,7 +181,15 @@ export class LeaderForward {
     return {
       status: response.status,
       headers: Object.fromEntries(answered),
-      body: await readBounded(response),
+      body: await boundedBody(
+        response,
+        MAX_ANSWER_BYTES,
+        () =>
+          new NoAnswer(
+            "leader_unreachable",
+            `the leader's answer must have at most ${MAX_ANSWER_BYTES} bytes`,
+          ),
+      ),
     };
   }
 }
@@ -197,19 +205,4 @@ function leaderUrl(holder: LeaseHolder | null, path: string): URL {
   url.pathname = pathname;
   url.search = search;
   return url;
-}
-
-async function readBounded(response: Response): Promise<Buffer> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES)
-      throw new NoAnswer(
-        "leader_unreachable",
-        `the leader's answer must have at most ${MAX_ANSWER_BYTES} bytes`,
-      );
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }

@@ -1,4 +1,4 @@
-import { withDeadline, type Clock, type Fetch } from "@isochrone/runtime";
+import { boundedBody, withDeadline, type Clock, type Fetch } from "@isochrone/runtime";
 import { HealthSchema, type Health, type ReplicaHealth } from "@isochrone/topology";
 import { Compile } from "typebox/compile";
 import { reasonOf } from "@isochrone/primitives";
@@ -86,7 +86,8 @@ export class ReplicaHealths {
       await response.body?.cancel();
       throw new Error(`it answered ${response.status}`);
     }
-    const answer: unknown = JSON.parse(await readBounded(response));
+    const text = await boundedBody(response, MAX_ANSWER_BYTES, () => new Error("its answer is too long"));
+    const answer: unknown = JSON.parse(text.toString());
     if (!health.Check(answer)) throw new Error("its answer is of another version");
     return answer;
   }
@@ -108,14 +109,3 @@ const NOTHING_KNOWN = {
   ownedPartitions: null,
   lag: [],
 } as const satisfies Partial<ReplicaHealth>;
-
-async function readBounded(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.byteLength;
-    if (bytes > MAX_ANSWER_BYTES) throw new Error("its answer is too long");
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
-}

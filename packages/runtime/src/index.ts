@@ -39,6 +39,8 @@ export {
 } from "./settings/yaml-text.ts";
 export type { YamlDocument } from "./settings/yaml-text.ts";
 export { authorizedFetch } from "./http-client/authorized-fetch.ts";
+export { boundedBody } from "./http-client/bounded-body.ts";
+export { jsonFile, type JsonFile } from "./json-file.ts";
 export type { Fetch } from "./http-client/authorized-fetch.ts";
 export {
   caFileSetting,

@@ -1,3 +1,4 @@
+import { boundedBody } from "@isochrone/runtime";
 import type { Fetch } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import { PlanSourceBusyError, ProbeError } from "../ports/errors.ts";
@@ -43,7 +44,9 @@ export function createHttpPlanSource(options: HttpPlanSourceOptions): PlanSource
           await response.body?.cancel();
           throw refusalOf(url, response);
         }
-        const text = await readBounded(response, maxBytes, url);
+        const tooLong = (): ProbeError =>
+          unreachable(url, `the answer must have at most ${maxBytes} bytes, got more`);
+        const text = (await boundedBody(response, maxBytes, tooLong)).toString("utf8");
         return { kind: "plan", body: parseJson(text, url), etag: response.headers.get("etag") };
       } catch (error) {
         if (error instanceof ProbeError) throw error;
@@ -74,18 +77,6 @@ function refusalOf(url: string, { status, headers }: Response): ProbeError {
 function retryAfterOf(header: string | null): number | null {
   if (header === null || !/^\d{1,9}$/.test(header)) return null;
   return Math.min(MAX_RETRY_AFTER_MS, Number(header) * 1000);
-}
-
-async function readBounded(response: Response, maxBytes: number, url: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body ?? []) {
-    length += chunk.length;
-    // Leaving the loop cancels the rest of the body.
-    if (length > maxBytes) throw unreachable(url, `the answer must have at most ${maxBytes} bytes, got more`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function parseJson(text: string, url: string): unknown {

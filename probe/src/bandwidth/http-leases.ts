@@ -1,3 +1,4 @@
+import { boundedBody } from "@isochrone/runtime";
 import type { Fetch } from "@isochrone/runtime";
 import { isRecord, looseFields, reasonOf, type LooseFields } from "@isochrone/primitives";
 import { ProbeError } from "../ports/errors.ts";
@@ -35,7 +36,7 @@ export function createHttpLeases(options: HttpLeasesOptions): BandwidthLeases {
           redirect: "error",
           signal: limit,
         });
-        const text = await readBounded(response, url);
+        const text = await readAnswer(response, url);
         if (response.status !== 200) throw refused(url, response.status, text);
         return parseAnswer(text, url);
       } catch (error) {
@@ -53,20 +54,6 @@ export function createHttpLeases(options: HttpLeasesOptions): BandwidthLeases {
       }
     },
   };
-}
-
-async function readBounded(response: Response, url: string): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of response.body ?? []) {
-    bytes += chunk.length;
-    // Leaving the loop cancels the rest.
-    if (bytes > MAX_BODY_BYTES) {
-      throw unreachable(url, `the answer must have at most ${MAX_BODY_BYTES} bytes, got more`, false);
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function refused(url: string, status: number, text: string): ProbeError {
@@ -122,4 +109,10 @@ function parseJson(text: string): LooseFields | null {
 function unreachable(url: string, what: string, retryable: boolean, cause?: unknown): ProbeError {
   const message = `cannot get a bandwidth lease from ${url}: ${what}`;
   return new ProbeError("probe_lease_unreachable", message, { retryable, cause });
+}
+
+async function readAnswer(response: Response, url: string): Promise<string> {
+  const tooLong = (): ProbeError =>
+    unreachable(url, `the answer must have at most ${MAX_BODY_BYTES} bytes, got more`, false);
+  return (await boundedBody(response, MAX_BODY_BYTES, tooLong)).toString("utf8");
 }

@@ -287,6 +287,19 @@ test("a route that takes too long is a 503 problem and its signal is aborted", a
   await aborted.promise;
 });
 
+test("the signal of a request whose body has come is not aborted before its answer", async () => {
+  const { app } = await build();
+  const aborted: boolean[] = [];
+  app.post("/seen", (request) => {
+    aborted.push(request.signal.aborted);
+    return {};
+  });
+  const { url } = await listen(app, { host: "127.0.0.1", port: 0 });
+  const headers = { "content-type": "application/json" };
+  expect((await fetch(`${url}/seen`, { method: "POST", headers, body: "{}" })).status).toBe(200);
+  expect(aborted).toEqual([false]);
+});
+
 test("a port that is taken gives an error that names host, port and setting", async () => {
   const first = await build();
   const { port } = await listen(first.app, { host: "127.0.0.1", port: 0 });

@@ -2,7 +2,9 @@ import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createPlanCache } from "./plan-cache.ts";
+import { jsonFile } from "./json-file.ts";
+
+const MAX_BYTES = 1_048_576;
 
 let folder: string;
 beforeEach(async () => {
@@ -12,7 +14,7 @@ afterEach(() => rm(folder, { recursive: true }));
 
 test("what was written is read, and nothing else is left beside it; only the owner can read it", async () => {
   const path = join(folder, "plan.json");
-  const cache = createPlanCache(path);
+  const cache = jsonFile(path, MAX_BYTES);
   expect(await cache.read()).toBeNull();
   await cache.write({ version: "1" });
   await cache.write({ version: "2" });
@@ -23,7 +25,7 @@ test("what was written is read, and nothing else is left beside it; only the own
 
 test("a crash in the middle of a write leaves the plan before", async () => {
   const path = join(folder, "plan.json");
-  const cache = createPlanCache(path);
+  const cache = jsonFile(path, MAX_BYTES);
   await cache.write({ version: "1" });
   await writeFile(`${path}.tmp`, '{"versi');
   expect(await cache.read()).toEqual({ version: "1" });
@@ -34,17 +36,17 @@ test("a crash in the middle of a write leaves the plan before", async () => {
 test("half a file, a huge file and a folder are errors that name the cause, not plans", async () => {
   const path = join(folder, "plan.json");
   await writeFile(path, '{"version":');
-  await expect(createPlanCache(path).read()).rejects.toThrow(SyntaxError);
+  await expect(jsonFile(path, MAX_BYTES).read()).rejects.toThrow(SyntaxError);
   await writeFile(path, "x".repeat(2 << 20));
-  await expect(createPlanCache(path).read()).rejects.toThrow(
+  await expect(jsonFile(path, MAX_BYTES).read()).rejects.toThrow(
     /plan\.json must have at most 1048576 bytes, has 2097152/,
   );
   await mkdir(join(folder, "sub"));
-  await expect(createPlanCache(join(folder, "sub")).read()).rejects.toThrow(/EISDIR/);
+  await expect(jsonFile(join(folder, "sub"), MAX_BYTES).read()).rejects.toThrow(/EISDIR/);
 });
 
 test("without a path there is no cache", async () => {
-  const cache = createPlanCache(null);
+  const cache = jsonFile(null, MAX_BYTES);
   await cache.write({ version: "1" });
   expect(await cache.read()).toBeNull();
 });

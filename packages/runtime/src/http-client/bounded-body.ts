@@ -1,0 +1,16 @@
+/** All bytes of an answer. Rejects with what `onMore` makes when there are more than `maxBytes`. */
+export async function boundedBody(
+  response: Response,
+  maxBytes: number,
+  onMore: () => Error,
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    // Leaving the loop cancels the rest of the body.
+    if (bytes > maxBytes) throw onMore();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
