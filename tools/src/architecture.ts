@@ -16,7 +16,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/kubernetes": ["primitives", "runtime"],
   "packages/kernel-sockets": ["primitives"],
   "packages/tosca": ["primitives", "topology", "placement", "runtime", "kubernetes"],
-  "packages/lab": ["primitives", "telemetry", "runtime", "kubernetes", "kernel-sockets"],
+  "packages/lab": ["primitives", "telemetry", "placement", "runtime", "kubernetes", "kernel-sockets"],
   probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
   collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
   "network-manager": ["primitives", "telemetry", "topology", "runtime", "bus"],
