@@ -11,7 +11,7 @@ import {
 } from "@isochrone/runtime";
 
 /** How a plan reaches kube-scheduler. */
-const LANDINGS = ["nomination", "preferred-affinity"] as const;
+const LANDINGS = ["required-affinity", "nomination", "preferred-affinity"] as const;
 export type Landing = (typeof LANDINGS)[number];
 
 /** When the pods of a plan are let go. */
@@ -54,10 +54,11 @@ const table = {
       "Share of a node's CPU beyond which what is really used there counts as overload, which plans avoid and the descheduler relieves. 0: use doesn't matter, requests alone do.",
   }),
   landing: oneOf(LANDINGS, {
-    default: "nomination",
+    default: "required-affinity",
     description:
-      "How kube-scheduler is told: status.nominatedNodeName, which it tries first; or a preferred node affinity, for schedulers that ignore nominations. Sampling leaves the preferred node out of large clusters: see the metric isochrone_planner_landings_total.",
+      "How kube-scheduler is told. required-affinity: the request that opens the gate binds the pod to the planned node and two others that would take it, with a preference for the planned one; pods without a controller, and pods for which fewer nodes have room, are nominated. nomination: status.nominatedNodeName, which kube-scheduler tries first. preferred-affinity: a preference alone; sampling leaves the preferred node out of large clusters.",
   }),
+  landingNodes: constant(3, "One takes the pod where the planned one no longer does; more make it slower."),
   release: oneOf(RELEASES, {
     default: "together",
     description:
