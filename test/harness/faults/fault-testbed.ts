@@ -266,7 +266,6 @@ export class FaultTestbed {
       graphUrl,
       refreshMs: 500,
       replicaName: name,
-      replicaNamespace: NAMESPACE,
       appGroupIntervalMs: 0,
       // By the network alone: the nodes are alike otherwise.
       gamma: 0,
@@ -340,7 +339,11 @@ export class FaultTestbed {
       settings: {
         ...settings,
         service: { logFormat: "text" },
-        kubernetes: { kubeconfig: this.#kubeconfigOf(kind), userAgent: userAgentOf(name) },
+        kubernetes: {
+          kubeconfig: this.#kubeconfigOf(kind),
+          namespace: NAMESPACE,
+          userAgent: userAgentOf(name),
+        },
       },
       environment: this.#folder.environment,
       folder: this.#folder.path,
@@ -382,7 +385,7 @@ function aggregatorSettings(replicaName: string | null): ComponentSettings {
       coordinateIntervalMs: 3_600_000,
       counterLagMs: 0,
       ...LEASE_TIMES,
-      ...(replicaName === null ? {} : { replicaName, replicaNamespace: NAMESPACE }),
+      ...(replicaName === null ? {} : { replicaName }),
     },
     annotations: {
       minIntervalMs: 1_000,

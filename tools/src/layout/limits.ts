@@ -11,7 +11,7 @@ export const LIMITS = {
   wideMarkdownLines: 0,
   stringIndexReads: 102,
   casts: 277,
-  settings: 211,
+  settings: 200,
 } as const;
 
 export type Limited = keyof typeof LIMITS;
