@@ -332,19 +332,13 @@ export class FaultTestbed {
     settings: ComponentSettings,
     port: number,
   ): Promise<ComponentProcess> {
+    const kubeconfig = this.#kubeconfigOf(kind);
+    const kubernetes = { kubeconfig, namespace: NAMESPACE, userAgent: userAgentOf(name) };
     const process = new ComponentProcess({
       kind,
       name,
       port,
-      settings: {
-        ...settings,
-        service: { logFormat: "text" },
-        kubernetes: {
-          kubeconfig: this.#kubeconfigOf(kind),
-          namespace: NAMESPACE,
-          userAgent: userAgentOf(name),
-        },
-      },
+      settings: { ...settings, service: { logFormat: "text" }, kubernetes },
       environment: this.#folder.environment,
       folder: this.#folder.path,
     });
