@@ -20,6 +20,10 @@ const RUNNING: KubernetesObject = {
       { to: "detect", bitsPerSecond: 10e6, route: ["camera", "box"] },
       { from: "detect", to: "track", bitsPerSecond: 8e5, route: ["box", "server"] },
     ],
+    profiles: [
+      { task: "detect", kind: "arm64, 4 CPUs", secondsPerFrame: 0.2 },
+      { task: "detect", kind: "amd64, 8 CPUs", failure: "exit code 1 (Error)" },
+    ],
     conditions: [{ type: "Placed", status: "True", reason: "Placed", message: "all tasks have nodes" }],
   },
 };
@@ -61,6 +65,10 @@ describe("StreamJobs for people", () => {
         "flow              rate           route",
         "source -> detect  10.000 Mbit/s  camera box",
         "detect -> track   0.800 Mbit/s   box server",
+        "",
+        "profiled task  kind of node   s/frame  last attempt",
+        "detect         arm64, 4 CPUs     0.20  measured",
+        "detect         amd64, 8 CPUs        –  exit code 1 (Error)",
       ].join("\n"),
     );
     expect(jobText(jobView(WAITING))).toBe(

@@ -15,6 +15,7 @@ import { addressesOf, rejectionOf, requestsOf, streamNodes } from "./cluster-fac
 import { decide, type DecidedJob, type Verdict } from "./domain/decide.ts";
 import { contentsOf, type FlowPlans } from "./domain/flow-plans.ts";
 import type { Placement } from "./domain/placement.ts";
+import type { StreamNode } from "./domain/planned-job.ts";
 import { AppGroupFloors } from "./app-group-floors.ts";
 import { FlowNetworks } from "./flow-networks.ts";
 import { JobFlows } from "./job-flows.ts";
@@ -23,6 +24,7 @@ import { readPlacement } from "./job-status.ts";
 import { JobWrites } from "./job-writes.ts";
 import { KnownJobs, type KnownJob } from "./known-jobs.ts";
 import type { StreamMetrics } from "./metrics.ts";
+import { Profiler } from "./profiling/profiler.ts";
 import { PutOffs } from "./put-offs.ts";
 import { StatusTeller } from "./status-teller.ts";
 
@@ -69,6 +71,7 @@ export class StreamKeeper {
   readonly #placements = new Map<string, Placement>();
   readonly #putOffs: PutOffs;
   readonly #writes: JobWrites;
+  readonly #profiler: Profiler;
   readonly #statuses: StatusTeller;
   readonly #rounds: Periodic;
   readonly #endOfPods: () => void;
@@ -98,8 +101,10 @@ export class StreamKeeper {
     });
     this.#model = new ClusterModel(this.#objects);
     this.#putOffs = new PutOffs(clock, random);
+    const writer = new JobPodWriter(store);
+    this.#profiler = new Profiler({ writer, model: this.#model, clock, logger, metrics });
     this.#writes = new JobWrites({
-      writer: new JobPodWriter(store),
+      writer,
       model: this.#model,
       awaitRules,
       logger,
@@ -143,10 +148,11 @@ export class StreamKeeper {
   }
 
   #takePod(change: InformerChange): void {
-    this.#model.takePod(change, this.#writes.isOnItsWay(keyOf(change.object)));
+    const key = keyOf(change.object);
+    this.#model.takePod(change, this.#writes.isOnItsWay(key) || this.#profiler.isOnItsWay(key));
     this.#floors.takePod(change);
-    if (!this.#jobPods.take(change)) return;
-    this.#writes.saw(change.object);
+    if (this.#jobPods.take(change)) this.#writes.saw(change.object);
+    else if (!this.#profiler.takePod(change)) return;
     this.#rounds.trigger();
   }
 
@@ -161,7 +167,9 @@ export class StreamKeeper {
     // The garbage collector would do it, but only looks at new definitions every half minute.
     for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
     for (const job of known.values()) await this.#leaveLostNodes(job);
-    const verdicts = await this.#decide([...known.values()], names);
+    const streamed = this.#streamNodes([...known.values()], names);
+    if (await this.#profiler.learn([...known.values()], streamed)) this.#hasChanged = true;
+    const verdicts = await this.#decide([...known.values()], streamed);
     const flows = new JobFlows({
       podOf: (job, task, node) =>
         this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null,
@@ -175,7 +183,27 @@ export class StreamKeeper {
     }
     this.#publish(flows, names);
     for (const job of known.values()) await this.#openGates(job, flows);
+    await this.#startProfiling();
     await this.#tell(known, verdicts, flows);
+  }
+
+  /** After the tasks have their room. */
+  async #startProfiling(): Promise<void> {
+    await this.#profiler.start({
+      allows: (pod, node) => rejectionOf(this.#model.model, pod, node) === null,
+      runningPod: (job, task) => {
+        const node = this.#placements.get(job.uid)?.hosts.get(task);
+        if (node === undefined) return null;
+        return this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null;
+      },
+    });
+  }
+
+  #streamNodes(known: readonly KnownJob[], names: readonly string[]): StreamNode[] {
+    const { model } = this.#model;
+    const held = known.flatMap((job) => this.#writes.podKeys(job, this.#placements.get(job.uid) ?? null));
+    const byName = new Map(streamNodes(model, held).map((node) => [node.name, node]));
+    return names.map((name) => byName.get(name)!);
   }
 
   /** By uid; and the uids of those whose spec can't be read, too. */
@@ -237,17 +265,15 @@ export class StreamKeeper {
   }
 
   /** As before while nothing has changed: a search for nodes takes time. */
-  async #decide(known: readonly KnownJob[], names: readonly string[]): Promise<Map<string, Verdict>> {
+  async #decide(known: readonly KnownJob[], nodes: readonly StreamNode[]): Promise<Map<string, Verdict>> {
     const { model } = this.#model;
-    const held = known.flatMap((job) => this.#writes.podKeys(job, this.#placements.get(job.uid) ?? null));
-    const byName = new Map(streamNodes(model, held).map((node) => [node.name, node]));
-    const nodes = names.map((name) => byName.get(name)!);
     const jobs = known.map((job) => ({
       ...job,
       placement: this.#placements.get(job.uid) ?? null,
       putOff: this.#putOffs.of(job.uid),
       requestsOf: (task: string) => requestsOf(model, job.samples.get(task)!),
       rejection: (task: string, node: string) => rejectionOf(model, job.samples.get(task)!, node),
+      measured: this.#profiler.secondsOf(job),
     }));
     const { clock, strategy } = this.#options;
     const hasChanged = this.#hasChanged;
@@ -310,6 +336,7 @@ export class StreamKeeper {
           withoutAddress: flows.withoutAddress(job.uid),
           areApplied: plans.areApplied(flows.nodesOf(job.uid)),
         },
+        profiles: this.#profiler.viewOf(job.uid),
       });
     await this.#statuses.tellRefused();
     await this.#networks.tell(this.#options.clock.now());

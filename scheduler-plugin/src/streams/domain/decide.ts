@@ -12,7 +12,13 @@ import {
   type StreamStrategy,
 } from "@isochrone/streams";
 import { placementOf, type Placement } from "./placement.ts";
-import { plannedJob, type NodeRejection, type StreamNode, type TaskRequests } from "./planned-job.ts";
+import {
+  plannedJob,
+  type MeasuredSeconds,
+  type NodeRejection,
+  type StreamNode,
+  type TaskRequests,
+} from "./planned-job.ts";
 import { waitReason, type WaitReason } from "./wait-reason.ts";
 
 export interface DecidedJob {
@@ -28,6 +34,7 @@ export interface DecidedJob {
   readonly requestsOf: (task: string) => TaskRequests;
   /** Null: kube-scheduler would let the task's pod onto the node. */
   readonly rejection: (task: string, node: string) => NodeRejection | null;
+  readonly measured: MeasuredSeconds;
 }
 
 export interface DecideInput {
@@ -89,10 +96,10 @@ function readable(
   nodes: readonly StreamNode[],
   verdicts: Map<string, Verdict>,
 ): StreamJob | null {
-  const { key, definition, placement, requestsOf, rejection } = decided;
+  const { key, definition, placement, requestsOf, rejection, measured } = decided;
   try {
     const allows = (task: string, node: string): boolean => rejection(task, node) === null;
-    return plannedJob({ definition, nodes, requestsOf, allows, placement });
+    return plannedJob({ definition, nodes, requestsOf, allows, measured, placement });
   } catch (error) {
     if (!(error instanceof StreamError)) throw error;
     verdicts.set(key, { kind: "refused", message: error.message });
@@ -143,7 +150,8 @@ async function placeWaiting(
       isAnyPlaced = true;
       continue;
     }
-    wait(key, await waitReason({ job, system, strategy, nodes, rejection: decided.rejection }));
+    const { definition, rejection } = decided;
+    wait(key, await waitReason({ job, definition, system, strategy, nodes, rejection }));
     const isPatient = nowMs - createdMs < PATIENCE_MS;
     if (!isPatient && (await fitsEmpty(decided, input, system))) reserved = key;
   }
@@ -156,13 +164,14 @@ function byAge(a: Waiting, b: Waiting): number {
 
 /** Whether the job would get nodes if no other stream job ran. */
 async function fitsEmpty(decided: DecidedJob, input: DecideInput, system: StreamSystem): Promise<boolean> {
-  const { definition, requestsOf, rejection, placement } = decided;
+  const { definition, requestsOf, rejection, measured, placement } = decided;
   const job = plannedJob({
     definition,
     nodes: input.nodes,
     requestsOf,
     // What pods of other stream jobs hold would be free.
     allows: (task, node) => [undefined, "NodeResourcesFit"].includes(rejection(task, node)?.plugin),
+    measured,
     placement,
   });
   const empty = new StreamSystem(system.network, system.total, system.paths);
