@@ -10,7 +10,7 @@ export const LIMITS = {
   wideCommentLines: 0,
   wideMarkdownLines: 0,
   stringIndexReads: 102,
-  casts: 277,
+  casts: 249,
   settings: 200,
 } as const;
 

@@ -3,7 +3,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { boundPort } from "@isochrone/primitives";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { issueCertificate, makeAuthority } from "@isochrone/kubernetes";
@@ -187,7 +188,7 @@ async function record({ component, until, env }: Run, folder: string): Promise<R
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, HOST);
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = boundPort(server);
   server.close();
   return String(port);
 }
