@@ -252,7 +252,7 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
         ISOCHRONE_KUBERNETES_KUBECONFIG: testbed.cluster.kubeconfig,
         ISOCHRONE_SCHEDULER_PORT: "0",
         ISOCHRONE_SCHEDULER_GRAPH_URL: testbed.graphs.url,
-        ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
+        ISOCHRONE_KUBERNETES_NAMESPACE: "default",
         ISOCHRONE_SCHEDULER_POD_EVENTS: "false",
         ISOCHRONE_PLANNER_ENABLED: "true",
         ...tunedEnvironment({ scheduler: { refreshMs: 100 }, planner: { maxPods: 10, settleMs: 0 } }),
