@@ -11,12 +11,13 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/topology": ["primitives", "telemetry"],
   "packages/placement": ["primitives", "telemetry", "topology"],
   "packages/streams": ["primitives"],
+  "packages/dispatch": ["primitives"],
   "packages/runtime": ["primitives"],
   "packages/bus": ["primitives", "telemetry", "runtime"],
   "packages/kubernetes": ["primitives", "runtime"],
   "packages/kernel-sockets": ["primitives"],
   "packages/tosca": ["primitives", "topology", "placement", "runtime", "kubernetes"],
-  "packages/lab": ["primitives", "telemetry", "runtime", "kubernetes", "kernel-sockets"],
+  "packages/lab": ["primitives", "telemetry", "placement", "runtime", "kubernetes", "kernel-sockets"],
   probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
   collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
   "network-manager": ["primitives", "telemetry", "topology", "runtime", "bus"],
@@ -27,6 +28,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "topology",
     "placement",
     "streams",
+    "dispatch",
     "runtime",
     "kubernetes",
   ],
@@ -55,6 +57,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "topology",
     "placement",
     "streams",
+    "dispatch",
     "runtime",
     "kubernetes",
     "lab",
@@ -79,6 +82,7 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   "packages/topology": ["typebox"],
   "packages/placement": [],
   "packages/streams": [],
+  "packages/dispatch": [],
 };
 
 /**
@@ -100,6 +104,7 @@ const PURE_ENTRIES = [
   "@isochrone/topology",
   "@isochrone/placement",
   "@isochrone/streams",
+  "@isochrone/dispatch/weights",
 ];
 
 const MAX_LINES = 400;

@@ -30,20 +30,21 @@ export function dumpTables(
     achieved: pair.achieved(nowMs),
     best: pair.best(nowMs),
   }));
-  const channels = [...tables.channels.values()]
-    .filter(({ newestMs }) => newestMs >= startMs)
-    .map((channel) => ({
-      key: JSON.stringify(channel.key),
-      rates: WINDOWS.map((window) => channel.rates(nowMs, window)),
-      sides: CHANNEL_REPORTERS.filter((reporter) => channel.covers(reporter, nowMs, "full")).map(
-        (reporter) => ({
-          reporter,
-          seconds: channel.side(reporter).coverage.seconds(shape, nowMs, shape.panes),
-          totals: FLOWS.map((flow) => channel.side(reporter).total(flow, nowMs, shape.panes)),
-        }),
-      ),
-    }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const dumped = ({ channels: table }: { readonly channels: Tables["channels"] }): unknown =>
+    [...table.values()]
+      .filter(({ newestMs }) => newestMs >= startMs)
+      .map((channel) => ({
+        key: JSON.stringify(channel.key),
+        rates: WINDOWS.map((window) => channel.rates(nowMs, window)),
+        sides: CHANNEL_REPORTERS.filter((reporter) => channel.covers(reporter, nowMs, "full")).map(
+          (reporter) => ({
+            reporter,
+            seconds: channel.side(reporter).coverage.seconds(shape, nowMs, shape.panes),
+            totals: FLOWS.map((flow) => channel.side(reporter).total(flow, nowMs, shape.panes)),
+          }),
+        ),
+      }))
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
   const usage = (state: UsageState | undefined): unknown =>
     state === undefined || state.newestMs < startMs
       ? null
@@ -63,7 +64,8 @@ export function dumpTables(
   return {
     links,
     pairs,
-    channels,
+    channels: dumped(tables),
+    demand: dumped({ channels: tables.demand }),
     pods: pods.map((name) => usage(tables.pods.get(name))),
     nodes: nodes.map((name) => usage(tables.nodes.get(name))),
   };

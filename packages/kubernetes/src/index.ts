@@ -21,6 +21,7 @@ export {
   parseChannels,
 } from "./store/channels-annotation.ts";
 export type { AnnotatedChannel } from "./store/channels-annotation.ts";
+export { deadlineOf, DISPATCH_ANNOTATIONS } from "./store/dispatch-annotations.ts";
 export { conditionsOf, hasCondition, withConditions } from "./store/conditions.ts";
 export { isStoreError, StoreError } from "./store/errors.ts";
 export { createEventRecorder } from "./events.ts";

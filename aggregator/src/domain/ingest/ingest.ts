@@ -7,6 +7,7 @@ import {
   type Refusal,
   type Series,
 } from "@isochrone/telemetry";
+import { bindDemand } from "./bind-demand.ts";
 import { bindProbe } from "./bind-probe.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { bindTraffic } from "./bind-traffic.ts";
@@ -323,8 +324,9 @@ export class Ingest implements MetricsVisitor {
   }
 
   #bindFor(series: Series, permit: Account): Sink {
-    const { channels } = this.#tables;
-    const traffic = bindTraffic(series, channels, this.#tracks, permit);
+    const { channels, demand } = this.#tables;
+    const traffic =
+      bindDemand(series, demand, this.#tracks, permit) ?? bindTraffic(series, channels, this.#tracks, permit);
     // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by
     // their silence.
     if (traffic instanceof IncrementSink) this.#missing.add(this.#source, traffic);
