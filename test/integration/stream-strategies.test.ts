@@ -1,8 +1,11 @@
 // ENTS' algorithms through the controller on a real control plane, with promises and changing links; and
 // links whose capacity is measured instead of declared.
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { conditionsOf, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport, type ControlPlane } from "../harness/control-plane/index.ts";
+import { COMMAND } from "../harness/extender.ts";
 import { MeasuredAggregator } from "../harness/measured-aggregator.ts";
 import { flowNetwork, streamJob, streamTask } from "../harness/streams.ts";
 import { STREAM_COMPONENTS, streamsTestbed } from "../harness/streams-testbed.ts";
@@ -121,6 +124,44 @@ describe.runIf(support.supported)(
         for (const name of ["promised", "second", "third"]) await remove(namespace, name);
         await expect.poll(() => podsOf(namespace), WITHIN).toEqual([]);
       });
+    });
+
+    test("what network managers count of flows is in the workflow graph, and in `isochrone flows`", async () => {
+      const namespace = "counted";
+      await cluster.createNamespace(namespace);
+      const { url } = await start();
+      const aggregator = await MeasuredAggregator.start(cluster.kubeconfig, {
+        aggregator: { decisionsUrl: url },
+      });
+      onTestFinished(() => aggregator.stop());
+      await submit(remote(namespace, "gate"));
+      await expect.poll(() => phase(namespace, "gate"), WITHIN).toBe("Running");
+      const [flow] = (await statusOf(namespace, "gate")).flows!;
+      const { bitsPerSecond: allowed } = flow!;
+      const figures = { allowed, achieved: allowed / 2 };
+      aggregator.measured.flows = {
+        [`n0 ${namespace}/gate/source->work`]: figures,
+        // Passed on, and another's.
+        [`n1 ${namespace}/gate/source->work`]: figures,
+        [`n2 ${namespace}/gate/source->work`]: figures,
+      };
+      const command = [COMMAND, "flows", "-o", "json", "--server", aggregator.url];
+      const achieved = async (): Promise<number | null | undefined> => {
+        const { stdout } = await promisify(execFile)(process.execPath, command);
+        const views = JSON.parse(stdout) as { id: string; achievedBitsPerSecond: number | null }[];
+        return views.find(({ id }) => id === `${namespace}/gate/source->work`)?.achievedBitsPerSecond;
+      };
+      await expect.poll(achieved, WITHIN).toBeGreaterThan(0);
+      expect((await achieved())! / allowed).toBeCloseTo(0.5, 1);
+      const graph = await aggregator.graph(`/api/v1/graph/workflows/${namespace}/${namespace}`);
+      expect(graph).toMatchObject({
+        workloads: expect.arrayContaining([
+          expect.objectContaining({ name: "gate.work", kind: "StreamJob" }),
+        ]),
+        channels: [{ source: "gate.source", target: "gate.work", origin: "observed" }],
+      });
+      await remove(namespace, "gate");
+      await expect.poll(() => podsOf(namespace), WITHIN).toEqual([]);
     });
 
     test("without a FlowNetwork, links are pairs of nodes of measured bandwidth, and no others", async () => {

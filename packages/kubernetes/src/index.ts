@@ -120,4 +120,4 @@ export { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from "./sto
 export { nodeView, podView, templateLabels } from "./store/views.ts";
 export type { PodView } from "./store/views.ts";
 export { fencedStore, leaderStore } from "./leases/write-fence.ts";
-export { workloadOf } from "./store/workloads.ts";
+export { STREAM_TASK_LABEL, streamWorkloadName, workloadOf } from "./store/workloads.ts";
