@@ -66,6 +66,7 @@ export {
   PLANNER_HEARTBEAT_MAX_AGE_MS,
   PLANNER_HEARTBEAT_MS,
   PLANNER_LEASE,
+  STREAM_GATE,
   WEBHOOK_ANSWER,
   WEBHOOK_CONFIGURATION,
   WEBHOOK_REMOVED_AT,
@@ -122,4 +123,4 @@ export { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from "./sto
 export { nodeView, podView, templateLabels } from "./store/views.ts";
 export type { PodView } from "./store/views.ts";
 export { fencedStore, leaderStore } from "./leases/write-fence.ts";
-export { workloadOf } from "./store/workloads.ts";
+export { STREAM_TASK_LABEL, streamWorkloadName, workloadOf } from "./store/workloads.ts";
