@@ -122,14 +122,14 @@ async function trainAll(scenario: KaisScenario, folder: string, options: Conduct
       contender,
       settings: system,
       seed,
-      decisions,
+      decisions: decisions[contender],
       folder,
       signal: options.signal,
       onProgress(part, point) {
         const share = (at + part) / LEARNED.length;
         const secondsLeft = ((performance.now() - began) / 1e3 / share) * (1 - share);
         const look = point === null ? "" : `, ${point.inTime.toFixed(3)} in time`;
-        const what = `training ${contender}: ${Math.round(part * decisions)} decisions${look}`;
+        const what = `training ${contender}: ${Math.round(part * decisions[contender])} decisions${look}`;
         options.onProgress({ done: at, total: LEARNED.length, share, secondsLeft, what });
       },
     });

@@ -43,6 +43,7 @@ export const KAIS_CONTENDERS = [
   "isochrone-answers",
   "isochrone",
   "oracle",
+  "greedy-cloud-forecast",
   "null",
 ] as const;
 export type KaisContender = (typeof KAIS_CONTENDERS)[number];
@@ -69,6 +70,7 @@ export const WHO: Readonly<Record<KaisContender, string>> = {
   "isochrone-answers": "deadline with load in answers; forecast",
   isochrone: "deadline with load in answers and three probes a request; forecast",
   oracle: "deadline with all load fresh, the next frame's rates known",
+  "greedy-cloud-forecast": "greedy-cloud, which sees all load as it is; forecast",
   null: "greedy-cloud again, with the nodes in another order: shows what differences mean nothing",
 };
 
@@ -99,6 +101,7 @@ const CONTROLS: Readonly<Record<KaisContender, (deps: RunDeps) => Controls | nul
   "prefer-same-zone": ({ draw }) => fresh(preferSameZone(draw), hpa()),
   greedy: () => fresh(greedy(), hpa()),
   "greedy-cloud": () => fresh(greedyCloud(), hpa()),
+  "greedy-cloud-forecast": () => fresh(greedyCloud(), forecast()),
   null: () => fresh(greedyCloud("last"), hpa()),
   "gsp-ss": ({ draw }) => fresh(kubeProxy(draw), gspSs()),
   firmament: ({ draw }) => ({ ...fresh(firmament(draw), hpa()), centreSeconds: CENTRE_SECONDS }),

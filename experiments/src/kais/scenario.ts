@@ -1,11 +1,13 @@
 // Scenarios of kind `kais`: requests of sites with deadlines, dispatched and served as in KaiS.
 import { basename } from "node:path";
+import { recordOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
 import { Field } from "../scenario/field.ts";
 import type { Labels } from "../scenario/model.ts";
 import { closeSheet, openSheet } from "../scenario/sheet.ts";
 import { KAIS_CONTENDERS, type KaisContender } from "./contenders.ts";
 import { PATTERNS, type SystemSettings } from "./settings.ts";
+import { LEARNED, type LearnedContender } from "./training/learned.ts";
 
 /** One setting of all axes. */
 export interface KaisPoint {
@@ -33,7 +35,8 @@ export interface KaisScenario {
 
 interface KaisTraining {
   readonly seed: number;
-  readonly decisions: number;
+  /** How many decisions each learned contender learns from. */
+  readonly decisions: Readonly<Record<LearnedContender, number>>;
   readonly system: SystemSettings;
 }
 
@@ -134,9 +137,10 @@ function readTraining(root: Field): KaisTraining | null {
   const field = root.get("training");
   if (!field.isPresent) return null;
   field.map("seed", "decisions");
+  const decisions = field.get("decisions").map(...LEARNED);
   return {
     seed: field.get("seed").number({ min: 1, max: 1_000, whole: true }),
-    decisions: field.get("decisions").number({ min: 1_000, max: 1e8, whole: true }),
+    decisions: recordOf(LEARNED, (id) => decisions.get(id).number({ min: 1_000, max: 1e8, whole: true })),
     system: readSystem(root, false),
   };
 }

@@ -69,6 +69,7 @@ export function createNets(
           seed: seed + 1,
           draw,
           ...(observers.onFrame === undefined ? {} : { onDecision: observers.onFrame }),
+          ...(observers.isExploring === undefined ? {} : { isExploring: observers.isExploring }),
         })
       : null;
   return { cmmac, gpg, arrays: [...cmmac.arrays(), ...(gpg?.arrays() ?? [])] };
@@ -77,6 +78,7 @@ export function createNets(
 interface Observers {
   readonly onDispatch: (decision: Decision, view: DispatchView) => void;
   readonly onFrame: (decision: GpgDecision) => void;
+  readonly isExploring: () => boolean;
 }
 
 export function controlsOfNets({ cmmac, gpg }: Nets): Controls {

@@ -80,6 +80,7 @@ class Training {
       onDispatch: (decision, view) => {
         if (this.#isLearning) this.#cmmac.decided(decision, view);
       },
+      isExploring: () => this.#isLearning,
       onFrame: (decision) => {
         if (this.#isLearning) this.#gpg?.decided(decision);
       },

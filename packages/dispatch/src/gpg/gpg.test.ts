@@ -13,7 +13,7 @@ const SPEC: SystemSpec = {
 function policy(options: Partial<GpgOptions> = {}, onDecision?: (decision: GpgDecision) => void): Gpg {
   return new Gpg({
     services: 2,
-    options: { ...GPG_AS_PRINTED, ...options },
+    options: { ...GPG_AS_PRINTED, selection: "sample", action: "sample", ...options },
     seed: 3,
     draw: seeded(4),
     ...(onDecision === undefined ? {} : { onDecision }),

@@ -41,6 +41,8 @@ interface GpgDeps {
   readonly options: GpgOptions;
   readonly seed: number;
   readonly draw: Draw;
+  /** Whether it draws nodes and actions, as training must. @default false: as the options have it */
+  readonly isExploring?: () => boolean;
   /** Sees each decision with its frame, for training. */
   readonly onDecision?: (decision: GpgDecision, frame: FrameView) => void;
 }
@@ -90,7 +92,9 @@ export class Gpg implements Orchestrator {
   }
 
   decide(frame: FrameView): Draft["changes"] {
-    const { options, draw, onDecision } = this.#deps;
+    const { options, draw, isExploring, onDecision } = this.#deps;
+    const { selection, action } =
+      isExploring?.() === true ? ({ selection: "sample", action: "sample" } as const) : options;
     const observations = frame.state.nodes.map((_, node) => this.#observe(frame, node));
     const sites = frame.state.sites.map(({ nodes }) => nodes.map(({ index }) => index));
     const nodes: number[] = [];
@@ -98,8 +102,8 @@ export class Gpg implements Orchestrator {
     this.pass(
       { observations, sites },
       {
-        node: (probabilities, taken) => keep(nodes, choice(options.selection, probabilities, taken, draw)),
-        action: (probabilities) => keep(actions, choice(options.action, probabilities, [], draw)),
+        node: (probabilities, taken) => keep(nodes, choice(selection, probabilities, taken, draw)),
+        action: (probabilities) => keep(actions, choice(action, probabilities, [], draw)),
       },
     );
     onDecision?.({ observations, sites, nodes, actions }, frame);

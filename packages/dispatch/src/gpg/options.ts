@@ -7,9 +7,9 @@ import type { Activation } from "@isochrone/learning";
 export interface GpgOptions {
   /** Nodes that change in a frame, H. */
   readonly nodes: number;
-  /** How they follow from σ of (9): drawn one after the other, or those of highest probability. */
+  /** How they follow from σ of (9): those of highest probability, as printed, or drawn one after the other. */
   readonly selection: "sample" | "highest";
-  /** How an action follows from q of (9). */
+  /** How an action follows from q of (9): the one of highest probability, as printed, or a drawn one. */
   readonly action: "sample" | "highest";
   /** "Sum" of (8): of a mean, sizes of sites don't change the scale. */
   readonly aggregate: "mean" | "sum";
@@ -28,8 +28,8 @@ export interface GpgOptions {
 
 export const GPG_AS_PRINTED: GpgOptions = {
   nodes: 2,
-  selection: "sample",
-  action: "sample",
+  selection: "highest",
+  action: "highest",
   aggregate: "mean",
   activation: "leaky-relu",
   actionInput: "one-hot",
