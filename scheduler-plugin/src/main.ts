@@ -4,6 +4,7 @@ import { serviceMain } from "@isochrone/runtime/main";
 import { openOwnCertificates } from "./certificates/own-certificates.ts";
 import { extenderCertificateSettings } from "./certificates/settings.ts";
 import { deschedulerSettings } from "./descheduler/decision/settings.ts";
+import { dispatchSettings } from "./dispatch/settings.ts";
 import { plannerSettings } from "./planner/settings.ts";
 import { createSchedulerPlugin } from "./service.ts";
 import { schedulerPluginSettings } from "./settings.ts";
@@ -19,13 +20,14 @@ await serviceMain({
     planner: plannerSettings,
     descheduler: deschedulerSettings,
     streams: streamSettings,
+    dispatch: dispatchSettings,
     extenderCertificates: extenderCertificateSettings,
   },
   env: process.env,
   async create(
     config,
     surroundings,
-    { kubernetes, webhook, planner, descheduler, streams, extenderCertificates },
+    { kubernetes, webhook, planner, descheduler, streams, dispatch, extenderCertificates },
   ) {
     const around = { ...surroundings, env: process.env, service: "scheduler-plugin" };
     const opened = await openStore(kubernetes, around);
@@ -56,6 +58,7 @@ await serviceMain({
         planner,
         descheduler,
         streams,
+        dispatch,
         ...(certificates === null ? {} : { tls: certificates.tls }),
       },
     );

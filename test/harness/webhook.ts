@@ -77,6 +77,11 @@ export class WebhookTestbed {
     await this.balancer.listen();
   }
 
+  /** What the graph API says from now on. */
+  say(graphs: Parameters<GraphApi["say"]>[0]): void {
+    this.#graphs!.say(graphs);
+  }
+
   async close(): Promise<void> {
     await this.stopBeating();
     await this.installation.close();

@@ -23,7 +23,21 @@ export {
   parseChannels,
 } from "./store/channels-annotation.ts";
 export type { AnnotatedChannel } from "./store/channels-annotation.ts";
-export { deadlineOf, DISPATCH_ANNOTATIONS } from "./store/dispatch-annotations.ts";
+export {
+  deadlineOf,
+  DISPATCH_ANNOTATIONS,
+  dispatchOrderOf,
+  unspreadReason,
+} from "./store/dispatch-annotations.ts";
+export type { DispatchLever } from "./store/dispatch-annotations.ts";
+export {
+  addressTypeOf,
+  isOwnSlice,
+  readyEndpoints,
+  serviceOfSlice,
+  trimmedSlice,
+  zonesHinted,
+} from "./store/endpoint-slices.ts";
 export { conditionsOf, hasCondition, withConditions } from "./store/conditions.ts";
 export { isStoreError, StoreError } from "./store/errors.ts";
 export { createEventRecorder } from "./events.ts";

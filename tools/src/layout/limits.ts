@@ -11,7 +11,8 @@ export const LIMITS = {
   wideMarkdownLines: 0,
   stringIndexReads: 102,
   casts: 249,
-  settings: 200,
+  // 200 and dispatch.levers.
+  settings: 201,
 } as const;
 
 export type Limited = keyof typeof LIMITS;
