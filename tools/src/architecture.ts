@@ -108,6 +108,7 @@ const PURE_ENTRIES = [
   "@isochrone/placement",
   "@isochrone/streams",
   "@isochrone/dispatch/weights",
+  "@isochrone/dispatch/zones",
 ];
 
 const MAX_LINES = 400;
