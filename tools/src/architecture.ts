@@ -39,6 +39,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "topology",
     "placement",
     "streams",
+    "dispatch",
     "runtime",
     "bus",
     "kubernetes",
