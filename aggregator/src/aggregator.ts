@@ -72,6 +72,7 @@ class RunningAggregator implements Aggregator {
   readonly #watch: StoreClusterWatch;
   readonly #tables: Tables;
   readonly #speaking: Speaking;
+  readonly #schedulerPlugin: ReturnType<typeof openSchedulerPlugin>;
   readonly #proven: ProvenBus;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
@@ -111,7 +112,8 @@ class RunningAggregator implements Aggregator {
     });
     const leadership = deps.leadership ?? this.#replication?.leadership ?? { isLeader: () => true };
     this.#proven = this.#createProven(leadership);
-    this.#speaking = createSpeaking(config, deps, this.#watch);
+    this.#schedulerPlugin = openSchedulerPlugin(config, deps);
+    this.#speaking = createSpeaking(config, deps, this.#watch, this.#schedulerPlugin.flowPlans);
     this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#speaking, this.#proven);
     this.#probing = new Probing({
       ...deps,
@@ -212,7 +214,7 @@ class RunningAggregator implements Aggregator {
             },
       replication: this.#replication,
       refusals: this.#tables.refusals,
-      ...openSchedulerPlugin(config, { registry, clock }),
+      ...this.#schedulerPlugin,
       page,
       addRoutes,
       ready: () => this.#ready(),

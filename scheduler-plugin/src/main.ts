@@ -43,22 +43,25 @@ await serviceMain({
       );
       return [{ name: "scheduler-plugin", service: createSchedulerPlugin(config, surroundings) }];
     }
-    const { store, urgent, part } = opened;
+    const { store, urgent, namespace, part } = opened;
     // Landing must neither wait for informers nor make them wait.
     const { writesPerSecond: qps, concurrentWrites: maxConnections } = planner;
     const burst = Math.max(kubernetes.burst, Math.ceil(qps));
-    const service = createSchedulerPlugin(config, {
-      ...surroundings,
-      store,
-      leaseStore: urgent,
-      landingStore: store.lane({ qps, burst, maxConnections }),
-      webhook,
-      planner,
-      descheduler,
-      streams,
-      dispatch,
-      ...(certificates === null ? {} : { tls: certificates.tls }),
-    });
+    const service = createSchedulerPlugin(
+      { ...config, replicaNamespace: namespace },
+      {
+        ...surroundings,
+        store,
+        leaseStore: urgent,
+        landingStore: store.lane({ qps, burst, maxConnections }),
+        webhook,
+        planner,
+        descheduler,
+        streams,
+        dispatch,
+        ...(certificates === null ? {} : { tls: certificates.tls }),
+      },
+    );
     return [part, { name: "own certificates", service: certificates }, { name: "scheduler-plugin", service }];
   },
 });

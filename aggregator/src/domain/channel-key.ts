@@ -21,14 +21,29 @@ export const CHANNEL_REPORTERS = [
   "hubble_unknown",
 ] as const;
 
-export type Reporter = (typeof CHANNEL_REPORTERS)[number];
+/**
+ * Tells what the kernel of the sending node lets through, one way and between two nodes: figures beside those
+ * of a channel, and never in place of them.
+ */
+export const FLOW_REPORTER = "network_manager" as const;
+
+export type Reporter = (typeof CHANNEL_REPORTERS)[number] | typeof FLOW_REPORTER;
 
 /**
  * What is counted of a channel. Errors are requests answered with 5xx, or with 0: not at all. Events are
  * sightings of a connection, sampled by who reports them: neither requests nor bytes, but a sign that there
  * is a channel.
  */
-const CHANNEL_FLOWS = ["requests", "errors", "bytes", "tcpBytes", "events"] as const;
+const CHANNEL_FLOWS = [
+  "requests",
+  "errors",
+  "bytes",
+  "tcpBytes",
+  "events",
+  /** What flows with a rate could have sent. */
+  "allowedBytes",
+  "droppedPackets",
+] as const;
 
 /** Requests that were answered, not by a failure, within each of the bounds of {@link LATENCY_BOUNDS_MS}. */
 type LatencyFlow = `within${(typeof LATENCY_BOUNDS_MS)[number]}`;

@@ -1,4 +1,4 @@
-import { CHANNEL_REPORTERS, FLOWS } from "../domain/channel-key.ts";
+import { CHANNEL_REPORTERS, FLOW_REPORTER, FLOWS } from "../domain/channel-key.ts";
 import { USAGE_COUNTERS } from "../domain/ingest/sink-tables.ts";
 import type { Tables } from "../domain/graphs/tables.ts";
 import type { UsageState } from "../domain/usage/usage.ts";
@@ -36,13 +36,14 @@ export function dumpTables(
       .map((channel) => ({
         key: JSON.stringify(channel.key),
         rates: WINDOWS.map((window) => channel.rates(nowMs, window)),
-        sides: CHANNEL_REPORTERS.filter((reporter) => channel.covers(reporter, nowMs, "full")).map(
-          (reporter) => ({
+        flowRates: WINDOWS.map((window) => channel.flowRates(nowMs, window)),
+        sides: [...CHANNEL_REPORTERS, FLOW_REPORTER]
+          .filter((reporter) => channel.covers(reporter, nowMs, "full"))
+          .map((reporter) => ({
             reporter,
             seconds: channel.side(reporter).coverage.seconds(shape, nowMs, shape.panes),
             totals: FLOWS.map((flow) => channel.side(reporter).total(flow, nowMs, shape.panes)),
-          }),
-        ),
+          })),
       }))
       .sort((a, b) => (a.key < b.key ? -1 : 1));
   const usage = (state: UsageState | undefined): unknown =>

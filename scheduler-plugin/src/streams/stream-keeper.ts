@@ -5,7 +5,7 @@ import type { ClusterStore, Informer, InformerChange, KubernetesObject } from "@
 import { periodic, stopParts } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random } from "@isochrone/runtime";
 import type { SchedulingModel } from "@isochrone/placement";
-import type { StreamStrategy } from "@isochrone/streams";
+import type { Change, StreamStrategy } from "@isochrone/streams";
 import { isUnschedulable } from "../adapters/observed-pod.ts";
 import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
@@ -78,7 +78,7 @@ export class StreamKeeper {
   readonly #isSynced: { jobs: boolean; pods: boolean } = { jobs: false, pods: false };
   readonly #stop = new AbortController();
   /** What is decided first is worked out from what a former leader has left. */
-  #hasChanged = true;
+  #change: Change | null = "left";
   #decided: Decided | null = null;
 
   constructor(options: StreamKeeperOptions) {
@@ -162,13 +162,15 @@ export class StreamKeeper {
     const nodes = this.#objects.lists().nodes;
     const names = nodes.map(({ metadata }) => metadata.name).sort();
     const floors = this.#floors.floors();
-    if (this.#networks.update(names, this.#options.graphs.cluster(), floors)) this.#hasChanged = true;
+    const isFirst = this.#decided === null;
+    const isChanged = this.#networks.update(names, this.#options.graphs.cluster(), floors);
+    if (isChanged && !isFirst) this.#change = "changed";
     const { known, uids } = this.#readJobs();
     // The garbage collector would do it, but only looks at new definitions every half minute.
     for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
     for (const job of known.values()) await this.#leaveLostNodes(job);
     const streamed = this.#streamNodes([...known.values()], names);
-    if (await this.#profiler.learn([...known.values()], streamed)) this.#hasChanged = true;
+    if (await this.#profiler.learn([...known.values()], streamed)) this.#change = "changed";
     const verdicts = await this.#decide([...known.values()], streamed);
     const flows = new JobFlows({
       podOf: (job, task, node) =>
@@ -228,7 +230,7 @@ export class StreamKeeper {
     for (const uid of this.#placements.keys()) {
       if (uids.has(uid)) continue;
       this.#placements.delete(uid);
-      this.#hasChanged = true;
+      this.#change ??= "left";
     }
     this.#known.keep(uids);
     this.#statuses.keep(uids);
@@ -253,7 +255,7 @@ export class StreamKeeper {
       }
     }
     if (hosts.size === placement.hosts.size) return;
-    this.#hasChanged = true;
+    this.#change ??= "left";
     if (hosts.size === 0) this.#placements.delete(job.uid);
     else this.#placements.set(job.uid, { ...placement, hosts });
   }
@@ -276,15 +278,16 @@ export class StreamKeeper {
       measured: this.#profiler.secondsOf(job),
     }));
     const { clock, strategy } = this.#options;
-    const hasChanged = this.#hasChanged;
+    const change = this.#change;
     const basis = JSON.stringify([nodes, jobs.map(basisOf)]);
     const decided = this.#decided;
     const isFresh = decided !== null && clock.monotonic() < decided.untilMs;
-    if (isFresh && !hasChanged && decided.basis === basis && decided.model === model) return decided.verdicts;
-    this.#hasChanged = false;
+    if (isFresh && change === null && decided.basis === basis && decided.model === model)
+      return decided.verdicts;
+    this.#change = null;
     const { network, paths } = this.#networks;
     const nowMs = clock.now();
-    const verdicts = await decide({ network, paths, nodes, jobs, strategy, hasChanged, nowMs });
+    const verdicts = await decide({ network, paths, nodes, jobs, strategy, change, nowMs });
     this.#decided = { basis, model, verdicts, untilMs: clock.monotonic() + DECIDED_MS };
     return verdicts;
   }
@@ -298,7 +301,7 @@ export class StreamKeeper {
   #putOff(job: KnownJob, message: string): void {
     this.#placements.delete(job.uid);
     this.#putOffs.add(job.uid, message);
-    this.#hasChanged = true;
+    this.#change ??= "left";
   }
 
   #publish(flows: JobFlows, names: readonly string[]): void {

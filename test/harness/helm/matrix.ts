@@ -67,7 +67,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
     fullnameOverride: "net",
     listenAddress: "::",
     size: "medium",
-    settings: { annotations: { prefix: "" }, probe: { udpPort: 17_411, tcpPort: 17_411 } },
+    settings: { annotations: { prefix: "" }, probe: { udpPort: 17_411 } },
   },
   "what operators know": {
     tls: { source: "cert-manager" },

@@ -1,7 +1,7 @@
 import type { Attributes, Series } from "@isochrone/telemetry";
 import { LevelSink } from "../ingest/bind-usage.ts";
 import type { ChannelSide, ChannelState, ChannelTable } from "../traffic/channels.ts";
-import { CHANNEL_REPORTERS, FLOWS, type Flow } from "../channel-key.ts";
+import { CHANNEL_REPORTERS, FLOW_REPORTER, FLOWS, type Flow } from "../channel-key.ts";
 import type { PointTime } from "../point-time.ts";
 import { MEMORY_SOURCES, USAGE_COUNTERS, type MemoryOwner } from "../ingest/sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "../ingest/sink.ts";
@@ -129,7 +129,9 @@ export function bindPane(series: Series, tables: Tables): Sink | null {
 }
 
 function bindChannel({ name, attributes }: Series, channels: ChannelTable, shape: WindowShape): Sink {
-  const reporter = CHANNEL_REPORTERS.find((known) => known === attributes[PANE_ATTRIBUTES.reporter]);
+  const reporter = [...CHANNEL_REPORTERS, FLOW_REPORTER].find(
+    (known) => known === attributes[PANE_ATTRIBUTES.reporter],
+  );
   if (reporter === undefined) return UNUSED_SINKS.unattributed;
   const channel = channels.open({
     sourceNamespace: text(attributes, PANE_ATTRIBUTES.sourceNamespace),

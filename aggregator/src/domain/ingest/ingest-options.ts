@@ -1,3 +1,4 @@
+import type { FlowFacts } from "./bind-flow.ts";
 import type { DroppedReports } from "./dropped-reports.ts";
 import type { IngestCounts } from "./ingest-counts.ts";
 import type { RecordSequences } from "./record-sources.ts";
@@ -46,6 +47,8 @@ export interface SpeakingParts {
   readonly policy?: SpeakerPolicy;
   /** @default nothing is known */
   readonly facts?: ClusterFacts;
+  /** @default nobody plans flows */
+  readonly flows?: FlowFacts;
 }
 
 /** Told of what was refused, so that it can be logged with names. */

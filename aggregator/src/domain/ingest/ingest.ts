@@ -8,6 +8,7 @@ import {
   type Series,
 } from "@isochrone/telemetry";
 import { bindDemand } from "./bind-demand.ts";
+import { bindFlow, NO_FLOWS, type FlowFacts } from "./bind-flow.ts";
 import { bindProbe } from "./bind-probe.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { bindTraffic } from "./bind-traffic.ts";
@@ -59,6 +60,7 @@ export class Ingest implements MetricsVisitor {
   readonly #sources: RecordSources;
   readonly #passing = new PassingSinks();
   readonly #onRefused: OnRefused;
+  readonly #flows: FlowFacts;
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
   #foreign = false;
@@ -87,6 +89,7 @@ export class Ingest implements MetricsVisitor {
     this.#tables = tables;
     this.#options = options;
     this.#onRefused = parts.onRefused ?? ((): void => undefined);
+    this.#flows = parts.flows ?? NO_FLOWS;
     this.#decoder = this.#createDecoder(options.maxSeries);
     this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
     this.#missing = new MissingCounters(options.maxSources);
@@ -334,6 +337,7 @@ export class Ingest implements MetricsVisitor {
       bindProbe(series, this.#tables, permit) ??
       traffic ??
       bindServiceGraph(series, channels, this.#tracks, permit) ??
+      bindFlow(series, channels, this.#tracks, this.#flows, permit) ??
       bindUsage(series, this.#tables, this.#tracks, permit) ??
       UNUSED_SINKS.unknown_metric
     );

@@ -64,7 +64,7 @@ function decided(
     nodes: NODES,
     jobs,
     strategy: joint({ moveMargin: Infinity }),
-    hasChanged: true,
+    change: "left",
     nowMs: CREATED_MS,
     ...more,
   });

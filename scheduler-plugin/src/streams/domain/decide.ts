@@ -4,6 +4,7 @@ import {
   restoredJob,
   StreamError,
   StreamSystem,
+  type Change,
   type FlowNetwork,
   type JobDefinition,
   type PathTable,
@@ -44,8 +45,8 @@ export interface DecideInput {
   readonly nodes: readonly StreamNode[];
   readonly jobs: readonly DecidedJob[];
   readonly strategy: StreamStrategy;
-  /** Whether jobs have left or links have changed since the last decision. */
-  readonly hasChanged: boolean;
+  /** What has happened since the last decision; null: nothing but that jobs came. */
+  readonly change: Change | null;
   readonly nowMs: number;
 }
 
@@ -82,8 +83,8 @@ export async function decide(input: DecideInput): Promise<Map<string, Verdict>> 
     else waiting.push({ decided, job });
   }
   const isAnyPlaced = await placeWaiting(waiting, system, input, verdicts);
-  if (isAnyPlaced || input.hasChanged)
-    system.update(await strategy.share(system, isAnyPlaced ? "placed" : "left"));
+  const change = input.change === "changed" || !isAnyPlaced ? input.change : "placed";
+  if (change !== null) system.update(await strategy.share(system, change));
   for (const placed of system.running) {
     const { key, definition } = decidedOf.get(placed.job)!;
     verdicts.set(key, { kind: "placed", placement: placementOf(placed, definition, system) });

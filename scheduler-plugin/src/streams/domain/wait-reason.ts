@@ -17,6 +17,9 @@ interface WaitQuestion {
   readonly rejection: (task: string, node: string) => NodeRejection | null;
 }
 
+/** A promise by which a strategy says what would be left for the job, frames/s. */
+const NEXT_TO_NOTHING = 1e-9;
+
 export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
   const { job, system, strategy } = question;
   for (const task of job.tasks.keys()) {
@@ -24,7 +27,7 @@ export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
     if (why !== null) return why;
   }
   if (job.minThroughput !== null) {
-    const free = await strategy.place({ ...job, minThroughput: null }, system);
+    const free = await strategy.place({ ...job, minThroughput: NEXT_TO_NOTHING }, system);
     if (free !== null)
       return {
         reason: "Promises",
