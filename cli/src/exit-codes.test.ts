@@ -47,6 +47,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "gates open": ["--all"],
   descheduler: [],
   tosca: ["TOSCA"],
+  "dispatch advise": ["shop/web"],
   "streams list": [],
   "streams explain": ["gate"],
   "streams plan": ["STREAMS"],
