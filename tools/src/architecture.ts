@@ -11,7 +11,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/topology": ["primitives", "telemetry"],
   "packages/placement": ["primitives", "telemetry", "topology"],
   "packages/streams": ["primitives"],
-  "packages/dispatch": ["primitives"],
+  "packages/learning": ["primitives"],
+  "packages/dispatch": ["primitives", "learning"],
   "packages/runtime": ["primitives"],
   "packages/bus": ["primitives", "telemetry", "runtime"],
   "packages/kubernetes": ["primitives", "runtime"],
@@ -39,6 +40,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "topology",
     "placement",
     "streams",
+    "dispatch",
     "runtime",
     "bus",
     "kubernetes",
@@ -57,6 +59,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "topology",
     "placement",
     "streams",
+    "learning",
     "dispatch",
     "runtime",
     "kubernetes",
@@ -82,6 +85,7 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   "packages/topology": ["typebox"],
   "packages/placement": [],
   "packages/streams": [],
+  "packages/learning": [],
   "packages/dispatch": [],
 };
 
@@ -105,6 +109,7 @@ const PURE_ENTRIES = [
   "@isochrone/placement",
   "@isochrone/streams",
   "@isochrone/dispatch/weights",
+  "@isochrone/dispatch/zones",
 ];
 
 const MAX_LINES = 400;

@@ -1,6 +1,6 @@
-import type { Placement } from "../../contenders/port.ts";
-import type { Point, PointWorkload } from "../../scenario/model.ts";
-import { podName } from "../model/plan.ts";
+import type { Placement } from "../../../contenders/port.ts";
+import type { Point, PointWorkload } from "../../../scenario/model.ts";
+import { podName } from "../../model/plan.ts";
 
 /** Busiest pod's share of a core that it needs. */
 export const LOADS = { low: 0.15, medium: 0.5, high: 0.75 } as const;

@@ -1,11 +1,11 @@
-import type { Placement } from "../../contenders/port.ts";
-import type { Point } from "../../scenario/model.ts";
+import type { Placement } from "../../../contenders/port.ts";
+import type { Point } from "../../../scenario/model.ts";
 import { ascending, quantileOfSorted } from "@isochrone/primitives";
-import { mean } from "../../statistics/mean.ts";
-import { createLabTestbed } from "../lab/index.ts";
-import type { LinkKind } from "../lab/index.ts";
-import { createModelTestbed } from "../model/index.ts";
-import type { Testbed, Stretch } from "../port.ts";
+import { mean } from "../../../statistics/mean.ts";
+import { createLabTestbed } from "../../lab/index.ts";
+import type { LinkKind } from "../../lab/index.ts";
+import { createModelTestbed } from "../../model/index.ts";
+import type { Testbed, Stretch } from "../../port.ts";
 import { idlePoint, validationPoint } from "./points.ts";
 import type { LoadName, ValidationPoint } from "./points.ts";
 
