@@ -37,6 +37,14 @@ export function withHeaders(bytesPerFrame: number): number {
 /** Of a task on a node. */
 export type MeasuredSeconds = (task: string, node: StreamNode) => number | null;
 
+/** Counters see frames that were sent again, too. */
+const SURELY_FASTER = 0.9;
+
+/** Whether a job has made more frames than a task of these seconds could. */
+export function isTooSlow(seconds: number, fastest: number | null): boolean {
+  return fastest !== null && fastest * seconds * SURELY_FASTER > 1;
+}
+
 interface PlannedJobOptions {
   readonly definition: JobDefinition;
   readonly nodes: readonly StreamNode[];
@@ -45,6 +53,8 @@ interface PlannedJobOptions {
   readonly allows: (task: string, node: string) => boolean;
   /** Seconds for a frame as a profiling pod took them; null: as declared. */
   readonly measured: MeasuredSeconds;
+  /** Frames per second that it has made where it is: no task there can be slower. Null: unknown. */
+  readonly fastest: number | null;
   /** Tasks that have a node stay there. */
   readonly placement: Pick<Placement, "hosts" | "seconds"> | null;
 }
@@ -56,6 +66,7 @@ export function plannedJob({
   requestsOf,
   allows,
   measured,
+  fastest,
   placement,
 }: PlannedJobOptions): StreamJob {
   const { spec, framesPerSecond, tasks } = definition;
@@ -65,7 +76,9 @@ export function plannedJob({
     const host = placement?.hosts.get(task);
     const seconds = measured(task, node) ?? tasks.get(task)!.secondsOn(labels);
     if (host === undefined) return seconds !== null && allows(task, name) ? seconds : null;
-    return host === name ? (seconds ?? placement?.seconds.get(task) ?? null) : null;
+    if (host !== name) return null;
+    const known = seconds ?? placement?.seconds.get(task) ?? null;
+    return known !== null && isTooSlow(known, fastest) ? 1 / fastest! : known;
   };
   return createStreamJob(
     {
