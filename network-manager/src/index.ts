@@ -1,1 +1,3 @@
+export { createNetworkManager } from "./network-manager.ts";
+export { createPlanSource } from "./adapters/plan-source.ts";
 export { flowsSettings } from "./settings.ts";

@@ -7,7 +7,7 @@ import type { RootQdisc, Way } from "./domain/kernel-state.ts";
 import { createNetworkManager } from "./network-manager.ts";
 import { createPages } from "./pages.ts";
 import { managerConfig } from "./testing/manager-config.ts";
-import { MemoryKernel } from "./testing/memory-kernel.ts";
+import { MemoryKernel } from "./adapters/memory-kernel.ts";
 import { flow, plan } from "./testing/plans.ts";
 import { SettablePlans } from "./testing/settable-plans.ts";
 

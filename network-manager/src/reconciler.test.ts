@@ -5,7 +5,7 @@ import { KernelError } from "./ports/errors.ts";
 import type { Mode } from "./ports/modes.ts";
 import type { KernelPort } from "./ports/ports.ts";
 import { Reconciler } from "./reconciler.ts";
-import { MemoryKernel } from "./testing/memory-kernel.ts";
+import { MemoryKernel } from "./adapters/memory-kernel.ts";
 import { flow, plan } from "./testing/plans.ts";
 
 const RETRY_MS = 1_000;

@@ -5,7 +5,7 @@ import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
-import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flow-plan.ts";
+import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flows/flow-plan.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
 import {

@@ -124,4 +124,4 @@ export {
   type FlowNeighbour,
   type FlowPlan,
   type PlannedFlow,
-} from "./flow-plan.ts";
+} from "./flows/flow-plan.ts";

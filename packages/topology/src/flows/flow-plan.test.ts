@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { SnapshotError } from "./errors.ts";
+import { SnapshotError } from "../errors.ts";
 import { parseFlowPlan, type FlowPlan, type PlannedFlow } from "./flow-plan.ts";
 
 const neighbour = (node: string): FlowPlan["neighbours"][number] => ({

@@ -2,8 +2,8 @@
 // schema: extend, don't rename.
 import { isIP } from "node:net";
 import { Type, type Static } from "typebox";
-import { SnapshotError } from "./errors.ts";
-import { checkSchema, compiledLate } from "./validation.ts";
+import { SnapshotError } from "../errors.ts";
+import { checkSchema, compiledLate } from "../validation.ts";
 
 /** Bounds of one node's plan, against a forged one. */
 const MAX_FLOWS = 5_000;
