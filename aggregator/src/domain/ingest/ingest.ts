@@ -7,6 +7,7 @@ import {
   type Refusal,
   type Series,
 } from "@isochrone/telemetry";
+import { bindFlow } from "./bind-flow.ts";
 import { bindProbe } from "./bind-probe.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { bindTraffic } from "./bind-traffic.ts";
@@ -19,6 +20,7 @@ import { MissingCounters } from "./missing-counters.ts";
 import { RepeatGuard } from "./repeats.ts";
 import { RecordSources, type OpenVerdict } from "./record-sources.ts";
 import type { SinkTables } from "./sink-tables.ts";
+import type { FlowRates } from "../flow-rates.ts";
 import { PassingSinks, UNUSED_SINKS, type Sink } from "./sink.ts";
 import type { SourceClocks } from "./source-clocks.ts";
 import { Accounts, type Account } from "../speakers/accounts.ts";
@@ -58,6 +60,7 @@ export class Ingest implements MetricsVisitor {
   readonly #sources: RecordSources;
   readonly #passing = new PassingSinks();
   readonly #onRefused: OnRefused;
+  readonly #flows: FlowRates | null;
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
   #foreign = false;
@@ -85,6 +88,7 @@ export class Ingest implements MetricsVisitor {
   constructor(tables: SinkTables, options: IngestOptions, parts: IngestParts = {}) {
     this.#tables = tables;
     this.#options = options;
+    this.#flows = parts.flows ?? null;
     this.#onRefused = parts.onRefused ?? ((): void => undefined);
     this.#decoder = this.#createDecoder(options.maxSeries);
     this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
@@ -333,6 +337,7 @@ export class Ingest implements MetricsVisitor {
       traffic ??
       bindServiceGraph(series, channels, this.#tracks, permit) ??
       bindUsage(series, this.#tables, this.#tracks, permit) ??
+      (this.#flows === null ? null : bindFlow(series, this.#flows, permit)) ??
       UNUSED_SINKS.unknown_metric
     );
   }
