@@ -83,6 +83,7 @@ export function createProgram(
   addChart(program, print);
   examples(commandOf(program, "crds", "apply"), "% crds apply helm/isochrone/crds --dry-run");
   examples(commandOf(program, "clean-up"), "% clean-up --system-namespace isochrone");
+  examples(commandOf(program, "release-flows"), "% release-flows --system-namespace isochrone");
   addCompletion(program, print);
   return program;
 }

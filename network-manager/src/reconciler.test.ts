@@ -46,6 +46,14 @@ describe("a reconciler", () => {
     expect([memory.own.devices.size, memory.hasTable]).toEqual([0, false]);
   });
 
+  test("that only observes takes back what an earlier one has left, before any plan is known", async () => {
+    const { reconciler, memory } = setUp("shape");
+    await reconciler.run(PLAN);
+    const report = await setUp("observe", memory).reconciler.run("wait");
+    expect(report).toMatchObject({ mode: "observe", reason: null, pending: 0 });
+    expect([memory.own.devices.size, memory.hasTable]).toEqual([0, false]);
+  });
+
   test("touches nothing while another manager has the node", async () => {
     const { reconciler, memory } = setUp("shape", undefined, false);
     const report = await reconciler.run(PLAN);

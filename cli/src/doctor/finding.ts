@@ -15,6 +15,7 @@ export const GROUPS = [
   "appgroups",
   "freshness",
   "extender",
+  "flows",
 ] as const;
 export type Group = (typeof GROUPS)[number];
 

@@ -91,6 +91,14 @@ export type StreamsSnapshot = Static<typeof StreamsSchema>;
 
 const DOCUMENT = "stream jobs";
 const jobListSchema = compiledLate(StreamJobListSchema);
+const streamsSchema = compiledLate(StreamsSchema);
+
+/** Checks jobs and links that came from elsewhere. Throws SnapshotError. */
+export function parseStreams(json: unknown): StreamsSnapshot {
+  const streams = json;
+  checkSchema("streams", streamsSchema, streams);
+  return streams;
+}
 
 /** Checks a list of stream jobs that came from elsewhere. Throws SnapshotError. */
 export function parseStreamJobs(json: unknown): readonly StreamJobView[] {
