@@ -303,6 +303,7 @@ describe("graph API", () => {
         "/api/v1/graph/workflows/{namespace}/{name}",
         "/api/v1/events",
         "/api/v1/probe-plan/{node}",
+        "/api/v1/graph/demand",
         "/api/v1/graph/history",
         "/api/v1/graph/history/link",
         "/api/v1/health",

@@ -69,6 +69,7 @@ class RunningAggregator implements Aggregator {
   readonly #watch: StoreClusterWatch;
   readonly #tables: Tables;
   readonly #speaking: Speaking;
+  readonly #schedulerPlugin: ReturnType<typeof createStreams>;
   readonly #proven: ProvenBus;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
@@ -80,7 +81,6 @@ class RunningAggregator implements Aggregator {
   readonly #replication: Replication | null;
   readonly #probing: Probing;
   readonly #recorder: EventRecorder;
-  readonly #plugin: ReturnType<typeof createStreams>;
   readonly #service: ComposedService;
   readonly #declarations: Declarations | null;
   readonly #epoch: string;
@@ -109,10 +109,9 @@ class RunningAggregator implements Aggregator {
     });
     const leadership = deps.leadership ?? this.#replication?.leadership ?? { isLeader: () => true };
     this.#proven = this.#createProven(leadership);
-    this.#speaking = createSpeaking(config, deps, this.#watch);
-    this.#plugin = createStreams(config, deps);
-    const speaking = { ...this.#speaking, flows: this.#plugin.flows };
-    this.#intake = createIntake(config, deps, this.#tables, this.#epoch, speaking, this.#proven);
+    this.#schedulerPlugin = createStreams(config, deps, () => this.#keeper.newest);
+    this.#speaking = createSpeaking(config, deps, this.#watch, this.#schedulerPlugin.flowPlans);
+    this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#speaking, this.#proven);
     this.#probing = new Probing({
       ...deps,
       store: leaderStore(deps.store, leadership),
@@ -212,7 +211,7 @@ class RunningAggregator implements Aggregator {
             },
       replication: this.#replication,
       refusals: this.#tables.refusals,
-      ...this.#plugin,
+      ...this.#schedulerPlugin,
       page,
       addRoutes,
       ready: () => this.#ready(),
@@ -263,7 +262,7 @@ class RunningAggregator implements Aggregator {
       ...(replication?.elections ?? []),
       { name: "coordinates", service: { stop: () => this.#coordinates.close() } },
       { name: "Events", service: this.#recorder },
-      { name: "streams", service: this.#config.decisionsUrl === null ? null : this.#plugin.streams },
+      { name: "streams", service: this.#config.decisionsUrl === null ? null : this.#schedulerPlugin.streams },
       { name: "controllers", service: controllers },
       { name: "declarations", service: this.#declarations },
       { name: "graph builder", service: this.#builder },

@@ -48,7 +48,7 @@ await serviceMain({
     const found = mistakes.filter((one) => one !== null);
     if (found.length > 0) throw new SettingsError(found);
     const around = { ...surroundings, env: process.env };
-    const { store, urgent, parts } = await openCluster(config.dumpFile, shared.kubernetes, around);
+    const { store, urgent, namespace, parts } = await openCluster(config.dumpFile, shared.kubernetes, around);
     const { host } = config;
     const gate = openAccess(shared.access, { ...surroundings, store: urgent, host });
     const certificates = openOwnCertificates(shared.certificates, {
@@ -84,7 +84,10 @@ await serviceMain({
       ...parts,
       { name: "own certificates", service: certificates },
       { name: "bus", service },
-      { name: "aggregator", service: createAggregator(config, { ...deps, annotations }) },
+      {
+        name: "aggregator",
+        service: createAggregator({ ...config, replicaNamespace: namespace }, { ...deps, annotations }),
+      },
     ];
   },
 });

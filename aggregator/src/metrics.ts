@@ -1,5 +1,5 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
-import type { IngestCounts } from "./domain/ingest/ingest-counts.ts";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Counter, Histogram, type Registry } from "prom-client";
 import type { Intake } from "./intake/intake.ts";
 import type { Tables } from "./domain/graphs/tables.ts";
 
@@ -31,9 +31,9 @@ export interface AggregatorMetrics {
  */
 export function createAggregatorMetrics(registry: Registry, sources: MetricSources): AggregatorMetrics {
   const registers = [registry];
-  registerCounts(registry, sources.intake);
-  registerSizes(registry, sources);
-  registerRefusedDeclarations(registry, sources);
+  const scraped = new ScrapedMetrics(registry);
+  registerCounts(scraped, sources.intake);
+  registerSizes(scraped, sources);
   return {
     buildSeconds: new Histogram({
       name: "isochrone_aggregator_build_duration_seconds",
@@ -61,7 +61,7 @@ export function createAggregatorMetrics(registry: Registry, sources: MetricSourc
   };
 }
 
-function registerCounts(registry: Registry, intake: Intake): void {
+function registerCounts(scraped: ScrapedMetrics, intake: Intake): void {
   const { counts } = intake;
   const plain: readonly (readonly [string, string, () => number])[] = [
     ["isochrone_aggregator_records_total", "Records taken off the bus.", () => counts.records],
@@ -93,69 +93,30 @@ function registerCounts(registry: Registry, intake: Intake): void {
       () => intake.missingRecords,
     ],
   ];
-  for (const [name, help, read] of plain) counter(registry, name, help, read);
-  labelled(
-    registry,
+  for (const [name, help, read] of plain) scraped.counter(name, help, read);
+  scraped.counters(
     "isochrone_aggregator_refused_total",
     "Points or records that were refused.",
-    counts,
-    "refused",
+    ["reason"],
+    () => byReason(Object.entries(counts.refused)),
   );
-  labelled(
-    registry,
+  scraped.counters(
     "isochrone_aggregator_unused_total",
     "Points that no graph is drawn from.",
-    counts,
-    "unused",
+    ["reason"],
+    () => byReason(Object.entries(counts.unused)),
   );
 }
 
-function counter(registry: Registry, name: string, help: string, read: () => number): void {
-  const metric = new Counter({
-    name,
-    help,
-    registers: [registry],
-    collect(): void {
-      metric.reset();
-      metric.inc(read());
-    },
-  });
-}
-
-function labelled(
-  registry: Registry,
-  name: string,
-  help: string,
-  counts: IngestCounts,
-  field: "refused" | "unused",
-): void {
-  const metric = new Counter({
-    name,
-    help,
-    labelNames: ["reason"],
-    registers: [registry],
-    collect(): void {
-      metric.reset();
-      for (const [reason, count] of Object.entries(counts[field])) metric.inc({ reason }, count);
-    },
-  });
-}
-
-function registerRefusedDeclarations(registry: Registry, { refusedDeclarations }: MetricSources): void {
-  const metric = new Gauge({
-    name: "isochrone_aggregator_declarations_refused",
-    help: "Declared channels that are left out now, for what they name or because there are too many; what isn't read counts as one. `unmatched` counts AppGroups' selectors that no pod and no pod template carries.",
-    labelNames: ["reason"],
-    registers: [registry],
-    collect(): void {
-      for (const [reason, count] of refusedDeclarations()) metric.set({ reason }, count);
-    },
-  });
+function byReason(
+  counts: Iterable<readonly [string, number]>,
+): (readonly [{ readonly reason: string }, number])[] {
+  return Array.from(counts, ([reason, count]) => [{ reason }, count]);
 }
 
 function registerSizes(
-  registry: Registry,
-  { intake, tables, graphAgeMs, eventClients }: MetricSources,
+  scraped: ScrapedMetrics,
+  { intake, tables, graphAgeMs, eventClients, refusedDeclarations }: MetricSources,
 ): void {
   const sizes: readonly (readonly [string, string, () => number])[] = [
     ["isochrone_aggregator_series", "Series in memory.", () => intake.series],
@@ -174,33 +135,30 @@ function registerSizes(
       () => (graphAgeMs() ?? Number.NaN) / 1000,
     ],
   ];
-  for (const [name, help, read] of sizes) {
-    const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) });
-  }
-  counter(
-    registry,
+  for (const [name, help, read] of sizes) scraped.gauge(name, help, read);
+  scraped.gauges(
+    "isochrone_aggregator_declarations_refused",
+    "Declared channels that are left out now, for what they name or because there are too many; what isn't read counts as one. `unmatched` counts AppGroups' selectors that no pod and no pod template carries.",
+    ["reason"],
+    () => byReason(refusedDeclarations()),
+  );
+  scraped.counter(
     "isochrone_aggregator_bandwidth_refused_total",
     "Bandwidth tests whose rate can't be: 0, or beyond every network.",
     () => intake.refusedRates,
   );
-  counter(
-    registry,
+  scraped.counter(
     "isochrone_aggregator_graph_figures_dropped_total",
     "Figures that graphs show as unknown because their schema would refuse them. Ingest refuses such values before: above 0 is a fault of the aggregator.",
     () => tables.figures.dropped,
   );
-  const skew = new Gauge({
-    name: "isochrone_aggregator_source_clock_skew_seconds",
-    help: "Arrival less sent-at of a source's records, the least of its newest eight: the error of its clock, and the least delay of the way.",
-    labelNames: ["source"],
-    registers: [registry],
-    collect(): void {
-      skew.reset();
-      let left = MAX_SKEW_SOURCES;
-      for (const [source, clock] of intake.clocks()) {
-        if (left-- === 0) break;
-        skew.set({ source }, clock.offsetMs / 1000);
-      }
-    },
-  });
+  scraped.gauges(
+    "isochrone_aggregator_source_clock_skew_seconds",
+    "Arrival less sent-at of a source's records, the least of its newest eight: the error of its clock, and the least delay of the way.",
+    ["source"],
+    () =>
+      Array.from(intake.clocks())
+        .slice(0, MAX_SKEW_SOURCES)
+        .map(([source, { offsetMs }]) => [{ source }, offsetMs / 1000] as const),
+  );
 }

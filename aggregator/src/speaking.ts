@@ -3,8 +3,10 @@
 import type { SpokenFor } from "@isochrone/bus/otlp-http";
 import { looseFields, type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
 import type { GateAnswer, Principal, PrincipalPod, RequestGate } from "@isochrone/runtime/http";
+import { PlannedFlows } from "./adapters/planned-flows.ts";
 import { WatchedFacts, type WatchedCluster } from "./adapters/watched-facts.ts";
 import type { AggregatorDependencies } from "./dependencies.ts";
+import type { FlowFacts } from "./domain/ingest/bind-flow.ts";
 import type { ClusterFacts } from "./domain/speakers/authority.ts";
 import { parseSpeakerRules, SpeakerPolicy } from "./domain/speakers/policy.ts";
 import {
@@ -26,6 +28,7 @@ interface SpeakersCluster extends WatchedCluster {
 export interface Speaking {
   readonly policy: SpeakerPolicy;
   readonly facts: ClusterFacts;
+  readonly flows: FlowFacts;
   readonly speakers: Speakers;
   /** The gate, whose principals know their node. */
   readonly gate: RequestGate | undefined;
@@ -48,6 +51,7 @@ export function createSpeaking(
     clock,
   }: Pick<AggregatorDependencies, "access" | "speakers" | "isShared" | "clock">,
   watch: SpeakersCluster,
+  flowPlans: ConstructorParameters<typeof PlannedFlows>[0],
 ): Speaking {
   const gate = access?.gate;
   // What is wrong with them was said when the settings were read.
@@ -56,6 +60,7 @@ export function createSpeaking(
   return {
     policy,
     facts: new WatchedFacts(watch, clock),
+    flows: new PlannedFlows(flowPlans),
     speakers: speakers ?? (gate === undefined || isShared === true ? OPEN_SPEAKERS : HEADER_SPEAKERS),
     gate: gate === undefined ? undefined : withNodes(gate, (pod) => nodeOf(pod, watch)),
     proven: (principal) => (principal === null ? null : policy.speakerOf(principal)),

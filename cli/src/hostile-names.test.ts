@@ -93,6 +93,15 @@ const DECISION: Decision = {
   candidates: [{ name: EVIL, feasible: false, reason: EVIL, raw: 1, score: 1, parts: { [EVIL]: 1 } }],
 };
 
+const DEMANDED = {
+  zone: `west${EVIL}`,
+  requestsPerSecond: 1,
+  errorRatio: null,
+  inTimeRatio: null,
+  latencyMs: { p50: 1, p90: 1, p99: 1 },
+  ageSeconds: 1,
+};
+
 /** A service that answers with these names; resolves to its address. */
 async function serving(): Promise<string> {
   const { version, observedAt, namespace, name } = WORKFLOW;
@@ -100,6 +109,12 @@ async function serving(): Promise<string> {
   const answers: Readonly<Record<string, unknown>> = {
     "/api/v1/graph/cluster": CLUSTER,
     "/api/v1/graph/workflows": { version, observedAt, workflows: [listed] },
+    "/api/v1/graph/demand": {
+      version,
+      observedAt,
+      windowSeconds: 30,
+      services: [{ namespace, name: `web${EVIL}`, deadlineMs: null, zones: [DEMANDED] }],
+    },
     "/api/v1/decisions": { decisions: [DECISION] },
   };
   const server = createServer((request, response) => {

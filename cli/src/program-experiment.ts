@@ -33,6 +33,8 @@ export function addExperiment(program: Command, print: Print, startScheduler: St
       availableParallelism(),
     )
     .option("--scale <number>", "scale of the lab, instead of the scenario's", positiveNumber(1_000))
+    .option("--train", "train the learned contenders of kais first; goes on where it was ended")
+    .option("--trace <file>", "tasks to take requests from, in place of generated ones; kais only")
     .addOption(output())
     .action(async (name: string | undefined, options) =>
       (await import("./commands/experiment.ts")).experimentCommand(name, options, print, startScheduler),
@@ -43,6 +45,7 @@ export function addExperiment(program: Command, print: Print, startScheduler: St
     "% experiment figure-3",
     "% experiment figure-3 --ground both --only rttMs=100",
     "% experiment --quick",
+    "% experiment kais --train -o json",
   );
 }
 

@@ -58,7 +58,7 @@ export function addStreams(program: Command, print: Print): void {
     );
   program
     .command("flows")
-    .description("print the flows that nodes are told of: rate and route of each")
+    .description("print the flows that nodes are told of: rate, achieved rate and route of each")
     .argument("[node]", "only flows that this node sends, forwards or receives", objectName)
     .addOption(server())
     .addOption(tokenFile())

@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ConductDeps, Conducted, ConductOptions } from "./conducted.ts";
 import { createModelTestbed } from "./testbed/model/index.ts";
+import { conductKais } from "./kais/conduct.ts";
+import { isKaisScenario } from "./kais/scenario.ts";
 import { analyse } from "./report/analysis.ts";
 import { toCsv } from "./report/csv.ts";
 import { reportHtml } from "./report/report.ts";
@@ -28,6 +30,8 @@ type Facts = Readonly<Record<string, Readonly<Record<string, string | number>>>>
 export async function conduct(options: ConductOptions, deps: ConductDeps): Promise<Conducted> {
   const { file, quick, out, command } = options;
   const text = readScenarioFile(file);
+  if (isKaisScenario(text)) return conductKais(text, options);
+  refuseKaisOptions(options);
   if (isStreamExample(text)) return conductExample(text, options);
   if (isStreamScenario(text)) return conductStreams(text, options);
   const scenario = withContenders(withScale(readScenario(text, file, { quick }), options.scale), options);
@@ -73,6 +77,11 @@ export async function conduct(options: ConductOptions, deps: ConductDeps): Promi
     verdicts: verdictsOf(scenario, analyses),
     files,
   };
+}
+
+function refuseKaisOptions({ file, trace, train }: ConductOptions): void {
+  const message = "kind must be kais for --trace and --train";
+  if (trace !== undefined || train === true) throw new ScenarioError(file, [{ line: 1, message }]);
 }
 
 function refuseEmpty(scenario: Scenario, { file, only, grounds }: ConductOptions): void {

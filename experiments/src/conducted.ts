@@ -14,6 +14,10 @@ export interface ConductOptions extends ExperimentOptions {
   readonly contenders?: readonly string[];
   /** Of the lab, in place of the scenario's: results must not depend on it. */
   readonly scale?: number;
+  /** A file of tasks in place of generated requests; scenarios of kind `kais` only. */
+  readonly trace?: string;
+  /** Trains the learned contenders first, or goes on with it; scenarios of kind `kais` only. */
+  readonly train?: boolean;
 }
 
 export type ConductDeps = Omit<ExperimentDeps, "labGround">;
@@ -24,5 +28,14 @@ export interface Conducted {
   readonly measured: number;
   readonly failed: number;
   readonly verdicts: readonly Verdict[];
+  /** Mean share of requests in time and bytes moved, of scenarios of kind `kais`. */
+  readonly figures?: readonly {
+    readonly point: string;
+    readonly contender: string;
+    readonly inTime: number;
+    readonly movedGb: number;
+  }[];
+  /** What else a reader should know, such as rows of a trace that were left out. */
+  readonly notes?: readonly string[];
   readonly files: { readonly html: string; readonly csv: string; readonly json: string };
 }

@@ -1,14 +1,14 @@
-import { seededRandom } from "@isochrone/runtime";
+import { seededRandom, type Periodic } from "@isochrone/runtime";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { afterEach, expect, test } from "vitest";
-import { PlanRefresh } from "./plan-refresh.ts";
+import { planRefresh } from "./plan-refresh.ts";
 
 const INTERVAL_MS = 10_000;
-const running: PlanRefresh[] = [];
+const running: Periodic[] = [];
 afterEach(() => Promise.all(running.splice(0).map((refresh) => refresh.stop())));
 
-function start(clock: ManualClock, seed: number, run: (signal: AbortSignal) => Promise<number>): PlanRefresh {
-  const refresh = new PlanRefresh({
+function start(clock: ManualClock, seed: number, run: (signal: AbortSignal) => Promise<number>): Periodic {
+  const refresh = planRefresh({
     clock,
     random: seededRandom(seed),
     intervalMs: INTERVAL_MS,

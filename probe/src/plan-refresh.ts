@@ -1,4 +1,4 @@
-import { pause, type Clock, type Random } from "@isochrone/runtime";
+import { periodic, type Clock, type Periodic, type Random } from "@isochrone/runtime";
 
 /**
  * Refreshes come up to this share of the interval earlier or later: the probes of a cluster don't all ask at
@@ -23,64 +23,25 @@ interface PlanRefreshDeps {
  * Refreshes that come back at about an interval, at random within it, and not before the source wants to be
  * asked again.
  */
-export class PlanRefresh {
-  readonly #deps: PlanRefreshDeps;
-  readonly #stopped = new AbortController();
-  #loop: Promise<void> | null = null;
-  #triggered = false;
-  #wake: AbortController | null = null;
-
-  constructor(deps: PlanRefreshDeps) {
-    this.#deps = deps;
-  }
-
-  /** Begins; further calls, and calls after `stop`, do nothing. */
-  start(): void {
-    if (!this.#stopped.signal.aborted) this.#loop ??= this.#repeat();
-  }
-
-  /** Aborts the refresh in flight and waits for its end. */
-  async stop(): Promise<void> {
-    this.#stopped.abort();
-    this.#wake?.abort();
-    await this.#loop;
-  }
-
-  /** Asks for a refresh now. While one is under way, any number of calls gives one more after it. */
-  trigger(): void {
-    this.#triggered = true;
-    this.#wake?.abort();
-  }
-
-  async #repeat(): Promise<void> {
-    const { random, intervalMs } = this.#deps;
-    let waitMs = Math.min(FIRST_MAX_MS, intervalMs * FIRST_RATIO) * random.next();
-    while (await this.#wait(waitMs)) {
-      this.#triggered = false;
-      const leastMs = await this.#runOnce();
-      const nextMs = intervalMs * (1 - JITTER_RATIO + 2 * JITTER_RATIO * random.next());
-      // Who was told to come later comes at random after that, not all together.
-      waitMs = leastMs > nextMs ? leastMs + intervalMs * JITTER_RATIO * random.next() : nextMs;
-    }
-  }
-
-  /** False when the loop must end. */
-  async #wait(waitMs: number): Promise<boolean> {
-    if (!this.#triggered && !this.#stopped.signal.aborted) {
-      this.#wake = new AbortController();
-      await pause(this.#deps.clock, waitMs, this.#wake.signal);
-      this.#wake = null;
-    }
-    return !this.#stopped.signal.aborted;
-  }
-
-  async #runOnce(): Promise<number> {
-    const { signal } = this.#stopped;
-    try {
-      return await this.#deps.run(signal);
-    } catch (error) {
-      if (!signal.aborted) this.#deps.onError(error);
-      return 0;
-    }
-  }
+export function planRefresh({ clock, random, intervalMs, run, onError }: PlanRefreshDeps): Periodic {
+  let waitMs = Math.min(FIRST_MAX_MS, intervalMs * FIRST_RATIO) * random.next();
+  const wait = (leastMs: number): void => {
+    const nextMs = intervalMs * (1 - JITTER_RATIO + 2 * JITTER_RATIO * random.next());
+    // Who was told to come later comes at random after that, not all together.
+    waitMs = leastMs > nextMs ? leastMs + intervalMs * JITTER_RATIO * random.next() : nextMs;
+  };
+  return periodic({
+    clock,
+    intervalMs: () => waitMs,
+    async run(signal) {
+      let leastMs = 0;
+      try {
+        leastMs = await run(signal);
+      } catch (error) {
+        if (!signal.aborted) onError(error);
+      }
+      wait(leastMs);
+    },
+    onError,
+  });
 }

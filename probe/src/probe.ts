@@ -1,6 +1,6 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
 import { jsonFile, composeServices } from "@isochrone/runtime";
-import type { Clock, ComposedService, Fetch, Logger, Part, Random } from "@isochrone/runtime";
+import type { Clock, ComposedService, Fetch, Logger, Part, Periodic, Random } from "@isochrone/runtime";
 import { createHttpApp, listen, type HttpApp } from "@isochrone/runtime/http";
 import { TOPICS, encodeMetrics } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
@@ -13,7 +13,7 @@ import { createMeasuringThreads } from "./measuring-threads.ts";
 import { KeyKeeper } from "./keys/key-keeper.ts";
 import { MetricsRecorder } from "./metrics/recorder.ts";
 import { PlanKeeper } from "./plan-keeper.ts";
-import { PlanRefresh } from "./plan-refresh.ts";
+import { planRefresh } from "./plan-refresh.ts";
 import type {
   BandwidthLeases,
   BandwidthMeasurement,
@@ -81,7 +81,7 @@ class ProbeService implements Probe {
   readonly #publisher: BufferedPublisher;
   readonly #keeper: PlanKeeper;
   readonly #keys: KeyKeeper;
-  readonly #refresh: PlanRefresh;
+  readonly #refresh: Periodic;
   readonly #service: ComposedService;
   #engine: Engine | null = null;
   #bandwidth: BandwidthService | null = null;
@@ -101,7 +101,7 @@ class ProbeService implements Probe {
     this.#publisher = this.#createPublisher();
     this.#keeper = this.#createKeeper();
     this.#keys = this.#createKeyKeeper();
-    this.#refresh = new PlanRefresh({
+    this.#refresh = planRefresh({
       clock: deps.clock,
       random: deps.random,
       intervalMs: config.planRefreshMs,

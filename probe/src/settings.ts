@@ -40,14 +40,9 @@ const table = {
     default: 7411,
     min: 0,
     max: 65_535,
-    description: "UDP port of the echo responder; 0 takes a free one.",
+    description: "UDP and TCP port of the echo responder; 0 takes a free one for each.",
   }),
-  tcpPort: integer({
-    default: 7411,
-    min: 0,
-    max: 65_535,
-    description: "TCP port of the echo responder; 0 takes a free one.",
-  }),
+  tcpPort: derived(({ udpPort }: { readonly udpPort: number }) => udpPort, "It is probe.udpPort."),
   intervalMs: duration({
     default: 1000,
     min: 10,

@@ -4,6 +4,7 @@ import { serviceMain } from "@isochrone/runtime/main";
 import { openOwnCertificates } from "./certificates/own-certificates.ts";
 import { extenderCertificateSettings } from "./certificates/settings.ts";
 import { deschedulerSettings } from "./descheduler/decision/settings.ts";
+import { dispatchSettings } from "./dispatch/settings.ts";
 import { plannerSettings } from "./planner/settings.ts";
 import { createSchedulerPlugin } from "./service.ts";
 import { schedulerPluginSettings } from "./settings.ts";
@@ -19,13 +20,14 @@ await serviceMain({
     planner: plannerSettings,
     descheduler: deschedulerSettings,
     streams: streamSettings,
+    dispatch: dispatchSettings,
     extenderCertificates: extenderCertificateSettings,
   },
   env: process.env,
   async create(
     config,
     surroundings,
-    { kubernetes, webhook, planner, descheduler, streams, extenderCertificates },
+    { kubernetes, webhook, planner, descheduler, streams, dispatch, extenderCertificates },
   ) {
     const around = { ...surroundings, env: process.env, service: "scheduler-plugin" };
     const opened = await openStore(kubernetes, around);
@@ -41,21 +43,25 @@ await serviceMain({
       );
       return [{ name: "scheduler-plugin", service: createSchedulerPlugin(config, surroundings) }];
     }
-    const { store, urgent, part } = opened;
+    const { store, urgent, namespace, part } = opened;
     // Landing must neither wait for informers nor make them wait.
     const { writesPerSecond: qps, concurrentWrites: maxConnections } = planner;
     const burst = Math.max(kubernetes.burst, Math.ceil(qps));
-    const service = createSchedulerPlugin(config, {
-      ...surroundings,
-      store,
-      leaseStore: urgent,
-      landingStore: store.lane({ qps, burst, maxConnections }),
-      webhook,
-      planner,
-      descheduler,
-      streams,
-      ...(certificates === null ? {} : { tls: certificates.tls }),
-    });
+    const service = createSchedulerPlugin(
+      { ...config, replicaNamespace: namespace },
+      {
+        ...surroundings,
+        store,
+        leaseStore: urgent,
+        landingStore: store.lane({ qps, burst, maxConnections }),
+        webhook,
+        planner,
+        descheduler,
+        streams,
+        dispatch,
+        ...(certificates === null ? {} : { tls: certificates.tls }),
+      },
+    );
     return [part, { name: "own certificates", service: certificates }, { name: "scheduler-plugin", service }];
   },
 });

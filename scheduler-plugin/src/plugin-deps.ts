@@ -6,6 +6,8 @@ import type { Registry } from "prom-client";
 import type { DeschedulerDeps } from "./descheduler/descheduler.ts";
 import type { DeschedulerConfig } from "./descheduler/decision/settings.ts";
 import type { PlannerConfig } from "./planner/settings.ts";
+import type { DispatchDeps } from "./dispatch/controller.ts";
+import type { DispatchConfig } from "./dispatch/settings.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import type { ProposalsConfig } from "./proposals/config.ts";
 import type { StreamsConfig } from "./streams/settings.ts";
@@ -35,6 +37,10 @@ export interface SchedulerPluginDeps {
   readonly proposals?: ProposalsConfig;
   /** Of the controller of StreamJobs; needs a store. @default there is none */
   readonly streams?: StreamsConfig;
+  /** Of what spreads requests over zones; needs a store. @default there is none */
+  readonly dispatch?: DispatchConfig;
+  /** Reads what zones ask of Services. @default the graph API at `config.graphUrl` */
+  readonly readDemand?: DispatchDeps["readDemand"];
   /**
    * Certificates of this process's own keeping, for the extender.
    * @default those of the files in `config`, if there are any

@@ -1,5 +1,12 @@
-import { LABELS, pickedFields, PLACEMENT_LABEL, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import {
+  LABELS,
+  looseFields,
+  looseList,
+  pickedFields,
+  PLACEMENT_LABEL,
+  WEBHOOK_ANSWER,
+} from "@isochrone/kubernetes";
+import type { Container, ContainerStatus, KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import { trimmedPod } from "./adapters/observed-pod.ts";
 import type { ClusterPodsOptions } from "./adapters/cluster-pods.ts";
 import { movablePod } from "./descheduler/movable-pods.ts";
@@ -10,6 +17,7 @@ import { proposalsOf } from "./proposals/config.ts";
 import type { ProposalsConfig } from "./proposals/config.ts";
 import { runningPod } from "./proposals/running-pods.ts";
 import type { StreamsConfig } from "./streams/settings.ts";
+import { STREAM_PROFILE_LABEL } from "./streams/profiling/profile-pod.ts";
 import { STREAM_JOB_LABEL } from "./streams/task-pod.ts";
 import { MIRROR } from "./webhook/gate-rules.ts";
 import type { WebhookConfig } from "./webhook/settings.ts";
@@ -32,7 +40,7 @@ export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOpt
   const { streams } = readers;
   if (streams?.enabled === true) {
     const kept = trim ?? plannerPod;
-    trim = (pod) => withAddress(pod, kept(pod));
+    trim = (pod) => withStreams(pod, kept(pod));
   }
   if (webhook?.enabled !== true) return trim === null ? {} : { trim };
   return { trim: (pod) => withAnswer(pod, (trim ?? trimmedPod)(pod)) };
@@ -44,12 +52,22 @@ function trimOfPlans({ planner, descheduler, proposals }: Omit<PodReaders, "webh
   return planner?.enabled === true ? plannerPod : null;
 }
 
-/** Flows are known by the addresses of their pods. */
-function withAddress(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {
+/** Flows are known by the addresses of their pods, profiles by the first container. */
+function withStreams(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {
   const { labels = {} } = pod.metadata;
-  const isWanted = labels[STREAM_JOB_LABEL] !== undefined || labels[LABELS.appGroup] !== undefined;
-  if (kept === pod || !isWanted) return kept;
-  return { ...kept, status: { ...kept.status, ...pickedFields(pod.status ?? {}, ["podIP"]) } };
+  const isTimed = labels[STREAM_JOB_LABEL] !== undefined || labels[STREAM_PROFILE_LABEL] !== undefined;
+  if (kept === pod || !(isTimed || labels[LABELS.appGroup] !== undefined)) return kept;
+  const [container] = looseList<Container>(looseFields<PodSpec>(pod.spec).containers);
+  const { containerStatuses, ...status } = looseFields<PodStatus>(pod.status);
+  const first = looseList<ContainerStatus>(containerStatuses).filter(({ name }) => name === container?.name);
+  return {
+    ...kept,
+    status: {
+      ...kept.status,
+      ...pickedFields(status, isTimed ? ["podIP", "reason", "message"] : ["podIP"]),
+      ...(isTimed && first.length > 0 ? { containerStatuses: first } : {}),
+    },
+  };
 }
 
 /** With what tells whether the webhook should have been asked about the pod, and whether it answered. */

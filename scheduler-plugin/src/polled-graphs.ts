@@ -1,25 +1,44 @@
 // The graph API's graphs, polled as the settings say.
 import { authorizedFetch } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
+import type { Demand } from "@isochrone/topology";
 import { GraphClient } from "@isochrone/topology/client";
 import type { SchedulerMetrics } from "./adapters/metrics.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { GraphApiSource } from "./adapters/graph-api-source.ts";
 
+interface Surroundings {
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
 export function pollGraphs(
   config: SchedulerPluginConfig,
-  deps: { readonly clock: Clock; readonly logger: Logger },
+  deps: Surroundings,
   metrics: SchedulerMetrics,
 ): GraphSource {
-  const { graphUrl: baseUrl, requestTimeoutMs: timeoutMs, graphTokenFile, graphCaFile } = config;
-  const fetch = authorizedFetch({ tokenFile: graphTokenFile, caFile: graphCaFile, clock: deps.clock });
   return new GraphApiSource({
-    client: new GraphClient({ baseUrl, timeoutMs, fetch }),
+    client: clientOf(config, deps),
     refreshMs: config.refreshMs,
     clock: deps.clock,
     logger: deps.logger,
     onFailure: (reason) => metrics.graphRefreshFailures.inc({ reason }),
     onDropped: (kind, count) => metrics.graphPartsDropped.inc({ kind }, count),
   });
+}
+
+/** Reads what zones ask of Services from the graph API of the settings. */
+export function demandOf(
+  config: SchedulerPluginConfig,
+  deps: Surroundings,
+): (signal?: AbortSignal) => Promise<Demand> {
+  const client = clientOf(config, deps);
+  return async (signal) => (await client.demand(signal)).value;
+}
+
+function clientOf(config: SchedulerPluginConfig, { clock }: Surroundings): GraphClient {
+  const { graphUrl: baseUrl, requestTimeoutMs: timeoutMs, graphTokenFile, graphCaFile } = config;
+  const fetch = authorizedFetch({ tokenFile: graphTokenFile, caFile: graphCaFile, clock });
+  return new GraphClient({ baseUrl, timeoutMs, fetch });
 }

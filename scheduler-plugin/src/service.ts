@@ -10,9 +10,11 @@ import { ClusterPods } from "./adapters/cluster-pods.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
 import { addExtenderRoutes } from "./adapters/extender-routes.ts";
 import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
-import { pollGraphs } from "./polled-graphs.ts";
+import { demandOf, pollGraphs } from "./polled-graphs.ts";
 import { createAppGroupController } from "./appgroup/controller.ts";
 import { ClusterPart } from "./cluster-part.ts";
+import { createDispatch } from "./dispatch/controller.ts";
+import type { Dispatch, DispatchDeps } from "./dispatch/controller.ts";
 import { createDescheduler } from "./descheduler/descheduler.ts";
 import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
 import { emptyReport } from "./descheduler/report.ts";
@@ -73,6 +75,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #graphs: GraphSource;
   readonly #ledger: Ledger;
   readonly #cluster: ClusterPart | null;
+  readonly #dispatch: Dispatch | null;
   readonly #webhook: Webhook | null;
   readonly #planner: Planner | null;
   readonly #descheduler: Descheduler | null;
@@ -119,6 +122,7 @@ class SchedulerService implements SchedulerPlugin {
     const ofLeader = ofCluster && { ...ofCluster, leadership: leadershipOf(config, ofCluster) };
     const leadership = ofLeader?.leadership ?? null;
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);
+    this.#dispatch = this.#createDispatch(ofLeader);
     this.#webhook = ofLeader && this.#createWebhook(ofLeader);
     const newId = decisionIds(deps.random);
     this.#tools = planTools(deps.clock, deps.planner);
@@ -157,6 +161,7 @@ class SchedulerService implements SchedulerPlugin {
       { name: "descheduler", service: this.#descheduler },
       { name: "proposals", service: this.#proposer },
       { name: "streams", service: this.#streams },
+      { name: "dispatch", service: this.#dispatch },
       { name: "webhook", service: this.#webhook },
       { name: "extender", service: this.#server() },
       { name: "gauges", service: this.#gauges },
@@ -206,7 +211,17 @@ class SchedulerService implements SchedulerPlugin {
     if (deps.webhook === undefined) return null;
     const { replicaNamespace: namespace, canaryNamespace } = this.#config;
     const guard = this.#cluster?.guard ?? null;
-    return createWebhook(deps.webhook, { ...deps, namespace, canaryNamespace, guard });
+    const slices = this.#dispatch?.slices ?? null;
+    return createWebhook(deps.webhook, { ...deps, namespace, canaryNamespace, guard, slices });
+  }
+
+  #createDispatch(
+    deps: (SchedulerPluginDeps & Pick<DispatchDeps, "store" | "leadership">) | null,
+  ): Dispatch | null {
+    if (deps?.dispatch === undefined) return null;
+    const { replicaName: replica } = this.#config;
+    const readDemand = deps.readDemand ?? demandOf(this.#config, deps);
+    return createDispatch(deps.dispatch, { ...deps, graphs: this.#graphs, readDemand, replica });
   }
 
   #createPlanner(

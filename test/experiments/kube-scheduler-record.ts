@@ -1,6 +1,6 @@
-// Records what a real kube-scheduler decides, for the test of the imitation: which nodes passed its filters,
-// what each plugin gave them, and where the pod went. Of the filters an extender hears, which refuses nobody;
-// the scores stand in the log.
+// Records what a real kube-scheduler decides, for the test of the model's scores: which nodes passed its
+// filters, what each plugin gave them, and where the pod went. An extender that refuses nobody receives the
+// nodes that passed; the scores are in the log.
 //
 //   node tools/node24.mjs test/experiments/kube-scheduler-record.ts [DECISIONS] [SEED]
 import { createServer, type Server } from "node:http";
@@ -20,7 +20,7 @@ import { RealKubeScheduler, type Trial } from "./kube-scheduler.ts";
 
 const TARGET = join(
   import.meta.dirname,
-  "../../experiments/src/contenders/kube-scheduler/testing/decisions.json",
+  "../../packages/placement/src/feasibility/scores/testing/decisions.json",
 );
 const DECISIONS = Number(process.argv[2] ?? 500);
 const SEED = Number(process.argv[3] ?? 1);

@@ -6,7 +6,12 @@ import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochr
 import { MemoryLogger, TestAuthority } from "@isochrone/runtime/testing";
 import type { TestCertificate } from "@isochrone/runtime/testing";
 import { createSchedulerPlugin, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
-import type { ClusterGraphSnapshot, Decision, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type {
+  ClusterGraphSnapshot,
+  Decision,
+  ServiceDemand,
+  WorkflowGraphSnapshot,
+} from "@isochrone/topology";
 import { execFile } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -82,12 +87,17 @@ export function workflowGraph(
   };
 }
 
+interface SaidGraphs {
+  readonly cluster: ClusterGraphSnapshot;
+  readonly workflow: WorkflowGraphSnapshot;
+  /** What zones ask of Services. @default nothing */
+  readonly demand?: readonly ServiceDemand[];
+}
+
 export interface GraphApi {
   readonly url: string;
   /** What it says from now on, as of now each time that it is asked; null: it answers 503. */
-  say(
-    graphs: { readonly cluster: ClusterGraphSnapshot; readonly workflow: WorkflowGraphSnapshot } | null,
-  ): void;
+  say(graphs: SaidGraphs | null): void;
   close(): Promise<void>;
 }
 
@@ -101,11 +111,12 @@ export async function startGraphApi(): Promise<GraphApi> {
       return;
     }
     const observedAt = new Date().toISOString();
-    const { cluster, workflow } = said;
+    const { cluster, workflow, demand: services = [] } = said;
     const { namespace, name, workloads, channels } = workflow;
     const counts = { workloads: workloads.length, channels: channels.length, pods: 0 };
     const answers: Readonly<Record<string, unknown>> = {
       "/api/v1/graph/cluster": { ...cluster, observedAt },
+      "/api/v1/graph/demand": { version: 1, observedAt, windowSeconds: 300, services },
       "/api/v1/graph/workflows": {
         version: 1,
         observedAt,

@@ -11,6 +11,7 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 import {
   Distribution,
   encodeMetrics,
+  FLOW_METRICS,
   PROBE_METRICS,
   RESOURCE_ATTRIBUTES,
   TOPICS,
@@ -49,6 +50,8 @@ export interface Measurements {
   bursts: Record<string, number>;
   /** TCP bytes per second between workloads of the namespace `shop`. */
   bytesPerSecond: Record<string, number>;
+  /** Bits per second that managers let through. Keys are "node flow". */
+  flows: Record<string, { readonly allowed: number; readonly achieved: number }>;
 }
 
 /** Settings by section. */
@@ -61,7 +64,7 @@ const SAMPLES_PER_RECORD = 30;
 /** Publishes the measurements every second until it is stopped. */
 export class MeasuredAggregator {
   readonly logger = new MemoryLogger();
-  readonly measured: Measurements = { rttMs: {}, bursts: {}, bytesPerSecond: {} };
+  readonly measured: Measurements = { rttMs: {}, bursts: {}, bytesPerSecond: {}, flows: {} };
   readonly #bus: MemoryBus = createMemoryBus({ clock: systemClock });
   readonly #store: ApiServerClusterStore;
   readonly #publisher: BufferedPublisher;
@@ -131,6 +134,7 @@ export class MeasuredAggregator {
       for (const [pair, rttMs] of Object.entries(this.measured.rttMs)) this.#offer(pair, rttOf(rttMs));
       for (const [pair, bits] of Object.entries(this.measured.bursts)) this.#offer(pair, burstOf(bits));
       for (const [pair, rate] of Object.entries(this.measured.bytesPerSecond)) this.#offerTraffic(pair, rate);
+      for (const [flow, rates] of Object.entries(this.measured.flows)) this.#offerFlow(flow, rates);
       await pause(systemClock, PUBLISH_INTERVAL_MS, this.#stopping.signal);
     }
   }
@@ -138,6 +142,21 @@ export class MeasuredAggregator {
   #offer(pair: string, metricTo: (target: string, timeMs: number) => Metric): void {
     const [source = "", target = ""] = pair.split(" ");
     this.#publisher.offer(TOPICS.probe, source, encode(source, metricTo(target, Date.now())));
+  }
+
+  #offerFlow(at: string, { allowed, achieved }: Measurements["flows"][string]): void {
+    const [node = "", flow = ""] = at.split(" ");
+    const timeMs = Date.now();
+    const startMs = timeMs - PUBLISH_INTERVAL_MS;
+    const point = (value: number) => ({ attributes: { flow }, startMs, timeMs, value });
+    const bytes = (achieved / 8) * (PUBLISH_INTERVAL_MS / 1000);
+    const sum = { kind: "sum", temporality: "delta", monotonic: true } as const;
+    for (const metric of [
+      { name: FLOW_METRICS.allowed, kind: "gauge", points: [point(allowed)] },
+      { ...sum, name: FLOW_METRICS.sent, points: [point(bytes)] },
+      { ...sum, name: FLOW_METRICS.dropped, points: [point(0)] },
+    ] satisfies Metric[])
+      this.#publisher.offer(TOPICS.traffic, node, encode(node, metric));
   }
 
   #offerTraffic(pair: string, bytesPerSecond: number): void {

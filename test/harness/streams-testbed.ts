@@ -115,7 +115,7 @@ function startProcess(kubeconfig: string, graphUrl: string): ChildProcess {
       ISOCHRONE_KUBERNETES_KUBECONFIG: kubeconfig,
       ISOCHRONE_SCHEDULER_PORT: "0",
       ISOCHRONE_SCHEDULER_GRAPH_URL: graphUrl,
-      ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
+      ISOCHRONE_KUBERNETES_NAMESPACE: "default",
       ISOCHRONE_STREAMS_ENABLED: "true",
       ISOCHRONE_STREAMS_AWAIT_RULES: "true",
     },

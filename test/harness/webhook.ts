@@ -77,6 +77,11 @@ export class WebhookTestbed {
     await this.balancer.listen();
   }
 
+  /** What the graph API says from now on. */
+  say(graphs: Parameters<GraphApi["say"]>[0]): void {
+    this.#graphs!.say(graphs);
+  }
+
   async close(): Promise<void> {
     await this.stopBeating();
     await this.installation.close();
@@ -98,7 +103,6 @@ export class WebhookTestbed {
         ...LEASE_TIMES,
         graphUrl: this.#graphs!.url,
         replicaName: name,
-        replicaNamespace: NAMESPACE,
         podEvents: false,
         ...scheduler,
       },
@@ -117,7 +121,7 @@ export class WebhookTestbed {
   /** The one that opens gates. */
   async aggregator(name: string, gates: ComponentSettings[string]): Promise<ComponentProcess> {
     return this.installation.component("aggregator", name, {
-      aggregator: { ...LEASE_TIMES, replicaName: name, replicaNamespace: NAMESPACE },
+      aggregator: { ...LEASE_TIMES, replicaName: name },
       annotations: { nodes: false },
       networkTopology: { writer: "upstream" },
       gates: { checkIntervalMs: 500, ...gates },

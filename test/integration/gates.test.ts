@@ -1,6 +1,6 @@
 // Pods never wait for ever: gates are opened when every scheduler-plugin is dead, by hand, and when Isochrone
 // goes. Judged by what the real kube-scheduler binds.
-import { gatesOf, KINDS, PLACEMENT_GATE, type KubernetesObject } from "@isochrone/kubernetes";
+import { gatesOf, KINDS, PLACEMENT_GATE, STREAM_GATE, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
 import {
@@ -20,6 +20,7 @@ const OTHERS_GATE = "quota.example.com/admission";
 const WITHIN = { timeout: 90_000, interval: 200 };
 
 const support = controlPlaneSupport(["scheduler"]);
+const STREAM_SPEC = { schedulingGates: [{ name: STREAM_GATE }] };
 if (!support.supported) console.warn(`the opening of gates is not tested: ${support.reason}`);
 
 describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () => {
@@ -77,7 +78,8 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
     for (const [name, more] of [
       ["a", {}],
       ["b", { spec }],
-      ["c", {}],
+      // Of a StreamJob.
+      ["c", { spec: STREAM_SPEC }],
     ] as const)
       await createGated(testbed.pod(name, { namespace: "by-hand", ...more }));
     const list = await testbed.gates(["list", "-n", "by-hand", "-o", "json"]);
@@ -152,6 +154,7 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
     await Promise.all(plugins.map((plugin) => plugin.start()));
     await testbed.untilGating();
     await createMany("uninstalled", PODS);
+    await createGated(testbed.pod("stage", { namespace: "apart", spec: STREAM_SPEC }));
     const { code, stdout, stderr } = await testbed.gates(
       ["open", "--all", "--remove-webhook", "-o", "json"],
       uninstaller,
@@ -164,6 +167,7 @@ describe.runIf(support.supported)("gates are opened", { timeout: 300_000 }, () =
     ]);
     expect(pods.filter(({ result }) => result === "opened").length).toBeGreaterThanOrEqual(PODS);
     await expect.poll(() => bound("uninstalled"), { timeout: 120_000, interval: 500 }).toBe(PODS);
+    expect(gatesOf((await cluster.get({ ...KINDS.pod, namespace: "apart", name: "stage" }))!)).toEqual([]);
     expect(await cluster.get(CONFIGURATION)).toBeNull();
     const [late] = await cluster.create(testbed.pod("late", { namespace: "uninstalled" }));
     expect(gatesOf(late as KubernetesObject)).toEqual([]);

@@ -71,7 +71,6 @@ describe.runIf(support.supported)("the graph API's own certificates", { timeout:
       aggregator: {
         buildIntervalMs: 500,
         replicaName: name,
-        replicaNamespace: NAMESPACE,
         replicaTokenFile: await installation.tokenFile("aggregator"),
       },
       access: { mode: "kubernetes" },
@@ -79,7 +78,6 @@ describe.runIf(support.supported)("the graph API's own certificates", { timeout:
       certificates: {
         ...SHORT,
         secret: `${NAMESPACE}/${CERTIFICATES_SECRET}`,
-        configMap: TRUST_CONFIG_MAP,
         hosts: ["isochrone-aggregator.isochrone.svc", "127.0.0.1"],
       },
       annotations: { nodes: false },

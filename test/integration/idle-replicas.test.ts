@@ -96,7 +96,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
     const replicas = await Promise.all(
       ["aggregator-0", "aggregator-1"].map((name) =>
         testbed.installation.component("aggregator", name, {
-          aggregator: { ...LEASE_TIMES, replicaName: name, replicaNamespace: NAMESPACE },
+          aggregator: { ...LEASE_TIMES, replicaName: name },
           annotations: { nodes: false },
           networkTopology: { writer: "upstream" },
           kubernetes: { userAgent: name },

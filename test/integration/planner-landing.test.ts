@@ -149,6 +149,74 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
     await expect.poll(() => running.sum("isochrone_planner_landings_total"), { timeout: 10_000 }).toBe(2);
   });
 
+  test("pods of a workload are bound to three nodes by one request, and land on the planned one", async () => {
+    const namespace = "narrowed";
+    await begin(namespace);
+    const own = { matchExpressions: [{ key: "kubernetes.io/hostname", operator: "NotIn", values: ["n0"] }] };
+    const affinity = {
+      nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [own] } },
+    };
+    const running = await planner();
+    await testbed.cluster.createWorkload("web", { ...gated(namespace, "web"), replicas: 4 });
+    await testbed.cluster.createWorkload("db", {
+      ...gated(namespace, "db", "100m", undefined, { affinity }),
+      replicas: 4,
+    });
+    const bound = await boundPods(testbed.cluster, namespace, 8);
+    expect(await plannedNodes(running, namespace)).toEqual(bound);
+    for (const { metadata, spec, status } of await testbed.cluster.list("pods", { namespace })) {
+      expect(status?.["nominatedNodeName"]).toBeUndefined();
+      const among = metadata.annotations!["isochrone.dev/planned-among"]!.split(",");
+      expect([among.length, among[0]]).toEqual([3, bound.get(metadata.name)]);
+      const { nodeSelectorTerms } = (spec as any).affinity.nodeAffinity // oxlint-disable-line typescript/no-explicit-any
+        .requiredDuringSchedulingIgnoredDuringExecution;
+      const added = { key: "kubernetes.io/hostname", operator: "In", values: among };
+      const fieldOf = (node: string): object => ({ key: "metadata.name", operator: "In", values: [node] });
+      const isOfDb = metadata.name.startsWith("db");
+      expect(nodeSelectorTerms).toEqual(
+        isOfDb
+          ? [{ matchExpressions: [...own.matchExpressions, added] }]
+          : among.map((node) => ({ matchFields: [fieldOf(node)] })),
+      );
+      expect(isOfDb && among.includes("n0")).toBe(false);
+    }
+    expect(await running.sum("isochrone_planner_landings_total", "landed")).toBe(8);
+  });
+
+  test("a pod whose nodes are all cordoned before kube-scheduler comes is replaced, and the next one runs", async () => {
+    const namespace = "cordoned";
+    await begin(namespace);
+    const running = await planner();
+    await testbed.cluster.stop("scheduler");
+    const cordon = (nodes: readonly string[], unschedulable: boolean): Promise<unknown> =>
+      Promise.all(
+        nodes.map((node) =>
+          testbed.cluster.request("PATCH", `/api/v1/nodes/${node}`, { spec: { unschedulable } }),
+        ),
+      );
+    await testbed.cluster.createWorkload("web", { ...gated(namespace, "web"), replicas: 1 });
+    const among = await testbed.cluster.waitFor(
+      "pods",
+      (pods) => pods[0]?.metadata.annotations?.["isochrone.dev/planned-among"]?.split(",") ?? null,
+      { namespace },
+    );
+    const [first] = await testbed.cluster.list("pods", { namespace });
+    await cordon(among, true);
+    onTestFinished(() => cordon(among, false).then(() => undefined));
+    await testbed.cluster.restartScheduler();
+    const next = await testbed.cluster.waitFor(
+      "pods",
+      (pods) =>
+        pods.find((pod) => pod.metadata.uid !== first!.metadata.uid && nodeNameOf(pod) !== null) ?? null,
+      { namespace, timeoutMs: 60_000 },
+    );
+    expect(among).not.toContain(nodeNameOf(next));
+    expect(await running.sum("isochrone_planner_stranded_pods_total", "replaced")).toBe(1);
+    expect(await running.sum("isochrone_planner_unplanned_total", "replacement")).toBe(1);
+    const pods = await testbed.cluster.list("pods", { namespace });
+    expect(pods.map(({ metadata }) => metadata.name)).toEqual([next.metadata.name]);
+  });
+
   test("a planner that is killed half-way loses no pod, and no pod is bound twice", async () => {
     const namespace = "killed";
     await begin(namespace);
@@ -184,7 +252,7 @@ describe.runIf(support.supported)("plans on a real control plane", () => {
         ISOCHRONE_KUBERNETES_KUBECONFIG: testbed.cluster.kubeconfig,
         ISOCHRONE_SCHEDULER_PORT: "0",
         ISOCHRONE_SCHEDULER_GRAPH_URL: testbed.graphs.url,
-        ISOCHRONE_SCHEDULER_REPLICA_NAMESPACE: "default",
+        ISOCHRONE_KUBERNETES_NAMESPACE: "default",
         ISOCHRONE_SCHEDULER_POD_EVENTS: "false",
         ISOCHRONE_PLANNER_ENABLED: "true",
         ...tunedEnvironment({ scheduler: { refreshMs: 100 }, planner: { maxPods: 10, settleMs: 0 } }),

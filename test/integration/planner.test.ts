@@ -61,7 +61,7 @@ describe.runIf(support.supported)("the planner", () => {
     expect(decision).toMatchObject({
       kind: "plan",
       strategy: "joint-plan",
-      mode: "nomination",
+      mode: "required-affinity",
       workload: "web",
     });
     expect(decision.explanation.join(" ")).toMatch(/Planned to n\d\. .*The plan of at-once\/at-once costs/);

@@ -1,7 +1,7 @@
 // Services for tests of rights that serve by certificates of their own.
 import { MANIFEST_VALUES, type ComponentProcess, type Installation } from "../harness/components/index.ts";
 
-const { NAMESPACE, CERTIFICATES_SECRET, TRUST_CONFIG_MAP } = MANIFEST_VALUES;
+const { NAMESPACE, CERTIFICATES_SECRET } = MANIFEST_VALUES;
 
 /**
  * They replace them, and their authorities, every few seconds, and do nothing else that needs a right of its
@@ -23,7 +23,6 @@ async function certifiedSchedulerPlugin(
     scheduler: { graphUrl, graphTokenFile, podEvents: false, appGroupStatus: "upstream" },
     extenderCertificates: {
       secret: `${NAMESPACE}/isochrone-scheduler-plugin-certificates`,
-      configMap: "isochrone-scheduler-plugin-ca",
       checkMs: 200,
       certificateLifetimeMs: 4000,
       kubeSchedulerLifetimeMs: 4000,
@@ -40,7 +39,6 @@ function certifiedAggregator(installation: Installation): Promise<ComponentProce
     access: { mode: "kubernetes" },
     certificates: {
       secret: `${NAMESPACE}/${CERTIFICATES_SECRET}`,
-      configMap: TRUST_CONFIG_MAP,
       checkMs: 200,
       certificateLifetimeMs: 4000,
       authorityLifetimeMs: 12_000,

@@ -6,7 +6,7 @@ import { hasOurGate, KINDS, PLACEMENT_GATE, type ObjectRef } from "@isochrone/ku
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
 import { podObject, type ControlPlane } from "../harness/control-plane/index.ts";
 import { COMMAND } from "../harness/extender.ts";
-import type { Testbed } from "./rbac-testbed.ts";
+import { NODES, SHOP, type Testbed } from "./rbac-testbed.ts";
 
 const WITHIN_MS = 60_000;
 const OPENED_WITHIN_MS = 120_000;
@@ -20,6 +20,26 @@ export async function addGatedPod(
   const namespace = "default";
   await cluster.create(podObject(name, { namespace, schedulingGates: [...otherGates, PLACEMENT_GATE] }));
   return { ...KINDS.pod, namespace, name };
+}
+
+/** A pod that was bound to nodes by plan, none of which takes it: here the test is kube-scheduler. */
+async function strandPod(cluster: ControlPlane, namespace: string, nodes: readonly string[]): Promise<void> {
+  const name = "stranded";
+  const pod = podObject(name, { namespace });
+  const owner = {
+    apiVersion: "apps/v1",
+    kind: "ReplicaSet",
+    name: "web-5d4f",
+    uid: "gone",
+    controller: true,
+  };
+  const annotations = {
+    "isochrone.dev/planned-node": nodes[0]!,
+    "isochrone.dev/planned-among": nodes.join(","),
+  };
+  await cluster.create({ ...pod, metadata: { ...pod.metadata, annotations, ownerReferences: [owner] } });
+  const condition = { type: "PodScheduled", status: "False", reason: "Unschedulable", message: "no node" };
+  await cluster.patch({ ...KINDS.pod, namespace, name }, { status: { conditions: [condition] } }, "status");
 }
 
 /** Settings of an aggregator that opens gates soon; all others let pods wait, however busy the machine is. */
@@ -68,6 +88,7 @@ const UNTIL_MS = 240_000;
  */
 export async function replicasUntil(testbed: Testbed, isDone: () => Promise<boolean>): Promise<void> {
   const endMs = Date.now() + UNTIL_MS;
+  await strandPod(testbed.cluster, SHOP, NODES);
   for (let nextMs = 0; Date.now() < endMs && !(await isDone()); await sleep(1000)) {
     if (Date.now() < nextMs) continue;
     await testbed.addGatedReplicas();

@@ -189,7 +189,6 @@ export class Testbed {
       bandwidthPairIntervalMs: 1000,
       bandwidthLeaseMs: 1000,
       replicaName,
-      replicaNamespace: NAMESPACE,
       replicaTokenFile: tokenFile,
       ...more["aggregator"],
     };
@@ -202,7 +201,6 @@ export class Testbed {
       graphUrl,
       graphTokenFile: await this.installation.tokenFile("scheduler-plugin"),
       replicaName,
-      replicaNamespace: NAMESPACE,
       appGroupIntervalMs: 500,
       managedResource: "isochrone.dev/placement",
       canaryNamespace: CANARY_NAMESPACE,

@@ -85,6 +85,8 @@ describe.runIf(support.supported)("on a real API server", () => {
     ["a promise of 0", { minThroughput: 0 }, "greater than 0"],
     ["a profile of no time", tasks({ profile: [{ secondsPerFrame: 0 }] }), "greater than 0"],
     ["no profile", tasks({ profile: [] }), "spec.tasks[0].profile"],
+    ["neither profile nor profiling", tasks({ profile: undefined }), "must have a profile, or profiling"],
+    ["profiling without a command", tasks({ profiling: {} }), "at least 1 properties"],
     [
       "a port beyond 65535",
       tasks({ downstream: [{ task: "t1", bytesPerFrame: 1, port: 65_536 }] }, {}),

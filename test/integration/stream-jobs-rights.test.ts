@@ -79,7 +79,8 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
     const template = {
       spec: { hostNetwork: true, containers: [{ name: "stage", image: "example.com/stage:1" }] },
     };
-    const tasks = [streamTask("work", { template })];
+    const profiling = { command: ["measure"] };
+    const tasks = [streamTask("work", { template, profiling })];
     const job = streamJob("default", "gate", { tasks });
     await cluster.request("POST", `${path}/namespaces/default/streamjobs`, job);
     const ref = { ...KINDS.streamJob, namespace: "default", name: "gate" };
@@ -90,6 +91,10 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
         return await phase();
       }, WAIT)
       .toBe("Running");
+    // The first container of each would go on without end.
+    await expect
+      .poll(() => cluster.list("pods", { labels: "isochrone.dev/stream-profile=gate" }), WAIT)
+      .toHaveLength(1);
     await cluster.remove(ref);
     const pods = (): Promise<KubernetesObject[]> => cluster.list("pods", { namespace: "default" });
     await expect.poll(pods, WAIT).toEqual([]);

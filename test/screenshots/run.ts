@@ -65,6 +65,8 @@ async function streams(browser: Browser): Promise<void> {
   const system = await EmbeddedSystem.start("--streams");
   try {
     await system.event("verdict", 180_000);
+    // What was measured before the last change has left the window then.
+    await pause(30_000);
     const { page: url } = system.urls;
     await shoot(browser, `${url}/#/streams`, "streams", ALL, "#stream-jobs tbody tr");
     await shoot(browser, `${url}/#/streams/site/yard`, "stream", ["light"], "#flows tbody tr");

@@ -11,12 +11,14 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/topology": ["primitives", "telemetry"],
   "packages/placement": ["primitives", "telemetry", "topology"],
   "packages/streams": ["primitives"],
+  "packages/learning": ["primitives"],
+  "packages/dispatch": ["primitives", "learning"],
   "packages/runtime": ["primitives"],
   "packages/bus": ["primitives", "telemetry", "runtime"],
   "packages/kubernetes": ["primitives", "runtime"],
   "packages/kernel-sockets": ["primitives"],
   "packages/tosca": ["primitives", "topology", "placement", "runtime", "kubernetes"],
-  "packages/lab": ["primitives", "telemetry", "runtime", "kubernetes", "kernel-sockets"],
+  "packages/lab": ["primitives", "telemetry", "placement", "runtime", "kubernetes", "kernel-sockets"],
   probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
   collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
   "network-manager": ["primitives", "telemetry", "topology", "runtime", "bus"],
@@ -27,6 +29,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "topology",
     "placement",
     "streams",
+    "dispatch",
     "runtime",
     "kubernetes",
   ],
@@ -56,6 +59,8 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "topology",
     "placement",
     "streams",
+    "learning",
+    "dispatch",
     "runtime",
     "kubernetes",
     "lab",
@@ -80,6 +85,8 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
   "packages/topology": ["typebox"],
   "packages/placement": [],
   "packages/streams": [],
+  "packages/learning": [],
+  "packages/dispatch": [],
 };
 
 /**
@@ -101,6 +108,8 @@ const PURE_ENTRIES = [
   "@isochrone/topology",
   "@isochrone/placement",
   "@isochrone/streams",
+  "@isochrone/dispatch/weights",
+  "@isochrone/dispatch/zones",
 ];
 
 const MAX_LINES = 400;

@@ -43,7 +43,7 @@ for (const { name, count, limit, places } of found) {
 process.exitCode = found.length === 0 ? 0 : 1;
 
 function print({ packages, exports, mutualFolders, casts, metrics, ...rest }: Measures): void {
-  console.log(`${"package".padEnd(24)}  files    lines  lines of tests`);
+  console.log(`${"package".padEnd(24)}  files     code  lines of tests`);
   const total = { folder: "total", files: 0, lines: 0, testLines: 0 };
   for (const size of packages) {
     total.files += size.files;

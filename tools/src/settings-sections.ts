@@ -14,6 +14,7 @@ import { probeSettings } from "@isochrone/probe";
 import { serviceSettings, type Section } from "@isochrone/runtime";
 import {
   deschedulerSettings,
+  dispatchSettings,
   extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
@@ -34,6 +35,7 @@ export const SECTIONS: readonly Section[] = [
   plannerSettings,
   deschedulerSettings,
   streamSettings,
+  dispatchSettings,
   accessSettings,
   certificateSettings,
   extenderCertificateSettings,

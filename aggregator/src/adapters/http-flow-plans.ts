@@ -58,6 +58,12 @@ export class HttpFlowPlans implements FlowPlanSource {
     throw new AggregatorError("flow_plan_stale", `flow plans are not known: ${this.#trouble}`);
   }
 
+  /** As they were read last. Null: not yet; then and when they are old, they are read for the next one. */
+  get known(): ReadonlyMap<string, FlowPlan> | null {
+    if (this.#options.baseUrl !== null && this.#ageMs() >= STALE_MS) void this.plans().catch(() => undefined);
+    return this.#known?.byNode ?? null;
+  }
+
   applied(plan: AppliedPlan): void {
     this.#applied.set(plan.node, plan);
   }

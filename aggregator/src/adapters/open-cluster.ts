@@ -1,5 +1,5 @@
 import type { ClusterStore } from "@isochrone/kubernetes";
-import { openStore, type KubernetesSettings } from "@isochrone/kubernetes/api-server";
+import { DEFAULT_NAMESPACE, openStore, type KubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
@@ -19,6 +19,8 @@ interface OpenedCluster {
   readonly store: ClusterStore;
   /** The same for what must not wait: Leases and reviews. Null: the cluster is a dump, or there is none. */
   readonly urgent: ClusterStore | null;
+  /** Where Isochrone keeps its own objects. */
+  readonly namespace: string;
   /** To be started before everything that uses the store, and stopped after it. */
   readonly parts: readonly Part[];
 }
@@ -30,11 +32,15 @@ export async function openCluster(
   surroundings: ClusterSurroundings,
 ): Promise<OpenedCluster> {
   const { clock, logger } = surroundings;
-  if (dumpFile !== null) return { store: await loadDump(dumpFile, clock), urgent: null, parts: [] };
+  const alone = { urgent: null, namespace: DEFAULT_NAMESPACE, parts: [] };
+  if (dumpFile !== null) return { store: await loadDump(dumpFile, clock), ...alone };
   const opened = await openStore(settings, { ...surroundings, service: "aggregator" });
-  if (opened !== null) return { store: opened.store, urgent: opened.urgent, parts: [opened.part] };
+  if (opened !== null) {
+    const { store, urgent, namespace, part } = opened;
+    return { store, urgent, namespace, parts: [part] };
+  }
   logger.warn(
     "no cluster: neither kubernetes.kubeconfig nor aggregator.dumpFile is set and this is no pod, so the graphs have links and channels but no nodes and pods",
   );
-  return { store: createMemoryStore({ clock }), urgent: null, parts: [] };
+  return { store: createMemoryStore({ clock }), ...alone };
 }

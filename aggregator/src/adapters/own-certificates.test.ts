@@ -7,7 +7,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { certificateSettings, type CertificateConfig } from "../http/certificate-settings.ts";
 import { openOwnCertificates, type OwnCertificates } from "./own-certificates.ts";
 
-const SECRET = { ...KINDS.secret, namespace: "isochrone", name: "own" };
+const SECRET = { ...KINDS.secret, namespace: "isochrone", name: "isochrone-aggregator-certificates" };
 const TRUSTED = { ...KINDS.configMap, namespace: "isochrone", name: "isochrone-aggregator-ca" };
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -22,9 +22,7 @@ function ground() {
   const registry = createRegistry();
   const logger = new MemoryLogger();
   const config: CertificateConfig = {
-    ...defaults(),
-    secret: "isochrone/own",
-    hosts: HOSTS,
+    ...configOf({ secret: "isochrone/isochrone-aggregator-certificates", hosts: HOSTS }),
     checkMs: HOUR_MS,
     // Many looks: a busy machine moves the clock by some before it sees what was done.
     trustDelayMs: 5 * DAY_MS,
@@ -48,8 +46,8 @@ function ground() {
   return { clock, store, registry, replica, trusted, until, config };
 }
 
-function defaults(): CertificateConfig {
-  return loadSettings([certificateSettings], { env: {} }).certificates;
+function configOf(certificates: Partial<CertificateConfig> = {}): CertificateConfig {
+  return loadSettings([certificateSettings], { env: {}, overrides: { certificates } }).certificates;
 }
 
 const certOf = ({ cert }: { readonly cert: string }): X509Certificate => new X509Certificate(cert);

@@ -3,8 +3,10 @@ import {
   EGRESS_BANDWIDTH,
   gatesOf,
   INGRESS_BANDWIDTH,
+  KINDS,
   LABELS,
   pickedFields,
+  STREAM_TASK_LABEL,
   trimmedPod,
   type KubernetesObject,
   type ObjectMeta,
@@ -56,6 +58,7 @@ function replicaMetadata(metadata: ObjectMeta): ObjectMeta {
   const labels = readOf(metadata.labels, [
     ...READ_LABELS,
     ...(owner?.kind === "ReplicaSet" ? [TEMPLATE_HASH] : []),
+    ...(owner?.kind === KINDS.streamJob.kind ? [STREAM_TASK_LABEL] : []),
     ...(isProbe(metadata) ? [PROBE_LABEL] : []),
   ]);
   const annotations = readOf(metadata.annotations, READ_ANNOTATIONS);

@@ -1,5 +1,7 @@
 // Where callers of a workload are sent, from the Services that select it.
 import {
+  deadlineOf,
+  DISPATCH_ANNOTATIONS,
   looseFields,
   looseText,
   templateLabels,
@@ -13,6 +15,8 @@ import { DestinationRules } from "./istio-routing.ts";
 
 /** Read by Istio 1.24 and later where the field isn't known to the API server. */
 const ISTIO_ANNOTATION = "networking.istio.io/traffic-distribution";
+
+const READ_ANNOTATIONS: readonly string[] = [ISTIO_ANNOTATION, DISPATCH_ANNOTATIONS.deadline];
 
 /**
  * Where each value of trafficDistribution prefers a nearer endpoint. kube-proxy knows nodes and zones; Istio,
@@ -32,7 +36,7 @@ export function trimmedService({
   spec = {},
 }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, annotations } = metadata;
-  const said = annotations?.[ISTIO_ANNOTATION];
+  const said = Object.entries(annotations ?? {}).filter(([name]) => READ_ANNOTATIONS.includes(name));
   const kept = ["type", "clusterIP", "selector", "trafficDistribution", "internalTrafficPolicy"];
   return {
     apiVersion,
@@ -40,7 +44,7 @@ export function trimmedService({
     metadata: {
       name,
       ...definedOf({ namespace, uid, resourceVersion }),
-      ...(said === undefined ? {} : { annotations: { [ISTIO_ANNOTATION]: said } }),
+      ...(said.length === 0 ? {} : { annotations: Object.fromEntries(said) }),
     },
     spec: Object.fromEntries(kept.flatMap((field) => (field in spec ? [[field, spec[field]]] : []))),
   };
@@ -54,6 +58,16 @@ export function serviceScopes({ metadata, spec }: KubernetesObject): readonly Ro
     looseText(looseFields<ServiceSpec>(spec).trafficDistribution) ||
     (metadata.annotations?.[ISTIO_ANNOTATION] ?? "");
   return DISTRIBUTION_SCOPES[said] ?? null;
+}
+
+/** By full name of a Service, how long a request may take, ms; of those that say so. */
+export function deadlinesOf(services: readonly KubernetesObject[]): ReadonlyMap<string, number> {
+  return new Map(
+    services.flatMap(({ metadata: { namespace = "default", name, annotations } }) => {
+      const deadlineMs = deadlineOf(annotations);
+      return deadlineMs === null ? [] : [[fullName({ namespace, name }), deadlineMs] as const];
+    }),
+  );
 }
 
 /**

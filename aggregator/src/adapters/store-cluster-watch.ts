@@ -40,7 +40,7 @@ import { trimmedDestinationRule } from "./istio-routing.ts";
 import { NodeIndex } from "./node-index.ts";
 import { PodIndex } from "./pod-index.ts";
 import { MESH_PROXY_LABELS, trimmedReplica } from "./replica-detail.ts";
-import { routingOfWorkloads, trimmedService } from "./service-routing.ts";
+import { deadlinesOf, routingOfWorkloads, trimmedService } from "./service-routing.ts";
 
 /** Kinds that the graphs can't be drawn without. */
 const REQUIRED = ["node", "pod", "replicaSet", "deployment"] as const;
@@ -103,7 +103,7 @@ export class StoreClusterWatch implements ClusterWatch {
   readonly #podIndex = new PodIndex((pod) => this.#podState(pod));
   readonly #declared: DeclaredObjects;
   readonly #appGroups = new AppGroupIndex();
-  #workloads: Pick<ClusterState, "workloads" | "routing"> | null = null;
+  #workloads: Pick<ClusterState, "workloads" | "routing" | "deadlines"> | null = null;
   #declarations: DeclarationsRead | null = null;
   readonly #podListeners: ((change: InformerChange) => void)[] = [];
   #pods: readonly KubernetesObject[] | null = null;
@@ -252,11 +252,13 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#informers.get(kind)?.items() ?? [];
   }
 
-  #readWorkloads(): Pick<ClusterState, "workloads" | "routing"> {
+  #readWorkloads(): Pick<ClusterState, "workloads" | "routing" | "deadlines"> {
     const objects = this.workloadObjects();
+    const services = this.#items("service");
     return {
       workloads: objects.map(workloadState),
-      routing: routingOfWorkloads(this.#items("service"), objects, this.#items("destinationRule")),
+      routing: routingOfWorkloads(services, objects, this.#items("destinationRule")),
+      deadlines: deadlinesOf(services),
     };
   }
 

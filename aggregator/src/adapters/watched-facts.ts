@@ -26,7 +26,7 @@ export class WatchedFacts implements ClusterFacts {
   readonly #watch: WatchedCluster;
   readonly #clock: Clock;
   #nodes: ClusterNodes["nodes"] | null = null;
-  #nodeNames: ReadonlySet<string> = new Set();
+  #zones: ReadonlyMap<string, string | null> = new Map();
   #pods: ClusterState["pods"] | null = null;
   #onNodes: ReadonlyMap<string, OnNode> = new Map();
   #builtMs = Number.NEGATIVE_INFINITY;
@@ -38,14 +38,24 @@ export class WatchedFacts implements ClusterFacts {
   }
 
   isNode(name: string): Known {
-    if (!this.#hasAll()) return "unknown";
+    const zones = this.#zonesNow();
+    if (zones.size === 0) return "unknown";
+    return zones.has(name) ? "yes" : "no";
+  }
+
+  zoneOf(node: string): string | null | undefined {
+    return this.#zonesNow().get(node);
+  }
+
+  /** By name of the nodes; empty while they are listed. */
+  #zonesNow(): ReadonlyMap<string, string | null> {
+    if (!this.#hasAll()) return this.#zones;
     const { nodes } = this.#watch.nodes();
     if (nodes !== this.#nodes) {
       this.#nodes = nodes;
-      this.#nodeNames = new Set(nodes.map((node) => node.name));
+      this.#zones = new Map(nodes.map(({ name, zone }) => [name, zone]));
     }
-    if (this.#nodeNames.size === 0) return "unknown";
-    return this.#nodeNames.has(name) ? "yes" : "no";
+    return this.#zones;
   }
 
   runsOn(node: string, namespace: string, workload: string): Known {

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Counter, type Registry } from "prom-client";
 import type { BandwidthStep } from "./domain/step.ts";
 
 const STATES = ["current", "unknown", "foreign", "changed", "advertise", "withdraw"] as const;
@@ -12,22 +13,18 @@ export function createBandwidthResourceMetrics(
   registry: Registry,
   nodes: ReadonlyMap<BandwidthStep["kind"], number>,
 ): BandwidthResourceMetrics {
-  const registers = [registry];
-  const states: Gauge<"state"> = new Gauge({
-    name: "isochrone_bandwidth_resource_nodes",
-    help: "Nodes by what the last check found of the bandwidth that they advertise; advertise and withdraw were to be written.",
-    labelNames: ["state"],
-    registers,
-    collect: () => {
-      for (const state of STATES) states.set({ state }, nodes.get(state) ?? 0);
-    },
-  });
+  new ScrapedMetrics(registry).gauges(
+    "isochrone_bandwidth_resource_nodes",
+    "Nodes by what the last check found of the bandwidth that they advertise; advertise and withdraw were to be written.",
+    ["state"],
+    () => STATES.map((state) => [{ state }, nodes.get(state) ?? 0]),
+  );
   return {
     writes: new Counter({
       name: "isochrone_bandwidth_resource_writes_total",
       help: "Writes of nodes' advertised bandwidth; conflict: the node had changed, and it is tried again.",
       labelNames: ["result"],
-      registers,
+      registers: [registry],
     }),
   };
 }

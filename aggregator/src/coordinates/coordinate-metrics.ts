@@ -1,9 +1,10 @@
-import { Counter, Gauge, Histogram, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Histogram, type Registry } from "prom-client";
 import { FIT_RESULTS, type CoordinateKeeper } from "./coordinate-keeper.ts";
 
 /** Registers what there is to know of network coordinates; read from the keeper when scraped. */
 export function createCoordinateMetrics(registry: Registry, keeper: CoordinateKeeper): void {
-  registerCounts(registry, keeper);
+  const scraped = new ScrapedMetrics(registry);
   const gauges: readonly (readonly [string, string, () => number | null])[] = [
     [
       "isochrone_coordinate_error",
@@ -21,14 +22,19 @@ export function createCoordinateMetrics(registry: Registry, keeper: CoordinateKe
       () => keeper.current()?.info.pairs ?? 0,
     ],
   ];
-  for (const [name, help, read] of gauges) {
-    const gauge: Gauge = new Gauge({
-      name,
-      help,
-      registers: [registry],
-      collect: () => gauge.set(read() ?? Number.NaN),
-    });
-  }
+  for (const [name, help, read] of gauges) scraped.gauge(name, help, read);
+  scraped.counters(
+    "isochrone_aggregator_coordinate_fits_total",
+    "Rounds of fitting coordinates by how they ended; unchanged: there was nothing new to fit.",
+    ["result"],
+    () => FIT_RESULTS.map((result) => [{ result }, keeper.counts.results[result]]),
+  );
+  scraped.counters(
+    "isochrone_aggregator_coordinate_samples_rejected_total",
+    "Samples that no fit used, by reason.",
+    ["reason"],
+    () => Array.from(keeper.counts.rejected, ([reason, count]) => [{ reason }, count]),
+  );
   const duration = new Histogram({
     name: "isochrone_aggregator_coordinate_fit_duration_seconds",
     help: "Time of a fit in its thread.",
@@ -36,29 +42,6 @@ export function createCoordinateMetrics(registry: Registry, keeper: CoordinateKe
     registers: [registry],
   });
   keeper.onFit((durationMs) => duration.observe(durationMs / 1000));
-}
-
-function registerCounts(registry: Registry, keeper: CoordinateKeeper): void {
-  const rounds = new Counter({
-    name: "isochrone_aggregator_coordinate_fits_total",
-    help: "Rounds of fitting coordinates by how they ended; unchanged: there was nothing new to fit.",
-    labelNames: ["result"],
-    registers: [registry],
-    collect(): void {
-      rounds.reset();
-      for (const result of FIT_RESULTS) rounds.inc({ result }, keeper.counts.results[result]);
-    },
-  });
-  const rejected = new Counter({
-    name: "isochrone_aggregator_coordinate_samples_rejected_total",
-    help: "Samples that no fit used, by reason.",
-    labelNames: ["reason"],
-    registers: [registry],
-    collect(): void {
-      rejected.reset();
-      for (const [reason, count] of keeper.counts.rejected) rejected.inc({ reason }, count);
-    },
-  });
 }
 
 function seconds(ms: number | null): number | null {

@@ -1,4 +1,5 @@
 // Which channel it is, who reports it, and what is counted of it.
+import { LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
 
 /**
  * Istio's proxies at both ends report each request. One reporter is used per channel and window, never two: a
@@ -20,16 +21,42 @@ export const CHANNEL_REPORTERS = [
   "hubble_unknown",
 ] as const;
 
-export type Reporter = (typeof CHANNEL_REPORTERS)[number];
+/**
+ * Tells what the kernel of the sending node lets through, one way and between two nodes: figures beside those
+ * of a channel, and never in place of them.
+ */
+export const FLOW_REPORTER = "network_manager" as const;
+
+export type Reporter = (typeof CHANNEL_REPORTERS)[number] | typeof FLOW_REPORTER;
 
 /**
  * What is counted of a channel. Errors are requests answered with 5xx, or with 0: not at all. Events are
  * sightings of a connection, sampled by who reports them: neither requests nor bytes, but a sign that there
  * is a channel.
  */
-export const FLOWS = ["requests", "errors", "bytes", "tcpBytes", "events"] as const;
+const CHANNEL_FLOWS = [
+  "requests",
+  "errors",
+  "bytes",
+  "tcpBytes",
+  "events",
+  /** What flows with a rate could have sent. */
+  "allowedBytes",
+  "droppedPackets",
+] as const;
 
-export type Flow = (typeof FLOWS)[number];
+/** Requests that were answered, not by a failure, within each of the bounds of {@link LATENCY_BOUNDS_MS}. */
+type LatencyFlow = `within${(typeof LATENCY_BOUNDS_MS)[number]}`;
+
+/** The flow of a bound. */
+export function latencyFlow(boundMs: (typeof LATENCY_BOUNDS_MS)[number]): LatencyFlow {
+  return `within${boundMs}`;
+}
+
+/** Of channels and of demand, which has no bytes and no events. */
+export const FLOWS = [...CHANNEL_FLOWS, ...LATENCY_BOUNDS_MS.map(latencyFlow)] as const;
+
+export type Flow = (typeof CHANNEL_FLOWS)[number] | LatencyFlow;
 
 /** Whose channel it is. */
 export interface ChannelKey {

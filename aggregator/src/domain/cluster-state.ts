@@ -71,6 +71,8 @@ export interface ClusterState extends ClusterNodes {
    * or not in it: nowhere.
    */
   readonly routing?: ReadonlyMap<string, readonly RoutingScope[]>;
+  /** By full name of a Service, how long a request may take, ms; absent, or not in it: nobody said. */
+  readonly deadlines?: ReadonlyMap<string, number>;
 }
 
 /** Before anything is known. */

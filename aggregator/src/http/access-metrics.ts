@@ -1,5 +1,6 @@
 import type { AccessDecision, ReviewSubject } from "@isochrone/kubernetes/access";
-import { Counter, Gauge, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Counter, type Registry } from "prom-client";
 
 /** What is counted of access. */
 interface AccessMetrics {
@@ -20,13 +21,11 @@ export function createAccessMetrics(registry: Registry, knownTokens: () => numbe
     labelNames: ["subject", "result"],
     registers: [registry],
   });
-  const known: Gauge = new Gauge({
-    name: "isochrone_access_known_tokens",
-    help: "Tokens whose holders are known.",
-    registers: [],
-    collect: (): void => known.set(knownTokens()),
-  });
-  registry.registerMetric(known);
+  new ScrapedMetrics(registry).gauge(
+    "isochrone_access_known_tokens",
+    "Tokens whose holders are known.",
+    knownTokens,
+  );
   return {
     onDecision: (decision) => decisions.inc({ decision }),
     onReview: (subject, result) => reviews.inc({ subject, result }),

@@ -1,5 +1,5 @@
-import { constant, list, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
-import { CERTIFICATE_SETTINGS } from "@isochrone/kubernetes";
+import { constant, derived, list, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
+import { besideSecret, CERTIFICATE_SETTINGS } from "@isochrone/kubernetes";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -10,13 +10,12 @@ const table = {
     pattern: /[^/\s]+\/[^/\s]+/,
     patternRule: "must be namespace/name",
     description:
-      "Secret (namespace/name) in which the aggregator keeps certificates of its own making: all replicas serve by them, in the place of aggregator.tlsCertFile. Without it none are made.",
+      "Secret (namespace/name) in which the aggregator keeps certificates of its own making: all replicas serve by them, in the place of aggregator.tlsCertFile. A ConfigMap beside it tells whom to trust (ca.crt); it is called NAME-ca where the Secret is NAME-certificates. Without the setting none are made.",
   }),
-  configMap: text({
-    default: "isochrone-aggregator-ca",
-    description:
-      "ConfigMap beside it whose entry ca.crt tells whom to trust: for the CA files of those who use the graph API.",
-  }),
+  configMap: derived(
+    ({ secret }: { readonly secret: string | null }) => besideSecret(secret, "ca"),
+    "It is the name in certificates.secret with -ca in the place of -certificates.",
+  ),
   hosts: list({
     default: ["localhost", "127.0.0.1"],
     minItems: 1,

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import {
   ClusterColumnsSchema,
   ClusterGraphSchema,
+  DemandSchema,
   ProblemSchema,
   WorkflowGraphSchema,
   WorkflowListSchema,
@@ -87,6 +88,7 @@ export function registerGraphRoutes(
   registerColumns(app, fresh);
   registerWorkflowList(app, keeper, fresh, epoch);
   registerWorkflow(app, fresh);
+  registerDemand(app, fresh);
 }
 
 /** Null: the client has them. */
@@ -305,6 +307,24 @@ function registerWorkflow(app: FastifyInstance, fresh: Fresh): void {
       const graph = graphs.workflows(window).get(key);
       if (graph === undefined) throw new AggregatorError("unknown_workflow", `there is no workflow ${key}`);
       return sendJson(reply, JSON.stringify(graph));
+    },
+  );
+}
+
+function registerDemand(app: FastifyInstance, fresh: Fresh): void {
+  app.get<{ Querystring: WorkflowQuery }>(
+    "/api/v1/graph/demand",
+    {
+      schema: {
+        summary: "What each zone asks of each Service: requests per second, latency, share in time",
+        querystring: WorkflowQuery,
+        response: { 200: DemandSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
+      },
+    },
+    (request, reply) => {
+      const graphs = fresh(request, reply, request.query);
+      if (graphs === null) return reply.send();
+      return sendJson(reply, JSON.stringify(graphs.demand(request.query.window ?? "full")));
     },
   );
 }

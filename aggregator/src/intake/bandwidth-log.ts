@@ -126,7 +126,7 @@ export class BandwidthLog {
     const bursts = pair?.bursts() ?? [];
     if (bursts.length === 0) return NOTHING;
     const pairs = [{ source, target, bursts }];
-    const nothing = { links: [], channels: [], pods: [], nodes: [] };
+    const nothing = { links: [], channels: [], demand: [], pods: [], nodes: [] };
     return Buffer.concat(encodeContributions({ ...nothing, pairs }, tables.shape));
   }
 }

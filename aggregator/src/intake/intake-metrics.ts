@@ -1,3 +1,4 @@
+import { ScrapedMetrics } from "@isochrone/runtime";
 import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 
 /** What both kinds of intake tell. */
@@ -54,21 +55,17 @@ interface SharedReadings {
 
 export function createSharedMetrics(registry: Registry, readings: () => SharedReadings): SharedMetrics {
   const registers = [registry];
-  const refusedPoints: Counter = new Counter({
-    name: "isochrone_aggregator_delta_points_refused_total",
-    help: "Points of other replicas' deltas that could not be used: there were too many links, channels or pods, or another version wrote them.",
-    registers,
-    collect(): void {
-      refusedPoints.reset();
-      refusedPoints.inc(readings().refusedDeltaPoints);
-    },
-  });
-  const owned: Gauge = new Gauge({
-    name: "isochrone_aggregator_owned_partitions",
-    help: "Input partitions that this replica owns.",
-    registers,
-    collect: () => owned.set(readings().ownedPartitions),
-  });
+  const scraped = new ScrapedMetrics(registry);
+  scraped.counter(
+    "isochrone_aggregator_delta_points_refused_total",
+    "Points of other replicas' deltas that could not be used: there were too many links, channels or pods, or another version wrote them.",
+    () => readings().refusedDeltaPoints,
+  );
+  scraped.gauge(
+    "isochrone_aggregator_owned_partitions",
+    "Input partitions that this replica owns.",
+    () => readings().ownedPartitions,
+  );
   return {
     ...createIntakeMetrics(registry),
     flushSeconds: new Histogram({

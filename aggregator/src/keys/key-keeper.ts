@@ -36,6 +36,22 @@ interface KeyCounts {
   conflicts: number;
 }
 
+/** What a metric shows of the store: reads and writes that failed, and writes that came too late. */
+export function storeFailures({
+  readFailures,
+  writeFailures,
+  conflicts,
+}: Pick<KeyCounts, "readFailures" | "writeFailures" | "conflicts">): (readonly [
+  { readonly reason: string },
+  number,
+])[] {
+  return [
+    [{ reason: "read" }, readFailures],
+    [{ reason: "write" }, writeFailures],
+    [{ reason: "conflict" }, conflicts],
+  ];
+}
+
 /**
  * Makes and replaces keys, such as those that probe packets are signed with. On every replica it reads them,
  * on the elected one it writes them.

@@ -1,5 +1,6 @@
 import type { DeclaredCosts } from "@isochrone/topology";
-import { Counter, Gauge, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Counter, type Registry } from "prom-client";
 import { LATENCY_FAULTS, type LatencyUse, type ReadLatencies } from "../domain/graphs/node-latencies.ts";
 
 /** Why the NetworkTopology isn't being written, although it should be. */
@@ -23,43 +24,37 @@ export function createNetworkTopologyMetrics(
   registry: Registry,
   sources: NetworkTopologyMetricSources,
 ): NetworkTopologyMetrics {
-  const registers = [registry];
-  const faults: Gauge<"reason"> = new Gauge({
-    name: "isochrone_network_topology_fault",
-    help: "1 while the NetworkTopology isn't written for this reason.",
-    labelNames: ["reason"],
-    registers,
-    collect(): void {
-      const fault = sources.fault();
-      for (const reason of TOPOLOGY_FAULTS) faults.set({ reason }, reason === fault ? 1 : 0);
-    },
-  });
-  const pairs: Gauge = new Gauge({
-    name: "isochrone_network_topology_pairs",
-    help: "Ordered pairs of regions, zones and segments whose cost is written.",
-    registers,
-    collect: () => pairs.set(sources.pairs()),
-  });
+  const scraped = new ScrapedMetrics(registry);
+  scraped.gauges(
+    "isochrone_network_topology_fault",
+    "1 while the NetworkTopology isn't written for this reason.",
+    ["reason"],
+    () => TOPOLOGY_FAULTS.map((reason) => [{ reason }, reason === sources.fault() ? 1 : 0]),
+  );
+  scraped.gauge(
+    "isochrone_network_topology_pairs",
+    "Ordered pairs of regions, zones and segments whose cost is written.",
+    sources.pairs,
+  );
   return {
     writes: new Counter({
       name: "isochrone_network_topology_writes_total",
       help: "Writes of the NetworkTopology; conflict: somebody else was ahead, and it is tried again.",
       labelNames: ["result"],
-      registers,
+      registers: [registry],
     }),
   };
 }
 
 export function createDeclaredCostsMetrics(registry: Registry, current: () => DeclaredCosts | null): void {
-  const pairs: Gauge = new Gauge({
-    name: "isochrone_network_topology_declared_pairs",
-    help: "Ordered pairs of zones and regions whose cost was read from the declared weights of the NetworkTopology.",
-    registers: [registry],
-    collect: () => {
+  new ScrapedMetrics(registry).gauge(
+    "isochrone_network_topology_declared_pairs",
+    "Ordered pairs of zones and regions whose cost was read from the declared weights of the NetworkTopology.",
+    () => {
       const { zones, regions } = current() ?? { zones: [], regions: [] };
-      pairs.set(zones.length + regions.length);
+      return zones.length + regions.length;
     },
-  });
+  );
 }
 
 export function createLatencyMetrics(
@@ -67,17 +62,18 @@ export function createLatencyMetrics(
   current: () => ReadLatencies,
   use: () => LatencyUse,
 ): void {
-  const entries: Gauge<"state"> = new Gauge({
-    name: "isochrone_network_topology_latencies",
-    help: "Latencies of the ConfigMap of another component: pairs that they are the cost of (used), whose own measurement goes before (measured), of nodes that the cluster doesn't have (unknown_node), and entries that were left out (bad_key, bad_value; too_large: all of it).",
-    labelNames: ["state"],
-    registers: [registry],
-    collect: () => {
+  new ScrapedMetrics(registry).gauges(
+    "isochrone_network_topology_latencies",
+    "Latencies of the ConfigMap of another component: pairs that they are the cost of (used), whose own measurement goes before (measured), of nodes that the cluster doesn't have (unknown_node), and entries that were left out (bad_key, bad_value; too_large: all of it).",
+    ["state"],
+    () => {
       const { used, measured, unknownNode } = use();
-      entries.set({ state: "used" }, used);
-      entries.set({ state: "measured" }, measured);
-      entries.set({ state: "unknown_node" }, unknownNode);
-      for (const fault of LATENCY_FAULTS) entries.set({ state: fault }, current().faults[fault]);
+      return [
+        [{ state: "used" }, used],
+        [{ state: "measured" }, measured],
+        [{ state: "unknown_node" }, unknownNode],
+        ...LATENCY_FAULTS.map((state) => [{ state }, current().faults[state]] as const),
+      ];
     },
-  });
+  );
 }

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Counter, type Registry } from "prom-client";
 
 const STATES = ["current", "changed", "foreign", "unnameable"] as const;
 /** What was last found of a generated AppGroup. */
@@ -13,23 +14,21 @@ export function createObservedAppGroupsMetrics(
   registry: Registry,
   found: () => Iterable<GroupState>,
 ): ObservedAppGroupsMetrics {
-  const registers = [registry];
-  const states: Gauge<"state"> = new Gauge({
-    name: "isochrone_observed_appgroups",
-    help: "Workflows that ask for a generated AppGroup, by what was last found of it.",
-    labelNames: ["state"],
-    registers,
-    collect: () => {
+  new ScrapedMetrics(registry).gauges(
+    "isochrone_observed_appgroups",
+    "Workflows that ask for a generated AppGroup, by what was last found of it.",
+    ["state"],
+    () => {
       const counts = Map.groupBy(found(), (state) => state);
-      for (const state of STATES) states.set({ state }, counts.get(state)?.length ?? 0);
+      return STATES.map((state) => [{ state }, counts.get(state)?.length ?? 0]);
     },
-  });
+  );
   return {
     writes: new Counter({
       name: "isochrone_observed_appgroup_writes_total",
       help: "Writes of generated AppGroups; conflict: somebody else was ahead, and it is tried again.",
       labelNames: ["result"],
-      registers,
+      registers: [registry],
     }),
   };
 }

@@ -1,6 +1,6 @@
 // The aggregator's settings of probing: whom probes measure, the keys that they sign with, and bandwidth
 // tests.
-import { bytes, constant, duration, integer, text } from "@isochrone/runtime";
+import { bytes, constant, derived, integer, text } from "@isochrone/runtime";
 
 /** A part of the aggregator's section. */
 export const PROBING_SETTINGS = {
@@ -8,14 +8,12 @@ export const PROBING_SETTINGS = {
     default: 7411,
     min: 1,
     max: 65_535,
-    description: "UDP port of the probes' responders.",
+    description: "UDP and TCP port of the probes' responders.",
   }),
-  probeTcpPort: integer({
-    default: 7411,
-    min: 1,
-    max: 65_535,
-    description: "TCP port of the probes' responders.",
-  }),
+  probeTcpPort: derived(
+    ({ probeUdpPort }: { readonly probeUdpPort: number }) => probeUdpPort,
+    "It is aggregator.probeUdpPort.",
+  ),
   probeBandwidthPort: integer({
     default: 7413,
     min: 0,
@@ -55,12 +53,10 @@ export const PROBING_SETTINGS = {
     description:
       "Kubernetes Secret (namespace/name) of the same keys; probes mount its entry hmac-keys as probe.hmacKeysFile. Only the elected replica writes it.",
   }),
-  keyRotationMs: duration({
-    default: 86_400_000,
-    min: 0,
-    max: 31_536_000_000,
-    description: "Age at which a key is replaced; 0 = never.",
-  }),
+  keyRotationMs: constant(
+    86_400_000,
+    "Keys are replaced without a gap: a day is short for a thief, and costs nothing.",
+  ),
   keyConfirmMs: constant(3_600_000, "Kubelets renew mounted Secrets within minutes; an hour leaves room."),
   keyGraceMs: constant(4000, "It is twice the time after which a packet is lost."),
   keyReportMaxAgeMs: constant(60_000, "It is four times the interval at which probes ask for their plan."),

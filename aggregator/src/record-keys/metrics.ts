@@ -1,4 +1,6 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Counter, type Registry } from "prom-client";
+import { storeFailures } from "../keys/key-keeper.ts";
 import type { RecordKeys } from "./record-keys.ts";
 
 /** Records that nobody has proven. */
@@ -13,23 +15,16 @@ export function createUnprovenCounter(registry: Registry): Counter<"topic" | "fa
 
 /** What the keys of records are asked for when the metrics are read. */
 export function createRecordKeyMetrics(registry: Registry, keys: RecordKeys): void {
-  const registers = [registry];
-  const known: Gauge = new Gauge({
-    name: "isochrone_aggregator_record_keys",
-    help: "Keys by which records on Kafka are verified; 2 while one is being replaced. At 0 nothing is read of Kafka.",
-    registers,
-    collect: () => known.set(keys.count),
-  });
-  const failures: Counter<"reason"> = new Counter({
-    name: "isochrone_aggregator_record_key_store_failures_total",
-    help: "Reads and writes of the Secret of the keys of records that failed, and writes that somebody else was ahead of.",
-    labelNames: ["reason"],
-    registers,
-    collect(): void {
-      failures.reset();
-      failures.inc({ reason: "read" }, keys.counts.readFailures);
-      failures.inc({ reason: "write" }, keys.counts.writeFailures);
-      failures.inc({ reason: "conflict" }, keys.counts.conflicts);
-    },
-  });
+  const scraped = new ScrapedMetrics(registry);
+  scraped.gauge(
+    "isochrone_aggregator_record_keys",
+    "Keys by which records on Kafka are verified; 2 while one is being replaced. At 0 nothing is read of Kafka.",
+    () => keys.count,
+  );
+  scraped.counters(
+    "isochrone_aggregator_record_key_store_failures_total",
+    "Reads and writes of the Secret of the keys of records that failed, and writes that somebody else was ahead of.",
+    ["reason"],
+    () => storeFailures(keys.counts),
+  );
 }

@@ -1,5 +1,6 @@
 import type { Leadership } from "@isochrone/kubernetes";
-import { Counter, Gauge, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Counter, type Registry } from "prom-client";
 import type { ReportRelay } from "../http/forward-reports.ts";
 import { FORWARD_FAILURES, type ForwardFailure } from "../http/forward.ts";
 import type { Replicas } from "./replicas.ts";
@@ -41,18 +42,13 @@ export function createReplicaMetrics(
       () => sources().relay.waiting,
     ],
   ];
-  for (const [name, help, read] of gauges) {
-    const gauge: Gauge = new Gauge({ name, help, registers: [registry], collect: () => gauge.set(read()) });
-  }
-  const dropped: Counter = new Counter({
-    name: "isochrone_aggregator_key_reports_dropped_total",
-    help: "Reports of keys that found no leader in time; their probes report again.",
-    registers: [registry],
-    collect(): void {
-      dropped.reset();
-      dropped.inc(sources().relay.dropped);
-    },
-  });
+  const scraped = new ScrapedMetrics(registry);
+  for (const [name, help, read] of gauges) scraped.gauge(name, help, read);
+  scraped.counter(
+    "isochrone_aggregator_key_reports_dropped_total",
+    "Reports of keys that found no leader in time; their probes report again.",
+    () => sources().relay.dropped,
+  );
   const failures = new Counter({
     name: "isochrone_aggregator_forward_failures_total",
     help: "Requests for the leader, of clients and of this replica, that got no answer of it.",

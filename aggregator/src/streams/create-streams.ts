@@ -1,8 +1,7 @@
 import type { Clock, Logger } from "@isochrone/runtime";
-import { STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import { openSchedulerPlugin } from "../adapters/open-scheduler-plugin.ts";
-import { FlowRates } from "../domain/flow-rates.ts";
+import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import type { AggregatorConfig } from "../settings.ts";
 import { StreamsKeeper } from "./streams-keeper.ts";
 
@@ -13,16 +12,20 @@ interface StreamsDeps {
 }
 
 interface AggregatorStreams extends ReturnType<typeof openSchedulerPlugin> {
-  /** What ingest fills. */
-  readonly flows: FlowRates;
   readonly streams: StreamsKeeper;
 }
 
-/** What this aggregator asks the scheduler-plugin for, and stream jobs with what their flows have sent. */
-export function createStreams(config: AggregatorConfig, deps: StreamsDeps): AggregatorStreams {
-  const { maxChannels: maxEntries, windowMs, historyMs: horizonMs } = config;
-  const flows = new FlowRates({ maxEntries, maxAgeMs: STALE_AFTER_WINDOWS * windowMs });
+/**
+ * What this aggregator asks the scheduler-plugin for, and stream jobs with what their flows have achieved.
+ * @param graphs the newest; null before the first
+ */
+export function createStreams(
+  config: AggregatorConfig,
+  deps: StreamsDeps,
+  graphs: () => PublishedGraphs | null,
+): AggregatorStreams {
   const plugin = openSchedulerPlugin(config, deps);
   const { decisions, flowPlans: plans } = plugin;
-  return { ...plugin, flows, streams: new StreamsKeeper({ ...deps, decisions, plans, flows, horizonMs }) };
+  const streams = new StreamsKeeper({ ...deps, decisions, plans, graphs, horizonMs: config.historyMs });
+  return { ...plugin, streams };
 }

@@ -1,6 +1,5 @@
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { expect, test } from "vitest";
-import { FlowRates } from "../domain/flow-rates.ts";
 import { AggregatorError } from "../ports/errors.ts";
 import { StreamsKeeper } from "./streams-keeper.ts";
 
@@ -31,7 +30,7 @@ function build(horizonMs = 3_600_000) {
       },
     },
     plans: { plans: async () => new Map(), applied: () => undefined },
-    flows: new FlowRates({ maxEntries: 10, maxAgeMs: 60_000 }),
+    graphs: () => null,
     horizonMs,
     clock,
     logger,

@@ -7,7 +7,7 @@ import {
   type StreamsSnapshot,
 } from "@isochrone/topology";
 import { HISTORY_GAP_MS } from "../domain/graphs/graph-history.ts";
-import type { FlowRates } from "../domain/flow-rates.ts";
+import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import type { DecisionsSource } from "../http/decisions-routes.ts";
 import type { FlowPlanSource } from "../http/flow-plan-route.ts";
 import { AggregatorError } from "../ports/errors.ts";
@@ -17,7 +17,8 @@ import { streamsView } from "./domain/streams-view.ts";
 interface StreamsKeeperOptions {
   readonly decisions: DecisionsSource;
   readonly plans: FlowPlanSource;
-  readonly flows: FlowRates;
+  /** The newest; null before the first. */
+  readonly graphs: () => PublishedGraphs | null;
   /** How far back, ms. */
   readonly horizonMs: number;
   readonly clock: Clock;
@@ -60,12 +61,11 @@ export class StreamsKeeper {
 
   /** As it is now. Rejects with an AggregatorError where nobody can say it. */
   async now(signal: AbortSignal): Promise<StreamsSnapshot> {
-    const { plans, flows, clock } = this.#options;
+    const { plans, graphs, clock } = this.#options;
     const jobs = await this.#jobs(signal);
     const byNode = await plans.plans();
-    const nowMs = clock.now();
-    const sent = (node: string, flow: string): number | null => flows.sent(node, flow, nowMs);
-    return streamsView({ jobs, plans: byNode.values(), sent, nowMs });
+    const workflows = graphs()?.workflows("full").values() ?? [];
+    return streamsView({ jobs, plans: [...byNode.values()], graphs: workflows, nowMs: clock.now() });
   }
 
   /** JSON of then. Throws an AggregatorError where nothing is kept of then. */
@@ -74,7 +74,6 @@ export class StreamsKeeper {
   }
 
   async #keep(signal: AbortSignal): Promise<void> {
-    this.#options.flows.expire(this.#options.clock.now());
     try {
       this.#history.keep(await this.now(signal), this.#options.clock.now());
     } catch (error) {

@@ -1,4 +1,4 @@
-import { CHANNEL_REPORTERS, FLOWS } from "../domain/channel-key.ts";
+import { CHANNEL_REPORTERS, FLOW_REPORTER, FLOWS } from "../domain/channel-key.ts";
 import { USAGE_COUNTERS } from "../domain/ingest/sink-tables.ts";
 import type { Tables } from "../domain/graphs/tables.ts";
 import type { UsageState } from "../domain/usage/usage.ts";
@@ -30,20 +30,22 @@ export function dumpTables(
     achieved: pair.achieved(nowMs),
     best: pair.best(nowMs),
   }));
-  const channels = [...tables.channels.values()]
-    .filter(({ newestMs }) => newestMs >= startMs)
-    .map((channel) => ({
-      key: JSON.stringify(channel.key),
-      rates: WINDOWS.map((window) => channel.rates(nowMs, window)),
-      sides: CHANNEL_REPORTERS.filter((reporter) => channel.covers(reporter, nowMs, "full")).map(
-        (reporter) => ({
-          reporter,
-          seconds: channel.side(reporter).coverage.seconds(shape, nowMs, shape.panes),
-          totals: FLOWS.map((flow) => channel.side(reporter).total(flow, nowMs, shape.panes)),
-        }),
-      ),
-    }))
-    .sort((a, b) => (a.key < b.key ? -1 : 1));
+  const dumped = ({ channels: table }: { readonly channels: Tables["channels"] }): unknown =>
+    [...table.values()]
+      .filter(({ newestMs }) => newestMs >= startMs)
+      .map((channel) => ({
+        key: JSON.stringify(channel.key),
+        rates: WINDOWS.map((window) => channel.rates(nowMs, window)),
+        flowRates: WINDOWS.map((window) => channel.flowRates(nowMs, window)),
+        sides: [...CHANNEL_REPORTERS, FLOW_REPORTER]
+          .filter((reporter) => channel.covers(reporter, nowMs, "full"))
+          .map((reporter) => ({
+            reporter,
+            seconds: channel.side(reporter).coverage.seconds(shape, nowMs, shape.panes),
+            totals: FLOWS.map((flow) => channel.side(reporter).total(flow, nowMs, shape.panes)),
+          })),
+      }))
+      .sort((a, b) => (a.key < b.key ? -1 : 1));
   const usage = (state: UsageState | undefined): unknown =>
     state === undefined || state.newestMs < startMs
       ? null
@@ -63,7 +65,8 @@ export function dumpTables(
   return {
     links,
     pairs,
-    channels,
+    channels: dumped(tables),
+    demand: dumped({ channels: tables.demand }),
     pods: pods.map((name) => usage(tables.pods.get(name))),
     nodes: nodes.map((name) => usage(tables.nodes.get(name))),
   };

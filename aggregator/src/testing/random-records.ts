@@ -1,5 +1,5 @@
 import type { Random } from "@isochrone/runtime";
-import { PROBE_METRICS, type Attributes, type Metric } from "@isochrone/telemetry";
+import { LATENCY_BUCKETS, PROBE_METRICS, type Attributes, type Metric } from "@isochrone/telemetry";
 import type { IncomingRecord } from "../domain/ingest/ingest.ts";
 import { bandwidthTest, counter, gauge, istio, probeMetrics, recordOf } from "./records.ts";
 
@@ -90,6 +90,25 @@ export class RandomRecords {
       response_code: this.#chance(0.2) ? "503" : "200",
     });
     const id = JSON.stringify(labels);
+    return [...this.#latencies(timeMs), ...this.#counts(labels, id, timeMs)];
+  }
+
+  #latencies(timeMs: number): Metric[] {
+    const { response_code: code, ...ends } = istio("source", this.#workload(), "", {
+      response_code: this.#chance(0.2) ? "5xx" : "",
+      destination_service_name: this.#workload(),
+      destination_service_namespace: this.#chance(0.9) ? "shop" : "unknown",
+    });
+    const labels = { ...ends, ...(code === "" ? {} : { response_code: code! }) };
+    return ["5", "250", "+Inf", "7"]
+      .filter(() => this.#chance(0.5))
+      .map((le) => {
+        const row = { ...labels, le };
+        return this.#counter(LATENCY_BUCKETS, `l${JSON.stringify(row)}`, row, timeMs);
+      });
+  }
+
+  #counts(labels: Attributes, id: string, timeMs: number): Metric[] {
     return ["istio_requests_total", "istio_request_bytes_sum", "istio_tcp_sent_bytes_total"]
       .filter(() => this.#chance(0.6))
       .map((name) => this.#counter(name, `${name}${id}`, labels, timeMs));

@@ -162,6 +162,7 @@ export class WriterTestbed {
       builtAtMs,
       coordinates: null,
       cluster: () => graph,
+      demand: () => ({ version: 1, observedAt: graph.observedAt, windowSeconds: 300, services: [] }),
       workflows: () => new Map(this.workflows.map((each) => [`${each.namespace}/${each.name}`, each])),
     };
   }

@@ -1,4 +1,5 @@
-import { Counter, Gauge, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import { Counter, type Registry } from "prom-client";
 
 /** What is written. */
 const WRITE_KINDS = ["node", "workload", "configmap"] as const;
@@ -55,23 +56,14 @@ export function createWriterMetrics(registry: Registry, sources: WriterMetricSou
       sources.yielded,
     ],
   ];
-  for (const [name, help, read] of gauges) {
-    const gauge: Gauge<"kind"> = new Gauge({
-      name,
-      help,
-      labelNames: ["kind"],
-      registers,
-      collect: () => {
-        for (const kind of WRITE_KINDS) gauge.set({ kind }, read(kind));
-      },
-    });
-  }
-  const tooLarge: Gauge = new Gauge({
-    name: "isochrone_aggregator_netperf_config_map_too_large",
-    help: "1 while KEP-260's ConfigMap is left untouched because it would reach 1 MiB.",
-    registers,
-    collect: () => tooLarge.set(sources.isTooLarge() ? 1 : 0),
-  });
+  const scraped = new ScrapedMetrics(registry);
+  for (const [name, help, read] of gauges)
+    scraped.gauges(name, help, ["kind"], () => WRITE_KINDS.map((kind) => [{ kind }, read(kind)]));
+  scraped.gauge(
+    "isochrone_aggregator_netperf_config_map_too_large",
+    "1 while KEP-260's ConfigMap is left untouched because it would reach 1 MiB.",
+    () => (sources.isTooLarge() ? 1 : 0),
+  );
   const writes = new Counter({
     name: "isochrone_aggregator_annotation_writes_total",
     help: "Writes to the API server of annotations and of KEP-260's ConfigMap.",

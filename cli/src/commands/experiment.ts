@@ -24,6 +24,8 @@ interface ExperimentOptions {
   readonly contenders?: readonly string[];
   readonly jobs: number;
   readonly scale?: number;
+  readonly train?: boolean;
+  readonly trace?: string;
   readonly output: Format;
 }
 
@@ -83,7 +85,7 @@ async function run(
   options: ExperimentOptions,
   kubeScheduler: KubeScheduler | null,
 ): Promise<Conducted> {
-  const { ground, quick = false, out, only = {}, contenders, jobs, scale } = options;
+  const { ground, quick = false, out, only = {}, contenders, jobs, scale, train, trace } = options;
   const stop = new AbortController();
   const interrupt = (): void =>
     stop.abort(new CommandError("interrupted; run the same command again to continue"));
@@ -98,7 +100,7 @@ async function run(
         out,
         only,
         jobs,
-        ...definedOf({ contenders, scale }),
+        ...definedOf({ contenders, scale, train, trace }),
         grounds: ground === "both" ? ["model", "lab"] : [ground],
         command: commandLine(process.argv),
         onProgress: (progress) => screen.at(progress.share, progressText(progress)),
@@ -145,7 +147,10 @@ function summaryOf(conducted: Conducted): Summary {
   return { ...conducted, scenario: conducted.scenario.name };
 }
 
-function summaryText({ scenario, cells, measured, failed, verdicts, files }: Summary): string {
+function summaryText({ scenario, cells, measured, failed, verdicts, notes = [], files }: Summary): string {
   const counts = `${scenario}: ${cells} cells, ${measured} measured now${failed === 0 ? "" : `, ${failed} without a placement`}`;
-  return [counts, ...verdicts.map(({ text }) => `  ${text}`), `  ${files.html}`].join("\n");
+  return [
+    counts,
+    ...[...verdicts.map(({ text }) => text), ...notes, files.html].map((line) => `  ${line}`),
+  ].join("\n");
 }

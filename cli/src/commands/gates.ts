@@ -2,12 +2,12 @@
 // goes.
 import {
   gatesOf,
-  hasOurGate,
   isStoreError,
   jsonPatchOpeningGate,
   KINDS,
   PLACEMENT_GATE,
   PLANNER_LEASE,
+  STREAM_GATE,
   timestamp,
   WEBHOOK_CONFIGURATION,
   WEBHOOK_REMOVED_AT,
@@ -53,6 +53,9 @@ interface Waiting {
 type Opening = GateOpening | "would_open" | `failed: ${string}`;
 type Print = (text: string) => void;
 
+/** Of the planner, and of the controller of StreamJobs. */
+const OUR_GATES: readonly string[] = [PLACEMENT_GATE, STREAM_GATE];
+const OUR_GATES_TEXT = `gate ${OUR_GATES.join(" or ")}`;
 /** Requests under way at once. */
 const CONCURRENCY = 8;
 /** A pod whose review was under way is there when the webhook's time limit has passed. */
@@ -66,7 +69,7 @@ export async function gatesListCommand(options: GatesListOptions, print: Print):
   await withStore(options, async (store) => {
     const waiting = (await gatedPods(store, options.namespace)).map(waitingOf);
     if (options.output !== "table") return print(formatted(options.output, waiting, () => ""));
-    if (waiting.length === 0) return print(`no pod has the gate ${PLACEMENT_GATE}`);
+    if (waiting.length === 0) return print(`no pod has the ${OUR_GATES_TEXT}`);
     const rows = waiting.map(({ namespace, name, ageSeconds, others }) => [
       namespace,
       name,
@@ -99,7 +102,7 @@ export async function gatesOpenCommand(
     );
     if (missing.length > 0)
       throw new CommandError(
-        `no pod ${missing.join(", ")} with the gate ${PLACEMENT_GATE} in the namespace ${options.namespace ?? "default"}`,
+        `no pod ${missing.join(", ")} with the ${OUR_GATES_TEXT} in the namespace ${options.namespace ?? "default"}`,
       );
   });
 }
@@ -187,7 +190,7 @@ async function openAll(
  */
 async function opening(store: ClusterStore, pod: KubernetesObject): Promise<Opening> {
   const { namespace = "default", name } = pod.metadata;
-  const patch = jsonPatchOpeningGate(pod);
+  const patch = jsonPatchOpeningGate(pod, OUR_GATES);
   if (patch === null) return "absent";
   try {
     await store.jsonPatch({ ...KINDS.pod, namespace, name }, patch, { isUnexplained: true });
@@ -270,7 +273,9 @@ async function gatedPods(store: ClusterStore, namespace: string | undefined): Pr
   });
   const options = namespace === undefined ? { trim } : { trim, namespace };
   const { items } = await store.list(KINDS.pod, options);
-  return items.filter(hasOurGate).sort((a, b) => keyText(a).localeCompare(keyText(b)));
+  return items
+    .filter((pod) => gatesOf(pod).some(isOurs))
+    .sort((a, b) => keyText(a).localeCompare(keyText(b)));
 }
 
 function report(
@@ -282,7 +287,7 @@ function report(
   const rows = [...results.values()].map(({ pod, result }) => ({ ...waitingOf(pod), result }));
   if (output !== "table") return print(formatted(output, { removed, pods: rows }, () => ""));
   for (const line of removed) print(line);
-  if (rows.length === 0) return print(`no pod has the gate ${PLACEMENT_GATE}`);
+  if (rows.length === 0) return print(`no pod has the ${OUR_GATES_TEXT}`);
   const words = (result: Opening): string => (isKeyOf(WORDS, result) ? WORDS[result] : result);
   print(
     table(
@@ -311,8 +316,12 @@ function waitingOf(pod: KubernetesObject): Waiting {
     namespace,
     name,
     ageSeconds: Number.isNaN(ageMs) ? 0 : Math.max(0, Math.round(ageMs / 1000)),
-    others: gatesOf(pod).filter((gate) => gate !== PLACEMENT_GATE),
+    others: gatesOf(pod).filter((gate) => !isOurs(gate)),
   };
+}
+
+function isOurs(gate: string): boolean {
+  return OUR_GATES.includes(gate);
 }
 
 function keyText({ metadata }: KubernetesObject): string {

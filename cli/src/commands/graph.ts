@@ -1,7 +1,7 @@
 import { visibleData } from "@isochrone/runtime/basics";
 import { droppedElements } from "@isochrone/topology";
-import type { ClusterGraphSnapshot, Dropped, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
-import type { GraphClient } from "@isochrone/topology/client";
+import type { ClusterGraphSnapshot, Demand, Dropped, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import { graphDot } from "../output/dot.ts";
 import type { Format } from "../output/format.ts";
@@ -46,15 +46,31 @@ async function readAll(client: GraphClient): Promise<View> {
     list.workflows.map(({ namespace, name }) => client.workflow(namespace, name)),
   );
   const workflows = read.map(({ value }) => value);
+  const demand = await readDemand(client);
   const left = visibleData(droppedText([dropped, ...read.map((each) => each.dropped)]));
   return viewOf(
-    { cluster, workflows },
+    { cluster, workflows, demand },
     {
       text: (shown, canvas) =>
-        [clusterText(shown.cluster, canvas), ...shown.workflows.map(workflowText), ...left].join("\n\n"),
+        [
+          clusterText(shown.cluster, canvas),
+          ...shown.workflows.map(workflowText),
+          ...demandText(shown.demand),
+          ...left,
+        ].join("\n\n"),
       dot: (shown) => graphDot(shown.cluster, shown.workflows),
     },
   );
+}
+
+/** Null where the server is of a release without it. */
+async function readDemand(client: GraphClient): Promise<Demand | null> {
+  try {
+    return (await client.demand()).value;
+  } catch (error) {
+    if (error instanceof GraphClientError && error.status === 404) return null;
+    throw error;
+  }
 }
 
 /** Says what was left out of the graphs; nothing when they are whole. */
@@ -133,4 +149,23 @@ function workflowText(workflow: WorkflowGraphSnapshot): string {
     "",
     table(["channel", "requests/s", "bytes/s", "errors", "origin"], channels),
   ].join("\n");
+}
+
+function demandText(demand: Demand | null): string[] {
+  if (demand === null || demand.services.length === 0) return [];
+  const percent = (ratio: number | null): string | null =>
+    ratio === null ? null : `${(ratio * 100).toFixed(1)} %`;
+  const rows = demand.services.flatMap(({ namespace, name, zones }) =>
+    zones.map(({ zone, requestsPerSecond, errorRatio, inTimeRatio, latencyMs }) => [
+      `${namespace}/${name}`,
+      zone ?? "(no zone)",
+      requestsPerSecond,
+      percent(errorRatio),
+      percent(inTimeRatio),
+      latencyMs.p50,
+      latencyMs.p99,
+    ]),
+  );
+  const head = ["service", "calling zone", "requests/s", "errors", "in time", "p50 (ms)", "p99 (ms)"];
+  return [`demand by calling zone\n${table(head, rows)}`];
 }

@@ -103,16 +103,9 @@ export async function labKillCommand(node: string, options: LabOptions, print: P
 /** Prints the objects of the embedded cluster, as kubectl would print those of another one. */
 export async function labObjectsCommand(options: LabOptions, print: Print): Promise<void> {
   const lab = new LabClient(options.lab, { token: await readControlToken(options.lab, process.env) });
-  const list = (await lab.objects()) as KubernetesList;
+  const list = await lab.objects();
   const rows = list.items.map(({ kind, metadata: { namespace = null, name } }) => [kind, namespace, name]);
   print(formatted(options.output, list, () => table(["kind", "namespace", "name"], rows)));
-}
-
-interface KubernetesList {
-  readonly items: readonly {
-    readonly kind: string;
-    readonly metadata: { readonly namespace?: string; readonly name: string };
-  }[];
 }
 
 /** Prints what the emulator did to the packets that passed. */

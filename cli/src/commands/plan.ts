@@ -147,7 +147,7 @@ function objectsOf(lists: Lists): Objects {
 async function embeddedObjects(lab: LabClient): Promise<Objects | null> {
   let items: readonly KubernetesObject[];
   try {
-    ({ items } = (await lab.objects()) as { readonly items: readonly KubernetesObject[] });
+    ({ items } = await lab.objects());
   } catch (error) {
     if (error instanceof LabClientError && (error.status === null || error.status === 404)) return null;
     throw error;

@@ -55,12 +55,16 @@ function noDefinition(cause: unknown): CommandError {
   );
 }
 
-/** Prints the flows that nodes are told of. */
+/** Prints the flows that nodes are told of, and what was achieved. */
 export async function flowsCommand(
   node: string | undefined,
   options: GraphServerOptions & { readonly output: Format },
   print: Print,
 ): Promise<void> {
-  const { value } = await graphClientOf(options).flowPlans();
-  print(formatted(options.output, flowViews(value, node ?? null), flowsText));
+  const client = graphClientOf(options);
+  const [{ value: plans }, { graphs }] = await Promise.all([
+    client.flowPlans(),
+    client.workflowChanges(null),
+  ]);
+  print(formatted(options.output, flowViews(plans, graphs, node ?? null), flowsText));
 }

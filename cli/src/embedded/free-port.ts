@@ -1,5 +1,5 @@
-import { codeOf } from "@isochrone/primitives";
-import { createServer, type AddressInfo } from "node:net";
+import { boundPort, codeOf } from "@isochrone/primitives";
+import { createServer } from "node:net";
 import { CommandError } from "../errors.ts";
 
 const HOST = "127.0.0.1";
@@ -35,7 +35,7 @@ async function tried(wanted: number): Promise<number> {
     server.once("error", reject);
     server.listen(wanted, HOST, resolve);
   });
-  const { port } = server.address() as AddressInfo;
+  const port = boundPort(server);
   await new Promise((resolve) => server.close(resolve));
   return port;
 }

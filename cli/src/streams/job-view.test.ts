@@ -1,5 +1,6 @@
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
+import { channel } from "@isochrone/placement/testing";
 import { describe, expect, test } from "vitest";
 import { flowsText, flowViews } from "./flows-text.ts";
 import { jobsText, jobText, jobView } from "./job-view.ts";
@@ -19,6 +20,10 @@ const RUNNING: KubernetesObject = {
     flows: [
       { to: "detect", bitsPerSecond: 10e6, route: ["camera", "box"] },
       { from: "detect", to: "track", bitsPerSecond: 8e5, route: ["box", "server"] },
+    ],
+    profiles: [
+      { task: "detect", kind: "arm64, 4 CPUs", secondsPerFrame: 0.2 },
+      { task: "detect", kind: "amd64, 8 CPUs", failure: "exit code 1 (Error)" },
     ],
     conditions: [{ type: "Placed", status: "True", reason: "Placed", message: "all tasks have nodes" }],
   },
@@ -61,6 +66,10 @@ describe("StreamJobs for people", () => {
         "flow              rate           route",
         "source -> detect  10.000 Mbit/s  camera box",
         "detect -> track   0.800 Mbit/s   box server",
+        "",
+        "profiled task  kind of node   s/frame  last attempt",
+        "detect         arm64, 4 CPUs     0.20  measured",
+        "detect         amd64, 8 CPUs        –  exit code 1 (Error)",
       ].join("\n"),
     );
     expect(jobText(jobView(WAITING))).toBe(
@@ -76,6 +85,7 @@ describe("planned flows", () => {
   const flow = (fields: Partial<PlannedFlow>): PlannedFlow => ({
     id: "site/gate/detect->track",
     owner: { kind: "StreamJob", namespace: "site", name: "gate" },
+    channel: { source: "gate.detect", target: "gate.track" },
     protocol: "tcp",
     source: { node: "a", address: "10.0.0.1", port: null },
     target: { node: "c", address: "10.0.0.2", port: 7000 },
@@ -99,21 +109,44 @@ describe("planned flows", () => {
     plan("b", [flow({ previous: "a", next: "c" })]),
     plan("d", []),
   ];
+  const figures = { allowedBitsPerSecond: 8e5, achievedBitsPerSecond: 7e5, droppedPacketsPerSecond: 2.5 };
+  const graphs = [
+    {
+      version: 1,
+      observedAt: "2026-01-01T00:00:00.000Z",
+      namespace: "site",
+      name: "site",
+      workloads: [],
+      channels: [channel("gate.detect", "gate.track", null, { flow: figures })],
+    },
+  ];
 
   test("are put together from the plans of the nodes on their way", () => {
-    expect(flowViews(plans, null)).toEqual([
-      { id: "site/gate/detect->track", bitsPerSecond: 8e5, route: ["a", "b", "c"] },
+    expect(flowViews(plans, graphs, null)).toEqual([
+      {
+        id: "site/gate/detect->track",
+        bitsPerSecond: 8e5,
+        achievedBitsPerSecond: 7e5,
+        droppedPacketsPerSecond: 2.5,
+        route: ["a", "b", "c"],
+      },
     ]);
-    expect(flowViews(plans, "b")).toHaveLength(1);
-    expect(flowViews(plans, "d")).toEqual([]);
-    expect(flowsText(flowViews(plans, null))).toBe(
-      "flow                     rate          route\nsite/gate/detect->track  0.800 Mbit/s  a b c",
+    // The channel's figures are those of both.
+    const twins = plan("a", [flow({ next: "b" }), flow({ next: "b", id: "site/gate/twin" })]);
+    expect(flowViews([twins], graphs, null)).toMatchObject([
+      { achievedBitsPerSecond: null },
+      { achievedBitsPerSecond: null },
+    ]);
+    expect(flowViews(plans, graphs, "b")).toHaveLength(1);
+    expect(flowViews(plans, graphs, "d")).toEqual([]);
+    expect(flowsText(flowViews(plans, graphs, null))).toBe(
+      "flow                     rate          achieved      dropped/s  route\nsite/gate/detect->track  0.800 Mbit/s  0.700 Mbit/s       2.50  a b c",
     );
     expect(flowsText([])).toBe("no flow is planned");
   });
 
   test("that run in a circle end there", () => {
     const circle = [plan("a", [flow({ next: "b" })]), plan("b", [flow({ previous: "a", next: "a" })])];
-    expect(flowViews(circle, null)[0]!.route).toEqual(["a", "b"]);
+    expect(flowViews(circle, [], null)[0]!.route).toEqual(["a", "b"]);
   });
 });

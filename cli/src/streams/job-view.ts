@@ -30,6 +30,13 @@ interface JobView {
     readonly bitsPerSecond: number | null;
     readonly route: readonly string[];
   }[];
+  /** What profiling pods took. */
+  readonly profiles: readonly {
+    readonly task: string;
+    readonly kind: string;
+    readonly secondsPerFrame: number | null;
+    readonly failure: string | null;
+  }[];
   readonly conditions: readonly {
     readonly type: string;
     readonly status: string;
@@ -39,7 +46,8 @@ interface JobView {
 }
 
 type SpecFields = Record<"minThroughput", unknown>;
-type StatusFields = Record<"flows" | "limitText" | "phase" | "tasks" | "throughput", unknown>;
+type StatusFields = Record<"flows" | "limitText" | "phase" | "profiles" | "tasks" | "throughput", unknown>;
+type ProfileFields = Record<"failure" | "kind" | "secondsPerFrame" | "task", unknown>;
 type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
 type FlowFields = Record<"bitsPerSecond" | "from" | "route" | "to", unknown>;
 
@@ -64,6 +72,12 @@ export function jobView(object: KubernetesObject): JobView {
       to: looseText(flow.to),
       bitsPerSecond: numberOf(flow.bitsPerSecond),
       route: Array.isArray(flow.route) ? flow.route.map(looseText) : [],
+    })),
+    profiles: looseList<ProfileFields>(status.profiles).map((profile) => ({
+      task: looseText(profile.task),
+      kind: looseText(profile.kind),
+      secondsPerFrame: numberOf(profile.secondsPerFrame),
+      failure: textOf(profile.failure),
     })),
     conditions: conditionsOf(object).map(({ type, status: is, reason = "", message = "" }) => ({
       type,
@@ -92,7 +106,8 @@ export function jobsText(jobs: readonly JobView[]): string {
 
 /** Why it is where it is, and what it waits for. */
 export function jobText(job: JobView): string {
-  const { namespace, name, phase, throughput, minThroughput, limit, tasks, flows, conditions } = job;
+  const { namespace, name, phase, throughput, minThroughput, limit, tasks, flows, profiles, conditions } =
+    job;
   const pace = throughput === null ? "" : `, ${throughput.toFixed(2)} frames/s`;
   const promise = minThroughput === null ? "" : ` of ${minThroughput} promised`;
   const parts = [`StreamJob ${namespace}/${name}: ${phase ?? "no controller has seen it"}${pace}${promise}`];
@@ -120,6 +135,18 @@ export function jobText(job: JobView): string {
           `${from ?? "source"} -> ${to}`,
           bitsPerSecond === null ? null : megabits(bitsPerSecond),
           route.join(" "),
+        ]),
+      ),
+    );
+  if (profiles.length > 0)
+    parts.push(
+      table(
+        ["profiled task", "kind of node", "s/frame", "last attempt"],
+        profiles.map(({ task, kind, secondsPerFrame, failure }) => [
+          task,
+          kind,
+          secondsPerFrame,
+          failure ?? "measured",
         ]),
       ),
     );

@@ -1,5 +1,5 @@
 // What went wrong with a request, in words that name the target and the remedy.
-import { codeOf } from "@isochrone/primitives";
+import { reasonOf, codeOf } from "@isochrone/primitives";
 import { ScrapeError, type ScrapeFailure } from "../ports/errors.ts";
 import type { Target } from "../ports/ports.ts";
 
@@ -28,7 +28,7 @@ const TLS_FAILURES: Readonly<Record<string, ScrapeFailure>> = {
 /** For anything thrown while a page was read. */
 export function failureOf(target: Target, error: unknown, progress: Progress): ScrapeError {
   if (error instanceof ScrapeError) return error;
-  const { message } = error as Error;
+  const message = reasonOf(error);
   const code = codeOf(error) ?? "";
   const options = { cause: error };
   const tls = TLS_FAILURES[code] ?? (/^(ERR_SSL|ERR_TLS|EPROTO)/.test(code) ? "tls" : null);

@@ -36,7 +36,7 @@ export interface ExpositionLimits {
 
 export const DEFAULT_LIMITS: ExpositionLimits = { maxLineBytes: 65_536, maxLabels: 64 };
 
-const TYPES: ReadonlySet<string> = new Set(["counter", "gauge", "histogram", "summary", "untyped"]);
+const TYPES: readonly FamilyType[] = ["counter", "gauge", "histogram", "summary"];
 const TYPE = new TextEncoder().encode("TYPE");
 const EOF = new TextEncoder().encode("EOF");
 const NO_NAME = "a sample begins with a metric name and has a value";
@@ -207,7 +207,7 @@ export class ExpositionReader<N, F> {
     if (family === null) return;
     const typeStart = skipBlanks(bytes, wordEnd, end);
     const type = textOf(bytes, typeStart, endOfWord(bytes, typeStart, end));
-    this.#visitor.type(family, TYPES.has(type) ? (type as FamilyType) : "untyped");
+    this.#visitor.type(family, TYPES.find((known) => known === type) ?? "untyped");
   }
 
   #tooLong(bytes: Uint8Array, start: number, end: number): void {

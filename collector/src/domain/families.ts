@@ -1,5 +1,5 @@
 // Which families are kept of each kind of page. Lines of all others are passed over.
-import { reductionOf, type FamilyReduction } from "@isochrone/telemetry";
+import { LATENCY_BUCKETS, reductionOf, type FamilyReduction } from "@isochrone/telemetry";
 
 /**
  * Kinds of pages. `cadvisor` and `resource` are a kubelet's; `istio` is that of sidecars, gateways, ztunnel
@@ -51,6 +51,7 @@ export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> =
     "istio_response_bytes",
     "istio_tcp_sent_bytes_total",
     "istio_tcp_received_bytes_total",
+    LATENCY_BUCKETS,
   ],
   service_graph: [
     "traces_service_graph_request_total",
@@ -95,9 +96,11 @@ export interface WantedFamily {
 }
 
 export function wantedFamilies({ kind, more = [], reduce = true }: FamilySelection): WantedFamily[] {
-  return [...new Set([...DEFAULT_FAMILIES[kind], ...more])].map((name) => ({
+  // Buckets are read as counters of the bounds that are kept, or as parts of a histogram that is kept whole.
+  const defaults = DEFAULT_FAMILIES[kind].filter((name) => !more.includes(name.replace(/_bucket$/, "")));
+  return [...new Set([...defaults, ...more])].map((name) => ({
     name,
-    reduction: reduce ? reductionOf(name) : undefined,
+    reduction: reduce || name === LATENCY_BUCKETS ? reductionOf(name) : undefined,
   }));
 }
 

@@ -1,7 +1,10 @@
 import { attributeKey, type AttributeKey } from "@isochrone/telemetry";
 import type { ExpectedNames, LabelSet } from "./label-set.ts";
 
-/** The upper bound of a histogram's bucket: a part of the value, not of the row's identity. */
+/**
+ * The upper bound of a histogram's bucket: a part of the value, not of the row's identity, unless each bucket
+ * is read as a counter.
+ */
 export const BUCKET_LABEL = "le";
 
 /** Label sets of one family that are remembered; a page with more only reads more slowly. */
@@ -13,18 +16,17 @@ export class LabelShape implements ExpectedNames {
   readonly encodedNames: readonly Uint8Array[];
   readonly positions: ReadonlyMap<string, number>;
   readonly keys: readonly AttributeKey[];
-  /** Positions in the order that identifies a row, whatever order its labels stand in; without `le`. */
+  /** Positions in the order that identifies a row, whatever order its labels stand in. */
   readonly order: readonly number[];
   /** That order is the order in which they stand. */
   readonly canonical: boolean;
 
-  constructor(names: readonly string[], canonicalNames: readonly string[]) {
+  /** @param identity those of its names that identify a row, in their order */
+  constructor(names: readonly string[], identity: readonly string[]) {
     this.encodedNames = names.map((name) => Buffer.from(`${quoted(name)}="`));
     this.positions = new Map(names.map((name, position) => [name, position]));
     this.keys = names.map(attributeKey);
-    this.order = canonicalNames
-      .filter((name) => name !== BUCKET_LABEL)
-      .map((name) => this.positions.get(name)!);
+    this.order = identity.map((name) => this.positions.get(name)!);
     this.canonical =
       this.order.length === names.length && this.order.every((position, index) => position === index);
   }
@@ -40,8 +42,14 @@ function quoted(name: string): string {
 export class LabelShapes {
   readonly #shapes = new Map<string, LabelShape>();
   readonly #canonicalNames = new Map<string, readonly string[]>();
+  readonly #boundIsLabel: boolean;
   /** That of the last row: the next one is nearly always alike. */
   last: LabelShape | null = null;
+
+  /** @param boundIsLabel whether `le` identifies a row as any other label does */
+  constructor(boundIsLabel: boolean) {
+    this.#boundIsLabel = boundIsLabel;
+  }
 
   /** The shape of labels that were just read; null when a name occurs twice. */
   of(labels: LabelSet): LabelShape | null {
@@ -58,10 +66,14 @@ export class LabelShapes {
   #create(names: readonly string[], sorted: readonly string[], key: string): LabelShape {
     const set = sorted.join("\u0000");
     const known = this.#canonicalNames.get(set);
-    if (this.#shapes.size >= MAX_SHAPES) return new LabelShape(names, known ?? sorted);
+    if (this.#shapes.size >= MAX_SHAPES) return new LabelShape(names, this.#identity(known ?? sorted));
     if (known === undefined) this.#canonicalNames.set(set, names);
-    const shape = new LabelShape(names, known ?? names);
+    const shape = new LabelShape(names, this.#identity(known ?? names));
     this.#shapes.set(key, shape);
     return shape;
+  }
+
+  #identity(names: readonly string[]): readonly string[] {
+    return this.#boundIsLabel ? names : names.filter((name) => name !== BUCKET_LABEL);
   }
 }

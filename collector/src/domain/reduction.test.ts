@@ -202,4 +202,45 @@ describe("reduction at the source", () => {
         .metrics[0]!.points;
     expect([take(3), take(4)]).toMatchObject([[{ value: 3 }], [{ value: 4 }]]);
   });
+
+  it("reads the buckets of latency as counters, one per bound that is kept, and of failures only all", () => {
+    const name = "istio_request_duration_milliseconds";
+    const lines = (labels: string, counts: Readonly<Record<string, number>>): string[] => [
+      ...Object.entries(counts).map(([le, value]) => `${name}_bucket{${labels},le="${le}"} ${value}`),
+      `${name}_sum{${labels}} 1234`,
+      `${name}_count{${labels}} 9`,
+    ];
+    const labels = (code: string, more = ""): string =>
+      `reporter="source",destination_workload="w${more}",destination_service_name="db",response_code="${code}"`;
+    const counts = { "0.5": 1, "5": 2, "10.0": 4, "2.5e+03": 7, "30000": 8, "+Inf": 9 };
+    const text = [
+      `# TYPE ${name} histogram`,
+      ...lines(labels("200"), counts),
+      ...lines(labels("200", "2"), counts),
+      ...lines(labels("503"), counts),
+      ...lines(labels("200").replace("source", "destination"), counts),
+    ].join("\n");
+    const { metrics } = takePage(new TargetMemory({ kind: "istio" }), `${text}\n`);
+    const base = { reporter: "source", destination_service_name: "db" };
+    expect(metrics.map((metric) => [metric.name, metric.kind])).toEqual([[`${name}_bucket`, "sum"]]);
+    expect(metrics[0]!.points.map((point) => [point.attributes, "value" in point && point.value])).toEqual([
+      [{ ...base, le: "5" }, 4],
+      [{ ...base, le: "10" }, 8],
+      [{ ...base, le: "2500" }, 14],
+      [{ ...base, le: "+Inf" }, 18],
+      [{ ...base, response_code: "5xx", le: "+Inf" }, 9],
+    ]);
+  });
+
+  it("leaves the buckets to the histogram where the whole histogram is asked for", () => {
+    const name = "istio_request_duration_milliseconds";
+    const text = `# TYPE ${name} histogram
+${name}_bucket{reporter="source",le="5"} 2
+${name}_bucket{reporter="source",le="+Inf"} 3
+${name}_sum{reporter="source"} 20
+${name}_count{reporter="source"} 3
+`;
+    const { metrics } = takePage(new TargetMemory({ kind: "istio", more: [name] }), text);
+    expect(metrics).toMatchObject([{ name, kind: "histogram", points: [{ bucketCounts: [2, 1] }] }]);
+  });
 });

@@ -35,12 +35,13 @@ export class FamilyMemory {
   readonly reduction: WantedFamily["reduction"];
   /** Of the labels that are kept, in the reduction's order. */
   readonly keys: readonly AttributeKey[];
-  readonly shapes = new LabelShapes();
+  readonly shapes: LabelShapes;
 
   constructor(index: number, { name, reduction }: WantedFamily) {
     this.index = index;
     this.name = name;
     this.reduction = reduction;
+    this.shapes = new LabelShapes(reduction?.type === "counter");
     this.keys = reduction?.labels?.map((label) => attributeKey(label.name)) ?? [];
   }
 

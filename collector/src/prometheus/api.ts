@@ -4,7 +4,7 @@ import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import { text } from "node:stream/consumers";
 import { createGunzip } from "node:zlib";
-import { looseFields } from "@isochrone/primitives";
+import { reasonOf, codeOf, looseFields } from "@isochrone/primitives";
 import { readAnswer, type Answer } from "./answer.ts";
 import { PrometheusError, type PrometheusFailure } from "./errors.ts";
 
@@ -151,7 +151,7 @@ export class PrometheusApi {
   }
 
   #connectionError(error: unknown): PrometheusError {
-    const { code = "", message = String(error) } = error as { code?: string; message?: string };
+    const [code, message] = [codeOf(error) ?? "", reasonOf(error)];
     const tls = /CERT|SELF_SIGNED|ISSUER|LEAF_SIGNATURE|ERR_TLS|ERR_SSL|EPROTO/.test(code);
     const cutOff = code === "Z_BUF_ERROR" || code === "Z_DATA_ERROR";
     const kind = tls ? "tls" : cutOff ? "malformed" : "connect";

@@ -69,6 +69,11 @@ export function podObject(pod: WaitingPod, uid: string, node: string | null): Po
   };
 }
 
+/** The Service of a workload. */
+export function serviceObject(workload: string): ApiObject {
+  return { metadata: { name: workload, namespace: NAMESPACE }, spec: { selector: { app: workload } } };
+}
+
 /** The Deployment of a workload. @param ready how many of its replicas run */
 export function deploymentObject({ name, replicas }: PointWorkload, ready: number): PodObject {
   const metadata = { name, namespace: NAMESPACE, uid: name, labels: {}, creationTimestamp: CREATED };

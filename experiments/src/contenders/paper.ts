@@ -3,9 +3,8 @@
 import { paperMove, ResourceNetwork } from "@isochrone/placement";
 import type { Strategy } from "@isochrone/placement";
 import type { Point } from "../scenario/model.ts";
-import { feasibleNodes } from "./kube-scheduler/filters.ts";
-import { FillingCluster } from "./kube-scheduler/filling-cluster.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
+import { ModelledCluster } from "./kube-scheduler/modelled-cluster.ts";
 import { requestOf, staying } from "./pods.ts";
 import type { Observation, Placement, PodMove } from "./port.ts";
 import { graphsOf, SchedulingContender } from "./scheduling-contender.ts";
@@ -54,18 +53,16 @@ export class PaperContender extends SchedulingContender {
   async adjust(point: Point, placement: Placement, observed: Observation): Promise<readonly PodMove[]> {
     const request = requestOf(point, observed.cluster, placement);
     const now = new Map(staying(request));
-    const filling = new FillingCluster(request.nodes, request.placed);
+    const cluster = new ModelledCluster(request);
     const moves: PodMove[] = [];
     const moved = new Set<string>();
     for (const [pod, from] of request.placed) {
       if (moved.has(pod.workload)) continue;
-      const admitting = feasibleNodes(pod, filling).map(({ node }) => node.name);
-      const candidates = [...new Set([from, ...admitting])].sort();
+      const candidates = [...new Set([from, ...cluster.feasible(pod).nodes])].sort();
       const problem = problemOf(pod, candidates, graphsOf(point, observed, now));
       const to = paperMove(problem, from, this.#strategy)?.to.node;
       if (to === undefined) continue;
-      filling.remove(pod, from);
-      filling.add(pod, to);
+      cluster.place(pod, to);
       now.set(pod.name, to);
       moved.add(pod.workload);
       moves.push({ pod: pod.name, from, to });

@@ -4,6 +4,7 @@ import { createNetworkOverhead, workloadOrder } from "@isochrone/placement";
 import type { SortAlgorithm } from "@isochrone/placement";
 import type { DeclaredCosts } from "@isochrone/topology";
 import type { PointCluster, PointWorkflow } from "../scenario/model.ts";
+import { mean } from "../statistics/mean.ts";
 import { clusterGraph, workflowGraph } from "./graphs.ts";
 import { scheduleAll } from "./kube-scheduler/imitation.ts";
 import type { SchedulingRequest } from "./kube-scheduler/port.ts";
@@ -84,8 +85,8 @@ function appGroup({ workloads }: PointWorkflow): object {
  * controller reads netperf's.
  */
 export function networkTopology({ nodes, rttMs }: PointCluster): DeclaredCosts {
-  const regions = new Map<string, number[]>();
-  const zones = new Map<string, number[]>();
+  const regions = new Map<string, Costs>();
+  const zones = new Map<string, Costs>();
   for (const [from, a] of nodes.entries()) {
     for (const [to, b] of nodes.entries()) {
       const ms = rttMs[from]![to]!;
@@ -96,18 +97,25 @@ export function networkTopology({ nodes, rttMs }: PointCluster): DeclaredCosts {
   return { source: "round trips", unitMs: 1, zones: entries(zones), regions: entries(regions) };
 }
 
-function append(lists: Map<string, number[]>, from: string, to: string, ms: number): void {
-  const key = JSON.stringify([from, to]);
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [ms]);
-  else list.push(ms);
+interface Costs {
+  readonly from: string;
+  readonly to: string;
+  readonly allMs: number[];
 }
 
-function entries(lists: ReadonlyMap<string, readonly number[]>): DeclaredCosts["zones"] {
-  return [...lists].map(([key, all]) => {
-    const [from, to] = JSON.parse(key) as [string, string];
-    return { from, to, cost: Math.max(1, Math.round(all.reduce((sum, ms) => sum + ms, 0) / all.length)) };
-  });
+function append(lists: Map<string, Costs>, from: string, to: string, ms: number): void {
+  const key = JSON.stringify([from, to]);
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, { from, to, allMs: [ms] });
+  else list.allMs.push(ms);
+}
+
+function entries(lists: ReadonlyMap<string, Costs>): DeclaredCosts["zones"] {
+  return Array.from(lists.values(), ({ from, to, allMs }) => ({
+    from,
+    to,
+    cost: Math.max(1, Math.round(mean(allMs))),
+  }));
 }
 
 /** Scenarios set no limits, and a dependency without one has a limit of 0: so none is beyond it. */

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { listScenarios, scenarioFile, type CatalogueEntry } from "../scenario/catalogue.ts";
 import { loadScenario } from "../scenario/read-scenario.ts";
+import { readKaisScenario } from "../kais/scenario.ts";
 import { readStreamScenario } from "../streams/scenario.ts";
 import { html, prose } from "./html.ts";
 
@@ -17,6 +18,8 @@ const reports = listScenarios()
 
 function threatsOf(name: string, kind: CatalogueEntry["kind"]): readonly string[] {
   switch (kind) {
+    case "kais":
+      return readKaisScenario(textOf(name), name).threats;
     case "streams":
       return readStreamScenario(textOf(name), name).threats;
     case "streams-example":

@@ -6,13 +6,13 @@ import { looseFields } from "@isochrone/primitives";
 
 const FOLDER = fileURLToPath(new URL("../../scenarios", import.meta.url));
 
-const KINDS = ["streams", "streams-example"] as const;
+const KINDS = ["streams", "streams-example", "kais"] as const;
 
 export interface CatalogueEntry {
   readonly name: string;
   readonly title: string;
-  /** What it places: pods of workflows, jobs of streams, or the one job of a worked example. */
-  readonly kind: "workflows" | "streams" | "streams-example";
+  /** What it places: pods of workflows, jobs of streams, the one job of a worked example, or requests. */
+  readonly kind: "workflows" | (typeof KINDS)[number];
   /** Whether it has a quick run, for CI. */
   readonly hasQuick: boolean;
 }

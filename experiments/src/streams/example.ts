@@ -1,4 +1,5 @@
 // ENTS' motivating example, step by step, beside what the paper states.
+import { keysOf } from "@isochrone/primitives";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { solveFigure2, type Figure2 } from "@isochrone/streams/simulation";
@@ -18,7 +19,7 @@ const STEPS: Readonly<Record<keyof Figure2, string>> = {
   ownRoutes: "each flow with a route of its own",
   optimum: "proven optimum over all nodes, routes and rates (P1)",
 };
-const NAMES = Object.keys(STEPS) as readonly (keyof Figure2)[];
+const NAMES = keysOf(STEPS);
 /** Relative; the solver's own tolerance is 1e-6. */
 const SAME = 1e-5;
 

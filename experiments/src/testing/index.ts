@@ -9,5 +9,5 @@ export {
 } from "../contenders/index.ts";
 export { LINK_KINDS, type LinkKind } from "../testbed/lab/index.ts";
 export { createModelTestbed } from "../testbed/model/index.ts";
-export { LOADS } from "../testbed/validation/points.ts";
-export { type Comparison, validateGrounds, type Validation } from "../testbed/validation/validate.ts";
+export { LOADS } from "../testbed/testing/validation/points.ts";
+export { type Comparison, validateGrounds, type Validation } from "../testbed/testing/validation/validate.ts";

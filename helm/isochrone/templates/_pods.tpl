@@ -47,7 +47,7 @@ priorityClassName: {{ . }}
 {{- define "isochrone.graphAccess" -}}
 {{- if eq (include "isochrone.accessMode" .root) "kubernetes" }}
 - serviceAccountToken:
-    audience: {{ .root.Values.settings.access.audience | default "isochrone" }}
+    audience: isochrone
     expirationSeconds: 3600
     path: token
 {{- end }}

@@ -28,8 +28,11 @@
 {{- if and (eq $s.descheduler.mode "evict") (not $s.planner.enabled) -}}
 {{- $mistakes = append $mistakes "settings.planner.enabled must be true when settings.descheduler.mode is evict: it is the planner that gives an evicted pod its node" -}}
 {{- end -}}
+{{- if and (has "hints" $s.dispatch.levers) (not $s.webhook.enabled) -}}
+{{- $mistakes = append $mistakes "settings.webhook.enabled must be true when settings.dispatch.levers has hints: it is the webhook that sets them" -}}
+{{- end -}}
 {{- if not $v.schedulerPlugin.enabled -}}
-{{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") $s.streams.enabled }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner, settings.descheduler and settings.streams: they are parts of it" }}{{ end -}}
+{{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") $s.streams.enabled $s.dispatch.levers }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner, settings.descheduler, settings.streams and settings.dispatch: they are parts of it" }}{{ end -}}
 {{- end -}}
 {{- if and $s.annotations.netperfConfigMap (not (regexMatch "^[^/]+/[^/]+$" $s.annotations.netperfConfigMap)) -}}
 {{- $mistakes = append $mistakes (printf "settings.annotations.netperfConfigMap must be namespace/name, got %s" $s.annotations.netperfConfigMap) -}}

@@ -6,12 +6,14 @@ export {
 } from "./store/bandwidth.ts";
 export type { ReplicasOf } from "./store/bandwidth.ts";
 export { type CertificateBundle, type KeyPair } from "./certificates/bundle.ts";
-export { trustedBy } from "./certificates/bundle.ts";
-export { configMapPublication } from "./certificates/config-map.ts";
 export { ClientCertificateKeeper } from "./certificates/client-keeper.ts";
-export { CertificateKeeper } from "./certificates/keeper.ts";
-export { CERTIFICATE_SETTINGS } from "./certificates/settings.ts";
-export type { CertificateEvents } from "./certificates/keeper.ts";
+export { CertificateKeeper, type CertificateEvents } from "./certificates/keeper.ts";
+export { besideSecret, CERTIFICATE_SETTINGS } from "./certificates/settings.ts";
+export {
+  certificateStore,
+  createServedCertificatesMetrics,
+  ServedCertificates,
+} from "./certificates/served-certificates.ts";
 export { issueCertificate, makeAuthority } from "./certificates/x509.ts";
 export {
   CHANNELS_ANNOTATION,
@@ -21,6 +23,21 @@ export {
   parseChannels,
 } from "./store/channels-annotation.ts";
 export type { AnnotatedChannel } from "./store/channels-annotation.ts";
+export {
+  deadlineOf,
+  DISPATCH_ANNOTATIONS,
+  dispatchOrderOf,
+  unspreadReason,
+} from "./store/dispatch-annotations.ts";
+export type { DispatchLever } from "./store/dispatch-annotations.ts";
+export {
+  addressTypeOf,
+  isOwnSlice,
+  readyEndpoints,
+  serviceOfSlice,
+  trimmedSlice,
+  zonesHinted,
+} from "./store/endpoint-slices.ts";
 export { conditionsOf, hasCondition, withConditions } from "./store/conditions.ts";
 export { isStoreError, StoreError } from "./store/errors.ts";
 export { createEventRecorder } from "./events.ts";
@@ -63,6 +80,7 @@ export {
   PLANNER_HEARTBEAT_MAX_AGE_MS,
   PLANNER_HEARTBEAT_MS,
   PLANNER_LEASE,
+  STREAM_GATE,
   WEBHOOK_ANSWER,
   WEBHOOK_CONFIGURATION,
   WEBHOOK_REMOVED_AT,
@@ -119,4 +137,4 @@ export { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from "./sto
 export { nodeView, podView, templateLabels } from "./store/views.ts";
 export type { PodView } from "./store/views.ts";
 export { fencedStore, leaderStore } from "./leases/write-fence.ts";
-export { workloadOf } from "./store/workloads.ts";
+export { STREAM_TASK_LABEL, streamWorkloadName, workloadOf } from "./store/workloads.ts";

@@ -40,7 +40,7 @@ export interface OpenedStore {
 
 /** Whoever waits for an answer of these gives up sooner than for a list. */
 const URGENT = { qps: null, requestTimeoutMs: 5_000 };
-const DEFAULT_NAMESPACE = "isochrone";
+export const DEFAULT_NAMESPACE = "isochrone";
 
 /**
  * The store of the cluster that the settings or the pod name; null where there is neither. Needs no API

@@ -12,7 +12,7 @@ const table = {
     patternRule: "must be an RFC 1123 label",
     maxLength: 63,
     description:
-      "Namespace of what Isochrone itself keeps in the cluster (Leases, Secrets, ConfigMaps). Without it the pod's own, else the kubeconfig's, else isochrone.",
+      "Namespace of what Isochrone itself keeps in the cluster (Leases, Secrets, ConfigMaps), and of the probes and the webhook's Service. Without it the pod's own, else the kubeconfig's, else isochrone.",
   }),
   userAgent: constant<string | null>(null, "It is isochrone- and the service's name."),
   requestTimeoutMs: constant(30_000, "It is a bound for one request."),

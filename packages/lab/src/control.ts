@@ -96,18 +96,22 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
 
   await addLinkRoutes(app, { network, token, timeline });
 
-  app.post("/lab/v1/nodes/:node/kill", { schema: { params: NODE } }, async (request) => {
-    const { node } = request.params as { node: string };
-    const report = needCluster(cluster);
-    if (report.killNode === undefined)
-      throw new HttpError(404, "not_our_nodes", "the nodes are the cluster's own, and aren't killed here");
-    await asHttp(() => report.killNode!(node));
-    timeline?.nodeKilled(node);
-    return { node };
-  });
+  app.post<{ Params: { node: string } }>(
+    "/lab/v1/nodes/:node/kill",
+    { schema: { params: NODE } },
+    async (request) => {
+      const { node } = request.params;
+      const report = needCluster(cluster);
+      if (report.killNode === undefined)
+        throw new HttpError(404, "not_our_nodes", "the nodes are the cluster's own, and aren't killed here");
+      await asHttp(() => report.killNode!(node));
+      timeline?.nodeKilled(node);
+      return { node };
+    },
+  );
 
-  app.get("/lab/v1/record", async (request) => {
-    const { last = DEFAULT_LAST } = request.query as { last?: unknown };
+  app.get<{ Querystring: { last?: unknown } }>("/lab/v1/record", async (request) => {
+    const { last = DEFAULT_LAST } = request.query;
     return asHttp(async (): Promise<RecordAnswer> => {
       const lastMs = parseDuration("last", last);
       return { lastMs, pairs: await network.record({ lastMs }) };
@@ -135,12 +139,15 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
       labels: { job, instance, __metrics_path__: pagePath(job, instance) },
     })),
   );
-  app.get(`${PAGES_PATH}/:job/:instance`, async (request, reply) => {
-    const { job, instance } = request.params as { job: string; instance: string };
-    const page = pages.find((each) => each.job === job && each.instance === instance);
-    if (page === undefined) throw new HttpError(404, "no_page", `there is no page of ${job} ${instance}`);
-    return reply.type("text/plain; version=0.0.4; charset=utf-8").send(await page.registry.metrics());
-  });
+  app.get<{ Params: { job: string; instance: string } }>(
+    `${PAGES_PATH}/:job/:instance`,
+    async (request, reply) => {
+      const { job, instance } = request.params;
+      const page = pages.find((each) => each.job === job && each.instance === instance);
+      if (page === undefined) throw new HttpError(404, "no_page", `there is no page of ${job} ${instance}`);
+      return reply.type("text/plain; version=0.0.4; charset=utf-8").send(await page.registry.metrics());
+    },
+  );
 
   return {
     app,

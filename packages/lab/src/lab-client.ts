@@ -1,3 +1,4 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
 import { CodedError } from "@isochrone/runtime/basics";
 import { looseFields, reasonOf } from "@isochrone/primitives";
 import type { RecordAnswer } from "./control.ts";
@@ -77,8 +78,8 @@ export class LabClient {
   }
 
   /** The objects of the embedded cluster, a Kubernetes List. */
-  async objects(): Promise<unknown> {
-    return this.#ask("GET", "/lab/v1/objects");
+  async objects(): Promise<{ readonly items: readonly KubernetesObject[] }> {
+    return (await this.#ask("GET", "/lab/v1/objects")) as { items: readonly KubernetesObject[] };
   }
 
   async #ask(method: "GET" | "PUT" | "POST", path: string, body?: unknown): Promise<unknown> {

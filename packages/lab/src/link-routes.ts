@@ -61,6 +61,10 @@ const NODE_PAIR = {
   properties: { a: { type: "string", maxLength: 253 }, b: { type: "string", maxLength: 253 } },
 };
 
+interface LinkRoute {
+  Params: { a: string; b: string };
+}
+
 /** Open to whoever may read; a change needs the token. Not in a server's own document. */
 const OF_LAB = { config: { isOpen: true } } as const;
 
@@ -73,14 +77,18 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
   const { network, token, timeline } = options;
   await server.register(async (app) => {
     const refusalOf = tokenCheck(token);
-    app.get(LINK_PATH, { ...OF_LAB, schema: { hide: true, params: NODE_PAIR } }, async (request) => {
-      const { a, b } = request.params as { a: string; b: string };
-      return asHttp(async (): Promise<LinkState> => {
-        const link = network.link(a, b);
-        return { source: a, target: b, link, initial: timeline?.initialLink(a, b) ?? link };
-      });
-    });
-    app.put(
+    app.get<LinkRoute>(
+      LINK_PATH,
+      { ...OF_LAB, schema: { hide: true, params: NODE_PAIR } },
+      async (request) => {
+        const { a, b } = request.params;
+        return asHttp(async (): Promise<LinkState> => {
+          const link = network.link(a, b);
+          return { source: a, target: b, link, initial: timeline?.initialLink(a, b) ?? link };
+        });
+      },
+    );
+    app.put<LinkRoute & { Body: LinkRequest }>(
       LINK_PATH,
       {
         ...OF_LAB,
@@ -95,8 +103,8 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
         },
       },
       async (request) => {
-        const { a, b } = request.params as { a: string; b: string };
-        const { oneWay = false, ...change } = request.body as LinkRequest;
+        const { a, b } = request.params;
+        const { oneWay = false, ...change } = request.body;
         const pairs = oneWay ? [[a, b] as const] : [[a, b] as const, [b, a] as const];
         const before = await asHttp(async () => pairs.map(([from, to]) => network.link(from, to)));
         await asHttp(() => network.setLink(a, b, toLinkChange(change), { oneWay }));

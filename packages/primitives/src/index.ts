@@ -1,5 +1,6 @@
 // What every package may use: numbers, texts and containers. Pure, and without dependencies.
 export { backoffMs, type BackoffGrowth } from "./backoff.ts";
+export { boundPort } from "./bound-port.ts";
 export { BoundedMap } from "./bounded-map.ts";
 export { codeOf, reasonOf } from "./errors.ts";
 export {

@@ -6,6 +6,7 @@ export { seededRandom } from "./random.ts";
 export { CodedError, DeadlineError, SettingsError } from "./errors.ts";
 export { createLogger } from "./log/create-logger.ts";
 export { createRegistry } from "./metrics.ts";
+export { ScrapedMetrics } from "./scraped-metrics.ts";
 export { AnsweringThread } from "./answering-thread.ts";
 export type { ThreadOutcome } from "./answering-thread.ts";
 export { visible, visibleLines } from "./visible.ts";

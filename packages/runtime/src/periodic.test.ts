@@ -115,3 +115,19 @@ test("an interval that is not above 0 is refused", () => {
   expect(() => build({ intervalMs: 0 })).toThrow("intervalMs must be above 0, got 0");
   expect(() => build({ intervalMs: Number.NaN })).toThrow(RangeError);
 });
+
+test("a function gives the pause from the end of a run, anew each time", async () => {
+  const pauses = [50, 200, 10, 1_000];
+  const starts: number[] = [];
+  const { clock, work } = build({
+    intervalMs: () => pauses.shift()!,
+    run: async () => {
+      starts.push(clock.monotonic());
+      await clock.sleep(5);
+    },
+  });
+  work.start();
+  await clock.advance(500);
+  expect(starts).toEqual([50, 255, 270]);
+  await work.stop();
+});

@@ -3,8 +3,11 @@ import type { Clock } from "./clock.ts";
 /** Options of {@link periodic}. */
 export interface PeriodicOptions {
   readonly clock: Clock;
-  /** From the start of one run to the start of the next; a run that takes longer skips the missed ones. */
-  readonly intervalMs: number;
+  /**
+   * From the start of one run to the start of the next; a run that takes longer skips the missed ones. A
+   * function is asked before each wait, and gives the pause from then on.
+   */
+  readonly intervalMs: number | (() => number);
   /** One run. The signal is aborted by `stop`. */
   run(signal: AbortSignal): Promise<void> | void;
   /** Gets what a run throws, except its own abortion; must not throw. */
@@ -39,7 +42,7 @@ class PeriodicLoop implements Periodic {
   #wake: AbortController | null = null;
 
   constructor(options: PeriodicOptions) {
-    if (!(options.intervalMs > 0))
+    if (typeof options.intervalMs === "number" && !(options.intervalMs > 0))
       throw new RangeError(`intervalMs must be above 0, got ${options.intervalMs}`);
     this.#options = options;
   }
@@ -61,13 +64,16 @@ class PeriodicLoop implements Periodic {
 
   async #repeat(): Promise<void> {
     const { clock, intervalMs, immediate } = this.#options;
-    let dueMs = clock.monotonic() + (immediate ? 0 : intervalMs);
+    const pauseMs = typeof intervalMs === "number" ? () => intervalMs : intervalMs;
+    let dueMs = clock.monotonic() + (immediate ? 0 : pauseMs());
     while (await this.#wait(dueMs)) {
       this.#triggered = false;
       const beganMs = clock.monotonic();
       await this.#runOnce();
+      if (typeof intervalMs !== "number") dueMs = clock.monotonic() + pauseMs();
       // a run by trigger leaves the rhythm as it is; a long run skips the times that it has missed
-      if (beganMs >= dueMs) dueMs += intervalMs * (1 + Math.floor((clock.monotonic() - dueMs) / intervalMs));
+      else if (beganMs >= dueMs)
+        dueMs += intervalMs * (1 + Math.floor((clock.monotonic() - dueMs) / intervalMs));
     }
   }
 

@@ -85,10 +85,14 @@ export async function serviceMain<S extends Section, Shared extends SharedSectio
   try {
     await run(options);
   } catch (error) {
-    const text = error instanceof SettingsError ? error.message : ((error as Error).stack ?? String(error));
+    const text = error instanceof SettingsError ? error.message : stackOf(error);
     process.stderr.write(`${text}\n`);
     process.exitCode = 1;
   }
+}
+
+function stackOf(error: unknown): string {
+  return (error instanceof Error ? error.stack : undefined) ?? String(error);
 }
 
 async function run<S extends Section, Shared extends SharedSections>(

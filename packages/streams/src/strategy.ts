@@ -3,7 +3,7 @@ import type { StreamJob } from "./stream-job.ts";
 import type { StreamSystem } from "./stream-system.ts";
 
 /** What happened to a system: jobs began, jobs ended, or links changed. */
-type Change = "placed" | "left" | "changed";
+export type Change = "placed" | "left" | "changed";
 
 /** A way to give jobs nodes, routes and rates. Implementations MUST NOT change the system. */
 export interface StreamStrategy {

@@ -43,7 +43,14 @@ export type {
 } from "./otlp/model.ts";
 export { ATTRIBUTE_FIELDS, RecordWriter } from "./otlp/record-writer.ts";
 export type { MetricShape } from "./otlp/record-writer.ts";
-export { isFailedResponse, isIdleTime, reductionOf } from "./reduction.ts";
+export {
+  ALL_LATENCIES,
+  isFailedResponse,
+  isIdleTime,
+  LATENCY_BOUNDS_MS,
+  LATENCY_BUCKETS,
+  reductionOf,
+} from "./reduction.ts";
 export type { FamilyReduction, KeptLabel, LabelLookup } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
 export { MAX_RTT_SECONDS } from "./value-ranges.ts";

@@ -65,6 +65,51 @@ function istio(
   return { family, type, labels: [...CHANNEL, ...more], keeps: always };
 }
 
+/**
+ * Upper bounds of latency that are kept of Istio's histogram, milliseconds: all of its default ones that a
+ * deadline between services can lie at.
+ */
+export const LATENCY_BOUNDS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000] as const;
+/** The histogram's buckets, each read as a counter of the requests that took no longer than `le`. */
+export const LATENCY_BUCKETS = "istio_request_duration_milliseconds_bucket";
+/** The bound of the bucket that holds all requests. */
+export const ALL_LATENCIES = "+Inf";
+
+/** A bound as text: exporters write 1000 as "1000", "1000.0" or "1e+03". Empty: it is not kept. */
+function latencyBound(le: string): string {
+  if (le === ALL_LATENCIES) return le;
+  const bound = LATENCY_BOUNDS_MS.find((known) => known === Number(le));
+  return bound === undefined ? "" : String(bound);
+}
+
+/**
+ * What callers ask of a service and how long they wait, by the caller's own proxy. Of failed requests only
+ * the number is kept: none is in time.
+ */
+const LATENCY: FamilyReduction = {
+  family: LATENCY_BUCKETS,
+  type: "counter",
+  labels: [
+    ...kept(
+      "reporter",
+      "source_workload",
+      "source_workload_namespace",
+      "destination_service_name",
+      "destination_service_namespace",
+    ),
+    {
+      name: "response_code",
+      derive: (label) => (isFailedResponse(label("response_code")) ? "5xx" : ""),
+    },
+    { name: "le", derive: (label) => latencyBound(label("le")) },
+  ],
+  keeps: (label) => {
+    if (label("reporter") !== "source") return false;
+    const bound = latencyBound(label("le"));
+    return bound === ALL_LATENCIES || (bound !== "" && !isFailedResponse(label("response_code")));
+  },
+};
+
 /** Only the root cgroup's id says something that is not also in other labels. */
 const ROOT_ID: KeptLabel = { name: "id", derive: (label) => (label("id") === "/" ? "/" : "") };
 
@@ -136,6 +181,7 @@ const TABLE: readonly FamilyReduction[] = [
   istio("istio_response_bytes", "histogram"),
   istio("istio_tcp_sent_bytes_total", "counter"),
   istio("istio_tcp_received_bytes_total", "counter"),
+  LATENCY,
   serviceGraph("traces_service_graph_request_total", "counter"),
   serviceGraph("traces_service_graph_request_failed_total", "counter"),
   serviceGraph("traces_service_graph_request_client_seconds", "histogram"),

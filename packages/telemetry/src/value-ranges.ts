@@ -1,6 +1,6 @@
 // What each metric that the graphs are drawn from may say. One table: a value outside of it is refused where
 // it enters, so that no window, and no graph, ever holds it.
-import { PROBE_METRICS } from "./names.ts";
+import { FLOW_METRICS, PROBE_METRICS } from "./names.ts";
 
 /** Limits of a metric's values. Of a histogram: of its sum, and of each value by its minimum and maximum. */
 export interface ValueRange {
@@ -50,6 +50,9 @@ const TABLE: Readonly<Record<string, ValueRange>> = {
   [PROBE_METRICS.bandwidth]: gauge(ABSURD),
   [PROBE_METRICS.bandwidthTests]: counter(MAX_PACKETS),
   [PROBE_METRICS.bandwidthBytes]: counter(ABSURD),
+  [FLOW_METRICS.allowed]: gauge(ABSURD),
+  [FLOW_METRICS.sent]: counter(ABSURD),
+  [FLOW_METRICS.dropped]: counter(ABSURD),
   container_cpu_usage_seconds_total: counter(MAX_CPU_SECONDS),
   node_cpu_usage_seconds_total: counter(MAX_CPU_SECONDS),
   node_cpu_seconds_total: counter(MAX_CPU_SECONDS),

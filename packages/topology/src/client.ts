@@ -1,6 +1,7 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
 import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
+import { parseDemand, type Demand } from "./demand/demand.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
@@ -172,6 +173,11 @@ export class GraphClient {
   ): Promise<Fetched<WorkflowGraphSnapshot>> {
     const path = `/api/v1/graph/workflows/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
     return (await this.#cached(path, readWorkflowGraph, signal, (read) => Promise.resolve(read)))!;
+  }
+
+  /** What zones ask of Services. An earlier release's has no such page: GraphClientError of status 404. */
+  async demand(signal?: AbortSignal): Promise<Fetched<Demand>> {
+    return this.#read("/api/v1/graph/demand", parseDemand, signal);
   }
 
   async decisions(query: DecisionQuery = {}, signal?: AbortSignal): Promise<Fetched<DecisionList>> {

@@ -117,6 +117,8 @@ export { addedAmount, figureOrNull } from "./figures.ts";
 export { droppedElements } from "./tolerant.ts";
 export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { WorkflowGraph } from "./workflow-graph.ts";
+export { DemandSchema } from "./demand/demand.ts";
+export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
 export {
   FlowPlanSchema,
   parseFlowPlan,

@@ -2,6 +2,7 @@
 // contract: extend, don't rename. Units stand in the names; a number that isn't known is null, never NaN and
 // never 0.
 import { Type, type Static } from "typebox";
+import { ChannelFlowSchema } from "./flows/channel-flow.ts";
 import { METHODS } from "@isochrone/telemetry";
 
 export const NullableNumber = (description: string) =>
@@ -235,6 +236,7 @@ export const ChannelSchema = Type.Object(
           "with routing nearest: where a nearer replica is preferred; absent: on the node, in the zone, in the region",
       }),
     ),
+    flow: Type.Optional(ChannelFlowSchema),
     origin: Type.Union([Type.Literal("observed"), Type.Literal("declared")]),
     ageSeconds: NullableNumber("age of the newest sample"),
   },

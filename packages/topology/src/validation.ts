@@ -135,7 +135,7 @@ export function checkSchema<T>(
 
 type Figures<K extends string> = Readonly<Partial<Record<K, number | null>>>;
 
-function checkFigures<K extends string>(
+export function checkFigures<K extends string>(
   document: string,
   path: string,
   of: Figures<K>,
@@ -149,7 +149,7 @@ function checkFigures<K extends string>(
   }
 }
 
-function checkRatio(document: string, path: string, value: number | null): void {
+export function checkRatio(document: string, path: string, value: number | null): void {
   if (value !== null && !(value >= 0 && value <= 1)) {
     throw new SnapshotError(document, path, "must be from 0 to 1, or null", value);
   }

@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import { TextError, YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { parse } from "yaml";
 import type { Cursor } from "./cursor.ts";
@@ -74,7 +75,7 @@ function valueOf(name: string, text: string): unknown {
     throw new ToscaError(
       "invalid_option",
       { file: "--input", line: null, column: null },
-      `${name} must be YAML: ${(error as Error).message.split("\n", 1)[0]}, got ${shown(text)}`,
+      `${name} must be YAML: ${reasonOf(error).split("\n", 1)[0]}, got ${shown(text)}`,
       { cause: error },
     );
   }

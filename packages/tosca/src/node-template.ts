@@ -1,3 +1,4 @@
+import { reasonOf } from "@isochrone/primitives";
 import { localName, chainOf, typeNamed, type Scope, type TypeDefinition } from "./definitions.ts";
 import type { Cursor } from "./cursor.ts";
 import type { ToscaError } from "./errors.ts";
@@ -178,7 +179,7 @@ export class Assigned {
       this.#known.set(name, value);
       return value;
     } catch (error) {
-      this.#known.set(name, error as Error);
+      this.#known.set(name, error instanceof Error ? error : new Error(reasonOf(error)));
       throw error;
     }
   }

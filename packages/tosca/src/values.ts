@@ -1,4 +1,5 @@
 // What TOSCA's own types and constraints ask of a value.
+import { isList } from "@isochrone/primitives";
 import type { Cursor } from "./cursor.ts";
 
 type Check = (value: unknown) => boolean;
@@ -34,6 +35,8 @@ const compared =
   (holds: (a: number, b: number) => boolean): Constraint =>
   (value, limit) =>
     typeof value !== "number" || typeof limit !== "number" || holds(value, limit);
+const atLeast = compared((a, b) => a >= b);
+const atMost = compared((a, b) => a <= b);
 const sized =
   (holds: (a: number, b: number) => boolean): Constraint =>
   (value, limit) =>
@@ -45,13 +48,10 @@ const sized =
 const CONSTRAINTS: Readonly<Record<string, Constraint>> = {
   equal: (value, limit) => value === limit,
   greater_than: compared((a, b) => a > b),
-  greater_or_equal: compared((a, b) => a >= b),
+  greater_or_equal: atLeast,
   less_than: compared((a, b) => a < b),
-  less_or_equal: compared((a, b) => a <= b),
-  in_range: (value, limit) =>
-    typeof value !== "number" ||
-    !Array.isArray(limit) ||
-    (!((limit[0] as number) > value) && !((limit[1] as number) < value)),
+  less_or_equal: atMost,
+  in_range: (value, limit) => !isList(limit) || (atLeast(value, limit[0]) && atMost(value, limit[1])),
   valid_values: (value, limit) => !Array.isArray(limit) || limit.includes(value),
   length: sized((a, b) => a === b),
   min_length: sized((a, b) => a >= b),

@@ -34,7 +34,7 @@ export function addExtenderRoutes(app: HttpApp, options: ExtenderRoutesOptions):
       verb: Verb,
       answer: (args: ExtenderArgs, times: Times) => { outcome: Outcome; json: string | Uint8Array },
     ): void => {
-      scope.post(`${prefix}/${verb}`, (request, reply) => {
+      scope.post(`${prefix}/${verb}`, { config: { answersAtOnce: true } }, (request, reply) => {
         const startMs = clock.monotonic();
         try {
           const { outcome, json } = answer(readExtenderArgs(parse(request.body)), {

@@ -21,6 +21,7 @@ import { extenderCertificateSettings } from "./settings.ts";
 const DAY_MS = 86_400_000;
 const NAMESPACE = "isochrone";
 const HOST = "isochrone-scheduler-plugin.isochrone.svc";
+const SECRET = "isochrone-scheduler-plugin-certificates";
 const KUBE_SCHEDULER = "isochrone-scheduler-plugin-kube-scheduler";
 const DECISIONS = "isochrone-scheduler-plugin-decisions";
 
@@ -43,7 +44,7 @@ async function ground(settings: Record<string, unknown> = {}, asksClients = true
   const store = createMemoryStore({ clock });
   const surroundings = { clock, logger: new MemoryLogger(), registry: createRegistry() };
   const overrides = {
-    extenderCertificates: { secret: `${NAMESPACE}/own`, hosts: [HOST, "127.0.0.1"], ...settings },
+    extenderCertificates: { secret: `${NAMESPACE}/${SECRET}`, hosts: [HOST, "127.0.0.1"], ...settings },
   };
   const config = loadSettings([extenderCertificateSettings], { env: {}, overrides }).extenderCertificates;
   const around = { ...surroundings, store, certFile: null, asksClients };
@@ -118,14 +119,14 @@ describe("an extender that makes its own certificates", () => {
     const authority = await TestAuthority.create(folder);
     const { certFile, keyFile } = await authority.issue("isochrone-kube-scheduler-client");
     const [cert, key] = await Promise.all([readFile(certFile, "utf8"), readFile(keyFile, "utf8")]);
-    for (const pair of [{ cert, key }, await on.pairOf("own")]) {
+    for (const pair of [{ cert, key }, await on.pairOf(SECRET)]) {
       expect((await ask(on, pair)).status).toBe(401);
     }
   });
 
   test("keeps the authority's key in one Secret alone", async () => {
     const on = await ground();
-    const { "ca.key": key } = await on.secret("own");
+    const { "ca.key": key } = await on.secret(SECRET);
     expect(key).toContain("PRIVATE KEY");
     for (const name of [KUBE_SCHEDULER, DECISIONS])
       expect(Object.keys(await on.secret(name)).sort()).toEqual(["ca.crt", "tls.crt", "tls.key"]);
@@ -160,7 +161,7 @@ describe("an extender that makes its own certificates", () => {
       ),
     ).toBeDefined();
     expect(daysOf(first)).toBeGreaterThan(60);
-    const trusted = new X509Certificate((await on.secret("own"))["ca.crt"]!);
+    const trusted = new X509Certificate((await on.secret(SECRET))["ca.crt"]!);
     expect(new X509Certificate(first.cert).verify(trusted.publicKey)).toBe(true);
   });
 
@@ -177,7 +178,7 @@ describe("an extender that makes its own certificates", () => {
   test("asks nobody for a certificate when everyone may ask (scheduler.access none)", async () => {
     const on = await ground({}, false);
     const { port } = on.plugin.address();
-    const { "ca.crt": ca } = await on.secret("own");
+    const { "ca.crt": ca } = await on.secret(SECRET);
     const status = await new Promise((resolve, reject) => {
       const sent = request({
         host: "127.0.0.1",

@@ -1,8 +1,24 @@
-import { constant, list, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
-import { CERTIFICATE_SETTINGS } from "@isochrone/kubernetes";
+import {
+  constant,
+  derived,
+  list,
+  section,
+  text,
+  type Section,
+  type Setting,
+  type SettingsOf,
+} from "@isochrone/runtime";
+import { besideSecret, CERTIFICATE_SETTINGS } from "@isochrone/kubernetes";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
+
+function beside(suffix: string): Setting<string> {
+  return derived(
+    ({ secret }: { readonly secret: string | null }) => besideSecret(secret, suffix),
+    `It is the name in extenderCertificates.secret with -${suffix} in the place of -certificates.`,
+  );
+}
 
 const table = {
   secret: text({
@@ -10,23 +26,11 @@ const table = {
     pattern: /[^/\s]+\/[^/\s]+/,
     patternRule: "must be namespace/name",
     description:
-      "Secret (namespace/name) in which the scheduler-plugin keeps the extender's authority and certificate of its own making: all replicas serve by them, in the place of scheduler.tlsCertFile, and demand client certificates of that authority. Without it none are made.",
+      "Secret (namespace/name) in which the scheduler-plugin keeps the extender's authority and certificate of its own making: all replicas serve by them, in the place of scheduler.tlsCertFile, and demand client certificates of that authority. Where it is called NAME-certificates, the ConfigMap NAME-ca beside it tells whom to trust, and the Secrets NAME-kube-scheduler and NAME-decisions hold the client certificates of kube-scheduler and the aggregator. Without the setting none are made.",
   }),
-  configMap: text({
-    default: "isochrone-scheduler-plugin-ca",
-    description:
-      "ConfigMap beside it whose entry ca.crt tells whom to trust; isochrone scheduler-config reads it.",
-  }),
-  kubeSchedulerSecret: text({
-    default: "isochrone-scheduler-plugin-kube-scheduler",
-    description:
-      "Secret beside it with kube-scheduler's client certificate and key; isochrone scheduler-config reads it, and no pod mounts it.",
-  }),
-  decisionsSecret: text({
-    default: "isochrone-scheduler-plugin-decisions",
-    description:
-      "Secret beside it with the client certificate and key by which the aggregator reads decisions.",
-  }),
+  configMap: beside("ca"),
+  kubeSchedulerSecret: beside("kube-scheduler"),
+  decisionsSecret: beside("decisions"),
   hosts: list({
     default: ["localhost", "127.0.0.1"],
     minItems: 1,

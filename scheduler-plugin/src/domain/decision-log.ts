@@ -4,7 +4,7 @@ import type { Candidate, Decision, DecisionKind, DecisionProfile } from "@isochr
 import { FairMap } from "./fair-map.ts";
 import type { PodIdentity } from "./pod.ts";
 import { PodPlaces } from "./pod-places.ts";
-import type { PodPlace, PodRef } from "./pod-places.ts";
+import type { HeldPlace, PodPlace, PodRef } from "./pod-places.ts";
 
 /**
  * What is kept of a pod's score. Most are never looked at, so the objects that the API shows are made when
@@ -56,22 +56,25 @@ export interface DecisionFilter {
 /** What became of a decision. */
 type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
+interface Kept {
+  readonly decision: LoggedDecision;
+  readonly held: HeldPlace;
+}
+
 /**
  * The last decisions: the oldest of the namespace with the most of them makes room for a new one, and a pod
  * that is asked about again and again for its own.
  */
 export class DecisionLog {
   readonly #profile: DecisionProfile | null;
-  readonly #kept: FairMap<LoggedDecision>;
+  readonly #kept: FairMap<Kept>;
   readonly #outcomes = new Map<string, DecisionOutcome>();
-  /** By id. */
-  readonly #pods = new Map<string, PodRef>();
   readonly #places = new PodPlaces();
 
   /** @param profile what all scores are made with; null: it isn't said */
   constructor(capacity: number, profile: DecisionProfile | null = null) {
     this.#profile = profile;
-    this.#kept = new FairMap(capacity, (decision) => {
+    this.#kept = new FairMap(capacity, ({ decision }) => {
       const { namespace, name } = podOf(decision);
       return { namespace, owner: name };
     });
@@ -79,16 +82,11 @@ export class DecisionLog {
 
   /** @param place of the pod, where it is known already */
   add(decision: LoggedDecision, place: PodPlace | null = null): void {
-    const pod = podOf(decision);
-    const { namespace, name, uid } = pod;
-    this.#pods.set(decision.id, { namespace, name, uid });
-    this.#places.hold(pod, place);
-    const dropped = this.#kept.set(decision.id, decision);
+    const held = this.#places.hold(podOf(decision), place);
+    const dropped = this.#kept.set(decision.id, { decision, held });
     if (dropped === null) return;
-    this.#outcomes.delete(dropped);
-    const left = this.#pods.get(dropped);
-    this.#pods.delete(dropped);
-    if (left !== undefined) this.#places.release(left);
+    this.#outcomes.delete(dropped.key);
+    this.#places.release(dropped.value.held);
   }
 
   /** The cluster shows the pod on that node. */
@@ -113,7 +111,7 @@ export class DecisionLog {
 
   get(id: string): Decision | undefined {
     const found = this.#kept.get(id);
-    return found === undefined ? undefined : this.show(found);
+    return found === undefined ? undefined : this.show(found.decision);
   }
 
   /** Newest first. */
@@ -124,7 +122,7 @@ export class DecisionLog {
   /** As they are kept, newest first. */
   select({ id, namespace, pod, kind, limit }: DecisionFilter): LoggedDecision[] {
     const found: LoggedDecision[] = [];
-    for (const [, decision] of Array.from(this.#kept.entries()).reverse()) {
+    for (const [, { decision }] of Array.from(this.#kept.entries()).reverse()) {
       if (found.length >= limit) break;
       const { namespace: ofNamespace, name } = podOf(decision);
       if (id !== undefined && decision.id !== id) continue;

@@ -88,9 +88,9 @@ export class DecisionRecorder {
 
   /** Drops what the cluster did not show in time. */
   expire(nowMs: number): void {
-    for (const [key, { atMs }] of this.#unconfirmed.entries()) {
-      if (nowMs - atMs < CONFIRM_WITHIN_MS) return;
-      this.#unconfirmed.delete(key);
+    for (let first = this.#unconfirmed.oldest; first !== null; first = this.#unconfirmed.oldest) {
+      if (nowMs - first.value.atMs < CONFIRM_WITHIN_MS) return;
+      this.#unconfirmed.delete(first.key);
       this.#dropped("unconfirmed");
     }
   }
@@ -99,14 +99,11 @@ export class DecisionRecorder {
   #record({ explanation, logged, node, atMs }: MadeDecision, pod: PodIdentity): void {
     const { ledger, decisions, graphs, onRecorded } = this.#parts;
     // The names that a question gave are not taken for the pod's.
-    decisions.add({ ...logged, identity: pod });
+    decisions.add(logged.identity === pod ? logged : { ...logged, identity: pod });
     onRecorded?.(explanation, pod);
     if (node === null) return;
     const graph: WorkflowGraph | null = graphs.workflow(pod.namespace, pod.workflow);
-    // The workload's name was looked up just now: doing so again for each entry at each question would cost
-    // more than the rest.
-    const { alternatives: _, ...entry } = entryOf(pod, node, graph, graphs.cluster());
-    ledger.record(entry, graph, atMs);
+    ledger.record(entryOf(pod, node, graph, graphs.cluster()), graph, atMs);
   }
 
   #dropped(reason: UnrecordedReason): void {

@@ -10,6 +10,27 @@ interface Share {
 /** An owner that has more than this part of the map makes room for its new entries itself. */
 const OWNER_PART = 1 / 8;
 
+/** What is counted of a namespace; without entries it is dropped. */
+interface NamespaceCount {
+  readonly namespace: string;
+  readonly owners: Map<string, OwnerCount>;
+  entries: number;
+}
+
+interface OwnerCount {
+  readonly owner: string;
+  readonly of: NamespaceCount;
+  entries: number;
+}
+
+interface Entry<V> {
+  readonly key: string;
+  readonly value: V;
+  readonly countedFor: OwnerCount;
+  older: Entry<V> | null;
+  newer: Entry<V> | null;
+}
+
 /**
  * Keeps entries in the order in which they came. When it is full, the oldest entry of the largest namespace
  * goes, or of the owner whose entry came, where that owner has more than an eighth of the map: so a namespace
@@ -18,10 +39,14 @@ const OWNER_PART = 1 / 8;
 export class FairMap<V> {
   readonly #limit: number;
   readonly #shareOf: (value: V) => Share;
-  readonly #values = new Map<string, V>();
-  readonly #namespaces = new Map<string, number>();
-  /** By namespace/owner. */
-  readonly #owners = new Map<string, number>();
+  /**
+   * A list by age beside it: the first entry of a Map from which entries were deleted is behind the places of
+   * those.
+   */
+  readonly #entries = new Map<string, Entry<V>>();
+  #oldest: Entry<V> | null = null;
+  #newest: Entry<V> | null = null;
+  readonly #namespaces = new Map<string, NamespaceCount>();
 
   constructor(limit: number, shareOf: (value: V) => Share) {
     this.#limit = limit;
@@ -29,70 +54,82 @@ export class FairMap<V> {
   }
 
   get size(): number {
-    return this.#values.size;
+    return this.#entries.size;
   }
 
   get(key: string): V | undefined {
-    return this.#values.get(key);
+    return this.#entries.get(key)?.value;
   }
 
   has(key: string): boolean {
-    return this.#values.has(key);
+    return this.#entries.has(key);
+  }
+
+  /** The oldest entry that is left. */
+  get oldest(): { readonly key: string; readonly value: V } | null {
+    return this.#oldest;
   }
 
   /** Oldest first. */
-  entries(): IterableIterator<[string, V]> {
-    return this.#values.entries();
+  *entries(): Generator<readonly [string, V]> {
+    // Whoever goes through them may delete the one that is shown.
+    for (let entry = this.#oldest; entry !== null; entry = entry.newer) yield [entry.key, entry.value];
   }
 
   /**
-   * Puts the entry last; an older one of that key is replaced. Returns the key of what had to go for it;
-   * null: nothing.
+   * Puts the entry last; an older one of that key is replaced. Returns what had to go for it; null: nothing.
    */
-  set(key: string, value: V): string | null {
+  set(key: string, value: V): { readonly key: string; readonly value: V } | null {
     this.delete(key);
-    this.#values.set(key, value);
-    this.#count(value, 1);
-    return this.#values.size > this.#limit ? this.#dropFor(value) : null;
+    const countedFor = this.#countFor(this.#shareOf(value));
+    const entry: Entry<V> = { key, value, countedFor, older: this.#newest, newer: null };
+    this.#entries.set(key, entry);
+    if (this.#newest === null) this.#oldest = entry;
+    else this.#newest.newer = entry;
+    this.#newest = entry;
+    return this.#entries.size > this.#limit ? this.#dropFor(countedFor) : null;
   }
 
   delete(key: string): boolean {
-    const value = this.#values.get(key);
-    if (value === undefined) return false;
-    this.#values.delete(key);
-    this.#count(value, -1);
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return false;
+    this.#entries.delete(key);
+    const { older, newer } = entry;
+    if (older === null) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === null) this.#newest = older;
+    else newer.older = older;
+    const owner = entry.countedFor;
+    if (--owner.entries === 0) owner.of.owners.delete(owner.owner);
+    if (--owner.of.entries === 0) this.#namespaces.delete(owner.of.namespace);
     return true;
   }
 
-  #count(value: V, by: 1 | -1): void {
-    const { namespace, owner } = this.#shareOf(value);
-    add(this.#namespaces, namespace, by);
-    add(this.#owners, `${namespace}/${owner}`, by);
+  #countFor({ namespace, owner }: Share): OwnerCount {
+    let of = this.#namespaces.get(namespace);
+    if (of === undefined)
+      this.#namespaces.set(namespace, (of = { namespace, owners: new Map(), entries: 0 }));
+    let count = of.owners.get(owner);
+    if (count === undefined) of.owners.set(owner, (count = { owner, of, entries: 0 }));
+    of.entries++;
+    count.entries++;
+    return count;
   }
 
-  #dropFor(added: V): string {
+  #dropFor(added: OwnerCount): Entry<V> {
     const largest = this.#largestNamespace();
-    const { namespace, owner } = this.#shareOf(added);
-    const own = this.#owners.get(`${namespace}/${owner}`)!;
-    const pays = namespace === largest && own > Math.max(1, this.#limit * OWNER_PART);
-    for (const [key, value] of this.#values) {
-      const share = this.#shareOf(value);
-      if (share.namespace !== largest || (pays && share.owner !== owner)) continue;
-      this.delete(key);
-      return key;
+    const pays = added.of === largest && added.entries > Math.max(1, this.#limit * OWNER_PART);
+    for (let entry = this.#oldest; entry !== null; entry = entry.newer) {
+      if (entry.countedFor.of !== largest || (pays && entry.countedFor !== added)) continue;
+      this.delete(entry.key);
+      return entry;
     }
-    throw new Error(`no entry is of the largest namespace ${largest}`);
+    throw new Error(`no entry is of the largest namespace ${largest?.namespace}`);
   }
 
-  #largestNamespace(): string {
-    let [largest, most] = ["", 0];
-    for (const [namespace, count] of this.#namespaces) if (count > most) [largest, most] = [namespace, count];
+  #largestNamespace(): NamespaceCount | null {
+    let largest: NamespaceCount | null = null;
+    for (const of of this.#namespaces.values()) if (of.entries > (largest?.entries ?? 0)) largest = of;
     return largest;
   }
-}
-
-function add(counts: Map<string, number>, name: string, by: number): void {
-  const count = (counts.get(name) ?? 0) + by;
-  if (count === 0) counts.delete(name);
-  else counts.set(name, count);
 }

@@ -9,17 +9,21 @@ import { knownWorkload, usedBy } from "./reserved-use.ts";
 interface Group {
   readonly namespace: string;
   readonly workflow: string;
-  readonly entries: Map<string, LedgerEntry>;
+  readonly entries: Map<string, Counted>;
   /** The graph that the entries were held against last. */
   graph: WorkflowGraph | null;
-  /** Made when somebody asks; null after a change. */
+  /** In the order of their names; null: to be put in order when somebody asks. */
+  pods: AssumedPod[] | null;
+  /** A copy of `pods`, made when somebody asks; null after a change. */
   assumed: readonly AssumedPod[] | null;
 }
 
 /** An entry with what it adds to its node's sums: it must be taken away again to the digit. */
 interface Counted {
   readonly entry: LedgerEntry;
-  readonly use: ResourceAmounts;
+  readonly group: Group;
+  use: ResourceAmounts;
+  pod: AssumedPod;
 }
 
 interface Use {
@@ -62,12 +66,14 @@ export class LedgerSums {
     const groupKey = `${namespace}/${workflow}`;
     let group = this.#groups.get(groupKey);
     if (group === undefined) {
-      group = { namespace, workflow, entries: new Map(), graph, assumed: null };
+      group = { namespace, workflow, entries: new Map(), graph, pods: [], assumed: null };
       this.#groups.set(groupKey, group);
     }
-    group.entries.set(key, entry);
-    group.assumed = null;
-    this.#add(key, { entry, use: usedBy(entry, group.graph) });
+    const counted = { entry, group, use: usedBy(entry, group.graph), pod: assumedPod(entry, group.graph) };
+    this.#entries.set(key, counted);
+    group.entries.set(key, counted);
+    change(group, (pods) => pods.splice(placeOf(entry.pod, pods), 0, counted.pod));
+    this.#add(counted);
   }
 
   /**
@@ -75,33 +81,33 @@ export class LedgerSums {
    */
   judgeBy(group: Group, graph: WorkflowGraph): void {
     group.graph = graph;
+    group.pods = null;
     group.assumed = null;
-    for (const [key, entry] of group.entries) {
+    for (const counted of group.entries.values()) {
+      const { entry, use: before } = counted;
+      counted.pod = assumedPod(entry, graph);
       const use = usedBy(entry, graph);
-      const before = this.#entries.get(key)!.use;
       if (use.cpuMillicores === before.cpuMillicores && use.memoryBytes === before.memoryBytes) continue;
-      this.#subtract(key);
-      this.#add(key, { entry, use });
+      this.#subtract(counted);
+      counted.use = use;
+      this.#add(counted);
     }
   }
 
   /** Takes the entry out, for `put` to bring it back; null: there is none. */
   take(key: string): TakenEntry | null {
-    const entry = this.#entries.get(key)?.entry;
-    if (entry === undefined) return null;
-    const { graph } = this.#groups.get(`${entry.namespace}/${entry.workflow}`)!;
+    const counted = this.#entries.get(key);
+    if (counted === undefined) return null;
     this.#remove(key);
-    return { entry, graph };
+    return { entry: counted.entry, graph: counted.group.graph };
   }
 
   /** The same for whoever knows the same entries, in whatever order they came. */
   assumed(namespace: string, workflow: string): readonly AssumedPod[] {
     const group = this.#groups.get(`${namespace}/${workflow}`);
     if (group === undefined) return NONE;
-    group.assumed ??= Array.from(group.entries.values(), (entry) => {
-      return { workload: knownWorkload(entry, group.graph), name: entry.pod, node: entry.node };
-    }).sort((a, b) => (a.name < b.name ? -1 : 1));
-    return group.assumed;
+    group.pods ??= Array.from(group.entries.values(), ({ pod }) => pod).sort(byName);
+    return (group.assumed ??= group.pods.slice());
   }
 
   use(): AmountsByNode {
@@ -109,33 +115,58 @@ export class LedgerSums {
   }
 
   #remove(key: string): void {
-    const entry = this.#entries.get(key)?.entry;
-    if (entry === undefined) return;
-    this.#subtract(key);
-    const groupKey = `${entry.namespace}/${entry.workflow}`;
-    const group = this.#groups.get(groupKey)!;
+    const counted = this.#entries.get(key);
+    if (counted === undefined) return;
+    this.#entries.delete(key);
+    this.#subtract(counted);
+    const { group } = counted;
     group.entries.delete(key);
-    group.assumed = null;
-    if (group.entries.size === 0) this.#groups.delete(groupKey);
+    change(group, (pods) => pods.splice(placeOf(counted.entry.pod, pods), 1));
+    if (group.entries.size === 0) this.#groups.delete(`${group.namespace}/${group.workflow}`);
   }
 
-  #add(key: string, counted: Counted): void {
-    this.#entries.set(key, counted);
-    const { entry, use } = counted;
-    const sums = this.#use.get(entry.node) ?? { cpuMillicores: 0, memoryBytes: 0, entries: 0 };
+  #add({ entry, use }: Counted): void {
+    let sums = this.#use.get(entry.node);
+    if (sums === undefined)
+      this.#use.set(entry.node, (sums = { cpuMillicores: 0, memoryBytes: 0, entries: 0 }));
     sums.cpuMillicores += use.cpuMillicores ?? 0;
     sums.memoryBytes += use.memoryBytes ?? 0;
     sums.entries++;
-    this.#use.set(entry.node, sums);
   }
 
-  #subtract(key: string): void {
-    const { entry, use } = this.#entries.get(key)!;
-    this.#entries.delete(key);
+  #subtract({ entry, use }: Counted): void {
     const sums = this.#use.get(entry.node)!;
     sums.cpuMillicores -= use.cpuMillicores ?? 0;
     sums.memoryBytes -= use.memoryBytes ?? 0;
     sums.entries--;
     if (sums.entries === 0) this.#use.delete(entry.node);
   }
+}
+
+function assumedPod(entry: LedgerEntry, graph: WorkflowGraph | null): AssumedPod {
+  return { workload: knownWorkload(entry, graph), name: entry.pod, node: entry.node };
+}
+
+function byName(a: AssumedPod, b: AssumedPod): number {
+  return a.name < b.name ? -1 : 1;
+}
+
+/** So many pods are kept in order; of more each change would move too many. */
+const MOST_IN_ORDER = 256;
+
+function change(group: Group, insertOrRemove: (pods: AssumedPod[]) => void): void {
+  group.assumed = null;
+  if (group.pods === null || group.pods.length > MOST_IN_ORDER) group.pods = null;
+  else insertOrRemove(group.pods);
+}
+
+/** Where the pod of that name is, or belongs, among pods in the order of their names. */
+function placeOf(name: string, pods: readonly AssumedPod[]): number {
+  let [from, to] = [0, pods.length];
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (pods[middle]!.name < name) from = middle + 1;
+    else to = middle;
+  }
+  return from;
 }

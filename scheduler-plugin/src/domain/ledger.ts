@@ -50,7 +50,7 @@ export class Ledger {
     const key = podKey(entry.namespace, entry.pod);
     const dropped = this.#decided.set(key, { entry, atMs: nowMs });
     this.#sums.put(key, entry, graph);
-    if (dropped !== null) this.#recount(dropped);
+    if (dropped !== null) this.#recount(dropped.key);
   }
 
   /**
@@ -65,7 +65,7 @@ export class Ledger {
     const dropped = this.#observed.set(key, { entry, untilMs });
     this.#nextEndMs = Math.min(this.#nextEndMs, untilMs);
     this.#sums.put(key, entry, graph);
-    if (dropped !== null) this.#recount(dropped);
+    if (dropped !== null) this.#recount(dropped.key);
   }
 
   /** The cluster shows the pod on no node: what was decided or nominated didn't come to be. */
@@ -85,34 +85,27 @@ export class Ledger {
     if (this.#observed.has(key)) this.#dropObserved(key);
   }
 
-  /**
-   * kube-scheduler asks for the pod again: it didn't carry out what was decided. What the cluster shows still
-   * counts.
-   */
-  forget(namespace: string, pod: string): void {
-    const key = podKey(namespace, pod);
-    if (this.#decided.delete(key)) this.#recount(key);
-  }
-
   /** Calls `answer` while the pod's own place isn't counted: a pod must not be held against itself. */
   without<T>(namespace: string, pod: string, answer: () => T): T {
+    return this.#without(podKey(namespace, pod), answer);
+  }
+
+  /**
+   * As `without`, for a pod that kube-scheduler asks for again: it didn't carry out what was decided, so that
+   * is forgotten. What the cluster shows still counts afterwards.
+   */
+  forget<T>(namespace: string, pod: string, answer: () => T): T {
     const key = podKey(namespace, pod);
-    const taken = this.#sums.take(key);
-    if (taken === null) return answer();
-    try {
-      return answer();
-    } finally {
-      // A decision that was recorded meanwhile takes its place.
-      if (!this.#sums.has(key)) this.#sums.put(key, taken.entry, taken.graph);
-    }
+    if (this.#decided.delete(key)) this.#recount(key);
+    return this.#without(key, answer);
   }
 
   /** Drops what is too old. Times are monotonic milliseconds. */
   expire(nowMs: number): void {
-    for (const [key, { atMs }] of this.#decided.entries()) {
-      if (nowMs - atMs < this.#keepMs) break;
-      this.#decided.delete(key);
-      this.#recount(key);
+    for (let first = this.#decided.oldest; first !== null; first = this.#decided.oldest) {
+      if (nowMs - first.value.atMs < this.#keepMs) break;
+      this.#decided.delete(first.key);
+      this.#recount(first.key);
     }
     if (nowMs < this.#nextEndMs) return;
     this.#nextEndMs = Infinity;
@@ -132,7 +125,8 @@ export class Ledger {
       const graph = graphOf(group.namespace, group.workflow);
       if (graph === null || graph === group.graph) continue;
       this.#sums.judgeBy(group, graph);
-      for (const [key, { namespace, pod, node }] of group.entries) {
+      for (const [key, { entry }] of group.entries) {
+        const { namespace, pod, node } = entry;
         const shown = graph.nodeOf(namespace, pod);
         if (shown === undefined) continue;
         if (this.#decided.delete(key)) {
@@ -155,6 +149,17 @@ export class Ledger {
 
   get size(): number {
     return this.#sums.size;
+  }
+
+  #without<T>(key: string, answer: () => T): T {
+    const taken = this.#sums.take(key);
+    if (taken === null) return answer();
+    try {
+      return answer();
+    } finally {
+      // A decision that was recorded meanwhile takes its place.
+      if (!this.#sums.has(key)) this.#sums.put(key, taken.entry, taken.graph);
+    }
   }
 
   #dropObserved(key: string): void {

@@ -121,8 +121,7 @@ export class Placer {
     ledger.settle((namespace, workflow) => graphs.workflow(namespace, workflow));
     const standing = recorder.standingOf(pod);
     if (standing.kind !== "pending") return answer(standing);
-    ledger.forget(pod.namespace, pod.name);
-    return ledger.without(pod.namespace, pod.name, () => answer(standing));
+    return ledger.forget(pod.namespace, pod.name, () => answer(standing));
   }
 
   #problem(
@@ -165,9 +164,9 @@ export class Placer {
   }
 
   #noteOf(isWithoutPeers: boolean): string | null {
-    const notes = [this.#parts.graphs.note?.() ?? null, isWithoutPeers ? WITHOUT_PEERS : null];
-    const text = notes.filter((note) => note !== null).join(" ");
-    return text === "" ? null : text;
+    const note = this.#parts.graphs.note?.() ?? "";
+    if (!isWithoutPeers) return note === "" ? null : note;
+    return note === "" ? WITHOUT_PEERS : `${note} ${WITHOUT_PEERS}`;
   }
 }
 

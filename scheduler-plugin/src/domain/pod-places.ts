@@ -20,20 +20,28 @@ export interface PodRef {
 
 const PENDING: PodPlace = { state: "pending", node: null, atMs: null };
 
+/** What is remembered of a pod while decisions about it are kept. */
+export interface HeldPlace {
+  readonly key: string;
+  decisions: number;
+  place: PodPlace;
+}
+
 export class PodPlaces {
-  readonly #kept = new Map<string, { decisions: number; place: PodPlace }>();
+  readonly #kept = new Map<string, HeldPlace>();
 
   /** One more decision about the pod is kept. */
-  hold(pod: PodRef, place: PodPlace | null): void {
-    const kept = this.#kept.get(keyOf(pod));
-    if (kept === undefined) this.#kept.set(keyOf(pod), { decisions: 1, place: place ?? PENDING });
-    else kept.decisions++;
+  hold(pod: PodRef, place: PodPlace | null): HeldPlace {
+    const key = keyOf(pod);
+    let held = this.#kept.get(key);
+    if (held === undefined) this.#kept.set(key, (held = { key, decisions: 0, place: place ?? PENDING }));
+    held.decisions++;
+    return held;
   }
 
   /** One less is. */
-  release(pod: PodRef): void {
-    const kept = this.#kept.get(keyOf(pod));
-    if (kept !== undefined && --kept.decisions === 0) this.#kept.delete(keyOf(pod));
+  release(held: HeldPlace): void {
+    if (--held.decisions === 0) this.#kept.delete(held.key);
   }
 
   bound(pod: PodRef, node: string, atMs: number): void {

@@ -5,6 +5,7 @@ import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
 import { SchedulingModel } from "@isochrone/placement";
 import type { ObjectSource } from "../adapters/cluster-objects.ts";
 import { isGone, placementOf } from "../adapters/observed-pod.ts";
+import type { LandingNode } from "./adapters/narrowed-affinity.ts";
 
 /** Why kube-scheduler would not let a pod onto a node. */
 export interface Rejection {
@@ -18,6 +19,10 @@ interface Held {
   /** False for a nomination. */
   readonly isPlaced: boolean;
 }
+
+const HOSTNAME = "kubernetes.io/hostname";
+/** Nodes that are looked at for a pod beyond those that were named for it. */
+const LOOKED_AT = 64;
 
 export class ClusterModel {
   readonly #source: ObjectSource;
@@ -92,6 +97,40 @@ export class ClusterModel {
       return this.model.verdict(pod, node);
     } finally {
       this.#place(podKey);
+    }
+  }
+
+  /**
+   * So many nodes that would take the pod, which is being released: the planned one, those that were named,
+   * and others. Empty where that few aren't found.
+   */
+  landingNodes(podKey: string, named: readonly string[], count: number): LandingNode[] {
+    const pod = this.#assumed.get(podKey)?.pod;
+    if (pod === undefined) return [];
+    const { model } = this;
+    const found: LandingNode[] = [];
+    model.remove(podKey);
+    try {
+      for (const name of this.#around(named)) {
+        const node = model.node(name);
+        if (node === undefined || node.noTarget !== null || model.verdict(pod, name) !== null) continue;
+        found.push({ name, hostname: node.labels[HOSTNAME] ?? null });
+        if (found.length === count) return found;
+      }
+      return [];
+    } finally {
+      this.#place(podKey);
+    }
+  }
+
+  /** The named nodes, then some that follow the first of them in the list of all. */
+  *#around(named: readonly string[]): Generator<string> {
+    yield* named;
+    const { nodes } = this.model;
+    const from = this.model.node(named[0] ?? "")?.index ?? 0;
+    for (let step = 1; step < nodes.length && step <= LOOKED_AT; step++) {
+      const { name } = nodes[(from + step) % nodes.length]!;
+      if (!named.includes(name)) yield name;
     }
   }
 

@@ -2,6 +2,7 @@
 import { isStoreError, StoreError } from "@isochrone/kubernetes";
 import type { InformerChange } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
+import type { LandingNode } from "./adapters/narrowed-affinity.ts";
 import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { GatedPod } from "./gated-workflows.ts";
 import { Landings } from "./landings.ts";
@@ -13,6 +14,8 @@ import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
 export interface PlannedPod {
   readonly pod: GatedPod;
   readonly node: string;
+  /** Nodes that it may be bound to, the planned one first; empty: it must not be. */
+  readonly among: readonly LandingNode[];
   /** namespace/workflow */
   readonly workflow: string;
   /** Id of the decision. */
@@ -115,12 +118,12 @@ export class Lander {
   async #landOne(planned: PlannedPod, signal: AbortSignal): Promise<void> {
     if (signal.aborted) return;
     const { writer, clock, onTaken, onHeld } = this.#options;
-    const { pod, node, workflow, decision } = planned;
+    const { pod, node, among, workflow, decision } = planned;
     const uid = pod.object.metadata.uid ?? "";
     // Before the gate is open: the cluster may show the pod bound before the answer is here.
     this.#landings.add({ key: pod.key, uid, node, workflow, decision, releasedMs: clock.monotonic() });
     try {
-      const result = await writer.land(pod.object, node);
+      const result = await writer.land(pod.object, node, among);
       if (result === "released") return this.#opened(pod);
       this.#cancel(pod.key);
       if (result === "nominated_by_other") {

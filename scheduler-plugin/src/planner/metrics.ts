@@ -13,6 +13,7 @@ const RELEASE_REASONS = [
   "stale_graph",
   "unknown_workflow",
   "nominated_by_other",
+  "replacement",
   "deadline",
   "error",
 ] as const;
@@ -34,6 +35,7 @@ export interface PlannerMetrics {
   readonly leading: Gauge;
   readonly beating: Gauge;
   readonly moves: Counter<"outcome">;
+  readonly replaced: Counter<"outcome">;
   readonly writeFailures: Counter<"write" | "reason">;
   readonly droppedEvents: Counter<"reason">;
 }
@@ -103,9 +105,23 @@ export function createPlannerMetrics(registry: Registry): PlannerMetrics {
       labelNames: ["outcome"],
       registers,
     }),
+    ...createWriteMetrics(registers),
+  };
+}
+
+function createWriteMetrics(
+  registers: Registry[],
+): Pick<PlannerMetrics, "replaced" | "writeFailures" | "droppedEvents"> {
+  return {
+    replaced: new Counter({
+      name: "isochrone_planner_stranded_pods_total",
+      help: "Pods that none of their planned nodes took any more, by whether they were evicted for their controllers to make others (replaced, failed).",
+      labelNames: ["outcome"],
+      registers,
+    }),
     writeFailures: new Counter({
       name: "isochrone_planner_write_failures_total",
-      help: "Writes that failed for good, by kind (nominate, open, clear, heartbeat) and the API server's reason.",
+      help: "Writes that failed for good, by kind (nominate, open, clear, replace, heartbeat) and the API server's reason.",
       labelNames: ["write", "reason"],
       registers,
     }),

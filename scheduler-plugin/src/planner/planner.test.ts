@@ -1,122 +1,25 @@
 // The whole planner on a memory store and a clock that the test holds; kube-scheduler is played by the test.
 // On a real control plane: test/integration/planner.test.ts.
-import { KINDS, PLACEMENT_GATE, PLANNER_LEASE, StoreError } from "@isochrone/kubernetes";
-import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
-import { MemoryLogger } from "@isochrone/runtime/testing";
-import type { ManualClock } from "@isochrone/runtime/testing";
+import { KINDS, StoreError } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
-import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { createSchedulerPlugin } from "../service.ts";
-import type { SchedulerPlugin } from "../service.ts";
-import { memberOf } from "../testing/appgroup-rig.ts";
-import { MemoryGraphs, workflowSnapshot } from "../testing/graphs.ts";
-import { configOf, rigClock } from "../testing/rig.ts";
-import { plannerSettings } from "./settings.ts";
-
-const NAMESPACE = "shop";
+import { describe, expect, test } from "vitest";
+import { workflowSnapshot } from "../testing/graphs.ts";
+import { NAMESPACE, plannerRig } from "../testing/planner-rig.ts";
 
 describe("the planner", () => {
-  let clock: ManualClock;
-  let store: ClusterStore;
-  let graphs: MemoryGraphs;
-  /** Set: what patches of pods throw. */
-  let refusal: StoreError | null;
-
-  beforeEach(async () => {
-    clock = rigClock();
-    store = createMemoryStore({ clock });
-    graphs = new MemoryGraphs();
-    refusal = null;
-    for (const name of ["n1", "n2", "n3"]) await store.create(node(name));
-  });
-
-  const node = (name: string, cpu = "4"): KubernetesObject => ({
-    ...KINDS.node,
-    metadata: { name, labels: { "kubernetes.io/hostname": name } },
-    status: {
-      allocatable: { cpu, memory: "8Gi", pods: "110" },
-      conditions: [{ type: "Ready", status: "True" }],
-    },
-  });
-
-  const start = async (
-    planner: Record<string, unknown> = {},
-  ): Promise<{ plugin: SchedulerPlugin; metric: (line: string) => Promise<number> }> => {
-    const registry = createRegistry();
-    const refusing = new Proxy(store, {
-      get: (target, name) =>
-        (name === "patch" || name === "jsonPatch") && refusal !== null
-          ? (ref: { kind: string }, ...rest: unknown[]) =>
-              ref.kind === "Pod"
-                ? Promise.reject(refusal!)
-                : (memberOf(target, name) as (...all: unknown[]) => unknown)(ref, ...rest)
-          : memberOf(target, name),
-    });
-    const plugin = createSchedulerPlugin(configOf({ podEvents: false }), {
-      clock,
-      random: seededRandom(1),
-      logger: new MemoryLogger(),
-      registry,
-      graphs,
-      store: refusing,
-      planner: loadSettings([plannerSettings], {
-        env: {},
-        // Where the traffic is, nodes are used to 80 % and more.
-        overrides: { planner: { enabled: true, maxCpuUse: 0, ...planner } },
-      }).planner,
-    });
-    await plugin.start();
-    onTestFinished(async () => {
-      const stopped = plugin.stop();
-      await clock.advance(20_000);
-      await stopped;
-    });
-    const metric = async (line: string): Promise<number> => {
-      const found = (await registry.metrics()).split("\n").find((each) => each.startsWith(line));
-      return Number(found?.split(" ").at(-1) ?? 0);
-    };
-    return { plugin, metric };
-  };
-
-  const gated = (
-    name: string,
-    workload = "p",
-    cpu = "100m",
-    spec: Readonly<Record<string, unknown>> = {},
-  ): Promise<KubernetesObject> =>
-    store.create({
-      ...KINDS.pod,
-      metadata: { namespace: NAMESPACE, name, labels: { app: workload, "isochrone.dev/workflow": "flow" } },
-      spec: {
-        schedulingGates: [{ name: PLACEMENT_GATE }],
-        containers: [{ name: "main", image: "none", resources: { requests: { cpu } } }],
-        ...spec,
-      },
-    });
-  const read = async (name: string): Promise<KubernetesObject> =>
-    (await store.get({ ...KINDS.pod, namespace: NAMESPACE, name }))!;
-  const nominated = async (name: string): Promise<unknown> =>
-    (await read(name)).status?.["nominatedNodeName"];
-  const gates = async (name: string): Promise<unknown> => (await read(name)).spec?.["schedulingGates"];
-  const bind = (name: string, to: string): Promise<void> => store.bind({ namespace: NAMESPACE, name }, to);
-  const decisionOf = async ({ app }: SchedulerPlugin, name: string): Promise<Decision> =>
-    (await app.inject(`/api/v1/decisions?kind=plan&pod=${name}&limit=1`)).json<{ decisions: Decision[] }>()
-      .decisions[0]!;
-  const leaseTime = async (): Promise<unknown> =>
-    (await store.get({ ...KINDS.lease, namespace: "isochrone", name: PLANNER_LEASE }))?.spec?.["renewTime"];
+  const rig = plannerRig();
+  const { node, start, gated, nominated, gates, bind, decisionOf, leaseTime } = rig;
 
   test("nominates where the traffic is, releases, and says that it landed", async () => {
     const { plugin, metric } = await start();
     await gated("p-1");
-    await clock.advance(1_000);
+    await rig.clock.advance(1_000);
     // p exchanges twice as much with q on n2 as with r on n3.
     expect(await nominated("p-1")).toBe("n2");
     expect(await gates("p-1")).toEqual([]);
     expect((await decisionOf(plugin, "p-1")).outcome).toBeUndefined();
     await bind("p-1", "n2");
-    await clock.advance(100);
+    await rig.clock.advance(100);
     expect((await decisionOf(plugin, "p-1")).outcome).toMatchObject({ result: "landed", node: "n2" });
     expect(await metric('isochrone_planner_landings_total{outcome="landed"}')).toBe(1);
   });
@@ -124,9 +27,9 @@ describe("the planner", () => {
   test("keeps whom the pods of a plan talk to, and asks the scorer about them again", async () => {
     const { plugin } = await start();
     await gated("p-1");
-    await clock.advance(1_000);
+    await rig.clock.advance(1_000);
     await bind("p-1", "n2");
-    await clock.advance(100);
+    await rig.clock.advance(100);
     const { app } = plugin;
     const answer = await app.inject("/api/v1/decisions?kind=plan&pod=p-1&now=true");
     const [decision] = answer.json<{ decisions: Decision[] }>().decisions;
@@ -144,9 +47,9 @@ describe("the planner", () => {
     const { plugin } = await start();
     const snapshot = workflowSnapshot();
     const channels = snapshot.channels.map((channel) => ({ ...channel, ageSeconds: 7_200 }));
-    graphs.setWorkflow({ ...snapshot, channels });
+    rig.graphs.setWorkflow({ ...snapshot, channels });
     await gated("p-1");
-    await clock.advance(1_000);
+    await rig.clock.advance(1_000);
     expect(await nominated("p-1")).toBe("n2");
     expect((await decisionOf(plugin, "p-1")).explanation).toContain(
       "Rates of 2 of its channels are from before its pods went, up to 120 min ago.",
@@ -160,14 +63,14 @@ describe("the planner", () => {
       ["n2", 1],
       ["n3", 5],
     ] as const)
-      await store.create({
+      await rig.store.create({
         ...KINDS.csiNode,
         metadata: { name },
         spec: { drivers: [{ name: driver, nodeID: name, allocatable: { count } }] },
       });
     const hostnames = { key: "kubernetes.io/hostname", operator: "In", values: ["n2", "n3"] };
     for (const claim of ["data-0", "data-1"]) {
-      await store.create({
+      await rig.store.create({
         ...KINDS.persistentVolume,
         metadata: { name: `pv-${claim}` },
         spec: {
@@ -177,7 +80,7 @@ describe("the planner", () => {
         },
         status: { phase: "Bound" },
       });
-      await store.create({
+      await rig.store.create({
         ...KINDS.persistentVolumeClaim,
         metadata: {
           namespace: NAMESPACE,
@@ -188,7 +91,7 @@ describe("the planner", () => {
         status: { phase: "Bound" },
       });
     }
-    await store.create({
+    await rig.store.create({
       ...KINDS.volumeAttachment,
       metadata: { name: "attached" },
       spec: { attacher: driver, nodeName: "n2", source: { persistentVolumeName: "pv-data-0" } },
@@ -196,7 +99,7 @@ describe("the planner", () => {
     const { plugin } = await start();
     const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data-1" } }];
     await gated("p-1", "p", "100m", { volumes });
-    await clock.advance(1_000);
+    await rig.clock.advance(1_000);
     expect((await decisionOf(plugin, "p-1")).candidates.filter(({ feasible }) => feasible)).toHaveLength(1);
     expect(await nominated("p-1")).toBe("n3");
   });
@@ -204,12 +107,12 @@ describe("the planner", () => {
   test("says what stood against the plan, and takes the nomination back", async () => {
     const { plugin } = await start();
     await gated("p-1");
-    await clock.advance(1_000);
-    const full = await store.get({ ...KINDS.node, name: "n2" });
-    await store.update({ ...full!, spec: { unschedulable: true } });
-    await clock.advance(100);
+    await rig.clock.advance(1_000);
+    const full = await rig.store.get({ ...KINDS.node, name: "n2" });
+    await rig.store.update({ ...full!, spec: { unschedulable: true } });
+    await rig.clock.advance(100);
     await bind("p-1", "n3");
-    await clock.advance(100);
+    await rig.clock.advance(100);
     const { outcome } = await decisionOf(plugin, "p-1");
     expect(outcome).toMatchObject({ result: "elsewhere", node: "n3" });
     expect(outcome!.reason).toMatch(/n2 was no longer allowed: .*unschedulable.* \(NodeUnschedulable\)/);
@@ -219,19 +122,19 @@ describe("the planner", () => {
   test("a pod that kube-scheduler finds no node for loses its nomination, which others could use", async () => {
     const { plugin } = await start();
     await gated("p-1");
-    await clock.advance(1_000);
+    await rig.clock.advance(1_000);
     const condition = {
       type: "PodScheduled",
       status: "False",
       reason: "Unschedulable",
       message: "0/3 nodes",
     };
-    await store.patch(
+    await rig.store.patch(
       { ...KINDS.pod, namespace: NAMESPACE, name: "p-1" },
       { status: { conditions: [condition] } },
       { subresource: "status" },
     );
-    await clock.advance(100);
+    await rig.clock.advance(100);
     expect((await decisionOf(plugin, "p-1")).outcome).toMatchObject({
       result: "unschedulable",
       reason: "0/3 nodes",
@@ -242,53 +145,53 @@ describe("the planner", () => {
   test("a pod that nobody schedules loses its nomination after a while", async () => {
     const { metric } = await start({ bindTimeoutMs: 10_000 });
     await gated("p-1");
-    await clock.advance(9_000);
+    await rig.clock.advance(9_000);
     expect(await nominated("p-1")).toBe("n2");
-    await clock.advance(3_000);
+    await rig.clock.advance(3_000);
     expect(await nominated("p-1")).toBeUndefined();
     expect(await metric('isochrone_planner_landings_total{outcome="timed_out"}')).toBe(1);
   });
 
   test("the places of pods under way count for the plans after them", async () => {
-    await store.update(
-      { ...node("n2", "1"), metadata: (await store.get({ ...KINDS.node, name: "n2" }))!.metadata },
+    await rig.store.update(
+      { ...node("n2", "1"), metadata: (await rig.store.get({ ...KINDS.node, name: "n2" }))!.metadata },
       { subresource: "status" },
     );
     await start();
     await gated("p-1", "p", "800m");
-    await clock.advance(1_000);
+    await rig.clock.advance(1_000);
     await gated("p-2", "p", "800m");
-    await clock.advance(1_000);
+    await rig.clock.advance(1_000);
     expect([await nominated("p-1"), await nominated("p-2")]).toEqual(["n2", "n3"]);
   });
 
   test("while pods can't be written the heartbeat pauses; they are released when they can", async () => {
     const { metric } = await start();
-    await clock.advance(4_000);
+    await rig.clock.advance(4_000);
     const before = await leaseTime();
     expect(before).toBeDefined();
-    refusal = new StoreError("forbidden", "pods is forbidden");
+    rig.refuse(new StoreError("forbidden", "pods is forbidden"));
     await gated("p-1");
-    await clock.advance(10_000);
+    await rig.clock.advance(10_000);
     expect(await metric("isochrone_planner_heartbeat ")).toBe(0);
     expect(
       await metric('isochrone_planner_write_failures_total{write="nominate",reason="forbidden"}'),
     ).toBeGreaterThan(1);
-    refusal = null;
-    await clock.advance(5_000);
+    rig.refuse(null);
+    await rig.clock.advance(5_000);
     expect(await gates("p-1")).toEqual([]);
     expect(await nominated("p-1")).toBe("n2");
-    await clock.advance(5_000);
+    await rig.clock.advance(5_000);
     expect(await metric("isochrone_planner_heartbeat ")).toBe(1);
   });
 
   test("a pod that could not be released by its deadline is released without a plan as soon as it can", async () => {
     const { metric } = await start({ deadlineMs: 20_000 });
-    refusal = new StoreError("unavailable", "the API server is away");
+    rig.refuse(new StoreError("unavailable", "the API server is away"));
     await gated("p-1");
-    await clock.advance(25_000);
-    refusal = null;
-    await clock.advance(5_000);
+    await rig.clock.advance(25_000);
+    rig.refuse(null);
+    await rig.clock.advance(5_000);
     expect(await gates("p-1")).toEqual([]);
     expect(await nominated("p-1")).toBeUndefined();
     expect(await metric('isochrone_planner_unplanned_total{reason="deadline"}')).toBe(1);
@@ -297,9 +200,9 @@ describe("the planner", () => {
   test("stale graphs are not planned by, and pods don't wait for them", async () => {
     const { plugin, metric } = await start();
     // Three windows of 30 s, and more.
-    await clock.advance(120_000);
+    await rig.clock.advance(120_000);
     await gated("p-1");
-    await clock.advance(1_000);
+    await rig.clock.advance(1_000);
     expect(await gates("p-1")).toEqual([]);
     expect((await decisionOf(plugin, "p-1")).explanation[0]).toMatch(/\(stale_graph\): the cluster graph is/);
     expect(await metric("isochrone_planner_heartbeat ")).toBe(0);
@@ -307,35 +210,35 @@ describe("the planner", () => {
 
   test("what a predecessor has nominated and not released is released as it is; what it has released is followed", async () => {
     await gated("half");
-    await store.patch(
+    await rig.store.patch(
       { ...KINDS.pod, namespace: NAMESPACE, name: "half" },
       { status: { nominatedNodeName: "n1" } },
       { subresource: "status" },
     );
     const released = await gated("sent");
-    await store.jsonPatch({ ...KINDS.pod, namespace: NAMESPACE, name: "sent" }, [
+    await rig.store.jsonPatch({ ...KINDS.pod, namespace: NAMESPACE, name: "sent" }, [
       { op: "remove", path: "/spec/schedulingGates" },
       { op: "add", path: "/metadata/annotations", value: { "isochrone.dev/planned-node": "n1" } },
     ]);
-    await store.patch(
+    await rig.store.patch(
       { ...KINDS.pod, namespace: NAMESPACE, name: "sent" },
       { metadata: { uid: released.metadata.uid }, status: { nominatedNodeName: "n1" } },
       { subresource: "status" },
     );
     const { metric } = await start({ bindTimeoutMs: 10_000 });
-    await clock.advance(2_000);
+    await rig.clock.advance(2_000);
     expect([await nominated("half"), await gates("half")]).toEqual(["n1", []]);
-    await clock.advance(12_000);
+    await rig.clock.advance(12_000);
     expect(await nominated("sent")).toBeUndefined();
     expect(await metric('isochrone_planner_landings_total{outcome="timed_out"}')).toBe(1);
   });
 
   test("the heartbeat is taken away when the planner stops", async () => {
     const { plugin } = await start();
-    await clock.advance(4_000);
+    await rig.clock.advance(4_000);
     expect(await leaseTime()).toMatch(/^\d{4}-.*\d{6}Z$/);
     const stopped = plugin.stop();
-    await clock.advance(10_000);
+    await rig.clock.advance(10_000);
     await stopped;
     expect((await leaseTime()) ?? null).toBeNull();
   });

@@ -23,6 +23,7 @@ import type { PlanTools } from "./plan-tools.ts";
 import { WorkflowPlanning } from "./planning.ts";
 import { PlannerReports } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
+import { StrandedPods } from "./stranded-pods.ts";
 import { WorkflowPlanner } from "./workflow-planner.ts";
 
 export interface PlannerDeps {
@@ -142,12 +143,20 @@ class LeadersPlanner implements Planner {
     });
     const writer = new PodWriter({ store: this.#landingStore, landing: config.landing });
     const { pods } = this.#deps;
+    const stranded = new StrandedPods({
+      store: this.#landingStore,
+      events: this.#events,
+      clock,
+      logger,
+      metrics,
+    });
     const planner = new WorkflowPlanner({
       config,
       pods,
       model,
       planning,
       writer,
+      stranded,
       reports,
       metrics,
       clock,

@@ -17,7 +17,6 @@ import type { UsableGraphs } from "./graphs.ts";
 import { byLevel } from "./domain/release-levels.ts";
 import type { Releasable } from "./domain/release-levels.ts";
 import type { SearchResult } from "./domain/search.ts";
-import type { PlannedPod } from "./lander.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
 import { movesInto, targetsOf } from "./moves.ts";
 import type { Moves } from "./moves.ts";
@@ -33,13 +32,25 @@ interface Unplanned {
   readonly text: string;
 }
 
+/** A pod with its node, before it is known who else would take it. */
+export interface PlacedByPlan {
+  readonly pod: GatedPod;
+  readonly node: string;
+  /** Other nodes, the cheapest first; whether they have room is not looked at. */
+  readonly others: readonly string[];
+  /** namespace/workflow */
+  readonly workflow: string;
+  /** Id of the decision. */
+  readonly decision: string;
+}
+
 export type PlanningResult =
   /** Graphs may come that know the workflow. */
   | { readonly kind: "wait" }
   | {
       readonly kind: "planned";
       /** In the order of their release, each level at once. */
-      readonly levels: readonly (readonly PlannedPod[])[];
+      readonly levels: readonly (readonly PlacedByPlan[])[];
       readonly unplanned: readonly Unplanned[];
     };
 
@@ -153,7 +164,8 @@ export class WorkflowPlanning {
     if (placed.length === 0) return nonePlanned(unplanned);
     const decisions = this.#report(workflow, { problem, result }, graphs, placed, targets);
     const planned = placed.map((each, index) => {
-      return { ...each, workflow: workflow.key, decision: decisions[index]! };
+      const others = (result.alternatives[each.index] ?? []).map(({ node }) => problem.nodes[node]!.name);
+      return { ...each, others, workflow: workflow.key, decision: decisions[index]! };
     });
     const levels = levelOf === null ? [planned] : byLevel(planned, ({ pod }) => releasable(pod), levelOf);
     return { kind: "planned", levels: levels.flatMap(splitBehindFirst), unplanned };

@@ -199,12 +199,12 @@ function reasonOf(
       return null;
     case "elsewhere":
       return why === null
-        ? `kube-scheduler chose otherwise although ${planned} would still be allowed; it may not follow nominations`
+        ? `kube-scheduler chose otherwise although ${planned} would still be allowed`
         : `${planned} was no longer allowed: ${why.message} (${why.plugin})`;
     case "unschedulable":
       return message ?? "kube-scheduler found no node";
     case "timed_out":
-      return "kube-scheduler didn't try the pod in time; the nomination was taken back";
+      return "kube-scheduler didn't try the pod in time";
     default:
       return "the pod is gone";
   }

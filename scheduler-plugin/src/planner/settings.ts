@@ -1,6 +1,5 @@
 import {
   constant,
-  duration,
   flag,
   integer,
   oneOf,
@@ -11,7 +10,7 @@ import {
 } from "@isochrone/runtime";
 
 /** How a plan reaches kube-scheduler. */
-const LANDINGS = ["nomination", "preferred-affinity"] as const;
+const LANDINGS = ["required-affinity", "nomination", "preferred-affinity"] as const;
 export type Landing = (typeof LANDINGS)[number];
 
 /** When the pods of a plan are let go. */
@@ -54,10 +53,11 @@ const table = {
       "Share of a node's CPU beyond which what is really used there counts as overload, which plans avoid and the descheduler relieves. 0: use doesn't matter, requests alone do.",
   }),
   landing: oneOf(LANDINGS, {
-    default: "nomination",
+    default: "required-affinity",
     description:
-      "How kube-scheduler is told: status.nominatedNodeName, which it tries first; or a preferred node affinity, for schedulers that ignore nominations. Sampling leaves the preferred node out of large clusters: see the metric isochrone_planner_landings_total.",
+      "How kube-scheduler is told. required-affinity: the request that opens the gate binds the pod to the planned node and two others that would take it, with a preference for the planned one; pods without a controller, and pods for which fewer nodes have room, are nominated. nomination: status.nominatedNodeName, which kube-scheduler tries first. preferred-affinity: a preference alone; sampling leaves the preferred node out of large clusters.",
   }),
+  landingNodes: constant(3, "One takes the pod where the planned one no longer does; more make it slower."),
   release: oneOf(RELEASES, {
     default: "together",
     description:
@@ -67,13 +67,7 @@ const table = {
   concurrentWorkflows: constant(8, "It bounds the requests to the API server at a time."),
   concurrentWrites: constant(32, "It bounds the requests to the API server at a time."),
   writesPerSecond: constant(1_000, "It bounds the load of the API server."),
-  proposalsIntervalMs: duration({
-    default: 60_000,
-    min: 0,
-    max: 3_600_000,
-    description:
-      "How often it is worked out what would be best for workflows that run, for people to see: nobody is moved. At least 1000. 0: never.",
-  }),
+  proposalsIntervalMs: constant(60_000, "People read proposals; a search takes a tenth of it at most."),
   proposalsPerRound: constant(50, "The others follow in the next round."),
   seed: constant(1, "Any seed is as good; equal problems get equal plans."),
 };
@@ -81,12 +75,6 @@ const table = {
 /** Settings of the planner of the scheduler-plugin. */
 export const plannerSettings: Section<"planner", typeof table> = section("planner", table, {
   description: "Places the gated pods of a workflow all at once, and lands the plan through kube-scheduler.",
-  rules: [
-    ({ proposalsIntervalMs }) =>
-      proposalsIntervalMs === 0 || proposalsIntervalMs >= 1_000
-        ? null
-        : `planner.proposalsIntervalMs must be 0 or at least 1000, got ${proposalsIntervalMs}`,
-  ],
 });
 
 /** Values of {@link plannerSettings}. */

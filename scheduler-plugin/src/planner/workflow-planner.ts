@@ -6,6 +6,7 @@ import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { isGone } from "../adapters/observed-pod.ts";
+import type { LandingNode } from "./adapters/narrowed-affinity.ts";
 import { PLANNED_NODE_ANNOTATION } from "./adapters/pod-writer.ts";
 import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { ClusterModel } from "./cluster-model.ts";
@@ -15,8 +16,9 @@ import type { Arrival } from "./landings.ts";
 import { Lander } from "./lander.ts";
 import type { PlannedPod } from "./lander.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
-import type { PlanningResult, WorkflowPlanning } from "./planning.ts";
+import type { PlacedByPlan, PlanningResult, WorkflowPlanning } from "./planning.ts";
 import type { PlannerReports } from "./reports.ts";
+import type { StrandedPods } from "./stranded-pods.ts";
 import type { PlannerConfig } from "./settings.ts";
 
 interface WorkflowPlannerOptions {
@@ -25,6 +27,7 @@ interface WorkflowPlannerOptions {
   readonly model: ClusterModel;
   readonly planning: WorkflowPlanning;
   readonly writer: PodWriter;
+  readonly stranded: StrandedPods;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
   readonly clock: Clock;
@@ -52,6 +55,7 @@ export class WorkflowPlanner {
   /** Uids of pods that are being released or were: what the cluster still shows of their gate is old. */
   readonly #handled = new Set<string>();
   #wake = new AbortController();
+  #replacing: Promise<void> | null = null;
   #knowsPods = false;
   #roundMs: number;
 
@@ -92,6 +96,7 @@ export class WorkflowPlanner {
     this.#endOfPods();
     await this.#running;
     await Promise.all(this.#landing);
+    await this.#replacing;
     this.#options.metrics.gatedPods.set(0);
     this.#options.metrics.awaited.set(0);
   }
@@ -128,11 +133,18 @@ export class WorkflowPlanner {
   #look(nowMs: number): void {
     const { config, metrics } = this.#options;
     this.#lander.expire();
+    this.#replaceStranded();
     const overdue = this.#gated.waitingSince(nowMs - config.deadlineMs, nowMs);
     if (overdue.length > 0)
       this.#release(overdue, "deadline", `it waited for a plan for ${config.deadlineMs} ms`);
     metrics.gatedPods.set(this.#gated.pods);
     metrics.awaited.set(this.#lander.awaited);
+  }
+
+  #replaceStranded(): void {
+    this.#replacing ??= this.#options.stranded.replaceDue(this.#stop.signal).finally(() => {
+      this.#replacing = null;
+    });
   }
 
   async #rest(isFree: boolean): Promise<void> {
@@ -148,8 +160,13 @@ export class WorkflowPlanner {
   }
 
   async #plan(workflow: GatedWorkflow): Promise<void> {
-    const { clock, config, planning } = this.#options;
+    const { clock, config, planning, stranded } = this.#options;
     const nowMs = clock.monotonic();
+    const replacements = workflow.pods.filter(({ object }) => stranded.isReplacement(object));
+    if (replacements.length > 0) {
+      const text = "it stands for a pod that none of its planned nodes took";
+      return this.#release(replacements, "replacement", text);
+    }
     const result = await planning.plan(workflow, {
       mayWait: nowMs - workflow.firstMs < config.graphWaitMs,
       othersWaiting: this.#gated.pods - workflow.pods.length,
@@ -165,15 +182,21 @@ export class WorkflowPlanner {
     const planned = waiting.flat();
     if (planned.length === 0) return;
     for (const { pod, node } of planned) this.#options.model.assume(pod.object, node);
+    const landed = waiting
+      .filter((level) => level.length > 0)
+      .map((level) => level.map((placed): PlannedPod => ({ ...placed, among: this.#among(placed) })));
     this.#begin(
       planned.map(({ pod }) => pod),
-      (signal) =>
-        this.#lander.land(
-          waiting.filter((level) => level.length > 0),
-          signal,
-        ),
+      (signal) => this.#lander.land(landed, signal),
     );
     this.#options.logger.info("workflow planned", { workflow: workflow.key, pods: planned.length });
+  }
+
+  /** After all pods of the plan have their places in the model. */
+  #among({ pod, node, others }: PlacedByPlan): readonly LandingNode[] {
+    const { config, model, stranded } = this.#options;
+    if (config.landing !== "required-affinity" || !stranded.mayBind(pod.object)) return [];
+    return model.landingNodes(pod.key, [node, ...others], config.landingNodes);
   }
 
   #release(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {
@@ -211,6 +234,7 @@ export class WorkflowPlanner {
     } else this.#gated.remove(key);
     if (type === "added") this.#adopt(object);
     this.#lander.take(change);
+    this.#options.stranded.take(change);
     model.takePod(change, this.#lander.isAwaited(key) || this.#handled.has(uid));
   }
 

@@ -30,9 +30,9 @@ export interface ProposalsConfig {
 /** Gated pods wait for so long at most because a proposal is being searched. */
 const MOST_MS = 250;
 
-/** As the planner would plan; null: it doesn't, or nobody wants to know. */
+/** As the planner would plan; null: it is off. */
 export function proposalsOf(planner: PlannerConfig | undefined): ProposalsConfig | null {
-  if (planner === undefined || !planner.enabled || planner.proposalsIntervalMs === 0) return null;
+  if (planner === undefined || !planner.enabled) return null;
   return {
     intervalMs: planner.proposalsIntervalMs,
     planMs: Math.min(MOST_MS, planner.planMs),

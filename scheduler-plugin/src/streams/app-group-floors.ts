@@ -7,6 +7,7 @@ import {
   KINDS,
   looseFields,
   looseText,
+  workloadOf,
   type ClusterStore,
   type Informer,
   type InformerChange,
@@ -32,6 +33,7 @@ export type FloorFlow = Omit<AddressedFlow, "route">;
 /** A bound pod with an address. */
 interface PlacedPod {
   readonly name: string;
+  readonly workload: string;
   readonly node: string;
   readonly address: string;
 }
@@ -88,6 +90,7 @@ export class AppGroupFloors {
           floors.push({
             id: `${namespace}/${name}/${source.name}->${target.name}`,
             owner: { kind: "AppGroup", namespace, name },
+            channel: { source: source.workload, target: target.workload },
             source: { node: source.node, address: source.address, port: null },
             target: { node: target.node, address: target.address, port: null },
             bitsPerSecond: minBitsPerSecond,
@@ -102,7 +105,7 @@ export class AppGroupFloors {
       const node = looseText(looseFields<PodSpec>(pod.spec).nodeName);
       const address = podAddress(pod, null);
       if (node !== "" && address !== null && !isGone(pod))
-        placed.push({ name: pod.metadata.name, node, address });
+        placed.push({ name: pod.metadata.name, workload: workloadOf(pod).name, node, address });
     }
     return placed;
   }

@@ -34,6 +34,7 @@ export function streamNodes(model: SchedulingModel, podKeys: Iterable<string>): 
     return {
       name,
       labels: { ...labels },
+      totalCpuMillicores: allocatable.get("cpu") ?? 0,
       memoryBytes: left("memory") + (own?.memoryBytes ?? 0),
       cpuMillicores: left("cpu") + (own?.cpuMillicores ?? 0),
     };

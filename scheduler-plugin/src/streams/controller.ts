@@ -1,7 +1,7 @@
 import type { ClusterStore, SharedLeadership } from "@isochrone/kubernetes";
 import type { LinearSolver } from "@isochrone/primitives";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
-import { joint, otfa, otfs, type StreamStrategy } from "@isochrone/streams";
+import { joint, keepingPromises, otfa, otfs, type StreamStrategy } from "@isochrone/streams";
 import type { StreamJobView } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import type { ClusterObjects } from "../adapters/cluster-objects.ts";
@@ -87,9 +87,9 @@ function strategyOf({ strategy }: StreamsConfig, solve: LinearSolver): StreamStr
     case "joint":
       return joint({ moveMargin: Infinity });
     case "otfs":
-      return otfs({ solve, withoutBandwidth: "wait" });
+      return keepingPromises(otfs({ solve, withoutBandwidth: "wait" }));
     case "otfa":
-      return otfa({ solve, repaired: true });
+      return keepingPromises(otfa({ solve, repaired: true }));
     default:
       return strategy satisfies never;
   }

@@ -1,5 +1,5 @@
 // The flows of placed jobs with the addresses of their ends, as far as these are known.
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { streamWorkloadName, type KubernetesObject } from "@isochrone/kubernetes";
 import type { AddressedFlow } from "./domain/flow-plans.ts";
 import type { JobFlow, Placement } from "./domain/placement.ts";
 import { podAddress } from "./job-pods.ts";
@@ -44,6 +44,10 @@ export class JobFlows {
       this.addressed.push({
         id: `${namespace}/${name}/${nameOf(flow)}`,
         owner: { kind: "StreamJob", namespace, name },
+        channel: {
+          source: streamWorkloadName(name, flow.from ?? SOURCE),
+          target: streamWorkloadName(name, flow.to),
+        },
         source: { ...source, port: null },
         target: { ...target, port: flow.port },
         route: flow.route,

@@ -1,14 +1,15 @@
 // The pods of stream jobs: which there are, and what is written of them.
-import { gatesOf, isStoreError, KINDS, looseFields } from "@isochrone/kubernetes";
-import type {
-  ClusterStore,
-  JsonPatchOperation,
-  KubernetesObject,
-  PodSpec,
-  PodStatus,
+import {
+  gatesOf,
+  isStoreError,
+  jsonPatchOpeningGate,
+  KINDS,
+  looseFields,
+  STREAM_GATE,
 } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { InformerChange } from "@isochrone/kubernetes";
-import { STREAM_GATE, STREAM_JOB_LABEL } from "./task-pod.ts";
+import { STREAM_JOB_LABEL } from "./task-pod.ts";
 
 /** Uid of the StreamJob that owns the pod; null for another's pod. */
 function ownerUidOf({ metadata }: KubernetesObject): string | null {
@@ -96,7 +97,7 @@ export class JobPodWriter {
 
   /** Gates of others stay. Where somebody changed them in between, the next attempt has the new list. */
   async openGate(pod: KubernetesObject): Promise<void> {
-    const operations = opening(pod);
+    const operations = jsonPatchOpeningGate(pod, [STREAM_GATE]);
     if (operations === null) return;
     const { namespace = "default", name } = pod.metadata;
     try {
@@ -106,15 +107,4 @@ export class JobPodWriter {
       if (!isOutdated.some((code) => isStoreError(error, code))) throw error;
     }
   }
-}
-
-function opening(pod: KubernetesObject): JsonPatchOperation[] | null {
-  const index = gatesOf(pod).indexOf(STREAM_GATE);
-  if (index === -1) return null;
-  const path = `/spec/schedulingGates/${index}`;
-  return [
-    { op: "test", path: "/metadata/uid", value: pod.metadata.uid },
-    { op: "test", path: `${path}/name`, value: STREAM_GATE },
-    { op: "remove", path },
-  ];
 }

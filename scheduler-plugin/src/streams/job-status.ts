@@ -2,12 +2,14 @@
 import { timestamp, withConditions, looseFields, looseList, looseText } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { JobFlow, JobLimit, Placement } from "./domain/placement.ts";
+import type { Profile } from "./domain/profiles.ts";
+import { profileStatus } from "./profiling/profile-status.ts";
 
 export type JobPhase = "Waiting" | "Placing" | "Running" | "Failed";
 
 /** A condition with its reason as a word for programs. */
 export interface JobCondition {
-  readonly type: "Accepted" | "Placed" | "FlowsApplied";
+  readonly type: "Accepted" | "Placed" | "FlowsApplied" | "Profiled";
   readonly status: "True" | "False";
   readonly reason: string;
   readonly message: string;
@@ -19,13 +21,15 @@ export interface JobView {
   /** Name of the pod, by task. */
   readonly pods: ReadonlyMap<string, string>;
   readonly conditions: readonly JobCondition[];
+  /** Null: as they stand there. */
+  readonly profiles: readonly Profile[] | null;
 }
 
 const DIGITS = 6;
 
 /** @param job with the status that it has now */
 export function jobStatus(job: KubernetesObject, view: JobView, nowMs: number): Record<string, unknown> {
-  const { phase, placement, pods, conditions } = view;
+  const { phase, placement, pods, conditions, profiles } = view;
   const { generation } = job.metadata;
   const told = conditions.map((condition) => ({
     ...condition,
@@ -49,8 +53,14 @@ export function jobStatus(job: KubernetesObject, view: JobView, nowMs: number): 
         secondsPerFrame: placement!.seconds.get(name)!,
       })) ?? null,
     flows: placement?.flows.map(flowStatus) ?? null,
+    profiles:
+      profiles === null ? profilesOf(job) : profiles.length === 0 ? null : profiles.map(profileStatus),
     conditions: withConditions(job, told, timestamp(nowMs)),
   };
+}
+
+function profilesOf({ status }: KubernetesObject): unknown {
+  return looseFields<Record<"profiles", unknown>>(status).profiles ?? null;
 }
 
 /** What another kind of limit left there. */

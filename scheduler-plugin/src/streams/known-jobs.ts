@@ -2,6 +2,7 @@
 import { keyOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { FieldError, readJobDefinition, type JobDefinition } from "@isochrone/streams";
+import { worksOf } from "./profiling/profile-pod.ts";
 import { taskPod } from "./task-pod.ts";
 
 /** A StreamJob whose spec could be read. */
@@ -15,12 +16,14 @@ export interface KnownJob {
   readonly createdMs: number;
   /** By task: what filters judge. */
   readonly samples: ReadonlyMap<string, KubernetesObject>;
+  /** By task that is profiled: what its profiling pod does. */
+  readonly works: ReadonlyMap<string, string>;
 }
 
 interface Read {
   readonly generation: number | undefined;
   /** A text: why it can't be read. */
-  readonly result: Pick<KnownJob, "definition" | "samples"> | string;
+  readonly result: Pick<KnownJob, "definition" | "samples" | "works"> | string;
 }
 
 export class KnownJobs {
@@ -63,7 +66,7 @@ function resultOf(object: KubernetesObject): Read["result"] {
       task,
       taskPod({ job: object, definition, task, node: null, isGated: false }),
     ]);
-    return { definition, samples: new Map(samples) };
+    return { definition, samples: new Map(samples), works: worksOf({ object, definition }) };
   } catch (error) {
     if (error instanceof FieldError) return error.message;
     throw error;

@@ -7,6 +7,7 @@ export interface StreamMetrics {
   readonly jobs: Gauge<"phase">;
   readonly brokenPromises: Gauge;
   readonly writeFailures: Counter<"write" | "reason">;
+  readonly profiles: Counter<"result">;
 }
 
 export const JOB_PHASES: readonly JobPhase[] = ["Waiting", "Placing", "Running", "Failed"];
@@ -34,6 +35,12 @@ export function createStreamMetrics(registry: Registry): StreamMetrics {
       name: "isochrone_streams_write_failures_total",
       help: "Writes that failed, by what was written (pod, gate, status) and reason.",
       labelNames: ["write", "reason"],
+      registers,
+    }),
+    profiles: new Counter({
+      name: "isochrone_streams_profiles_total",
+      help: "Profiling pods that ended, by result (measured, failed).",
+      labelNames: ["result"],
       registers,
     }),
   };

@@ -11,7 +11,7 @@ const table = {
   strategy: oneOf(STREAM_STRATEGIES, {
     default: "joint",
     description:
-      "How nodes, routes and rates are chosen. joint is Isochrone's own, and the only one that keeps minThroughput of running jobs; otfs and otfa are those of ENTS, to compare.",
+      "How nodes, routes and rates are chosen. joint is Isochrone's own; otfs and otfa are those of ENTS, to compare. All keep minThroughput of running jobs.",
   }),
   awaitRules: flag({
     default: false,

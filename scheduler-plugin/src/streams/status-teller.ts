@@ -9,6 +9,7 @@ import { isRunning } from "./job-pods.ts";
 import { jobStatus, type JobCondition, type JobPhase, type JobView } from "./job-status.ts";
 import type { KnownJob } from "./known-jobs.ts";
 import { JOB_PHASES, type StreamMetrics } from "./metrics.ts";
+import type { ProfileView } from "./profiling/profiler.ts";
 
 interface StatusTellerOptions {
   readonly store: ClusterStore;
@@ -34,6 +35,8 @@ interface JobNews {
   readonly pods: ReadonlyMap<string, KubernetesObject>;
   readonly podName: (task: string, node: string) => string;
   readonly flows: FlowState;
+  /** Null: none is wanted. */
+  readonly profiles: ProfileView | null;
 }
 
 type Status = Readonly<Record<string, unknown>>;
@@ -132,7 +135,24 @@ export class StatusTeller {
 /** Part of a promise that rounding may take. */
 const KEPT = 1 - 1e-6;
 
-function viewOf({ job, verdict, placement, pods, podName, flows }: JobNews): JobView {
+function viewOf(news: JobNews): JobView {
+  const { verdict, placement, flows, profiles: taken } = news;
+  const { names, areAllRunning } = podsOf(news);
+  if (verdict.kind === "refused") return refusedView(verdict.message, placement, names);
+  const profiled = taken === null || taken.wanted === 0 ? [] : [profiledCondition(taken)];
+  const conditions: JobCondition[] = [ACCEPTED, placedCondition(verdict), ...profiled];
+  const told = { placement, pods: names, profiles: taken?.profiles ?? [] };
+  if (verdict.kind === "waiting")
+    return { ...told, phase: placement === null ? "Waiting" : "Placing", conditions };
+  const applied = flowsCondition(flows);
+  const isReady = areAllRunning && applied.status === "True";
+  return { ...told, phase: isReady ? "Running" : "Placing", conditions: [...conditions, applied] };
+}
+
+function podsOf({ job, placement, pods, podName }: JobNews): {
+  readonly names: Map<string, string>;
+  readonly areAllRunning: boolean;
+} {
   const names = new Map<string, string>();
   let areAllRunning = placement !== null;
   for (const task of job.definition.tasks.keys()) {
@@ -142,18 +162,7 @@ function viewOf({ job, verdict, placement, pods, podName, flows }: JobNews): Job
     if (pod !== undefined) names.set(task, pod.metadata.name);
     areAllRunning &&= pod !== undefined && isRunning(pod);
   }
-  if (verdict.kind === "refused") return refusedView(verdict.message, placement, names);
-  const conditions: JobCondition[] = [ACCEPTED, placedCondition(verdict)];
-  if (verdict.kind === "waiting")
-    return { phase: placement === null ? "Waiting" : "Placing", placement, pods: names, conditions };
-  const applied = flowsCondition(flows);
-  const isReady = areAllRunning && applied.status === "True";
-  return {
-    phase: isReady ? "Running" : "Placing",
-    placement,
-    pods: names,
-    conditions: [...conditions, applied],
-  };
+  return { names, areAllRunning };
 }
 
 const ACCEPTED: JobCondition = {
@@ -184,13 +193,30 @@ function flowsCondition({ isAwaited, withoutAddress, areApplied }: FlowState): J
     : condition("False", "NotApplied", "network managers don't have the flows yet");
 }
 
+const MAX_FAILURES = 3;
+
+function profiledCondition({ profiles, wanted }: ProfileView): JobCondition {
+  const failures = profiles.filter(({ failure }) => failure !== null);
+  const measured = profiles.filter(({ secondsPerFrame }) => secondsPerFrame !== null).length;
+  const sum = `${measured} of ${wanted} pairs of task and kind of node are measured, the others are as declared`;
+  if (failures.length > 0) {
+    const named = failures
+      .slice(0, MAX_FAILURES)
+      .map((each) => `${each.task} on ${each.kind}: ${each.failure!}`);
+    return { type: "Profiled", status: "False", reason: "Failed", message: `${sum}; ${named.join("; ")}` };
+  }
+  return measured >= wanted
+    ? { type: "Profiled", status: "True", reason: "Measured", message: "all kinds of nodes are measured" }
+    : { type: "Profiled", status: "False", reason: "Measuring", message: sum };
+}
+
 function refusedView(
   message: string,
   placement: Placement | null,
   pods: ReadonlyMap<string, string>,
 ): JobView {
   const accepted: JobCondition = { type: "Accepted", status: "False", reason: "Invalid", message };
-  return { phase: "Failed", placement, pods, conditions: [accepted] };
+  return { phase: "Failed", placement, pods, conditions: [accepted], profiles: null };
 }
 
 /** As it stands after the merge patch: there null removes a field. */

@@ -5,7 +5,7 @@ import type { ClusterStore, Informer, InformerChange, KubernetesObject } from "@
 import { periodic, stopParts } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random } from "@isochrone/runtime";
 import type { SchedulingModel } from "@isochrone/placement";
-import type { StreamStrategy } from "@isochrone/streams";
+import type { Change, StreamStrategy } from "@isochrone/streams";
 import { isUnschedulable } from "../adapters/observed-pod.ts";
 import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
@@ -15,6 +15,7 @@ import { addressesOf, rejectionOf, requestsOf, streamNodes } from "./cluster-fac
 import { decide, type DecidedJob, type Verdict } from "./domain/decide.ts";
 import { contentsOf, type FlowPlans } from "./domain/flow-plans.ts";
 import type { Placement } from "./domain/placement.ts";
+import type { StreamNode } from "./domain/planned-job.ts";
 import { AppGroupFloors } from "./app-group-floors.ts";
 import { FlowNetworks } from "./flow-networks.ts";
 import { JobFlows } from "./job-flows.ts";
@@ -23,6 +24,7 @@ import { readPlacement } from "./job-status.ts";
 import { JobWrites } from "./job-writes.ts";
 import { KnownJobs, type KnownJob } from "./known-jobs.ts";
 import type { StreamMetrics } from "./metrics.ts";
+import { Profiler } from "./profiling/profiler.ts";
 import { PutOffs } from "./put-offs.ts";
 import { StatusTeller } from "./status-teller.ts";
 
@@ -69,13 +71,14 @@ export class StreamKeeper {
   readonly #placements = new Map<string, Placement>();
   readonly #putOffs: PutOffs;
   readonly #writes: JobWrites;
+  readonly #profiler: Profiler;
   readonly #statuses: StatusTeller;
   readonly #rounds: Periodic;
   readonly #endOfPods: () => void;
   readonly #isSynced: { jobs: boolean; pods: boolean } = { jobs: false, pods: false };
   readonly #stop = new AbortController();
   /** What is decided first is worked out from what a former leader has left. */
-  #hasChanged = true;
+  #change: Change | null = "left";
   #decided: Decided | null = null;
 
   constructor(options: StreamKeeperOptions) {
@@ -98,8 +101,10 @@ export class StreamKeeper {
     });
     this.#model = new ClusterModel(this.#objects);
     this.#putOffs = new PutOffs(clock, random);
+    const writer = new JobPodWriter(store);
+    this.#profiler = new Profiler({ writer, model: this.#model, clock, logger, metrics });
     this.#writes = new JobWrites({
-      writer: new JobPodWriter(store),
+      writer,
       model: this.#model,
       awaitRules,
       logger,
@@ -148,10 +153,11 @@ export class StreamKeeper {
   }
 
   #takePod(change: InformerChange): void {
-    this.#model.takePod(change, this.#writes.isOnItsWay(keyOf(change.object)));
+    const key = keyOf(change.object);
+    this.#model.takePod(change, this.#writes.isOnItsWay(key) || this.#profiler.isOnItsWay(key));
     this.#floors.takePod(change);
-    if (!this.#jobPods.take(change)) return;
-    this.#writes.saw(change.object);
+    if (this.#jobPods.take(change)) this.#writes.saw(change.object);
+    else if (!this.#profiler.takePod(change)) return;
     this.#rounds.trigger();
   }
 
@@ -161,12 +167,16 @@ export class StreamKeeper {
     const nodes = this.#objects.lists().nodes;
     const names = nodes.map(({ metadata }) => metadata.name).sort();
     const floors = this.#floors.floors();
-    if (this.#networks.update(names, this.#options.graphs.cluster(), floors)) this.#hasChanged = true;
+    const isFirst = this.#decided === null;
+    const isChanged = this.#networks.update(names, this.#options.graphs.cluster(), floors);
+    if (isChanged && !isFirst) this.#change = "changed";
     const { known, uids } = this.#readJobs();
     // The garbage collector would do it, but only looks at new definitions every half minute.
     for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
     for (const job of known.values()) await this.#leaveLostNodes(job);
-    const verdicts = await this.#decide([...known.values()], names);
+    const streamed = this.#streamNodes([...known.values()], names);
+    if (await this.#profiler.learn([...known.values()], streamed)) this.#change = "changed";
+    const verdicts = await this.#decide([...known.values()], streamed);
     const flows = new JobFlows({
       podOf: (job, task, node) =>
         this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null,
@@ -180,7 +190,27 @@ export class StreamKeeper {
     }
     this.#publish(flows, names);
     for (const job of known.values()) await this.#openGates(job, flows);
+    await this.#startProfiling();
     await this.#tell(known, verdicts, flows);
+  }
+
+  /** After the tasks have their room. */
+  async #startProfiling(): Promise<void> {
+    await this.#profiler.start({
+      allows: (pod, node) => rejectionOf(this.#model.model, pod, node) === null,
+      runningPod: (job, task) => {
+        const node = this.#placements.get(job.uid)?.hosts.get(task);
+        if (node === undefined) return null;
+        return this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null;
+      },
+    });
+  }
+
+  #streamNodes(known: readonly KnownJob[], names: readonly string[]): StreamNode[] {
+    const { model } = this.#model;
+    const held = known.flatMap((job) => this.#writes.podKeys(job, this.#placements.get(job.uid) ?? null));
+    const byName = new Map(streamNodes(model, held).map((node) => [node.name, node]));
+    return names.map((name) => byName.get(name)!);
   }
 
   /** By uid; and the uids of those whose spec can't be read, too. */
@@ -205,7 +235,7 @@ export class StreamKeeper {
     for (const uid of this.#placements.keys()) {
       if (uids.has(uid)) continue;
       this.#placements.delete(uid);
-      this.#hasChanged = true;
+      this.#change ??= "left";
     }
     this.#known.keep(uids);
     this.#statuses.keep(uids);
@@ -230,7 +260,7 @@ export class StreamKeeper {
       }
     }
     if (hosts.size === placement.hosts.size) return;
-    this.#hasChanged = true;
+    this.#change ??= "left";
     if (hosts.size === 0) this.#placements.delete(job.uid);
     else this.#placements.set(job.uid, { ...placement, hosts });
   }
@@ -242,28 +272,27 @@ export class StreamKeeper {
   }
 
   /** As before while nothing has changed: a search for nodes takes time. */
-  async #decide(known: readonly KnownJob[], names: readonly string[]): Promise<Map<string, Verdict>> {
+  async #decide(known: readonly KnownJob[], nodes: readonly StreamNode[]): Promise<Map<string, Verdict>> {
     const { model } = this.#model;
-    const held = known.flatMap((job) => this.#writes.podKeys(job, this.#placements.get(job.uid) ?? null));
-    const byName = new Map(streamNodes(model, held).map((node) => [node.name, node]));
-    const nodes = names.map((name) => byName.get(name)!);
     const jobs = known.map((job) => ({
       ...job,
       placement: this.#placements.get(job.uid) ?? null,
       putOff: this.#putOffs.of(job.uid),
       requestsOf: (task: string) => requestsOf(model, job.samples.get(task)!),
       rejection: (task: string, node: string) => rejectionOf(model, job.samples.get(task)!, node),
+      measured: this.#profiler.secondsOf(job),
     }));
     const { clock, strategy } = this.#options;
-    const hasChanged = this.#hasChanged;
+    const change = this.#change;
     const basis = JSON.stringify([nodes, jobs.map(basisOf)]);
     const decided = this.#decided;
     const isFresh = decided !== null && clock.monotonic() < decided.untilMs;
-    if (isFresh && !hasChanged && decided.basis === basis && decided.model === model) return decided.verdicts;
-    this.#hasChanged = false;
+    if (isFresh && change === null && decided.basis === basis && decided.model === model)
+      return decided.verdicts;
+    this.#change = null;
     const { network, paths } = this.#networks;
     const nowMs = clock.now();
-    const verdicts = await decide({ network, paths, nodes, jobs, strategy, hasChanged, nowMs });
+    const verdicts = await decide({ network, paths, nodes, jobs, strategy, change, nowMs });
     this.#decided = { basis, model, verdicts, untilMs: clock.monotonic() + DECIDED_MS };
     return verdicts;
   }
@@ -277,7 +306,7 @@ export class StreamKeeper {
   #putOff(job: KnownJob, message: string): void {
     this.#placements.delete(job.uid);
     this.#putOffs.add(job.uid, message);
-    this.#hasChanged = true;
+    this.#change ??= "left";
   }
 
   #publish(flows: JobFlows, names: readonly string[]): void {
@@ -315,6 +344,7 @@ export class StreamKeeper {
           withoutAddress: flows.withoutAddress(job.uid),
           areApplied: plans.areApplied(flows.nodesOf(job.uid)),
         },
+        profiles: this.#profiler.viewOf(job.uid),
       });
     await this.#statuses.tellRefused();
     await this.#networks.tell(this.#options.clock.now());

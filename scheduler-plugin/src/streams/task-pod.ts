@@ -1,17 +1,11 @@
 // The pod of a task: the template's, bound to the node that the strategy chose.
 import { createHash } from "node:crypto";
-import { KINDS, looseFields, looseList } from "@isochrone/kubernetes";
+import { KINDS, looseFields, looseList, STREAM_GATE, STREAM_TASK_LABEL } from "@isochrone/kubernetes";
 import type { Affinity, Container, KubernetesObject, PodSpec, Unchecked } from "@isochrone/kubernetes";
 import type { JobDefinition } from "@isochrone/streams";
 
 /** Label of pods: the StreamJob of their namespace that they belong to. */
 export const STREAM_JOB_LABEL = "isochrone.dev/stream-job";
-/** Label of pods of a StreamJob: the task that they are. */
-const STREAM_TASK_LABEL = "isochrone.dev/stream-task";
-
-/** Scheduling gate of pods of a StreamJob: their flows have no rules yet. */
-export const STREAM_GATE = "isochrone.dev/stream";
-
 /** What a pod is made of. */
 interface TaskPodOptions {
   readonly job: KubernetesObject;

@@ -25,6 +25,9 @@ export interface AdmissionRequest {
   readonly namespace: string;
   /** The pod; null when the request is about something else, or not about a creation. */
   readonly pod: KubernetesObject | null;
+  /** As it stands in the request; null where it doesn't. */
+  readonly object: unknown;
+  readonly oldObject: unknown;
 }
 
 /** Reads the body of a request. */
@@ -49,7 +52,8 @@ export function readReview(body: string): AdmissionRequest | FaultyReview {
       "no_uid",
       `request.uid must be 1 to ${MAX_UID_CHARACTERS} characters, got ${shown(fields.uid)}`,
     );
-  return { uid, namespace: looseText(fields.namespace), pod: podOf(fields) };
+  const { object = null, oldObject = null } = fields;
+  return { uid, namespace: looseText(fields.namespace), pod: podOf(fields), object, oldObject };
 }
 
 export function isFaulty(review: AdmissionRequest | FaultyReview): review is FaultyReview {

@@ -56,6 +56,7 @@ function ask(
     appGroup: () => null,
     replicasOf: () => () => 1,
     injectable: () => null,
+    slices: null,
     metrics: {
       count: (outcome) => void outcomes.push(outcome),
       fault: (reason) => void outcomes.push(`fault ${reason}`),

@@ -11,7 +11,7 @@ import type { JsonPatchOperation, KubernetesObject, ReplicasOf } from "@isochron
 import { allowed, isFaulty, readReview } from "./admission-review.ts";
 import type { AdmissionRequest, FaultyReview } from "./admission-review.ts";
 import { exclusionOf } from "./gate-rules.ts";
-import type { Entry, GateRules } from "./gate-rules.ts";
+import type { Entry, GateRules, ReviewPath } from "./gate-rules.ts";
 import type { PodOutcome, WebhookMetrics } from "./metrics.ts";
 import { annotationPatch, gatePatch, resourcePatch } from "./pod-patch.ts";
 
@@ -30,6 +30,13 @@ export interface AdmissionSurroundings {
    */
   injectable(): string | null;
   readonly metrics: Pick<WebhookMetrics, "count" | "fault" | "bandwidth">;
+  /** What to change of an EndpointSlice; null: nobody spreads requests by hints. */
+  readonly slices: SlicePatches | null;
+}
+
+/** Answers about EndpointSlices. */
+export interface SlicePatches {
+  patch(review: { readonly object: unknown; readonly oldObject: unknown }): readonly JsonPatchOperation[];
 }
 
 export class Admission {
@@ -40,7 +47,7 @@ export class Admission {
   }
 
   /** The answer's text, or why there can be none. */
-  answer(entry: Entry, body: string): string | FaultyReview {
+  answer(entry: ReviewPath, body: string): string | FaultyReview {
     const { metrics } = this.#around;
     const review = readReview(body);
     if (isFaulty(review)) {
@@ -48,6 +55,7 @@ export class Admission {
       return review;
     }
     const { uid, pod } = review;
+    if (entry === "endpoint-slices") return allowed(uid, this.#around.slices?.patch(review) ?? []);
     if (pod !== null) return allowed(uid, this.#patch(entry, review, pod));
     metrics.fault("no_pod");
     return allowed(

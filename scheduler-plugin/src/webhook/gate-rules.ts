@@ -16,8 +16,12 @@ import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
  * By which of its entries the API server calls the webhook: it has matched the selectors itself, on the
  * newest labels of the namespace, which no cache of ours could know as well.
  */
-export const ENTRIES = ["namespace", "pod", "app-group"] as const;
+const ENTRIES = ["namespace", "pod", "app-group"] as const;
 export type Entry = (typeof ENTRIES)[number];
+
+/** By what the API server may call: about pods by one of the entries, or about EndpointSlices. */
+export const REVIEW_PATHS = [...ENTRIES, "endpoint-slices"] as const;
+export type ReviewPath = (typeof REVIEW_PATHS)[number];
 
 /** Why a pod is left as it is. */
 export type Exclusion =

@@ -1,5 +1,6 @@
 // Names and labels of the webhook's metrics, in one place.
 import type { CertificateEvents } from "@isochrone/kubernetes";
+import { ScrapedMetrics } from "@isochrone/runtime";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 import type { Exclusion } from "./gate-rules.ts";
@@ -44,12 +45,11 @@ export interface WebhookMetrics {
 /** @param heartbeatAgeSeconds NaN while none was seen */
 export function createWebhookMetrics(registry: Registry, heartbeatAgeSeconds: () => number): WebhookMetrics {
   const registers = [registry];
-  const heartbeat: Gauge = new Gauge({
-    name: "isochrone_webhook_planner_heartbeat_age_seconds",
-    help: "Age of the planner's last sign of life as the webhook knows it; NaN: none was ever seen, or it has said goodbye.",
-    registers,
-    collect: () => heartbeat.set(heartbeatAgeSeconds()),
-  });
+  new ScrapedMetrics(registry).gauge(
+    "isochrone_webhook_planner_heartbeat_age_seconds",
+    "Age of the planner's last sign of life as the webhook knows it; NaN: none was ever seen, or it has said goodbye.",
+    heartbeatAgeSeconds,
+  );
   const counters = createCounters(registers);
   const gauges = createGauges(registers);
   const { pods, faults, failures, steps, registrations } = counters;

@@ -21,7 +21,7 @@ import {
   type KubernetesObject,
   type OwnerReference,
 } from "@isochrone/kubernetes";
-import type { Entry, GateRules } from "./gate-rules.ts";
+import type { Entry, GateRules, ReviewPath } from "./gate-rules.ts";
 
 export interface RegistrationOptions {
   /** Where the API server finds the webhook. */
@@ -31,6 +31,8 @@ export interface RegistrationOptions {
   readonly timeoutMs: number;
   readonly schedulerNames: readonly string[];
   readonly excludedNamespaces: readonly string[];
+  /** Whether it is asked about EndpointSlices, too. */
+  readonly endpointSlices: boolean;
 }
 
 type RegistrationTarget =
@@ -41,8 +43,8 @@ const SCHEDULER_CONDITION = "has-a-scheduler-of-ours";
 const NAMESPACE_NAME = "kubernetes.io/metadata.name";
 
 /** Where the webhook answers. */
-export function pathOf(entry: Entry): string {
-  return `/v1/pods/${entry}`;
+export function pathOf(entry: ReviewPath): string {
+  return entry === "endpoint-slices" ? `/v1/${entry}` : `/v1/pods/${entry}`;
 }
 
 /**
@@ -114,21 +116,16 @@ export function configuration(options: RegistrationOptions, trusted: string): Ku
   const inAppGroup = { key: LABELS.appGroup, operator: "Exists" };
   const common = {
     admissionReviewVersions: ["v1"],
-    rules: [
-      {
-        apiGroups: [""],
-        apiVersions: ["v1"],
-        operations: ["CREATE"],
-        resources: ["pods"],
-        scope: "Namespaced",
-      },
-    ],
     failurePolicy: "Ignore",
     matchPolicy: "Equivalent",
     sideEffects: "None",
     timeoutSeconds: Math.round(options.timeoutMs / 1000),
     // Others may label the pod after us; asked again, we add nothing twice.
     reinvocationPolicy: "IfNeeded",
+  };
+  const ofPods = {
+    ...common,
+    rules: [ruleFor("", "pods", ["CREATE"])],
     matchConditions: matchConditions(options.schedulerNames),
   };
   // The three take apart what they are asked about: no pod is asked about twice.
@@ -136,14 +133,22 @@ export function configuration(options: RegistrationOptions, trusted: string): Ku
     entryOf("namespace", [excluded, enabled], []),
     entryOf("pod", [excluded, notEnabled], [enabled]),
     entryOf("app-group", [excluded, notEnabled], [inAppGroup, notEnabled]),
-  ].map((entry) => ({ ...entry, ...common }));
+  ].map((entry) => ({ ...entry, ...ofPods }));
+  const ofSlices = {
+    entry: "endpoint-slices" as const,
+    name: "endpoint-slices.dispatch.isochrone.dev",
+    namespaceSelector: {},
+    objectSelector: { matchExpressions: [{ key: "kubernetes.io/service-name", operator: "Exists" }] },
+    ...common,
+    rules: [ruleFor("discovery.k8s.io", "endpointslices", ["CREATE", "UPDATE"])],
+  };
   return {
     ...KINDS.mutatingWebhookConfiguration,
     metadata: {
       name: WEBHOOK_CONFIGURATION,
       labels: { "app.kubernetes.io/part-of": "isochrone", "app.kubernetes.io/managed-by": "isochrone" },
     },
-    webhooks: webhooks.map(({ entry, ...rest }) => ({
+    webhooks: [...webhooks, ...(options.endpointSlices ? [ofSlices] : [])].map(({ entry, ...rest }) => ({
       ...rest,
       clientConfig: clientConfig(options.target, entry, trusted),
     })),
@@ -211,7 +216,17 @@ function matchConditions(schedulerNames: readonly string[]): object[] {
   ];
 }
 
-function clientConfig(target: RegistrationTarget, entry: Entry, trusted: string): object {
+function ruleFor(apiGroup: string, resource: string, operations: readonly string[]): object {
+  return {
+    apiGroups: [apiGroup],
+    apiVersions: ["v1"],
+    operations,
+    resources: [resource],
+    scope: "Namespaced",
+  };
+}
+
+function clientConfig(target: RegistrationTarget, entry: ReviewPath, trusted: string): object {
   const caBundle = Buffer.from(trusted).toString("base64");
   const path = pathOf(entry);
   return "url" in target

@@ -4,8 +4,8 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { KeyPair } from "@isochrone/kubernetes";
 import { listen } from "@isochrone/runtime/http";
 import type { ListenAddress } from "@isochrone/runtime/http";
-import { ENTRIES } from "./gate-rules.ts";
-import type { Entry } from "./gate-rules.ts";
+import { REVIEW_PATHS } from "./gate-rules.ts";
+import type { ReviewPath } from "./gate-rules.ts";
 import type { FaultReason } from "./metrics.ts";
 import { pathOf } from "./registration.ts";
 
@@ -14,7 +14,7 @@ interface WebhookServerOptions {
   readonly port: number;
   readonly maxBodyBytes: number;
   /** The answer's text, or why there is none. */
-  readonly answer: (entry: Entry, body: string) => string | { readonly detail: string };
+  readonly answer: (entry: ReviewPath, body: string) => string | { readonly detail: string };
   readonly onFault: (reason: FaultReason) => void;
   readonly onError: (error: unknown) => void;
   /** Seconds from a request's last byte to its answer. */
@@ -32,7 +32,7 @@ const MAX_BODIES = 16;
 /** How long the rest of a request is read that has its answer already. */
 const LINGER_MS = 5_000;
 const CLOSE_WITHIN_MS = 3_000;
-const PATHS: ReadonlyMap<string, Entry> = new Map(ENTRIES.map((entry) => [pathOf(entry), entry]));
+const PATHS: ReadonlyMap<string, ReviewPath> = new Map(REVIEW_PATHS.map((entry) => [pathOf(entry), entry]));
 
 export class WebhookServer {
   readonly #options: WebhookServerOptions;
@@ -107,7 +107,7 @@ export class WebhookServer {
     });
   }
 
-  async #read(request: IncomingMessage, response: ServerResponse, entry: Entry): Promise<void> {
+  async #read(request: IncomingMessage, response: ServerResponse, entry: ReviewPath): Promise<void> {
     const { maxBodyBytes, onFault } = this.#options;
     const chunks: Buffer[] = [];
     let bytes = 0;
@@ -133,7 +133,7 @@ export class WebhookServer {
     this.#answer(request, response, entry, Buffer.concat(chunks).toString());
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, entry: Entry, body: string): void {
+  #answer(request: IncomingMessage, response: ServerResponse, entry: ReviewPath, body: string): void {
     const { answer, onAnswer, monotonicMs } = this.#options;
     const beganMs = monotonicMs();
     const said = answer(entry, body);

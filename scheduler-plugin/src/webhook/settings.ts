@@ -31,7 +31,7 @@ const table = {
   serviceName: text({
     default: "isochrone-scheduler-plugin",
     description:
-      "Service by which the API server reaches it, in the namespace scheduler.replicaNamespace; its certificate is for that name.",
+      "Service by which the API server reaches it, in the namespace kubernetes.namespace; its certificate is for that name.",
   }),
   servicePort: constant(443, "It is the port of the chart's Service."),
   url: text({

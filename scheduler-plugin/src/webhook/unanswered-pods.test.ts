@@ -22,6 +22,7 @@ const RULES = rulesOfRegistration(
       timeoutMs: 2_000,
       schedulerNames: ["default-scheduler", "second"],
       excludedNamespaces: ["isochrone", "kube-system"],
+      endpointSlices: true,
     },
     "",
   ),

@@ -20,6 +20,7 @@ import type { PodChanges } from "../adapters/cluster-pods.ts";
 import type { Injectable } from "../domain/canary-record.ts";
 import { SCHEDULER_LEASE } from "../leadership/terms.ts";
 import { Admission } from "./admission.ts";
+import type { SlicePatches } from "./admission.ts";
 import type { GateRules } from "./gate-rules.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { createWebhookMetrics } from "./metrics.ts";
@@ -37,6 +38,8 @@ export interface WebhookDeps {
   readonly pods: PodChanges;
   /** Of the managed resource; null: none is set. */
   readonly guard: { readonly resource: string; state(): Injectable } | null;
+  /** Answers about EndpointSlices; null: it isn't asked about them. */
+  readonly slices: SlicePatches | null;
   readonly leadership: SharedLeadership;
   /** Of the Leases and the Secret: our own. */
   readonly namespace: string;
@@ -207,6 +210,7 @@ class RunningWebhook implements Webhook {
       replicasOf: (namespace, group) => (selector) => this.#replicas.of(namespace, group, selector),
       injectable: () => (guard?.state().injectable === true ? guard.resource : null),
       metrics: this.#metrics,
+      slices: this.#deps.slices,
     });
   }
 
@@ -247,6 +251,7 @@ class RunningWebhook implements Webhook {
       target: url === null ? { service: { namespace, name, port } } : { url },
       ...rest,
       excludedNamespaces: this.#excludedNamespaces(),
+      endpointSlices: this.#deps.slices !== null,
     };
   }
 

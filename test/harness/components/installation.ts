@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { KINDS } from "@isochrone/kubernetes";
+import { besideSecret, KINDS } from "@isochrone/kubernetes";
 import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime";
 import { freePort } from "../common/free-port.ts";
 import { ReapedFolder } from "../common/reaped-folder.ts";
@@ -49,7 +49,13 @@ export class Installation {
     const kubernetes =
       kind === "probe"
         ? {}
-        : { kubernetes: { kubeconfig: await this.#kubeconfig(kind, server), ...settings["kubernetes"] } };
+        : {
+            kubernetes: {
+              kubeconfig: await this.#kubeconfig(kind, server),
+              namespace: MANIFEST_VALUES.NAMESPACE,
+              ...settings["kubernetes"],
+            },
+          };
     const trust = settings["certificates"] ?? settings["extenderCertificates"];
     const component = new ComponentProcess({
       kind,
@@ -58,7 +64,9 @@ export class Installation {
       settings: { service: { logFormat: "text" }, ...settings, ...kubernetes },
       environment: this.#folder.environment,
       folder: this.folder,
-      ...(trust === undefined ? {} : { fetch: this.#trustingFetch(String(trust["configMap"])) }),
+      ...(trust === undefined
+        ? {}
+        : { fetch: this.#trustingFetch(besideSecret(String(trust["secret"]), "ca")) }),
     });
     this.#components.push(component);
     return component;

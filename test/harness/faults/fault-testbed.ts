@@ -266,7 +266,6 @@ export class FaultTestbed {
       graphUrl,
       refreshMs: 500,
       replicaName: name,
-      replicaNamespace: NAMESPACE,
       appGroupIntervalMs: 0,
       // By the network alone: the nodes are alike otherwise.
       gamma: 0,
@@ -333,15 +332,13 @@ export class FaultTestbed {
     settings: ComponentSettings,
     port: number,
   ): Promise<ComponentProcess> {
+    const kubeconfig = this.#kubeconfigOf(kind);
+    const kubernetes = { kubeconfig, namespace: NAMESPACE, userAgent: userAgentOf(name) };
     const process = new ComponentProcess({
       kind,
       name,
       port,
-      settings: {
-        ...settings,
-        service: { logFormat: "text" },
-        kubernetes: { kubeconfig: this.#kubeconfigOf(kind), userAgent: userAgentOf(name) },
-      },
+      settings: { ...settings, service: { logFormat: "text" }, kubernetes },
       environment: this.#folder.environment,
       folder: this.#folder.path,
     });
@@ -382,7 +379,7 @@ function aggregatorSettings(replicaName: string | null): ComponentSettings {
       coordinateIntervalMs: 3_600_000,
       counterLagMs: 0,
       ...LEASE_TIMES,
-      ...(replicaName === null ? {} : { replicaName, replicaNamespace: NAMESPACE }),
+      ...(replicaName === null ? {} : { replicaName }),
     },
     annotations: {
       minIntervalMs: 1_000,

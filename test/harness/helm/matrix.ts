@@ -51,6 +51,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
       scheduler: { managedResource: "isochrone.dev/placement", canaryNamespace: "canaries" },
       descheduler: { mode: "evict", maxUnreadyRatio: "34%", windows: ["Sat 00:00-24:00"] },
       streams: { enabled: true, strategy: "joint" },
+      dispatch: { levers: ["hints", "istio"] },
     },
     networkPolicy: { metricsFrom: [{ namespaceSelector: {} }], egress: [{ ports: [{ port: 4318 }] }] },
   },
@@ -66,7 +67,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
     fullnameOverride: "net",
     listenAddress: "::",
     size: "medium",
-    settings: { annotations: { prefix: "" }, probe: { udpPort: 17_411, tcpPort: 17_411 } },
+    settings: { annotations: { prefix: "" }, probe: { udpPort: 17_411 } },
   },
   "what operators know": {
     tls: { source: "cert-manager" },

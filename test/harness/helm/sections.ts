@@ -14,6 +14,7 @@ import { probeSettings } from "@isochrone/probe";
 import { serviceSettings, type Section } from "@isochrone/runtime";
 import {
   deschedulerSettings,
+  dispatchSettings,
   extenderCertificateSettings,
   plannerSettings,
   schedulerPluginSettings,
@@ -43,6 +44,7 @@ export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
     plannerSettings,
     deschedulerSettings,
     streamSettings,
+    dispatchSettings,
     extenderCertificateSettings,
   ],
 };

@@ -12,6 +12,8 @@ export interface Exchange {
   readonly requestBytes: number;
   readonly responseBytes: number;
   readonly status: 200 | 503;
+  /** How long the client waited. @default nobody says */
+  readonly durationMs?: number;
 }
 
 /** Counts every exchange when it has happened, before any proxy does. */

@@ -56,6 +56,7 @@ interface Counts {
   requests: number;
   readonly requestBytes: ApproximateHistogram;
   readonly responseBytes: ApproximateHistogram;
+  readonly durationMs: ApproximateHistogram;
 }
 
 /** The metrics page of a sidecar or a waypoint: istio_stats of HTTP, nothing of TCP. */
@@ -73,19 +74,21 @@ export class EnvoyPage {
    * @param addedBytes what proxies before this one have put into the request: x-request-id,
    * x-forwarded-client-cert and the like
    */
-  take({ status, requestBytes, responseBytes }: Exchange, addedBytes = 0): void {
+  take({ status, requestBytes, responseBytes, durationMs }: Exchange, addedBytes = 0): void {
     let counts = this.#byStatus.get(status);
     if (counts === undefined) {
       counts = {
         requests: 0,
         requestBytes: new ApproximateHistogram(),
         responseBytes: new ApproximateHistogram(),
+        durationMs: new ApproximateHistogram(),
       };
       this.#byStatus.set(status, counts);
     }
     counts.requests++;
     counts.requestBytes.record(requestBytes + addedBytes);
     counts.responseBytes.record(responseBytes);
+    if (durationMs !== undefined) counts.durationMs.record(durationMs);
     this.bytes += requestBytes + addedBytes + responseBytes;
   }
 
@@ -100,6 +103,11 @@ export class EnvoyPage {
       "",
       "# TYPE istio_response_bytes histogram",
       ...counted.flatMap(({ labels, counts }) => counts.responseBytes.lines("istio_response_bytes", labels)),
+      "",
+      "# TYPE istio_request_duration_milliseconds histogram",
+      ...counted.flatMap(({ labels, counts }) =>
+        counts.durationMs.lines("istio_request_duration_milliseconds", labels),
+      ),
       "",
     ];
     return { contentType: "text/plain; charset=UTF-8", text: lines.join("\n") };

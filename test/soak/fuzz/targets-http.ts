@@ -52,6 +52,7 @@ const GETS = [
   "/api/v1/graph/workflows?include=graphs&since=1",
   "/api/v1/graph/workflows/shop/web",
   "/api/v1/graph/history/link?source=n1&target=n2",
+  "/api/v1/graph/demand",
   "/api/v1/graph/events",
   "/api/v1/probe-plan/n1",
   "/api/v1/health",

@@ -32,6 +32,7 @@ export interface Measures {
 interface PackageSize {
   readonly folder: string;
   readonly files: number;
+  /** Without comments and blank lines, of the product. */
   readonly lines: number;
   readonly testLines: number;
 }
@@ -54,7 +55,7 @@ export function measure(files: readonly File[], manifests: ReadonlyMap<string, M
     product.reduce((total, { path }) => total + count(sourceOf(path)), 0);
   const textOf = (path: string): string => files.find((file) => file.path === path)?.text ?? "";
   return {
-    packages: [...manifests.keys()].map((folder) => sizeOf(folder, scripts)),
+    packages: [...manifests.keys()].map((folder) => sizeOf(folder, scripts, sourceOf)),
     exports: reportExports(graph),
     folders: fullFolders(product.map(({ path }) => path)),
     mutualFolders: mutualFolders(productEdges),
@@ -83,14 +84,13 @@ function at(path: string, lines: readonly number[]): string[] {
   return lines.map((line) => `${path}:${line}`);
 }
 
-function sizeOf(folder: string, scripts: readonly File[]): PackageSize {
+function sizeOf(folder: string, scripts: readonly File[], codeOf: (path: string) => string): PackageSize {
   const size = { folder, files: 0, lines: 0, testLines: 0 };
   for (const { path, text } of scripts) {
     if (!path.startsWith(`${folder}/`)) continue;
-    const lines = text.split("\n").length - 1;
-    if (isTest(path)) size.testLines += lines;
+    if (isTest(path)) size.testLines += text.split("\n").length - 1;
     else {
-      size.lines += lines;
+      size.lines += codeOf(path).match(/^.*\S/gm)?.length ?? 0;
       size.files++;
     }
   }

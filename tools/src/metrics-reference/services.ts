@@ -3,7 +3,8 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer, type AddressInfo } from "node:net";
+import { createServer } from "node:net";
+import { boundPort } from "@isochrone/primitives";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { issueCertificate, makeAuthority } from "@isochrone/kubernetes";
@@ -40,7 +41,6 @@ const RUNS: readonly Run[] = [
       PROBE_BIND_ADDRESS: HOST,
       PROBE_HTTP_PORT: ANY_PORT,
       PROBE_UDP_PORT: "0",
-      PROBE_TCP_PORT: "0",
       PROBE_BANDWIDTH_PORT: "0",
       PROBE_AUTHENTICATION: "none",
       PROBE_AGGREGATOR_URL: `http://${NOWHERE}`,
@@ -73,7 +73,7 @@ const RUNS: readonly Run[] = [
       AGGREGATOR_HOST: HOST,
       AGGREGATOR_PORT: "0",
       AGGREGATOR_REPLICA_NAME: "aggregator-0",
-      AGGREGATOR_REPLICA_NAMESPACE: "isochrone",
+      KUBERNETES_NAMESPACE: "isochrone",
       AGGREGATOR_HMAC_KEYS_SECRET: "isochrone/keys",
       AGGREGATOR_RECORD_KEYS_SECRET: "isochrone/record-keys",
       AGGREGATOR_TLS_CERT_FILE: "tls.crt",
@@ -107,7 +107,7 @@ const RUNS: readonly Run[] = [
       SCHEDULER_PORT: "0",
       SCHEDULER_GRAPH_URL: `http://${NOWHERE}`,
       SCHEDULER_REPLICA_NAME: "scheduler-plugin-0",
-      SCHEDULER_REPLICA_NAMESPACE: "isochrone",
+      KUBERNETES_NAMESPACE: "isochrone",
       SCHEDULER_MANAGED_RESOURCE: "isochrone.dev/placement",
       SCHEDULER_TLS_CERT_FILE: "tls.crt",
       SCHEDULER_TLS_KEY_FILE: "tls.key",
@@ -188,7 +188,7 @@ async function record({ component, until, env }: Run, folder: string): Promise<R
 async function freePort(): Promise<string> {
   const server = createServer().listen(0, HOST);
   await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
+  const port = boundPort(server);
   server.close();
   return String(port);
 }

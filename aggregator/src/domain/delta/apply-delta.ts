@@ -1,6 +1,7 @@
 import type { PointTime } from "../point-time.ts";
 import type { LinkState } from "../links/links.ts";
 import type { Tables } from "../graphs/tables.ts";
+import type { ChannelTable } from "../traffic/channels.ts";
 import type { UsageState, UsageTable } from "../usage/usage.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 import { applyCover, type CoveredTime } from "./coverage-delta.ts";
@@ -30,7 +31,9 @@ export function applyContributions(tables: Tables, contributions: Contributions,
     for (const { transport, eventMs, bitsPerSecond } of bursts)
       pair.take(transport, at(point, eventMs, eventMs), bitsPerSecond);
   }
-  for (const channel of contributions.channels) applyChannel(tables, channel);
+  const { shape } = tables;
+  for (const channel of contributions.channels) applyChannel(tables.channels, shape, channel);
+  for (const demand of contributions.demand) applyChannel(tables.demand, shape, demand);
   for (const usage of contributions.pods) applyUsage(tables, tables.pods, usage);
   for (const usage of contributions.nodes) applyUsage(tables, tables.nodes, usage);
 }
@@ -63,7 +66,11 @@ export function isOnlyPresent(part: LinkPart): boolean {
   );
 }
 
-function applyChannel({ channels, shape }: Tables, { channel, sides }: ChannelContribution): void {
+function applyChannel(
+  channels: ChannelTable,
+  shape: WindowShape,
+  { channel, sides }: ChannelContribution,
+): void {
   const state = appliedTo(channel) ?? (channel.applied = channels.open(channel.key));
   if (state === null) return;
   for (const { reporter, cover, flows } of sides) {

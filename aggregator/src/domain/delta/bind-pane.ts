@@ -1,7 +1,7 @@
 import type { Attributes, Series } from "@isochrone/telemetry";
 import { LevelSink } from "../ingest/bind-usage.ts";
-import type { ChannelSide, ChannelState } from "../traffic/channels.ts";
-import { CHANNEL_REPORTERS, FLOWS, type Flow } from "../channel-key.ts";
+import type { ChannelSide, ChannelState, ChannelTable } from "../traffic/channels.ts";
+import { CHANNEL_REPORTERS, FLOW_REPORTER, FLOWS, type Flow } from "../channel-key.ts";
 import type { PointTime } from "../point-time.ts";
 import { MEMORY_SOURCES, USAGE_COUNTERS, type MemoryOwner } from "../ingest/sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "../ingest/sink.ts";
@@ -114,7 +114,10 @@ export function bindPane(series: Series, tables: Tables): Sink | null {
   switch (series.name) {
     case PANE_METRICS.channelPart:
     case PANE_METRICS.channelCover:
-      return bindChannel(series, tables);
+      return bindChannel(series, tables.channels, tables.shape);
+    case PANE_METRICS.demandPart:
+    case PANE_METRICS.demandCover:
+      return bindChannel(series, tables.demand, tables.shape);
     case PANE_METRICS.usagePart:
     case PANE_METRICS.usageCover:
     case PANE_METRICS.cpuLevel:
@@ -125,8 +128,10 @@ export function bindPane(series: Series, tables: Tables): Sink | null {
   }
 }
 
-function bindChannel({ name, attributes }: Series, { channels, shape }: Tables): Sink {
-  const reporter = CHANNEL_REPORTERS.find((known) => known === attributes[PANE_ATTRIBUTES.reporter]);
+function bindChannel({ name, attributes }: Series, channels: ChannelTable, shape: WindowShape): Sink {
+  const reporter = [...CHANNEL_REPORTERS, FLOW_REPORTER].find(
+    (known) => known === attributes[PANE_ATTRIBUTES.reporter],
+  );
   if (reporter === undefined) return UNUSED_SINKS.unattributed;
   const channel = channels.open({
     sourceNamespace: text(attributes, PANE_ATTRIBUTES.sourceNamespace),
@@ -136,7 +141,8 @@ function bindChannel({ name, attributes }: Series, { channels, shape }: Tables):
   });
   if (channel === null) return UNUSED_SINKS.too_many_channels;
   const side = channel.side(reporter);
-  if (name === PANE_METRICS.channelCover) return new CoverSink(channel, side, shape.windowMs);
+  if (name === PANE_METRICS.channelCover || name === PANE_METRICS.demandCover)
+    return new CoverSink(channel, side, shape.windowMs);
   const flow = FLOWS.find((known) => known === attributes[PANE_ATTRIBUTES.flow]);
   return flow === undefined ? UNUSED_SINKS.unattributed : new ChannelPartSink(channel, side, flow, shape);
 }

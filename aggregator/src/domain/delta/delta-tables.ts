@@ -3,7 +3,7 @@ import type { ChannelKey } from "../channel-key.ts";
 import type { LinkKey } from "../links/links.ts";
 import type { SinkTables } from "../ingest/sink-tables.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";
-import type { TableLimits } from "../graphs/tables.ts";
+import { demandLimit, type TableLimits } from "../graphs/tables.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 import { ChannelDelta, type ChannelContribution } from "./channel-delta.ts";
 import { LinkDelta, type LinkContribution } from "./link-delta.ts";
@@ -18,6 +18,7 @@ export interface Contributions {
   readonly links: readonly LinkContribution[];
   readonly pairs: readonly PairContribution[];
   readonly channels: readonly ChannelContribution[];
+  readonly demand: readonly ChannelContribution[];
   readonly pods: readonly UsageContribution[];
   readonly nodes: readonly UsageContribution[];
 }
@@ -77,11 +78,13 @@ export class DeltaTables implements SinkTables {
   readonly links: SinkTables["links"];
   readonly bandwidth: SinkTables["bandwidth"];
   readonly channels: SinkTables["channels"];
+  readonly demand: SinkTables["demand"];
   readonly pods: SinkTables["pods"];
   readonly nodes: SinkTables["nodes"];
   readonly #links: EntityTable<LinkContribution, LinkDelta>;
   readonly #pairs: EntityTable<PairContribution, PairDelta>;
   readonly #channels: EntityTable<ChannelContribution, ChannelDelta>;
+  readonly #demand: EntityTable<ChannelContribution, ChannelDelta>;
   readonly #pods: EntityTable<UsageContribution, UsageDelta>;
   readonly #nodes: EntityTable<UsageContribution, UsageDelta>;
   #forgottenMs = Number.NEGATIVE_INFINITY;
@@ -97,6 +100,7 @@ export class DeltaTables implements SinkTables {
     const links = (this.#links = new EntityTable(limits.maxLinks));
     const pairs = (this.#pairs = new EntityTable(limits.maxLinks));
     const channels = (this.#channels = new EntityTable(limits.maxChannels));
+    const demand = (this.#demand = new EntityTable(demandLimit(limits)));
     const pods = (this.#pods = new EntityTable(limits.maxPods));
     const nodes = (this.#nodes = new EntityTable(limits.maxPods));
     this.links = {
@@ -120,6 +124,10 @@ export class DeltaTables implements SinkTables {
       open: (key, room) =>
         channels.open(channelId(key), room, (touched) => new ChannelDelta(key, shape, touched)),
     };
+    this.demand = {
+      open: (key, room) =>
+        demand.open(channelId(key), room, (touched) => new ChannelDelta(key, shape, touched)),
+    };
     this.pods = {
       open: (name, room) => pods.open(name, room, (touched) => new UsageDelta("pod", name, shape, touched)),
     };
@@ -139,6 +147,7 @@ export class DeltaTables implements SinkTables {
       links: this.#links.drain(nowMs),
       pairs: this.#pairs.drain(nowMs),
       channels: this.#channels.drain(nowMs),
+      demand: this.#demand.drain(nowMs),
       pods: this.#pods.drain(nowMs),
       nodes: this.#nodes.drain(nowMs),
     };
@@ -160,7 +169,7 @@ export class DeltaTables implements SinkTables {
     readonly touched: { readonly size: number };
     forgetIdle(beforeMs: number, nowMs: number): void;
   }[] {
-    return [this.#links, this.#pairs, this.#channels, this.#pods, this.#nodes];
+    return [this.#links, this.#pairs, this.#channels, this.#demand, this.#pods, this.#nodes];
   }
 }
 

@@ -43,8 +43,14 @@ const VARIATION = sum(PROBE_METRICS.rttVariation);
 const VARIATION_COUNT = sum(PROBE_METRICS.rttVariationCount);
 const PACKETS = sum(PROBE_METRICS.packets);
 const BANDWIDTH: MetricShape = { kind: "gauge", name: PROBE_METRICS.bandwidth };
-const CHANNEL_PART = sum(PANE_METRICS.channelPart);
-const CHANNEL_COVER = sum(PANE_METRICS.channelCover);
+/** Metrics of parts and of covered times. */
+interface PaneShapes {
+  readonly part: MetricShape;
+  readonly cover: MetricShape;
+}
+
+const CHANNEL: PaneShapes = { part: sum(PANE_METRICS.channelPart), cover: sum(PANE_METRICS.channelCover) };
+const DEMAND: PaneShapes = { part: sum(PANE_METRICS.demandPart), cover: sum(PANE_METRICS.demandCover) };
 const USAGE_PART = sum(PANE_METRICS.usagePart);
 const USAGE_COVER = sum(PANE_METRICS.usageCover);
 const CPU_LEVEL: MetricShape = { kind: "histogram", name: PANE_METRICS.cpuLevel, temporality: "delta" };
@@ -148,7 +154,7 @@ class DeltaWriter {
  * are several one after the other. Times are on the aggregator's clock.
  */
 export function encodeContributions(
-  { links, pairs, channels, pods, nodes }: Contributions,
+  { links, pairs, channels, demand, pods, nodes }: Contributions,
   shape: WindowShape,
 ): readonly Uint8Array[] {
   const writer = new DeltaWriter();
@@ -161,7 +167,8 @@ export function encodeContributions(
     for (const pair of ofSource) writePair(writer, pair);
   }
   writer.setResource({});
-  writeChannels(writer, channels, shape);
+  writeChannels(writer, CHANNEL, channels, shape);
+  writeChannels(writer, DEMAND, demand, shape);
   const usages = [...pods, ...nodes];
   writeCounters(writer, usages, shape);
   writeLevels(writer, usages);
@@ -207,25 +214,31 @@ function writePair(writer: DeltaWriter, { target, bursts }: PairContribution): v
 
 function writeChannels(
   writer: DeltaWriter,
+  { part, cover: covered }: PaneShapes,
   channels: readonly ChannelContribution[],
   shape: WindowShape,
 ): void {
-  for (const { sides } of channels) for (const side of sides) writeFlows(writer, side, shape);
+  for (const { sides } of channels) for (const side of sides) writeFlows(writer, part, side, shape);
   for (const { sides } of channels)
     for (const { wire, cover, flows } of sides)
       if (toldByPart(cover, flows[0]?.parts ?? [], shape) === null)
         for (const { fromMs, toMs } of cover)
-          writer.number(CHANNEL_COVER, fromMs, toMs, 0, wire.attributesAs(NUMBER));
+          writer.number(covered, fromMs, toMs, 0, wire.attributesAs(NUMBER));
 }
 
-function writeFlows(writer: DeltaWriter, { wire, cover, flows }: SideContribution, shape: WindowShape): void {
+function writeFlows(
+  writer: DeltaWriter,
+  metric: MetricShape,
+  { wire, cover, flows }: SideContribution,
+  shape: WindowShape,
+): void {
   // The first flow tells the time of all.
   let told = toldByPart(cover, flows[0]?.parts ?? [], shape);
   for (const { flow, parts } of flows) {
     const name = FLOW_NAMES.get(flow)!;
     if (told === null && parts.length === 0)
-      writer.number(CHANNEL_PART, 0, paneOf(cover, shape), 0, wire.attributesAs(NUMBER), name);
-    writeParts(writer, CHANNEL_PART, told, parts, [wire.attributesAs(NUMBER), name]);
+      writer.number(metric, 0, paneOf(cover, shape), 0, wire.attributesAs(NUMBER), name);
+    writeParts(writer, metric, told, parts, [wire.attributesAs(NUMBER), name]);
     told = null;
   }
 }

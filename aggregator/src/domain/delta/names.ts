@@ -10,6 +10,10 @@ export const PANE_METRICS = {
    * it.
    */
   channelCover: "isochrone.pane.channel.cover",
+  /** As channelPart, of what a zone asks of a Service. */
+  demandPart: "isochrone.pane.demand.part",
+  /** As channelCover, likewise. */
+  demandCover: "isochrone.pane.demand.cover",
   /**
    * Delta sum at the start of a pane: what a counter of a pod or node grew by in the pane. With a start: see
    * usageCover; in the pane where that ends.

@@ -1,4 +1,4 @@
-import type { ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { ClusterGraphSnapshot, Demand, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { GraphHistory } from "./graph-history.ts";
 import type { PublishedGraphs } from "./graph-keeper.ts";
@@ -33,7 +33,16 @@ function graphs(version: number, builtAtMs: number, links: Link[]): PublishedGra
     nodes: [],
     links,
   };
-  return { version, builtAtMs, coordinates: null, cluster: () => cluster, workflows: () => new Map() };
+  const { observedAt } = cluster;
+  const demand: Demand = { version, observedAt, windowSeconds: 30, services: [] };
+  return {
+    version,
+    builtAtMs,
+    coordinates: null,
+    cluster: () => cluster,
+    workflows: () => new Map(),
+    demand: () => demand,
+  };
 }
 
 const history = (options: { maxBytes?: number; horizonMs?: number } = {}): GraphHistory =>

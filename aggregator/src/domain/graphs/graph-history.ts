@@ -1,6 +1,6 @@
 // The graphs of the last hour, thinned out: every graph is some hundred bytes per link as objects, and 56
 // bytes here.
-import type { ClusterGraphSnapshot, LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { ClusterGraphSnapshot, Demand, LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Coordinates } from "../../coordinates/domain/coordinates.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 import { AggregatorError } from "../../ports/errors.ts";
@@ -32,6 +32,7 @@ interface Frame {
   readonly links: LinkColumns;
   readonly coordinates: Coordinates | null;
   readonly workflows: ReadonlyMap<string, WorkflowGraphSnapshot>;
+  readonly demand: Demand;
   readonly bytes: number;
 }
 
@@ -115,6 +116,8 @@ function frameOf(graphs: PublishedGraphs, before: Frame | null): Frame {
   const workflows = new Map<string, WorkflowGraphSnapshot>();
   let objects = cluster.nodes.length;
   let pods = 0;
+  const demand = graphs.demand("full");
+  for (const { zones } of demand.services) objects += 1 + zones.length;
   for (const [key, graph] of graphs.workflows("full")) {
     const { kept, newPods } = withSharedPods(graph, before?.workflows.get(key));
     workflows.set(key, kept);
@@ -128,6 +131,7 @@ function frameOf(graphs: PublishedGraphs, before: Frame | null): Frame {
     links: columns,
     coordinates: graphs.coordinates,
     workflows,
+    demand,
     bytes: links.length * FIGURE_BYTES + objects * OBJECT_BYTES + pods * POD_BYTES,
   };
 }
@@ -193,6 +197,11 @@ class PastGraphs implements PublishedGraphs {
   workflows(window: WindowName): ReadonlyMap<string, WorkflowGraphSnapshot> {
     onlyFull(window);
     return this.#frame.workflows;
+  }
+
+  demand(window: WindowName): Demand {
+    onlyFull(window);
+    return this.#frame.demand;
   }
 }
 

@@ -2,12 +2,14 @@ import type { Distribution } from "@isochrone/telemetry";
 import type {
   ClusterGraphSnapshot,
   DeclaredCosts,
+  Demand,
   GraphEvent,
   LinkDistributions,
   WorkflowGraphSnapshot,
 } from "@isochrone/topology";
 import { buildClusterGraph, clusterGraphSteps } from "./cluster-graph.ts";
 import type { CostRule } from "./cost-rule.ts";
+import { demandSteps } from "./demand.ts";
 import { NO_LATENCIES_USED, withLatencies, type LatencyUse, type NodeLatency } from "./node-latencies.ts";
 import { fullName, type ClusterState } from "../cluster-state.ts";
 import { compareText, type LinkOrder } from "../compare.ts";
@@ -30,6 +32,7 @@ export interface PublishedGraphs {
   cluster(window: WindowName): ClusterGraphSnapshot;
   /** By namespace/name. */
   workflows(window: WindowName): ReadonlyMap<string, WorkflowGraphSnapshot>;
+  demand(window: WindowName): Demand;
 }
 
 /** Told of each new version, in order. */
@@ -206,7 +209,8 @@ export class GraphKeeper {
     let tooFar = 0;
     const workflows = yield* workflowSteps(tables, cluster, stamp, "full", () => tooFar++);
     this.#channelsTooFar = tooFar;
-    const after = new LazyGraphs(graph, workflows, nowMs, { tables, rule, ...inputs });
+    const demand = yield* demandSteps(tables, cluster, stamp, "full");
+    const after = new LazyGraphs({ graph, workflows, demand }, nowMs, { tables, rule, ...inputs });
     yield;
     const event = diffGraphs(
       before === null ? null : comparable(before),
@@ -247,6 +251,13 @@ function declaredGraph(
   return withLatencies(declared, latencies, rule, order);
 }
 
+/** The graphs of the full window. */
+interface FullWindow {
+  readonly graph: ClusterGraphSnapshot;
+  readonly workflows: readonly WorkflowGraphSnapshot[];
+  readonly demand: Demand;
+}
+
 interface LazyInputs extends Omit<BuildInputs, "nowMs" | "isWanted"> {
   readonly tables: Tables;
   readonly rule: CostRule;
@@ -262,19 +273,15 @@ class LazyGraphs implements PublishedGraphs {
   readonly #inputs: LazyInputs;
   readonly #clusters = new Map<WindowName, ClusterGraphSnapshot>();
   readonly #workflows = new Map<WindowName, ReadonlyMap<string, WorkflowGraphSnapshot>>();
+  readonly #demands = new Map<WindowName, Demand>();
 
-  /** @param full the full window's cluster graph, and with it `workflows` */
-  constructor(
-    full: ClusterGraphSnapshot,
-    workflows: readonly WorkflowGraphSnapshot[],
-    builtAtMs: number,
-    inputs: LazyInputs,
-  ) {
-    this.version = full.version;
+  constructor({ graph, workflows, demand }: FullWindow, builtAtMs: number, inputs: LazyInputs) {
+    this.version = graph.version;
     this.builtAtMs = builtAtMs;
     this.#inputs = inputs;
-    this.#clusters.set("full", full);
+    this.#clusters.set("full", graph);
     this.#workflows.set("full", byName(workflows));
+    this.#demands.set("full", demand);
   }
 
   get coordinates(): Coordinates | null {
@@ -300,6 +307,16 @@ class LazyGraphs implements PublishedGraphs {
       this.#workflows.set(window, (graphs = byName(built)));
     }
     return graphs;
+  }
+
+  demand(window: WindowName): Demand {
+    let demand = this.#demands.get(window);
+    if (demand === undefined) {
+      const { tables, cluster } = this.#inputs;
+      demand = allSteps(demandSteps(tables, cluster, this.#stamp(), window));
+      this.#demands.set(window, demand);
+    }
+    return demand;
   }
 
   #stamp(): { readonly version: number; readonly nowMs: number } {

@@ -1,5 +1,5 @@
 import { UNKNOWN_WORKLOAD } from "../ingest/bind-traffic.ts";
-import type { ChannelRates, ChannelTable } from "../traffic/channels.ts";
+import type { ChannelRates, ChannelTable, FlowRates } from "../traffic/channels.ts";
 import type { ChannelKey } from "../channel-key.ts";
 import { endIn } from "../traffic/channel-ends.ts";
 import type { WindowName } from "../windows/window-shape.ts";
@@ -26,6 +26,18 @@ export function* observedChannels(
     const isWithin = key.sourceNamespace === key.targetNamespace;
     const target = isWithin ? source : used(channel.rates(nowMs, window, "target"));
     if (source !== null || target !== null) yield { key, rates: { key, source, target } };
+  }
+}
+
+/** Channels with flows that network managers told of in the window. */
+export function* channelFlows(
+  channels: ChannelTable,
+  nowMs: number,
+  window: WindowName,
+): Generator<{ readonly key: ChannelKey; readonly flow: FlowRates }> {
+  for (const channel of channels.values()) {
+    const flow = channel.flowRates(nowMs, window);
+    if (flow !== null) yield { key: channel.key, flow };
   }
 }
 

@@ -19,6 +19,17 @@ export interface TableLimits extends Partial<BandwidthAges> {
   readonly meshNamespaces?: readonly string[];
 }
 
+/**
+ * Services times calling zones and namespaces: with its latencies, each takes some 4 kB in a window of 30
+ * panes.
+ */
+const MAX_DEMANDS = 20_000;
+
+/** How many demands are kept at most. */
+export function demandLimit({ maxChannels }: Pick<TableLimits, "maxChannels">): number {
+  return Math.min(MAX_DEMANDS, maxChannels);
+}
+
 /** Everything that the windows hold: what ingest fills and the graphs are built from. */
 export class Tables {
   readonly shape: WindowShape;
@@ -27,6 +38,9 @@ export class Tables {
   readonly links: LinkTable;
   readonly bandwidth: BandwidthTable;
   readonly channels: ChannelTable;
+  readonly demand: ChannelTable;
+  /** Namespaces whose proxies both ends of a channel believe. */
+  readonly meshNamespaces: ReadonlySet<string>;
   readonly rememberedChannels: ChannelMemory;
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
@@ -45,6 +59,8 @@ export class Tables {
     this.links = new LinkTable(shape, limits.maxLinks, this.linkOrder, rows);
     this.bandwidth = new BandwidthTable({ ...DEFAULT_BANDWIDTH_AGES, ...limits }, limits.maxLinks);
     this.channels = new ChannelTable(shape, limits.maxChannels, rows, limits.meshNamespaces);
+    this.meshNamespaces = new Set(limits.meshNamespaces);
+    this.demand = new ChannelTable(shape, demandLimit(limits), rows);
     this.rememberedChannels = new ChannelMemory(limits.maxChannels, shape.windowMs);
     this.pods = new UsageTable(shape, limits.maxPods, rows);
     this.nodes = new UsageTable(shape, limits.maxPods, rows);
@@ -56,6 +72,7 @@ export class Tables {
     this.links.expire(nowMs, isWanted);
     this.bandwidth.expire(nowMs);
     this.channels.expire(nowMs);
+    this.demand.expire(nowMs);
     this.pods.expire(nowMs);
     this.nodes.expire(nowMs);
   }

@@ -1,6 +1,6 @@
 // Which workflows a channel is part of, and what each of them has of it.
 import type { ChannelDemands, DeclaredChannel } from "@isochrone/topology";
-import type { ChannelRates } from "../traffic/channels.ts";
+import type { ChannelRates, FlowRates } from "../traffic/channels.ts";
 import { fullName, type NamespacedName, type PodState } from "../cluster-state.ts";
 import { ratesIn, type EndRates } from "./observed-channels.ts";
 
@@ -19,6 +19,8 @@ export interface Edge {
   /** Null: nobody has seen it. */
   rates: EndRates | null;
   declared: DeclaredChannel | null;
+  /** Null: none of its flows has a rate. */
+  flow: FlowRates | null;
 }
 
 /** An edge as one workflow has it. */
@@ -59,8 +61,8 @@ function isSame(a: NamespacedName, b: NamespacedName): boolean {
   return a === b || (a.namespace === b.namespace && a.name === b.name);
 }
 
-function isShown({ rates, demands }: View): boolean {
-  return rates !== null || demands !== null;
+function isShown({ rates, demands, edge }: View): boolean {
+  return rates !== null || demands !== null || edge.flow !== null;
 }
 
 /**

@@ -11,10 +11,11 @@ import {
   type PodState,
 } from "../cluster-state.ts";
 import type { Figures } from "./figures.ts";
-import { observedChannels, type EndRates } from "./observed-channels.ts";
+import { channelFlows, observedChannels, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "../speakers/authority.ts";
 import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
+import type { FlowRates } from "../traffic/channels.ts";
 import type { UsageState } from "../usage/usage.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 import { FarPods, viewsOf, type Edge, type Member, type View } from "./workflow-views.ts";
@@ -134,7 +135,8 @@ function* edgeSteps(
     const target = memberOf(members, to);
     const key = `${fullName(source)}\n${fullName(target)}`;
     let found = edges.get(key);
-    if (found === undefined) edges.set(key, (found = { source, target, rates: null, declared: null }));
+    if (found === undefined)
+      edges.set(key, (found = { source, target, rates: null, declared: null, flow: null }));
     return found;
   };
   let untilStep = ITEMS_PER_STEP;
@@ -151,6 +153,12 @@ function* edgeSteps(
   if (window === "full")
     for (const rates of tables.rememberedChannels.recall(podsIn(members), nowMs))
       edge(...endsOf(rates)).rates ??= rates;
+  for (const { key, flow } of channelFlows(tables.channels, nowMs, window)) {
+    edge(...endsOf({ key })).flow = flow;
+    if (--untilStep > 0) continue;
+    untilStep = ITEMS_PER_STEP;
+    yield;
+  }
   for (const declared of cluster.declared) {
     edge(declared.source, declared.target).declared = declared;
     if (--untilStep > 0) continue;
@@ -160,7 +168,7 @@ function* edgeSteps(
   return edges.values();
 }
 
-function endsOf({ key }: EndRates): [NamespacedName, NamespacedName] {
+function endsOf({ key }: Pick<EndRates, "key">): [NamespacedName, NamespacedName] {
   return [
     { namespace: key.sourceNamespace, name: key.source },
     { namespace: key.targetNamespace, name: key.target },
@@ -301,7 +309,7 @@ const NO_RATES = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: nu
 const NO_NEEDS = { priority: null, maxNetworkCost: null, minBandwidthBitsPerSecond: null };
 
 function buildChannel(
-  { rates, demands }: View,
+  { rates, demands, edge: { flow } }: View,
   source: string,
   target: string,
   nowMs: number,
@@ -319,7 +327,16 @@ function buildChannel(
     maxNetworkCost: figures.of(maxNetworkCost),
     minBandwidthBitsPerSecond: figures.of(minBandwidthBitsPerSecond),
     ...(demands?.relationshipType === undefined ? {} : { relationshipType: demands.relationshipType }),
-    origin: rates === null ? "declared" : "observed",
-    ageSeconds: ageSeconds(newestMs, nowMs),
+    ...(flow === null ? {} : { flow: flowOf(flow, figures) }),
+    origin: rates === null && flow === null ? "declared" : "observed",
+    ageSeconds: ageSeconds(Number.isNaN(newestMs) ? (flow?.newestMs ?? newestMs) : newestMs, nowMs),
+  };
+}
+
+function flowOf(rates: FlowRates, figures: Figures): NonNullable<Channel["flow"]> {
+  return {
+    allowedBitsPerSecond: figures.of(rates.allowedBitsPerSecond) ?? 0,
+    achievedBitsPerSecond: figures.of(rates.achievedBitsPerSecond) ?? 0,
+    droppedPacketsPerSecond: figures.of(rates.droppedPacketsPerSecond) ?? 0,
   };
 }

@@ -1,42 +1,104 @@
-import { FLOW_ATTRIBUTES, FLOW_METRICS, RESOURCE_ATTRIBUTES, type Series } from "@isochrone/telemetry";
-import type { FlowRates, FlowTarget } from "../flow-rates.ts";
+// What network managers count of flows, as part of the channels that the flows belong to.
+import {
+  FLOW_METRICS,
+  RESOURCE_ATTRIBUTES,
+  type CounterTracks,
+  type Increment,
+  type Series,
+} from "@isochrone/telemetry";
+import { FLOW_REPORTER, type ChannelKey, type Flow } from "../channel-key.ts";
 import type { PointTime } from "../point-time.ts";
+import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
+import { mapOf, textOf, type Labels } from "../text.ts";
+import { IncrementSink } from "./increments.ts";
+import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
-import type { Permit } from "../speakers/permit.ts";
-import { textOf } from "../text.ts";
 
-/** Two workloads, their namespace and their owner, as the flow plan has them. */
-const MAX_ID_LENGTH = 1_100;
-/** What a flow may send is in its plan, and what its queue dropped is for who watches the managers. */
+/** What flow plans say of a flow at a node. */
+export interface FlowFacts {
+  /**
+   * "unknown": the node's plan doesn't have it, or none is known yet. "forwarded": the node passes it on.
+   */
+  channelOf(node: string, flow: string): ChannelKey | "forwarded" | "unknown";
+}
+
+/** Nobody plans flows. */
+export const NO_FLOWS: FlowFacts = { channelOf: () => "unknown" };
+
+const FLOW_OF = mapOf<Flow>({
+  [FLOW_METRICS.allowed]: "allowedBytes",
+  [FLOW_METRICS.sent]: "bytes",
+  [FLOW_METRICS.dropped]: "droppedPackets",
+});
+
+/** Each hop counts what the sender has counted. */
 const IGNORED: Sink = { live: true, unused: null };
 
-class SentSink implements Sink {
-  readonly unused = null;
-  readonly #flow: FlowTarget;
+const BITS_PER_BYTE = 8;
 
-  constructor(flow: FlowTarget) {
+class CountSink extends IncrementSink {
+  readonly #channel: ChannelTarget;
+  readonly #side: ChannelSideTarget;
+  readonly #flow: Flow;
+
+  constructor(channel: ChannelTarget, flow: Flow, series: Series, tracks: CounterTracks) {
+    super(series, tracks);
+    this.#channel = channel;
+    this.#side = channel.side(FLOW_REPORTER);
     this.#flow = flow;
   }
 
   get live(): boolean {
-    return this.#flow.live;
+    return this.#channel.live;
   }
 
-  number(point: PointTime, value: number): void {
-    this.#flow.take(point, value);
+  protected take(increment: Increment): void {
+    this.#side.take(this.#flow, increment);
   }
 }
 
-/** What a network manager's metric flows into; null when the series isn't a manager's. */
-export function bindFlow(series: Series, flows: FlowRates, permit: Permit): Sink | null {
-  if (!Object.values(FLOW_METRICS).some((name) => name === series.name)) return null;
-  if (series.name !== FLOW_METRICS.sent) return IGNORED;
-  if (series.temporality !== "delta") return UNUSED_SINKS.unknown_metric;
+/** A rate that held since the point's start. */
+class AllowedSink implements Sink {
+  readonly unused = null;
+  readonly #channel: ChannelTarget;
+  readonly #side: ChannelSideTarget;
+
+  constructor(channel: ChannelTarget) {
+    this.#channel = channel;
+    this.#side = channel.side(FLOW_REPORTER);
+  }
+
+  get live(): boolean {
+    return this.#channel.live;
+  }
+
+  number({ startMs, timeMs, eventMs, offsetMs }: PointTime, bitsPerSecond: number): void {
+    if (!(startMs > 0 && startMs < timeMs && bitsPerSecond >= 0)) return;
+    const delta = ((timeMs - startMs) / 1_000) * (bitsPerSecond / BITS_PER_BYTE);
+    this.#side.take("allowedBytes", { fromMs: startMs + offsetMs, toMs: eventMs, delta, reset: false });
+  }
+}
+
+/** What a metric of a flow flows into; null when the series isn't one. */
+export function bindFlow(
+  series: Series,
+  channels: SinkTables["channels"],
+  tracks: CounterTracks,
+  facts: FlowFacts,
+  permit: Permit = OPEN_PERMIT,
+): Sink | null {
+  const counted = FLOW_OF.get(series.name);
+  if (counted === undefined) return null;
   const node = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
-  const id = series.attributes[FLOW_ATTRIBUTES.flow];
-  if (node === null || typeof id !== "string" || id === "" || id.length > MAX_ID_LENGTH)
-    return UNUSED_SINKS.unattributed;
+  const { flow }: Labels<"flow"> = series.attributes;
+  if (node === null || typeof flow !== "string") return UNUSED_SINKS.unattributed;
   if (!permit.authority.speaksForNode(node)) return NOT_YOURS;
-  const flow = flows.open(node, id, permit.rooms.channels);
-  return flow === null ? UNUSED_SINKS.too_many_channels : new SentSink(flow);
+  const key = facts.channelOf(node, flow);
+  // Plans are read now and then: the flow may be a new one.
+  if (key === "unknown") return UNUSED_SINKS.unknown_node;
+  if (key === "forwarded") return IGNORED;
+  const channel = channels.open(key, permit.channelRoom(key.sourceNamespace));
+  if (channel === null) return UNUSED_SINKS.too_many_channels;
+  if (counted !== "allowedBytes") return new CountSink(channel, counted, series, tracks);
+  return new AllowedSink(channel);
 }

@@ -1,8 +1,8 @@
+import type { FlowFacts } from "./bind-flow.ts";
 import type { DroppedReports } from "./dropped-reports.ts";
 import type { IngestCounts } from "./ingest-counts.ts";
 import type { RecordSequences } from "./record-sources.ts";
 import type { SourceClocks } from "./source-clocks.ts";
-import type { FlowRates } from "../flow-rates.ts";
 import type { AccountLimits } from "../speakers/accounts.ts";
 import type { ClusterFacts } from "../speakers/authority.ts";
 import type { SpeakerPolicy } from "../speakers/policy.ts";
@@ -39,7 +39,7 @@ export interface IngestParts extends SpeakingParts {
   readonly onRefused?: OnRefused;
 }
 
-/** Who is believed, and of what, and what all replicas keep for themselves. Each has a default. */
+/** Who is believed, and of what. Each has a default of its own. */
 export interface SpeakingParts {
   /** Who sends the records. @default nothing is proven, and everybody is believed */
   readonly speakers?: Speakers;
@@ -47,8 +47,8 @@ export interface SpeakingParts {
   readonly policy?: SpeakerPolicy;
   /** @default nothing is known */
   readonly facts?: ClusterFacts;
-  /** Where the rates of flows go. @default nowhere */
-  readonly flows?: FlowRates;
+  /** @default nobody plans flows */
+  readonly flows?: FlowFacts;
 }
 
 /** Told of what was refused, so that it can be logged with names. */

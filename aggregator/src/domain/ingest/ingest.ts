@@ -7,7 +7,8 @@ import {
   type Refusal,
   type Series,
 } from "@isochrone/telemetry";
-import { bindFlow } from "./bind-flow.ts";
+import { bindDemand } from "./bind-demand.ts";
+import { bindFlow, NO_FLOWS, type FlowFacts } from "./bind-flow.ts";
 import { bindProbe } from "./bind-probe.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { bindTraffic } from "./bind-traffic.ts";
@@ -20,7 +21,6 @@ import { MissingCounters } from "./missing-counters.ts";
 import { RepeatGuard } from "./repeats.ts";
 import { RecordSources, type OpenVerdict } from "./record-sources.ts";
 import type { SinkTables } from "./sink-tables.ts";
-import type { FlowRates } from "../flow-rates.ts";
 import { PassingSinks, UNUSED_SINKS, type Sink } from "./sink.ts";
 import type { SourceClocks } from "./source-clocks.ts";
 import { Accounts, type Account } from "../speakers/accounts.ts";
@@ -60,7 +60,7 @@ export class Ingest implements MetricsVisitor {
   readonly #sources: RecordSources;
   readonly #passing = new PassingSinks();
   readonly #onRefused: OnRefused;
-  readonly #flows: FlowRates | null;
+  readonly #flows: FlowFacts;
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
   #foreign = false;
@@ -88,8 +88,8 @@ export class Ingest implements MetricsVisitor {
   constructor(tables: SinkTables, options: IngestOptions, parts: IngestParts = {}) {
     this.#tables = tables;
     this.#options = options;
-    this.#flows = parts.flows ?? null;
     this.#onRefused = parts.onRefused ?? ((): void => undefined);
+    this.#flows = parts.flows ?? NO_FLOWS;
     this.#decoder = this.#createDecoder(options.maxSeries);
     this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
     this.#missing = new MissingCounters(options.maxSources);
@@ -327,8 +327,9 @@ export class Ingest implements MetricsVisitor {
   }
 
   #bindFor(series: Series, permit: Account): Sink {
-    const { channels } = this.#tables;
-    const traffic = bindTraffic(series, channels, this.#tracks, permit);
+    const { channels, demand } = this.#tables;
+    const traffic =
+      bindDemand(series, demand, this.#tracks, permit) ?? bindTraffic(series, channels, this.#tracks, permit);
     // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by
     // their silence.
     if (traffic instanceof IncrementSink) this.#missing.add(this.#source, traffic);
@@ -336,8 +337,8 @@ export class Ingest implements MetricsVisitor {
       bindProbe(series, this.#tables, permit) ??
       traffic ??
       bindServiceGraph(series, channels, this.#tracks, permit) ??
+      bindFlow(series, channels, this.#tracks, this.#flows, permit) ??
       bindUsage(series, this.#tables, this.#tracks, permit) ??
-      (this.#flows === null ? null : bindFlow(series, this.#flows, permit)) ??
       UNUSED_SINKS.unknown_metric
     );
   }

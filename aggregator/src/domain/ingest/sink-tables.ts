@@ -101,6 +101,8 @@ export interface SinkTables {
     accepts(bitsPerSecond: number): boolean;
   };
   readonly channels: { open(key: ChannelKey, room?: Room): ChannelTarget | null };
+  /** What a zone asks of a Service: the zone stands for the source, the Service for the target. */
+  readonly demand: { open(key: ChannelKey, room?: Room): ChannelTarget | null };
   /** By namespace/name, or namespace/name@node where a node's own speaker tells. */
   readonly pods: { open(name: string, room?: Room): UsageTarget | null };
   /** By node name. */

@@ -13,6 +13,8 @@ export interface ClusterFacts {
   runsOn(node: string, namespace: string, workload: string): Known;
   /** Whether a waypoint, or another proxy that a mesh's control plane made, runs on the node. */
   hasMeshProxy(node: string): Known;
+  /** The zone of a node, null where its object names none; undefined while the node isn't known. */
+  zoneOf(node: string): string | null | undefined;
 }
 
 /** Nothing is known, and nothing is refused for that. */
@@ -20,6 +22,7 @@ export const NO_FACTS: ClusterFacts = {
   isNode: () => "unknown",
   runsOn: () => "yes",
   hasMeshProxy: () => "yes",
+  zoneOf: () => null,
 };
 
 /** What a speaker may speak of. It is asked once per series, never per point. */

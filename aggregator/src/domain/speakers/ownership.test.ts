@@ -35,6 +35,7 @@ const FACTS: ClusterFacts = {
   runsOn: (node, namespace, workload) =>
     RUNS.get(node)?.includes(`${namespace}/${workload}`) === true ? "yes" : "no",
   hasMeshProxy: (node) => (node === "n2" ? "yes" : "no"),
+  zoneOf: (node) => (NODES.includes(node) ? `zone-${node}` : undefined),
 };
 const POLICY = new SpeakerPolicy([
   { name: "otel", account: "a", nodes: new Set(["n1"]), namespaces: new Set(["shop"]) },

@@ -6,7 +6,14 @@ import { PaneRows } from "../windows/pane-rows.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";
 import { SumPanes } from "../windows/sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
-import { CHANNEL_REPORTERS, FLOWS, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
+import {
+  CHANNEL_REPORTERS,
+  FLOW_REPORTER,
+  FLOWS,
+  type ChannelKey,
+  type Flow,
+  type Reporter,
+} from "../channel-key.ts";
 
 /** Rates of a channel in a window. */
 export interface ChannelRates {
@@ -19,6 +26,14 @@ export interface ChannelRates {
   readonly errorRatio: number | null;
   /** Null where nobody reports sightings. */
   readonly eventsPerSecond: number | null;
+  readonly newestMs: number;
+}
+
+/** What the kernel of the sending nodes did with the flows of a channel in a window. */
+export interface FlowRates {
+  readonly allowedBitsPerSecond: number;
+  readonly achievedBitsPerSecond: number;
+  readonly droppedPacketsPerSecond: number;
   readonly newestMs: number;
 }
 
@@ -69,6 +84,8 @@ interface Neighbourhood {
   /** A waypoint reports the channel. */
   sawWaypoint(channel: ChannelState): void;
 }
+
+const BITS_PER_BYTE = 8;
 
 const ALONE: Neighbourhood = { meshNamespaces: new Set(), isLeg: () => false, sawWaypoint: () => undefined };
 
@@ -121,6 +138,21 @@ export class ChannelState {
       return ratesOf(reporter, side, side.coverage.settled(this.#shape, nowMs, panes), nowMs, panes);
     }
     return null;
+  }
+
+  /** Null when no network manager speaks of the window. */
+  flowRates(nowMs: number, window: WindowName): FlowRates | null {
+    const panes = panesOf(this.#shape, window);
+    const side = this.#sides.get(FLOW_REPORTER);
+    if (side === undefined || this.#seconds(side, nowMs, panes) <= 0) return null;
+    const { seconds, beforeMs } = side.coverage.settled(this.#shape, nowMs, panes);
+    const rate = (flow: Flow): number => (side.total(flow, nowMs, panes, beforeMs) ?? 0) / seconds;
+    return {
+      allowedBitsPerSecond: rate("allowedBytes") * BITS_PER_BYTE,
+      achievedBitsPerSecond: rate("bytes") * BITS_PER_BYTE,
+      droppedPacketsPerSecond: rate("droppedPackets"),
+      newestMs: side.coverage.newestMs,
+    };
   }
 
   /** Whether the figures of a reporter count for the pods at that end. */

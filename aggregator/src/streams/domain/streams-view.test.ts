@@ -1,4 +1,4 @@
-import type { FlowPlan, StreamJobView } from "@isochrone/topology";
+import type { FlowPlan, StreamJobView, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { expect, test } from "vitest";
 import { streamsView } from "./streams-view.ts";
 
@@ -29,9 +29,15 @@ const job = (fields: Partial<StreamJobView> = {}): StreamJobView => ({
   ...fields,
 });
 
-const planned = (id: string, next: string | null, bitsPerSecond: number): FlowPlan["flows"][number] => ({
-  id,
+const planned = (
+  to: string,
+  next: string | null,
+  bitsPerSecond: number,
+  fields: Partial<FlowPlan["flows"][number]> = {},
+): FlowPlan["flows"][number] => ({
+  id: `site/gate/${to}`,
   owner: { kind: "StreamJob", namespace: "site", name: "gate" },
+  channel: { source: "gate.a", target: `gate.${to}` },
   protocol: "tcp",
   source: { node: "a", address: "10.0.0.1", port: null },
   target: { node: "c", address: "10.0.0.3", port: 7000 },
@@ -39,6 +45,7 @@ const planned = (id: string, next: string | null, bitsPerSecond: number): FlowPl
   previous: null,
   routed: true,
   bitsPerSecond,
+  ...fields,
 });
 
 const plan = (
@@ -55,48 +62,74 @@ const plan = (
   flows,
 });
 
+/** @param achieved bits per second by the channel's target */
 const view = (
   jobs: readonly StreamJobView[],
   plans: readonly FlowPlan[],
-  sent: Readonly<Record<string, number>> = {},
+  achieved: Readonly<Record<string, number>> = {},
 ) => {
-  const rates = new Map(Object.entries(sent));
-  return streamsView({
-    jobs,
-    plans,
-    sent: (node, id) => rates.get(`${node} ${id}`) ?? null,
-    nowMs: NOW_MS,
-  });
+  const channels = Object.entries(achieved).map(([target, achievedBitsPerSecond]) => ({
+    source: "gate.a",
+    target: `gate.${target}`,
+    bytesPerSecond: null,
+    requestsPerSecond: null,
+    errorRatio: null,
+    priority: null,
+    maxNetworkCost: null,
+    minBandwidthBitsPerSecond: null,
+    flow: { allowedBitsPerSecond: 9e6, achievedBitsPerSecond, droppedPacketsPerSecond: 0 },
+    origin: "observed" as const,
+    ageSeconds: 1,
+  }));
+  const graph: WorkflowGraphSnapshot = {
+    version: 1,
+    observedAt: "2026-01-02T03:04:05Z",
+    namespace: "site",
+    name: "site",
+    workloads: [],
+    channels,
+  };
+  return streamsView({ jobs, plans, graphs: [graph], nowMs: NOW_MS });
 };
 
-test("a job goes as fast as its slowest flow has sent, where it is sent", () => {
-  const { jobs, observedAt } = view([job()], [], {
-    "a site/gate/source->decode": 3e6,
-    "b site/gate/decode->detect": 2.5e6,
-    "c site/gate/decode->detect": 1,
-  });
+/** The job's flows, from its source by b. */
+const OF_JOB = [
+  plan("a", "b", null, planned("source->decode", "b", 4e6)),
+  plan("b", "c", null, planned("decode->detect", "c", 4e6)),
+];
+
+test("a job goes as fast as its slowest flow has sent", () => {
+  const { jobs, observedAt } = view([job()], OF_JOB, { "source->decode": 3e6, "decode->detect": 2.5e6 });
   expect(observedAt).toBe("2026-01-02T03:04:05.000Z");
   expect(jobs[0]!.measuredFramesPerSecond).toBe(2.5);
   expect(jobs[0]!.flows.map(({ sentBitsPerSecond }) => sentBitsPerSecond)).toEqual([3e6, 2.5e6]);
 });
 
 test("what one flow has sent isn't known: then nothing is known of the job", () => {
-  expect(
-    view([job()], [], { "a site/gate/source->decode": 3e6 }).jobs[0]!.measuredFramesPerSecond,
-  ).toBeNull();
+  expect(view([job()], OF_JOB, { "source->decode": 3e6 }).jobs[0]!.measuredFramesPerSecond).toBeNull();
   expect(view([job({ flows: [] })], []).jobs[0]!.measuredFramesPerSecond).toBeNull();
 });
+
+test("flows that share a channel, as floors of several pods do, have no figure of their own", () => {
+  const shared = { channel: { source: "gate.a", target: "gate.web" } };
+  const plans = [plan("a", "b", 1e7, planned("1", "b", 1e6, shared), planned("2", "b", 1e6, shared))];
+  const [link] = view([], plans, { web: 2e6 }).links;
+  expect(link).toMatchObject({ plannedBitsPerSecond: 2e6, sentBitsPerSecond: null });
+});
+
+const passedOn = (to: string, next: string, bitsPerSecond: number): FlowPlan["flows"][number] =>
+  planned(to, next, bitsPerSecond, { previous: "a" });
 
 test("links are those with flows, the fullest first, of unknown capacity last", () => {
   const { links } = view(
     [],
     [
       plan("a", "b", 10e6, planned("one", "b", 1e6), planned("two", "b", 2e6), planned("ends", null, 9e6)),
-      plan("b", "c", 4e6, planned("one", "c", 1e6), planned("two", "c", 2e6)),
-      plan("c", "d", null, planned("one", "d", 1e6)),
+      plan("b", "c", 4e6, passedOn("one", "c", 1e6), passedOn("two", "c", 2e6), planned("new", "c", 1e5)),
+      plan("c", "d", null, passedOn("one", "d", 1e6)),
       plan("d", "e", 1e6),
     ],
-    { "a one": 0.9e6, "a two": 2e6, "b one": 1e6 },
+    { one: 0.9e6, two: 2e6 },
   );
   expect(links.map(({ source, target }) => `${source} ${target}`)).toEqual(["b c", "a b", "c d"]);
   expect(links[1]).toEqual({
@@ -106,8 +139,8 @@ test("links are those with flows, the fullest first, of unknown capacity last", 
     plannedBitsPerSecond: 3e6,
     sentBitsPerSecond: 2.9e6,
     flows: [
-      { id: "two", bitsPerSecond: 2e6, sentBitsPerSecond: 2e6 },
-      { id: "one", bitsPerSecond: 1e6, sentBitsPerSecond: 0.9e6 },
+      { id: "site/gate/two", bitsPerSecond: 2e6, sentBitsPerSecond: 2e6 },
+      { id: "site/gate/one", bitsPerSecond: 1e6, sentBitsPerSecond: 0.9e6 },
     ],
   });
   expect(links[0]!.sentBitsPerSecond).toBeNull();

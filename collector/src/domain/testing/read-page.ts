@@ -41,7 +41,7 @@ export function readPage(chunks: readonly (string | Uint8Array)[], options: Read
   const samples: ReadSample[] = [];
   const types: Record<string, FamilyType> = {};
   const labels = new LabelSet(limits.maxLabels);
-  const shapes = new LabelShapes();
+  const shapes = new LabelShapes(false);
   const value = new SampleValue(format);
   const nameOf = (view: DataView, start: number, end: number): string =>
     textOf(new Uint8Array(view.buffer, view.byteOffset, view.byteLength), start, end);

@@ -1,4 +1,4 @@
-import { constant, flag, oneOf, section, text, type Section, type SettingsOf } from "@isochrone/runtime";
+import { constant, flag, oneOf, section, type Section, type SettingsOf } from "@isochrone/runtime";
 
 const table = {
   mode: oneOf(["none", "kubernetes"], {
@@ -6,11 +6,7 @@ const table = {
     description:
       "Who may ask. none: everyone who reaches the server; kubernetes: holders of a bearer token whom RBAC allows it. Without it everyone on a loopback address, and on any other a service does not start.",
   }),
-  audience: text({
-    default: "isochrone",
-    maxLength: 200,
-    description: "Audience that a token must be made for; tokens for the API server itself are not taken.",
-  }),
+  audience: constant("isochrone", "RBAC says who may ask; tokens for the API server itself are not taken."),
   pathPrefix: constant(
     "/isochrone",
     "It only keeps rules (nonResourceURLs) apart from the API server's own paths, as any other prefix would.",

@@ -1,7 +1,7 @@
 // A server's certificates as all its replicas share them in a Secret, and what is to be done with them next.
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
-import { looseFields, looseText } from "@isochrone/primitives";
+import { entriesOf, looseFields, looseText } from "@isochrone/primitives";
 import type { KubernetesObject } from "../store/port.ts";
 
 /** PEM. */
@@ -83,9 +83,9 @@ const FORMER = "former-ca.crt";
 /** As `data` of a Secret. */
 export function dataOf({ authority, next, previous, serving }: CertificateBundle): Record<string, string> {
   const texts: Record<string, string> = previous === null ? {} : { [FORMER]: previous };
-  for (const [name, pair] of Object.entries({ authority, next, serving })) {
+  for (const [name, pair] of entriesOf({ authority, next, serving })) {
     if (pair === null) continue;
-    const [certificate, key] = KEYS[name as keyof typeof KEYS];
+    const [certificate, key] = KEYS[name];
     texts[certificate] = pair.certificate;
     texts[key] = pair.key;
   }

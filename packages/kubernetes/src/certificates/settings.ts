@@ -7,3 +7,12 @@ export const CERTIFICATE_SETTINGS = {
   certificateLifetimeMs: constant(30 * DAY_MS, "Certificates are renewed by themselves."),
   authorityLifetimeMs: constant(365 * DAY_MS, "Authorities are renewed by themselves."),
 };
+
+/**
+ * What an object beside a Secret with certificates is called: NAME-certificates gives NAME-suffix.
+ * @param secret namespace/name; null: there are none, and the name isn't used
+ */
+export function besideSecret(secret: string | null, suffix: string): string {
+  const name = secret?.slice(secret.indexOf("/") + 1) ?? "";
+  return `${name.replace(/-certificates$/, "")}-${suffix}`;
+}

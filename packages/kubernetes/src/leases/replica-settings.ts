@@ -11,11 +11,7 @@ export const REPLICA_SETTINGS = {
     description:
       "Name of this replica among several, usually its pod's. Without it this is the only one: it leads, and no Lease is used.",
   }),
-  replicaNamespace: text({
-    default: "isochrone",
-    description:
-      "Own namespace: of the Leases by which replicas elect one and know each other, and of the probes.",
-  }),
+  replicaNamespace: constant<string>("isochrone", "It is kubernetes.namespace, else the pod's own."),
   leaseDurationMs: constant(15_000, "It is the default of Kubernetes' own components."),
   leaseRenewDeadlineMs: constant(10_000, "It is the default of Kubernetes' own components."),
   leaseRetryPeriodMs: constant(2000, "It is the default of Kubernetes' own components."),

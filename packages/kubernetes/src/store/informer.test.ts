@@ -193,18 +193,18 @@ describe("informer", () => {
     flaky.failure = null;
     await clock.advance(10_000);
     await informer.synced();
-    expect(counts.lists()).toEqual([{ labels: { kind: "Node" }, value: 1 }]);
-    expect(counts.restarts()).toEqual([{ labels: { kind: "Node", reason: "unavailable" }, value: 2 }]);
+    expect(counts.lists()).toEqual([[{ kind: "Node" }, 1]]);
+    expect(counts.restarts()).toEqual([[{ kind: "Node", reason: "unavailable" }, 2]]);
     await store.create(node("b"));
     await vi.waitFor(() => expect(names()).toEqual(["a", "b"]));
     await clock.advance(7_000);
-    expect(counts.silenceSeconds()).toEqual([{ labels: { kind: "Node" }, value: 7 }]);
+    expect(counts.silenceSeconds()).toEqual([[{ kind: "Node" }, 7]]);
     flaky.cut();
     for (let i = 0; i < 12; i += 1) await store.create(node(`n${i}`));
     await clock.advance(1_000);
     await vi.waitFor(() => expect(names()).toHaveLength(14));
-    expect(counts.restarts()).toContainEqual({ labels: { kind: "Node", reason: "expired" }, value: 1 });
-    expect(counts.lists()).toEqual([{ labels: { kind: "Node" }, value: 2 }]);
+    expect(counts.restarts()).toContainEqual([{ kind: "Node", reason: "expired" }, 1]);
+    expect(counts.lists()).toEqual([[{ kind: "Node" }, 2]]);
   });
 
   it("begins with short pauses again after a watch that held for long, however quiet it was", async () => {

@@ -2,7 +2,7 @@ import { ManualClock } from "@isochrone/runtime/testing";
 import { describe, expect, test } from "vitest";
 import { createMemoryStore } from "../adapters/memory/memory.ts";
 import { gatesOf, hasOurGate, isOnlyOurGate, jsonPatchOpeningGate, openGate } from "./placement-gate.ts";
-import { PLACEMENT_GATE as OURS } from "./placement-gate.ts";
+import { PLACEMENT_GATE as OURS, STREAM_GATE } from "./placement-gate.ts";
 import { KINDS } from "../kinds.ts";
 import type { ClusterStore, KubernetesObject } from "./port.ts";
 
@@ -42,6 +42,13 @@ describe("opening the gate", () => {
     const { store, made } = await storeWith("a.dev/x", OURS, "b.dev/y");
     expect(await openGate(store, made)).toBe("opened");
     expect(await gatesNow(store)).toEqual(["a.dev/x", "b.dev/y"]);
+  });
+
+  test("takes several away at once", async () => {
+    const { store, made } = await storeWith("a.dev/x", STREAM_GATE, "b.dev/y", OURS);
+    await store.jsonPatch(REF, jsonPatchOpeningGate(made, [OURS, STREAM_GATE])!);
+    expect(await gatesNow(store)).toEqual(["a.dev/x", "b.dev/y"]);
+    expect(jsonPatchOpeningGate((await store.get(REF))!, [OURS, STREAM_GATE])).toBeNull();
   });
 
   test("needs no version: the pod may have changed otherwise", async () => {

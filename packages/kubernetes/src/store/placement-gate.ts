@@ -8,6 +8,9 @@ import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "./port.
 /** The scheduling gate of pods that the planner places. */
 export const PLACEMENT_GATE = "isochrone.dev/placement";
 
+/** Scheduling gate of pods of a StreamJob: their flows have no rules yet. */
+export const STREAM_GATE = "isochrone.dev/stream";
+
 /**
  * Label of namespaces, pods and AppGroups: whether new pods get the gate. The pod's own word counts most,
  * then its AppGroup's.
@@ -73,19 +76,27 @@ export function isOnlyOurGate(pod: KubernetesObject): boolean {
 }
 
 /**
- * The JSON patch that takes our gate away and leaves those of others. It is of this pod only, not of one that
- * came by its name since, and fails (`conflict`, or `invalid` when the list became shorter) when others
- * changed the gates in between; any other change doesn't matter. Null: the pod hasn't our gate.
+ * The JSON patch that takes these gates away and leaves those of others. It is of this pod only, not of one
+ * that came by its name since, and fails (`conflict`, or `invalid` when the list became shorter) when others
+ * changed the gates in between; any other change doesn't matter. Null: the pod has none of them.
  */
-export function jsonPatchOpeningGate(pod: KubernetesObject): JsonPatchOperation[] | null {
-  const index = gatesOf(pod).indexOf(PLACEMENT_GATE);
-  if (index === -1) return null;
-  const path = `/spec/schedulingGates/${index}`;
+export function jsonPatchOpeningGate(
+  pod: KubernetesObject,
+  gates: readonly string[] = [PLACEMENT_GATE],
+): JsonPatchOperation[] | null {
+  // From the end: what is removed moves those behind it.
+  const found = [...gatesOf(pod).entries()].filter(([, name]) => gates.includes(name)).reverse();
+  if (found.length === 0) return null;
   const { uid } = pod.metadata;
   return [
     ...(uid === undefined ? [] : [{ op: "test" as const, path: "/metadata/uid", value: uid }]),
-    { op: "test", path: `${path}/name`, value: PLACEMENT_GATE },
-    { op: "remove", path },
+    ...found.flatMap(([index, value]): JsonPatchOperation[] => {
+      const path = `/spec/schedulingGates/${index}`;
+      return [
+        { op: "test", path: `${path}/name`, value },
+        { op: "remove", path },
+      ];
+    }),
   ];
 }
 

@@ -1,3 +1,4 @@
+import { KINDS } from "../kinds.ts";
 import type { KubernetesObject, OwnerReference } from "./port.ts";
 
 /** What a pod is a replica of. */
@@ -5,6 +6,14 @@ interface WorkloadRef {
   readonly namespace: string;
   readonly kind: string;
   readonly name: string;
+}
+
+/** Label of pods of a StreamJob: the task that they are. */
+export const STREAM_TASK_LABEL = "isochrone.dev/stream-task";
+
+/** Each task of a StreamJob is a workload of its own; no other object has a name with a dot like this. */
+export function streamWorkloadName(job: string, task: string): string {
+  return `${job}.${task}`;
 }
 
 /** Looks a ReplicaSet up, in a cache for instance; null or undefined when it is not known. */
@@ -19,6 +28,8 @@ export function workloadOf(pod: KubernetesObject, getReplicaSet: ReplicaSetLooku
   const namespace = pod.metadata.namespace ?? "default";
   const owner = controllerOf(pod);
   if (!owner) return { namespace, kind: "Pod", name: pod.metadata.name };
+  const task = owner.kind === KINDS.streamJob.kind ? pod.metadata.labels?.[STREAM_TASK_LABEL] : undefined;
+  if (task !== undefined) return { namespace, kind: owner.kind, name: streamWorkloadName(owner.name, task) };
   if (owner.kind !== "ReplicaSet") return { namespace, kind: owner.kind, name: owner.name };
   const replicaSet = getReplicaSet(namespace, owner.name);
   const above = replicaSet ? controllerOf(replicaSet) : undefined;

@@ -16,7 +16,7 @@ export interface ClassCounters {
 }
 
 /** Time that a late timer, or an idle class, gets back at most. Milliseconds. */
-const CREDIT_MS = 50;
+const CREDIT_MS = 150;
 /** A class that has no number: it has what classes leave. */
 const UNMARKED: QueueClass = {
   minor: 0,

@@ -101,7 +101,7 @@ export function replicasOn({ pod, workflow, assumed = [] }: PlacementProblem, no
   let count = 0;
   for (const [name, on] of shown) if (on === node && name !== pod.name) count++;
   for (const { workload, name, node: on } of assumed)
-    if (workload === pod.workload && on === node && name !== pod.name && (shown.get(name) ?? null) === null)
+    if (on === node && workload === pod.workload && name !== pod.name && (shown.get(name) ?? null) === null)
       count++;
   return count;
 }

@@ -1,5 +1,4 @@
 import type { Candidate } from "@isochrone/topology";
-import { ColumnPool } from "./columns.ts";
 import type { Explanation } from "./explanation.ts";
 
 /** The score of a node of which nothing can be told apart from the others. */
@@ -34,27 +33,23 @@ export interface ScoreTable {
   readonly explanation: Explanation;
 }
 
-/** Row `index` as the decisions API and `isochrone score` show it. */
-function candidateAt(table: ScoreTable, index: number): Candidate {
-  const name = table.names[index]!;
-  const reason = table.infeasible.get(name) ?? null;
-  const parts: Record<string, number | null> = {};
-  for (const [part, column] of Object.entries(table.parts)) {
-    parts[part] = column === null || table.ids[index]! < 0 ? null : orNull(column[index]!);
-  }
-  return {
-    name,
-    feasible: reason === null,
-    reason,
-    raw: orNull(table.raw[index]!),
-    score: table.score[index]!,
-    parts,
-  };
-}
-
-/** All rows, in the order of the candidates. */
-export function allCandidates(table: ScoreTable): Candidate[] {
-  return table.names.map((_, index) => candidateAt(table, index));
+/** All rows as the decisions API and `isochrone score` show them, in the order of the candidates. */
+export function allCandidates({ names, ids, raw, score, parts, infeasible }: ScoreTable): Candidate[] {
+  const columns = Object.entries(parts);
+  return names.map((name, row) => {
+    const reason = infeasible.get(name) ?? null;
+    const isKnown = ids[row]! >= 0;
+    return {
+      name,
+      feasible: reason === null,
+      reason,
+      raw: orNull(raw[row]!),
+      score: score[row]!,
+      parts: Object.fromEntries(
+        columns.map(([part, column]) => [part, column === null || !isKnown ? null : orNull(column[row]!)]),
+      ),
+    };
+  });
 }
 
 /** The best rows, best first and at most RANKED_ROWS, as a table of their own. */
@@ -96,25 +91,76 @@ function selectBest(table: Rankable): number[] {
 }
 
 function pickRows(table: ScoreTable, rows: readonly number[]): ScoreTable {
-  const names = rows.map((row) => table.names[row]!);
-  const infeasible = new Map<string, string>();
-  if (table.infeasible.size > 0) {
-    for (const name of names)
-      if (table.infeasible.has(name)) infeasible.set(name, table.infeasible.get(name)!);
+  return new PickedRows(table, rows);
+}
+
+/**
+ * Rows of a table, in one block of numbers: each column of its own would be an allocation. The columns are
+ * cut out when somebody reads them, which of most decisions nobody does.
+ */
+class PickedRows implements ScoreTable {
+  readonly strategy: string;
+  readonly mode: string;
+  readonly names: readonly string[];
+  readonly ids: Int32Array;
+  readonly infeasible: ReadonlyMap<string, string>;
+  readonly explanation: Explanation;
+  /** Names of the parts, and whether they took a side. */
+  readonly #parts: readonly (readonly [string, boolean])[];
+  /** Columns one after the other: raw, score, and the parts that took a side. */
+  readonly #block: Float64Array;
+
+  constructor(table: ScoreTable, rows: readonly number[]) {
+    this.strategy = table.strategy;
+    this.mode = table.mode;
+    this.explanation = table.explanation;
+    this.names = rows.map((row) => table.names[row]!);
+    this.infeasible = table.infeasible.size === 0 ? NONE : reasonsOf(this.names, table.infeasible);
+    const columns = [table.raw, table.score];
+    this.#parts = Object.entries(table.parts).map(([part, column]) => {
+      if (column !== null) columns.push(column);
+      return [part, column !== null];
+    });
+    this.#block = new Float64Array(columns.length * rows.length);
+    this.ids = new Int32Array(rows.length);
+    for (let index = 0; index < rows.length; index++) {
+      const row = rows[index]!;
+      this.ids[index] = table.ids[row]!;
+      for (let column = 0; column < columns.length; column++)
+        this.#block[column * rows.length + index] = columns[column]![row]!;
+    }
   }
-  const pool = new ColumnPool();
-  pool.reset(rows.length, 2 + Object.keys(table.parts).length);
-  const pick = (column: Float64Array): Float64Array => {
-    const picked = pool.take();
-    for (let index = 0; index < rows.length; index++) picked[index] = column[rows[index]!]!;
-    return picked;
-  };
-  const parts: Record<string, Float64Array | null> = {};
-  for (const [part, column] of Object.entries(table.parts))
-    parts[part] = column === null ? null : pick(column);
-  const ids = new Int32Array(rows.length);
-  for (let index = 0; index < rows.length; index++) ids[index] = table.ids[rows[index]!]!;
-  return { ...table, names, ids, raw: pick(table.raw), score: pick(table.score), parts, infeasible };
+
+  get raw(): Float64Array {
+    return this.#column(0);
+  }
+
+  get score(): Float64Array {
+    return this.#column(1);
+  }
+
+  get parts(): Readonly<Record<string, Float64Array | null>> {
+    let index = 2;
+    return Object.fromEntries(
+      this.#parts.map(([part, tookSide]) => [part, tookSide ? this.#column(index++) : null]),
+    );
+  }
+
+  #column(index: number): Float64Array {
+    const rows = this.names.length;
+    return this.#block.subarray(index * rows, (index + 1) * rows);
+  }
+}
+
+const NONE: ReadonlyMap<string, string> = new Map();
+
+function reasonsOf(names: readonly string[], reasons: ReadonlyMap<string, string>): Map<string, string> {
+  const found = new Map<string, string>();
+  for (const name of names) {
+    const reason = reasons.get(name);
+    if (reason !== undefined) found.set(name, reason);
+  }
+  return found;
 }
 
 /**
@@ -146,8 +192,9 @@ export function bestRows(table: Rankable): readonly [number, number] {
  * the last place by their score alone.
  */
 export function rank(ranked: Rankable): number[] {
+  const { names, infeasible } = ranked;
   const score = judgedScores(ranked);
-  const table = score === ranked.score ? ranked : { ...ranked, score };
+  const table = { names, infeasible, score };
   const rows: number[] = [];
   let least = -Infinity;
   for (let row = 0; row < score.length; row++) {

@@ -18,6 +18,7 @@ const NETWORK_GROUPS = 4;
 /** What shares are counted by: an IPv4 address, or the /64 network of an IPv6 one. */
 export function addressKey(address: string | undefined): string {
   if (address === undefined) return "unknown";
+  if (!address.includes(":")) return address;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
   if (mapped !== undefined) return mapped;
   if (isIP(address) !== 6) return address;

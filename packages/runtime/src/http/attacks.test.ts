@@ -115,11 +115,13 @@ async function start(options: Partial<HttpAppOptions> = {}, host = "127.0.0.1"):
   app.get("/secret", () => ({ secret: 42 }));
   app.post("/echo", (request) => ({ characters: JSON.stringify(request.body).length }));
   let rig: Rig | undefined;
-  app.get("/gated", async () => {
+  const gated = async (): Promise<{ done: true }> => {
     rig!.waiting++;
     await rig!.gate.promise;
     return { done: true };
-  });
+  };
+  app.get("/gated", gated);
+  app.post("/gated", gated);
   const { port } = await listen(app, { host, port: 0 });
   cleanUps.push(() => app.close());
   return (rig = new Rig(app, port));
@@ -314,6 +316,22 @@ describe("bytes of bodies", () => {
       expect(received).toContain("request bodies in progress exceed the memory limit");
     }
     expect(await rig.refused("body_budget")).toBeGreaterThanOrEqual(18);
+  });
+
+  test("a small body counts from its arrival until its answer has left", async () => {
+    const rig = await start({ bodyBudgetBytes: 30_000 });
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify("z".repeat(12_000));
+    const held = Array.from({ length: 2 }, () => rig.ask("/gated", { method: "POST", headers, body }));
+    await until(() => rig.waiting === 2);
+    // Of one that only says how large it will be nothing is in memory.
+    const announced = await rig.open(`${rig.post(12_000)}"`);
+    expect((await rig.ask("/echo", { method: "POST", headers, body: '"short"' })).status).toBe(200);
+    expect((await rig.ask("/echo", { method: "POST", headers, body })).status).toBe(503);
+    rig.gate.resolve();
+    expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200]);
+    expect((await rig.ask("/echo", { method: "POST", headers, body })).status).toBe(200);
+    announced.socket.destroy();
   });
 
   test("what bodies held is free again after answers, refusals and clients that leave", async () => {

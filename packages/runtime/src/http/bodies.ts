@@ -1,6 +1,7 @@
 // Bodies are in memory before anybody can tell what is in them. All bodies of a server share one budget of
 // bytes, and each has to arrive at a least rate.
 import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { IncomingMessage } from "node:http";
 import { Transform, type Readable, type TransformCallback } from "node:stream";
 import { clientKey } from "./addresses.ts";
 import { BodyBudget, type BodyLease } from "./body-budget.ts";
@@ -36,6 +37,8 @@ const DEFAULT_HANDLER_TIMEOUT_MS = 30_000;
  */
 const LEAST_BYTES_PER_SECOND = 4096;
 const MOST_CHECK_MS = 500;
+/** As much as Node.js takes of headers. */
+const SMALL_BODY_BYTES = 16 * 1024;
 const PIECES_BYTES = 1024 * 1024;
 
 /** Counts every body that the app reads against the budget, and ends those that come too slowly. */
@@ -48,29 +51,40 @@ export function installBodyLimits(app: FastifyInstance, limits: BodyLimits): voi
     if (!hasBody(request)) return done(null, payload);
     const lease = budget.open(clientKey(request));
     request.bodyLease = lease;
-    const [counted, body] = isReadByFastify(request)
-      ? [new WatchedBody(payload, lease), payload]
-      : countedStream(payload, lease);
+    const [counted, body] = countedBody(request, payload, lease);
     arriving.add(counted);
-    reply.raw.once("close", () => {
-      if (!counted.isComplete) return lease.release();
+    reply.raw.on("close", () => {
+      arriving.delete(counted);
       if (!lease.isOpen) return;
+      if (!counted.isComplete || reply.raw.writableEnded) return lease.release();
       // A route goes on working with a body whose client has left.
       const timer = setTimeout(() => lease.release(), handlerTimeoutMs);
       timer.unref();
     });
     return done(null, body);
   });
-  app.addHook("onSend", (request, _reply, payload, done) => {
-    request.bodyLease?.release();
-    done(null, payload);
+  app.addHook("preValidation", (request, _reply, done) => {
+    const { bodyLease } = request;
+    if (bodyLease === null || !isSmall(request)) return done();
+    try {
+      bodyLease.take(declaredBytes(request));
+    } catch (error) {
+      if (!(error instanceof HttpError)) throw error;
+      return done(error);
+    }
+    return done();
   });
   app.addHook("onClose", async () => arriving.close());
 }
 
-function hasBody({ headers }: FastifyRequest): boolean {
-  const length = headers["content-length"];
-  return headers["transfer-encoding"] !== undefined || (length !== undefined && length !== "0");
+function hasBody(request: FastifyRequest): boolean {
+  return declaredBytes(request) !== 0;
+}
+
+/** NaN: it comes in chunks, and nobody says how large it is. */
+function declaredBytes({ headers }: FastifyRequest): number {
+  if (headers["transfer-encoding"] !== undefined) return Number.NaN;
+  return Number(headers["content-length"] ?? 0);
 }
 
 const JSON_BODY = /^application\/json(?:[\s;]|$)/i;
@@ -80,8 +94,15 @@ function isReadByFastify({ headers }: FastifyRequest): boolean {
   return JSON_BODY.test(headers["content-type"] ?? "");
 }
 
-function countedStream(source: Readable, lease: BodyLease): [CountedBody, Readable] {
-  const body = new CountedBody(source, lease);
+/** Whether fastify reads it, and it says before it comes that it is small. */
+function isSmall(request: FastifyRequest): boolean {
+  return isReadByFastify(request) && declaredBytes(request) <= SMALL_BODY_BYTES;
+}
+
+function countedBody(request: FastifyRequest, payload: Readable, lease: BodyLease): [ArrivingBody, Readable] {
+  if (isSmall(request)) return [new SmallBody(request.raw), payload];
+  if (isReadByFastify(request)) return [new WatchedBody(payload, lease), payload];
+  const body = new CountedBody(payload, lease);
   return [body, body];
 }
 
@@ -92,7 +113,34 @@ interface ArrivingBody {
   ageMs: number;
   readonly isComplete: boolean;
   fail(error: HttpError): void;
-  once(event: "end" | "close", listener: () => void): unknown;
+}
+
+/**
+ * A body that takes no more than headers may. It counts once it is complete: to hear of its pieces takes a
+ * tenth of the time of a short answer. How many are on their way is bounded by the connections.
+ */
+class SmallBody implements ArrivingBody {
+  readonly #source: IncomingMessage;
+  readonly #bytesBefore: number;
+  ageMs = 0;
+
+  constructor(source: IncomingMessage) {
+    this.#source = source;
+    this.#bytesBefore = source.socket.bytesRead;
+  }
+
+  get receivedBytes(): number {
+    return this.#source.socket.bytesRead - this.#bytesBefore;
+  }
+
+  get isComplete(): boolean {
+    return this.#source.readableEnded;
+  }
+
+  fail(error: HttpError): void {
+    // Nobody listens any more when the answer came before the body.
+    if (this.#source.listenerCount("error") > 0) this.#source.emit("error", error);
+  }
 }
 
 /**
@@ -128,10 +176,6 @@ class WatchedBody implements ArrivingBody {
 
   get isComplete(): boolean {
     return this.#source.readableEnded;
-  }
-
-  once(event: "end" | "close", listener: () => void): void {
-    this.#source.once(event, listener);
   }
 
   /** Tells fastify, which answers. The rest is read on, so that the client gets to the answer. */
@@ -211,8 +255,10 @@ class ArrivingBodies {
 
   add(body: ArrivingBody): void {
     this.#bodies.add(body);
-    body.once("end", () => this.#bodies.delete(body));
-    body.once("close", () => this.#bodies.delete(body));
+  }
+
+  delete(body: ArrivingBody): void {
+    this.#bodies.delete(body);
   }
 
   close(): void {
@@ -221,6 +267,10 @@ class ArrivingBodies {
 
   #check(sinceMs: number): void {
     for (const body of this.#bodies) {
+      if (body.isComplete) {
+        this.#bodies.delete(body);
+        continue;
+      }
       body.ageMs += sinceMs;
       const mayTakeMs = this.#graceMs + (body.receivedBytes / LEAST_BYTES_PER_SECOND) * 1000;
       if (body.ageMs <= mayTakeMs) continue;

@@ -25,6 +25,10 @@ export class BodyBudget {
   readonly #totalBytes: number;
   readonly #onRefused: () => void;
   readonly #leases = new Set<Lease>();
+  readonly #keeper: Keeper = {
+    take: (lease, bytes) => this.#take(lease, bytes),
+    release: (lease) => this.#release(lease),
+  };
   #usedBytes = 0;
 
   constructor(totalBytes: number, onRefused: () => void) {
@@ -37,10 +41,7 @@ export class BodyBudget {
   }
 
   open(client: string): BodyLease {
-    const lease = new Lease(client, {
-      take: (asking, bytes) => this.#take(asking, bytes),
-      release: (ended) => this.#release(ended),
-    });
+    const lease = new Lease(client, this.#keeper);
     this.#leases.add(lease);
     return lease;
   }

@@ -1,5 +1,4 @@
 import type { FastifyInstance } from "fastify";
-import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { Server as TlsServer, type TLSSocket } from "node:tls";
 import { addressKey } from "./addresses.ts";
@@ -11,6 +10,8 @@ interface Connection {
   readonly key: string;
   /** Requests that are under way on it. */
   requests: number;
+  /** Higher than that of any connection that was answered, or opened, before. */
+  turn: number;
 }
 
 /**
@@ -25,10 +26,10 @@ export class ConnectionGuard {
   /** Of TLS connections whose handshake is not over: their requests come over another object. */
   readonly #handshakes = new Map<string, Connection>();
   readonly #perClient = new Tally();
-  /** Connections without a request, the longest idle first. */
-  readonly #idle = new Set<Connection>();
-  readonly #idleOf = new Map<string, Set<Connection>>();
+  /** By client; of the idle ones of each, the longest idle first. */
+  readonly #byTurn = new Map<string, Set<Connection>>();
   #open = 0;
+  #turns = 0;
 
   constructor(app: FastifyInstance, max: number, metrics: HttpMetrics) {
     this.#max = max;
@@ -41,26 +42,36 @@ export class ConnectionGuard {
     server.on("secureConnection", (socket: TLSSocket) => this.#secured(socket));
   }
 
-  /** From now until the response is closed, a request is under way on the connection. */
-  busy(socket: Socket, response: ServerResponse): void {
+  /** A request is under way on the connection until {@link answered}. Null: the connection is unknown. */
+  busy(socket: Socket): Connection | null {
     const connection = this.#connections.get(socket);
-    if (connection === undefined) return;
+    if (connection === undefined) return null;
     connection.requests++;
-    this.#setIdle(connection, false);
-    response.once("close", () => {
-      connection.requests--;
-      if (connection.requests === 0 && !connection.socket.destroyed) this.#setIdle(connection, true);
-    });
+    return connection;
+  }
+
+  /** One request less is under way. */
+  answered(connection: Connection): void {
+    connection.requests--;
+    // It is the last one already, which it is as long as one client asks over one connection.
+    if (connection.turn === this.#turns) return;
+    const ofClient = this.#byTurn.get(connection.key);
+    if (ofClient?.delete(connection) !== true) return;
+    connection.turn = ++this.#turns;
+    ofClient.add(connection);
   }
 
   #opened(socket: Socket, isTls: boolean): void {
-    const connection: Connection = { socket, key: addressKey(socket.remoteAddress), requests: 0 };
+    const key = addressKey(socket.remoteAddress);
+    const connection: Connection = { socket, key, requests: 0, turn: ++this.#turns };
     const handshake = isTls ? handshakeKey(socket) : null;
     this.#connections.set(socket, connection);
     if (handshake !== null) this.#handshakes.set(handshake, connection);
     this.#open++;
-    this.#perClient.increment(connection.key);
-    this.#setIdle(connection, true);
+    this.#perClient.increment(key);
+    const ofClient = this.#byTurn.get(key);
+    if (ofClient === undefined) this.#byTurn.set(key, new Set([connection]));
+    else ofClient.add(connection);
     socket.once("close", () => {
       if (handshake !== null && this.#handshakes.get(handshake) === connection)
         this.#handshakes.delete(handshake);
@@ -78,10 +89,8 @@ export class ConnectionGuard {
   }
 
   #makeRoom(): void {
-    const heaviest = this.#perClient.heaviest;
-    const [ofHeaviest] = (heaviest === null ? undefined : this.#idleOf.get(heaviest)) ?? [];
-    const [longestIdle] = this.#idle;
-    const victim = ofHeaviest ?? longestIdle;
+    const { heaviest } = this.#perClient;
+    const victim = firstIdle(this.#byTurn.get(heaviest ?? "")) ?? this.#longestIdle();
     if (victim === undefined) return;
     // Forgotten at once: its socket's "close" comes a turn later, and more may be accepted in this one.
     this.#forget(victim);
@@ -89,25 +98,30 @@ export class ConnectionGuard {
     victim.socket.destroy();
   }
 
-  #forget(connection: Connection): void {
-    if (!this.#connections.delete(connection.socket)) return;
-    this.#open--;
-    this.#perClient.decrement(connection.key);
-    this.#setIdle(connection, false);
+  #longestIdle(): Connection | undefined {
+    let longest: Connection | undefined;
+    for (const ofClient of this.#byTurn.values()) {
+      const idle = firstIdle(ofClient);
+      if (idle !== undefined && (longest === undefined || idle.turn < longest.turn)) longest = idle;
+    }
+    return longest;
   }
 
-  #setIdle(connection: Connection, isIdle: boolean): void {
-    let ofClient = this.#idleOf.get(connection.key);
-    if (isIdle) {
-      if (ofClient === undefined) this.#idleOf.set(connection.key, (ofClient = new Set()));
-      this.#idle.add(connection);
-      ofClient.add(connection);
-      return;
-    }
-    this.#idle.delete(connection);
-    ofClient?.delete(connection);
-    if (ofClient?.size === 0) this.#idleOf.delete(connection.key);
+  #forget(connection: Connection): void {
+    const { socket, key } = connection;
+    const ofClient = this.#byTurn.get(key);
+    if (ofClient?.delete(connection) !== true) return;
+    this.#connections.delete(socket);
+    this.#open--;
+    this.#perClient.decrement(key);
+    if (ofClient.size === 0) this.#byTurn.delete(key);
   }
+}
+
+/** Before it stand at most as many as requests are under way. */
+function firstIdle(byTurn: Iterable<Connection> = []): Connection | undefined {
+  for (const connection of byTurn) if (connection.requests === 0) return connection;
+  return undefined;
 }
 
 function handshakeKey({ remoteAddress, remotePort, localAddress }: Socket): string {

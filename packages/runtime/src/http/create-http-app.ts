@@ -13,6 +13,16 @@ import { createHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
 import { installOverloadGuard } from "./overload-guard.ts";
 import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
 
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /**
+     * The handler never waits, so that no time limit is set for it: a timer and a signal take a tenth of the
+     * time of a short answer.
+     */
+    readonly answersAtOnce?: boolean;
+  }
+}
+
 /** Whether a service can take work, and why not. */
 export interface Readiness {
   readonly ready: boolean;
@@ -93,11 +103,14 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     ...(tls === null ? { http: server } : { https: { ...server, ...tls.serverOptions } as unknown as null }),
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
-    handlerTimeout: options.handlerTimeoutMs ?? 30_000,
     keepAliveTimeout: options.keepAliveTimeoutMs ?? 65_000,
     exposeHeadRoutes: true,
     forceCloseConnections: "idle",
   }).withTypeProvider<TypeBoxTypeProvider>();
+  const handlerTimeout = options.handlerTimeoutMs ?? 30_000;
+  app.addHook("onRoute", (route) => {
+    if (route.config?.answersAtOnce !== true) route.handlerTimeout ??= handlerTimeout;
+  });
   // left above requestTimeout, node would swap the two and let slow bodies stay for this long
   app.server.headersTimeout = Math.min(requestTimeoutMs, HEADERS_TIMEOUT_MS);
   const plain = app as unknown as FastifyInstance;

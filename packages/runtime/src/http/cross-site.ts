@@ -65,6 +65,8 @@ class CrossSiteGuard {
   readonly #names: ReadonlySet<string>;
   readonly #setting: string;
   #place: Place | null = null;
+  /** The name that was last found to be ours: clients that ask often ask by the same. */
+  #lastOurs: string | null = null;
 
   constructor({ hosts, setting }: AllowedHosts) {
     this.#names = new Set(hosts.map((host) => host.toLowerCase()));
@@ -76,11 +78,14 @@ class CrossSiteGuard {
     const onLoopback = place?.isLoopbackOnly === true;
     if (!onLoopback && SAFE_METHODS.has(request.method)) return null;
     const host = request.headers.host?.toLowerCase();
-    if (onLoopback && !this.#isOurs(host, place.port)) return this.#foreignHost(host, place.port);
+    if (onLoopback && host !== this.#lastOurs) {
+      if (!this.#isOurs(host, place.port)) return this.#foreignHost(host, place.port);
+      this.#lastOurs = host;
+    }
     return this.#isFromHere(request, host) ? null : this.#foreignOrigin(request);
   }
 
-  #isOurs(host: string | undefined, port: number): boolean {
+  #isOurs(host: string | undefined, port: number): host is string {
     if (host === undefined || host.length > MAX_CHARACTERS) return false;
     const split = splitHost(host);
     if (split === null) return false;

@@ -25,7 +25,8 @@ export interface HttpMetrics {
   refused(reason: HttpRefusal): void;
   /** Counts a request that the overload guard turned away. */
   rejected(): void;
-  inFlight(count: number): void;
+  /** Where to read how many requests are under way. */
+  inFlight(count: () => number): void;
 }
 
 /** Counts and times every request by route pattern: never by path, which clients choose. */
@@ -63,14 +64,7 @@ export function createHttpMetrics(app: FastifyInstance, server: string, registry
       registers: [registry],
     });
   });
-  const inFlight = reuse(registry, IN_FLIGHT, () => {
-    return new Gauge({
-      name: IN_FLIGHT,
-      help: "HTTP requests under way.",
-      labelNames: ["server"],
-      registers: [registry],
-    });
-  });
+  const inFlight = reuse(registry, IN_FLIGHT, () => new InFlight(registry));
   app.addHook("onResponse", (request, reply, done) => {
     const route = request.routeOptions.url ?? "unmatched";
     const { method } = request;
@@ -81,8 +75,25 @@ export function createHttpMetrics(app: FastifyInstance, server: string, registry
   return {
     refused: (reason) => refused.inc({ server, reason }),
     rejected: () => rejected.inc({ server }),
-    inFlight: (count) => inFlight.set({ server }, count),
+    inFlight: (count) => void inFlight.counts.set(server, count),
   };
+}
+
+/** Set when somebody reads it: a server changes it twice with each request. */
+class InFlight extends Gauge<"server"> {
+  readonly counts = new Map<string, () => number>();
+
+  constructor(registry: Registry) {
+    super({
+      name: IN_FLIGHT,
+      help: "HTTP requests under way.",
+      labelNames: ["server"],
+      registers: [registry],
+      collect: () => {
+        for (const [server, count] of this.counts) this.set({ server }, count());
+      },
+    });
+  }
 }
 
 /** Two servers of one process may share a registry; the label tells them apart. */

@@ -4,7 +4,6 @@ import { clientKey } from "./addresses.ts";
 import type { ConnectionGuard } from "./connection-guard.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem } from "./problem.ts";
-import { Tally } from "./tally.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
@@ -58,13 +57,17 @@ export function installOverloadGuard(
   });
   // Not async: between the end of the body and its handler fastify would take the request for abandoned.
   app.addHook("preValidation", (request, reply, done) => {
-    connections.busy(request.raw.socket, reply.raw);
-    if (isExempt(request)) return done();
-    const key = clientKey(request);
-    const reason = places.whyNot(key);
-    if (reason !== null) return void refuse(reply, reason);
-    places.take(reply.raw, key);
-    return done();
+    const key = isExempt(request) ? null : clientKey(request);
+    const reason = key === null ? null : places.whyNot(key);
+    if (key !== null && reason === null) places.take(reply.raw, key);
+    const connection = connections.busy(request.raw.socket);
+    // It comes once, for answers that were sent and for clients that went away; onResponse misses some of
+    // those.
+    reply.raw.on("close", () => {
+      places.leave(reply.raw);
+      if (connection !== null) connections.answered(connection);
+    });
+    return reason === null ? done() : void refuse(reply, reason);
   });
   const timer = setInterval(() => places.watchReaders(), READER_CHECK_MS);
   timer.unref();
@@ -76,30 +79,37 @@ class Places {
   readonly #share: number;
   readonly #metrics: HttpMetrics;
   readonly #underWay = new Map<ServerResponse, UnderWay>();
-  readonly #perClient = new Tally();
+  readonly #perClient = new Map<string, number>();
 
   constructor(max: number, metrics: HttpMetrics) {
     this.#max = max;
     this.#share = Math.ceil(max / 2);
     this.#metrics = metrics;
+    metrics.inFlight(() => this.#underWay.size);
   }
 
   whyNot(key: string): "overloaded" | "client_share" | null {
     if (this.#underWay.size >= this.#max) return "overloaded";
-    return this.#perClient.of(key) >= this.#share ? "client_share" : null;
+    return this.#of(key) >= this.#share ? "client_share" : null;
   }
 
   take(response: ServerResponse, key: string): void {
     this.#underWay.set(response, { key, isWatched: false });
-    this.#perClient.increment(key);
-    this.#metrics.inFlight(this.#underWay.size);
-    // "close" comes for answers that were sent and for clients that went away; onResponse misses some of
-    // those
-    response.once("close", () => {
-      if (!this.#underWay.delete(response)) return;
-      this.#perClient.decrement(key);
-      this.#metrics.inFlight(this.#underWay.size);
-    });
+    this.#perClient.set(key, this.#of(key) + 1);
+  }
+
+  /** Of a response that has no place: no change. */
+  leave(response: ServerResponse): void {
+    const key = this.#underWay.get(response)?.key;
+    if (key === undefined) return;
+    this.#underWay.delete(response);
+    const left = this.#of(key) - 1;
+    if (left === 0) this.#perClient.delete(key);
+    else this.#perClient.set(key, left);
+  }
+
+  #of(key: string): number {
+    return this.#perClient.get(key) ?? 0;
   }
 
   /** A client that stops reading keeps its answer in memory, and its place. */

@@ -7,10 +7,23 @@ interface TaskDefinition {
   readonly name: string;
   /** As it is written; null without one. */
   readonly template: LooseFields | null;
-  /** Seconds for a frame on a node with these labels; null where the task doesn't run. */
+  /** Seconds for a frame on a node with these labels as declared; null where nothing is. */
   secondsOn(labels: LooseFields): number | null;
+  /** Null: no profiling pod runs. */
+  readonly profiling: Profiling | null;
   /** Port on which a task that is downstream receives, by its name; null: any. */
   portTo(task: string): number | null;
+}
+
+/** How a task is profiled. */
+interface Profiling {
+  /** Replaces that of the pod's first container; null: as it is. */
+  readonly command: readonly string[] | null;
+  readonly args: readonly string[] | null;
+  /** Whether the task runs on nodes of which its profile says nothing, once they are measured. */
+  readonly isAnywhere: boolean;
+  /** Names of labels in its profile: nodes that differ in them are of different kinds. */
+  readonly labels: readonly string[];
 }
 
 /** A StreamJob's `spec`, as far as it can be read without knowing the nodes. */
@@ -26,7 +39,7 @@ export interface JobDefinition {
 
 type SpecFields = "minThroughput" | "source" | "tasks";
 type SourceFields = "bytesPerFrame" | "framesPerSecond" | "node" | "port";
-type TaskFields = "downstream" | "name" | "profile" | "requests" | "template";
+type TaskFields = "downstream" | "name" | "profile" | "profiling" | "requests" | "template";
 type DownstreamFields = "bytesPerFrame" | "port" | "task";
 type ProfileFields = "nodeLabels" | "secondsPerFrame";
 
@@ -82,26 +95,55 @@ function readTask(value: unknown, path: FieldPath): ReadTask {
     }),
   };
   const template = task.template === undefined ? null : looseFields(task.template);
-  const secondsOn = readProfile(task.profile, [...path, "profile"]);
+  const entries = readProfile(task.profile, [...path, "profile"]);
+  const profiling = readProfiling(task.profiling, [...path, "profiling"], entries);
+  if (entries.length === 0 && profiling === null)
+    throw new FieldError(
+      [...path, "profile"],
+      "must have at least one entry with secondsPerFrame",
+      task.profile,
+    );
   return {
     spec,
-    definition: { name, template, secondsOn, portTo: (target) => ports.get(target) ?? null },
+    definition: {
+      name,
+      template,
+      profiling,
+      secondsOn: (labels) =>
+        entries.find((entry) => entry.labels.every(([key, value]) => labels[key] === value))?.seconds ?? null,
+      portTo: (target) => ports.get(target) ?? null,
+    },
   };
 }
 
-function readProfile(profile: unknown, path: FieldPath): TaskDefinition["secondsOn"] {
-  const list: readonly unknown[] = Array.isArray(profile) ? profile : [];
-  if (list.length === 0)
-    throw new FieldError(path, "must have at least one entry with secondsPerFrame", profile);
-  const entries = list.map((entry, index) => {
+interface ProfileEntry {
+  readonly labels: readonly (readonly [string, unknown])[];
+  readonly seconds: number;
+}
+
+function readProfile(profile: unknown, path: FieldPath): ProfileEntry[] {
+  return (profile === undefined ? [] : listAt(path, profile)).map((entry, index) => {
     const { nodeLabels, secondsPerFrame } = looseFields<Record<ProfileFields, unknown>>(entry);
     return {
       labels: Object.entries(looseFields(nodeLabels)),
       seconds: numberAt([...path, index, "secondsPerFrame"], secondsPerFrame),
     };
   });
-  return (labels) =>
-    entries.find((entry) => entry.labels.every(([key, value]) => labels[key] === value))?.seconds ?? null;
+}
+
+function readProfiling(value: unknown, path: FieldPath, entries: readonly ProfileEntry[]): Profiling | null {
+  if (value === undefined) return null;
+  const { command, args } = looseFields<Record<"args" | "command", unknown>>(value);
+  const words = (field: string, list: unknown): readonly string[] | null =>
+    list === undefined
+      ? null
+      : listAt([...path, field], list).map((word, at) => textAt([...path, field, at], word));
+  return {
+    command: words("command", command),
+    args: words("args", args),
+    isAnywhere: entries.length === 0,
+    labels: [...new Set(entries.flatMap(({ labels }) => labels.map(([name]) => name)))].sort(),
+  };
 }
 
 function quantityAt(path: FieldPath, value: unknown, parse: (value: unknown) => number | null): number {

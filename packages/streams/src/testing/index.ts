@@ -1,5 +1,5 @@
 // What tests of other packages use.
-export { balancedPaths } from "../joint/balance.ts";
+export { balancedPaths } from "./balance.ts";
 export { jointRoutes } from "../paper/jrba.ts";
 export type { Demand } from "../placed-job.ts";
 export { allocationProgram } from "../proofs/allocation.ts";

@@ -1,7 +1,7 @@
 // The search against proven optima, on problems that HiGHS solves in seconds. Larger sizes: the benchmarks.
 import { seeded } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
-import { balancedPaths } from "../joint/balance.ts";
+import { balancedPaths } from "./balance.ts";
 import { joint } from "../joint/joint.ts";
 import { jointRoutes } from "../paper/jrba.ts";
 import type { Path } from "../paths.ts";

@@ -140,13 +140,8 @@ class Reader {
     const found = this.#values.get(ANNOTATION_NAMES.networkCoordinate);
     if (found === undefined) return null;
     const numbers = jsonOf(found.value);
-    const isCoordinate =
-      Array.isArray(numbers) &&
-      numbers.length >= 2 &&
-      numbers.every((each) => typeof each === "number" && Number.isFinite(each)) &&
-      (numbers.at(-1) as number) >= 0;
-    return isCoordinate
-      ? (numbers as number[])
+    return isFiniteList(numbers) && numbers.length >= 2 && numbers.at(-1)! >= 0
+      ? numbers
       : this.#fault(found, "must be a JSON list of numbers, the last of at least 0");
   }
 
@@ -194,4 +189,8 @@ function jsonOf(text: unknown): unknown {
   } catch {
     return null;
   }
+}
+
+function isFiniteList(value: unknown): value is number[] {
+  return Array.isArray(value) && value.every((each) => typeof each === "number" && Number.isFinite(each));
 }

@@ -52,6 +52,12 @@ const PlannedFlowSchema = Type.Object(
       namespace: Name("of the object"),
       name: Name("of the object"),
     }),
+    channel: Type.Optional(
+      Type.Object(
+        { source: Name("workload; of a StreamJob JOB.TASK, or JOB.source"), target: Name("workload") },
+        { description: "in workflow graphs of the owner's namespace; absent: none" },
+      ),
+    ),
     protocol: Type.Union([Type.Literal("tcp"), Type.Literal("udp")]),
     source: FlowEndSchema,
     target: FlowEndSchema,

@@ -59,13 +59,13 @@ export async function loadNetPing(name: string = "net-ping"): Promise<NetPing> {
     const { default: module } = (await import(name)) as { readonly default: NetPing };
     return module;
   } catch (error) {
-    throw new Error(reasonAgainst(name, error as Error), { cause: error });
+    throw new Error(reasonAgainst(name, error), { cause: error });
   }
 }
 
-function reasonAgainst(name: string, error: Error): string {
+function reasonAgainst(name: string, error: unknown): string {
   const code = codeOf(error);
-  const { message } = error;
+  const message = reasonOf(error);
   if (code === "ERR_MODULE_NOT_FOUND" && message.includes(name)) return `${name} is not installed`;
   if (code === "MODULE_NOT_FOUND" && message.includes(NATIVE_PART))
     return `the native part of ${name} is not built: npm run build:net-ping builds it`;

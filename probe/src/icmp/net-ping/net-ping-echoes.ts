@@ -1,4 +1,4 @@
-import { codeOf } from "@isochrone/primitives";
+import { codeOf, reasonOf } from "@isochrone/primitives";
 import { canonicalAddress } from "../canonical-address.ts";
 import { ECHO_HEADER_BYTES, EchoCodec } from "../echo-packet.ts";
 import type { EchoHandlers, EchoPort, EchoRoute, EchoTarget } from "../echo-port.ts";
@@ -58,7 +58,7 @@ export class NetPingEchoes implements EchoPort {
           });
         } catch (error) {
           // What is told of a packet must not come before `queue` has returned.
-          queueMicrotask(() => this.#handlers?.onRefused(number, reasonOf(error)));
+          queueMicrotask(() => this.#handlers?.onRefused(number, systemReason(error)));
         }
       },
       close: () => {},
@@ -124,7 +124,7 @@ export class NetPingEchoes implements EchoPort {
       override onSocketSend(request: Request, error: Error | null | undefined, bytes: number): void {
         super.onSocketSend(request, error, bytes);
         if (error) {
-          heard()?.onRefused(request.number, reasonOf(error));
+          heard()?.onRefused(request.number, systemReason(error));
           return;
         }
         heard()?.onAccepted(request.number);
@@ -164,8 +164,8 @@ function nowNs(): number {
 }
 
 /** The system's name of the error; raw-socket gives words only. */
-function reasonOf(error: unknown): string {
-  const { message } = error as Error;
+function systemReason(error: unknown): string {
+  const message = reasonOf(error);
   const words: Readonly<Record<string, string>> = {
     "Network is unreachable": "ENETUNREACH",
     "No route to host": "EHOSTUNREACH",

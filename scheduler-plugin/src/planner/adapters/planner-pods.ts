@@ -11,7 +11,7 @@ import type {
   PodVolume,
   Unchecked,
 } from "@isochrone/kubernetes";
-import { PLANNED_NODE_ANNOTATION } from "./pod-writer.ts";
+import { PLANNED_AMONG_ANNOTATION, PLANNED_NODE_ANNOTATION } from "./pod-writer.ts";
 
 const METADATA = [
   "name",
@@ -41,7 +41,7 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
   const { apiVersion, kind, metadata, status = {} } = pod;
   const spec = looseFields<PodSpec>(pod.spec);
-  const planned = metadata.annotations?.[PLANNED_NODE_ANNOTATION];
+  const planned = annotationsOf(pod);
   const isPlaced = typeof spec.nodeName === "string";
   return {
     apiVersion,
@@ -51,7 +51,7 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
         metadata as unknown as LooseFields,
         METADATA,
       ) as unknown as KubernetesObject["metadata"]),
-      ...(planned === undefined || isPlaced ? {} : { annotations: { [PLANNED_NODE_ANNOTATION]: planned } }),
+      ...(isPlaced || Object.keys(planned).length === 0 ? {} : { annotations: planned }),
     },
     spec: {
       ...pickedFields(spec, SPEC),
@@ -67,6 +67,12 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
       conditions: conditionsOf(pod).filter(({ type }) => type === "PodScheduled"),
     },
   };
+}
+
+/** What the plan has left on it. */
+function annotationsOf({ metadata: { annotations = {} } }: KubernetesObject): Record<string, string> {
+  const names = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION];
+  return Object.fromEntries(Object.entries(annotations).filter(([name]) => names.includes(name)));
 }
 
 /** A placed pod keeps others away by its anti-affinity; where it would itself like to be has been decided. */

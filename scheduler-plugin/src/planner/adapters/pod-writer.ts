@@ -13,14 +13,16 @@ import type {
   JsonPatchOperation,
   KubernetesObject,
   ObjectRef,
-  PodSpec,
   PodStatus,
-  Affinity,
 } from "@isochrone/kubernetes";
 import type { Landing } from "../settings.ts";
+import { narrowedAffinity, preferringAffinity } from "./narrowed-affinity.ts";
+import type { LandingNode } from "./narrowed-affinity.ts";
 
 /** Annotation of a pod that was released by plan: the node it was meant for. */
 export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
+/** Annotation of a pod that may land on these nodes alone, the planned one first; by commas. */
+export const PLANNED_AMONG_ANNOTATION = "isochrone.dev/planned-among";
 
 /**
  * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen.
@@ -36,8 +38,6 @@ interface PodWriterOptions {
 
 /** Others may write the pod in between: kubelets don't, but users and controllers do. */
 const MAX_ATTEMPTS = 4;
-const WEIGHT = 100;
-const ANNOTATION_PATH = `/metadata/annotations/${PLANNED_NODE_ANNOTATION.replaceAll("/", "~1")}`;
 
 export class PodWriter {
   readonly #options: PodWriterOptions;
@@ -49,10 +49,16 @@ export class PodWriter {
   }
 
   /**
-   * Tells kube-scheduler of the node, and opens our gate with the next request: a nomination reserves its
-   * node. Throws the store's errors; the pod may be nominated then, and the next call goes on from there.
+   * Tells kube-scheduler of the node and opens our gate: by one request that binds the pod to the nodes
+   * `among`, or by a nomination and the request after it, since a nomination reserves its node. Throws the
+   * store's errors; the pod may be nominated then, and the next call goes on from there.
+   * @param among the planned node first; empty: the pod must not be bound to nodes
    */
-  async land(pod: KubernetesObject, node: string): Promise<LandingResult> {
+  async land(
+    pod: KubernetesObject,
+    node: string,
+    among: readonly LandingNode[] = [],
+  ): Promise<LandingResult> {
     let current: KubernetesObject | null = pod;
     for (let attempt = 1; ; attempt++) {
       if (current === null || current.metadata.uid !== pod.metadata.uid || !hasOurGate(current))
@@ -63,7 +69,7 @@ export class PodWriter {
         return "nominated_by_other";
       }
       try {
-        await this.#release(current, node);
+        await this.#release(current, node, among);
         return "released";
       } catch (error) {
         if (!isOutdated(error) || attempt === MAX_ATTEMPTS) throw error;
@@ -105,13 +111,22 @@ export class PodWriter {
     this.#own.delete(uid);
   }
 
-  async #release(pod: KubernetesObject, node: string): Promise<void> {
+  async #release(pod: KubernetesObject, node: string, among: readonly LandingNode[]): Promise<void> {
     const { store, landing } = this.#options;
+    const narrowed =
+      landing === "required-affinity" && among.length > 0 ? narrowedAffinity(pod, among) : null;
+    const affinity = landing === "preferred-affinity" ? preferringAffinity(pod, node) : narrowed;
     const isNominated = looseFields<PodStatus>(pod.status).nominatedNodeName === node;
-    const next = landing === "nomination" && !isNominated ? await this.#nominate(pod, node) : pod;
-    const affinity = landing === "preferred-affinity" ? preferring(next, node) : [];
-    const opening = jsonPatchOpeningGate(next) ?? [];
-    await store.jsonPatch(refOf(pod), [...opening, ...annotated(next, node), ...affinity]);
+    const next = affinity === null && !isNominated ? await this.#nominate(pod, node) : pod;
+    const annotations = {
+      [PLANNED_NODE_ANNOTATION]: node,
+      ...(narrowed === null ? {} : { [PLANNED_AMONG_ANNOTATION]: among.map(({ name }) => name).join(",") }),
+    };
+    await store.jsonPatch(refOf(pod), [
+      ...(jsonPatchOpeningGate(next) ?? []),
+      ...annotated(next, annotations),
+      ...(affinity === null ? [] : replacing(next, affinity)),
+    ]);
   }
 
   /** With the pod's version: whoever nominates it in between wins. */
@@ -142,28 +157,19 @@ function isOutdated(error: unknown): boolean {
   return isStoreError(error, "conflict") || isStoreError(error, "invalid");
 }
 
-function annotated(pod: KubernetesObject, node: string): JsonPatchOperation[] {
-  const add: JsonPatchOperation = { op: "add", path: ANNOTATION_PATH, value: node };
-  if (pod.metadata.annotations !== undefined) return [add];
-  return [unchanged(pod), { op: "add", path: "/metadata/annotations", value: {} }, add];
+function annotated(
+  pod: KubernetesObject,
+  annotations: Readonly<Record<string, string>>,
+): JsonPatchOperation[] {
+  const added = Object.entries(annotations).map(([name, value]): JsonPatchOperation => {
+    return { op: "add", path: `/metadata/annotations/${name.replaceAll("/", "~1")}`, value };
+  });
+  if (pod.metadata.annotations !== undefined) return added;
+  return [unchanged(pod), { op: "add", path: "/metadata/annotations", value: {} }, ...added];
 }
 
-/** Weighs as much as any preference can, and stands beside those that the pod has. */
-function preferring(pod: KubernetesObject, node: string): JsonPatchOperation[] {
-  const matchFields = [{ key: "metadata.name", operator: "In", values: [node] }];
-  const term = { weight: WEIGHT, preference: { matchFields } };
-  const rule = "preferredDuringSchedulingIgnoredDuringExecution";
-  const affinity = looseFields<PodSpec>(pod.spec).affinity;
-  const nodeAffinity = looseFields<Affinity>(affinity).nodeAffinity;
-  const terms = looseFields(nodeAffinity)[rule];
-  const at = (path: string, value: unknown): JsonPatchOperation[] => [
-    unchanged(pod),
-    { op: "add", path: `/spec/affinity${path}`, value },
-  ];
-  if (affinity === undefined) return at("", { nodeAffinity: { [rule]: [term] } });
-  if (nodeAffinity === undefined) return at("/nodeAffinity", { [rule]: [term] });
-  if (!Array.isArray(terms)) return at(`/nodeAffinity/${rule}`, [term]);
-  return at(`/nodeAffinity/${rule}/-`, term);
+function replacing(pod: KubernetesObject, affinity: object): JsonPatchOperation[] {
+  return [unchanged(pod), { op: "add", path: "/spec/affinity", value: affinity }];
 }
 
 function unchanged({ metadata }: KubernetesObject): JsonPatchOperation {

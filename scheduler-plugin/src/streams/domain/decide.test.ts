@@ -6,6 +6,7 @@ import type { StreamNode } from "./planned-job.ts";
 const NODES: readonly StreamNode[] = ["camera", "box", "server"].map((name) => ({
   name,
   labels: { device: name },
+  totalCpuMillicores: 4_000,
   memoryBytes: 1e9,
   cpuMillicores: 4_000,
 }));
@@ -48,6 +49,7 @@ function job(key: string, options: JobOptions = {}): DecidedJob {
     putOff: null,
     requestsOf: () => ({ memoryBytes, cpuMillicores }),
     rejection: () => null,
+    measured: () => null,
     ...more,
   };
 }
@@ -62,7 +64,7 @@ function decided(
     nodes: NODES,
     jobs,
     strategy: joint({ moveMargin: Infinity }),
-    hasChanged: true,
+    change: "left",
     nowMs: CREATED_MS,
     ...more,
   });

@@ -4,6 +4,7 @@ import {
   restoredJob,
   StreamError,
   StreamSystem,
+  type Change,
   type FlowNetwork,
   type JobDefinition,
   type PathTable,
@@ -12,7 +13,13 @@ import {
   type StreamStrategy,
 } from "@isochrone/streams";
 import { placementOf, type Placement } from "./placement.ts";
-import { plannedJob, type NodeRejection, type StreamNode, type TaskRequests } from "./planned-job.ts";
+import {
+  plannedJob,
+  type MeasuredSeconds,
+  type NodeRejection,
+  type StreamNode,
+  type TaskRequests,
+} from "./planned-job.ts";
 import { waitReason, type WaitReason } from "./wait-reason.ts";
 
 export interface DecidedJob {
@@ -28,6 +35,7 @@ export interface DecidedJob {
   readonly requestsOf: (task: string) => TaskRequests;
   /** Null: kube-scheduler would let the task's pod onto the node. */
   readonly rejection: (task: string, node: string) => NodeRejection | null;
+  readonly measured: MeasuredSeconds;
 }
 
 export interface DecideInput {
@@ -37,8 +45,8 @@ export interface DecideInput {
   readonly nodes: readonly StreamNode[];
   readonly jobs: readonly DecidedJob[];
   readonly strategy: StreamStrategy;
-  /** Whether jobs have left or links have changed since the last decision. */
-  readonly hasChanged: boolean;
+  /** What has happened since the last decision; null: nothing but that jobs came. */
+  readonly change: Change | null;
   readonly nowMs: number;
 }
 
@@ -75,8 +83,8 @@ export async function decide(input: DecideInput): Promise<Map<string, Verdict>> 
     else waiting.push({ decided, job });
   }
   const isAnyPlaced = await placeWaiting(waiting, system, input, verdicts);
-  if (isAnyPlaced || input.hasChanged)
-    system.update(await strategy.share(system, isAnyPlaced ? "placed" : "left"));
+  const change = input.change === "changed" || !isAnyPlaced ? input.change : "placed";
+  if (change !== null) system.update(await strategy.share(system, change));
   for (const placed of system.running) {
     const { key, definition } = decidedOf.get(placed.job)!;
     verdicts.set(key, { kind: "placed", placement: placementOf(placed, definition, system) });
@@ -89,10 +97,10 @@ function readable(
   nodes: readonly StreamNode[],
   verdicts: Map<string, Verdict>,
 ): StreamJob | null {
-  const { key, definition, placement, requestsOf, rejection } = decided;
+  const { key, definition, placement, requestsOf, rejection, measured } = decided;
   try {
     const allows = (task: string, node: string): boolean => rejection(task, node) === null;
-    return plannedJob({ definition, nodes, requestsOf, allows, placement });
+    return plannedJob({ definition, nodes, requestsOf, allows, measured, placement });
   } catch (error) {
     if (!(error instanceof StreamError)) throw error;
     verdicts.set(key, { kind: "refused", message: error.message });
@@ -143,7 +151,8 @@ async function placeWaiting(
       isAnyPlaced = true;
       continue;
     }
-    wait(key, await waitReason({ job, system, strategy, nodes, rejection: decided.rejection }));
+    const { definition, rejection } = decided;
+    wait(key, await waitReason({ job, definition, system, strategy, nodes, rejection }));
     const isPatient = nowMs - createdMs < PATIENCE_MS;
     if (!isPatient && (await fitsEmpty(decided, input, system))) reserved = key;
   }
@@ -156,13 +165,14 @@ function byAge(a: Waiting, b: Waiting): number {
 
 /** Whether the job would get nodes if no other stream job ran. */
 async function fitsEmpty(decided: DecidedJob, input: DecideInput, system: StreamSystem): Promise<boolean> {
-  const { definition, requestsOf, rejection, placement } = decided;
+  const { definition, requestsOf, rejection, measured, placement } = decided;
   const job = plannedJob({
     definition,
     nodes: input.nodes,
     requestsOf,
     // What pods of other stream jobs hold would be free.
     allows: (task, node) => [undefined, "NodeResourcesFit"].includes(rejection(task, node)?.plugin),
+    measured,
     placement,
   });
   const empty = new StreamSystem(system.network, system.total, system.paths);

@@ -4,7 +4,7 @@ import { isIP } from "node:net";
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
 
 /** A flow whose ends have addresses. */
-export interface AddressedFlow extends Pick<PlannedFlow, "id" | "owner" | "source" | "target"> {
+export interface AddressedFlow extends Pick<PlannedFlow, "channel" | "id" | "owner" | "source" | "target"> {
   /** Names of nodes from source to target. */
   readonly route: readonly string[];
   readonly bitsPerSecond: number;

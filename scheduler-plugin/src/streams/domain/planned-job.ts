@@ -6,6 +6,8 @@ import type { Placement } from "./placement.ts";
 export interface StreamNode {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
+  /** What it has for pods, whoever uses it. */
+  readonly totalCpuMillicores: number;
   /** What it has for tasks of stream jobs; those that run count as free. */
   readonly memoryBytes: number;
   readonly cpuMillicores: number;
@@ -23,12 +25,17 @@ export interface TaskRequests {
   readonly cpuMillicores: number;
 }
 
+/** Of a task on a node. */
+export type MeasuredSeconds = (task: string, node: StreamNode) => number | null;
+
 interface PlannedJobOptions {
   readonly definition: JobDefinition;
   readonly nodes: readonly StreamNode[];
   readonly requestsOf: (task: string) => TaskRequests;
   /** Whether the task's pod may go there. */
   readonly allows: (task: string, node: string) => boolean;
+  /** Seconds for a frame as a profiling pod took them; null: as declared. */
+  readonly measured: MeasuredSeconds;
   /** Tasks that have a node stay there. */
   readonly placement: Pick<Placement, "hosts" | "seconds"> | null;
 }
@@ -39,13 +46,15 @@ export function plannedJob({
   nodes,
   requestsOf,
   allows,
+  measured,
   placement,
 }: PlannedJobOptions): StreamJob {
   const { spec, framesPerSecond, tasks } = definition;
   const least = framesPerSecond === null ? 0 : 1 / framesPerSecond;
-  const secondsOn = (task: string, { name, labels }: StreamNode): number | null => {
+  const secondsOn = (task: string, node: StreamNode): number | null => {
+    const { name, labels } = node;
     const host = placement?.hosts.get(task);
-    const seconds = tasks.get(task)!.secondsOn(labels);
+    const seconds = measured(task, node) ?? tasks.get(task)!.secondsOn(labels);
     if (host === undefined) return seconds !== null && allows(task, name) ? seconds : null;
     return host === name ? (seconds ?? placement?.seconds.get(task) ?? null) : null;
   };

@@ -1,5 +1,5 @@
 // What a job that gets no nodes waits for, in words.
-import type { StreamJob, StreamStrategy, StreamSystem } from "@isochrone/streams";
+import type { JobDefinition, StreamJob, StreamStrategy, StreamSystem } from "@isochrone/streams";
 import type { NodeRejection, StreamNode } from "./planned-job.ts";
 
 /** `reason` is a word for programs. */
@@ -10,11 +10,15 @@ export interface WaitReason {
 
 interface WaitQuestion {
   readonly job: StreamJob;
+  readonly definition: JobDefinition;
   readonly system: StreamSystem;
   readonly strategy: StreamStrategy;
   readonly nodes: readonly StreamNode[];
   readonly rejection: (task: string, node: string) => NodeRejection | null;
 }
+
+/** A promise by which a strategy says what would be left for the job, frames/s. */
+const NEXT_TO_NOTHING = 1e-9;
 
 export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
   const { job, system, strategy } = question;
@@ -23,7 +27,7 @@ export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
     if (why !== null) return why;
   }
   if (job.minThroughput !== null) {
-    const free = await strategy.place({ ...job, minThroughput: null }, system);
+    const free = await strategy.place({ ...job, minThroughput: NEXT_TO_NOTHING }, system);
     if (free !== null)
       return {
         reason: "Promises",
@@ -40,7 +44,8 @@ export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
 }
 
 /** Null when the task has a node with room. */
-function ofTask(task: number, { job, system, nodes, rejection }: WaitQuestion): WaitReason | null {
+function ofTask(task: number, question: WaitQuestion): WaitReason | null {
+  const { job, system, nodes, rejection } = question;
   const { name, memoryBytes, cpuMillicores } = job.tasks[task]!;
   const { free } = system;
   const able = nodes.filter((_, node) => job.secondsPerFrame[task * nodes.length + node] !== Infinity);
@@ -49,7 +54,7 @@ function ofTask(task: number, { job, system, nodes, rejection }: WaitQuestion): 
     const isForRoom = nodes.some((node) => rejection(name, node.name)?.plugin === "NodeResourcesFit");
     return {
       reason: isForRoom ? "NoRoom" : "NoNode",
-      message: `task ${name} (${needs}) runs on none of ${nodes.length} nodes: ${rejections(name, nodes, rejection)}`,
+      message: `task ${name} (${needs}) runs on none of ${nodes.length} nodes: ${rejections(name, question)}`,
     };
   }
   const hasRoom = able.some((node) => {
@@ -67,14 +72,12 @@ function ofTask(task: number, { job, system, nodes, rejection }: WaitQuestion): 
 const MAX_REASONS = 3;
 
 /** As kube-scheduler says it: how many nodes, and why. */
-function rejections(
-  task: string,
-  nodes: readonly StreamNode[],
-  rejection: WaitQuestion["rejection"],
-): string {
+function rejections(task: string, { definition, nodes, rejection }: WaitQuestion): string {
+  const isUnmeasured = definition.tasks.get(task)!.profiling?.isAnywhere === true;
+  const noProfile = isUnmeasured ? "its time isn't measured there yet" : "no entry of its profile matches";
   const counts = new Map<string, number>();
   for (const { name } of nodes) {
-    const message = rejection(task, name)?.message ?? "no entry of its profile matches";
+    const message = rejection(task, name)?.message ?? noProfile;
     counts.set(message, (counts.get(message) ?? 0) + 1);
   }
   const [...reasons] = [...counts].sort((a, b) => b[1] - a[1]).slice(0, MAX_REASONS);

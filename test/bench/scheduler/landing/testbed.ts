@@ -75,13 +75,19 @@ export class BenchGraphs implements GraphSource {
   }
 }
 
-/** All pods of the workflows, as ReplicaSets would make them. */
+let runs = 0;
+
+/**
+ * All pods of the workflows, as ReplicaSets would make them; returns their names. Each run has names of its
+ * own: on a busy machine KWOK still deletes pods of the run before, by their names.
+ */
 export async function createWorkflows(
   cluster: ControlPlane,
   workflows: number,
   gates: readonly string[],
-): Promise<void> {
-  const pods = Array.from({ length: workflows }, (_, index) => podsOf(`wf-${index}`, gates)).flat();
+): Promise<string[]> {
+  const run = ++runs;
+  const pods = Array.from({ length: workflows }, (_, index) => podsOf(`wf-${index}`, gates, run)).flat();
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < pods.length) {
@@ -90,22 +96,20 @@ export async function createWorkflows(
     }
   };
   await Promise.all(Array.from({ length: 16 }, worker));
+  return pods.map(({ metadata }) => metadata.name);
 }
 
-/** In the order of {@link podsOf}. */
-export function podNames(workflow: string): string[] {
-  return WORKLOADS.flatMap((workload) =>
-    Array.from({ length: REPLICAS }, (_, replica) => `${workflow}-${workload}-${replica}`),
-  );
-}
-
-function podsOf(workflow: string, gates: readonly string[]): object[] {
+function podsOf(
+  workflow: string,
+  gates: readonly string[],
+  run: number,
+): (object & { readonly metadata: { readonly name: string } })[] {
   return WORKLOADS.flatMap((workload) =>
     Array.from({ length: REPLICAS }, (_, replica) => ({
       apiVersion: "v1",
       kind: "Pod",
       metadata: {
-        name: `${workflow}-${workload}-${replica}`,
+        name: `${workflow}-${workload}-${replica}-${run}`,
         namespace: NAMESPACE,
         labels: { app: workload, "isochrone.dev/workflow": workflow, "pod-template-hash": "5d4f" },
         // There is no controller-manager that would miss it.

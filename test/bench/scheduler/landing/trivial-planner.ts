@@ -1,6 +1,6 @@
-// The floor of the interface: who knows beforehand where each pod goes, watches nothing, and only nominates
-// and opens gates as fast as the API server takes it. What a planner loses against this is its own; what this
-// loses against plain pods are two more writes per pod.
+// The floor of the interface: who knows beforehand where each pod goes, watches nothing, and only binds pods
+// to their nodes and opens gates, as fast as the API server takes it. What a planner loses against this is
+// its own; what this loses against plain pods is one more write per pod.
 import { PLACEMENT_GATE } from "../../../harness/planner.ts";
 import type { ControlPlane } from "../../../harness/control-plane/index.ts";
 import { NAMESPACE } from "./testbed.ts";
@@ -26,10 +26,14 @@ export async function landAtOnce(
 
 async function landOne(cluster: ControlPlane, pod: string, node: string): Promise<void> {
   const path = `/api/v1/namespaces/${NAMESPACE}/pods/${pod}`;
-  await cluster.request("PATCH", `${path}/status`, { status: { nominatedNodeName: node } });
-  const opening = [
+  const matchFields = [{ key: "metadata.name", operator: "In", values: [node] }];
+  const required = {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] },
+  };
+  const landing = [
     { op: "test", path: "/spec/schedulingGates/0/name", value: PLACEMENT_GATE },
     { op: "remove", path: "/spec/schedulingGates/0" },
+    { op: "add", path: "/spec/affinity", value: { nodeAffinity: required } },
   ];
-  await cluster.request("PATCH", path, opening, "application/json-patch+json");
+  await cluster.request("PATCH", path, landing, "application/json-patch+json");
 }

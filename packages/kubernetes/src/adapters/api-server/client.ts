@@ -1,4 +1,4 @@
-import { codeOf } from "@isochrone/primitives";
+import { reasonOf, codeOf } from "@isochrone/primitives";
 import { DeadlineError, delayMs, withDeadline } from "@isochrone/runtime";
 import type { BackoffDelays, Clock, Random } from "@isochrone/runtime";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
@@ -253,8 +253,8 @@ function failureOf(request: ApiRequest, error: unknown): Failure {
       retryAfterMs: null,
     };
   }
-  const { message } = error as Error;
-  const unavailable = new StoreError("unavailable", `${act}: the API server can't be reached: ${message}`, {
+  const reason = reasonOf(error);
+  const unavailable = new StoreError("unavailable", `${act}: the API server can't be reached: ${reason}`, {
     cause: error,
   });
   return { error: unavailable, wasSent: !NEVER_SENT.has(codeOf(error) ?? ""), retryAfterMs: null };

@@ -4,10 +4,7 @@ import type { ApiServerObserver } from "./client.ts";
 import type { InformerObserver } from "../../store/port.ts";
 
 /** A number with its labels, as a metric shows it. */
-export interface LabelledCount<L extends string> {
-  readonly labels: Readonly<Record<L, string>>;
-  readonly value: number;
-}
+type LabelledCount<L extends string> = readonly [labels: Readonly<Record<L, string>>, value: number];
 
 /**
  * What a service has asked of its API server, for its metrics: to be an observer of the store and of
@@ -83,7 +80,7 @@ export class StoreCounts implements ApiServerObserver, InformerObserver {
    */
   silenceSeconds(): LabelledCount<"kind">[] {
     const nowMs = this.#clock.monotonic();
-    return [...this.#heardAtMs].map(([kind, atMs]) => ({ labels: { kind }, value: (nowMs - atMs) / 1_000 }));
+    return [...this.#heardAtMs].map(([kind, atMs]) => [{ kind }, (nowMs - atMs) / 1_000]);
   }
 }
 
@@ -98,6 +95,6 @@ class Counter<L extends string> {
   }
 
   all(): LabelledCount<L>[] {
-    return [...this.#counts.values()].map((count) => ({ ...count }));
+    return [...this.#counts.values()].map(({ labels, value }) => [labels, value]);
   }
 }

@@ -1,7 +1,7 @@
+import { boundPort } from "@isochrone/primitives";
 import { once } from "node:events";
 import { createServer } from "node:http";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { isStoreError, KINDS, podView } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
@@ -78,7 +78,7 @@ export class Kubelet {
     const { network } = this.#deps;
     return {
       host: network.kubeletAddress?.(this.node) ?? network.nodeAddress(this.node),
-      port: (this.#server?.address() as AddressInfo | null)?.port ?? 0,
+      port: this.#server?.listening === true ? boundPort(this.#server) : 0,
     };
   }
 

@@ -2,9 +2,8 @@
 // IPC channel. Imports are few on purpose: seventeen of these start at once on a small machine.
 import { createServer } from "node:http";
 import type { RequestListener, Server } from "node:http";
-import type { AddressInfo } from "node:net";
 import { setPriority } from "node:os";
-import { reasonOf } from "@isochrone/primitives";
+import { boundPort, reasonOf } from "@isochrone/primitives";
 import { SIDECAR_METRICS_PATH } from "../names.ts";
 import { Application } from "./application.ts";
 import { OwnCpu, SharedCpu } from "./cpu.ts";
@@ -46,7 +45,7 @@ function listen(
 
 const addressOf = (server: Server): { host: string; port: number } => ({
   host: LOOPBACK,
-  port: (server.address() as AddressInfo).port,
+  port: boundPort(server),
 });
 
 class Pod {

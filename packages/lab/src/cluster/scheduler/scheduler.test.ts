@@ -9,7 +9,6 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { nodeObject } from "../kubelet/node-object.ts";
 import { sites } from "../testing/builders.ts";
 import type { ExtenderConfig } from "./extender.ts";
-import { feasibleNodesToFind } from "./filters.ts";
 import { Scheduler } from "./scheduler.ts";
 import type { Placement } from "./scheduler.ts";
 
@@ -260,13 +259,34 @@ describe("the scheduler alone", () => {
     expect(podView((await get(store, "gated"))!).node).toBeNull();
   });
 
-  it.each([
-    [8, 8],
-    [99, 99],
-    [100, 100],
-    [1000, 420],
-    [5000, 500],
-  ])("looks for feasible nodes among %i as kube-scheduler does: %i", (nodes, wanted) => {
-    expect(feasibleNodesToFind(nodes)).toBe(wanted);
+  it("places a pod without requests on a node that has promised more than it has", async () => {
+    const { store, scheduler } = await setUp({ nodes: 1 });
+    await store.create({ ...pod("running", "800m"), spec: { ...pod("x", "800m").spec, nodeName: "n1" } });
+    await store.patch(
+      { ...KINDS.node, name: "n1" },
+      { status: { allocatable: { cpu: "500m" } } },
+      { subresource: "status" },
+    );
+    await store.create({ ...pod("idle"), spec: { containers: [{ name: "app" }] } });
+    await store.create(pod("busy"));
+    scheduler.start();
+    expect(await nodeOf(store, "idle")).toBe("n1");
+    expect(await refusal(store, "busy")).toBe("0/1 nodes are available: 1 Insufficient cpu.");
+  });
+
+  it("keeps replicas of a Service apart where a node without them has as much left", async () => {
+    const { store, scheduler } = await setUp({ nodes: 3 });
+    await store.create({
+      ...KINDS.service,
+      metadata: { name: "web", namespace: "default" },
+      spec: { selector: { app: "web" } },
+    });
+    for (let index = 0; index < 3; index++) {
+      const replica = pod(`p${index}`);
+      await store.create({ ...replica, metadata: { ...replica.metadata, labels: { app: "web" } } });
+    }
+    scheduler.start();
+    const nodes = await Promise.all([0, 1, 2].map((index) => nodeOf(store, `p${index}`)));
+    expect(nodes.sort()).toEqual(["n1", "n2", "n3"]);
   });
 });

@@ -9,6 +9,13 @@ import {
   looseFields,
 } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
+import {
+  DefaultScores,
+  feasibleNodesToFind,
+  reasonsOf,
+  SchedulingModel,
+  unschedulableMessage,
+} from "@isochrone/placement";
 import { delayMs } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { ExtenderError } from "../errors.ts";
@@ -16,14 +23,6 @@ import { podSpec } from "../objects.ts";
 import { Reconciler } from "../reconciler.ts";
 import { ExtenderClient } from "./extender.ts";
 import type { ExtenderConfig } from "./extender.ts";
-import {
-  feasibleNodesToFind,
-  leastAllocatedScore,
-  nodeStates,
-  unfitReason,
-  unschedulableMessage,
-} from "./filters.ts";
-import type { NodeState } from "./filters.ts";
 import { interleaveRegions } from "./spread.ts";
 
 /**
@@ -40,7 +39,17 @@ interface Backoff {
   untilMs: number;
 }
 
-/** A minimal kube-scheduler: one pod at a time, in-tree filters, extender, scores, binding. */
+/** The cluster as one pod finds it. */
+interface Snapshot {
+  readonly nodes: readonly KubernetesObject[];
+  readonly model: SchedulingModel;
+  readonly scores: DefaultScores;
+}
+
+/**
+ * A minimal kube-scheduler: one pod at a time, the model's filters and scores, an extender, binding. It
+ * preempts nobody.
+ */
 export class Scheduler {
   readonly #store: ClusterStore;
   readonly #clock: Clock;
@@ -111,13 +120,15 @@ export class Scheduler {
   }
 
   async #scheduleOne(pod: KubernetesObject): Promise<void> {
-    const [nodes, pods] = await Promise.all([this.#store.list(KINDS.node), this.#store.list(KINDS.pod)]);
-    const states = nodeStates(interleaveRegions(nodes.items), pods.items);
+    const snapshot = await this.#snapshot();
+    const { nodes } = snapshot;
     try {
-      const { feasible, reasons } = await this.#findFeasible(pod, states);
-      if (feasible.length === 0) return await this.#reject(pod, unschedulableMessage(states.length, reasons));
+      const { feasible, reasons } = await this.#findFeasible(pod, snapshot);
+      if (feasible.length === 0) return await this.#reject(pod, unschedulableMessage(nodes.length, reasons));
       const chosen =
-        this.#placement === "spread" ? this.#nextOf(states, feasible) : await this.#best(pod, feasible);
+        this.#placement === "spread"
+          ? this.#nextOf(nodes, feasible)
+          : await this.#best(pod, feasible, snapshot);
       await this.#store.bind(
         { namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name },
         chosen,
@@ -132,27 +143,37 @@ export class Scheduler {
     }
   }
 
+  async #snapshot(): Promise<Snapshot> {
+    const [nodes, pods, services, replicaSets] = await Promise.all(
+      [KINDS.node, KINDS.pod, KINDS.service, KINDS.replicaSet].map(
+        async (kind) => (await this.#store.list(kind)).items,
+      ),
+    );
+    const model = SchedulingModel.of({ nodes: nodes!, pods: pods! });
+    const scores = new DefaultScores(model, { services: services!, replicaSets: replicaSets! });
+    return { nodes: interleaveRegions(nodes!), model, scores };
+  }
+
   async #findFeasible(
     pod: KubernetesObject,
-    states: readonly NodeState[],
-  ): Promise<{ feasible: NodeState[]; reasons: Map<string, string> }> {
+    { nodes, model }: Snapshot,
+  ): Promise<{ feasible: readonly KubernetesObject[]; reasons: readonly string[] }> {
     // As kube-scheduler does: a nominated node that fits is taken without a look at the others.
-    const nominated = states.find(
-      ({ name }) => name === looseFields<PodStatus>(pod.status).nominatedNodeName,
-    );
-    if (nominated !== undefined && unfitReason(pod, nominated) === null)
-      return { feasible: [nominated], reasons: new Map() };
-    const reasons = new Map<string, string>();
-    const feasible: NodeState[] = [];
-    const wanted = feasibleNodesToFind(states.length);
+    const { nominatedNodeName } = looseFields<PodStatus>(pod.status);
+    const nominated = nodes.find(({ metadata }) => metadata.name === nominatedNodeName);
+    if (nominated !== undefined && model.verdict(pod, nominated.metadata.name) === null)
+      return { feasible: [nominated], reasons: [] };
+    const reasons: string[] = [];
+    const feasible: KubernetesObject[] = [];
+    const wanted = feasibleNodesToFind(nodes.length);
     let seen = 0;
-    for (; seen < states.length && feasible.length < wanted; seen++) {
-      const state = states[(this.#nextStart + seen) % states.length]!;
-      const reason = unfitReason(pod, state);
-      if (reason === null) feasible.push(state);
-      else reasons.set(state.name, reason);
+    for (; seen < nodes.length && feasible.length < wanted; seen++) {
+      const node = nodes[(this.#nextStart + seen) % nodes.length]!;
+      const rejection = model.verdict(pod, node.metadata.name);
+      if (rejection === null) feasible.push(node);
+      else reasons.push(...reasonsOf(rejection));
     }
-    this.#nextStart = states.length === 0 ? 0 : (this.#nextStart + seen) % states.length;
+    this.#nextStart = nodes.length === 0 ? 0 : (this.#nextStart + seen) % nodes.length;
     const extender = this.#extender;
     if (
       extender === null ||
@@ -162,13 +183,8 @@ export class Scheduler {
     )
       return { feasible, reasons };
     try {
-      const result = await extender.filter(
-        pod,
-        feasible.map(({ node }) => node),
-      );
-      const kept = new Set(result.feasible.map(({ metadata }) => metadata.name));
-      for (const [node, reason] of result.failed) reasons.set(node, reason);
-      return { feasible: feasible.filter(({ name }) => kept.has(name)), reasons };
+      const result = await extender.filter(pod, feasible);
+      return { feasible: result.feasible, reasons: [...reasons, ...result.failed.values()] };
     } catch (error) {
       if (extender.config.ignorable !== true) throw error;
       this.#logger.warnOnce("extender filter", "extender skipped", { error });
@@ -177,42 +193,42 @@ export class Scheduler {
   }
 
   /** The next node in turn that is feasible. */
-  #nextOf(states: readonly NodeState[], feasible: readonly NodeState[]): string {
-    const names = new Set(feasible.map(({ name }) => name));
-    for (let step = 0; step < states.length; step++) {
-      const { name } = states[this.#nextSpread++ % states.length]!;
+  #nextOf(nodes: readonly KubernetesObject[], feasible: readonly KubernetesObject[]): string {
+    const names = new Set(namesOf(feasible));
+    for (let step = 0; step < nodes.length; step++) {
+      const { name } = nodes[this.#nextSpread++ % nodes.length]!.metadata;
       if (names.has(name)) return name;
     }
-    return feasible[0]!.name;
+    return feasible[0]!.metadata.name;
   }
 
   /**
    * The best node by the sum of scores; ties are broken at random. Scoring is skipped when there is no
    * choice.
    */
-  async #best(pod: KubernetesObject, feasible: readonly NodeState[]): Promise<string> {
-    if (feasible.length === 1) return feasible[0]!.name;
+  async #best(
+    pod: KubernetesObject,
+    feasible: readonly KubernetesObject[],
+    { scores }: Snapshot,
+  ): Promise<string> {
+    const names = namesOf(feasible);
+    if (names.length === 1) return names[0]!;
     const extended = await this.#extenderScores(pod, feasible);
-    const totals = feasible.map((state) => ({
-      name: state.name,
-      total: leastAllocatedScore(pod, state) + (extended.get(state.name) ?? 0),
-    }));
-    const best = Math.max(...totals.map(({ total }) => total));
-    const ties = totals.filter(({ total }) => total === best);
-    return ties[Math.floor(this.#random.next() * ties.length)]!.name;
+    const own = scores.totals(pod, names);
+    const totals = names.map((name, row) => own[row]! + (extended.get(name) ?? 0));
+    const best = Math.max(...totals);
+    const ties = names.filter((_, row) => totals[row] === best);
+    return ties[Math.floor(this.#random.next() * ties.length)]!;
   }
 
   /** An extender that fails to score is left out: no pod waits for that. */
   async #extenderScores(
     pod: KubernetesObject,
-    feasible: readonly NodeState[],
+    feasible: readonly KubernetesObject[],
   ): Promise<ReadonlyMap<string, number>> {
     if (this.#extender === null || !this.#extender.isInterested(pod)) return new Map();
     try {
-      return await this.#extender.prioritize(
-        pod,
-        feasible.map(({ node }) => node),
-      );
+      return await this.#extender.prioritize(pod, feasible);
     } catch (error) {
       this.#logger.warnOnce("extender prioritize", "extender scores missing", { error });
       return new Map();
@@ -241,6 +257,10 @@ function isPending(pod: KubernetesObject): boolean {
   const { node, terminating, finished } = podView(pod);
   const isGated = (podSpec(pod).schedulingGates ?? []).length > 0;
   return node === null && !terminating && !finished && !isGated;
+}
+
+function namesOf(nodes: readonly KubernetesObject[]): string[] {
+  return nodes.map(({ metadata }) => metadata.name);
 }
 
 function compareNames(a: KubernetesObject, b: KubernetesObject): number {

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { createServer, type AddressInfo, type Server } from "node:net";
+import { createServer, type Server } from "node:net";
+import { boundPort } from "@isochrone/primitives";
 import type { Listener, RelayContext } from "./context.ts";
 import type { ExposePlan, ListenerPlan } from "./messages.ts";
 import type { Pair } from "./pair.ts";
@@ -40,7 +41,7 @@ export class TcpListener implements Listener {
   }
 
   get port(): number {
-    return (this.#server.address() as AddressInfo).port;
+    return boundPort(this.#server);
   }
 
   close(): void {

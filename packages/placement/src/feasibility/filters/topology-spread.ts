@@ -116,6 +116,20 @@ function leastOf({ counts, present }: SpreadCount): Least {
   return { pods, domains, next };
 }
 
+/** Whether the node has the keys of all constraints. */
+export function hasKeys(node: NodeState, rules: readonly SpreadRule[]): boolean {
+  return rules.every(({ topologyKey }) => labelOf(node.labels, topologyKey) !== undefined);
+}
+
+/** Whether pods of a node count, by the constraint's policies on affinity and taints. */
+export function includes(rule: SpreadRule, pod: SchedulingPod): (node: NodeState) => boolean {
+  const matches = requiredNodes(pod.spec);
+  const tolerations = records(pod.spec.tolerations);
+  return (node) =>
+    (!rule.honorsAffinity || matches(node)) &&
+    (!rule.honorsTaints || untoleratedTaint(node.taints, tolerations) === undefined);
+}
+
 /** Only nodes that have the keys of all the pod's constraints are included in any of them. */
 function emptyCount(
   rule: SpreadRule,
@@ -124,13 +138,8 @@ function emptyCount(
   topologies: Topologies,
 ): SpreadCount {
   const topology = topologies.of(rule.topologyKey);
-  const matches = requiredNodes(pod.spec);
-  const tolerations = records(pod.spec.tolerations);
-  const included = Uint8Array.from(nodes, (node) => {
-    if (pod.spread.some(({ topologyKey }) => labelOf(node.labels, topologyKey) === undefined)) return 0;
-    if (rule.honorsAffinity && !matches(node)) return 0;
-    return rule.honorsTaints && untoleratedTaint(node.taints, tolerations) !== undefined ? 0 : 1;
-  });
+  const isIncluded = includes(rule, pod);
+  const included = Uint8Array.from(nodes, (node) => (hasKeys(node, pod.spread) && isIncluded(node) ? 1 : 0));
   const present = new Uint8Array(topology.values.length);
   for (const { index } of nodes) if (included[index] === 1) present[topology.domainOf[index]!] = 1;
   return {

@@ -27,7 +27,7 @@ export function controllerKey(pod: ApiObject): string | null {
   return JSON.stringify([namespaceOf(pod), text(controller.kind), text(controller.name)]);
 }
 
-function controllerOf(pod: ApiObject): OwnerReference | undefined {
+export function controllerOf(pod: ApiObject): OwnerReference | undefined {
   return records(record<Metadata>(pod.metadata).ownerReferences).find(
     ({ controller }) => controller === true,
   );

@@ -12,12 +12,18 @@ const container = (name: string, requests: Labels, fields: object = {}): object 
 const sidecar = (name: string, requests: Labels): object =>
   container(name, requests, { restartPolicy: "Always" });
 const requestsOf = (spec: object, status: object = {}, placed = false): Record<string, number> =>
-  Object.fromEntries(podRequests(aPod("p", { spec: { ...spec }, status: { ...status } }), placed));
+  Object.fromEntries(podRequests(aPod("p", { spec: { ...spec }, status: { ...status } }), placed).requests);
 
 describe("what a pod requests", () => {
   test("containers are added up", () => {
     const containers = [container("a", { cpu: "1", memory: "1G" }), container("b", { cpu: "500m" })];
     expect(requestsOf({ containers })).toEqual({ cpu: 1500, memory: 1e9 });
+  });
+
+  test("for scores, a container that names no CPU or memory counts with 100m and 200Mi", () => {
+    const containers = [container("a", { cpu: "1" }), container("b", { memory: "0" })];
+    const { scored } = podRequests(aPod("p", { spec: { containers } }), false);
+    expect(Object.fromEntries(scored)).toEqual({ cpu: 1_100, memory: 200 * 1024 ** 2 });
   });
 
   test("of an init container and the containers, the greater, by resource", () => {

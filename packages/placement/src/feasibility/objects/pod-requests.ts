@@ -11,9 +11,20 @@ import {
 import type { Container, ContainerStatus, PodSpec, PodStatus } from "./fields.ts";
 import { record, records, text, type ApiObject } from "./json.ts";
 
+interface PodRequests {
+  /** What filters compare. */
+  readonly requests: Amounts;
+  /** What LeastAllocated compares: a container that names no CPU or memory counts with a default. */
+  readonly scored: Amounts;
+}
+
+/** kube-scheduler, pkg/scheduler/util/pod_resources.go. */
+const SCORED_DEFAULTS: ExactAmounts = exactAmounts({ cpu: "100m", memory: "200Mi" });
+const NO_DEFAULTS: ExactAmounts = new Map();
+
 /** Replicas request the same: the sums are made once, and kept once. */
 const MAX_KNOWN = 10_000;
-const known = new Map<string, Amounts>();
+const known = new Map<string, PodRequests>();
 
 /**
  * In whole units. Containers and sidecars together, or what an init container needs beside the sidecars
@@ -21,12 +32,16 @@ const known = new Map<string, Amounts>();
  * @param placed a pod on a node holds what its containers were given, too, until a change of theirs is
  * through
  */
-export function podRequests(pod: ApiObject, placed: boolean): Amounts {
+export function podRequests(pod: ApiObject, placed: boolean): PodRequests {
   const spec = record<PodSpec>(pod.spec);
   const key = JSON.stringify([inputsOf(spec), placed ? givenInputs(record<PodStatus>(pod.status)) : null]);
   let requests = known.get(key);
   if (requests === undefined) {
-    requests = compute(spec, placed ? new GivenAmounts(record<PodStatus>(pod.status)) : null);
+    const given = placed ? new GivenAmounts(record<PodStatus>(pod.status)) : null;
+    requests = {
+      requests: compute(spec, given, NO_DEFAULTS),
+      scored: compute(spec, given, SCORED_DEFAULTS),
+    };
     if (known.size >= MAX_KNOWN) known.clear();
     known.set(key, requests);
   }
@@ -57,7 +72,9 @@ function givenInputs({ containerStatuses, initContainerStatuses, conditions }: P
   ];
 }
 
-function compute(spec: PodSpec, given: GivenAmounts | null): Amounts {
+function compute(spec: PodSpec, given: GivenAmounts | null, defaults: ExactAmounts): Amounts {
+  const requestsOf = (container: Container, from: GivenAmounts | null): ExactAmounts =>
+    new Map([...defaults, ...containerRequests(container, from)]);
   const total: ExactAmounts = new Map();
   for (const container of records(spec.containers)) addAmounts(total, requestsOf(container, given));
   const sidecars: ExactAmounts = new Map();
@@ -81,7 +98,7 @@ function compute(spec: PodSpec, given: GivenAmounts | null): Amounts {
   return wholeUnits(total);
 }
 
-function requestsOf(container: Container, given: GivenAmounts | null): ExactAmounts {
+function containerRequests(container: Container, given: GivenAmounts | null): ExactAmounts {
   const wanted = exactAmounts(record(container.resources).requests);
   return given === null ? wanted : given.with(text(container.name), wanted);
 }

@@ -23,7 +23,7 @@ import {
 } from "./label-sets.ts";
 import { controllerKey } from "./owners.ts";
 import { podRequests } from "./pod-requests.ts";
-import { labelSelector, withLabels } from "./selectors.ts";
+import { labelSelector, withLabels, type LabelSelector } from "./selectors.ts";
 
 /** What the filters want to know of a pod. */
 export interface SchedulingPod {
@@ -36,6 +36,8 @@ export interface SchedulingPod {
   readonly spec: PodSpec;
   /** Of a pod on a node what it holds there, of others what they would. */
   readonly requests: Amounts;
+  /** The same with kube-scheduler's defaults for containers that name no CPU or memory. */
+  readonly scoredRequests: Amounts;
   readonly ports: readonly HostPort[];
   readonly affinity: readonly PodTerm[];
   readonly antiAffinity: readonly PodTerm[];
@@ -49,7 +51,7 @@ export interface SchedulingPod {
   readonly faults: readonly string[];
 }
 
-/** A topologySpreadConstraint that says DoNotSchedule. */
+/** A topologySpreadConstraint. */
 export interface SpreadRule {
   readonly topologyKey: string;
   readonly maxSkew: number;
@@ -86,6 +88,7 @@ export function schedulingPod(pod: ApiObject, placed: boolean, context: PodConte
       faults,
     );
   };
+  const { requests, scored } = podRequests(pod, placed);
   return {
     key: keyOf(pod),
     uid: text(record<Metadata>(pod.metadata).uid),
@@ -93,12 +96,15 @@ export function schedulingPod(pod: ApiObject, placed: boolean, context: PodConte
     priority: integer(spec.priority, 0),
     terminating: isTerminating(pod),
     spec,
-    requests: podRequests(pod, placed),
+    requests,
+    scoredRequests: scored,
     ports: hostPortsOf(spec),
     // Nobody asks a pod that is placed already what it wanted, but for whom it wants away.
     affinity: placed ? NONE : terms("podAffinity"),
     antiAffinity: terms("podAntiAffinity"),
-    spread: placed ? NONE : spreadRules(spec, set, faults),
+    spread: placed
+      ? NONE
+      : valid(spreadRules(spec, set, "DoNotSchedule"), "topologySpreadConstraints", faults),
     claims: claimsOf(spec),
     controller: controllerKey(pod),
     faults,
@@ -130,12 +136,17 @@ export function templateKey(pod: SchedulingPod): string {
   ]);
 }
 
-/** As filterTopologySpreadConstraints: matchLabelKeys are added here as well. */
-function spreadRules(spec: PodSpec, own: LabelSet, faults: string[]): SpreadRule[] {
-  const rules = records(spec.topologySpreadConstraints)
-    .filter((constraint) => constraint.whenUnsatisfiable === "DoNotSchedule")
+/**
+ * As filterTopologySpreadConstraints: matchLabelKeys are added here as well. null: a selector isn't valid.
+ */
+export function spreadRules(
+  spec: PodSpec,
+  own: LabelSet,
+  action: "DoNotSchedule" | "ScheduleAnyway",
+): (SpreadRule | null)[] {
+  return records(spec.topologySpreadConstraints)
+    .filter((constraint) => constraint.whenUnsatisfiable === action)
     .map((constraint) => spreadRule(constraint, own));
-  return valid(rules, "topologySpreadConstraints", faults);
 }
 
 function spreadRule(constraint: SpreadConstraint, own: LabelSet): SpreadRule | null {
@@ -143,15 +154,24 @@ function spreadRule(constraint: SpreadConstraint, own: LabelSet): SpreadRule | n
   if (selector === null) return null;
   const keys = isList(constraint.matchLabelKeys) ? constraint.matchLabelKeys : [];
   const same = Object.fromEntries(Object.entries(own.labels).filter(([key]) => keys.includes(key)));
-  const merged = withLabels(selector, same);
   return {
     topologyKey: text(constraint.topologyKey),
     maxSkew: integer(constraint.maxSkew, 1),
     minDomains: integer(constraint.minDomains, 1),
-    test: new LabelSetTest((set) => set.namespace === own.namespace && merged.matches(set.labels)),
-    countsNone: merged.matchesAll,
+    ...countedPods(own.namespace, withLabels(selector, same)),
     honorsAffinity: constraint.nodeAffinityPolicy !== "Ignore",
     honorsTaints: constraint.nodeTaintsPolicy === "Honor",
+  };
+}
+
+/** @param namespace of the pods that are counted */
+export function countedPods(
+  namespace: string,
+  selector: LabelSelector,
+): Pick<SpreadRule, "test" | "countsNone"> {
+  return {
+    test: new LabelSetTest((set) => set.namespace === namespace && selector.matches(set.labels)),
+    countsNone: selector.matchesAll,
   };
 }
 

@@ -1,0 +1,97 @@
+// What a zone asks of a Service, as the callers' own proxies count it: how many requests, and how many of
+// them were answered within each bound.
+import {
+  ALL_LATENCIES,
+  isFailedResponse,
+  LATENCY_BOUNDS_MS,
+  LATENCY_BUCKETS,
+  RESOURCE_ATTRIBUTES,
+  type CounterTracks,
+  type Increment,
+  type Series,
+} from "@isochrone/telemetry";
+import { latencyFlow, type ChannelKey, type Flow } from "../channel-key.ts";
+import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
+import { IncrementSink } from "./increments.ts";
+import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
+import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
+import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
+import { textOf, type Labels } from "../text.ts";
+
+class DemandSink extends IncrementSink {
+  readonly #demand: ChannelTarget;
+  readonly #side: ChannelSideTarget;
+  readonly #flows: readonly Flow[];
+
+  constructor(demand: ChannelTarget, flows: readonly Flow[], series: Series, tracks: CounterTracks) {
+    super(series, tracks);
+    this.#demand = demand;
+    this.#side = demand.side("source");
+    this.#flows = flows;
+  }
+
+  get live(): boolean {
+    return this.#demand.live;
+  }
+
+  protected take(increment: Increment): void {
+    for (const flow of this.#flows) this.#side.take(flow, increment);
+  }
+}
+
+type DemandLabels = Labels<
+  | "reporter"
+  | "response_code"
+  | "le"
+  | "source_workload"
+  | "source_workload_namespace"
+  | "destination_service_name"
+  | "destination_service_namespace"
+>;
+
+/** Istio names what is no Service of the cluster otherwise: `PassthroughCluster`, or a host with dots. */
+const SERVICE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
+
+/** What counts the demand of a Service flows into; null when the series isn't one that does. */
+export function bindDemand(
+  series: Series,
+  demand: SinkTables["demand"],
+  tracks: CounterTracks,
+  permit: Permit = OPEN_PERMIT,
+): Sink | null {
+  const labels: DemandLabels = series.attributes;
+  if (series.name !== LATENCY_BUCKETS || labels.reporter !== "source") return null;
+  if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
+  const flows = flowsOf(labels);
+  const caller = callerOf(labels);
+  const node = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
+  if (flows === null || caller === null || node === null) return UNUSED_SINKS.unattributed;
+  const { authority, facts } = permit;
+  const isTheirs = authority.speaksForNode(node) ? authority.speaksForChannel(caller, "source") : "no";
+  if (isTheirs === "no") return NOT_YOURS;
+  const zone = facts.zoneOf(node);
+  if (isTheirs === "unknown" || zone === undefined) return UNUSED_SINKS.unknown_node;
+  const key = { ...caller, source: zone ?? "" };
+  const target = demand.open(key, permit.channelRoom(key.sourceNamespace));
+  return target === null ? UNUSED_SINKS.too_many_channels : new DemandSink(target, flows, series, tracks);
+}
+
+/** Null for a bucket that isn't kept. */
+function flowsOf({ le, response_code: code }: DemandLabels): readonly Flow[] | null {
+  const failed = isFailedResponse(String(code ?? "200"));
+  if (le === ALL_LATENCIES) return failed ? ["requests", "errors"] : ["requests"];
+  const bound = failed ? undefined : LATENCY_BOUNDS_MS.find((known) => String(known) === le);
+  return bound === undefined ? null : [latencyFlow(bound)];
+}
+
+/** The calling workload and the Service that it calls; null where one of them isn't named. */
+function callerOf(labels: DemandLabels): ChannelKey | null {
+  const source = textOf(labels.source_workload);
+  const sourceNamespace = textOf(labels.source_workload_namespace);
+  const target = textOf(labels.destination_service_name);
+  const targetNamespace = textOf(labels.destination_service_namespace);
+  if (source === null || source === UNKNOWN_WORKLOAD) return null;
+  if (sourceNamespace === null || target === null || targetNamespace === null) return null;
+  if (!SERVICE.test(target) || targetNamespace === UNKNOWN_WORKLOAD) return null;
+  return { sourceNamespace, source, targetNamespace, target };
+}

@@ -1,0 +1,191 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { ConductOptions } from "../conducted.ts";
+import { conduct } from "../conduct.ts";
+import { listScenarios, scenarioFile } from "../scenario/catalogue.ts";
+import { ScenarioError } from "../scenario/errors.ts";
+import { conductKais } from "./conduct.ts";
+import { judgeClaim, lossesOf } from "./figures.ts";
+import { comparison } from "./report.ts";
+import type { KaisResult } from "./run.ts";
+import { readKaisScenario, type KaisScenario } from "./scenario.ts";
+
+const NAMES = listScenarios()
+  .filter(({ kind }) => kind === "kais")
+  .map(({ name }) => name);
+const textOf = (name: string): string => readFileSync(scenarioFile(name)!, "utf8");
+const load = (name: string, quick = false): KaisScenario =>
+  readKaisScenario(textOf(name), `${name}.yaml`, quick);
+
+describe("scenarios of requests", () => {
+  it("are three, which all can be read, also for a quick run", () => {
+    expect(NAMES).toEqual(["hot-site", "kais-milliseconds", "kais"]);
+    for (const name of NAMES) {
+      expect(load(name).points.length).toBeGreaterThan(0);
+      expect(load(name, true).runs).toBe(1);
+    }
+  });
+
+  it("have the patterns, loads and sizes of the paper", () => {
+    const { points } = load("kais");
+    const of = (id: string) => points.find((point) => point.id === `case=${id}`)!.system;
+    expect(of("P4")).toMatchObject({
+      sites: 5,
+      nodesPerSite: [8],
+      slotSeconds: 0.25,
+      frameSeconds: 25,
+      perSecond: 12,
+    });
+    expect(["P1", "P2", "P3"].map((id) => of(id).pattern)).toEqual(["P1", "P2", "P3"]);
+    expect([of("P4-6"), of("P4-16")].map(({ perSecond }) => perSecond)).toEqual([6, 16]);
+    const { sites, nodesPerSite } = of("nodes-100");
+    expect(nodesPerSite.reduce((sum, count) => sum + count, 0)).toBe(100);
+    expect(sites).toBe(nodesPerSite.length);
+  });
+
+  it("say all mistakes at once, each with its rule and value", () => {
+    const text = textOf("kais")
+      .replace("perSecond: 12", "perSecond: -1")
+      .replace("slot: 250ms", "slot: soon")
+      .replace("baseline: greedy", "baseline: best");
+    const read = (): unknown => readKaisScenario(text, "mine.yaml");
+    expect(read).toThrow(ScenarioError);
+    expect(read).toThrow(/system\.perSecond must be a number .*got -1/);
+    expect(read).toThrow(/system\.slot must be a duration .*got "soon"/);
+    expect(read).toThrow(/baseline must be one of .*got "best"/);
+  });
+});
+
+const OPTIONS = {
+  file: "kais.yaml",
+  quick: true,
+  only: {},
+  jobs: 1,
+  grounds: ["model"],
+  command: "isochrone experiment kais --quick",
+  onProgress: () => {},
+  signal: new AbortController().signal,
+} as const satisfies Omit<ConductOptions, "out">;
+
+function temporary(): string {
+  const out = mkdtempSync(join(tmpdir(), "isochrone-kais-"));
+  onTestFinished(() => rmSync(out, { recursive: true }));
+  return out;
+}
+
+const rows = Array.from(
+  { length: 3_000 },
+  (_, at) => `M1,1,j_1,1,Terminated,${at},${at + 5},${10 * (1 + (at % 12))},0.2`,
+);
+
+describe("a run", () => {
+  it("measures each cell once, goes on where it was, and shows directions", async () => {
+    const out = temporary();
+    const contenders = ["greedy", "greedy-cloud", "null"];
+    const first = await conductKais(textOf("kais"), { ...OPTIONS, out, contenders });
+    expect(first).toMatchObject({ cells: 3, measured: 3 });
+    const second = await conductKais(textOf("kais"), { ...OPTIONS, out });
+    expect(second).toMatchObject({ cells: 7, measured: 4 });
+    expect(second.verdicts).toMatchObject([{ isHeld: true }, { isHeld: true }]);
+    expect(second.figures).toHaveLength(7);
+    expect(second.figures![0]).toEqual({
+      point: "case=P4",
+      contender: "greedy",
+      inTime: expect.any(Number),
+      movedGb: expect.any(Number),
+    });
+    const report = readFileSync(second.files.html, "utf8");
+    expect(report).toContain("Where it does not help");
+    expect(report).toContain("if nobody ever waits");
+    expect(readFileSync(second.files.csv, "utf8").trim().split("\r\n")).toHaveLength(8);
+    const again = await conductKais(textOf("kais"), { ...OPTIONS, out });
+    expect(again.measured).toBe(0);
+    expect(readFileSync(again.files.html, "utf8")).toBe(report);
+  }, 60_000);
+
+  it("takes another trace, and tells what it left out", async () => {
+    const out = temporary();
+    const trace = join(out, "trace.csv");
+    writeFileSync(trace, [...rows, "M1,1,j_1,1,Terminated,5000,4000,50,0.2"].join("\n"));
+    const told = "1 of 3001 rows left out: end before start 1";
+    const contenders = ["greedy", "isochrone"];
+    const conducted = await conduct(
+      { ...OPTIONS, file: scenarioFile("kais")!, out, contenders, trace },
+      { clock: null as never, product: null as never, kubeScheduler: null },
+    );
+    expect(conducted).toMatchObject({ scenario: { name: "kais-trace-quick" }, notes: [told], measured: 2 });
+    expect(readFileSync(conducted.files.html, "utf8")).toContain(told);
+  }, 60_000);
+
+  it("refuses what it can't run before it starts", async () => {
+    const out = temporary();
+    const trace = join(out, "short.csv");
+    writeFileSync(trace, rows.slice(0, 3).join("\n"));
+    const run = (over: Partial<ConductOptions>): Promise<unknown> =>
+      conductKais(textOf("kais"), { ...OPTIONS, out, ...over });
+    await expect(run({ grounds: ["lab"] })).rejects.toThrow("grounds must have model, got lab");
+    await expect(run({ contenders: ["best"] })).rejects.toThrow("contenders must be of greedy, ");
+    await expect(run({ only: { case: "P9" } })).rejects.toThrow(
+      "points must have the wanted labels, got none",
+    );
+    await expect(run({ trace: join(out, "none.csv") })).rejects.toThrow("--trace must be a file, got");
+    await expect(run({ trace })).rejects.toThrow("must have 1000 usable rows or more, got 3");
+    const untrained = conductKais(textOf("hot-site"), { ...OPTIONS, out, train: true });
+    await expect(untrained).rejects.toThrow("training must be given to train, got nothing");
+    const other = conduct(
+      { ...OPTIONS, file: scenarioFile("ents-nodes")!, out, train: true },
+      { clock: null as never, product: null as never, kubeScheduler: null },
+    );
+    await expect(other).rejects.toThrow("kind must be kais for --trace and --train");
+  });
+});
+
+describe("what a report says", () => {
+  const scenario = load("kais");
+  const [point] = scenario.points;
+  const result = (contender: KaisResult["contender"], inTime: number, movedGb: number): KaisResult => ({
+    hash: "",
+    point: point!.id,
+    labels: point!.labels,
+    contender,
+    run: 0,
+    inTime,
+    frames: [],
+    movedGb,
+    forwardedGb: movedGb,
+    imagesGb: 0,
+    own: 0,
+    other: 0,
+    cloud: 0,
+    added: 0,
+    removed: 0,
+    dispatchMs: 0,
+    orchestrateMs: 0,
+    nobodyWaits: 1,
+  });
+  const results = [
+    result("isochrone", 0.9, 6),
+    result("greedy", 0.6, 8),
+    result("gsp-ss", 0.95, 9),
+    result("kais", 0.75, 5),
+  ];
+
+  it("names ratios", () => {
+    expect(comparison(results, [point!], "greedy")).toBe(
+      "isochrone has 1.50 times greedy's share of requests in time and moves 0.750 times its bytes.",
+    );
+  });
+
+  it("names losses: fewer in time, or more bytes", () => {
+    expect(lossesOf(scenario, results).map(({ contender }) => contender)).toEqual(["gsp-ss", "kais"]);
+  });
+
+  it("judges statements by their bounds", () => {
+    const claim = { text: "", figure: "inTime", of: "kais", than: "greedy", where: { case: "P4" } } as const;
+    const held = (least: number | null, most: number | null): number =>
+      judgeClaim(scenario, results, { ...claim, least, most }).held;
+    expect([held(1.2, null), held(1.3, null), held(null, 1.3), held(null, 1.2)]).toEqual([1, 0, 1, 0]);
+  });
+});

@@ -1,0 +1,377 @@
+// The edge-cloud system of KaiS as discrete events: access points, nodes, uplinks, a cloud.
+import { MinHeap } from "@isochrone/primitives";
+import {
+  CLOUD,
+  type Dispatcher,
+  type DispatchRequest,
+  type FrameView,
+  type Orchestrator,
+  type ReplicaChange,
+  type ServiceProfile,
+  type SystemState,
+} from "@isochrone/dispatch";
+import type { Arrival, Workload } from "../requests/workload.ts";
+import type { SystemSettings } from "../settings.ts";
+import { buildNodes } from "./build.ts";
+import { FrameCounts } from "./frame-counts.ts";
+import { knowledgeOf, type Knowledge, type KnowledgeKind } from "./knowledge.ts";
+import { enqueue, type SimNode } from "./sim-node.ts";
+import { Tally, type Outcome } from "./tally.ts";
+
+/** What a contender is made of. */
+export interface Controls {
+  readonly dispatcher: Dispatcher;
+  readonly orchestrator: Orchestrator;
+  readonly knowledge: KnowledgeKind;
+  /** Requests that a centre assigns travel there and back first. */
+  readonly centreSeconds?: number;
+  /** Sees a frame's rates before the orchestrator: requests per second by service and site. */
+  readonly onFrame?: (state: SystemState, perSecond: readonly (readonly number[])[]) => void;
+}
+
+/** What training sees of a run. */
+export interface Observer {
+  settled(request: number, isInTime: boolean): void;
+  /** @param failed share of the slot's requests that weren't in time */
+  slotEnded(state: SystemState, failed: number, waiting: (site: number) => DispatchRequest | null): void;
+  /** @param inTime share of the frame's requests */
+  frameEnded(state: SystemState, inTime: number): void;
+}
+
+/** Simulated slots when requests are dispatched as they arrive. */
+const TICK_SECONDS = 0.25;
+/** After the last arrival. */
+const DRAIN_SECONDS = 60;
+const CLOUD_CORES = 60;
+const PULL_MB_PER_SECOND = 12.5;
+const START_SECONDS = 2;
+const ROUNDING = 1e-9;
+
+type Event =
+  | { readonly kind: "reached" | "done"; readonly node: SimNode; readonly request: Arrival }
+  | { readonly kind: "ready"; readonly node: SimNode; readonly service: number }
+  | { readonly kind: "cloud-reached" | "cloud-done"; readonly request: Arrival };
+
+/** @param seed of what probes ask */
+export function simulate(
+  settings: SystemSettings,
+  workload: Workload,
+  controls: Controls,
+  seed: number,
+  observer?: Observer,
+): Outcome {
+  return new Simulation(settings, workload, controls, seed, observer).run();
+}
+
+class Simulation {
+  readonly #settings: SystemSettings;
+  readonly #services: readonly ServiceProfile[];
+  readonly #arrivals: readonly Arrival[];
+  readonly #controls: Controls;
+  readonly #observer: Observer | undefined;
+  readonly #nodes: readonly SimNode[];
+  readonly #queues: readonly Arrival[][];
+  /** When each uplink has sent all. */
+  readonly #uplinkFree: Float64Array;
+  readonly #events = new MinHeap<Event>();
+  readonly #cloudQueue = new MinHeap<Arrival>();
+  readonly #state: SystemState;
+  readonly #knowledge: Knowledge;
+  readonly #tally: Tally;
+  #cloudFree = CLOUD_CORES;
+  #now = 0;
+  #next = 0;
+  #slot = { inTime: 0, failed: 0 };
+  #frame: FrameCounts;
+
+  constructor(
+    settings: SystemSettings,
+    { services, arrivals }: Workload,
+    controls: Controls,
+    seed: number,
+    observer: Observer | undefined,
+  ) {
+    this.#settings = settings;
+    this.#services = services;
+    this.#arrivals = arrivals;
+    this.#controls = controls;
+    this.#observer = observer;
+    this.#nodes = buildNodes(settings, services);
+    this.#queues = Array.from({ length: settings.sites }, () => []);
+    this.#uplinkFree = new Float64Array(settings.sites);
+    this.#state = this.#stateView();
+    this.#knowledge = knowledgeOf(controls.knowledge, this.#state, seed);
+    this.#tally = new Tally(settings.frameSeconds);
+    this.#frame = new FrameCounts(services.length, settings.sites);
+  }
+
+  run(): Outcome {
+    const { slotSeconds, frameSeconds, gossipSeconds, seconds } = this.#settings;
+    const tick = slotSeconds ?? TICK_SECONDS;
+    const ticksPerFrame = Math.max(1, Math.round(frameSeconds / tick));
+    const ticksPerGossip = Math.max(1, Math.round(gossipSeconds / tick));
+    const ticks = Math.ceil((seconds + DRAIN_SECONDS) / tick);
+    for (let at = 0; at < ticks; at++) {
+      this.#advance(at * tick);
+      if (at > 0 && at % ticksPerFrame === 0) this.#endFrame();
+      if (at % ticksPerGossip === 0) this.#knowledge.gossip();
+      if (slotSeconds !== null) for (const site of this.#queues.keys()) this.#dispatchNext(site);
+      this.#advance((at + 1) * tick);
+      this.#endSlot();
+    }
+    this.#settleRest();
+    return this.#tally.outcome();
+  }
+
+  /** What policies see: live, without a copy. */
+  #stateView(): SystemState {
+    const { ownMs, otherMs, cloudMs, uplinkMegabits } = this.#settings;
+    const queues = this.#queues;
+    const backlog = (site: number): number => Math.max(0, this.#uplinkFree[site]! - this.#now);
+    const cloudFree = (): number => this.#cloudFree;
+    const cloudQueue = this.#cloudQueue;
+    return {
+      services: this.#services,
+      nodes: this.#nodes,
+      sites: queues.map((queue, site) => ({
+        nodes: this.#nodes.filter((node) => node.site === site),
+        get queueLength() {
+          return queue.length;
+        },
+        get uplinkBacklogSeconds() {
+          return backlog(site);
+        },
+      })),
+      cloud: {
+        cores: CLOUD_CORES,
+        get freeCores() {
+          return cloudFree();
+        },
+        get queueLength() {
+          return cloudQueue.size;
+        },
+      },
+      network: {
+        ownSeconds: ownMs / 1e3,
+        otherSeconds: otherMs / 1e3,
+        cloudSeconds: cloudMs / 1e3,
+        uplinkMbPerSecond: uplinkMegabits / 8,
+      },
+    };
+  }
+
+  #advance(until: number): void {
+    this.#frame.used(this.#nodes, Math.max(0, until - this.#now));
+    for (;;) {
+      const arrival = this.#arrivals[this.#next]?.at ?? Number.POSITIVE_INFINITY;
+      const event = this.#events.nextKey;
+      if (Math.min(arrival, event) > until) break;
+      if (arrival <= event) {
+        this.#now = arrival;
+        this.#arrive(this.#arrivals[this.#next++]!);
+      } else {
+        this.#now = event;
+        this.#handle(this.#events.pop()!);
+      }
+    }
+    this.#now = until;
+  }
+
+  #arrive(request: Arrival): void {
+    this.#frame.arrived(request);
+    if (this.#settings.slotSeconds === null) this.#dispatch(request);
+    else enqueue(this.#queues[request.site]!, request);
+  }
+
+  #dispatchNext(site: number): void {
+    const queue = this.#queues[site]!;
+    while (queue.length > 0 && queue[0]!.deadline <= this.#now) this.#settle(queue.shift()!, false);
+    const request = queue.shift();
+    if (request !== undefined) this.#dispatch(request);
+  }
+
+  #asked({ id, service, site, deadline }: Arrival): DispatchRequest {
+    return { id, service, site, leftSeconds: deadline - this.#now };
+  }
+
+  #dispatch(request: Arrival): void {
+    const asked = this.#asked(request);
+    const view = this.#knowledge.view(asked);
+    const began = performance.now();
+    const { node } = this.#controls.dispatcher.choose(asked, view);
+    this.#tally.dispatchMs += performance.now() - began;
+    if (node === CLOUD) this.#sendToCloud(request);
+    else this.#send(request, this.#nodes[node]!, asked);
+  }
+
+  #sendToCloud(request: Arrival): void {
+    this.#tally.sentTo("cloud");
+    const { payloadMb } = this.#services[request.service]!;
+    const begin = Math.max(this.#now, this.#uplinkFree[request.site]!);
+    if (begin >= request.deadline) return this.#settle(request, false);
+    const { uplinkMbPerSecond, cloudSeconds } = this.#state.network;
+    this.#tally.forwardedMb += payloadMb;
+    this.#uplinkFree[request.site] = begin + payloadMb / uplinkMbPerSecond;
+    const reached = this.#uplinkFree[request.site]! + cloudSeconds / 2;
+    this.#events.push(reached, { kind: "cloud-reached", request });
+  }
+
+  #send(request: Arrival, node: SimNode, asked: DispatchRequest): void {
+    const isOwn = node.site === request.site;
+    this.#tally.sentTo(isOwn ? "own" : "other");
+    if (!isOwn) this.#tally.forwardedMb += this.#services[request.service]!.payloadMb;
+    node.inFlight[request.service]!++;
+    this.#knowledge.sent(asked, node.index);
+    const seconds = this.#tripTo(node, request.site) / 2 + (this.#controls.centreSeconds ?? 0);
+    this.#events.push(this.#now + seconds, { kind: "reached", node, request });
+  }
+
+  #tripTo(node: SimNode, site: number): number {
+    const { ownSeconds, otherSeconds } = this.#state.network;
+    return node.site === site ? ownSeconds : otherSeconds;
+  }
+
+  #handle(event: Event): void {
+    switch (event.kind) {
+      case "reached":
+        event.node.inFlight[event.request.service]!--;
+        event.node.waiting[event.request.service]!++;
+        enqueue(event.node.queue, event.request);
+        return this.#start(event.node);
+      case "done": {
+        const { node, request } = event;
+        node.busy[request.service]!--;
+        node.freeCores += this.#services[request.service]!.cores;
+        this.#settle(request, this.#now + this.#tripTo(node, request.site) / 2 <= request.deadline, node);
+        return this.#start(node);
+      }
+      case "ready":
+        event.node.starting[event.service]!--;
+        event.node.ready[event.service]!++;
+        return this.#start(event.node);
+      case "cloud-reached":
+        this.#cloudQueue.push(event.request.deadline, event.request);
+        return this.#startInCloud();
+      case "cloud-done":
+        this.#cloudFree += this.#services[event.request.service]!.cores;
+        this.#settle(
+          event.request,
+          this.#now + this.#state.network.cloudSeconds / 2 <= event.request.deadline,
+        );
+        return this.#startInCloud();
+      default:
+        throw new TypeError(`kind of an event must be known, got ${String(event satisfies never)}`);
+    }
+  }
+
+  /** Earliest deadline first; what has expired is dropped, what finds no replica or CPU waits. */
+  #start(node: SimNode): void {
+    for (let at = 0; at < node.queue.length;) {
+      const request = node.queue[at]!;
+      const { service } = request;
+      const { cores } = this.#services[service]!;
+      const isExpired = request.deadline <= this.#now;
+      const canStart = node.busy[service]! < node.ready[service]! && node.freeCores >= cores - ROUNDING;
+      if (!isExpired && !canStart) {
+        at++;
+        continue;
+      }
+      node.queue.splice(at, 1);
+      node.waiting[service]!--;
+      if (isExpired) this.#settle(request, false, node);
+      else {
+        node.busy[service]!++;
+        node.freeCores -= cores;
+        this.#events.push(this.#now + request.workSeconds, { kind: "done", node, request });
+      }
+    }
+  }
+
+  #startInCloud(): void {
+    while (this.#cloudQueue.size > 0) {
+      const request = this.#cloudQueue.pop()!;
+      const { cores } = this.#services[request.service]!;
+      if (request.deadline <= this.#now) this.#settle(request, false);
+      else if (this.#cloudFree < cores) return this.#cloudQueue.push(request.deadline, request);
+      else {
+        this.#cloudFree -= cores;
+        this.#events.push(this.#now + request.workSeconds, { kind: "cloud-done", request });
+      }
+    }
+  }
+
+  #settle(request: Arrival, isInTime: boolean, node: SimNode | null = null): void {
+    this.#tally.settled(request.at, isInTime);
+    this.#frame.settled(request.service, isInTime);
+    if (isInTime) this.#slot.inTime++;
+    else this.#slot.failed++;
+    if (node !== null) this.#knowledge.settled(request.site, node.index, request.service);
+    this.#observer?.settled(request.id, isInTime);
+  }
+
+  #endSlot(): void {
+    const { inTime, failed } = this.#slot;
+    this.#slot = { inTime: 0, failed: 0 };
+    this.#observer?.slotEnded(this.#state, failed / Math.max(1, inTime + failed), (site) => {
+      const next = this.#queues[site]![0];
+      return next === undefined ? null : this.#asked(next);
+    });
+  }
+
+  #endFrame(): void {
+    const { frameSeconds } = this.#settings;
+    const ended = this.#frame;
+    this.#frame = new FrameCounts(this.#services.length, this.#settings.sites);
+    this.#observer?.frameEnded(this.#state, ended.inTime());
+    this.#controls.onFrame?.(this.#state, ended.perSecond(frameSeconds));
+    const view: FrameView = {
+      state: this.#state,
+      frameSeconds,
+      arrivals: ended.perSecond(frameSeconds).map((sites) => sites.reduce((sum, rate) => sum + rate, 0)),
+      failures: [...ended.failed],
+      utilizations: ended.utilizations(),
+      upcoming: () => this.#upcoming(),
+    };
+    const began = performance.now();
+    const changes = this.#controls.orchestrator.decide(view);
+    this.#tally.orchestrateMs += performance.now() - began;
+    this.#tally.orchestrations++;
+    for (const change of changes) this.#change(change);
+  }
+
+  #upcoming(): number[] {
+    const { frameSeconds } = this.#settings;
+    const rates = this.#services.map(() => 0);
+    for (let at = this.#next; (this.#arrivals[at]?.at ?? Infinity) < this.#now + frameSeconds; at++)
+      rates[this.#arrivals[at]!.service]! += 1 / frameSeconds;
+    return rates;
+  }
+
+  #change({ kind, service, node: index }: ReplicaChange): void {
+    const node = this.#nodes[index]!;
+    const { memoryGb, imageMb } = this.#services[service]!;
+    if (kind === "remove") {
+      if (node.ready[service]! - node.busy[service]! <= 0) return;
+      node.ready[service]!--;
+      node.freeMemoryGb += memoryGb;
+      this.#tally.removed++;
+      return;
+    }
+    if (node.freeMemoryGb < memoryGb - ROUNDING) return;
+    node.freeMemoryGb -= memoryGb;
+    node.starting[service]!++;
+    this.#tally.added++;
+    const pull = node.cached[service] === 1 ? 0 : imageMb;
+    node.cached[service] = 1;
+    this.#tally.imagesMb += pull;
+    const ready = this.#now + START_SECONDS + pull / PULL_MB_PER_SECOND;
+    this.#events.push(ready, { kind: "ready", node, service });
+  }
+
+  /** What is still somewhere after the drain wasn't in time. */
+  #settleRest(): void {
+    const rest = [...this.#queues, ...this.#nodes.map(({ queue }) => queue)].flat();
+    for (const request of rest) this.#settle(request, false);
+    while (this.#cloudQueue.size > 0) this.#settle(this.#cloudQueue.pop()!, false);
+  }
+}

@@ -1,0 +1,19 @@
+/** What went wrong, as a word that callers may branch on. */
+const DISPATCH_ERROR_CODES = [
+  "invalid_demand",
+  "invalid_capacity",
+  "invalid_work",
+  "invalid_deadline",
+] as const;
+type DispatchErrorCode = (typeof DISPATCH_ERROR_CODES)[number];
+
+/** Thrown for input that no policy can work with; the message names subject, rule and value. */
+export class DispatchError extends Error {
+  readonly code: DispatchErrorCode;
+
+  constructor(code: DispatchErrorCode, subject: string, rule: string, value: unknown) {
+    super(`${subject} ${rule}, got ${String(value)}`);
+    this.name = "DispatchError";
+    this.code = code;
+  }
+}

@@ -1,0 +1,20 @@
+// Dispatch of requests and orchestration of replicas: KaiS, its baselines, and Isochrone's policies. Pure.
+export { Cmmac, type Decision } from "./cmmac/cmmac.ts";
+export { AS_PRINTED, IMPROVED, type CmmacOptions } from "./cmmac/options.ts";
+export { CmmacTraining } from "./cmmac/training.ts";
+export { CLOUD, type Dispatcher, type DispatchRequest, type DispatchView } from "./dispatcher.ts";
+export { Gpg, type GpgDecision } from "./gpg/gpg.ts";
+export { GPG_AS_PRINTED } from "./gpg/options.ts";
+export { GpgTraining } from "./gpg/training.ts";
+export { LoadTable } from "./load-table.ts";
+export { forecast } from "./orchestration/forecast.ts";
+export { gspSs } from "./orchestration/gsp-ss.ts";
+export { hpa } from "./orchestration/hpa.ts";
+export { noChanges } from "./orchestration/none.ts";
+export type { FrameView, Orchestrator, ReplicaChange } from "./orchestrator.ts";
+export { deadline } from "./policies/deadline.ts";
+export { firmament } from "./policies/firmament.ts";
+export { greedy, greedyCloud } from "./policies/greedy.ts";
+export { cloudAlone, kubeProxy, preferSameZone, randomly } from "./policies/plain.ts";
+export { weighted, type WeightedDispatcher } from "./policies/weighted.ts";
+export type { NodeState, ServiceProfile, SystemState } from "./system.ts";

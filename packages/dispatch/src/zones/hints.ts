@@ -1,0 +1,144 @@
+// Weights as hints of EndpointSlices. kube-proxy of a zone chooses evenly among the endpoints that have a
+// hint for it, so that a share is a number of endpoints. It heeds hints only where every ready endpoint has
+// one.
+import type { ZoneWeights } from "./zone-weights.ts";
+
+/** A ready endpoint. */
+export interface HintedEndpoint {
+  /** Unique among the endpoints of a Service. */
+  readonly id: string;
+  readonly zone: string;
+}
+
+/** Kubernetes keeps at most so many zones of an endpoint. */
+export const MAX_HINTED_ZONES = 8;
+
+/** What each calling zone asks of the Service and how it should be shared out. */
+export interface ZonePlan {
+  readonly weights: ZoneWeights;
+  /** Requests per second by calling zone. */
+  readonly demand: ReadonlyMap<string, number>;
+}
+
+/**
+ * For which zones each endpoint gets a hint, by its id, sorted; null for more zones than an endpoint takes.
+ */
+export function zoneHints(
+  { weights, demand }: ZonePlan,
+  endpoints: readonly HintedEndpoint[],
+): ReadonlyMap<string, readonly string[]> | null {
+  if (new Set([...weights.keys(), ...endpoints.map(({ zone }) => zone)]).size > MAX_HINTED_ZONES) return null;
+  const byZone = Map.groupBy(inOrder(endpoints), ({ zone }) => zone);
+  // Its own zone's first: every endpoint has a hint, and every zone with endpoints has somebody to ask.
+  const hints = new Map(endpoints.map(({ id, zone }) => [id, new Set([zone])]));
+  for (const [zone, targets] of [...weights].sort(byName))
+    for (const [target, count] of foreignCounts(zone, targets, byZone))
+      for (const { id } of leastAsked(byZone.get(target)!, hints).slice(0, count)) hints.get(id)!.add(zone);
+  for (const [zone, own] of byZone) spareOwn(zone, own, hints, demand);
+  return new Map(Array.from(hints, ([id, zones]) => [id, [...zones].sort()]));
+}
+
+/** Where kube-proxy would send the requests of each zone by these hints. */
+export function hintedShares(
+  zones: Iterable<string>,
+  endpoints: readonly HintedEndpoint[],
+  hints: ReadonlyMap<string, readonly string[]>,
+): ZoneWeights {
+  return new Map(
+    Array.from(zones, (zone) => {
+      const asked = endpoints.filter(({ id }) => hints.get(id)?.includes(zone) === true);
+      const used = asked.length === 0 ? endpoints : asked;
+      const counts = new Map<string, number>();
+      for (const { zone: to } of used) counts.set(to, (counts.get(to) ?? 0) + 1 / used.length);
+      return [zone, counts];
+    }),
+  );
+}
+
+/** How many endpoints of each other zone a zone asks, beside all of its own. */
+function foreignCounts(
+  zone: string,
+  targets: ReadonlyMap<string, number>,
+  byZone: ReadonlyMap<string, readonly HintedEndpoint[]>,
+): ReadonlyMap<string, number> {
+  const own = byZone.get(zone)?.length ?? 0;
+  const local = targets.get(zone) ?? 0;
+  const others = [...targets].filter(([to, share]) => to !== zone && share > 0 && byZone.has(to));
+  const size = (to: string): number => byZone.get(to)!.length;
+  // In units of endpoints per share: as many as its own ones ask for, or as many as there are.
+  const scale =
+    own > 0 && local > 0
+      ? own / local
+      : Math.min(...others.map(([to, share]) => size(to) / share), Number.MAX_SAFE_INTEGER);
+  const wanted = others.map(([to, share]) => ({ to, exact: Math.min(size(to), share * scale) }));
+  const counts = new Map(wanted.map(({ to, exact }) => [to, Math.floor(exact)]));
+  let left = Math.round(wanted.reduce((total, { exact }) => total + exact - Math.floor(exact), 0));
+  // A zone without endpoints of its own must have somebody to ask.
+  if (own === 0 && [...counts.values()].every((count) => count === 0)) left = Math.max(left, 1);
+  const byRest = wanted.toSorted((a, b) => (b.exact % 1) - (a.exact % 1) || compare(a.to, b.to));
+  for (const { to } of byRest.slice(0, left)) counts.set(to, Math.min(size(to), counts.get(to)! + 1));
+  return counts;
+}
+
+/**
+ * Endpoints that others ask have more to do than their neighbours: as many of them as makes the busiest of
+ * the zone least busy lose the hint for their own zone.
+ */
+function spareOwn(
+  zone: string,
+  own: readonly HintedEndpoint[],
+  hints: Map<string, Set<string>>,
+  demand: ReadonlyMap<string, number>,
+): void {
+  const foreign = own.filter(({ id }) => hints.get(id)!.size > 1);
+  if (foreign.length === 0 || foreign.length === own.length) return;
+  const askers = (asked: string): number => [...hints.values()].filter((zones) => zones.has(asked)).length;
+  const elsewhere = askers(zone) - own.length;
+  const loadOf = ({ id }: HintedEndpoint): number =>
+    [...hints.get(id)!].reduce(
+      (load, from) => (from === zone ? load : load + (demand.get(from) ?? 0) / askers(from)),
+      0,
+    );
+  const busiest = foreign
+    .map((endpoint) => ({ endpoint, load: loadOf(endpoint) }))
+    .sort((a, b) => b.load - a.load || compare(a.endpoint.id, b.endpoint.id));
+  const mine = demand.get(zone) ?? 0;
+  const peak = (spared: number): number => {
+    const each = mine / (own.length - spared + elsewhere);
+    return Math.max(each + (busiest[spared]?.load ?? 0), ...busiest.slice(0, spared).map(({ load }) => load));
+  };
+  let best = 0;
+  for (let spared = 1; spared <= busiest.length; spared++) if (peak(spared) < peak(best)) best = spared;
+  for (const { endpoint } of busiest.slice(0, best)) hints.get(endpoint.id)!.delete(zone);
+}
+
+function leastAsked(
+  endpoints: readonly HintedEndpoint[],
+  hints: ReadonlyMap<string, ReadonlySet<string>>,
+): HintedEndpoint[] {
+  return endpoints.toSorted((a, b) => hints.get(a.id)!.size - hints.get(b.id)!.size);
+}
+
+/** By a hash of their ids: neighbours in a slice are often neighbours on a node. */
+function inOrder(endpoints: readonly HintedEndpoint[]): HintedEndpoint[] {
+  return endpoints
+    .map((endpoint) => ({ endpoint, at: hashOf(endpoint.id) }))
+    .sort((a, b) => a.at - b.at || compare(a.endpoint.id, b.endpoint.id))
+    .map(({ endpoint }) => endpoint);
+}
+
+/** FNV-1a. */
+function hashOf(text: string): number {
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < text.length; index++)
+    hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193) >>> 0;
+  return hash;
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return compare(a, b);
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

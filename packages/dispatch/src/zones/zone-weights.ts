@@ -1,0 +1,121 @@
+// Zone weights of a Service: where the requests of each calling zone should go, from rates alone. A zone that
+// is named twice, a service without endpoints, and one without requests have none, and are told why.
+import { weightsOf } from "../weights.ts";
+
+/** What is known of a Service. */
+export interface ZoneView {
+  /** Zones that have nodes; others call nothing. */
+  readonly zones: readonly string[];
+  /** Requests per second by calling zone. */
+  readonly demand: ReadonlyMap<string, number>;
+  /** Ready endpoints by zone. */
+  readonly endpoints: ReadonlyMap<string, number>;
+  /** Requests per second that one endpoint serves; null: nobody said. */
+  readonly capacityPerSecond: number | null;
+  /** The least share of a zone's requests that stays in it, 0 to 1. */
+  readonly minLocalShare: number;
+  /** Round trip between two zones; null where it isn't known. */
+  readonly rttMs: (from: string, to: string) => number | null;
+}
+
+/** By calling zone, the share of its requests for each zone; each adds up to 1. */
+export type ZoneWeights = ReadonlyMap<string, ReadonlyMap<string, number>>;
+
+/** What zone weights would be, and how they would be with them. */
+interface ZoneAdvice {
+  readonly weights: ZoneWeights;
+  /** Requests per second that an endpoint is taken to serve. */
+  readonly capacityPerSecond: number;
+  /** By zone of endpoints: requests per second that they would get, of what they serve. */
+  readonly loads: ReadonlyMap<string, { readonly perSecond: number; readonly ofCapacity: number }>;
+  /** Requests per second above the capacity of all endpoints; 0: there is room. */
+  readonly abovePerSecond: number;
+}
+
+/** Why there are no weights. */
+export interface NoWeights {
+  readonly reason: "no_zones" | "zone_case" | "no_endpoints" | "no_requests";
+  readonly message: string;
+}
+
+/**
+ * Without a capacity, an endpoint is taken to serve so many times its even part of all requests: zones stay
+ * for themselves until one has a quarter more than its part.
+ */
+const HEADROOM = 1.25;
+
+/** The weights that are best by what is known, or why there are none. */
+export function zoneAdvice(view: ZoneView): ZoneAdvice | NoWeights {
+  const fault = faultOf(view);
+  if (fault !== null) return fault;
+  const { zones, demand, endpoints, rttMs, minLocalShare } = view;
+  const asked = new Map(zones.map((zone) => [zone, demand.get(zone) ?? 0]));
+  const serving = [...endpoints].filter(([, count]) => count > 0);
+  const total = sum(asked.values());
+  const capacityPerSecond = view.capacityPerSecond ?? (HEADROOM * total) / sum(endpoints.values());
+  const { sites } = weightsOf({
+    demand: asked,
+    targets: serving.map(([site, count]) => ({ site, capacityPerSecond: count * capacityPerSecond })),
+    rttSeconds: (from, to) => {
+      const ms = rttMs(from, to);
+      return ms === null ? null : ms / 1000;
+    },
+  });
+  const weights = new Map(
+    sites.map(({ site, shares }) => {
+      const targets = new Map(serving.map(([zone], index) => [zone, shares[index]!]));
+      return [site, withLeastLocal(targets, site, minLocalShare)];
+    }),
+  );
+  const loads = new Map(
+    serving.map(([zone, count]) => {
+      const perSecond = zones.reduce(
+        (load, from) => load + asked.get(from)! * weights.get(from)!.get(zone)!,
+        0,
+      );
+      return [zone, { perSecond, ofCapacity: perSecond / (count * capacityPerSecond) }];
+    }),
+  );
+  return { weights, capacityPerSecond, loads, abovePerSecond: sum(sites.map((each) => each.abovePerSecond)) };
+}
+
+/** As Kubernetes spreads without hints: evenly over all ready endpoints. */
+export function evenWeights({ zones, endpoints }: Pick<ZoneView, "zones" | "endpoints">): ZoneWeights {
+  const total = sum(endpoints.values());
+  const even = new Map(Array.from(endpoints, ([zone, count]) => [zone, total === 0 ? 0 : count / total]));
+  return new Map(zones.map((zone) => [zone, even]));
+}
+
+function faultOf({ zones, demand, endpoints }: ZoneView): NoWeights | null {
+  if (zones.length === 0) return { reason: "no_zones", message: "no node names its zone" };
+  const names = [...new Set([...zones, ...demand.keys(), ...endpoints.keys()])];
+  const byLower = new Map<string, string>();
+  for (const zone of names) {
+    const other = byLower.get(zone.toLowerCase());
+    if (other !== undefined)
+      return { reason: "zone_case", message: `zones ${other} and ${zone} differ in case alone` };
+    byLower.set(zone.toLowerCase(), zone);
+  }
+  if (sum(endpoints.values()) === 0) return { reason: "no_endpoints", message: "there is no ready endpoint" };
+  if (!(sum(demand.values()) > 0))
+    return { reason: "no_requests", message: "no request of a known zone was counted" };
+  return null;
+}
+
+/** Raises the share of the own zone where that has endpoints; the others give in proportion. */
+function withLeastLocal(
+  targets: ReadonlyMap<string, number>,
+  own: string,
+  least: number,
+): Map<string, number> {
+  const local = targets.get(own);
+  if (local === undefined || local >= least) return new Map(targets);
+  const others = (1 - least) / (1 - local);
+  return new Map(Array.from(targets, ([zone, share]) => [zone, zone === own ? least : share * others]));
+}
+
+function sum(values: Iterable<number>): number {
+  let total = 0;
+  for (const value of values) total += value;
+  return total;
+}

@@ -1,0 +1,81 @@
+// What the annotations of a Service say of how its requests are spread.
+import { looseFields } from "@isochrone/primitives";
+import type { KubernetesObject, ServiceSpec } from "../kinds.ts";
+
+/** By what requests are spread: by nothing, by hints of EndpointSlices, or by a DestinationRule of Istio. */
+const DISPATCH_LEVERS = ["advise", "hints", "istio"] as const;
+export type DispatchLever = (typeof DISPATCH_LEVERS)[number];
+
+/** Annotations of a Service. */
+export const DISPATCH_ANNOTATIONS = {
+  /** By what requests are to be spread over zones: advise, hints or istio. */
+  dispatch: "isochrone.dev/dispatch",
+  /** How long a request may take, such as `250ms`. */
+  deadline: "isochrone.dev/deadline",
+  /** The least share of a zone's requests that stays in the zone, 0 to 1. @default 0.1 */
+  minLocalShare: "isochrone.dev/min-local-share",
+  /** Requests per second that one endpoint serves in time. @default a quarter more than its even part */
+  capacity: "isochrone.dev/capacity",
+} as const;
+
+const DURATION = /^(\d+(?:\.\d+)?)(m?)s$/;
+/** Longer ones are beyond what latencies are counted to. */
+const MAX_DEADLINE_MS = 10_000;
+
+/**
+ * The deadline that an annotation sets, milliseconds; null: none, or one that can't be. It must be `1ms` to
+ * `10s`.
+ */
+export function deadlineOf(annotations: Readonly<Record<string, string>> | undefined): number | null {
+  const [, number, milli] = DURATION.exec(annotations?.[DISPATCH_ANNOTATIONS.deadline] ?? "") ?? [];
+  if (number === undefined) return null;
+  const deadlineMs = Number(number) * (milli === "m" ? 1 : 1000);
+  return deadlineMs >= 1 && deadlineMs <= MAX_DEADLINE_MS ? deadlineMs : null;
+}
+
+const DEFAULT_MIN_LOCAL_SHARE = 0.1;
+const NUMBER = /^\d+(?:\.\d+)?$/;
+const MAX_CAPACITY = 1e9;
+
+/** How a Service wants its requests spread. */
+interface DispatchOrder {
+  readonly lever: DispatchLever;
+  readonly minLocalShare: number;
+  /** Requests per second of one endpoint; null: nobody said. */
+  readonly capacityPerSecond: number | null;
+}
+
+/** Null for a Service that asks for nothing; a text for one whose annotations can't be. */
+export function dispatchOrderOf({ metadata }: KubernetesObject): DispatchOrder | string | null {
+  const { dispatch, minLocalShare: least, capacity: most, deadline } = DISPATCH_ANNOTATIONS;
+  const said = metadata.annotations ?? {};
+  const lever = said[dispatch];
+  if (lever === undefined) return null;
+  const known = DISPATCH_LEVERS.find((each) => each === lever);
+  if (known === undefined) return `${dispatch} must be one of ${DISPATCH_LEVERS.join(", ")}, got ${lever}`;
+  const minLocalShare = numberOf(said[least], 1) ?? DEFAULT_MIN_LOCAL_SHARE;
+  if (Number.isNaN(minLocalShare)) return `${least} must be a number from 0 to 1, got ${said[least]}`;
+  const capacityPerSecond = numberOf(said[most], MAX_CAPACITY);
+  if (Number.isNaN(capacityPerSecond) || capacityPerSecond === 0)
+    return `${most} must be a number above 0, got ${said[most]}`;
+  if (said[deadline] !== undefined && deadlineOf(said) === null)
+    return `${deadline} must be 1ms to 10s, got ${said[deadline]}`;
+  return { lever: known, minLocalShare, capacityPerSecond };
+}
+
+/** Null where nothing is said; NaN for what is no number from 0 to `most`. */
+function numberOf(text: string | undefined, most: number): number | null {
+  if (text === undefined) return null;
+  const value = NUMBER.test(text) ? Number(text) : Number.NaN;
+  return value <= most ? value : Number.NaN;
+}
+
+/** Why nobody chooses among the endpoints of a Service; null: somebody does. */
+export function unspreadReason({ spec }: KubernetesObject): string | null {
+  const { clusterIP, type, internalTrafficPolicy } = looseFields<ServiceSpec>(spec);
+  if (clusterIP === "None") return "it is headless: its clients choose among its endpoints";
+  if (type === "ExternalName") return "it is a name for another host";
+  if (internalTrafficPolicy === "Local")
+    return "its internalTrafficPolicy is Local: no request leaves its node";
+  return null;
+}

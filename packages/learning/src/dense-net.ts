@@ -1,0 +1,84 @@
+import { seeded } from "@isochrone/primitives";
+import type { Layer } from "./affine.ts";
+import { Tape, type Activation } from "./tape.ts";
+import { constant, type Tensor } from "./tensor.ts";
+
+interface DenseNetOptions {
+  /** Numbers of inputs, of the units of each hidden layer, and of outputs. */
+  readonly sizes: readonly number[];
+  readonly seed: number;
+  /** Of the hidden layers; the last layer has none. @default "relu" */
+  readonly activation?: Activation;
+  /** Factor of the last layer's first weights: with less, a policy begins nearer to equal. @default 1 */
+  readonly lastScale?: number;
+}
+
+/** Values that training changes, and their gradient. */
+export interface Parameter {
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
+  readonly gradient: Float32Array;
+}
+
+/** Layers one after the other. Equal seeds give equal weights. */
+export class DenseNet {
+  readonly sizes: readonly number[];
+  readonly #layers: readonly Layer[];
+  readonly #activation: Activation;
+
+  constructor({ sizes, seed, activation = "relu", lastScale = 1 }: DenseNetOptions) {
+    if (sizes.length < 2 || !sizes.every((size) => Number.isInteger(size) && size > 0))
+      throw new RangeError(`sizes must be two or more whole numbers above 0, got ${sizes.join(", ")}`);
+    const draw = seeded(seed);
+    this.sizes = sizes;
+    this.#activation = activation;
+    this.#layers = sizes.slice(1).map((outputs, at) => {
+      const scale = at === sizes.length - 2 ? lastScale : 1;
+      return newLayer(sizes[at]!, outputs, scale, draw);
+    });
+  }
+
+  /** @param x a row for each input */
+  through(tape: Tape, x: Tensor): Tensor {
+    let y = x;
+    for (const [at, layer] of this.#layers.entries())
+      y = tape.dense(y, layer, at === this.#layers.length - 1 ? "none" : this.#activation);
+    return y;
+  }
+
+  /** Outputs for rows of input, without gradients. */
+  outputs(x: Float32Array, rows = 1): Float32Array {
+    return this.through(new Tape(), constant(rows, this.sizes[0]!, x)).values;
+  }
+
+  /** Weights and bias of each layer, in order. */
+  parameters(): readonly Parameter[] {
+    return this.#layers.flatMap((layer) => [
+      {
+        shape: [layer.inputs, layer.outputs],
+        values: layer.weights,
+        gradient: layer.weightsGradient,
+      },
+      { shape: [layer.outputs], values: layer.bias, gradient: layer.biasGradient },
+    ]);
+  }
+
+  /** Takes over the weights of a net of equal sizes. */
+  copyFrom(other: DenseNet): void {
+    const theirs = other.parameters();
+    for (const [at, { values }] of this.parameters().entries()) values.set(theirs[at]!.values);
+  }
+}
+
+/** Uniform weights by Glorot and Bengio. */
+function newLayer(inputs: number, outputs: number, scale: number, draw: () => number): Layer {
+  const limit = scale * Math.sqrt(6 / (inputs + outputs));
+  return {
+    inputs,
+    outputs,
+    weights: Float32Array.from({ length: inputs * outputs }, () => (draw() * 2 - 1) * limit),
+    bias: new Float32Array(outputs),
+    weightsGradient: new Float32Array(inputs * outputs),
+    biasGradient: new Float32Array(outputs),
+  };
+}

@@ -1,0 +1,94 @@
+// How kube-scheduler 1.35's default profile scores the nodes that passed its filters. Not modelled, so pods
+// that use them get other scores from it: preferences of node and pod affinity, PreferNoSchedule taints, and
+// images that are on a node already.
+import { controllerOf } from "../objects/owners.ts";
+import { labelOf, namespaceOf, record, text, textMembers, type ApiObject } from "../objects/json.ts";
+import { labelSelector, withLabels, type LabelSelector } from "../objects/selectors.ts";
+import type { SchedulingModel } from "../scheduling-model.ts";
+import { balancedAllocation, leastAllocated } from "./resource-scores.ts";
+import { spreadScores } from "./spread-scores.ts";
+
+/** Plugins that tell nodes apart, with their default weights. */
+const DEFAULT_PLUGIN_WEIGHTS = {
+  NodeResourcesFit: 1,
+  NodeResourcesBalancedAllocation: 1,
+  PodTopologySpread: 2,
+} as const;
+export type ScorePlugin = keyof typeof DEFAULT_PLUGIN_WEIGHTS;
+
+/** By plugin, then by node: 0 to 100. */
+type PluginScores = Readonly<Record<ScorePlugin, Float64Array>>;
+
+/** What selects pods: they are spread by default only where something does. */
+export interface SelectingObjects {
+  readonly services: Iterable<ApiObject>;
+  readonly replicaSets?: Iterable<ApiObject>;
+}
+
+export class DefaultScores {
+  readonly #model: SchedulingModel;
+  readonly #services: readonly ApiObject[];
+  readonly #replicaSets: ReadonlyMap<string, ApiObject>;
+
+  /** The model may change between two pods. */
+  constructor(model: SchedulingModel, { services, replicaSets = [] }: SelectingObjects) {
+    this.#model = model;
+    this.#services = [...services];
+    this.#replicaSets = new Map(Array.from(replicaSets, (one) => [nameKey(one, one.metadata.name), one]));
+  }
+
+  /** @param nodes names of the feasible ones */
+  byPlugin(pod: ApiObject, nodes: readonly string[]): PluginScores {
+    const states = nodes.map((name) => this.#model.node(name)).filter((node) => node !== undefined);
+    const read = this.#model.schedulingPod(pod);
+    return {
+      NodeResourcesFit: Float64Array.from(states, (node) => leastAllocated(read, node)),
+      NodeResourcesBalancedAllocation: Float64Array.from(states, (node) => balancedAllocation(read, node)),
+      PodTopologySpread: spreadScores(read, states, this.#selectorOf(pod), this.#model),
+    };
+  }
+
+  /** Weighted sums by node. @param weights in place of the default ones */
+  totals(
+    pod: ApiObject,
+    nodes: readonly string[],
+    weights: Readonly<Partial<Record<ScorePlugin, number>>> = {},
+  ): Float64Array {
+    const scores = this.byPlugin(pod, nodes);
+    const used = { ...DEFAULT_PLUGIN_WEIGHTS, ...weights };
+    return Float64Array.from(
+      nodes,
+      (_, row) =>
+        scores.NodeResourcesFit[row]! * used.NodeResourcesFit +
+        scores.NodeResourcesBalancedAllocation[row]! * used.NodeResourcesBalancedAllocation +
+        scores.PodTopologySpread[row]! * used.PodTopologySpread,
+    );
+  }
+
+  /** As DefaultSelector of plugins/helper/spread.go: what all Services of the pod and its ReplicaSet ask. */
+  #selectorOf(pod: ApiObject): LabelSelector | null {
+    const { labels } = this.#model.schedulingPod(pod).set;
+    const wanted = this.#services
+      .filter((service) => namespaceOf(service) === namespaceOf(pod))
+      .map((service) => textMembers(record<{ selector?: unknown }>(service.spec).selector))
+      .filter((selector) => {
+        const entries = Object.entries(selector);
+        return entries.length > 0 && entries.every(([key, value]) => labelOf(labels, key) === value);
+      });
+    const controller = controllerOf(pod);
+    const replicaSet =
+      controller?.kind === "ReplicaSet"
+        ? this.#replicaSets.get(nameKey(pod, text(controller.name)))
+        : undefined;
+    const own =
+      replicaSet === undefined
+        ? null
+        : labelSelector(record<{ selector?: unknown }>(replicaSet.spec).selector);
+    const selector = withLabels(own ?? labelSelector({})!, Object.assign({}, ...wanted));
+    return selector.matchesAll ? null : selector;
+  }
+}
+
+function nameKey(object: ApiObject, name: string): string {
+  return `${namespaceOf(object)}/${name}`;
+}

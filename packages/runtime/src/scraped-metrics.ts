@@ -1,0 +1,64 @@
+// Metrics that are read when they are scraped: what is measured only keeps plain numbers.
+import { Counter, Gauge, type Registry } from "prom-client";
+
+/** Values by label. */
+type Labelled<L extends string> = Iterable<readonly [labels: Readonly<Record<L, string>>, value: number]>;
+
+export class ScrapedMetrics {
+  readonly #registers: Registry[];
+
+  constructor(registry: Registry) {
+    this.#registers = [registry];
+  }
+
+  /** @param read null: unknown, shown as NaN */
+  gauge(name: string, help: string, read: () => number | null): void {
+    const gauge: Gauge = new Gauge({
+      name,
+      help,
+      registers: this.#registers,
+      collect: () => gauge.set(read() ?? Number.NaN),
+    });
+  }
+
+  /** @param read all series that there are now */
+  gauges<L extends string>(name: string, help: string, labelNames: L[], read: () => Labelled<L>): void {
+    const gauge: Gauge<L> = new Gauge({
+      name,
+      help,
+      labelNames,
+      registers: this.#registers,
+      collect(): void {
+        gauge.reset();
+        for (const [labels, value] of read()) gauge.set(labels, value);
+      },
+    });
+  }
+
+  /** @param read what never falls */
+  counter(name: string, help: string, read: () => number): void {
+    const counter: Counter = new Counter({
+      name,
+      help,
+      registers: this.#registers,
+      collect(): void {
+        counter.reset();
+        counter.inc(read());
+      },
+    });
+  }
+
+  /** @param read all series that there are now, none of which ever falls */
+  counters<L extends string>(name: string, help: string, labelNames: L[], read: () => Labelled<L>): void {
+    const counter: Counter<L> = new Counter({
+      name,
+      help,
+      labelNames,
+      registers: this.#registers,
+      collect(): void {
+        counter.reset();
+        for (const [labels, value] of read()) counter.inc(labels, value);
+      },
+    });
+  }
+}

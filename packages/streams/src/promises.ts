@@ -1,0 +1,66 @@
+// Promises and shrinking links for strategies that know neither: ENTS' algorithms.
+import { fillByJob } from "./joint/filling.ts";
+import { keepsPromises } from "./joint/reroute.ts";
+import type { PlacedJob } from "./placed-job.ts";
+import type { Change, StreamStrategy } from "./strategy.ts";
+import { StreamSystem } from "./stream-system.ts";
+
+/**
+ * The strategy, by which a job waits while it would break a promise (`minThroughput`), its own or another's.
+ * Where the strategy's routes and rates break one, or don't fit links that changed, running jobs keep their
+ * routes and get new rates, of which promises come first.
+ */
+export function keepingPromises(strategy: StreamStrategy): StreamStrategy {
+  const share = async (system: StreamSystem, change: Change): Promise<readonly PlacedJob[]> => {
+    const shared = await strategy.share(system, change);
+    const isKept = change !== "changed" && areKept(shared) && fitsLinks(shared, system);
+    return isKept ? shared : bestFill(shared, system);
+  };
+  return {
+    name: strategy.name,
+    async place(job, system): Promise<PlacedJob | null> {
+      const placed = await strategy.place(job, system);
+      if (placed === null) return null;
+      const promised = [...system.running.map(({ job: other }) => other), job];
+      if (promised.every(({ minThroughput }) => minThroughput === null)) return placed;
+      const trial = new StreamSystem(system.network, system.total, system.paths);
+      for (const running of system.running) trial.add(running);
+      trial.add(placed);
+      const shared = await share(trial, "placed");
+      const mine = shared.at(-1)!;
+      // A job can't be promised more than its nodes compute: then it waits for better ones.
+      const isFast = mine.computable >= (job.minThroughput ?? 0);
+      return isFast && areKept(shared) ? mine : null;
+    },
+    share,
+  };
+}
+
+/** New routes are no use to a promise that the old ones keep. */
+function bestFill(shared: readonly PlacedJob[], system: StreamSystem): readonly PlacedJob[] {
+  const filled = fillByJob(shared, system);
+  if (areKept(filled)) return filled;
+  const before = fillByJob(system.running, system);
+  return areKept(before) ? before : filled;
+}
+
+function areKept(placed: readonly PlacedJob[]): boolean {
+  const promised = placed.map(({ job, computable }) => ({
+    least: Math.min(job.minThroughput ?? 0, computable),
+  }));
+  return keepsPromises(
+    promised,
+    Float64Array.from(placed, ({ throughput }) => throughput),
+  );
+}
+
+/** Rounding errors of sums of rates, relative. */
+const EQUAL = 1e-6;
+
+function fitsLinks(placed: readonly PlacedJob[], { network }: StreamSystem): boolean {
+  const { capacities } = network;
+  const used = new Float64Array(capacities.length);
+  for (const { flows } of placed)
+    for (const { path, bitsPerSecond } of flows) for (const hop of path.hops) used[hop]! += bitsPerSecond;
+  return used.every((bitsPerSecond, hop) => bitsPerSecond <= capacities[hop]! * (1 + EQUAL));
+}

@@ -1,0 +1,198 @@
+// The leader's rounds: for each Service that asks for it, the weights that are best by what is known now, a
+// step towards them, and back to what Kubernetes does by itself where nothing is known any more.
+import { evenWeights, nextWeights, zoneAdvice, type ZoneWeights } from "@isochrone/dispatch/zones";
+import { keyOf, StoreError } from "@isochrone/kubernetes";
+import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
+import { periodic } from "@isochrone/runtime";
+import type { Clock, Logger, Periodic } from "@isochrone/runtime";
+import type { GraphSource } from "../ports/ports.ts";
+import type { DemandReader } from "./demand-reader.ts";
+import { orderedService, type OrderedService, type Refusal } from "./objects/service-view.ts";
+import type { Lever, LeverTarget } from "./levers.ts";
+import { SERVICE_STATES, type DispatchMetrics, type ServiceStateName } from "./metrics.ts";
+import type { ServiceFollower } from "./service-follower.ts";
+
+/** The levers that write. */
+export type WritingLever = "hints" | "istio";
+
+interface KeeperOptions {
+  readonly follower: ServiceFollower;
+  readonly demand: DemandReader;
+  readonly graphs: GraphSource;
+  /** Those that may be pulled. */
+  readonly levers: ReadonlyMap<WritingLever, Lever>;
+  readonly events: EventRecorder;
+  readonly metrics: DispatchMetrics;
+  readonly roundMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+/** Nothing is wrong: there is nothing to spread, or nobody to spread it to. */
+const IDLE: ReadonlySet<Refusal["reason"]> = new Set(["no_requests", "no_endpoints", "no_graph"]);
+
+export class DispatchKeeper {
+  readonly #options: KeeperOptions;
+  readonly #rounds: Periodic;
+  /** What was said of each Service last, so that it is said once. */
+  #told = new Map<string, string>();
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    const { clock, logger } = options;
+    this.#rounds = periodic({
+      clock,
+      intervalMs: options.roundMs,
+      immediate: true,
+      run: (signal) => this.#round(signal),
+      onError: (error) => logger.warnOnce("dispatch", "zone weights can't be kept, trying again", { error }),
+    });
+    this.#rounds.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop();
+    this.#show([]);
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { follower, demand, levers, logger } = this.#options;
+    try {
+      await demand.refresh(signal);
+    } catch (error) {
+      logger.warnOnce("dispatch-demand", "the demand of zones can't be read", { error });
+    }
+    if (!follower.isSynced || signal.aborted) return;
+    if (demand.isEmpty && !demand.isStale) return;
+    const shown: Shown[] = [];
+    const kept = new Map<WritingLever, Set<string>>();
+    const told = new Map<string, string>();
+    for (const service of follower.services()) {
+      const stands = await this.#serve(service, told);
+      if (signal.aborted) return;
+      if (stands === null) continue;
+      shown.push(stands);
+      if (!stands.keeps || stands.lever === "advise" || stands.lever === "none") continue;
+      const names = kept.get(stands.lever) ?? new Set();
+      kept.set(stands.lever, names.add(keyOf(service)));
+    }
+    this.#told = told;
+    this.#show(shown);
+    for (const [name, lever] of levers)
+      await this.#written(name, () => lever.release(kept.get(name) ?? new Set()));
+  }
+
+  /** Null for a Service that asks for nothing. */
+  async #serve(service: KubernetesObject, told: Map<string, string>): Promise<Shown | null> {
+    const { follower, demand, graphs, levers } = this.#options;
+    const { namespace = "default", name } = service.metadata;
+    const slices = follower.slices(namespace, name);
+    const nodes = graphs.clusterSnapshot?.()?.nodes ?? [];
+    const state = { service, slices, demand: demand.of(keyOf(service)), graph: graphs.cluster(), nodes };
+    const ordered = orderedService(state);
+    if (ordered === null) return null;
+    if ("reason" in ordered) return this.#refused(service, "none", ordered, told);
+    const { lever } = ordered;
+    if (demand.isStale) {
+      const message = "the demand of zones is stale: Kubernetes' own spreading is back";
+      this.#tell(service, told, lever !== "advise", "ZoneWeightsTakenBack", message);
+      return { lever, state: "stale", keeps: false };
+    }
+    const regions = new Map(
+      nodes.flatMap(({ zone, region }) =>
+        zone === null || region === null ? [] : [[zone, region] as const],
+      ),
+    );
+    const target = { service, slices, regions };
+    const pulled = lever === "advise" ? null : (levers.get(lever) ?? null);
+    if (lever !== "advise" && pulled === null) {
+      const message = `the lever ${lever} is off: dispatch.levers`;
+      return this.#refused(service, lever, { reason: "lever_off", message }, told);
+    }
+    return await this.#step(ordered, target, pulled, told);
+  }
+
+  async #step(
+    { lever, view, endpoints }: OrderedService,
+    target: LeverTarget,
+    pulled: Lever | null,
+    told: Map<string, string>,
+  ): Promise<Shown> {
+    const { service } = target;
+    const zones = [...new Set([...view.zones, ...endpoints.map(({ zone }) => zone)])];
+    const obstacle = pulled?.obstacle(target, zones) ?? null;
+    if (obstacle !== null) return this.#refused(service, lever, obstacle, told);
+    const advice = zoneAdvice(view);
+    if ("reason" in advice) return this.#refused(service, lever, advice, told);
+    if (pulled === null) return { lever, state: "steady", keeps: false };
+    const current: ZoneWeights = pulled.current(target) ?? evenWeights(view);
+    const { weights, changed } = nextWeights(current, advice.weights);
+    let refusal: Refusal | null = null;
+    const done = await this.#written(lever, async () => {
+      refusal = await pulled.pull(target, { weights, demand: view.demand }, changed);
+    });
+    if (refusal !== null) return { ...this.#refused(service, lever, refusal, told), keeps: true };
+    return { lever, state: changed || !done ? "moving" : "steady", keeps: true };
+  }
+
+  #refused(
+    service: KubernetesObject,
+    lever: Shown["lever"],
+    { reason, message }: Refusal,
+    told: Map<string, string>,
+  ): Shown {
+    // What stands goes on: no demand, no changes.
+    if (IDLE.has(reason)) return { lever, state: "idle", keeps: true };
+    this.#tell(service, told, lever !== "advise", "ZoneWeightsRefused", message);
+    return { lever, state: "refused", keeps: false };
+  }
+
+  /** Says it once, as an Event unless nothing may be written. */
+  #tell(
+    service: KubernetesObject,
+    told: Map<string, string>,
+    isEvent: boolean,
+    reason: string,
+    note: string,
+  ): void {
+    const { events, logger } = this.#options;
+    const key = keyOf(service);
+    told.set(key, note);
+    if (this.#told.get(key) === note) return;
+    logger.warn("no zone weights for a Service", { service: key, reason, note });
+    if (isEvent) events.event(service, { type: "Warning", reason, action: "SpreadRequests", note });
+  }
+
+  /** False, and counted, when it failed. */
+  async #written(lever: WritingLever | "advise", write: () => Promise<void>): Promise<boolean> {
+    const { metrics, logger } = this.#options;
+    try {
+      await write();
+      metrics.writes.inc({ lever, result: "done" });
+      return true;
+    } catch (error) {
+      if (!(error instanceof StoreError)) throw error;
+      metrics.writes.inc({ lever, result: "failed" });
+      logger.warnOnce(`dispatch-${lever}`, "zone weights can't be written, trying again", { error });
+      return false;
+    }
+  }
+
+  #show(shown: readonly Shown[]): void {
+    const { services } = this.#options.metrics;
+    for (const lever of ["advise", "hints", "istio", "none"] as const)
+      for (const state of SERVICE_STATES)
+        services.set(
+          { lever, state },
+          shown.filter((each) => each.lever === lever && each.state === state).length,
+        );
+  }
+}
+
+/** How it stands with a Service. */
+interface Shown {
+  readonly lever: "advise" | WritingLever | "none";
+  readonly state: ServiceStateName;
+  /** Whether what stands of it stays. */
+  readonly keeps: boolean;
+}

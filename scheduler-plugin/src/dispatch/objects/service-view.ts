@@ -1,0 +1,146 @@
+// What weights of a Service are worked out from, or why it has none.
+import {
+  MAX_HINTED_ZONES,
+  type HintedEndpoint,
+  type NoWeights,
+  type ZoneView,
+} from "@isochrone/dispatch/zones";
+import {
+  addressTypeOf,
+  dispatchOrderOf,
+  isOwnSlice,
+  unspreadReason,
+  type DispatchLever,
+  type KubernetesObject,
+} from "@isochrone/kubernetes";
+import type { ClusterGraph, ClusterGraphSnapshot, ServiceDemand } from "@isochrone/topology";
+import { endpointsIn } from "./slice-hints.ts";
+
+/** Why nothing is done for a Service that asks for it; a label of the metrics. */
+type RefusalReason =
+  | NoWeights["reason"]
+  | "annotation"
+  | "lever_off"
+  | "not_spread"
+  | "other_controller"
+  | "missing_zone"
+  | "missing_region"
+  | "too_many_zones"
+  | "no_graph"
+  | "not_kept";
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  readonly message: string;
+}
+
+/** What is known of a Service and its surroundings. */
+interface ServiceState {
+  readonly service: KubernetesObject;
+  /** All of the Service. */
+  readonly slices: readonly KubernetesObject[];
+  /** Null: nothing was counted. */
+  readonly demand: ServiceDemand | null;
+  /** Null while none was read. */
+  readonly graph: ClusterGraph | null;
+  readonly nodes: ClusterGraphSnapshot["nodes"];
+}
+
+/** A Service as weights see it. */
+export interface OrderedService {
+  readonly lever: DispatchLever;
+  readonly view: ZoneView;
+  /** Ready ones, of one address family. */
+  readonly endpoints: readonly HintedEndpoint[];
+}
+
+const TOPOLOGY_MODES = ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
+
+/** Null for a Service that asks for nothing. */
+export function orderedService(state: ServiceState): OrderedService | Refusal | null {
+  const { service, slices } = state;
+  const order = dispatchOrderOf(service);
+  if (order === null) return null;
+  if (typeof order === "string") return { reason: "annotation", message: order };
+  const { lever, minLocalShare, capacityPerSecond } = order;
+  const unspread = unspreadReason(service);
+  if (unspread !== null) return { reason: "not_spread", message: unspread };
+  const other = lever === "hints" ? otherController(service, slices) : null;
+  if (other !== null) return { reason: "other_controller", message: other };
+  const endpoints = endpointsIn(ofOneFamily(slices));
+  if (endpoints === null)
+    return {
+      reason: "missing_zone",
+      message: "an endpoint's node has no label topology.kubernetes.io/zone",
+    };
+  const zones = zonesOf(state);
+  if (zones === null) return { reason: "no_graph", message: "no cluster graph was read yet" };
+  const all = new Set([...zones, ...endpoints.map(({ zone }) => zone)]);
+  if (lever === "hints" && all.size > MAX_HINTED_ZONES)
+    return {
+      reason: "too_many_zones",
+      message: `an endpoint has hints for at most ${MAX_HINTED_ZONES} zones, and there are ${all.size}`,
+    };
+  const view: ZoneView = {
+    zones,
+    demand: demandIn(state),
+    endpoints: counted(endpoints),
+    capacityPerSecond,
+    minLocalShare,
+    rttMs: zoneCosts(state),
+  };
+  return { lever, view, endpoints };
+}
+
+/** Who else writes hints. */
+function otherController(service: KubernetesObject, slices: readonly KubernetesObject[]): string | null {
+  const mode = TOPOLOGY_MODES.map((name) => service.metadata.annotations?.[name] ?? "");
+  if (mode.some((each) => each.toLowerCase() === "auto"))
+    return `${TOPOLOGY_MODES[0]} is Auto: Kubernetes spreads its requests by topology-aware hints`;
+  const foreign = slices.find((slice) => !isOwnSlice(slice));
+  return foreign === undefined
+    ? null
+    : `EndpointSlice ${foreign.metadata.name} is written by another controller than Kubernetes' own`;
+}
+
+/** Of a Service with two address families the one with more endpoints: they are the same pods. */
+function ofOneFamily(slices: readonly KubernetesObject[]): readonly KubernetesObject[] {
+  const families = [...Map.groupBy(slices, addressTypeOf).values()];
+  const size = (family: readonly KubernetesObject[]): number =>
+    family.reduce((sum, { endpoints }) => sum + (Array.isArray(endpoints) ? endpoints.length : 0), 0);
+  return families.toSorted((a, b) => size(b) - size(a))[0] ?? [];
+}
+
+function counted(endpoints: readonly HintedEndpoint[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { zone } of endpoints) counts.set(zone, (counts.get(zone) ?? 0) + 1);
+  return counts;
+}
+
+/** Of callers without a zone nobody can say where they should go. */
+function demandIn({ demand }: ServiceState): ReadonlyMap<string, number> {
+  const zones = demand?.zones ?? [];
+  return new Map(
+    zones.flatMap(({ zone, requestsPerSecond }) =>
+      zone === null ? [] : [[zone, requestsPerSecond] as const],
+    ),
+  );
+}
+
+/** Zones of nodes, and those that ask; null while the nodes aren't known. */
+function zonesOf(state: ServiceState): string[] | null {
+  if (state.graph === null) return null;
+  const named = state.nodes.flatMap(({ zone }) => (zone === null ? [] : [zone]));
+  return [...new Set([...named, ...demandIn(state).keys()])].sort();
+}
+
+/** What the graph knows of a pair of zones, by any two of their nodes. */
+function zoneCosts({ graph, nodes }: ServiceState): ZoneView["rttMs"] {
+  const ids = new Map<string, number>();
+  for (const { name, zone } of nodes)
+    if (zone !== null && !ids.has(zone)) ids.set(zone, graph?.idOf(name) ?? -1);
+  return (from, to) => {
+    const [a, b] = [ids.get(from) ?? -1, ids.get(to) ?? -1];
+    return graph === null || a < 0 || b < 0 ? null : graph.zoneCostMsById(a, b);
+  };
+}
