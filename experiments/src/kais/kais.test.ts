@@ -119,6 +119,30 @@ describe("a run", () => {
     expect(readFileSync(conducted.files.html, "utf8")).toContain(told);
   }, 60_000);
 
+  it("trains both nets first when asked, uses them, and trains no more the next time", async () => {
+    const out = temporary();
+    const text = textOf("kais")
+      .replace("{ kais: 700000, kais-improved: 295000 }", "{ kais: 1000, kais-improved: 1000 }")
+      .replace("  sites: 5\n  nodesPerSite: 8", "  sites: 2\n  nodesPerSite: 2")
+      .replace("  frame: 25s", "  frame: 5s");
+    const told: string[] = [];
+    const options = {
+      ...OPTIONS,
+      out,
+      train: true,
+      contenders: ["greedy", "kais", "kais-improved"],
+      onProgress: ({ what }: { readonly what: string }) => told.push(what),
+    };
+    const improved = text.replace("contenders: [greedy,", "contenders: [kais-improved, greedy,");
+    const first = await conductKais(improved, options);
+    expect(first).toMatchObject({ cells: 3, measured: 3 });
+    expect(told.some((what) => /^training kais: \d+ decisions/.test(what))).toBe(true);
+    expect(readFileSync(first.files.html, "utf8")).toContain("<h3>Training</h3>");
+    told.length = 0;
+    expect(await conductKais(improved, options)).toMatchObject({ measured: 0 });
+    expect(told.filter((what) => what.startsWith("training"))).toEqual([]);
+  }, 60_000);
+
   it("refuses what it can't run before it starts", async () => {
     const out = temporary();
     const trace = join(out, "short.csv");
