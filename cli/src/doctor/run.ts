@@ -15,6 +15,7 @@ import type { ClockLook } from "./clocks.ts";
 import { judgeDefinitions, lookAtDefinitions, readDefinitions } from "./crds.ts";
 import { GROUPS, NAME_A_CLUSTER, skipped } from "./finding.ts";
 import type { Finding, Group, Verdict } from "./finding.ts";
+import { judgeDispatch, lookAtDispatch } from "./dispatch.ts";
 import { judgeExtender } from "./extender.ts";
 import { judgeGates, lookAtGates } from "./gates.ts";
 import { judgeFreshness } from "./freshness.ts";
@@ -66,6 +67,7 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   gates: checkGates,
   sources: checkSources,
   appgroups: checkAppGroups,
+  dispatch: checkDispatch,
   freshness: async (asked) => [...judgeFreshness(await asked.graph()), await checkAnnotators(asked)],
   extender: async ({ ground: { schedulerPlugin, fetch, nowMs } }) =>
     judgeExtender(schedulerPlugin === null ? null : await readPage(schedulerPlugin, fetch), nowMs()),
@@ -263,6 +265,13 @@ async function checkAppGroups(asked: Asked): Promise<Verdict[]> {
   const obstacle = await obstacleOf(asked);
   if (cluster === null || obstacle !== null) return judgeAppGroups(null, obstacle ?? "");
   return judgeAppGroups(await lookAtAppGroups(cluster.store), "AppGroups aren't installed");
+}
+
+async function checkDispatch(asked: Asked): Promise<Verdict[]> {
+  const { cluster } = asked.ground;
+  const obstacle = await obstacleOf(asked);
+  if (cluster === null || obstacle !== null) return judgeDispatch(null, obstacle ?? "");
+  return judgeDispatch(await lookAtDispatch(cluster.store), "");
 }
 
 /** @param base with or without the path /metrics */
