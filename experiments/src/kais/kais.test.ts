@@ -103,7 +103,7 @@ describe("a run", () => {
     const again = await conductKais(textOf("kais"), { ...OPTIONS, out });
     expect(again.measured).toBe(0);
     expect(readFileSync(again.files.html, "utf8")).toBe(report);
-  }, 60_000);
+  }, 120_000);
 
   it("takes another trace, and tells what it left out", async () => {
     const out = temporary();
@@ -117,7 +117,7 @@ describe("a run", () => {
     );
     expect(conducted).toMatchObject({ scenario: { name: "kais-trace-quick" }, notes: [told], measured: 2 });
     expect(readFileSync(conducted.files.html, "utf8")).toContain(told);
-  }, 60_000);
+  }, 120_000);
 
   it("trains both nets first when asked, uses them, and trains no more the next time", async () => {
     const out = temporary();
@@ -141,7 +141,7 @@ describe("a run", () => {
     told.length = 0;
     expect(await conductKais(improved, options)).toMatchObject({ measured: 0 });
     expect(told.filter((what) => what.startsWith("training"))).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 
   it("refuses what it can't run before it starts", async () => {
     const out = temporary();
