@@ -6,6 +6,7 @@ import type { ConductOptions } from "../conducted.ts";
 import { conduct } from "../conduct.ts";
 import { listScenarios, scenarioFile } from "../scenario/catalogue.ts";
 import { ScenarioError } from "../scenario/errors.ts";
+import { figuresIn, inFieldsUnit, loadQuotes } from "../scenario/testing/quotes.ts";
 import { conductKais } from "./conduct.ts";
 import { judgeClaim, lossesOf } from "./figures.ts";
 import { comparison } from "./report.ts";
@@ -15,6 +16,7 @@ import { readKaisScenario, type KaisScenario } from "./scenario.ts";
 const NAMES = listScenarios()
   .filter(({ kind }) => kind === "kais")
   .map(({ name }) => name);
+const { kais: quotes } = loadQuotes();
 const textOf = (name: string): string => readFileSync(scenarioFile(name)!, "utf8");
 const load = (name: string, quick = false): KaisScenario =>
   readKaisScenario(textOf(name), `${name}.yaml`, quick);
@@ -43,6 +45,27 @@ describe("scenarios of requests", () => {
     const { sites, nodesPerSite } = of("nodes-100");
     expect(nodesPerSite.reduce((sum, count) => sum + count, 0)).toBe(100);
     expect(sites).toBe(nodesPerSite.length);
+  });
+
+  it.each(NAMES)("%s holds its paper's numbers, and has a quote of each figure that it names", (name) => {
+    const { points, source, title, question, claims } = load(name);
+    const said = claims.map(({ text }) => text).join("; ");
+    const valuesOf = (field: string): unknown[] =>
+      points.flatMap(({ system: { sites, nodesPerSite, slotSeconds, frameSeconds } }) => {
+        const each = Array.from({ length: sites }, (_, site) => nodesPerSite[site % nodesPerSite.length]!);
+        const nodes = each.reduce((sum, count) => sum + count, 0);
+        return Object.entries({ sites, nodes, slotSeconds, frameSeconds }).flatMap(([key, value]) =>
+          key === field ? [value] : [],
+        );
+      });
+    for (const [, , printed, field] of quotes[name]!) {
+      const value = inFieldsUnit(printed);
+      const isClaim = field === "claims";
+      const held: readonly unknown[] = isClaim ? (said.match(/paper [\d.]+/g) ?? []) : valuesOf(field);
+      expect(held).toContain(isClaim ? `paper ${(1 + Number(value)).toFixed(3)}` : value);
+    }
+    const quoted = quotes[name]!.flatMap(([at]) => figuresIn(at));
+    for (const figure of figuresIn([source, title, question].join(" "))) expect(quoted).toContain(figure);
   });
 
   it("say all mistakes at once, each with its rule and value", () => {
