@@ -83,6 +83,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--decision": NO_FILE,
   "--manifest": NO_FILE,
   "--matrix": NO_FILE,
+  "--trace": NO_FILE,
   "--chart": ["NOWHERE", "DUMP"],
   "--namespace": NO_NAMESPACE,
   "--system-namespace": NO_NAMESPACE,
