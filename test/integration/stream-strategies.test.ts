@@ -1,6 +1,8 @@
 // ENTS' algorithms through the controller on a real control plane, with promises and changing links; and
 // links whose capacity is measured instead of declared.
 import { execFile } from "node:child_process";
+import { once } from "node:events";
+import { createServer, type AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { conditionsOf, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -26,6 +28,14 @@ const LINKS = [
 /** A frame of 2 Mbit with its headers, Mbit. */
 const FRAME = 2.0912;
 const SITE = { ...KINDS.flowNetwork, name: "site" };
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
 
 /** One task on the server, which all frames of 2 Mbit cross the narrow link to. */
 function remote(namespace: string, name: string, spec: object = {}): KubernetesObject {
@@ -129,11 +139,12 @@ describe.runIf(support.supported)(
     test("what network managers count of flows is in the workflow graph, and in `isochrone flows`", async () => {
       const namespace = "counted";
       await cluster.createNamespace(namespace);
-      const { url } = await start();
+      const port = await freePort();
       const aggregator = await MeasuredAggregator.start(cluster.kubeconfig, {
-        aggregator: { decisionsUrl: url },
+        aggregator: { decisionsUrl: `http://127.0.0.1:${port}` },
       });
       onTestFinished(() => aggregator.stop());
+      await start({ graphUrl: aggregator.url, scheduler: { port } });
       await submit(remote(namespace, "gate"));
       await expect.poll(() => phase(namespace, "gate"), WITHIN).toBe("Running");
       const [flow] = (await statusOf(namespace, "gate")).flows!;
@@ -160,6 +171,9 @@ describe.runIf(support.supported)(
         ]),
         channels: [{ source: "gate.source", target: "gate.work", origin: "observed" }],
       });
+      await expect
+        .poll(async () => (await job(namespace, "gate"))?.status?.["measuredThroughput"], WITHIN)
+        .toBeCloseTo(allowed / 2 / (FRAME * 1e6), 0);
       await remove(namespace, "gate");
       await expect.poll(() => podsOf(namespace), WITHIN).toEqual([]);
     });

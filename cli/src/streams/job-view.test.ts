@@ -12,6 +12,7 @@ const RUNNING: KubernetesObject = {
   status: {
     phase: "Running",
     throughput: 5,
+    measuredThroughput: 4.8,
     limitText: "task detect on box",
     tasks: [
       { name: "detect", node: "box", secondsPerFrame: 0.2 },
@@ -45,9 +46,9 @@ describe("StreamJobs for people", () => {
   test("are listed with what limits or delays them", () => {
     expect(jobsText([RUNNING, WAITING].map(jobView))).toBe(
       [
-        "namespace  job   phase    frames/s  promised  limited by          nodes",
-        "site       gate  Running         5         2  task detect on box  box server",
-        "site       yard  Waiting         –         –  waits: NoRoom",
+        "namespace  job   phase    frames/s  measured  promised  limited by          nodes",
+        "site       gate  Running         5      4.80         2  task detect on box  box server",
+        "site       yard  Waiting         –         –         –  waits: NoRoom",
       ].join("\n"),
     );
     expect(jobsText([])).toBe("there is no StreamJob");
@@ -56,7 +57,7 @@ describe("StreamJobs for people", () => {
   test("are explained by tasks and flows, or by what they wait for", () => {
     expect(jobText(jobView(RUNNING))).toBe(
       [
-        "StreamJob site/gate: Running, 5.00 frames/s of 2 promised",
+        "StreamJob site/gate: Running, 5.00 frames/s of 2 promised, 4.8 measured",
         "limited by task detect on box",
         "",
         "task    node    s/frame  frames/s",

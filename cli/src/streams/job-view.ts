@@ -15,6 +15,8 @@ interface JobView {
   readonly phase: string | null;
   /** Frames per second. */
   readonly throughput: number | null;
+  /** What its flows carry, frames per second. */
+  readonly measuredThroughput: number | null;
   readonly minThroughput: number | null;
   /** The task or link that limits it, or what it waits for. */
   readonly limit: string | null;
@@ -46,7 +48,10 @@ interface JobView {
 }
 
 type SpecFields = Record<"minThroughput", unknown>;
-type StatusFields = Record<"flows" | "limitText" | "phase" | "profiles" | "tasks" | "throughput", unknown>;
+type StatusFields = Record<
+  "flows" | "limitText" | "measuredThroughput" | "phase" | "profiles" | "tasks" | "throughput",
+  unknown
+>;
 type ProfileFields = Record<"failure" | "kind" | "secondsPerFrame" | "task", unknown>;
 type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
 type FlowFields = Record<"bitsPerSecond" | "from" | "route" | "to", unknown>;
@@ -60,6 +65,7 @@ export function jobView(object: KubernetesObject): JobView {
     name,
     phase: textOf(status.phase),
     throughput: numberOf(status.throughput),
+    measuredThroughput: numberOf(status.measuredThroughput),
     minThroughput: numberOf(minThroughput),
     limit: textOf(status.limitText),
     tasks: looseList<TaskFields>(status.tasks).map((task) => ({
@@ -91,12 +97,13 @@ export function jobView(object: KubernetesObject): JobView {
 export function jobsText(jobs: readonly JobView[]): string {
   if (jobs.length === 0) return "there is no StreamJob";
   return table(
-    ["namespace", "job", "phase", "frames/s", "promised", "limited by", "nodes"],
-    jobs.map(({ namespace, name, phase, throughput, minThroughput, limit, tasks }) => [
+    ["namespace", "job", "phase", "frames/s", "measured", "promised", "limited by", "nodes"],
+    jobs.map(({ namespace, name, phase, throughput, measuredThroughput, minThroughput, limit, tasks }) => [
       namespace,
       name,
       phase ?? "new",
       throughput,
+      measuredThroughput,
       minThroughput,
       limit,
       [...new Set(tasks.map(({ node }) => node))].join(" "),
@@ -110,7 +117,10 @@ export function jobText(job: JobView): string {
     job;
   const pace = throughput === null ? "" : `, ${throughput.toFixed(2)} frames/s`;
   const promise = minThroughput === null ? "" : ` of ${minThroughput} promised`;
-  const parts = [`StreamJob ${namespace}/${name}: ${phase ?? "no controller has seen it"}${pace}${promise}`];
+  const measured = job.measuredThroughput === null ? "" : `, ${job.measuredThroughput} measured`;
+  const parts = [
+    `StreamJob ${namespace}/${name}: ${phase ?? "no controller has seen it"}${pace}${promise}${measured}`,
+  ];
   if (throughput !== null && limit !== null) parts[0] += `\nlimited by ${limit}`;
   const open = conditions.filter(({ status }) => status !== "True");
   if (open.length > 0)

@@ -18,6 +18,8 @@ export interface JobCondition {
 export interface JobView {
   readonly phase: JobPhase;
   readonly placement: Placement | null;
+  /** Frames per second; null: unknown. */
+  readonly measured: number | null;
   /** Name of the pod, by task. */
   readonly pods: ReadonlyMap<string, string>;
   readonly conditions: readonly JobCondition[];
@@ -29,7 +31,7 @@ const DIGITS = 6;
 
 /** @param job with the status that it has now */
 export function jobStatus(job: KubernetesObject, view: JobView, nowMs: number): Record<string, unknown> {
-  const { phase, placement, pods, conditions, profiles } = view;
+  const { phase, placement, measured, pods, conditions, profiles } = view;
   const { generation } = job.metadata;
   const told = conditions.map((condition) => ({
     ...condition,
@@ -41,6 +43,7 @@ export function jobStatus(job: KubernetesObject, view: JobView, nowMs: number): 
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     phase,
     throughput: placement === null ? null : rounded(placement.throughput),
+    measuredThroughput: measured,
     throughputText: placement === null ? null : placement.throughput.toFixed(2),
     limit: placement === null ? null : { ...NO_LIMIT, ...placement.limit },
     limitText: placement === null ? waitText(conditions) : limitText(placement.limit),

@@ -32,6 +32,8 @@ interface JobNews {
   readonly job: KnownJob;
   readonly verdict: Verdict;
   readonly placement: Placement | null;
+  /** Frames per second that its flows carry; null: unknown. */
+  readonly measured: number | null;
   readonly pods: ReadonlyMap<string, KubernetesObject>;
   readonly podName: (task: string, node: string) => string;
   readonly flows: FlowState;
@@ -136,12 +138,12 @@ export class StatusTeller {
 const KEPT = 1 - 1e-6;
 
 function viewOf(news: JobNews): JobView {
-  const { verdict, placement, flows, profiles: taken } = news;
+  const { verdict, placement, measured, flows, profiles: taken } = news;
   const { names, areAllRunning } = podsOf(news);
   if (verdict.kind === "refused") return refusedView(verdict.message, placement, names);
   const profiled = taken === null || taken.wanted === 0 ? [] : [profiledCondition(taken)];
   const conditions: JobCondition[] = [ACCEPTED, placedCondition(verdict), ...profiled];
-  const told = { placement, pods: names, profiles: taken?.profiles ?? [] };
+  const told = { placement, measured, pods: names, profiles: taken?.profiles ?? [] };
   if (verdict.kind === "waiting")
     return { ...told, phase: placement === null ? "Waiting" : "Placing", conditions };
   const applied = flowsCondition(flows);
@@ -216,7 +218,7 @@ function refusedView(
   pods: ReadonlyMap<string, string>,
 ): JobView {
   const accepted: JobCondition = { type: "Accepted", status: "False", reason: "Invalid", message };
-  return { phase: "Failed", placement, pods, conditions: [accepted], profiles: null };
+  return { phase: "Failed", placement, measured: null, pods, conditions: [accepted], profiles: null };
 }
 
 /** As it stands after the merge patch: there null removes a field. */

@@ -15,7 +15,7 @@ import { addressesOf, rejectionOf, requestsOf, streamNodes } from "./cluster-fac
 import { decide, type DecidedJob, type Verdict } from "./domain/decide.ts";
 import { contentsOf, type FlowPlans } from "./domain/flow-plans.ts";
 import type { Placement } from "./domain/placement.ts";
-import type { StreamNode } from "./domain/planned-job.ts";
+import { isTooSlow, type StreamNode } from "./domain/planned-job.ts";
 import { AppGroupFloors } from "./app-group-floors.ts";
 import { FlowNetworks } from "./flow-networks.ts";
 import { JobFlows } from "./job-flows.ts";
@@ -23,6 +23,7 @@ import { JobPods, JobPodWriter } from "./job-pods.ts";
 import { readPlacement } from "./job-status.ts";
 import { JobWrites } from "./job-writes.ts";
 import { KnownJobs, type KnownJob } from "./known-jobs.ts";
+import { MeasuredPaces } from "./measured-pace.ts";
 import type { StreamMetrics } from "./metrics.ts";
 import { Profiler } from "./profiling/profiler.ts";
 import { PutOffs } from "./put-offs.ts";
@@ -72,6 +73,7 @@ export class StreamKeeper {
   readonly #putOffs: PutOffs;
   readonly #writes: JobWrites;
   readonly #profiler: Profiler;
+  readonly #paces: MeasuredPaces;
   readonly #statuses: StatusTeller;
   readonly #rounds: Periodic;
   readonly #endOfPods: () => void;
@@ -101,6 +103,7 @@ export class StreamKeeper {
     });
     this.#model = new ClusterModel(this.#objects);
     this.#putOffs = new PutOffs(clock, random);
+    this.#paces = new MeasuredPaces(options.graphs);
     const writer = new JobPodWriter(store);
     this.#profiler = new Profiler({ writer, model: this.#model, clock, logger, metrics });
     this.#writes = new JobWrites({
@@ -123,6 +126,11 @@ export class StreamKeeper {
       () => undefined,
     );
     this.#rounds.start();
+  }
+
+  /** The jobs as the cluster shows them. */
+  jobs(): readonly KubernetesObject[] {
+    return this.#jobs.items();
   }
 
   async stop(): Promise<void> {
@@ -169,6 +177,7 @@ export class StreamKeeper {
     // The garbage collector would do it, but only looks at new definitions every half minute.
     for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
     for (const job of known.values()) await this.#leaveLostNodes(job);
+    this.#measurePaces(known);
     const streamed = this.#streamNodes([...known.values()], names);
     if (await this.#profiler.learn([...known.values()], streamed)) this.#change = "changed";
     const verdicts = await this.#decide([...known.values()], streamed);
@@ -260,6 +269,20 @@ export class StreamKeeper {
     else this.#placements.set(job.uid, { ...placement, hosts });
   }
 
+  #measurePaces(known: ReadonlyMap<string, KnownJob>): void {
+    this.#paces.keep(this.#placements);
+    for (const [uid, placement] of this.#placements) {
+      const job = known.get(uid);
+      if (job === undefined) continue;
+      this.#paces.read(job, placement);
+      // No more frames arise than the source says.
+      const { framesPerSecond } = job.definition;
+      const fastest = Math.min(this.#paces.fastest(uid) ?? 0, framesPerSecond ?? Infinity);
+      if ([...placement.seconds.values()].some((seconds) => isTooSlow(seconds, fastest)))
+        this.#change = "changed";
+    }
+  }
+
   #isLost(node: string, pod: KubernetesObject | undefined): boolean {
     const state = this.#model.model.node(node);
     if (state === undefined) return true;
@@ -276,6 +299,7 @@ export class StreamKeeper {
       requestsOf: (task: string) => requestsOf(model, job.samples.get(task)!),
       rejection: (task: string, node: string) => rejectionOf(model, job.samples.get(task)!, node),
       measured: this.#profiler.secondsOf(job),
+      fastest: this.#paces.fastest(job.uid),
     }));
     const { clock, strategy } = this.#options;
     const change = this.#change;
@@ -327,11 +351,13 @@ export class StreamKeeper {
     flows: JobFlows,
   ): Promise<void> {
     const { plans, awaitRules } = this.#options;
-    for (const job of known.values())
+    for (const job of known.values()) {
+      const placement = this.#placements.get(job.uid) ?? null;
       await this.#statuses.tell({
         job,
         verdict: verdicts.get(job.key)!,
-        placement: this.#placements.get(job.uid) ?? null,
+        placement,
+        measured: this.#paces.of(job.uid),
         pods: this.#jobPods.of(job.uid),
         podName: (task, node) => this.#writes.podName(job, task, node),
         flows: {
@@ -341,6 +367,7 @@ export class StreamKeeper {
         },
         profiles: this.#profiler.viewOf(job.uid),
       });
+    }
     await this.#statuses.tellRefused();
     await this.#networks.tell(this.#options.clock.now());
   }

@@ -1,7 +1,7 @@
-import { FlowNetwork, joint, PathTable, readJobDefinition } from "@isochrone/streams";
+import { FlowNetwork, joint, PathTable, readJobDefinition, withHeaders } from "@isochrone/streams";
 import { describe, expect, test } from "vitest";
 import { decide, type DecidedJob, type DecideInput, type Verdict } from "./decide.ts";
-import { withHeaders, type StreamNode } from "./planned-job.ts";
+import type { StreamNode } from "./planned-job.ts";
 
 const NODES: readonly StreamNode[] = ["camera", "box", "server"].map((name) => ({
   name,
@@ -17,6 +17,7 @@ const NETWORK = new FlowNetwork(
     { source: "box", target: "server", capacityBitsPerSecond: 20e6 },
   ],
 );
+const WIDE = [{ source: "camera", target: "server", capacityBitsPerSecond: 1e9 }];
 const CREATED_MS = 1_000;
 
 interface JobOptions extends Partial<DecidedJob> {
@@ -50,6 +51,7 @@ function job(key: string, options: JobOptions = {}): DecidedJob {
     requestsOf: () => ({ memoryBytes, cpuMillicores }),
     rejection: () => null,
     measured: () => null,
+    fastest: null,
     ...more,
   };
 }
@@ -77,6 +79,34 @@ async function placementOf(one: DecidedJob): Promise<NonNullable<DecidedJob["pla
 }
 
 describe("a decision about stream jobs", () => {
+  test("takes tasks to be as fast as their job has been, and measured times before declared ones", async () => {
+    const free = {
+      network: new FlowNetwork(
+        NODES.map(({ name }) => name),
+        WIDE,
+      ),
+      nowMs: CREATED_MS,
+    };
+    const paceOf = async (more: JobOptions): Promise<number> => {
+      const one = job("site/a", more);
+      const found = (await decided([one], { ...free, paths: new PathTable(free.network) })).get(one.key)!;
+      return found.kind === "placed" ? found.placement.throughput : 0;
+    };
+    expect(await paceOf({})).toBeCloseTo(20, 6);
+    expect(await paceOf({ measured: (_, { name }) => (name === "server" ? 0.02 : null) })).toBeCloseTo(50, 6);
+    const placement = {
+      hosts: new Map([["detect", "server"]]),
+      seconds: new Map(),
+      flows: [],
+      throughput: 20,
+      limit: { kind: "source", node: "camera" },
+    } as const;
+    expect(await paceOf({ placement, fastest: 40 })).toBeCloseTo(40, 6);
+    // Frames that were sent again.
+    expect(await paceOf({ placement, fastest: 21 })).toBeCloseTo(20, 6);
+    expect(await paceOf({ placement, fastest: 5 })).toBeCloseTo(20, 6);
+  });
+
   test("counts headers, and no more frames than arise", async () => {
     const frame = withHeaders(250_000) * 8;
     expect(frame).toBeCloseTo(2_091_160, 0);

@@ -36,6 +36,8 @@ export interface DecidedJob {
   /** Null: kube-scheduler would let the task's pod onto the node. */
   readonly rejection: (task: string, node: string) => NodeRejection | null;
   readonly measured: MeasuredSeconds;
+  /** Frames per second that it has made on its nodes; null: unknown. */
+  readonly fastest: number | null;
 }
 
 export interface DecideInput {
@@ -97,10 +99,10 @@ function readable(
   nodes: readonly StreamNode[],
   verdicts: Map<string, Verdict>,
 ): StreamJob | null {
-  const { key, definition, placement, requestsOf, rejection, measured } = decided;
+  const { key, definition, placement, requestsOf, rejection, measured, fastest } = decided;
   try {
     const allows = (task: string, node: string): boolean => rejection(task, node) === null;
-    return plannedJob({ definition, nodes, requestsOf, allows, measured, placement });
+    return plannedJob({ definition, nodes, requestsOf, allows, measured, fastest, placement });
   } catch (error) {
     if (!(error instanceof StreamError)) throw error;
     verdicts.set(key, { kind: "refused", message: error.message });
@@ -173,6 +175,7 @@ async function fitsEmpty(decided: DecidedJob, input: DecideInput, system: Stream
     // What pods of other stream jobs hold would be free.
     allows: (task, node) => [undefined, "NodeResourcesFit"].includes(rejection(task, node)?.plugin),
     measured,
+    fastest: null,
     placement,
   });
   const empty = new StreamSystem(system.network, system.total, system.paths);

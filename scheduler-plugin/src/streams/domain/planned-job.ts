@@ -1,5 +1,5 @@
 // A StreamJob as the strategies see it: its frames with their headers, its pace bounded by its source.
-import { createStreamJob, type JobDefinition, type StreamJob } from "@isochrone/streams";
+import { createStreamJob, withHeaders, type JobDefinition, type StreamJob } from "@isochrone/streams";
 import type { Placement } from "./placement.ts";
 
 /** A node as far as streams need it. */
@@ -25,17 +25,16 @@ export interface TaskRequests {
   readonly cpuMillicores: number;
 }
 
-/** Ethernet, IPv4 and TCP with timestamps, as counted on the wire. */
-const HEADER_BYTES = 66;
-const SEGMENT_BYTES = 1_448;
-
-/** What a frame takes on the wire. */
-export function withHeaders(bytesPerFrame: number): number {
-  return bytesPerFrame * (1 + HEADER_BYTES / Math.min(SEGMENT_BYTES, bytesPerFrame));
-}
-
 /** Of a task on a node. */
 export type MeasuredSeconds = (task: string, node: StreamNode) => number | null;
+
+/** Counters see frames that were sent again, too. */
+const SURELY_FASTER = 0.9;
+
+/** Whether a job has made more frames than a task of these seconds could. */
+export function isTooSlow(seconds: number, fastest: number | null): boolean {
+  return fastest !== null && fastest * seconds * SURELY_FASTER > 1;
+}
 
 interface PlannedJobOptions {
   readonly definition: JobDefinition;
@@ -45,6 +44,8 @@ interface PlannedJobOptions {
   readonly allows: (task: string, node: string) => boolean;
   /** Seconds for a frame as a profiling pod took them; null: as declared. */
   readonly measured: MeasuredSeconds;
+  /** Frames per second that it has made where it is: no task there can be slower. Null: unknown. */
+  readonly fastest: number | null;
   /** Tasks that have a node stay there. */
   readonly placement: Pick<Placement, "hosts" | "seconds"> | null;
 }
@@ -56,6 +57,7 @@ export function plannedJob({
   requestsOf,
   allows,
   measured,
+  fastest,
   placement,
 }: PlannedJobOptions): StreamJob {
   const { spec, framesPerSecond, tasks } = definition;
@@ -65,7 +67,9 @@ export function plannedJob({
     const host = placement?.hosts.get(task);
     const seconds = measured(task, node) ?? tasks.get(task)!.secondsOn(labels);
     if (host === undefined) return seconds !== null && allows(task, name) ? seconds : null;
-    return host === name ? (seconds ?? placement?.seconds.get(task) ?? null) : null;
+    if (host !== name) return null;
+    const known = seconds ?? placement?.seconds.get(task) ?? null;
+    return known !== null && isTooSlow(known, fastest) ? 1 / fastest! : known;
   };
   return createStreamJob(
     {
