@@ -12,6 +12,8 @@ interface JobFlowsOptions {
 }
 
 interface OfJob {
+  /** Whether all tasks had pods: without a pod nobody knows whether its address will be that of its node. */
+  readonly isComplete: boolean;
   /** Names of nodes on the routes of flows that are in plans. */
   readonly nodes: Set<string>;
   /** `from -> to` of flows that aren't. */
@@ -30,7 +32,9 @@ export class JobFlows {
   }
 
   add(job: KnownJob, placement: Placement): void {
-    const ofJob: OfJob = { nodes: new Set(), withoutAddress: [] };
+    const { podOf } = this.#options;
+    const isComplete = [...placement.hosts].every(([task, node]) => podOf(job, task, node) !== null);
+    const ofJob: OfJob = { isComplete, nodes: new Set(), withoutAddress: [] };
     this.#ofJob.set(job.uid, ofJob);
     for (const flow of placement.flows) {
       const source = this.#end(job, flow.from, flow.route[0]!);
@@ -59,6 +63,11 @@ export class JobFlows {
   /** Null: it has none. */
   addressOfNode(node: string): string | null {
     return this.#options.addresses.get(node) ?? null;
+  }
+
+  /** Whether the flows of the job are all that can be known before its pods run. */
+  isComplete(uid: string): boolean {
+    return this.#ofJob.get(uid)?.isComplete === true;
   }
 
   /** Nodes that must have the job's flows in their plans. */

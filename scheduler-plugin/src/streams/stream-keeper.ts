@@ -341,7 +341,7 @@ export class StreamKeeper {
 
   async #openGates(job: KnownJob, flows: JobFlows): Promise<void> {
     const { plans, awaitRules } = this.#options;
-    if (awaitRules && !plans.areApplied(flows.nodesOf(job.uid))) return;
+    if (awaitRules && !(flows.isComplete(job.uid) && plans.areApplied(flows.nodesOf(job.uid)))) return;
     await this.#writes.openGates(this.#jobPods.of(job.uid));
   }
 
