@@ -90,3 +90,26 @@ export function addPlan(program: Command, print: Print): void {
     "% plan shop --watch 30s -o json",
   );
 }
+
+export function addDispatch(program: Command, print: Print): void {
+  const dispatch = program.command("dispatch").description("say how the requests of Services are spread");
+  dispatch
+    .command("advise")
+    .description("say to which zones the requests of each zone go, and should go; changes nothing")
+    .argument("<service>", "namespace/name of the Service", namespacedName)
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (service: readonly [string, string], options) =>
+      (await import("./commands/dispatch.ts")).adviseCommand(service, options, print),
+    );
+  examples(
+    commandOf(program, "dispatch", "advise"),
+    "% dispatch advise shop/db",
+    "% dispatch advise shop/db -o json --kubeconfig ~/.kube/config --server http://127.0.0.1:8080",
+  );
+}

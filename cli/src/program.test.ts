@@ -72,7 +72,13 @@ describe("the program", () => {
 
   it("watches what changes", () => {
     const watched = leaves.filter(({ command }) => command.options.some(({ long }) => long === "--watch"));
-    expect(watched.map(({ path }) => path)).toEqual(["graph", "explain", "plan", "descheduler"]);
+    expect(watched.map(({ path }) => path)).toEqual([
+      "graph",
+      "explain",
+      "plan",
+      "descheduler",
+      "dispatch advise",
+    ]);
   });
 
   it("asks another context wherever it asks a cluster", () => {

@@ -7,7 +7,7 @@ import { addDescheduler } from "./program-descheduler.ts";
 import type { StartScheduler } from "./commands/experiment.ts";
 import { addCompletion, addDoctor } from "./program-doctor.ts";
 import { addExperiment } from "./program-experiment.ts";
-import { addGraph, addPlan } from "./program-graph.ts";
+import { addDispatch, addGraph, addPlan } from "./program-graph.ts";
 import { addStreams } from "./program-streams.ts";
 import { addAppGroup, addBench, addSchedulerConfig, addScore, addTosca } from "./program-offline.ts";
 import {
@@ -77,6 +77,7 @@ export function createProgram(
   addDescheduler(program, print, [tokenFile(), caFile(), output(), watch()]);
   addTosca(program, print);
   addStreams(program, print);
+  addDispatch(program, print);
   addBench(program, print);
   addExperiment(program, print, startScheduler);
   addDoctor(program, print);

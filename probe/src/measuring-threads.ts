@@ -207,11 +207,11 @@ class SupervisedThreads implements MeasuringThreads {
 
   /** The other threads report on their own; what they said since the last snapshot goes with this one. */
   #complete(member: Member, snapshot: EngineSnapshot): EngineSnapshot {
-    const { flows, zeroCheck } = this.#icmp.take(member.id);
+    const { flows, zeroCheck } = this.#icmp.drain(member.id);
     return {
       ...snapshot,
       flows: [...snapshot.flows, ...flows],
-      responder: this.#responder.take(member.id),
+      responder: this.#responder.drain(member.id),
       zeroCheck,
       icmpProber: this.#icmp.prober,
     };
@@ -230,7 +230,7 @@ class SupervisedThreads implements MeasuringThreads {
     }
     this.#members.delete(member.id);
     // What came too late for the last snapshot.
-    this.#icmp.take(member.id);
+    this.#icmp.drain(member.id);
     member.opened.reject(closedError("the engine was stopped before it had opened"));
   }
 }

@@ -23,7 +23,9 @@ interface PlanRefreshDeps {
  * Refreshes that come back at about an interval, at random within it, and not before the source wants to be
  * asked again.
  */
-export function planRefresh({ clock, random, intervalMs, run, onError }: PlanRefreshDeps): Periodic {
+export function planRefresh(deps: PlanRefreshDeps): Periodic {
+  const { clock, random, intervalMs } = deps;
+  const onError = (error: unknown): void => deps.onError(error);
   let waitMs = Math.min(FIRST_MAX_MS, intervalMs * FIRST_RATIO) * random.next();
   const wait = (leastMs: number): void => {
     const nextMs = intervalMs * (1 - JITTER_RATIO + 2 * JITTER_RATIO * random.next());
@@ -36,7 +38,7 @@ export function planRefresh({ clock, random, intervalMs, run, onError }: PlanRef
     async run(signal) {
       let leastMs = 0;
       try {
-        leastMs = await run(signal);
+        leastMs = await deps.run(signal);
       } catch (error) {
         if (!signal.aborted) onError(error);
       }

@@ -77,6 +77,10 @@ export class WebhookTestbed {
     await this.balancer.listen();
   }
 
+  get graphUrl(): string {
+    return this.#graphs!.url;
+  }
+
   /** What the graph API says from now on. */
   say(graphs: Parameters<GraphApi["say"]>[0]): void {
     this.#graphs!.say(graphs);

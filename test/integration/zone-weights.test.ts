@@ -172,6 +172,21 @@ describe.runIf(support.supported)("zone weights on a real API server", { timeout
     expect(await ourWrites()).toEqual([]);
   });
 
+  test("the command advises, whoever asks", async () => {
+    const asked = ["dispatch", "advise", "default/db", "-o", "json", "--server", testbed.graphUrl];
+    const { code, stdout } = await testbed.command(asked);
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({
+      service: "default/db",
+      dispatch: "advise",
+      refused: null,
+      zones: [
+        { zone: "east", endpoints: 2, now: { east: 0.5, west: 0.5 }, advised: { east: 1 } },
+        { zone: "west", endpoints: 2, now: { east: 0.5, west: 0.5 }, advised: { west: 1 } },
+      ],
+    });
+  });
+
   test("hints come, and stand when Kubernetes' controller writes the slices", async () => {
     await order("db", "hints");
     await expect.poll(() => hints("db"), WITHIN).toEqual(own(2, 2));

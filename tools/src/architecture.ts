@@ -40,6 +40,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "topology",
     "placement",
     "streams",
+    "dispatch",
     "runtime",
     "bus",
     "kubernetes",

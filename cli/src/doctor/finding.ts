@@ -13,6 +13,7 @@ export const GROUPS = [
   "gates",
   "sources",
   "appgroups",
+  "dispatch",
   "freshness",
   "extender",
   "flows",

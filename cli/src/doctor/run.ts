@@ -16,6 +16,7 @@ import type { ClockLook } from "./clocks.ts";
 import { judgeDefinitions, lookAtDefinitions, readDefinitions } from "./crds.ts";
 import { GROUPS, NAME_A_CLUSTER, skipped } from "./finding.ts";
 import type { Finding, Group, Verdict } from "./finding.ts";
+import { judgeDispatch, lookAtDispatch } from "./dispatch.ts";
 import { judgeExtender } from "./extender.ts";
 import { judgeFlows } from "./flows.ts";
 import { judgeGates, lookAtGates } from "./gates.ts";
@@ -70,6 +71,7 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   gates: checkGates,
   sources: checkSources,
   appgroups: checkAppGroups,
+  dispatch: checkDispatch,
   freshness: async (asked) => [...judgeFreshness(await asked.graph()), await checkAnnotators(asked)],
   extender: async ({ ground: { schedulerPlugin, fetch, nowMs } }) =>
     judgeExtender(schedulerPlugin === null ? null : await readPage(schedulerPlugin, fetch), nowMs()),
@@ -291,6 +293,13 @@ async function readManager(base: string, fetchPage: Fetch) {
   } catch (error) {
     return { url, json: null, error: reasonOf(error) };
   }
+}
+
+async function checkDispatch(asked: Asked): Promise<Verdict[]> {
+  const { cluster } = asked.ground;
+  const obstacle = await obstacleOf(asked);
+  if (cluster === null || obstacle !== null) return judgeDispatch(null, obstacle ?? "");
+  return judgeDispatch(await lookAtDispatch(cluster.store), "");
 }
 
 /** @param base with or without the path /metrics */

@@ -66,7 +66,7 @@ export class ArrivalCondenser {
   }
 
   /** The bins that ended since the last call. */
-  take(): ArrivalBin[] {
+  drain(): ArrivalBin[] {
     return this.#closed.splice(0);
   }
 

@@ -22,7 +22,7 @@ function queued(
     condenser.add(i, arrival - 1e6 - delayMs * 1e6 - i * (apartNs - sendApartNs), arrival, UNIT, 0);
   }
   condenser.closeOlderThan(Number.POSITIVE_INFINITY);
-  return condenser.take();
+  return condenser.drain();
 }
 
 describe("estimate of a link", () => {
@@ -74,7 +74,7 @@ describe("estimate of a link", () => {
         condenser.add(sequence++, sendNs, arrivalNs, UNIT, 0);
       }
     }
-    bins.push(...condenser.take());
+    bins.push(...condenser.drain());
     const estimate = estimateLink(bins, RULES);
     expect(estimate?.otherShare?.value).toBeGreaterThan(0.25);
     expect(estimate?.otherShare?.value).toBeLessThan(0.35);
@@ -87,13 +87,13 @@ describe("arrivals", () => {
     for (const sequence of [0, 1, 4, 3, 5])
       condenser.add(sequence, sequence * 100, sequence * 100 + 50, 10, 0);
     condenser.closeOlderThan(Number.POSITIVE_INFINITY);
-    expect(condenser.take()).toMatchObject([{ lastSequence: 5, units: 5, lost: 1, bytes: 50 }]);
+    expect(condenser.drain()).toMatchObject([{ lastSequence: 5, units: 5, lost: 1, bytes: 50 }]);
   });
 
   test("bins stay short, and a clock far off changes nothing", () => {
     const condenser = new ArrivalCondenser();
     for (let i = 0; i < 100; i++) condenser.add(i, i * 1e5, i * 1e5 - 5e12, 1514, 0);
-    const bins = condenser.take();
+    const bins = condenser.drain();
     expect(bins.length).toBeGreaterThan(5);
     expect(bins.every((bin) => bin.minDelayNs === -5e12)).toBe(true);
   });

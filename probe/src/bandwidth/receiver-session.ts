@@ -64,7 +64,7 @@ export class ReceiverSession {
     const isWhole = !Number.isNaN(this.#finishNs) && this.#sequence >= this.#finishSequence;
     const isOver = isWhole || nowNs - this.#finishNs > DRAIN_NS;
     this.#condenser.closeOlderThan(isOver ? Number.POSITIVE_INFINITY : nowNs - BIN_AGE_NS);
-    this.#pending.push(...this.#condenser.take());
+    this.#pending.push(...this.#condenser.drain());
     const bins = isOver || this.#isDue(nowNs) ? this.#pending.splice(0) : [];
     if (bins.length > 0) this.#reported(bins, nowNs);
     for (let from = 0; from < bins.length; from += MAX_BINS) {

@@ -5,11 +5,11 @@ import { Tally } from "./tally.ts";
 const HEAD = { node: "b", method: "udp_rr", ipFamily: 4 } as const;
 const SOUND: Sample = { applicationMs: 1, plannedMs: 3, kernelMs: 0.75, residenceMs: 0.25, stalled: false };
 
-function record(...samples: readonly Partial<Sample>[]): ReturnType<Tally["take"]> {
+function record(...samples: readonly Partial<Sample>[]): ReturnType<Tally["drain"]> {
   const tally = new Tally();
   const judge = new Samples(tally, 0);
   for (const sample of samples) judge.record({ ...SOUND, ...sample });
-  return tally.take(HEAD);
+  return tally.drain(HEAD);
 }
 
 test("the network's time is the kernel's without the residence; a program's is the thread's with it", () => {

@@ -10,7 +10,7 @@ test("a thread that beats in time was never stalled", () => {
     monitor.beat(ms);
     expect(monitor.stalledForMs(ms + BEAT_MS)).toBe(0);
   }
-  expect(monitor.take().stalls).toBe(0);
+  expect(monitor.drain().stalls).toBe(0);
 });
 
 test("who asks during a stall hears of it before the beat comes", () => {
@@ -25,15 +25,15 @@ test("what is read right after a stall is the stall's; a little later it is not"
   expect(monitor.stalledForMs(51)).toBe(50);
   expect(monitor.stalledForMs(53)).toBe(0);
   monitor.beat(58);
-  expect(monitor.take().stalls).toBe(1);
-  expect(monitor.take().stalls).toBe(0);
+  expect(monitor.drain().stalls).toBe(1);
+  expect(monitor.drain().stalls).toBe(0);
 });
 
 test("the delay of every beat is kept", () => {
   const monitor = new StallMonitor(BOUND_MS, BEAT_MS, 0);
   monitor.beat(8);
   monitor.beat(19);
-  const { loopDelay } = monitor.take();
+  const { loopDelay } = monitor.drain();
   expect(loopDelay).toMatchObject({ count: 2, min: 0, max: 0.003 });
 });
 
@@ -46,7 +46,7 @@ describe("a thread that blocks until a packet comes or something is due", () => 
     expect(monitor.stalledForMs(60)).toBe(0);
     monitor.rest(200);
     monitor.beat(200.5);
-    const { stalls, loopDelay } = monitor.take();
+    const { stalls, loopDelay } = monitor.drain();
     expect({ stalls, max: loopDelay.max }).toEqual({ stalls: 0, max: 0.0005 });
   });
 
@@ -58,12 +58,12 @@ describe("a thread that blocks until a packet comes or something is due", () => 
     expect(monitor.stalledForMs(46)).toBe(35);
     monitor.beat(50);
     monitor.beat(90);
-    expect(monitor.take()).toMatchObject({ stalls: 2, loopDelay: { max: 0.04 } });
+    expect(monitor.drain()).toMatchObject({ stalls: 2, loopDelay: { max: 0.04 } });
   });
 
   test("keeps the worst delay of each eight milliseconds, however often it shows up", () => {
     const monitor = new StallMonitor(BOUND_MS, 0, 0);
     for (let ms = 1; ms <= 80; ms++) monitor.beat(ms + (ms === 41 ? 0.5 : 0));
-    expect(monitor.take().loopDelay).toMatchObject({ count: 10, max: 0.0015 });
+    expect(monitor.drain().loopDelay).toMatchObject({ count: 10, max: 0.0015 });
   });
 });

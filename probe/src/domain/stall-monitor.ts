@@ -76,7 +76,7 @@ export class StallMonitor {
     return nowMs - this.#stallEndMs <= SETTLE_MS ? this.#stallLengthMs : 0;
   }
 
-  take(): ThreadSnapshot {
+  drain(): ThreadSnapshot {
     const snapshot = { loopDelay: this.#delay.toData(), stalls: this.#stalls };
     this.#delay = new Distribution();
     this.#stalls = 0;

@@ -73,7 +73,7 @@ export class Tally {
   }
 
   /** Everything since the last call. */
-  take(head: { readonly node: string; readonly method: Method; readonly ipFamily: 4 | 6 }): FlowSnapshot {
+  drain(head: { readonly node: string; readonly method: Method; readonly ipFamily: 4 | 6 }): FlowSnapshot {
     const snapshot: FlowSnapshot = {
       ...head,
       outcomes: this.#outcomes,

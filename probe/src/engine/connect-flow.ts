@@ -43,10 +43,10 @@ export class ConnectFlow implements Flow, ScheduledSender {
     this.#end();
   }
 
-  take(): FlowSnapshot {
+  drain(): FlowSnapshot {
     const address = parseAddress(this.#peer.address);
     const ipFamily = address === null ? 4 : familyOf(address);
-    return this.#tally.take({ node: this.#peer.node, method: "tcp_connect", ipFamily });
+    return this.#tally.drain({ node: this.#peer.node, method: "tcp_connect", ipFamily });
   }
 
   /** There is nothing to make ready: a connection shows no signature. */

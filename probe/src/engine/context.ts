@@ -14,7 +14,7 @@ export interface EngineContext {
   readonly sockets: Sockets;
   readonly timetable: Timetable;
   readonly stalls: StallMonitor;
-  /** Actual minus planned send time, seconds; taken and replaced with each snapshot. */
+  /** Actual minus planned send time, seconds; replaced with each snapshot. */
   readonly lateness: { current: Distribution };
   /** How many times the configured interval lies between two sends; the whole thread's. */
   readonly pace: { readonly factor: number };
@@ -32,5 +32,5 @@ export interface EngineContext {
 export interface Flow {
   start(): void;
   stop(): void;
-  take(): FlowSnapshot;
+  drain(): FlowSnapshot;
 }

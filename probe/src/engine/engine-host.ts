@@ -65,7 +65,7 @@ export class EngineHost {
         afterPoll: (run) => loop.afterPoll(run),
         stalls,
         pace: this.#pace,
-        takeThread: () => stalls.take(),
+        drainThread: () => stalls.drain(),
         onSnapshot: (snapshot) => this.#deps.post({ type: "snapshot", engine: id, snapshot }),
       });
     } catch (error) {

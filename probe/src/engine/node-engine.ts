@@ -34,7 +34,7 @@ interface NodeEngineDeps extends Pick<
   /** Wall time, ms since the epoch. */
   now(): number;
   /** What the thread observed of itself since this engine's last snapshot. */
-  takeThread(): ThreadSnapshot;
+  drainThread(): ThreadSnapshot;
   onSnapshot(snapshot: EngineSnapshot): void;
 }
 
@@ -124,9 +124,9 @@ export class NodeEngine {
     this.#deps.onSnapshot({
       startMs: Math.min(this.#startMs, endMs),
       endMs,
-      flows: [...this.#flows.values()].map((flow) => flow.take()),
+      flows: [...this.#flows.values()].map((flow) => flow.drain()),
       sendLateness: lateness.toData(),
-      thread: this.#deps.takeThread(),
+      thread: this.#deps.drainThread(),
       // Other threads have these; the main thread puts them in.
       responder: { answered: 0, refused: {} },
       zeroCheck: null,

@@ -31,7 +31,7 @@ test("the residence that the responder states is taken from the round trip", () 
   const answer = answerTo(session.request, 7);
   session.begin(nowMs);
   expect(session.answer(answer, nowMs + 10)).toBe(true);
-  expect(session.take().rtt.sum).toBeCloseTo(0.003, 9);
+  expect(session.drain().rtt.sum).toBeCloseTo(0.003, 9);
 });
 
 test("a residence longer than the round trip is a lie: received, but not timed", () => {
@@ -39,7 +39,7 @@ test("a residence longer than the round trip is a lie: received, but not timed",
   const answer = answerTo(session.request, 11);
   session.begin(nowMs);
   session.answer(answer, nowMs + 10);
-  const { outcomes, discards, rtt } = session.take();
+  const { outcomes, discards, rtt } = session.drain();
   expect({ received: outcomes.received, discarded: outcomes.discarded, discards, timed: rtt.count }).toEqual({
     received: 1,
     discarded: 1,
@@ -56,7 +56,7 @@ test("an answer read after this thread stood still is received, but not timed, a
   session.begin(nowMs);
   // 170 ms pass on this side, more than the timeout of 150, of which the thread slept all.
   session.answer(answer, nowMs + 170);
-  const { outcomes, discards, rtt } = session.take();
+  const { outcomes, discards, rtt } = session.drain();
   expect(outcomes).toMatchObject({ received: 1, lost: 0, late: 0, discarded: 1 });
   expect({ discards, timed: rtt.count }).toEqual({ discards: { thread_stalled: 1 }, timed: 0 });
 });
@@ -68,7 +68,7 @@ test("the first answers of a peer warm up the path and aren't timed", () => {
     session.begin(nowMs + i);
     session.answer(answer, nowMs + i + 1);
   }
-  const { outcomes, discards, rtt } = session.take();
+  const { outcomes, discards, rtt } = session.drain();
   expect({ received: outcomes.received, discards, timed: rtt.count }).toEqual({
     received: 3,
     discards: { warmup: 2 },
@@ -85,7 +85,7 @@ test("an answer of another session, or of another responder, is corrupt", () => 
   keys.sign(TEST_KEY.id, redirected);
   session.begin(nowMs);
   expect([session.answer(foreign, nowMs + 1), session.answer(redirected, nowMs + 1)]).toEqual([false, false]);
-  expect(session.take().errors).toEqual({ wrong_session: 1, wrong_source: 1 });
+  expect(session.drain().errors).toEqual({ wrong_session: 1, wrong_source: 1 });
 });
 
 test("its own request sent back is no answer", () => {
@@ -93,11 +93,11 @@ test("its own request sent back is no answer", () => {
   const mirror = Buffer.from(session.request);
   session.begin(nowMs);
   expect(session.answer(mirror, nowMs + 1)).toBe(false);
-  expect(session.take().errors).toEqual({ bad_type: 1 });
+  expect(session.drain().errors).toEqual({ bad_type: 1 });
 });
 
 test("an answer that no packet was sent for is corrupt, even with a good signature", () => {
   const { session, nowMs } = open();
   expect(session.answer(answerTo(session.request), nowMs)).toBe(false);
-  expect(session.take().errors).toEqual({ unknown_sequence: 1 });
+  expect(session.drain().errors).toEqual({ unknown_sequence: 1 });
 });

@@ -181,8 +181,8 @@ export class RrSession {
     return true;
   }
 
-  take(): FlowSnapshot {
-    return this.#tally.take({ node: this.#peer.node, method: this.#method, ipFamily: this.#ipFamily });
+  drain(): FlowSnapshot {
+    return this.#tally.drain({ node: this.#peer.node, method: this.#method, ipFamily: this.#ipFamily });
   }
 
   stop(): void {

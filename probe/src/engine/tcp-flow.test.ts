@@ -39,7 +39,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
 
   /** Adds what came since to `totals`: outcomes, errors as `error:<reason>`, discards as `skip:<reason>`. */
   function collect(): Record<string, number> {
-    const { outcomes, errors, discards } = flow!.take();
+    const { outcomes, errors, discards } = flow!.drain();
     for (const [name, count] of Object.entries(outcomes)) totals[name] = (totals[name] ?? 0) + count;
     for (const [name, count] of Object.entries(errors))
       totals[`error:${name}`] = (totals[`error:${name}`] ?? 0) + count;
@@ -88,7 +88,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
         await until("the answer", () => decided() === i);
       }
       expect(collect()).toMatchObject({ sent: 20, received: 20, lost: 0, late: 0, duplicate: 0, corrupt: 0 });
-      expect(responder.responder.take().answered).toBe(20);
+      expect(responder.responder.drain().answered).toBe(20);
     });
 
     test("a tick while a transaction is under way is left out, not lost", async () => {

@@ -67,8 +67,8 @@ export class TcpFlow implements Flow, ScheduledSender {
     this.#drop();
   }
 
-  take(): FlowSnapshot {
-    return this.#session.take();
+  drain(): FlowSnapshot {
+    return this.#session.drain();
   }
 
   prepare(): void {

@@ -53,7 +53,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
   async function settled(packets: number): Promise<FlowSnapshot> {
     const total = emptyTotal();
     await until("every packet to be decided", () => {
-      add(total, flow.take());
+      add(total, flow.drain());
       return total.outcomes.received + total.outcomes.lost + total.outcomes.send_error >= packets;
     });
     return total;
@@ -65,7 +65,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
   };
 
   function emptyTotal(): Total {
-    return { ...flow.take() };
+    return { ...flow.drain() };
   }
 
   function add(total: Total, part: FlowSnapshot): void {
@@ -108,7 +108,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       await send(20);
       const total = await settled(20);
       await until("the duplicates", () => {
-        add(total, flow.take());
+        add(total, flow.drain());
         return total.outcomes.duplicate >= 5;
       });
       expect(total.outcomes).toMatchObject({ sent: 20, received: 20, lost: 0, duplicate: 5, late: 0 });
@@ -123,7 +123,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       const total = await settled(10);
       await send(5);
       await until("the late answers", () => {
-        add(total, flow.take());
+        add(total, flow.drain());
         return total.outcomes.late >= 7 && total.outcomes.lost >= 7;
       });
       expect(total.outcomes).toMatchObject({
@@ -146,7 +146,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       await send(3);
       const total = await settled(3);
       await until("the copies", () => {
-        add(total, flow.take());
+        add(total, flow.drain());
         return total.outcomes.late + total.outcomes.duplicate >= 6;
       });
       expect(total.outcomes).toMatchObject({ sent: 3, received: 0, lost: 3, late: 3, duplicate: 3 });
@@ -171,7 +171,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       };
       await send(4);
       expect((await settled(4)).outcomes).toMatchObject({ sent: 4, received: 3, lost: 1, corrupt: 0 });
-      expect(responder.responder.take().refused).toEqual({ bad_hmac: 1 });
+      expect(responder.responder.drain().refused).toEqual({ bad_hmac: 1 });
     });
 
     test("answers in another order are each credited to their own packet", async () => {
@@ -219,7 +219,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       await send(5);
       const total = await settled(5);
       await until("the garbage", () => {
-        add(total, flow.take());
+        add(total, flow.drain());
         return total.outcomes.corrupt >= 200;
       });
       expect(total.outcomes).toMatchObject({ sent: 5, received: 5, lost: 0, corrupt: 200 });
@@ -239,7 +239,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       for (let i = 1; i <= 4; i++) {
         await send(1);
         await until("the answer", () => {
-          add(total, flow.take());
+          add(total, flow.drain());
           return total.outcomes.received === i;
         });
       }
@@ -258,7 +258,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       await until("the refusal", () => {
         blocked.prepare();
         blocked.send();
-        const snapshot = blocked.take();
+        const snapshot = blocked.drain();
         errors = snapshot.errors;
         expect(snapshot.outcomes).toMatchObject({ sent: 0, received: 0, lost: 0, send_error: 1 });
         expect(lossRatio(snapshot.outcomes)).toBe(1);
@@ -278,7 +278,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       let lost = 0;
       let refused = 0;
       await until("the loss", () => {
-        const { outcomes, errors } = closed.take();
+        const { outcomes, errors } = closed.drain();
         lost += outcomes.lost;
         refused += errors["ECONNREFUSED"] ?? 0;
         return lost > 0;

@@ -74,8 +74,8 @@ export class UdpFlow implements Flow, ScheduledSender {
     this.#drop();
   }
 
-  take(): FlowSnapshot {
-    return this.#session.take();
+  drain(): FlowSnapshot {
+    return this.#session.drain();
   }
 
   prepare(): void {

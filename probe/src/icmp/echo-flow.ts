@@ -128,10 +128,10 @@ export class EchoFlow {
     if (lost > 0) this.#lose(lost);
   }
 
-  take(): FlowSnapshot {
+  drain(): FlowSnapshot {
     this.#stamped = { kernel: 0, user: 0 };
     const { node, family } = this.options;
-    return this.#tally.take({ node, method: "icmp", ipFamily: family });
+    return this.#tally.drain({ node, method: "icmp", ipFamily: family });
   }
 
   #lose(count: number): void {

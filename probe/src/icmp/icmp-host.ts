@@ -253,7 +253,7 @@ export class IcmpHost implements EchoHandlers {
 
   #report(engine: number, member: Member): void {
     const zeroCheck = member.zero === null ? null : zeroCheckOf(member.zero);
-    const flows = Array.from(member.flows.values(), (flow) => flow.take());
+    const flows = Array.from(member.flows.values(), (flow) => flow.drain());
     this.#deps.post({ type: "report", engine, report: { flows, zeroCheck } });
   }
 }
@@ -279,6 +279,6 @@ function optionsOf(task: IcmpTask, node: string, address: string): EchoFlowOptio
 
 function zeroCheckOf(flow: EchoFlow): ZeroCheckSnapshot {
   const source = flow.stampedBy ?? "none";
-  const { outcomes, rtt } = flow.take();
+  const { outcomes, rtt } = flow.drain();
   return { source, sent: outcomes.sent, received: outcomes.received, rtt };
 }

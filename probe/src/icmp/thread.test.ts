@@ -55,7 +55,7 @@ class FakeProbers {
 function reportOf(received: number): {
   type: "report";
   engine: number;
-  report: { flows: ReturnType<Tally["take"]>[]; zeroCheck: null };
+  report: { flows: ReturnType<Tally["drain"]>[]; zeroCheck: null };
 } {
   const tally = new Tally();
   for (let i = 0; i < received; i++) {
@@ -64,7 +64,7 @@ function reportOf(received: number): {
     tally.countStamp("kernel");
     tally.record(0.001);
   }
-  const flow = tally.take({ node: "b", method: "icmp", ipFamily: 4 });
+  const flow = tally.drain({ node: "b", method: "icmp", ipFamily: 4 });
   return { type: "report", engine: 1, report: { flows: [flow], zeroCheck: null } };
 }
 
@@ -109,7 +109,7 @@ describe("ICMP thread", () => {
     probers.newest.events.onEnd("net-ping is not installed");
     probers.thread.setTask({ ...TASK, engine: 2 });
     expect(probers.started).toHaveLength(2);
-    expect(probers.thread.take(1)).toEqual({ flows: [], zeroCheck: null });
+    expect(probers.thread.drain(1)).toEqual({ flows: [], zeroCheck: null });
     expect(probers.logger.events("warn")).toEqual(["ICMP not available; the other methods continue"]);
     expect(probers.logger.lines[0]?.fields).toEqual({
       reason: "kernel: EPERM; net_ping: net-ping is not installed",
@@ -140,10 +140,10 @@ describe("ICMP thread", () => {
       1, 2,
     ]);
     probers.newest.events.onMessage(reportOf(3));
-    const [flow] = probers.thread.take(1).flows;
+    const [flow] = probers.thread.drain(1).flows;
     expect(flow).toMatchObject({ outcomes: { sent: 5, received: 5 }, stamps: { kernel: 5, user: 0 } });
     expect(flow?.rtt.count).toBe(5);
-    expect(probers.thread.take(1).flows).toEqual([]);
+    expect(probers.thread.drain(1).flows).toEqual([]);
     expect(probers.thread.restarts).toBe(1);
     expect(probers.thread.prober).toBe("kernel");
   });

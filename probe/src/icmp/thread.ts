@@ -96,7 +96,7 @@ export class IcmpThread {
   }
 
   /** What came for the engine since the last call. */
-  take(engine: number): IcmpReport {
+  drain(engine: number): IcmpReport {
     const report = this.#reports.get(engine) ?? NOTHING;
     this.#reports.delete(engine);
     return report;

@@ -32,7 +32,7 @@ describe.runIf(isLibcSupported())("echo responder under a flood of hostile packe
     const memoryBefore = process.memoryUsage().rss;
     const flood = startFlood(responder.udpPort, signedRequest({ sequence: 1 }));
     await until("the flood", () => {
-      responder.take();
+      responder.drain();
       return responder.refusedSum() > 1000;
     });
     responder.answers.length = 0;
@@ -74,7 +74,7 @@ describe.runIf(isLibcSupported())("echo responder under a flood of hostile packe
     const options = { perSecond: 50_000, kind: "wrong_hmac" };
     const flood = startFlood(responder.udpPort, signedRequest({ sequence: 1 }), options);
     await until("the flood", () => {
-      responder.take();
+      responder.drain();
       return responder.refusedSum() > 1000;
     });
     responder.answers.length = 0;
@@ -151,7 +151,7 @@ async function settled(responder: ResponderClient): Promise<void> {
   for (let before = -1, now = 0; now !== before;) {
     before = now;
     await delay(300);
-    responder.take();
+    responder.drain();
     now = responder.answered + responder.refusedSum();
   }
 }

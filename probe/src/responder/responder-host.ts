@@ -128,7 +128,7 @@ export class ResponderHost {
   }
 
   #report(id: number, { responder }: Member): void {
-    const snapshot = responder.take();
+    const snapshot = responder.drain();
     if (snapshot.answered > 0 || Object.keys(snapshot.refused).length > 0)
       this.#deps.post({ type: "report", id, snapshot });
   }

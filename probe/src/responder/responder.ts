@@ -126,7 +126,7 @@ export class Responder {
   }
 
   /** What happened since the call before. */
-  take(): ResponderSnapshot {
+  drain(): ResponderSnapshot {
     const snapshot = { answered: this.#answered, refused: this.#refused };
     this.#answered = 0;
     this.#refused = {};

@@ -67,7 +67,7 @@ describe.each(IMPLEMENTATIONS)("responder thread on %s sockets", (sockets) => {
     await client.ask([]);
     let refused: Readonly<Record<string, number>> = {};
     await until("the second's count", () => {
-      refused = client?.thread.take(2).refused ?? {};
+      refused = client?.thread.drain(2).refused ?? {};
       return Object.keys(refused).length > 0;
     });
     expect(refused).toEqual({ unknown_key: 1 });
@@ -85,8 +85,8 @@ describe.each(IMPLEMENTATIONS)("responder thread on %s sockets", (sockets) => {
     for (let i = 0; i < 5; i++) client.send(signedRequest({ sequence: i + 1 }));
     await until("the answers", () => client?.answers.length === 5);
     await client.thread.close(1);
-    expect(client.thread.take(1)).toEqual({ answered: 5, refused: {} });
-    expect(client.thread.take(1)).toEqual({ answered: 0, refused: {} });
+    expect(client.thread.drain(1)).toEqual({ answered: 5, refused: {} });
+    expect(client.thread.drain(1)).toEqual({ answered: 0, refused: {} });
   });
 
   test("a closed thread opens nothing", async () => {

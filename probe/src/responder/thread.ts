@@ -99,7 +99,7 @@ export class ResponderThread {
   }
 
   /** What happened since the call before, up to a tenth of a second ago. After `close` it has everything. */
-  take(id: number): ResponderSnapshot {
+  drain(id: number): ResponderSnapshot {
     const counts = this.#counts.get(id);
     this.#counts.delete(id);
     return counts ?? { answered: 0, refused: {} };

@@ -67,11 +67,11 @@ export async function runClosedLoop(options: ClosedLoopOptions): Promise<FlowSna
   flow.open();
   push();
   const startMs = monotonic() + warmupMs;
-  loop.timetable.at(startMs, () => void flow?.take());
+  loop.timetable.at(startMs, () => void flow?.drain());
   loop.timetable.at(startMs + durationMs, () => ended.resolve());
   try {
     await ended.promise;
-    return flow.take();
+    return flow.drain();
   } finally {
     flow.stop();
     loop.close();

@@ -67,13 +67,13 @@ export class ResponderClient {
   /** Takes the thread's counts until the condition holds. */
   async counted(condition: () => boolean, what = "the counts"): Promise<void> {
     await until(what, () => {
-      this.take();
+      this.drain();
       return condition();
     });
   }
 
-  take(): void {
-    const { answered, refused } = this.thread.take(1);
+  drain(): void {
+    const { answered, refused } = this.thread.drain(1);
     this.answered += answered;
     for (const [reason, count] of Object.entries(refused))
       this.refused[reason] = (this.refused[reason] ?? 0) + count;

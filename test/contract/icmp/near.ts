@@ -56,7 +56,7 @@ process.on("message", (message: ToNear) => {
     case "take": {
       const log = logger.lines.splice(0).map(({ level, event, fields }) => ({ level, event, fields }));
       const { prober, restarts } = thread;
-      post({ type: "taken", report: thread.take(message.engine), prober, restarts, log });
+      post({ type: "taken", report: thread.drain(message.engine), prober, restarts, log });
       return;
     }
     case "busy":

@@ -223,12 +223,12 @@ export const packets: Target = {
     });
     const asked = Buffer.from(input);
     if (!responder.admit(asked, "udp", sourceOf(ASKER)!, 0))
-      return { isTaken: false, output: responder.take() };
+      return { isTaken: false, output: responder.drain() };
     if (!PACKETS.some((known) => known.equals(input)))
       throw new Violation("a packet that nobody signed was admitted");
     responder.answer(asked, 1);
     if (asked.length > input.length) throw new Violation("the answer is longer than the request");
-    return { isTaken: true, output: responder.take() };
+    return { isTaken: true, output: responder.drain() };
   },
 };
 

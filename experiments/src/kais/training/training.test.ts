@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { SystemSettings } from "../settings.ts";
 import { SYSTEM } from "../testing/system.ts";
-import { committedWeights, LearnedPolicies, type LearnedContender } from "./learned.ts";
+import { committedWeights, LEARNED, LearnedPolicies, type LearnedContender } from "./learned.ts";
 import { readCurve, train } from "./train.ts";
 
 /** So small that an episode takes a moment. */
@@ -77,7 +77,7 @@ describe("weights of learned policies", () => {
   const policies = (file: string): LearnedPolicies =>
     new LearnedPolicies({ kais: file, "kais-improved": file });
 
-  it.each(["kais"] as const)("%s come with the project, small and whole", (contender) => {
+  it.each(LEARNED)("%s come with the project, small and whole", (contender) => {
     const file = committedWeights(contender);
     expect(statSync(file).size).toBeLessThan(2e6);
     expect(policies(file).controls(contender, 1, SYSTEM)).not.toBeNull();

@@ -7,7 +7,7 @@ import type { Activation } from "@isochrone/learning";
 export interface GpgOptions {
   /** Nodes that change in a frame, H. */
   readonly nodes: number;
-  /** How they follow from σ of (9): those of highest probability, as printed, or drawn one after the other. */
+  /** How they follow from σ of (9): those of highest probability, as printed, or drawn in turn. */
   readonly selection: "sample" | "highest";
   /** How an action follows from q of (9): the one of highest probability, as printed, or a drawn one. */
   readonly action: "sample" | "highest";

@@ -1,5 +1,5 @@
 export { percents } from "./distribute.ts";
-export { MAX_HINTED_ZONES, zoneHints } from "./hints.ts";
+export { hintedShares, MAX_HINTED_ZONES, zoneHints } from "./hints.ts";
 export type { HintedEndpoint, ZonePlan } from "./hints.ts";
 export { nextWeights } from "./steps.ts";
 export { evenWeights, zoneAdvice } from "./zone-weights.ts";

@@ -104,7 +104,7 @@ class Receiver {
       this.#condenser.add(sequence, sendNs, this.#link.stamp(atNs), bytes, 0);
     if (nowNs >= this.#nextReportNs) {
       this.#condenser.closeOlderThan(this.#link.stamp(nowNs) - REPORT_NS);
-      this.#reports.push({ atNs: nowNs + this.#delayNs, bins: this.#condenser.take() });
+      this.#reports.push({ atNs: nowNs + this.#delayNs, bins: this.#condenser.drain() });
       this.#nextReportNs = nowNs + REPORT_NS;
     }
     const due = this.#reports.findIndex(({ atNs }) => atNs > nowNs);

@@ -1,0 +1,40 @@
+import { KINDS } from "@isochrone/kubernetes";
+import { adviceText, dispatchAdvice } from "../dispatch/advice.ts";
+import { CommandError } from "../errors.ts";
+import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
+import { openStore } from "../kubernetes.ts";
+import type { Format } from "../output/format.ts";
+import { show, viewOf, type Print, type View } from "../output/show.ts";
+
+interface AdviseOptions extends GraphServerOptions {
+  readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
+  readonly output: Format;
+  /** Milliseconds between two looks; undefined: one. */
+  readonly watch?: number;
+}
+
+/** Prints where the requests of a Service should go. Throws CommandError. */
+export async function adviseCommand(
+  [namespace, name]: readonly [string, string],
+  options: AdviseOptions,
+  print: Print,
+): Promise<void> {
+  const client = graphClientOf(options);
+  const opened = openStore(options.kubeconfig, options.context);
+  const { store } = opened;
+  const read = async (): Promise<View> => {
+    const service = await store.get({ ...KINDS.service, namespace, name });
+    if (service === null) throw new CommandError(`there is no Service ${namespace}/${name}`);
+    const labels = { "kubernetes.io/service-name": name };
+    const { items: slices } = await store.list(KINDS.endpointSlice, { namespace, labels });
+    const [{ value: graph }, { value: demand }] = await Promise.all([client.cluster(), client.demand()]);
+    return viewOf(dispatchAdvice({ service, slices, graph, demand }), { text: adviceText });
+  };
+  try {
+    await show(read, options, print);
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,0 +1,169 @@
+// What the requests of a Service do now, what would be better, and why. Nothing is written.
+import {
+  evenWeights,
+  hintedShares,
+  zoneAdvice,
+  zoneHints,
+  type HintedEndpoint,
+  type ZoneView,
+  type ZoneWeights,
+} from "@isochrone/dispatch/zones";
+import {
+  DISPATCH_ANNOTATIONS,
+  readyEndpoints,
+  zonesHinted,
+  type KubernetesObject,
+} from "@isochrone/kubernetes";
+import { orderedService } from "@isochrone/scheduler-plugin/dispatch-view";
+import { ClusterGraph, type ClusterGraphSnapshot, type Demand } from "@isochrone/topology";
+import { table } from "../output/table.ts";
+import { fewEndpoints, longConnections } from "./notes.ts";
+
+type Shares = Readonly<Record<string, number>>;
+
+interface ZoneAdvised {
+  readonly zone: string;
+  readonly requestsPerSecond: number;
+  readonly inTimeRatio: number | null;
+  readonly p50Ms: number | null;
+  readonly endpoints: number;
+  /** Requests per second that its endpoints would get, of what they serve; null: it has none. */
+  readonly loadRatio: number | null;
+  /** By zone of the endpoints. */
+  readonly now: Shares;
+  readonly advised: Shares;
+  /** As near as hints come to that; null where they can't be set. */
+  readonly byHints: Shares | null;
+}
+
+interface DispatchAdvice {
+  readonly service: string;
+  /** The annotation; null: there is none. */
+  readonly dispatch: string | null;
+  /** Why there is no advice; null: there is. */
+  readonly refused: { readonly reason: string; readonly message: string } | null;
+  readonly capacityPerSecond: number | null;
+  readonly abovePerSecond: number | null;
+  readonly zones: readonly ZoneAdvised[];
+  readonly notes: readonly string[];
+}
+
+interface AdviceInput {
+  readonly service: KubernetesObject;
+  readonly slices: readonly KubernetesObject[];
+  readonly graph: ClusterGraphSnapshot;
+  readonly demand: Demand;
+}
+
+export function dispatchAdvice({ service, slices, graph, demand }: AdviceInput): DispatchAdvice {
+  const { namespace = "default", name, annotations = {} } = service.metadata;
+  const dispatch = annotations[DISPATCH_ANNOTATIONS.dispatch] ?? null;
+  const asking = { ...annotations, [DISPATCH_ANNOTATIONS.dispatch]: dispatch ?? "advise" };
+  const found = demand.services.find((each) => each.namespace === namespace && each.name === name) ?? null;
+  const ordered = orderedService({
+    service: { ...service, metadata: { ...service.metadata, annotations: asking } },
+    slices,
+    demand: found,
+    graph: new ClusterGraph(graph),
+    nodes: graph.nodes,
+  });
+  const head = { service: `${namespace}/${name}`, dispatch };
+  const none = { ...head, capacityPerSecond: null, abovePerSecond: null, zones: [], notes: [] };
+  if (ordered === null || "reason" in ordered) return { ...none, refused: ordered };
+  const { view, endpoints } = ordered;
+  const advice = zoneAdvice(view);
+  if ("reason" in advice) return { ...none, refused: advice };
+  const { weights, loads, capacityPerSecond, abovePerSecond } = advice;
+  const now = sharesNow(view, endpoints, slices);
+  const hints = zoneHints({ weights, demand: view.demand }, endpoints);
+  const byHints = hints === null ? null : hintedShares(view.zones, endpoints, hints);
+  return {
+    ...head,
+    refused: null,
+    capacityPerSecond,
+    abovePerSecond,
+    zones: view.zones.map((zone): ZoneAdvised => {
+      const asked = found?.zones.find((each) => each.zone === zone);
+      return {
+        zone,
+        requestsPerSecond: asked?.requestsPerSecond ?? 0,
+        inTimeRatio: asked?.inTimeRatio ?? null,
+        p50Ms: asked?.latencyMs.p50 ?? null,
+        endpoints: view.endpoints.get(zone) ?? 0,
+        loadRatio: loads.get(zone)?.ofCapacity ?? null,
+        now: sharesOf(now, zone),
+        advised: sharesOf(weights, zone),
+        byHints: byHints === null ? null : sharesOf(byHints, zone),
+      };
+    }),
+    notes: [
+      ...(abovePerSecond > 0
+        ? [
+            `${amount(abovePerSecond)} requests/s are above all capacity: add ${Math.ceil(abovePerSecond / capacityPerSecond)} endpoints`,
+          ]
+        : []),
+      ...fewEndpoints(view.endpoints),
+      ...longConnections(service).map((text) => `${text}: hints reach new connections only`),
+    ],
+  };
+}
+
+/** By the hints that stand; without them evenly, as kube-proxy does. */
+function sharesNow(
+  view: ZoneView,
+  endpoints: readonly HintedEndpoint[],
+  slices: readonly KubernetesObject[],
+): ZoneWeights {
+  const hints = new Map(
+    slices.flatMap((slice) => {
+      const zones = zonesHinted(slice);
+      return readyEndpoints(slice).map(({ id, index }) => [id, zones[index]!] as const);
+    }),
+  );
+  const isHinted = endpoints.every(({ id }) => (hints.get(id) ?? []).length > 0);
+  return isHinted ? hintedShares(view.zones, endpoints, hints) : evenWeights(view);
+}
+
+/** The largest first, without those that round to nothing. */
+function sharesOf(weights: ZoneWeights, zone: string): Shares {
+  const shares = [...(weights.get(zone) ?? [])].filter(([, share]) => share >= 0.000_5);
+  return Object.fromEntries(
+    shares.sort(([, a], [, b]) => b - a).map(([to, share]) => [to, Number(share.toFixed(3))]),
+  );
+}
+
+export function adviceText(advice: DispatchAdvice): string {
+  const { service, dispatch, refused, capacityPerSecond, zones, notes } = advice;
+  const asks = dispatch === null ? "not annotated" : `${DISPATCH_ANNOTATIONS.dispatch}: ${dispatch}`;
+  if (refused !== null) return `${service} (${asks}): no advice, ${refused.reason}: ${refused.message}`;
+  const rows = zones.map((zone) => [
+    zone.zone,
+    zone.requestsPerSecond,
+    percent(zone.inTimeRatio),
+    zone.endpoints,
+    percent(zone.loadRatio),
+    shareText(zone.now),
+    shareText(zone.advised),
+    zone.byHints === null ? null : shareText(zone.byHints),
+  ]);
+  const heads = ["zone", "requests/s", "in time", "endpoints", "load", "now", "advised", "by hints"];
+  return [
+    `${service} (${asks}); an endpoint is taken to serve ${amount(capacityPerSecond ?? 0)} requests/s`,
+    table(heads, rows),
+    ...notes,
+  ].join("\n");
+}
+
+function shareText(shares: Shares): string {
+  return Object.entries(shares)
+    .map(([zone, share]) => `${zone} ${Math.round(share * 100)} %`)
+    .join(", ");
+}
+
+function percent(ratio: number | null): string | null {
+  return ratio === null ? null : `${Math.round(ratio * 100)} %`;
+}
+
+function amount(value: number): string {
+  return value.toFixed(value < 10 ? 1 : 0);
+}
