@@ -19,7 +19,6 @@ import {
 import { DeclarationRights, STALE_AFTER_WINDOWS } from "@isochrone/topology";
 import { CoordinateWorker } from "./coordinates/coordinate-worker.ts";
 import { refusedDeclarationEvent } from "./adapters/declared-objects.ts";
-import { openSchedulerPlugin } from "./adapters/open-scheduler-plugin.ts";
 import { PodProbeAddresses } from "./adapters/pod-probe-addresses.ts";
 import { StoreClusterWatch } from "./adapters/store-cluster-watch.ts";
 import { createClusterControllers } from "./cluster-controllers.ts";
@@ -27,7 +26,7 @@ import { CoordinateKeeper } from "./coordinates/coordinate-keeper.ts";
 import { createCoordinateMetrics } from "./coordinates/coordinate-metrics.ts";
 import { EventHistory } from "./domain/graphs/event-history.ts";
 import { Tables } from "./domain/graphs/tables.ts";
-import { GraphHistory } from "./domain/graphs/graph-history.ts";
+import { GraphHistory, HISTORY_GAP_MS } from "./domain/graphs/graph-history.ts";
 import { GraphKeeper } from "./domain/graphs/graph-keeper.ts";
 import { createGraphApi } from "./http/app.ts";
 import { EventStream } from "./http/event-stream.ts";
@@ -44,6 +43,7 @@ import { Replication } from "./replication/replication.ts";
 import { costMethodsOf, type AggregatorConfig } from "./settings.ts";
 import { shapeOf, turnsOf } from "./windows.ts";
 import { annotatedObjectsOf, ownershipOf, writerOf } from "./writers/sources.ts";
+import { createStreams } from "./streams/create-streams.ts";
 import { createSpeaking, type Speaking } from "./speaking.ts";
 import { createWriters } from "./writers/writers.ts";
 
@@ -54,9 +54,6 @@ export interface Aggregator extends ComposedService {
   /** Where it listens. Throws before `start`. */
   address(): ListenAddress;
 }
-
-/** Graphs of pastGraphs moments are no closer together, ms. */
-const HISTORY_GAP_MS = 10_000;
 
 /** How much larger than its compressed form a body may be. */
 const MAX_INFLATION = 4;
@@ -72,7 +69,7 @@ class RunningAggregator implements Aggregator {
   readonly #watch: StoreClusterWatch;
   readonly #tables: Tables;
   readonly #speaking: Speaking;
-  readonly #schedulerPlugin: ReturnType<typeof openSchedulerPlugin>;
+  readonly #schedulerPlugin: ReturnType<typeof createStreams>;
   readonly #proven: ProvenBus;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
@@ -112,7 +109,7 @@ class RunningAggregator implements Aggregator {
     });
     const leadership = deps.leadership ?? this.#replication?.leadership ?? { isLeader: () => true };
     this.#proven = this.#createProven(leadership);
-    this.#schedulerPlugin = openSchedulerPlugin(config, deps);
+    this.#schedulerPlugin = createStreams(config, deps, () => this.#keeper.newest);
     this.#speaking = createSpeaking(config, deps, this.#watch, this.#schedulerPlugin.flowPlans);
     this.#intake = createIntake(config, deps, this.#tables, this.#epoch, this.#speaking, this.#proven);
     this.#probing = new Probing({
@@ -265,6 +262,7 @@ class RunningAggregator implements Aggregator {
       ...(replication?.elections ?? []),
       { name: "coordinates", service: { stop: () => this.#coordinates.close() } },
       { name: "Events", service: this.#recorder },
+      { name: "streams", service: this.#config.decisionsUrl === null ? null : this.#schedulerPlugin.streams },
       { name: "controllers", service: controllers },
       { name: "declarations", service: this.#declarations },
       { name: "graph builder", service: this.#builder },

@@ -47,6 +47,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "gates open": ["--all"],
   descheduler: [],
   tosca: ["TOSCA"],
+  "dispatch advise": ["shop/web"],
   "streams list": [],
   "streams explain": ["gate"],
   "streams plan": ["STREAMS"],
@@ -56,6 +57,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   doctor: [],
   "crds apply": ["FOLDER"],
   "clean-up": [],
+  "release-flows": [],
   completion: [],
 };
 
@@ -81,6 +83,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--decision": NO_FILE,
   "--manifest": NO_FILE,
   "--matrix": NO_FILE,
+  "--trace": NO_FILE,
   "--chart": ["NOWHERE", "DUMP"],
   "--namespace": NO_NAMESPACE,
   "--system-namespace": NO_NAMESPACE,
@@ -90,6 +93,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--url": [...NO_URL, "https://u@h", "https://h/?a", "http://h", "https://x.y.svc"],
   "--collector": NO_URL,
   "--scheduler-plugin": NO_URL,
+  "--network-manager": NO_URL,
   "--delay": NO_DURATION,
   "--jitter": NO_DURATION,
   "--last": NO_DURATION,
@@ -137,6 +141,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--workflow": ["", "shop", "a/b/c", "/b"],
   "--secret": ["", "A"],
   "--config-map": ["", "A"],
+  "--daemon-set": ["", "A"],
 };
 
 /** Options of one command whose wrong values are others. */

@@ -41,6 +41,17 @@ export function addChart(program: Command, print: Print): void {
     .addOption(context())
     .addOption(output())
     .action(async (options) => (await import("./commands/clean-up.ts")).cleanUpCommand(options, print));
+  program
+    .command("release-flows")
+    .description("before uninstalling, have all network managers take their rules out of the nodes' kernels")
+    .addOption(systemNamespace("where Isochrone is installed"))
+    .option("--daemon-set <name>", "of the network managers", objectName, "isochrone-network-manager")
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(output())
+    .action(async (options) =>
+      (await import("./commands/release-flows.ts")).releaseFlowsCommand(options, print),
+    );
 }
 
 /** Names that are said replace the default ones, which Commander gives as those said before. */

@@ -50,6 +50,12 @@ export function addDoctor(program: Command, print: Print): void {
         "a scheduler-plugin's /metrics, to check kube-scheduler's certificate",
       ).argParser(httpUrl),
     )
+    .addOption(
+      new Option(
+        "--network-manager <url>",
+        "a network manager, as its node sees it, to check what it does with the flow plan",
+      ).argParser(httpUrl),
+    )
     .option("--as <user>", "check only this user's rights, e.g. system:serviceaccount:NAMESPACE:NAME")
     .addOption(systemNamespace("where Isochrone is installed"))
     .option(

@@ -84,6 +84,7 @@ export function createProgram(
   addChart(program, print);
   examples(commandOf(program, "crds", "apply"), "% crds apply helm/isochrone/crds --dry-run");
   examples(commandOf(program, "clean-up"), "% clean-up --system-namespace isochrone");
+  examples(commandOf(program, "release-flows"), "% release-flows --system-namespace isochrone");
   addCompletion(program, print);
   return program;
 }
@@ -117,6 +118,12 @@ function addUp(program: Command, print: Print): void {
         .argParser(readableFile)
         .conflicts(["nodes"]),
     )
+    .addOption(
+      new Option(
+        "--streams",
+        "run stream jobs instead of a workflow: --manifest is then a file of nodes, a FlowNetwork and StreamJobs",
+      ).conflicts(["kubeconfig", "matrix", "acts"]),
+    )
     .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber(10_000), 5)
     .option("--window <duration>", "window of the graphs", durationFrom(1_000, 3_600_000), 30_000)
     .option("--seed <number>", "seed of all random choices", wholeNumber(0, 2 ** 31), 1)
@@ -133,12 +140,17 @@ function addUp(program: Command, print: Print): void {
       [],
     )
     .addOption(output())
-    .action(async (options) => (await import("./commands/up.ts")).upCommand(options, print));
+    .action(async ({ streams = false, ...options }) =>
+      streams
+        ? (await import("./commands/up-streams.ts")).upStreamsCommand(options, print)
+        : (await import("./commands/up.ts")).upCommand(options, print),
+    );
   examples(
     commandOf(program, "up"),
     "% up",
     "% up --acts spread score",
     "% up --manifest my-workflow.yaml --port 9000",
+    "% up --streams",
   ).addHelpText("after", "\nYour own workflow, step by step: docs/try-your-app.md");
 }
 

@@ -2,17 +2,23 @@ import type { Publisher } from "@isochrone/bus";
 import { createRegistry, systemRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
 import { FLOW_ATTRIBUTES, FLOW_METRICS, MetricsDecoder } from "@isochrone/telemetry";
+import { GraphClientError } from "@isochrone/topology/client";
 import { expect, onTestFinished, test } from "vitest";
 import type { RootQdisc, Way } from "./domain/kernel-state.ts";
 import { createNetworkManager } from "./network-manager.ts";
 import { createPages } from "./pages.ts";
 import { managerConfig } from "./testing/manager-config.ts";
-import { MemoryKernel } from "./testing/memory-kernel.ts";
+import { MemoryKernel } from "./adapters/memory-kernel.ts";
 import { flow, plan } from "./testing/plans.ts";
 import { SettablePlans } from "./testing/settable-plans.ts";
 
 const ways = new Map<string, Way>([["10.1.0.2", { device: "eth0", gateway: null, isLocal: false }]]);
 const roots = new Map<string, RootQdisc>([["eth0", { owner: "kernel", name: "mq 0:" }]]);
+
+function gone(): GraphClientError {
+  const url = "http://aggregator:8080/api/v1/flow-plan/a";
+  return new GraphClientError("http_status", url, "answered 404 (there is no node a)", { status: 404 });
+}
 
 async function started() {
   const clock = new ManualClock();
@@ -58,6 +64,18 @@ test("follows its plan within two seconds, and takes it back when nobody confirm
   expect(plans.standing).toBeNull();
 });
 
+test.each([
+  ["stay for the next manager", plan({ flows: [flow(1)] }), 1],
+  ["stay while nobody answers", new Error("the aggregator is away"), 1],
+  ["go with a node that has left the cluster", gone(), 0],
+])("rules %s when the manager stops", async (_, answer, left) => {
+  const { clock, kernel, plans, manager } = await started();
+  await clock.advance(1_000);
+  plans.answer = answer;
+  await manager.stop();
+  expect([kernel.own.marks.size, kernel.own.devices.size]).toEqual([left, left]);
+});
+
 test("publishes what flows have sent, and counts them", async () => {
   const { clock, records, registry } = await started();
   await clock.advance(25_000);
@@ -91,6 +109,7 @@ test("shows its flows to connections from the node alone", async () => {
     mode: "shape",
     plan: { epoch: "one", generation: 1, ageSeconds: 1 },
     flows: [{ id: flow(1).id, device: "eth0", ceilBitsPerSecond: 1e6, sentBytes: 0, unmet: null }],
+    devices: [expect.objectContaining({ name: "eth0" })],
   });
   const other = await app.inject({ url: "/api/v1/flows", remoteAddress: "10.0.0.7" });
   expect(other.statusCode).toBe(403);

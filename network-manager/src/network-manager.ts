@@ -40,7 +40,10 @@ const CLOSE_DEADLINE_MS = 2_000;
 /** Records are of ten seconds each; older ones than a window are worth nothing. */
 const MAX_BUFFERED_RECORDS = 60;
 
-/** The network manager of one node. Its rules stay when it stops: whoever starts next finds them. */
+/**
+ * The network manager of one node. Its rules stay when it stops, and whoever starts next finds them; unless
+ * the cluster has no such node any more.
+ */
 interface NetworkManager extends ComposedService {
   /** How plan and kernel stood to each other last; null: not looked at yet. */
   readonly report: Report | null;
@@ -143,7 +146,20 @@ class ManagerService implements NetworkManager {
   }
 
   #checkService(): { start(): void; stop(): Promise<void> } {
-    return { start: () => this.#check.start(), stop: () => this.#check.stop() };
+    return {
+      start: () => this.#check.start(),
+      stop: async () => {
+        await this.#check.stop();
+        await this.#leave();
+      },
+    };
+  }
+
+  /** Rules stay for the next manager. A node that the cluster doesn't have any more gets none. */
+  async #leave(): Promise<void> {
+    if (!(await this.#keeper.hasLeft())) return;
+    const { changes, pending } = await this.#reconciler.run(null);
+    this.#deps.logger.info("the node has left, rules taken back", { changes, left: pending });
   }
 
   async #refreshOnce(signal: AbortSignal): Promise<void> {

@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Logger } from "@isochrone/runtime";
 import { createHttpApp, type HttpApp } from "@isochrone/runtime/http";
 import type { FlowPlan } from "@isochrone/topology";
@@ -31,12 +32,23 @@ export async function createPages({ node, status, ...deps }: PagesDeps): Promise
     name: "network-manager",
     bodyLimitBytes: BODY_LIMIT_BYTES,
   });
-  app.get("/api/v1/flows", (request, reply) =>
+  app.get("/api/v1/flows", async (request, reply) =>
     LOOPBACK.test(request.ip)
-      ? flowsPage(node, status())
+      ? { ...flowsPage(node, status()), devices: await devicesOf(status()) }
       : reply.code(403).send({ title: "only for connections from the node itself", status: 403 }),
   );
   return app;
+}
+
+/** Devices that flows leave by. A null MTU is unknown. */
+async function devicesOf({ report }: Status): Promise<{ name: string; mtu: number | null }[]> {
+  const names = new Set(report?.flows.flatMap(({ place }) => (place === null ? [] : [place.device])));
+  return Promise.all([...names].sort().map(async (name) => ({ name, mtu: await mtuOf(name) })));
+}
+
+async function mtuOf(device: string): Promise<number | null> {
+  const text = await readFile(`/sys/class/net/${device}/mtu`, "utf8").catch(() => "");
+  return /^\d+\n$/.test(text) ? Number(text) : null;
 }
 
 function flowsPage(node: string, { report, plan, planAgeSeconds }: Status): object {

@@ -4,7 +4,7 @@ import { failEachPart, MemoryLogger, mistakesOf } from "@isochrone/runtime/testi
 import { expect, test } from "vitest";
 import { createNetworkManager } from "./network-manager.ts";
 import { managerConfig } from "./testing/manager-config.ts";
-import { MemoryKernel } from "./testing/memory-kernel.ts";
+import { MemoryKernel } from "./adapters/memory-kernel.ts";
 import { plan } from "./testing/plans.ts";
 import { SettablePlans } from "./testing/settable-plans.ts";
 

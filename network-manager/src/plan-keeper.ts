@@ -19,6 +19,8 @@ interface PlanKeeperDeps {
   onUnreachable(): void;
 }
 
+const NOT_FOUND = 404;
+
 /** Epochs that were replaced and can't come back. */
 const MAX_ENDED_EPOCHS = 32;
 
@@ -72,6 +74,16 @@ export class PlanKeeper {
     } catch (error) {
       signal.throwIfAborted();
       return this.#failed(error);
+    }
+  }
+
+  /** Whether the source says that the cluster has no such node. */
+  async hasLeft(): Promise<boolean> {
+    try {
+      await this.#deps.source.fetch(null, new AbortController().signal);
+      return false;
+    } catch (error) {
+      return error instanceof GraphClientError && error.status === NOT_FOUND;
     }
   }
 

@@ -5,7 +5,7 @@ import { KernelError } from "./ports/errors.ts";
 import type { Mode } from "./ports/modes.ts";
 import type { KernelPort } from "./ports/ports.ts";
 import { Reconciler } from "./reconciler.ts";
-import { MemoryKernel } from "./testing/memory-kernel.ts";
+import { MemoryKernel } from "./adapters/memory-kernel.ts";
 import { flow, plan } from "./testing/plans.ts";
 
 const RETRY_MS = 1_000;
@@ -43,6 +43,14 @@ describe("a reconciler", () => {
     expect(await reconciler.run("wait")).toMatchObject({ changes: 0, reason: "no flow plan yet" });
     expect(memory.own.devices.size).toBe(1);
     await reconciler.run(null);
+    expect([memory.own.devices.size, memory.hasTable]).toEqual([0, false]);
+  });
+
+  test("that only observes takes back what an earlier one has left, before any plan is known", async () => {
+    const { reconciler, memory } = setUp("shape");
+    await reconciler.run(PLAN);
+    const report = await setUp("observe", memory).reconciler.run("wait");
+    expect(report).toMatchObject({ mode: "observe", reason: null, pending: 0 });
     expect([memory.own.devices.size, memory.hasTable]).toEqual([0, false]);
   });
 

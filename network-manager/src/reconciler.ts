@@ -54,6 +54,8 @@ export class Reconciler {
     try {
       if (!(await lock.hold())) return handsOff("another network manager runs on this node");
       const kernel = await this.#read(plan);
+      // Whoever observes has nothing in the kernel, whatever an earlier run has left there.
+      if (plan === "wait" && mode === "observe") return await this.#observe(null, kernel, null, null);
       if (plan === "wait") return { ...handsOff("no flow plan yet"), kernel };
       const active = this.#activeMode();
       const preview = plan === null ? null : wantedState(plan, active ?? PREVIEWED, kernel);

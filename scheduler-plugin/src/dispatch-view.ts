@@ -1,3 +1,3 @@
 // How a Service is seen by what spreads its requests: for commands that look at it, and need no service for
 // it.
-export { orderedService } from "./dispatch/objects/service-view.ts";
+export { clusterZones, orderedService } from "./dispatch/objects/service-view.ts";

@@ -43,7 +43,7 @@ import { trimOf } from "./pod-trim.ts";
 import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { createStreams } from "./streams/controller.ts";
 import type { Streams } from "./streams/controller.ts";
-import { addFlowPlanRoutes } from "./streams/routes.ts";
+import { addStreamRoutes } from "./streams/routes.ts";
 import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
@@ -325,7 +325,7 @@ class SchedulerService implements SchedulerPlugin {
     });
     addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
-    addFlowPlanRoutes(app, () => this.#streams?.plans() ?? null);
+    addStreamRoutes(app, this.#streams);
     addManagedResourceRoute(app, this.#cluster?.guard ?? null);
     return app;
   }

@@ -54,4 +54,26 @@ describe.runIf(support.supported)("the chart's network manager", () => {
       /flows\/mode|mode/,
     );
   });
+
+  test("takes its rules back before the chart goes, by a hook that may change its DaemonSet alone", async () => {
+    const hook = "isochrone-release-flows";
+    expect((await helm.template()).filter(({ metadata }) => metadata.name === hook)).toEqual([]);
+    const objects = await helm.template({ networkManager: { enabled: true } });
+    const job = only(objects, "Job", hook);
+    expect(job.metadata.annotations).toMatchObject({ "helm.sh/hook": "pre-delete" });
+    const [command, ...options] = podSpecOf(job)!.containers[0]!.args!;
+    expect([command, options.at(-1)]).toEqual(["release-flows", "isochrone-network-manager"]);
+    expect(only(objects, "DaemonSet", options.at(-1)!)).toBeDefined();
+    expect(only(objects, "Role", hook)["rules"]).toEqual([
+      {
+        apiGroups: ["apps"],
+        resources: ["daemonsets"],
+        resourceNames: ["isochrone-network-manager"],
+        verbs: ["get", "patch"],
+      },
+    ]);
+    const weight = (kind: string): number =>
+      Number(only(objects, kind, hook).metadata.annotations!["helm.sh/hook-weight"]);
+    expect(weight("Role")).toBeLessThan(weight("Job"));
+  });
 });

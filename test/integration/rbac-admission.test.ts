@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { AdmissionTestbed, NODE, OURS } from "./rbac-admission/testbed.ts";
+import { describeDispatch } from "./rbac-admission/dispatch.ts";
 import { describeNodesAndWorkloads } from "./rbac-admission/nodes.ts";
 import { describeOwnObjects } from "./rbac-admission/own-objects.ts";
 import { describePods } from "./rbac-admission/pods.ts";
@@ -19,6 +20,7 @@ describe.runIf(support.supported)("admission policies on a real API server", { t
   describePods(testbed);
   describeOwnObjects(testbed);
   describeWebhooks(testbed);
+  describeDispatch(testbed);
 
   test.each(OURS)("the account of the %s changes nothing that only people change", async (caller) => {
     const said = await testbed.verdict(caller, "PATCH", `${NODE}?dryRun=All`, {

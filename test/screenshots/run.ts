@@ -1,6 +1,6 @@
 // Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages that
 // live of workflows, and a synthetic one for what it hasn't: a thousand nodes, nothing at all, a server that
-// is gone. Arguments name parts (embedded large empty broken story); none means all.
+// is gone. Arguments name parts (embedded streams large empty broken story); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -60,6 +60,20 @@ async function keep(page: Page, file: string, look: Look): Promise<void> {
 }
 
 const ALL: readonly Look[] = ["light", "dark", "narrow"];
+
+async function streams(browser: Browser): Promise<void> {
+  const system = await EmbeddedSystem.start("--streams");
+  try {
+    await system.event("verdict", 180_000);
+    // What was measured before the last change has left the window then.
+    await pause(30_000);
+    const { page: url } = system.urls;
+    await shoot(browser, `${url}/#/streams`, "streams", ALL, "#stream-jobs tbody tr");
+    await shoot(browser, `${url}/#/streams/site/yard`, "stream", ["light"], "#flows tbody tr");
+  } finally {
+    await system.stop();
+  }
+}
 
 async function embedded(browser: Browser): Promise<void> {
   const system = await EmbeddedSystem.start("--acts", "spread", "score");
@@ -138,6 +152,7 @@ async function empty(browser: Browser): Promise<void> {
     await shoot(browser, `${testbed.url}/#/overview`, "empty-overview", ["light"], ".empty");
     await shoot(browser, `${testbed.url}/#/network`, "empty-network", ["light", "dark", "narrow"], ".empty");
     await shoot(browser, `${testbed.url}/#/workflows`, "empty-workflows", ["light"], ".empty");
+    await shoot(browser, `${testbed.url}/#/streams`, "empty-streams", ["light"], ".empty");
     await shoot(browser, `${testbed.url}/#/decisions`, "empty-decisions", ["light"], ".empty");
   } finally {
     await testbed.stop();
@@ -192,7 +207,7 @@ async function story(browser: Browser): Promise<void> {
   }
 }
 
-const PARTS = { embedded, large, empty, broken, story } as const;
+const PARTS = { embedded, streams, large, empty, broken, story } as const;
 
 mkdirSync(folder, { recursive: true });
 const browser = await launchBrowser();

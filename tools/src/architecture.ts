@@ -48,6 +48,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "tosca",
     "probe",
     "collector",
+    "network-manager",
     "aggregator",
     "scheduler-plugin",
     "dashboard",

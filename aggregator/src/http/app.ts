@@ -29,6 +29,7 @@ import { registerPage } from "./page-routes.ts";
 import type { ReplicaHealths } from "./replica-healths.ts";
 import { registerRecordKeyRoutes, type RecordKeyDesk } from "./record-key-route.ts";
 import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts";
+import { registerStreamsRoute, type StreamsSource } from "./streams-route.ts";
 
 /** What the graph API serves from. */
 interface GraphApiParts {
@@ -61,6 +62,7 @@ interface GraphApiParts {
   readonly refusals: HealthSources["refusals"];
   readonly decisions: DecisionsSource;
   readonly flowPlans: FlowPlanSource;
+  readonly streams: StreamsSource;
   readonly page?: PageAssets | undefined;
   readonly addRoutes?: ((app: HttpApp) => Promise<void>) | undefined;
   ready(): Readiness;
@@ -97,6 +99,7 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     registerRecordKeyRoutes(api, parts.recordKeys);
     registerDecisionsRoutes(api, parts.decisions);
     registerFlowPlanRoutes(api, parts.flowPlans);
+    registerStreamsRoute(api, parts.streams);
     parts.events.register(api);
   });
   app.addHook("preClose", async () => parts.events.close());

@@ -30,6 +30,8 @@ interface DoctorOptions {
   readonly collector?: string;
   /** Of a scheduler-plugin. */
   readonly schedulerPlugin?: string;
+  /** Of a network manager. */
+  readonly networkManager?: string;
   /** User whose rights are looked at alone. */
   readonly as?: string;
   readonly systemNamespace: string;
@@ -63,6 +65,7 @@ export async function doctorCommand(options: DoctorOptions, print: (text: string
         bus: readBus(options),
         collector: options.collector ?? null,
         schedulerPlugin: options.schedulerPlugin ?? null,
+        networkManager: options.networkManager ?? null,
         fetch: authorizedFetch({
           ...(options.caFile === undefined ? {} : { caFile: options.caFile }),
           clock: systemClock,

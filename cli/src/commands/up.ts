@@ -42,18 +42,7 @@ interface UpOptions {
 export async function upCommand(options: UpOptions, print: (text: string) => void): Promise<void> {
   const acts = actsOf(options);
   const { reporter, log } = reporterOf(options.output, print);
-  const { service } = loadSettings([serviceSettings], {
-    env: process.env,
-    // Pods that end, nodes that die and links that are cut are what this is for, and the services warn of
-    // each.
-    file: { service: { logLevel: "error", logFormat: "text" } },
-  });
-  const logger = createLogger({
-    service: "isochrone",
-    level: service.logLevel,
-    format: service.logFormat,
-    destination: log,
-  });
+  const logger = createLogger({ service: "isochrone", ...logLevelOf(process.env), destination: log });
   const ending = new AbortController();
   const host = nodeProcessHost();
   const isReal = options.kubeconfig !== undefined;
@@ -83,6 +72,17 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
     reporter.stopped();
     offSignal();
   }
+}
+
+/** How an embedded cluster logs, unless the environment says otherwise. */
+export function logLevelOf(env: Readonly<Record<string, string | undefined>>) {
+  const { service } = loadSettings([serviceSettings], {
+    env,
+    // Pods that end, nodes that die and links that are cut are what this is for, and the services warn of
+    // each.
+    file: { service: { logLevel: "error", logFormat: "text" } },
+  });
+  return { level: service.logLevel, format: service.logFormat };
 }
 
 /** Null when it was ended before it was up. */

@@ -14,7 +14,7 @@ import {
   zonesHinted,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
-import { orderedService } from "@isochrone/scheduler-plugin/dispatch-view";
+import { clusterZones, orderedService } from "@isochrone/scheduler-plugin/dispatch-view";
 import { ClusterGraph, type ClusterGraphSnapshot, type Demand } from "@isochrone/topology";
 import { table } from "../output/table.ts";
 import { fewEndpoints, longConnections } from "./notes.ts";
@@ -64,8 +64,7 @@ export function dispatchAdvice({ service, slices, graph, demand }: AdviceInput):
     service: { ...service, metadata: { ...service.metadata, annotations: asking } },
     slices,
     demand: found,
-    graph: new ClusterGraph(graph),
-    nodes: graph.nodes,
+    zones: clusterZones(new ClusterGraph(graph), graph.nodes),
   });
   const head = { service: `${namespace}/${name}`, dispatch };
   const none = { ...head, capacityPerSecond: null, abovePerSecond: null, zones: [], notes: [] };

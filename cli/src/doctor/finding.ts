@@ -16,6 +16,7 @@ export const GROUPS = [
   "dispatch",
   "freshness",
   "extender",
+  "flows",
 ] as const;
 export type Group = (typeof GROUPS)[number];
 

@@ -2,6 +2,7 @@
 import type { BusSettings } from "@isochrone/bus/settings";
 import type { Credentials } from "@isochrone/kubernetes/api-server";
 import type { ClusterStore } from "@isochrone/kubernetes";
+import { lookAtKernelParts } from "@isochrone/network-manager";
 import { type Fetch } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "@isochrone/topology/client";
@@ -17,6 +18,7 @@ import { GROUPS, NAME_A_CLUSTER, skipped } from "./finding.ts";
 import type { Finding, Group, Verdict } from "./finding.ts";
 import { judgeDispatch, lookAtDispatch } from "./dispatch.ts";
 import { judgeExtender } from "./extender.ts";
+import { judgeFlows } from "./flows.ts";
 import { judgeGates, lookAtGates } from "./gates.ts";
 import { judgeFreshness } from "./freshness.ts";
 import type { GraphFacts } from "./freshness.ts";
@@ -46,6 +48,8 @@ interface Targets {
   readonly collector: string | null;
   /** Of a scheduler-plugin. */
   readonly schedulerPlugin: string | null;
+  /** Of a network manager. */
+  readonly networkManager: string | null;
   /** Asks pages of services over TLS, too. */
   readonly fetch: Fetch;
   readonly nodeVersion: string;
@@ -71,6 +75,7 @@ const CHECKS: Readonly<Record<Group, Check>> = {
   freshness: async (asked) => [...judgeFreshness(await asked.graph()), await checkAnnotators(asked)],
   extender: async ({ ground: { schedulerPlugin, fetch, nowMs } }) =>
     judgeExtender(schedulerPlugin === null ? null : await readPage(schedulerPlugin, fetch), nowMs()),
+  flows: checkFlows,
 };
 
 /** Looks at the groups, one after the other; none stops another. */
@@ -272,6 +277,29 @@ async function checkDispatch(asked: Asked): Promise<Verdict[]> {
   const obstacle = await obstacleOf(asked);
   if (cluster === null || obstacle !== null) return judgeDispatch(null, obstacle ?? "");
   return judgeDispatch(await lookAtDispatch(cluster.store), "");
+}
+
+async function checkFlows({ ground }: Asked): Promise<Verdict[]> {
+  const { networkManager, graph, fetch } = ground;
+  const streams = await graph.client.streams().then(
+    ({ value }) => ({ streams: value, why: "" }),
+    (error: unknown) => ({ streams: null, why: reasonOf(error) }),
+  );
+  const { platform } = process;
+  const machine = platform === "linux" ? await lookAtKernelParts() : { parts: [], foreignQdiscs: null };
+  const manager = networkManager === null ? null : await readManager(networkManager, fetch);
+  return judgeFlows({ platform, machine, manager, ...streams });
+}
+
+async function readManager(base: string, fetchPage: Fetch) {
+  const url = `${base.replace(/\/$/, "")}/api/v1/flows`;
+  try {
+    const response = await fetchPage(url, { signal: AbortSignal.timeout(PAGE_TIMEOUT_MS) });
+    if (!response.ok) return { url, json: null, error: `answered with status ${response.status}` };
+    return { url, json: await response.json(), error: null };
+  } catch (error) {
+    return { url, json: null, error: reasonOf(error) };
+  }
 }
 
 /** @param base with or without the path /metrics */

@@ -10,6 +10,7 @@ const TOKEN_BYTES = 32;
 const BEARER = /^Bearer +([\x21-\x7e]{1,200})$/i;
 /** What only a part may ask of the aggregator; reading the graphs is everybody's on this machine. */
 const OF_PARTS: ReadonlySet<string> = new Set([
+  "/v1/flow-plan",
   "/v1/metrics",
   "/v1/probe-plan",
   "/api/v1/bandwidth-leases",

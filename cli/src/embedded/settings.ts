@@ -21,12 +21,15 @@ const LOOPBACK = "127.0.0.1";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
+/** What the settings of services follow. */
+type ServiceOptions = Pick<EmbeddedOptions, "allowedHosts" | "env" | "windowMs">;
+
 /** By the flag, where it is given; else by the environment. */
-function allowed({ allowedHosts }: EmbeddedOptions): { readonly allowedHosts?: readonly string[] } {
+function allowed({ allowedHosts }: ServiceOptions): { readonly allowedHosts?: readonly string[] } {
   return allowedHosts.length === 0 ? {} : { allowedHosts };
 }
 
-export function aggregatorConfig(options: EmbeddedOptions, port: number, decisionsUrl: string) {
+export function aggregatorConfig(options: ServiceOptions, port: number, decisionsUrl: string) {
   const { windowMs, env } = options;
   const paneMs = Math.max(100, Math.round(windowMs / PANES));
   const file = {
@@ -53,7 +56,7 @@ export function writingConfig({ windowMs, env }: EmbeddedOptions) {
   return { annotations, controllers };
 }
 
-export function schedulerConfig(options: EmbeddedOptions, port: number, graphUrl: string) {
+export function schedulerConfig(options: ServiceOptions, port: number, graphUrl: string) {
   // The embedded store keeps Events for ever; the decisions API says the same. All nodes are the same
   // machine, and what they have left differs by noise: normalising that would make it decide as often as the
   // network.

@@ -10,6 +10,7 @@ import {
   StreamError,
   StreamSystem,
   type StreamJob,
+  type StreamTaskSpec,
 } from "@isochrone/streams";
 import { DumpError } from "../score/errors.ts";
 import { looseFields } from "@isochrone/primitives";
@@ -21,8 +22,14 @@ export interface StreamObjects {
   readonly jobs: readonly StreamJob[];
 }
 
-/** Throws DumpError with object, place, rule and value. */
-export function readStreams(objects: readonly DumpObject[]): StreamObjects {
+/**
+ * Throws DumpError with object, place, rule and value.
+ * @param bytesOf what a frame of so many bytes takes @default the same
+ */
+export function readStreams(
+  objects: readonly DumpObject[],
+  bytesOf: (bytesPerFrame: number) => number = (bytes) => bytes,
+): StreamObjects {
   const nodes = objects.filter(({ kind }) => kind === "Node");
   const names = nodes.map(({ name }) => name);
   const networks = objects.filter(({ kind }) => kind === "FlowNetwork");
@@ -34,7 +41,7 @@ export function readStreams(objects: readonly DumpObject[]): StreamObjects {
   };
   const jobs = objects
     .filter(({ kind }) => kind === "StreamJob")
-    .map((object) => checked(object, () => readJob(object, nodes)));
+    .map((object) => checked(object, () => readJob(object, nodes, bytesOf)));
   return { system: new StreamSystem(network, total), jobs };
 }
 
@@ -45,10 +52,24 @@ function allocatable(node: DumpObject, resource: "cpu" | "memory"): number {
   throw node.fail(["status", "allocatable", resource], "must be a quantity", value);
 }
 
-function readJob(object: DumpObject, nodes: readonly DumpObject[]): StreamJob {
+type DownstreamSpec = NonNullable<StreamTaskSpec["downstream"]>[number];
+
+function readJob(
+  object: DumpObject,
+  nodes: readonly DumpObject[],
+  bytesOf: (bytesPerFrame: number) => number,
+): StreamJob {
   const { spec, tasks } = readJobDefinition(`${object.namespace}/${object.name}`, object.json.spec);
+  const next = (each: DownstreamSpec): DownstreamSpec => ({
+    ...each,
+    bytesPerFrame: bytesOf(each.bytesPerFrame),
+  });
   return createStreamJob(
-    spec,
+    {
+      ...spec,
+      bytesPerFrame: bytesOf(spec.bytesPerFrame),
+      tasks: spec.tasks.map((task) => ({ ...task, downstream: (task.downstream ?? []).map(next) })),
+    },
     nodes.map(({ name }) => name),
     (task, node) => tasks.get(task)!.secondsOn(labelsOf(nodes[node]!)),
   );

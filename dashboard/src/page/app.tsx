@@ -13,6 +13,7 @@ import { Status } from "./shell/status.tsx";
 import { ThemeSwitch } from "./shell/theme-switch.tsx";
 import { TimeBar } from "./shell/time-bar.tsx";
 import { cluster, failure, linkTo, refresh, route } from "./state/store.ts";
+import { StreamsPage } from "./streams/streams.tsx";
 import { WorkflowsPage } from "./workflows/workflows.tsx";
 
 const PAGES: readonly {
@@ -23,6 +24,7 @@ const PAGES: readonly {
   { name: "Overview", pages: ["overview"], place: { page: "overview" } },
   { name: "Network", pages: ["network", "pair"], place: { page: "network", view: "matrix" } },
   { name: "Workflows", pages: ["workflows"], place: { page: "workflows", workflow: null } },
+  { name: "Streams", pages: ["streams"], place: { page: "streams", job: null } },
   { name: "Decisions", pages: ["decisions"], place: { page: "decisions", kind: "decision", id: null } },
   { name: "Health", pages: ["health"], place: { page: "health" } },
 ];
@@ -102,6 +104,8 @@ function Content({ place }: { readonly place: Place }): VNode | null {
       );
     case "workflows":
       return <WorkflowsPage chosen={place.workflow} />;
+    case "streams":
+      return <StreamsPage job={place.job} />;
     case "decisions":
       return <DecisionsPage kind={place.kind} id={place.id} />;
     default:

@@ -6,6 +6,7 @@ import type { ConductOptions } from "../conducted.ts";
 import { conduct } from "../conduct.ts";
 import { listScenarios, scenarioFile } from "../scenario/catalogue.ts";
 import { ScenarioError } from "../scenario/errors.ts";
+import { figuresIn, inFieldsUnit, loadQuotes } from "../scenario/testing/quotes.ts";
 import { conductKais } from "./conduct.ts";
 import { judgeClaim, lossesOf } from "./figures.ts";
 import { comparison } from "./report.ts";
@@ -15,6 +16,7 @@ import { readKaisScenario, type KaisScenario } from "./scenario.ts";
 const NAMES = listScenarios()
   .filter(({ kind }) => kind === "kais")
   .map(({ name }) => name);
+const { kais: quotes } = loadQuotes();
 const textOf = (name: string): string => readFileSync(scenarioFile(name)!, "utf8");
 const load = (name: string, quick = false): KaisScenario =>
   readKaisScenario(textOf(name), `${name}.yaml`, quick);
@@ -43,6 +45,27 @@ describe("scenarios of requests", () => {
     const { sites, nodesPerSite } = of("nodes-100");
     expect(nodesPerSite.reduce((sum, count) => sum + count, 0)).toBe(100);
     expect(sites).toBe(nodesPerSite.length);
+  });
+
+  it.each(NAMES)("%s holds its paper's numbers, and has a quote of each figure that it names", (name) => {
+    const { points, source, title, question, claims } = load(name);
+    const said = claims.map(({ text }) => text).join("; ");
+    const valuesOf = (field: string): unknown[] =>
+      points.flatMap(({ system: { sites, nodesPerSite, slotSeconds, frameSeconds } }) => {
+        const each = Array.from({ length: sites }, (_, site) => nodesPerSite[site % nodesPerSite.length]!);
+        const nodes = each.reduce((sum, count) => sum + count, 0);
+        return Object.entries({ sites, nodes, slotSeconds, frameSeconds }).flatMap(([key, value]) =>
+          key === field ? [value] : [],
+        );
+      });
+    for (const [, , printed, field] of quotes[name]!) {
+      const value = inFieldsUnit(printed);
+      const isClaim = field === "claims";
+      const held: readonly unknown[] = isClaim ? (said.match(/paper [\d.]+/g) ?? []) : valuesOf(field);
+      expect(held).toContain(isClaim ? `paper ${(1 + Number(value)).toFixed(3)}` : value);
+    }
+    const quoted = quotes[name]!.flatMap(([at]) => figuresIn(at));
+    for (const figure of figuresIn([source, title, question].join(" "))) expect(quoted).toContain(figure);
   });
 
   it("say all mistakes at once, each with its rule and value", () => {
@@ -103,7 +126,7 @@ describe("a run", () => {
     const again = await conductKais(textOf("kais"), { ...OPTIONS, out });
     expect(again.measured).toBe(0);
     expect(readFileSync(again.files.html, "utf8")).toBe(report);
-  }, 60_000);
+  }, 120_000);
 
   it("takes another trace, and tells what it left out", async () => {
     const out = temporary();
@@ -117,7 +140,31 @@ describe("a run", () => {
     );
     expect(conducted).toMatchObject({ scenario: { name: "kais-trace-quick" }, notes: [told], measured: 2 });
     expect(readFileSync(conducted.files.html, "utf8")).toContain(told);
-  }, 60_000);
+  }, 120_000);
+
+  it("trains both nets first when asked, uses them, and trains no more the next time", async () => {
+    const out = temporary();
+    const text = textOf("kais")
+      .replace("{ kais: 700000, kais-improved: 295000 }", "{ kais: 1000, kais-improved: 1000 }")
+      .replace("  sites: 5\n  nodesPerSite: 8", "  sites: 2\n  nodesPerSite: 2")
+      .replace("  frame: 25s", "  frame: 5s");
+    const told: string[] = [];
+    const options = {
+      ...OPTIONS,
+      out,
+      train: true,
+      contenders: ["greedy", "kais", "kais-improved"],
+      onProgress: ({ what }: { readonly what: string }) => told.push(what),
+    };
+    const improved = text.replace("contenders: [greedy,", "contenders: [kais-improved, greedy,");
+    const first = await conductKais(improved, options);
+    expect(first).toMatchObject({ cells: 3, measured: 3 });
+    expect(told.some((what) => /^training kais: \d+ decisions/.test(what))).toBe(true);
+    expect(readFileSync(first.files.html, "utf8")).toContain("<h3>Training</h3>");
+    told.length = 0;
+    expect(await conductKais(improved, options)).toMatchObject({ measured: 0 });
+    expect(told.filter((what) => what.startsWith("training"))).toEqual([]);
+  }, 120_000);
 
   it("refuses what it can't run before it starts", async () => {
     const out = temporary();

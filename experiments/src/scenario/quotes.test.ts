@@ -6,7 +6,7 @@ import { loadScenario, readScenario } from "./read-scenario.ts";
 import { loadQuotes, quoteProblems } from "./testing/quotes.ts";
 import type { Quote } from "./testing/quotes.ts";
 
-const { papers, scenarios, streams } = loadQuotes();
+const { papers, scenarios, streams, kais } = loadQuotes();
 const NAMES = listScenarios()
   .filter(({ kind }) => kind === "workflows")
   .map(({ name }) => name);
@@ -33,9 +33,9 @@ describe("numbers of papers", () => {
 
   it("are quoted of the project's scenarios and of papers in the list", () => {
     expect(NAMES).toEqual(expect.arrayContaining(Object.keys(scenarios)));
-    const sources = [...Object.values(scenarios), ...Object.values(streams)].flatMap((quotes) =>
-      quotes.map(([at]) => at.split(",")[0]!),
-    );
+    const sources = [scenarios, streams, kais]
+      .flatMap((kind) => Object.values(kind))
+      .flatMap((quotes) => quotes.map(([at]) => at.split(",")[0]!));
     expect(Object.keys(papers).sort()).toStrictEqual([...new Set(sources)].sort());
   });
 

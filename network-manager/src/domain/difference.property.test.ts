@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
-import { MemoryKernel } from "../testing/memory-kernel.ts";
+import { MemoryKernel } from "../adapters/memory-kernel.ts";
 import { flow, plan } from "../testing/plans.ts";
 import { difference } from "./difference.ts";
 import { NOTHING, type RootQdisc, type Way } from "./kernel-state.ts";

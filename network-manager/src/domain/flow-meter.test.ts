@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { MemoryKernel } from "../testing/memory-kernel.ts";
+import { MemoryKernel } from "../adapters/memory-kernel.ts";
 import { flow } from "../testing/plans.ts";
 import { FlowMeter, toFlowBatch } from "./flow-meter.ts";
 import type { KernelState } from "./kernel-state.ts";

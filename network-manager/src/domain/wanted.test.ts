@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { FlowPlan } from "@isochrone/topology";
-import { MemoryKernel } from "../testing/memory-kernel.ts";
+import { MemoryKernel } from "../adapters/memory-kernel.ts";
 import { flow, plan } from "../testing/plans.ts";
 import { difference } from "./difference.ts";
 import {

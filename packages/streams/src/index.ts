@@ -2,6 +2,7 @@
 export { balancedAllocation, leastRequested, partitioned } from "./baselines/baselines.ts";
 export { StreamError } from "./errors.ts";
 export { FlowNetwork, type FlowLink } from "./flow-network.ts";
+export { withHeaders } from "./headers.ts";
 export { joint } from "./joint/joint.ts";
 export { otfa } from "./paper/otfa.ts";
 export { otfs } from "./paper/otfs.ts";
@@ -14,5 +15,5 @@ export { PathTable } from "./paths.ts";
 export type { PlacedJob } from "./placed-job.ts";
 export { restoredJob } from "./restore.ts";
 export { schedule, type Change, type StreamStrategy } from "./strategy.ts";
-export { createStreamJob, type StreamJob } from "./stream-job.ts";
+export { createStreamJob, type StreamJob, type StreamTaskSpec } from "./stream-job.ts";
 export { StreamSystem } from "./stream-system.ts";

@@ -7,6 +7,7 @@ import type { DecisionList } from "./decision-schema.ts";
 import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
 import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flows/flow-plan.ts";
+import { parseStreams, type StreamsSnapshot } from "./flows/streams.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
 import {
@@ -207,6 +208,11 @@ export class GraphClient {
   /** What all nodes are told of flows, as {@link flowPlan}. */
   async flowPlans(signal?: AbortSignal): Promise<Fetched<readonly FlowPlan[]>> {
     return this.#read("/api/v1/flow-plans", parseFlowPlans, signal);
+  }
+
+  /** Stream jobs and the links that their flows use. */
+  async streams(signal?: AbortSignal): Promise<Fetched<StreamsSnapshot>> {
+    return this.#read("/api/v1/streams", parseStreams, signal);
   }
 
   async #read<T>(

@@ -127,3 +127,12 @@ export {
   type FlowPlan,
   type PlannedFlow,
 } from "./flows/flow-plan.ts";
+export {
+  parseStreamJobs,
+  streamFlowId,
+  StreamJobListSchema,
+  StreamsSchema,
+  type StreamJobView,
+  type StreamLinkView,
+  type StreamsSnapshot,
+} from "./flows/streams.ts";

@@ -1,13 +1,20 @@
 // The leader's rounds: for each Service that asks for it, the weights that are best by what is known now, a
 // step towards them, and back to what Kubernetes does by itself where nothing is known any more.
 import { evenWeights, nextWeights, zoneAdvice, type ZoneWeights } from "@isochrone/dispatch/zones";
-import { keyOf, StoreError } from "@isochrone/kubernetes";
+import { DISPATCH_ANNOTATIONS, keyOf, StoreError } from "@isochrone/kubernetes";
 import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
 import type { GraphSource } from "../ports/ports.ts";
+import { yielded } from "../proposals/cluster-view.ts";
 import type { DemandReader } from "./demand-reader.ts";
-import { orderedService, type OrderedService, type Refusal } from "./objects/service-view.ts";
+import {
+  clusterZones,
+  orderedService,
+  type ClusterZones,
+  type OrderedService,
+  type Refusal,
+} from "./objects/service-view.ts";
 import type { Lever, LeverTarget } from "./levers.ts";
 import { SERVICE_STATES, type DispatchMetrics, type ServiceStateName } from "./metrics.ts";
 import type { ServiceFollower } from "./service-follower.ts";
@@ -67,8 +74,9 @@ export class DispatchKeeper {
     const shown: Shown[] = [];
     const kept = new Map<WritingLever, Set<string>>();
     const told = new Map<string, string>();
+    const zones = this.#zones();
     for (const service of follower.services()) {
-      const stands = await this.#serve(service, told);
+      const stands = await this.#serve(service, zones, told);
       if (signal.aborted) return;
       if (stands === null) continue;
       shown.push(stands);
@@ -82,15 +90,26 @@ export class DispatchKeeper {
       await this.#written(name, () => lever.release(kept.get(name) ?? new Set()));
   }
 
+  #zones(): ClusterZones | null {
+    const { graphs } = this.#options;
+    const graph = graphs.cluster();
+    return graph === null ? null : clusterZones(graph, graphs.clusterSnapshot?.()?.nodes ?? []);
+  }
+
   /** Null for a Service that asks for nothing. */
-  async #serve(service: KubernetesObject, told: Map<string, string>): Promise<Shown | null> {
-    const { follower, demand, graphs, levers } = this.#options;
-    const { namespace = "default", name } = service.metadata;
+  async #serve(
+    service: KubernetesObject,
+    zones: ClusterZones | null,
+    told: Map<string, string>,
+  ): Promise<Shown | null> {
+    const { follower, demand, levers } = this.#options;
+    const { namespace = "default", name, annotations } = service.metadata;
+    if (annotations?.[DISPATCH_ANNOTATIONS.dispatch] === undefined) return null;
     const slices = follower.slices(namespace, name);
-    const nodes = graphs.clusterSnapshot?.()?.nodes ?? [];
-    const state = { service, slices, demand: demand.of(keyOf(service)), graph: graphs.cluster(), nodes };
-    const ordered = orderedService(state);
+    const ordered = orderedService({ service, slices, demand: demand.of(keyOf(service)), zones });
     if (ordered === null) return null;
+    // Whoever asks for scores meanwhile waits for one Service at most.
+    await yielded();
     if ("reason" in ordered) return this.#refused(service, "none", ordered, told);
     const { lever } = ordered;
     if (demand.isStale) {
@@ -98,11 +117,7 @@ export class DispatchKeeper {
       this.#tell(service, told, lever !== "advise", "ZoneWeightsTakenBack", message);
       return { lever, state: "stale", keeps: false };
     }
-    const regions = new Map(
-      nodes.flatMap(({ zone, region }) =>
-        zone === null || region === null ? [] : [[zone, region] as const],
-      ),
-    );
+    const regions: LeverTarget["regions"] = zones?.regions ?? new Map();
     const target = { service, slices, regions };
     const pulled = lever === "advise" ? null : (levers.get(lever) ?? null);
     if (lever !== "advise" && pulled === null) {

@@ -2,6 +2,7 @@ import type { ClusterStore, SharedLeadership } from "@isochrone/kubernetes";
 import type { LinearSolver } from "@isochrone/primitives";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import { joint, keepingPromises, otfa, otfs, type StreamStrategy } from "@isochrone/streams";
+import type { StreamJobView } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import type { ClusterObjects } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
@@ -10,6 +11,7 @@ import { Terms } from "../leadership/terms.ts";
 import type { Term } from "../leadership/terms.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import { FlowPlans } from "./domain/flow-plans.ts";
+import { jobViewOf } from "./job-views.ts";
 import { createStreamMetrics } from "./metrics.ts";
 import type { StreamsConfig } from "./settings.ts";
 import { StreamKeeper } from "./stream-keeper.ts";
@@ -32,12 +34,14 @@ interface StreamsDeps {
 /** Runs StreamJobs while this replica leads. */
 export interface Streams {
   readonly parts: readonly Part[];
-  /** Null while another replica leads. */
+  /** This and the following are null while another replica leads. */
   plans(): FlowPlans | null;
+  jobs(): readonly StreamJobView[] | null;
 }
 
 interface StreamTerm extends Term {
   readonly plans: FlowPlans;
+  readonly jobs: () => readonly StreamJobView[];
 }
 
 /** Null when it is off, or there is no cluster. */
@@ -62,7 +66,7 @@ function streamsOf(config: StreamsConfig, deps: StreamsDeps): Streams {
       const plans = new FlowPlans(deps.newId());
       const { awaitRules } = config;
       const keeper = new StreamKeeper({ ...deps, store, strategy, plans, awaitRules, metrics });
-      return { plans, stop: () => keeper.stop() };
+      return { plans, jobs: () => keeper.jobs().map(jobViewOf), stop: () => keeper.stop() };
     },
     onTerm: (runs) => metrics.leading.set(runs ? 1 : 0),
   });
@@ -73,6 +77,7 @@ function streamsOf(config: StreamsConfig, deps: StreamsDeps): Streams {
       { name: "terms", service: terms },
     ],
     plans: () => terms.current?.plans ?? null,
+    jobs: () => terms.current?.jobs() ?? null,
   };
 }
 

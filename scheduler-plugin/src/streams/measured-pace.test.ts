@@ -3,7 +3,7 @@ import { channel } from "@isochrone/placement/testing";
 import { WorkflowGraph, type Channel } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import type { JobFlow, Placement } from "./domain/placement.ts";
-import { withHeaders } from "./domain/planned-job.ts";
+import { withHeaders } from "@isochrone/streams";
 import { KnownJobs, type KnownJob } from "./known-jobs.ts";
 import { MeasuredPaces } from "./measured-pace.ts";
 

@@ -2,7 +2,7 @@
 import { streamWorkloadName, workflowOf } from "@isochrone/kubernetes";
 import type { GraphSource } from "../ports/ports.ts";
 import type { JobFlow, Placement } from "./domain/placement.ts";
-import { withHeaders } from "./domain/planned-job.ts";
+import { withHeaders } from "@isochrone/streams";
 import type { KnownJob } from "./known-jobs.ts";
 
 /** Figures change a little all the time: this many significant digits count. */

@@ -1,9 +1,9 @@
 // What aggregators ask the leader for: all flow plans; and what they tell it: which of them nodes carry out.
-import { FlowPlanSchema, ProblemSchema } from "@isochrone/topology";
+import { FlowPlanSchema, ProblemSchema, StreamJobListSchema } from "@isochrone/topology";
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
-import type { FlowPlans } from "./domain/flow-plans.ts";
+import type { Streams } from "./controller.ts";
 
 const FlowPlanListSchema = Type.Object(
   {
@@ -26,13 +26,12 @@ const AppliedSchema = Type.Object({
 });
 
 /**
- * Adds `GET /api/v1/flow-plans` and `POST /api/v1/flow-plans/applied`.
- * @param plansOf null: this replica makes none
+ * Adds `GET /api/v1/flow-plans`, `POST /api/v1/flow-plans/applied` and `GET /api/v1/stream-jobs`.
+ * @param streams null: this replica runs none
  */
-export function addFlowPlanRoutes(app: HttpApp, plansOf: () => FlowPlans | null): void {
-  const plansOrRefusal = (reply: Headers): FlowPlans => {
-    const plans = plansOf();
-    if (plans !== null) return plans;
+export function addStreamRoutes(app: HttpApp, streams: Pick<Streams, "jobs" | "plans"> | null): void {
+  const ofLeader = <T>(value: T | null | undefined, reply: Headers): T => {
+    if (value !== null && value !== undefined) return value;
     // Whoever asks again by the same connection gets the same replica.
     void reply.header("connection", "close");
     throw new HttpError(
@@ -45,7 +44,7 @@ export function addFlowPlanRoutes(app: HttpApp, plansOf: () => FlowPlans | null)
     "/api/v1/flow-plans",
     { schema: { response: { 200: FlowPlanListSchema, 304: Type.Null(), 503: ProblemSchema } } },
     (request, reply) => {
-      const plans = plansOrRefusal(reply);
+      const plans = ofLeader(streams?.plans(), reply);
       const { epoch, generation } = plans;
       const etag = `"${epoch}-${generation}"`;
       void reply.header("etag", etag);
@@ -61,11 +60,16 @@ export function addFlowPlanRoutes(app: HttpApp, plansOf: () => FlowPlans | null)
     "/api/v1/flow-plans/applied",
     { schema: { body: AppliedSchema, response: { 204: Type.Null(), 503: ProblemSchema } } },
     (request, reply) => {
-      const plans = plansOrRefusal(reply);
+      const plans = ofLeader(streams?.plans(), reply);
       for (const { node, epoch, generation } of request.body.applied) plans.confirm(node, epoch, generation);
       void reply.code(204);
       return null;
     },
+  );
+  app.get(
+    "/api/v1/stream-jobs",
+    { schema: { response: { 200: StreamJobListSchema, 503: ProblemSchema } } },
+    (_, reply) => ({ jobs: [...ofLeader(streams?.jobs(), reply)] }),
   );
 }
 

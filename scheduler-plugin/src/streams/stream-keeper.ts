@@ -128,6 +128,11 @@ export class StreamKeeper {
     this.#rounds.start();
   }
 
+  /** The jobs as the cluster shows them. */
+  jobs(): readonly KubernetesObject[] {
+    return this.#jobs.items();
+  }
+
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#endOfPods();

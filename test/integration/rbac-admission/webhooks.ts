@@ -61,6 +61,17 @@ export function describeWebhooks(testbed: AdmissionTestbed): void {
       expect(await testbed.denialOf("scheduler-plugin", ["POST", MUTATING, odd])).toContain(words);
     });
 
+    test("one that sees EndpointSlices written is registered, deleted ones or more of the group not", async () => {
+      const slices = (resources: string[], operations: string[]): KubernetesObject =>
+        registration("isochrone-placement", { rules: [rule(resources, operations, ["discovery.k8s.io"])] });
+      const good = slices(["endpointslices"], ["CREATE", "UPDATE"]);
+      expect(await testbed.verdict("scheduler-plugin", "POST", `${MUTATING}?dryRun=All`, good)).toBe("ok");
+      for (const odd of [slices(["endpointslices"], ["*"]), slices(["*"], ["CREATE", "UPDATE"])])
+        expect(await testbed.denialOf("scheduler-plugin", ["POST", MUTATING, odd])).toContain(
+          "EndpointSlices",
+        );
+    });
+
     test("of another name, of another kind, or of another account none is registered", async () => {
       const only = "one webhook, isochrone-placement";
       expect(await testbed.denialOf("scheduler-plugin", ["POST", MUTATING, registration("other")])).toContain(

@@ -7,6 +7,9 @@ import { AggregatorError } from "../../ports/errors.ts";
 import type { PublishedGraphs } from "./graph-keeper.ts";
 import { FIGURE_BYTES, LinkColumns } from "./link-columns.ts";
 
+/** Graphs of former moments are no closer together, ms. */
+export const HISTORY_GAP_MS = 10_000;
+
 /** How much is kept. */
 interface GraphHistoryOptions {
   /** How far back, ms. */

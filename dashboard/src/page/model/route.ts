@@ -20,6 +20,10 @@ export type Place =
       readonly page: "workflows";
       readonly workflow: { readonly namespace: string; readonly name: string } | null;
     }
+  | {
+      readonly page: "streams";
+      readonly job: { readonly namespace: string; readonly name: string } | null;
+    }
   | { readonly page: "decisions"; readonly kind: "decision" | "plan"; readonly id: string | null }
   | { readonly page: "health" };
 
@@ -71,7 +75,9 @@ function placeOf([page, ...rest]: readonly string[]): Place {
         ? { page, source: rest[0]!, target: rest[1]! }
         : { page: "network", view: "matrix" };
     case "workflows":
-      return { page, workflow: rest.length >= 2 ? { namespace: rest[0]!, name: rest[1]! } : null };
+      return { page, workflow: objectOf(rest) };
+    case "streams":
+      return { page, job: objectOf(rest) };
     case "decisions":
       return { page, kind: "decision", id: rest[0] ?? null };
     case "plans":
@@ -79,12 +85,19 @@ function placeOf([page, ...rest]: readonly string[]): Place {
     case "health":
       return { page };
     case "network":
-      return rest[0] === "map" && rest[1] !== undefined
-        ? { page, view: "map", from: rest[1] }
-        : { page, view: rest[0] === "map" ? "map" : "matrix" };
+      return networkOf(rest);
     default:
       return { page: "overview" };
   }
+}
+
+function networkOf([view, from]: readonly string[]): Place {
+  if (view !== "map") return { page: "network", view: "matrix" };
+  return from === undefined ? { page: "network", view } : { page: "network", view, from };
+}
+
+function objectOf([namespace, name]: readonly string[]): { namespace: string; name: string } | null {
+  return namespace === undefined || name === undefined ? null : { namespace, name };
 }
 
 function segmentsOf(place: Place): readonly string[] {
@@ -98,6 +111,8 @@ function segmentsOf(place: Place): readonly string[] {
       return place.workflow === null
         ? ["workflows"]
         : ["workflows", place.workflow.namespace, place.workflow.name];
+    case "streams":
+      return place.job === null ? ["streams"] : ["streams", place.job.namespace, place.job.name];
     case "decisions":
       return place.id === null ? ["decisions"] : [place.kind === "plan" ? "plans" : "decisions", place.id];
     default:

@@ -20,6 +20,8 @@ interface TrainingOptions {
   readonly decisions: number;
   /** For the curve, the checkpoint and the weights. */
   readonly folder: string;
+  /** Episodes between two points of the curve, with a checkpoint at each. @default 10 */
+  readonly episodesPerPoint?: number;
   readonly signal: AbortSignal;
   readonly onProgress: (share: number, point: CurvePoint | null) => void;
 }
@@ -33,8 +35,7 @@ export interface CurvePoint {
   readonly movedGb: number;
 }
 
-/** Episodes between two points of the curve. */
-const EVERY = 10;
+const EPISODES_PER_POINT = 10;
 const VALIDATIONS = 2;
 /** Seeds of episodes and of validation are far apart. */
 const EPISODE_SEEDS = 1_000_000;
@@ -45,6 +46,7 @@ const VALIDATION_SEED = 77;
  */
 export async function train(options: TrainingOptions): Promise<string> {
   const { folder, contender, decisions, signal, onProgress } = options;
+  const { episodesPerPoint = EPISODES_PER_POINT } = options;
   mkdirSync(folder, { recursive: true });
   const training = new Training(options);
   training.resume();
@@ -52,7 +54,7 @@ export async function train(options: TrainingOptions): Promise<string> {
   while (training.progress.decisions < decisions) {
     signal.throwIfAborted();
     training.episode();
-    const isLook = training.progress.episodes % EVERY === 0;
+    const isLook = training.progress.episodes % episodesPerPoint === 0;
     onProgress(training.progress.decisions / decisions, isLook ? training.look() : null);
     if (isLook) training.save();
     await setImmediate();

@@ -11,6 +11,7 @@ interface Quotes {
   readonly papers: Readonly<Record<string, string>>;
   readonly scenarios: Readonly<Record<string, readonly Quote[]>>;
   readonly streams: Readonly<Record<string, readonly Quote[]>>;
+  readonly kais: Readonly<Record<string, readonly Quote[]>>;
 }
 
 const FILE = new URL("../../../scenarios/data/quotes.yaml", import.meta.url);

@@ -1,3 +1,3 @@
 export { MeshLab } from "./mesh-lab.ts";
 export type { MeshFlow, MeshLink } from "./mesh-plan.ts";
-export { runStages, type StagedJob } from "./stages.ts";
+export { runStages, type StagedJob } from "../stages/stages.ts";

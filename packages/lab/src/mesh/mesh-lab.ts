@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer, Socket } from "node:net";
 import { KernelSocket, loadLibc, SYS, type Libc } from "@isochrone/kernel-sockets";
 import { ipBatch, run } from "../namespaces/commands.ts";
 import { runInNamespace } from "../namespaces/enter.ts";
@@ -8,6 +10,7 @@ import { labPrefix } from "../namespaces/names.ts";
 import { switchOffloadsOff } from "../namespaces/offloads.ts";
 import { NAMESPACE_FOLDER, ownerOfThisProcess, Reaper, sweepDeadLabs } from "../namespaces/reaper.ts";
 import { namespaceLabSupport } from "../namespaces/support.ts";
+import type { FlowEnds, StageFlow, StageNetwork } from "../stages/stages.ts";
 import type { MeshFlow, MeshLink } from "./mesh-plan.ts";
 import { addressLines, addressOf, cableLine, capacityLines, flowLines, portsOf } from "./rules.ts";
 
@@ -26,7 +29,7 @@ const PROC = "/proc/sys/net/ipv4";
  * Nodes that are network namespaces, joined to their neighbours by cables with capacities, each forwarding
  * for the others. It needs root, and is gone when closed or when its process ends in any way.
  */
-export class MeshLab {
+export class MeshLab implements StageNetwork<number> {
   readonly nodes: number;
   readonly #links: readonly MeshLink[];
   readonly #prefix: string;
@@ -67,8 +70,34 @@ export class MeshLab {
     return runInNamespace(this.#libc, `${NAMESPACE_FOLDER}/${this.#name(node)}`, run);
   }
 
+  async open({ from, to, port }: StageFlow<number>): Promise<FlowEnds> {
+    // Without a host, or the socket is opened later and elsewhere.
+    const server = this.within(to, () => createServer().listen(port));
+    // Node opens a connection's socket when the thread has left the node; it writes only.
+    const client = new Socket({ fd: this.#openSocket(from), readable: false, writable: true });
+    let peer: Socket | null = null;
+    const close = (): void => {
+      client.destroy();
+      peer?.destroy();
+      server.close();
+    };
+    try {
+      if (!server.listening) await once(server, "listening");
+      const accepted = once(server, "connection") as Promise<[Socket]>;
+      client.connect({ host: this.address(to), localAddress: this.address(from), port });
+      client.setNoDelay();
+      await once(client, "connect");
+      [peer] = await accepted;
+    } catch (error) {
+      close();
+      throw error;
+    }
+    for (const socket of [client, peer]) socket.on("error", () => undefined);
+    return { client, peer, close };
+  }
+
   /** Descriptor of a TCP socket of the node, which is the caller's. */
-  openSocket(node: number): number {
+  #openSocket(node: number): number {
     const kind = { family: SYS.AF_INET, type: SYS.SOCK_STREAM, protocol: 0 };
     return this.within(node, () => KernelSocket.open(this.#libc, kind)).fd;
   }

@@ -2,7 +2,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { namespaceLabSupport } from "../namespaces/support.ts";
 import { MeshLab } from "./mesh-lab.ts";
 import type { MeshFlow } from "./mesh-plan.ts";
-import { runStages, type StagedJob } from "./stages.ts";
+import { runStages, type StagedJob } from "../stages/stages.ts";
 
 const support = await namespaceLabSupport();
 const LINK = 2_000_000;

@@ -34,6 +34,15 @@ export interface Refusal {
   readonly message: string;
 }
 
+/** The zones of a cluster, worked out once for all Services. */
+export interface ClusterZones {
+  /** In order. */
+  readonly names: readonly string[];
+  /** By zone, of those whose nodes name one. */
+  readonly regions: ReadonlyMap<string, string>;
+  readonly rttMs: ZoneView["rttMs"];
+}
+
 /** What is known of a Service and its surroundings. */
 interface ServiceState {
   readonly service: KubernetesObject;
@@ -41,9 +50,24 @@ interface ServiceState {
   readonly slices: readonly KubernetesObject[];
   /** Null: nothing was counted. */
   readonly demand: ServiceDemand | null;
-  /** Null while none was read. */
-  readonly graph: ClusterGraph | null;
-  readonly nodes: ClusterGraphSnapshot["nodes"];
+  /** Null while no graph was read. */
+  readonly zones: ClusterZones | null;
+}
+
+/** The zones of a graph's nodes; what a pair of them costs is asked by any two of their nodes. */
+export function clusterZones(graph: ClusterGraph, nodes: ClusterGraphSnapshot["nodes"]): ClusterZones {
+  const ids = new Map<string, number>();
+  const regions = new Map<string, string>();
+  for (const { name, zone, region } of nodes) {
+    if (zone === null) continue;
+    if (!ids.has(zone)) ids.set(zone, graph.idOf(name));
+    if (region !== null) regions.set(zone, region);
+  }
+  const rttMs: ZoneView["rttMs"] = (from, to) => {
+    const [a, b] = [ids.get(from) ?? -1, ids.get(to) ?? -1];
+    return a < 0 || b < 0 ? null : graph.zoneCostMsById(a, b);
+  };
+  return { names: [...ids.keys()].sort(), regions, rttMs };
 }
 
 /** A Service as weights see it. */
@@ -73,8 +97,10 @@ export function orderedService(state: ServiceState): OrderedService | Refusal | 
       reason: "missing_zone",
       message: "an endpoint's node has no label topology.kubernetes.io/zone",
     };
-  const zones = zonesOf(state);
-  if (zones === null) return { reason: "no_graph", message: "no cluster graph was read yet" };
+  const { zones: known } = state;
+  if (known === null) return { reason: "no_graph", message: "no cluster graph was read yet" };
+  const demand = demandIn(state);
+  const zones = [...new Set([...known.names, ...demand.keys()])].sort();
   const all = new Set([...zones, ...endpoints.map(({ zone }) => zone)]);
   if (lever === "hints" && all.size > MAX_HINTED_ZONES)
     return {
@@ -83,11 +109,11 @@ export function orderedService(state: ServiceState): OrderedService | Refusal | 
     };
   const view: ZoneView = {
     zones,
-    demand: demandIn(state),
+    demand,
     endpoints: counted(endpoints),
     capacityPerSecond,
     minLocalShare,
-    rttMs: zoneCosts(state),
+    rttMs: known.rttMs,
   };
   return { lever, view, endpoints };
 }
@@ -125,22 +151,4 @@ function demandIn({ demand }: ServiceState): ReadonlyMap<string, number> {
       zone === null ? [] : [[zone, requestsPerSecond] as const],
     ),
   );
-}
-
-/** Zones of nodes, and those that ask; null while the nodes aren't known. */
-function zonesOf(state: ServiceState): string[] | null {
-  if (state.graph === null) return null;
-  const named = state.nodes.flatMap(({ zone }) => (zone === null ? [] : [zone]));
-  return [...new Set([...named, ...demandIn(state).keys()])].sort();
-}
-
-/** What the graph knows of a pair of zones, by any two of their nodes. */
-function zoneCosts({ graph, nodes }: ServiceState): ZoneView["rttMs"] {
-  const ids = new Map<string, number>();
-  for (const { name, zone } of nodes)
-    if (zone !== null && !ids.has(zone)) ids.set(zone, graph?.idOf(name) ?? -1);
-  return (from, to) => {
-    const [a, b] = [ids.get(from) ?? -1, ids.get(to) ?? -1];
-    return graph === null || a < 0 || b < 0 ? null : graph.zoneCostMsById(a, b);
-  };
 }

@@ -1,7 +1,7 @@
-import { FlowNetwork, joint, PathTable, readJobDefinition } from "@isochrone/streams";
+import { FlowNetwork, joint, PathTable, readJobDefinition, withHeaders } from "@isochrone/streams";
 import { describe, expect, test } from "vitest";
 import { decide, type DecidedJob, type DecideInput, type Verdict } from "./decide.ts";
-import { withHeaders, type StreamNode } from "./planned-job.ts";
+import type { StreamNode } from "./planned-job.ts";
 
 const NODES: readonly StreamNode[] = ["camera", "box", "server"].map((name) => ({
   name,

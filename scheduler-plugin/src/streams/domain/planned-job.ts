@@ -1,5 +1,5 @@
 // A StreamJob as the strategies see it: its frames with their headers, its pace bounded by its source.
-import { createStreamJob, type JobDefinition, type StreamJob } from "@isochrone/streams";
+import { createStreamJob, withHeaders, type JobDefinition, type StreamJob } from "@isochrone/streams";
 import type { Placement } from "./placement.ts";
 
 /** A node as far as streams need it. */
@@ -23,15 +23,6 @@ export interface NodeRejection {
 export interface TaskRequests {
   readonly memoryBytes: number;
   readonly cpuMillicores: number;
-}
-
-/** Ethernet, IPv4 and TCP with timestamps, as counted on the wire. */
-const HEADER_BYTES = 66;
-const SEGMENT_BYTES = 1_448;
-
-/** What a frame takes on the wire. */
-export function withHeaders(bytesPerFrame: number): number {
-  return bytesPerFrame * (1 + HEADER_BYTES / Math.min(SEGMENT_BYTES, bytesPerFrame));
 }
 
 /** Of a task on a node. */

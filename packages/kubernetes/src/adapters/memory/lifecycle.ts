@@ -4,7 +4,7 @@ import { withConditions } from "../../store/conditions.ts";
 import { StoreError } from "../../store/errors.ts";
 import { timestamp } from "../../store/objects.ts";
 import type { KubernetesObject, ObjectMeta, Pod } from "../../kinds.ts";
-import { isBuiltIn } from "./kinds.ts";
+import { hasStatusSubresource, isBuiltIn } from "./kinds.ts";
 
 /** The API server's default for pods that don't say. */
 const DEFAULT_GRACE_SECONDS = 30;
@@ -125,11 +125,12 @@ function graceSeconds(object: KubernetesObject, requested: number | undefined): 
 }
 
 /**
- * What a change of raises the generation: the spec; of a custom resource without a status subresource
- * everything but metadata.
+ * What a change of raises the generation: the spec; of a custom resource everything but metadata, and but a
+ * status that has a subresource.
  */
 function intent(object: KubernetesObject): unknown {
-  return isBuiltIn(object) ? object.spec : { ...object, metadata: null };
+  if (isBuiltIn(object)) return object.spec;
+  return { ...object, metadata: null, ...(hasStatusSubresource(object) ? { status: null } : {}) };
 }
 
 function forbidRebinding(stored: KubernetesObject, next: KubernetesObject): void {

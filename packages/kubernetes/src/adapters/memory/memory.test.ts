@@ -53,6 +53,15 @@ describe("memory store", () => {
     expect(patched.metadata.deletionTimestamp).toBeUndefined();
   });
 
+  it("keeps the generation of a custom resource whose status is written", async () => {
+    const ref = { ...KINDS.streamJob, namespace: "site", name: "gate" };
+    await store.create({ ...KINDS.streamJob, metadata: { namespace: "site", name: "gate" }, spec: {} });
+    const told = await store.patch(ref, { status: { phase: "Waiting" } }, { subresource: "status" });
+    expect(told.metadata.generation).toBe(1);
+    const changed = await store.patch(ref, { spec: { minThroughput: 2 } });
+    expect(changed.metadata.generation).toBe(2);
+  });
+
   it("gives every write the next version, over all kinds", async () => {
     const versions = [await store.create(node("n")), await store.create(pod("p"))];
     expect(versions.map(({ metadata }) => metadata.resourceVersion)).toEqual(["1", "2"]);

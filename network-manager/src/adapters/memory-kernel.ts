@@ -1,8 +1,8 @@
-// A kernel in memory that is as strict as the real one: what it would refuse is refused here too.
+// A kernel in memory that is as strict as the real one: what it would refuse is refused here too. Of an
+// embedded cluster's nodes it is the kernel: whoever moves their packets reads it.
 import type { MarkChange, RoutingChange, Step, TrafficChange } from "../domain/difference.ts";
 import {
   matchKey,
-  NOTHING,
   routeKey,
   ruleKey,
   type HtbClass,
@@ -20,11 +20,19 @@ interface Surroundings {
   readonly ways: ReadonlyMap<string, Way>;
   readonly roots: ReadonlyMap<string, RootQdisc>;
   readonly forwards?: KernelState["forwards"];
+  /** What classes have sent. @default nothing */
+  readonly counters?: () => KernelState["counters"];
 }
 
 export class MemoryKernel implements KernelPort {
   readonly #surroundings: Surroundings;
-  readonly own: Own = structuredClone(NOTHING) as Own;
+  readonly own: Own = {
+    devices: new Map(),
+    marks: new Map(),
+    hops: new Map(),
+    rules: new Map(),
+    routes: new Map(),
+  };
   hasTable: boolean = false;
   /** Called after each change. */
   onChange: () => void = () => undefined;
@@ -41,12 +49,14 @@ export class MemoryKernel implements KernelPort {
       name,
       { owner: "manager", name: "htb 15c0:" },
     ]);
-    const counters = new Map(
-      [...own.devices].map(([device, classes]) => [
-        device,
-        new Map([...classes.keys()].map((minor) => [minor, { sentBytes: 0, droppedPackets: 0 }])),
-      ]),
-    );
+    const counters =
+      this.#surroundings.counters?.() ??
+      new Map(
+        [...own.devices].map(([device, classes]) => [
+          device,
+          new Map([...classes.keys()].map((minor) => [minor, { sentBytes: 0, droppedPackets: 0 }])),
+        ]),
+      );
     const table = this.hasTable ? "sound" : "absent";
     return { ...own, table, ways, roots: new Map([...roots, ...ours]), forwards, counters };
   }

@@ -1,0 +1,31 @@
+import type { Clock, Logger } from "@isochrone/runtime";
+import type { Registry } from "prom-client";
+import { openSchedulerPlugin } from "../adapters/open-scheduler-plugin.ts";
+import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
+import type { AggregatorConfig } from "../settings.ts";
+import { StreamsKeeper } from "./streams-keeper.ts";
+
+interface StreamsDeps {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly registry: Registry;
+}
+
+interface AggregatorStreams extends ReturnType<typeof openSchedulerPlugin> {
+  readonly streams: StreamsKeeper;
+}
+
+/**
+ * What this aggregator asks the scheduler-plugin for, and stream jobs with what their flows have achieved.
+ * @param graphs the newest; null before the first
+ */
+export function createStreams(
+  config: AggregatorConfig,
+  deps: StreamsDeps,
+  graphs: () => PublishedGraphs | null,
+): AggregatorStreams {
+  const plugin = openSchedulerPlugin(config, deps);
+  const { decisions, flowPlans: plans } = plugin;
+  const streams = new StreamsKeeper({ ...deps, decisions, plans, graphs, horizonMs: config.historyMs });
+  return { ...plugin, streams };
+}

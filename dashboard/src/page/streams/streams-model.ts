@@ -1,0 +1,91 @@
+// What the page says of stream jobs and links. Pure.
+import type { StreamJobView, StreamLinkView } from "@isochrone/topology";
+
+type State = "good" | "warn" | "bad";
+
+interface Limit {
+  readonly kind: "task" | "link" | "source";
+  readonly words: string;
+  /** Ends of a link. */
+  readonly pair: readonly [string, string] | null;
+}
+
+/** What keeps the job from going faster; null: nobody knows. */
+export function limitOf({ limit }: StreamJobView): Limit | null {
+  switch (limit?.kind) {
+    case "task":
+      return { kind: "task", words: `task ${limit.task} on ${limit.node}`, pair: null };
+    case "link":
+      return {
+        kind: "link",
+        words: `link ${limit.source} → ${limit.target}`,
+        pair: [limit.source, limit.target],
+      };
+    case "source":
+      return { kind: "source", words: `source on ${limit.node}`, pair: null };
+    default:
+      return null;
+  }
+}
+
+/** A measured figure that is so much lower than the prediction is worth a look. */
+const BEHIND = 0.9;
+/** Part of a promise that rounding may take. */
+const KEPT = 1 - 1e-6;
+
+/** Null: nothing is wrong with it. */
+export function troubleOf(job: StreamJobView): { readonly state: State; readonly words: string } | null {
+  const { phase, framesPerSecond: predicted, measuredFramesPerSecond: measured, minThroughput, waits } = job;
+  if (phase === "Failed") return { state: "bad", words: waits?.message ?? "its spec can't be carried out" };
+  if (minThroughput !== null && predicted !== null && predicted < minThroughput * KEPT)
+    return { state: "bad", words: "its promise is broken" };
+  if (waits !== null) return { state: "warn", words: waits.message };
+  if (measured !== null && predicted !== null && measured < predicted * BEHIND)
+    return { state: "warn", words: "it gets less than predicted" };
+  return null;
+}
+
+/** Those with trouble first, the worst of them at the top; then by name. */
+export function inOrder(jobs: readonly StreamJobView[]): StreamJobView[] {
+  const rank = (job: StreamJobView): number => ["bad", "warn"].indexOf(troubleOf(job)?.state ?? "good");
+  const place = (job: StreamJobView): number => (rank(job) === -1 ? 2 : rank(job));
+  return jobs.toSorted((a, b) => place(a) - place(b) || (nameOf(a) < nameOf(b) ? -1 : 1));
+}
+
+export function nameOf({ namespace, name }: Pick<StreamJobView, "name" | "namespace">): string {
+  return `${namespace}/${name}`;
+}
+
+/** Of all jobs with nodes; measured is null as long as one of them is unknown. */
+export function totals(jobs: readonly StreamJobView[]): {
+  readonly predicted: number;
+  readonly measured: number | null;
+  readonly promises: number;
+  readonly broken: number;
+} {
+  let [predicted, promises, broken] = [0, 0, 0];
+  let measured: number | null = 0;
+  for (const { framesPerSecond, measuredFramesPerSecond, minThroughput } of jobs) {
+    if (minThroughput !== null) promises++;
+    if (framesPerSecond === null) continue;
+    predicted += framesPerSecond;
+    if (minThroughput !== null && framesPerSecond < minThroughput * KEPT) broken++;
+    measured =
+      measured === null || measuredFramesPerSecond === null ? null : measured + measuredFramesPerSecond;
+  }
+  return { predicted, measured, promises, broken };
+}
+
+interface Use {
+  /** Parts of the capacity. */
+  readonly planned: number;
+  /** Null: unknown. */
+  readonly sent: number | null;
+}
+
+/** Null: nobody knows the capacity. */
+export function useOf(link: StreamLinkView): Use | null {
+  const { capacityBitsPerSecond: capacity, plannedBitsPerSecond: planned, sentBitsPerSecond: sent } = link;
+  if (capacity === null || capacity <= 0) return null;
+  return { planned: planned / capacity, sent: sent === null ? null : sent / capacity };
+}
