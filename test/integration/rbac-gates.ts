@@ -25,7 +25,8 @@ export async function addGatedPod(
 /** A pod that was bound to nodes by plan, none of which takes it: here the test is kube-scheduler. */
 async function strandPod(cluster: ControlPlane, namespace: string, nodes: readonly string[]): Promise<void> {
   const name = "stranded";
-  const pod = podObject(name, { namespace });
+  // A workflow of its own would get an AppGroup, which goes with the pod.
+  const pod = podObject(name, { namespace, labels: { app: "web", "isochrone.dev/workflow": "flow" } });
   const owner = {
     apiVersion: "apps/v1",
     kind: "ReplicaSet",

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { boundPort } from "./bound-port.ts";
+import { boundPort } from "./fields.ts";
 
 it("is the port of a server that listens on one, and there is none of a pipe or a closed server", () => {
   expect(boundPort({ address: () => ({ port: 80 }) })).toBe(80);

@@ -1,6 +1,5 @@
 // What every package may use: numbers, texts and containers. Pure, and without dependencies.
 export { backoffMs, type BackoffGrowth } from "./backoff.ts";
-export { boundPort } from "./bound-port.ts";
 export { BoundedMap } from "./bounded-map.ts";
 export { codeOf, reasonOf } from "./errors.ts";
 export {
@@ -16,6 +15,7 @@ export {
   recordOf,
   type LooseFields,
   type Unchecked,
+  boundPort,
 } from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
 export { LinearProgram, type LinearSolution, type LinearSolver, type Terms } from "./linear-program.ts";
