@@ -1,4 +1,4 @@
-import { KINDS } from "@isochrone/kubernetes/basics";
+import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { LabClient, LabClientError, readControlToken } from "@isochrone/lab/client";
 import { planVerdict, SchedulingModel, workflowPlan } from "@isochrone/placement";
@@ -140,7 +140,8 @@ function isEmbedded({ server, lab }: PlanOptions): boolean {
 type Lists = Record<keyof typeof JUDGED_BY, KubernetesObject[]>;
 
 function objectsOf(lists: Lists): Objects {
-  return { model: SchedulingModel.of(lists), pods: lists.pods };
+  const pods = lists.pods.map(withoutPlannedNodes);
+  return { model: SchedulingModel.of({ ...lists, pods }), pods };
 }
 
 /** null where it doesn't answer any more, or has an API server of its own. */

@@ -1,6 +1,7 @@
 // Why a pod can't go to a node: what the model of kube-scheduler's filters says, in words that name the pod's
 // own rule where they can.
 import { SchedulingModel } from "@isochrone/placement";
+import { withoutPlannedNodes } from "@isochrone/kubernetes/basics";
 import type { NodeSpec, NodeStatus, ObjectMeta, PodSpec, Unchecked } from "@isochrone/kubernetes";
 import type { ApiObject, Rejection } from "@isochrone/placement";
 import type { ClusterGraph } from "@isochrone/topology";
@@ -84,7 +85,7 @@ function withAllocatable(node: DumpObject): ApiObject {
 /** Scored as if it were to be placed anew. */
 function unplaced(pod: DumpObject): ApiObject {
   const object = apiObject(pod);
-  const { nodeName: _node, ...spec } = looseFields(pod.json.spec);
+  const { nodeName: _node, ...spec } = looseFields(withoutPlannedNodes(object).spec);
   return { ...object, spec, status: {} };
 }
 

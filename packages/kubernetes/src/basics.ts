@@ -11,3 +11,4 @@ export { looseFields, looseList, looseText } from "@isochrone/primitives";
 export { pickedFields } from "./store/picked-fields.ts";
 export { KINDS } from "./kinds.ts";
 export { isNamespaced } from "./store/validation.ts";
+export { withoutPlannedNodes } from "./store/planned-affinity.ts";

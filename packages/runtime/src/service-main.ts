@@ -73,6 +73,7 @@ const ALL_SECTIONS = [
   "descheduler",
   "flows",
   "streams",
+  "dispatch",
 ];
 
 /**

@@ -1,6 +1,13 @@
 // What is kept of each pod when pods are moved: all that decides where it may run and whether it may be
 // moved, without what its containers do. The planner and the other parts find in it what they need.
-import { conditionsOf, hasOurGate, looseList, pickedFields, withoutLastApplied } from "@isochrone/kubernetes";
+import {
+  conditionsOf,
+  hasOurGate,
+  looseList,
+  pickedFields,
+  withoutLastApplied,
+  withoutPlannedNodes,
+} from "@isochrone/kubernetes";
 import type { KubernetesObject, LooseFields } from "@isochrone/kubernetes";
 
 /** What containers do, and how they are watched, moves nobody. */
@@ -9,7 +16,8 @@ const CONTAINER_FIELDS = ["name", "resources", "restartPolicy", "ports"] as cons
 /** A gated pod is planned by its whole spec. */
 export function movablePod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
-  const { apiVersion, kind, metadata, spec = {}, status = {} } = pod;
+  // Its replacement may go to other nodes than those that a plan bound it to.
+  const { apiVersion, kind, metadata, spec = {}, status = {} } = withoutPlannedNodes(pod);
   return {
     apiVersion,
     kind,

@@ -6,6 +6,7 @@ import {
   keyOf,
   looseFields,
   moveOwnerOf,
+  PLANNED_AMONG_ANNOTATION,
   StoreError,
 } from "@isochrone/kubernetes";
 import type {
@@ -17,7 +18,6 @@ import type {
 } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isGone, isUnschedulable } from "../adapters/observed-pod.ts";
-import { PLANNED_AMONG_ANNOTATION } from "./adapters/pod-writer.ts";
 import type { PlannerMetrics } from "./metrics.ts";
 
 interface StrandedPodsOptions {

@@ -1,6 +1,6 @@
 // What is kept of each pod when proposals are made: what the planner keeps says for whom a placed pod keeps a
 // node closed, but not which other nodes would be open to the pod itself.
-import { looseList, pickedFields, looseFields } from "@isochrone/kubernetes";
+import { looseList, pickedFields, looseFields, withoutPlannedNodes } from "@isochrone/kubernetes";
 import type { KubernetesObject, LooseFields, PodSpec, PodVolume } from "@isochrone/kubernetes";
 import { plannerPod } from "../planner/adapters/planner-pods.ts";
 
@@ -19,7 +19,7 @@ const ANYWHERE = ["configMap", "downwardAPI", "emptyDir", "projected", "secret"]
 export function runningPod(pod: KubernetesObject): KubernetesObject {
   const kept = plannerPod(pod);
   if (kept === pod) return pod;
-  const { spec = {} } = pod;
+  const { spec = {} } = withoutPlannedNodes(pod);
   const volumes = looseList<PodVolume>(looseFields<PodSpec>(spec).volumes).filter(
     (volume) => !ANYWHERE.some((kind) => kind in volume),
   );

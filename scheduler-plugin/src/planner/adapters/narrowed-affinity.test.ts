@@ -1,4 +1,4 @@
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { SchedulingModel } from "@isochrone/placement";
 import { seededRandom } from "@isochrone/runtime";
@@ -76,6 +76,50 @@ describe("a narrowed affinity", () => {
     ["no node to land on", undefined, []],
   ])("is not made for a pod with %s", (_, affinity, nodes) => {
     expect(narrowedAffinity(podWith(affinity), nodes)).toBeNull();
+  });
+
+  test.each([
+    ["nothing", undefined],
+    [
+      "terms and preferences",
+      {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              { matchExpressions: [label("kubernetes.io/hostname", "a", "b")] },
+              { matchFields: [field("n1")], matchExpressions: [] },
+            ],
+          },
+          preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 1, preference: {} }],
+        },
+        podAffinity: {},
+      },
+    ],
+    [
+      "one term for each of as many nodes",
+      required([{ matchFields: [field("n1")] }, { matchFields: [field("n2")] }]),
+    ],
+  ])("is no requirement of the pod's next life: of a pod with %s its own stays", (_, own) => {
+    const nodes = [named("n1"), named("n2")];
+    const pod = podWith(own);
+    const annotations = { "isochrone.dev/planned-among": "n1,n2" };
+    const landed = { ...podWith(narrowedAffinity(pod, nodes)!), metadata: { ...pod.metadata, annotations } };
+    const before = withoutPlannedNodes(landed);
+    const model = SchedulingModel.of({
+      pods: [],
+      nodes: ["n1", "n2", "n3"].map((name) => ({
+        ...KINDS.node,
+        metadata: { name, labels: { "kubernetes.io/hostname": name === "n3" ? "a" : name } },
+        status: { allocatable: { cpu: "4", memory: "8Gi", pods: "110" } },
+      })),
+    });
+    for (const name of ["n1", "n2", "n3"])
+      expect([name, model.verdict(before, name)]).toEqual([name, model.verdict(pod, name)]);
+    const { spec } = before as { spec: { affinity?: { nodeAffinity?: Record<string, unknown> } } };
+    const preferred = "preferredDuringSchedulingIgnoredDuringExecution";
+    const { nodeAffinity } = (own ?? {}) as { nodeAffinity?: Record<string, unknown> };
+    expect(spec.affinity?.nodeAffinity?.[preferred]).toEqual(nodeAffinity?.[preferred]);
+    expect(withoutPlannedNodes(pod)).toBe(pod);
   });
 
   test("allows the nodes that it names and the pod allows, and no other", () => {

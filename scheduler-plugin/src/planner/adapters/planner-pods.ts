@@ -1,6 +1,13 @@
 // What is kept of each pod when plans are made: of those that wait for us everything, of placed ones what
 // filters look at.
-import { conditionsOf, hasOurGate, looseFields, looseList, pickedFields } from "@isochrone/kubernetes";
+import {
+  conditionsOf,
+  hasOurGate,
+  looseFields,
+  looseList,
+  pickedFields,
+  PLANNED_AMONG_ANNOTATION,
+} from "@isochrone/kubernetes";
 import type {
   KubernetesObject,
   LooseFields,
@@ -11,7 +18,7 @@ import type {
   PodVolume,
   Unchecked,
 } from "@isochrone/kubernetes";
-import { PLANNED_AMONG_ANNOTATION, PLANNED_NODE_ANNOTATION } from "./pod-writer.ts";
+import { PLANNED_NODE_ANNOTATION } from "./pod-writer.ts";
 
 const METADATA = [
   "name",

@@ -7,6 +7,7 @@ import {
   KINDS,
   looseFields,
   openGate,
+  PLANNED_AMONG_ANNOTATION,
 } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
@@ -21,8 +22,6 @@ import type { LandingNode } from "./narrowed-affinity.ts";
 
 /** Annotation of a pod that was released by plan: the node it was meant for. */
 export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
-/** Annotation of a pod that may land on these nodes alone, the planned one first; by commas. */
-export const PLANNED_AMONG_ANNOTATION = "isochrone.dev/planned-among";
 
 /**
  * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen.
