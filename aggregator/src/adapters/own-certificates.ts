@@ -73,14 +73,19 @@ function createCertificateMetrics(registry: Registry): ReturnType<typeof createS
     help: "1 while the ConfigMap says whom to trust as it should, else 0.",
     registers: [registry],
   });
-  const help = {
-    steps:
-      "Changes of the graph API's own certificates by this replica (create, prepare and switch of an authority, renew, retire).",
-    failures: "Failed looks at the graph API's own certificates, by reason.",
-    notAfter:
-      "When one of the graph API's own certificates (serving, authority) ends, seconds since the epoch.",
+  const metrics = {
+    steps: {
+      name: "isochrone_certificates_steps_total",
+      help: "Changes of the graph API's own certificates by this replica (create, prepare and switch of an authority, renew, retire).",
+    },
+    failures: {
+      name: "isochrone_certificates_failures_total",
+      help: "Failed looks at the graph API's own certificates, by reason.",
+    },
+    notAfter: {
+      name: "isochrone_certificates_not_after_seconds",
+      help: "When one of the graph API's own certificates (serving, authority) ends, seconds since the epoch.",
+    },
   };
-  return createServedCertificatesMetrics(registry, "isochrone_certificates", help, (is) =>
-    isPublished.set(is ? 1 : 0),
-  );
+  return createServedCertificatesMetrics(registry, metrics, (is) => isPublished.set(is ? 1 : 0));
 }

@@ -35,10 +35,18 @@ export interface OwnCertificates extends Service {
 }
 
 const METRICS = {
-  steps:
-    "Changes of the extender's own certificates by this replica (create, prepare and switch of an authority, renew, retire). After prepare kube-scheduler must be configured anew.",
-  failures: "Failed looks at the extender's own certificates and those of its clients, by reason.",
-  notAfter: "When one of the extender's own certificates (serving, authority) ends, seconds since the epoch.",
+  steps: {
+    name: "isochrone_extender_certificates_steps_total",
+    help: "Changes of the extender's own certificates by this replica (create, prepare and switch of an authority, renew, retire). After prepare kube-scheduler must be configured anew.",
+  },
+  failures: {
+    name: "isochrone_extender_certificates_failures_total",
+    help: "Failed looks at the extender's own certificates and those of its clients, by reason.",
+  },
+  notAfter: {
+    name: "isochrone_extender_certificates_not_after_seconds",
+    help: "When one of the extender's own certificates (serving, authority) ends, seconds since the epoch.",
+  },
 };
 
 /**
@@ -59,7 +67,7 @@ export function openOwnCertificates(
     name: "extender",
     config: { ...config, secret },
     store,
-    metrics: createServedCertificatesMetrics(registry, "isochrone_extender_certificates", METRICS),
+    metrics: createServedCertificatesMetrics(registry, METRICS),
     async alsoCheck(bundle: CertificateBundle) {
       for (const client of clients) await client.check(bundle);
     },

@@ -151,32 +151,21 @@ export function certificateStore(
   return store;
 }
 
-/** @param prefix of their names @param help by metric: what it says of this service's certificates */
+interface NamedMetric {
+  readonly name: string;
+  readonly help: string;
+}
+
+/** @param metrics names, and what they say of this service's certificates */
 export function createServedCertificatesMetrics(
   registry: Registry,
-  prefix: string,
-  help: { readonly steps: string; readonly failures: string; readonly notAfter: string },
+  metrics: { readonly steps: NamedMetric; readonly failures: NamedMetric; readonly notAfter: NamedMetric },
   isPublished: (is: boolean) => void = () => undefined,
 ): ServedCertificatesMetrics {
   const registers = [registry];
-  const steps = new Counter({
-    name: `${prefix}_steps_total`,
-    help: help.steps,
-    labelNames: ["step"],
-    registers,
-  });
-  const failures = new Counter({
-    name: `${prefix}_failures_total`,
-    help: help.failures,
-    labelNames: ["reason"],
-    registers,
-  });
-  const notAfter = new Gauge({
-    name: `${prefix}_not_after_seconds`,
-    help: help.notAfter,
-    labelNames: ["certificate"],
-    registers,
-  });
+  const steps = new Counter({ ...metrics.steps, labelNames: ["step"], registers });
+  const failures = new Counter({ ...metrics.failures, labelNames: ["reason"], registers });
+  const notAfter = new Gauge({ ...metrics.notAfter, labelNames: ["certificate"], registers });
   const events: CertificateEvents = {
     stepped: (step) => steps.inc({ step }),
     expires: (certificate, seconds) => notAfter.set({ certificate }, seconds),
