@@ -1,7 +1,7 @@
 // The descheduler on a real control plane: it evicts through the real eviction API, the real
 // controller-manager makes the pods anew, the planner sends them where the move record says, and the real
 // kube-scheduler binds them.
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { plan, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -74,7 +74,8 @@ describe.runIf(support.supported)("the descheduler", () => {
   /** What the workflow costs, and what the best plan would, bytes/s x ms. */
   const costs = async (graphs: FollowedGraphs, namespace: string): Promise<{ now: number; best: number }> => {
     await graphs.refresh();
-    const [nodes, pods] = [await cluster.list("nodes"), await cluster.list("pods")];
+    const nodes = await cluster.list("nodes");
+    const pods = (await cluster.list("pods")).map(withoutPlannedNodes);
     const problem = planProblem({
       model: SchedulingModel.of({ nodes, pods }),
       pods: pods.filter((pod) => pod.metadata.namespace === namespace).map(replacementOf),
