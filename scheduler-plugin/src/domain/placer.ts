@@ -210,7 +210,7 @@ const WITHOUT_PEERS =
   "Many pods were scored at that moment: whom this one talked to then was not kept, only its scores were.";
 
 /** Of network costs, for what a decision tells people: a small part of what scoring takes. */
-const MAX_LOOKUPS = 512;
+const MAX_LOOKUPS = 256;
 
 function rankedNames(table: ScoreTable): string[] {
   return rank(table).map((row) => table.names[row]!);

@@ -147,11 +147,14 @@ function columnOf(
 ): Float64Array {
   const peer = graph.idOf(node);
   if (peer < 0) return Float64Array.from(names, (name) => (name === node ? 0 : Number.NaN));
-  return Float64Array.from(ids, (id) => {
-    if (id < 0) return Number.NaN;
+  const column = new Float64Array(ids.length).fill(Number.NaN);
+  for (let row = 0; row < ids.length; row++) {
+    const id = ids[row]!;
+    if (id < 0) continue;
     const ms = calling ? graph.costMsById(id, peer) : graph.costMsById(peer, id);
-    return calling || !Number.isNaN(ms) ? ms : graph.costMsById(id, peer);
-  });
+    column[row] = calling || !Number.isNaN(ms) ? ms : graph.costMsById(id, peer);
+  }
+  return column;
 }
 
 type NearestByEnd = { calling?: NearestShares; called?: NearestShares };
