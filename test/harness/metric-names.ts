@@ -15,7 +15,7 @@ export function metricNamesInCode(): Set<string> {
       .map((path) => readFileSync(join(ROOT, service, path), "utf8")),
   );
   const client = readFileSync(join(ROOT, "packages/kubernetes/src/store-metrics.ts"), "utf8");
-  return new Set([...[...texts, client].flatMap((text) => text.match(/\bisochrone_[a-z_]+/g) ?? [])]);
+  return new Set([...texts, client].flatMap((text) => text.match(/\bisochrone_[a-z_]+/g) ?? []));
 }
 
 /** The metrics that a text of PromQL asks for and that nobody publishes. */
