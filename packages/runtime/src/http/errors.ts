@@ -10,12 +10,17 @@ const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
 export function installErrorHandling(app: FastifyInstance, logger: Logger): void {
   app.setErrorHandler((error: FastifyError, request, reply) => {
     const body = toProblem(error, request);
-    if (body.status >= 500 && body.code !== "overloaded")
+    if (body.status >= 500 && !isAnswer(error))
       logger.error("request failed", { method: request.method, route: request.routeOptions.url, error });
     if (body.code === "overloaded" && !reply.hasHeader("retry-after")) void reply.header("retry-after", "1");
     return sendProblem(reply, body);
   });
   app.setNotFoundHandler((request, reply) => notFound(app, request, reply));
+}
+
+/** A route says that it can't serve this now: nothing went wrong. */
+function isAnswer(error: FastifyError): boolean {
+  return error instanceof HttpError && error.status === 503;
 }
 
 function toProblem(error: FastifyError, request: FastifyRequest): Problem {
