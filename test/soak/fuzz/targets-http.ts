@@ -85,7 +85,7 @@ export async function apiRequests(): Promise<Target> {
   const { port } = aggregator.address();
   return {
     name: "api-requests",
-    seeds: [0, 7, 8].map((index) => Buffer.from(REQUESTS[index]!)),
+    seeds: [0, 8, 9].map((index) => Buffer.from(REQUESTS[index]!)),
     iterations: 600,
     mutate(draws) {
       const request = draws.pick(REQUESTS);
