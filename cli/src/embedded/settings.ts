@@ -97,13 +97,7 @@ export function movingConfig(
       certificateCheckMs: CERTIFICATE_CHECK_MS,
       heartbeatMaxAgeMs: BUSY_MS,
     },
-    planner: {
-      // Moves of the emulated cluster are tested with nominations.
-      landing: "nomination",
-      enabled: true,
-      graphWaitMs: BUSY_MS,
-      deadlineMs: 2 * BUSY_MS,
-    },
+    planner: { enabled: true, graphWaitMs: BUSY_MS, deadlineMs: 2 * BUSY_MS },
     descheduler: {
       mode: "evict",
       intervalMs: Math.max(1_000, paneMs),

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ApiObject } from "../objects/json.ts";
-import { aModel, aNode, aPod, HOST, spreadOver, type PodFields } from "../testing/objects.ts";
+import { aModel, aNode, aPod, HOST, spreadOver, ZONE, type PodFields } from "../testing/objects.ts";
 import { DefaultScores, type ScorePlugin, type SelectingObjects } from "./default-scores.ts";
 
 /**
@@ -141,14 +141,15 @@ const scoresOf = (
   { placed = [], ...others }: Partial<SelectingObjects> & { readonly placed?: readonly ApiObject[] } = {},
 ): Record<ScorePlugin, number[]> => {
   const scores = new DefaultScores(aModel(nodes, placed), { services: [service("web")], ...others });
-  const { NodeResourcesFit, NodeResourcesBalancedAllocation, PodTopologySpread } = scores.byPlugin(
+  const byPlugin = scores.byPlugin(
     pod,
     nodes.map(({ metadata }) => metadata.name),
   );
   return {
-    NodeResourcesFit: [...NodeResourcesFit],
-    NodeResourcesBalancedAllocation: [...NodeResourcesBalancedAllocation],
-    PodTopologySpread: [...PodTopologySpread],
+    NodeResourcesFit: [...byPlugin.NodeResourcesFit],
+    NodeResourcesBalancedAllocation: [...byPlugin.NodeResourcesBalancedAllocation],
+    PodTopologySpread: [...byPlugin.PodTopologySpread],
+    NodeAffinity: [...byPlugin.NodeAffinity],
   };
 };
 
@@ -197,5 +198,30 @@ describe("scores by hand", () => {
     // a: ln 5 = 1.6 is 2, others 0; d has no host name.
     const scores = scoresOf(pod, [...zones, unnamed], { placed });
     expect(scores.PodTopologySpread).toEqual([0, 100, 100, 0]);
+  });
+
+  test("preferences of the pod count by their weights, of the most that a node meets", () => {
+    const named = (name: string): object => ({
+      matchFields: [{ key: "metadata.name", operator: "In", values: [name] }],
+    });
+    const inZone = { matchExpressions: [{ key: ZONE, operator: "In", values: ["z1"] }] };
+    const preferring = (terms: readonly object[]): ApiObject =>
+      web("web-1", {
+        spec: { affinity: { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: terms } } },
+      });
+    const pod = preferring([
+      { weight: 10, preference: named("a") },
+      { weight: 20, preference: inZone },
+      // It selects nothing, as everywhere.
+      { weight: 100, preference: {} },
+    ]);
+    // a meets 30, b 20, c nothing.
+    expect(scoresOf(pod, zones).NodeAffinity).toEqual([100, 66, 0]);
+    expect(scoresOf(web("web-1"), zones).NodeAffinity).toEqual([0, 0, 0]);
+    // What a plan prefers outweighs what replicas say against it, by the default weights.
+    const planned = preferring([{ weight: 100, preference: named("a") }]);
+    const scores = new DefaultScores(aModel(zones, placed), { services: [service("web")] });
+    const [first, ...others] = scores.totals(planned, ["a", "b", "c"]);
+    expect(first).toBeGreaterThan(Math.max(...others));
   });
 });

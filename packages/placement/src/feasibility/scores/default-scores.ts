@@ -1,10 +1,11 @@
 // How kube-scheduler 1.35's default profile scores the nodes that passed its filters. Not modelled, so pods
-// that use them get other scores from it: preferences of node and pod affinity, PreferNoSchedule taints, and
-// images that are on a node already.
+// that use them get other scores from it: preferences of pod affinity, PreferNoSchedule taints, and images
+// that are on a node already.
 import { controllerOf } from "../objects/owners.ts";
 import { labelOf, namespaceOf, record, text, textMembers, type ApiObject } from "../objects/json.ts";
 import { labelSelector, withLabels, type LabelSelector } from "../objects/selectors.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
+import { preferredNodeScores } from "./affinity-scores.ts";
 import { balancedAllocation, leastAllocated } from "./resource-scores.ts";
 import { spreadScores } from "./spread-scores.ts";
 
@@ -13,6 +14,7 @@ const DEFAULT_PLUGIN_WEIGHTS = {
   NodeResourcesFit: 1,
   NodeResourcesBalancedAllocation: 1,
   PodTopologySpread: 2,
+  NodeAffinity: 2,
 } as const;
 export type ScorePlugin = keyof typeof DEFAULT_PLUGIN_WEIGHTS;
 
@@ -45,6 +47,7 @@ export class DefaultScores {
       NodeResourcesFit: Float64Array.from(states, (node) => leastAllocated(read, node)),
       NodeResourcesBalancedAllocation: Float64Array.from(states, (node) => balancedAllocation(read, node)),
       PodTopologySpread: spreadScores(read, states, this.#selectorOf(pod), this.#model),
+      NodeAffinity: preferredNodeScores(read, states),
     };
   }
 
@@ -61,7 +64,8 @@ export class DefaultScores {
       (_, row) =>
         scores.NodeResourcesFit[row]! * used.NodeResourcesFit +
         scores.NodeResourcesBalancedAllocation[row]! * used.NodeResourcesBalancedAllocation +
-        scores.PodTopologySpread[row]! * used.PodTopologySpread,
+        scores.PodTopologySpread[row]! * used.PodTopologySpread +
+        scores.NodeAffinity[row]! * used.NodeAffinity,
     );
   }
 
