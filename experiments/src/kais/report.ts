@@ -1,9 +1,9 @@
 // The report of a scenario of kind kais: one HTML file.
 import { count, figure, interval, labelText, percent } from "../report/format.ts";
-import { details, facts, html, prose, rawHtml, table, type Html } from "../report/html.ts";
+import { details, facts, html, prose, table, type Html } from "../report/html.ts";
+import { reportPage } from "../report/page.ts";
 import { legend } from "../report/marker.ts";
 import { panelSvg, scaleOf, type PlotSeries } from "../report/plot.ts";
-import { STYLE } from "../report/style.ts";
 import { WHO, type KaisContender } from "./contenders.ts";
 import { FOCUS, judgeClaim, lossesOf, meanOf, ratioOf, valuesOf } from "./figures.ts";
 import type { KaisResult } from "./run.ts";
@@ -27,33 +27,19 @@ interface KaisReportInput {
 export function kaisReport(input: KaisReportInput): string {
   const { scenario, results } = input;
   const points = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${scenario.title}</title>
-        <style>
-          ${rawHtml(STYLE)}
-        </style>
-      </head>
-      <body>
-        <main>
-          <h1>${scenario.title}</h1>
-          <p class="question">${prose(scenario.question)}</p>
-          ${findings(input, points)} ${setUp(input)}
-          <h2>Results</h2>
-          ${overview(input, points)} ${points.map((point) => pointTable(input, point))} ${curves(input)}
-          ${courses(input, points)} ${delays(input, points)} ${claims(input)} ${losses(input)}
-          <h2>Threats to validity</h2>
-          <ul>
-            ${scenario.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
-          </ul>
-          <h2>All runs</h2>
-          ${details(`${results.length} runs`, runsTable(results))}
-        </main>
-      </body>
-    </html> `.text;
+  return reportPage(
+    scenario,
+    html`${findings(input, points)} ${setUp(input)}
+      <h2>Results</h2>
+      ${overview(input, points)} ${points.map((point) => pointTable(input, point))} ${curves(input)}
+      ${courses(input, points)} ${delays(input, points)} ${claims(input)} ${losses(input)}
+      <h2>Threats to validity</h2>
+      <ul>
+        ${scenario.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
+      </ul>
+      <h2>All runs</h2>
+      ${details(`${results.length} runs`, runsTable(results))}`,
+  );
 }
 
 /** The focus against each other contender, over the points. */

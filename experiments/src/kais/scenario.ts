@@ -1,10 +1,10 @@
 // Scenarios of kind `kais`: requests of sites with deadlines, dispatched and served as in KaiS.
-import { basename } from "node:path";
 import { recordOf } from "@isochrone/primitives";
 import { axisPoints } from "../scenario/axes.ts";
-import { Field } from "../scenario/field.ts";
+import type { Field } from "../scenario/field.ts";
+import { openScenario, readBaseline, readHead } from "../scenario/head.ts";
 import type { Labels } from "../scenario/model.ts";
-import { closeSheet, openSheet } from "../scenario/sheet.ts";
+import { closeSheet } from "../scenario/sheet.ts";
 import { KAIS_CONTENDERS, type KaisContender } from "./contenders.ts";
 import { PATTERNS, type SystemSettings } from "./settings.ts";
 import { LEARNED, type LearnedContender } from "./training/learned.ts";
@@ -95,28 +95,14 @@ export function isKaisScenario(text: string): boolean {
 
 /** Throws ScenarioError with all mistakes of the file. */
 export function readKaisScenario(text: string, file: string, quick = false): KaisScenario {
-  const sheet = openSheet(text, file);
-  const plain = new Field(sheet, sheet.document.contents, "", new Map()).map(...KEYS);
-  const quickly = plain.get("quick");
-  if (quickly.isPresent) quickly.map(...QUICK_KEYS);
-  else if (quick) quickly.fail("must be given: the scenario says nothing of a quick run");
-  const root = quick ? plain.over(quickly) : plain;
+  const { sheet, plain, root } = openScenario(text, file, { all: KEYS, quick: QUICK_KEYS }, quick);
   const contenders = root
     .get("contenders")
     .someList()
     .map((item) => item.oneOf(KAIS_CONTENDERS));
-  const baseline = root.get("baseline").oneOf(KAIS_CONTENDERS);
-  if (!contenders.includes(baseline))
-    root.get("baseline").fail(`must be among contenders (${contenders.join(", ")}), got ${baseline}`);
+  const baseline = readBaseline(root, KAIS_CONTENDERS, contenders);
   const scenario: KaisScenario = {
-    name: basename(file).replace(/\.ya?ml$/, ""),
-    title: root.get("title").text(),
-    question: root.get("question").text(),
-    source: root.get("source").text(),
-    threats: root
-      .get("threats")
-      .list()
-      .map((threat) => threat.text()),
+    ...readHead(root, file),
     claims: root.get("claims").list().map(readClaim),
     seed: root.get("seed").number({ min: 0, max: 2 ** 20, whole: true }),
     runs: root.get("runs").number({ min: 1, max: 1_000, whole: true }),

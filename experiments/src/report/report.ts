@@ -5,10 +5,10 @@ import { agreementSection } from "./agreement.ts";
 import { analyse } from "./analysis.ts";
 import { findings } from "./findings.ts";
 import { count, figure, labelText, percent } from "./format.ts";
-import { details, facts, html, prose, rawHtml, table } from "./html.ts";
+import { details, facts, html, prose, table } from "./html.ts";
+import { reportPage } from "./page.ts";
 import type { Html } from "./html.ts";
 import { lossSection, resultsSection } from "./results-section.ts";
-import { STYLE } from "./style.ts";
 
 interface ReportInput {
   readonly scenario: Scenario;
@@ -30,31 +30,16 @@ export function reportHtml(input: ReportInput): string {
   const { scenario, results } = input;
   const analyses = analyse(scenario, results);
   const focus = focusOf(scenario);
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${scenario.title}</title>
-        <style>
-          ${rawHtml(STYLE)}
-        </style>
-      </head>
-      <body>
-        <main>
-          <h1>${scenario.title}</h1>
-          <p class="question">${prose(scenario.question)}</p>
-          ${findings(input, analyses, focus)} ${setUp(input)}
-          <h2>Results</h2>
-          ${analyses.map((analysis) => resultsSection(scenario, analysis, results))}
-          ${agreementSection(scenario, analyses)}
-          ${focus === null || focus === "null" ? null : lossSection(scenario, analyses, focus)}
-          ${threats(input)}
-          <h2>All trials</h2>
-          ${details(`${results.length} cells, each as it was measured`, trialsTable(results))}
-        </main>
-      </body>
-    </html> `.text;
+  return reportPage(
+    scenario,
+    html`${findings(input, analyses, focus)} ${setUp(input)}
+      <h2>Results</h2>
+      ${analyses.map((analysis) => resultsSection(scenario, analysis, results))}
+      ${agreementSection(scenario, analyses)}
+      ${focus === null || focus === "null" ? null : lossSection(scenario, analyses, focus)} ${threats(input)}
+      <h2>All trials</h2>
+      ${details(`${results.length} cells, each as it was measured`, trialsTable(results))}`,
+  );
 }
 
 function setUp({ scenario, results, command, machine, grounds }: ReportInput): Html {

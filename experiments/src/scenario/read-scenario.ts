@@ -1,13 +1,12 @@
 // From a scenario's file to what is run: all mistakes in one error, before anything starts.
-import { basename } from "node:path";
 import { readTextFile } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import { axisPoints } from "./axes.ts";
 import type { AxisPoint } from "./axes.ts";
 import { callersFirst, labMistakes, pointMistakes } from "./check-point.ts";
 import { ScenarioError } from "./errors.ts";
-import { Field } from "./field.ts";
-import type { Sheet } from "./field.ts";
+import type { Field, Sheet } from "./field.ts";
+import { openScenario, readBaseline, readHead } from "./head.ts";
 import { CONTENDERS } from "./model.ts";
 import type {
   ContenderId,
@@ -22,7 +21,7 @@ import type {
 import { readChanges } from "./read-changes.ts";
 import { readCluster } from "./read-cluster.ts";
 import { readWorkflow } from "./read-workflow.ts";
-import { closeSheet, openSheet } from "./sheet.ts";
+import { closeSheet } from "./sheet.ts";
 
 interface ReadOptions {
   /** Fewer points and trials, shorter: what the file's `quick` says is put over the rest. */
@@ -71,12 +70,9 @@ export function readScenarioFile(file: string): string {
 
 /** As {@link loadScenario}, of a text. */
 export function readScenario(text: string, file: string, options: ReadOptions = {}): Scenario {
-  const sheet = openSheet(text, file);
-  const plain = new Field(sheet, sheet.document.contents, "", new Map()).map(...KEYS);
-  const quick = plain.get("quick");
-  if (quick.isPresent) quick.map(...QUICK_KEYS);
-  else if (options.quick === true) quick.fail("must be given: the scenario says nothing of a quick run");
-  const scenario = read(plain, options.quick === true ? plain.over(quick) : plain, file, sheet);
+  const keys = { all: KEYS, quick: QUICK_KEYS };
+  const { sheet, plain, root } = openScenario(text, file, keys, options.quick === true);
+  const scenario = read(plain, root, file, sheet);
   closeSheet(sheet, file);
   return scenario;
 }
@@ -84,22 +80,13 @@ export function readScenario(text: string, file: string, options: ReadOptions = 
 /** @param plain without what `quick` says */
 function read(plain: Field, root: Field, file: string, sheet: Sheet): Scenario {
   const contenders = readContenders(root.get("contenders"));
-  const baseline = root.get("baseline").oneOf(CONTENDERS);
-  if (!contenders.includes(baseline))
-    root.get("baseline").fail(`must be among contenders (${contenders.join(", ")}), got ${baseline}`);
+  const baseline = readBaseline(root, CONTENDERS, contenders);
   const axes = axisPoints(root.get("axes"));
   // A quick run has fewer points than the lab's list speaks of.
   const labels = [...axes, ...axisPoints(plain.get("axes"))].map((point) => point.labels);
   const grounds = root.get("grounds").map("model", "lab");
   return {
-    name: basename(file).replace(/\.ya?ml$/, ""),
-    title: root.get("title").text(),
-    question: root.get("question").text(),
-    source: root.get("source").text(),
-    threats: root
-      .get("threats")
-      .list()
-      .map((threat) => threat.text()),
+    ...readHead(root, file),
     references: root
       .get("references")
       .list()

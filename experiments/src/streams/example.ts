@@ -1,15 +1,16 @@
 // ENTS' motivating example, step by step, beside what the paper states.
 import { keysOf } from "@isochrone/primitives";
 import { mkdirSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { join } from "node:path";
 import { solveFigure2, type Figure2 } from "@isochrone/streams/simulation";
 import type { ConductOptions, Conducted } from "../conducted.ts";
 import { loadSolver } from "../contenders/highs.ts";
 import { toRows } from "../report/csv.ts";
 import { figure } from "../report/format.ts";
-import { facts, html, prose, rawHtml, table } from "../report/html.ts";
-import { STYLE } from "../report/style.ts";
+import { facts, html, prose, table } from "../report/html.ts";
+import { reportPage } from "../report/page.ts";
 import { Field } from "../scenario/field.ts";
+import { readHead } from "../scenario/head.ts";
 import { closeSheet, openSheet } from "../scenario/sheet.ts";
 
 const STEPS: Readonly<Record<keyof Figure2, string>> = {
@@ -87,14 +88,7 @@ function readExample(text: string, file: string): Example {
   const stated = root.get("framesPerSecond").map(...NAMES);
   const frames = (name: keyof Figure2): number => stated.get(name).number({ above: 0 });
   const example: Example = {
-    name: basename(file).replace(/\.ya?ml$/, ""),
-    title: root.get("title").text(),
-    question: root.get("question").text(),
-    source: root.get("source").text(),
-    threats: root
-      .get("threats")
-      .list()
-      .map((threat) => threat.text()),
+    ...readHead(root, file),
     stated: {
       whole: frames("whole"),
       equalShares: frames("equalShares"),
@@ -117,40 +111,26 @@ function reportOf(
   }[],
   command: string,
 ): string {
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${example.title}</title>
-        <style>
-          ${rawHtml(STYLE)}
-        </style>
-      </head>
-      <body>
-        <main>
-          <h1>${example.title}</h1>
-          <p class="question">${prose(example.question)}</p>
-          ${table(
-            "Frames per second",
-            ["step", "stated", "found", "same"],
-            rows.map(({ name, stated, found, isSame }) => [
-              STEPS[name],
-              figure(stated),
-              figure(found),
-              isSame ? "yes" : "no",
-            ]),
-          )}
-          <h2>Set-up</h2>
-          ${facts([
-            ["source", prose(example.source)],
-            ["command", html`<code>${command}</code>`],
-          ])}
-          <h2>Threats to validity</h2>
-          <ul>
-            ${example.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
-          </ul>
-        </main>
-      </body>
-    </html> `.text;
+  return reportPage(
+    example,
+    html`${table(
+        "Frames per second",
+        ["step", "stated", "found", "same"],
+        rows.map(({ name, stated, found, isSame }) => [
+          STEPS[name],
+          figure(stated),
+          figure(found),
+          isSame ? "yes" : "no",
+        ]),
+      )}
+      <h2>Set-up</h2>
+      ${facts([
+        ["source", prose(example.source)],
+        ["command", html`<code>${command}</code>`],
+      ])}
+      <h2>Threats to validity</h2>
+      <ul>
+        ${example.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
+      </ul>`,
+  );
 }

@@ -1,10 +1,10 @@
 // The report of a scenario of streams: one HTML file.
 import { seededRandom } from "@isochrone/runtime";
 import { count, figure, labelText, percent } from "../report/format.ts";
-import { details, facts, html, prose, rawHtml, table, type Html } from "../report/html.ts";
+import { details, facts, html, prose, table, type Html } from "../report/html.ts";
+import { reportPage } from "../report/page.ts";
 import { legend } from "../report/marker.ts";
 import { panelSvg, scaleOf, type PlotSeries } from "../report/plot.ts";
-import { STYLE } from "../report/style.ts";
 import { estimateMean, type Estimate } from "../statistics/bootstrap.ts";
 import type { PacketResult } from "./packets.ts";
 import { packetTable } from "./packet-table.ts";
@@ -63,36 +63,22 @@ export function meanOf(
 export function streamReport(input: StreamReportInput): string {
   const { scenario, results, packets } = input;
   const measured = scenario.points.filter(({ id }) => results.some(({ point }) => point === id));
-  return html`<!doctype html>
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>${scenario.title}</title>
-        <style>
-          ${rawHtml(STYLE)}
-        </style>
-      </head>
-      <body>
-        <main>
-          <h1>${scenario.title}</h1>
-          <p class="question">${prose(scenario.question)}</p>
-          ${results.length === 0 ? null : findings(input, measured)} ${setUp(input, measured)}
-          <h2>Results</h2>
-          ${packetTable(scenario, packets)} ${panels(scenario, results, measured)}
-          ${measured.map((point) => pointTable(scenario, results, point))} ${claims(scenario, results)}
-          <h2>Threats to validity</h2>
-          <ul>
-            ${scenario.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
-            <li>
-              Intervals are percentile bootstraps over networks, which are too narrow where networks are few.
-            </li>
-          </ul>
-          <h2>All networks</h2>
-          ${details(`${results.length} runs of the model`, runsTable(results))}
-        </main>
-      </body>
-    </html> `.text;
+  return reportPage(
+    scenario,
+    html`${results.length === 0 ? null : findings(input, measured)} ${setUp(input, measured)}
+      <h2>Results</h2>
+      ${packetTable(scenario, packets)} ${panels(scenario, results, measured)}
+      ${measured.map((point) => pointTable(scenario, results, point))} ${claims(scenario, results)}
+      <h2>Threats to validity</h2>
+      <ul>
+        ${scenario.threats.map((threat) => html`<li>${prose(threat)}</li>`)}
+        <li>
+          Intervals are percentile bootstraps over networks, which are too narrow where networks are few.
+        </li>
+      </ul>
+      <h2>All networks</h2>
+      ${details(`${results.length} runs of the model`, runsTable(results))}`,
+  );
 }
 
 /** A sentence for each contender that the focus is compared with, and where it loses. */

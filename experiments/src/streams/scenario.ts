@@ -1,9 +1,9 @@
 // Scenarios of kind `streams`: jobs of dependent tasks on networks with capacities, as in ENTS.
-import { basename } from "node:path";
 import { axisPoints } from "../scenario/axes.ts";
-import { Field } from "../scenario/field.ts";
+import type { Field } from "../scenario/field.ts";
+import { openScenario, readBaseline, readHead } from "../scenario/head.ts";
 import type { Labels } from "../scenario/model.ts";
-import { openSheet, closeSheet } from "../scenario/sheet.ts";
+import { closeSheet } from "../scenario/sheet.ts";
 
 const STREAM_CONTENDERS = [
   "lr",
@@ -125,28 +125,14 @@ export function isStreamScenario(text: string): boolean {
 
 /** Throws ScenarioError with all mistakes of the file. */
 export function readStreamScenario(text: string, file: string, quick = false): StreamScenario {
-  const sheet = openSheet(text, file);
-  const plain = new Field(sheet, sheet.document.contents, "", new Map()).map(...KEYS);
-  const quickly = plain.get("quick");
-  if (quickly.isPresent) quickly.map(...QUICK_KEYS);
-  else if (quick) quickly.fail("must be given: the scenario says nothing of a quick run");
-  const root = quick ? plain.over(quickly) : plain;
+  const { sheet, root } = openScenario(text, file, { all: KEYS, quick: QUICK_KEYS }, quick);
   const contenders = root
     .get("contenders")
     .someList()
     .map((item) => item.oneOf(STREAM_CONTENDERS));
-  const baseline = root.get("baseline").oneOf(STREAM_CONTENDERS);
-  if (!contenders.includes(baseline))
-    root.get("baseline").fail(`must be among contenders (${contenders.join(", ")}), got ${baseline}`);
+  const baseline = readBaseline(root, STREAM_CONTENDERS, contenders);
   const scenario: StreamScenario = {
-    name: basename(file).replace(/\.ya?ml$/, ""),
-    title: root.get("title").text(),
-    question: root.get("question").text(),
-    source: root.get("source").text(),
-    threats: root
-      .get("threats")
-      .list()
-      .map((threat) => threat.text()),
+    ...readHead(root, file),
     claims: root
       .get("claims")
       .list()
