@@ -101,11 +101,8 @@ async function startUnlessEnded(
 /** Ctrl-C on a terminal comes twice at once: from it, and from the process that started this one. */
 const IMPATIENT_AFTER_MS = 500;
 
-/**
- * Stopping in good order takes less, also while something is still starting. A server waits up to 5 s for
- * connections that are not idle. Milliseconds.
- */
-const STOP_WITHIN_MS = 10_000;
+/** Stopping in good order takes less, also while something is still starting. Milliseconds. */
+const STOP_WITHIN_MS = 5_000;
 /** On a real API server, which has to be rid of the workflow. */
 const STOP_REAL_WITHIN_MS = 60_000;
 

@@ -35,6 +35,7 @@ export class ConnectionGuard {
     this.#max = max;
     this.#metrics = metrics;
     const { server } = app;
+    app.addHook("preClose", async () => this.#closeUnused());
     server.prependListener("connection", (socket: Socket) =>
       this.#opened(socket, server instanceof TlsServer),
     );
@@ -96,6 +97,15 @@ export class ConnectionGuard {
     this.#forget(victim);
     this.#metrics.refused("connection_closed");
     victim.socket.destroy();
+  }
+
+  /**
+   * Clients open connections that they then don't need. Node.js takes one that has sent nothing for one whose
+   * request is on its way, and a server that closes would wait for it.
+   */
+  #closeUnused(): void {
+    for (const ofClient of this.#byTurn.values())
+      for (const { socket } of ofClient) if (socket.bytesRead === 0) socket.destroy();
   }
 
   #longestIdle(): Connection | undefined {
