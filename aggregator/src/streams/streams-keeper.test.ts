@@ -61,6 +61,13 @@ test("jobs are the leader's: one that doesn't lead is asked again", async () => 
   expect(asked).toEqual(Array.from({ length: 3 }, () => "/api/v1/stream-jobs"));
 });
 
+test("a scheduler-plugin that runs no jobs is asked once", async () => {
+  const { answer, asked, now } = build();
+  answer({ status: 503, body: { code: "streams_off" } }, { status: 200, body: { jobs: [JOB] } });
+  expect(await code(now())).toBe("streams_off");
+  expect(asked).toHaveLength(1);
+});
+
 test("where nobody runs jobs, and for what can't be read, it says so", async () => {
   const { answer, now } = build();
   answer({ status: 503, body: {} });

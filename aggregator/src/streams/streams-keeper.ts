@@ -1,4 +1,5 @@
 // Reads what the scheduler-plugin knows of stream jobs, and keeps it for who looks back.
+import { looseFields } from "@isochrone/primitives";
 import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
 import {
   parseStreamJobs,
@@ -86,9 +87,18 @@ export class StreamsKeeper {
     for (let attempt = 1; ; attempt++) {
       const { status, body } = await this.#options.decisions.fetch(PATH, signal);
       if (status === 200) return parsed(body);
-      if (attempt < ATTEMPTS && status === 503) continue;
+      if (attempt < ATTEMPTS && status === 503 && codeIn(body) !== "streams_off") continue;
       throw new AggregatorError("streams_off", "no scheduler-plugin runs stream jobs (streams.enabled)");
     }
+  }
+}
+
+/** Of a problem; null where the body is none. */
+function codeIn(body: Buffer): unknown {
+  try {
+    return looseFields<{ code: unknown }>(JSON.parse(body.toString())).code;
+  } catch {
+    return null;
   }
 }
 

@@ -27,18 +27,16 @@ const AppliedSchema = Type.Object({
 
 /**
  * Adds `GET /api/v1/flow-plans`, `POST /api/v1/flow-plans/applied` and `GET /api/v1/stream-jobs`.
- * @param streams null: this replica runs none
+ * @param streams null: they are off
  */
 export function addStreamRoutes(app: HttpApp, streams: Pick<Streams, "jobs" | "plans"> | null): void {
   const ofLeader = <T>(value: T | null | undefined, reply: Headers): T => {
     if (value !== null && value !== undefined) return value;
+    // All replicas have the same settings.
+    if (streams === null) throw new HttpError(503, "streams_off", "streams.enabled is off");
     // Whoever asks again by the same connection gets the same replica.
     void reply.header("connection", "close");
-    throw new HttpError(
-      503,
-      "not_leading",
-      "this replica doesn't run stream jobs: streams.enabled is off, or another replica leads",
-    );
+    throw new HttpError(503, "not_leading", "another replica runs stream jobs");
   };
   app.get(
     "/api/v1/flow-plans",
