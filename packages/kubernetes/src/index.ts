@@ -60,7 +60,13 @@ export {
   readMoveRecords,
 } from "./store/move-record.ts";
 export type { LastMove, MoveRecord } from "./store/move-record.ts";
-export { PLANNED_AMONG_ANNOTATION, withoutPlannedNodes } from "./store/planned-affinity.ts";
+export {
+  narrowedAffinity,
+  PLANNED_AMONG_ANNOTATION,
+  preferringAffinity,
+  withoutPlannedNodes,
+} from "./store/planned-affinity.ts";
+export type { LandingNode } from "./store/planned-affinity.ts";
 export { keyOf, timestamp } from "./store/objects.ts";
 export { looseFields, looseList, looseText } from "@isochrone/primitives";
 export { pickedFields } from "./store/picked-fields.ts";

@@ -1,11 +1,10 @@
 // The cluster as kube-scheduler's filters see it, kept up to date by what the API server says, and by what
 // was planned a moment ago.
 import { keyOf, moveOwnerOf } from "@isochrone/kubernetes";
-import type { InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import type { InformerChange, KubernetesObject, LandingNode } from "@isochrone/kubernetes";
 import { SchedulingModel } from "@isochrone/placement";
 import type { ObjectSource } from "../adapters/cluster-objects.ts";
 import { isGone, placementOf } from "../adapters/observed-pod.ts";
-import type { LandingNode } from "./adapters/narrowed-affinity.ts";
 
 /** Why kube-scheduler would not let a pod onto a node. */
 export interface Rejection {

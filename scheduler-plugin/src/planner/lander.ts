@@ -1,8 +1,7 @@
 // Carries plans out: pods are nominated and released, many at a time, and followed until they are bound.
 import { isStoreError, StoreError } from "@isochrone/kubernetes";
-import type { InformerChange } from "@isochrone/kubernetes";
+import type { InformerChange, LandingNode } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
-import type { LandingNode } from "./adapters/narrowed-affinity.ts";
 import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { GatedPod } from "./gated-workflows.ts";
 import { Landings } from "./landings.ts";

@@ -1,12 +1,11 @@
 // One term of planning: gated pods are gathered by workflow, planned together, and handed to be landed.
 import { reasonOf } from "@isochrone/primitives";
 import { isOnlyOurGate, hasOurGate, keyOf, looseFields } from "@isochrone/kubernetes";
-import type { InformerChange, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
+import type { InformerChange, KubernetesObject, PodSpec, LandingNode } from "@isochrone/kubernetes";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { isGone } from "../adapters/observed-pod.ts";
-import type { LandingNode } from "./adapters/narrowed-affinity.ts";
 import { PLANNED_NODE_ANNOTATION } from "./adapters/pod-writer.ts";
 import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { ClusterModel } from "./cluster-model.ts";

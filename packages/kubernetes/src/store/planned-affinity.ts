@@ -1,14 +1,25 @@
-// The affinity that a plan has left on a pod. It says where this pod was to land; the next pod of its
-// controller doesn't have it.
-import { isList, looseFields, looseList, type Unchecked } from "@isochrone/primitives";
-import type { Affinity, PodSpec } from "../kinds.ts";
+// The affinity by which a plan binds a gated pod to a few nodes, and the way back. While a pod is gated, the
+// API server lets its required node affinity be set where there is none, and its terms be added to where
+// there are some (Kubernetes KEP-3838): it may become narrower, never wider. It says where this pod is to
+// land; the next pod of its controller doesn't have it.
+import { isList, looseFields, looseList, type LooseFields, type Unchecked } from "@isochrone/primitives";
+import type { Affinity, KubernetesObject, PodSpec } from "../kinds.ts";
 
 /** Annotation of a pod that may land on these nodes alone, the planned one first; by commas. */
 export const PLANNED_AMONG_ANNOTATION = "isochrone.dev/planned-among";
 
+/** A node that a pod may land on. */
+export interface LandingNode {
+  readonly name: string;
+  /** Its label kubernetes.io/hostname; null where it has none. */
+  readonly hostname: string | null;
+}
+
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 const HOSTNAME = "kubernetes.io/hostname";
+/** As much as any preference can weigh. */
+const WEIGHT = 100;
 
 interface Requirement {
   readonly key: string;
@@ -16,9 +27,31 @@ interface Requirement {
   readonly values: readonly string[];
 }
 
+/** What is read of a term; the rest of it is kept as it is. */
 interface Term {
   readonly matchExpressions: unknown;
   readonly matchFields: unknown;
+}
+
+/**
+ * The pod's affinity, narrowed to the nodes, with a preference for the first of them. Null where its own
+ * terms can't be narrowed to these nodes.
+ */
+export function narrowedAffinity(pod: KubernetesObject, nodes: readonly LandingNode[]): object | null {
+  const own = ownAffinity(pod.spec);
+  const terms = narrowedTerms(looseFields<{ nodeSelectorTerms: unknown }>(own.node[REQUIRED]), nodes);
+  if (terms === null || nodes[0] === undefined) return null;
+  return withNode(own, {
+    ...own.node,
+    [REQUIRED]: { nodeSelectorTerms: terms },
+    [PREFERRED]: withPreference(own.node, nodes[0].name),
+  });
+}
+
+/** The pod's affinity with a preference for the node, beside those that it has. */
+export function preferringAffinity(pod: KubernetesObject, node: string): object {
+  const own = ownAffinity(pod.spec);
+  return withNode(own, { ...own.node, [PREFERRED]: withPreference(own.node, node) });
 }
 
 /** The pod as its controller made it: without the nodes that a plan bound it to. Shares what is the same. */
@@ -29,23 +62,44 @@ export function withoutPlannedNodes<P extends { readonly metadata: object; reado
   const planned = looseFields(annotations)[PLANNED_AMONG_ANNOTATION];
   if (typeof planned !== "string") return pod;
   const among = planned.split(",");
-  const affinity = looseFields<Affinity>(looseFields<PodSpec>(pod.spec).affinity);
-  const { [REQUIRED]: required, [PREFERRED]: preferred, ...rest } = looseFields(affinity.nodeAffinity);
+  const own = ownAffinity(pod.spec);
+  const { [REQUIRED]: required, [PREFERRED]: preferred, ...rest } = own.node;
   const terms = looseList<Term>(looseFields<{ nodeSelectorTerms: unknown }>(required).nodeSelectorTerms);
   const isAllOurs =
-    terms.length === among.length && terms.every((term, index) => isNode(term, among[index]!));
-  const own = terms.map((term) => withoutHostnames(term, among.length));
+    terms.length === among.length && terms.every((term, index) => isNodeTerm(term, among[index]!));
   // The last one is the plan's.
   const preferences = looseList(preferred).slice(0, -1);
-  const nodeAffinity = {
+  const affinity = withNode(own, {
     ...rest,
-    ...(isAllOurs ? {} : { [REQUIRED]: { nodeSelectorTerms: own } }),
+    ...(isAllOurs
+      ? {}
+      : { [REQUIRED]: { nodeSelectorTerms: terms.map((term) => withoutHostnames(term, among.length)) } }),
     ...(preferences.length === 0 ? {} : { [PREFERRED]: preferences }),
-  };
-  return { ...pod, spec: { ...looseFields(pod.spec), affinity: { ...affinity, nodeAffinity } } };
+  });
+  return { ...pod, spec: { ...looseFields(pod.spec), affinity } };
 }
 
-function isNode({ matchFields, matchExpressions }: Unchecked<Term>, node: string): boolean {
+function narrowedTerms(
+  { nodeSelectorTerms }: { readonly nodeSelectorTerms?: unknown },
+  nodes: readonly LandingNode[],
+): object[] | null {
+  // A field names one node, so each gets a term. kube-scheduler looks at no other nodes then.
+  if (nodeSelectorTerms === undefined) return nodes.map(({ name }) => ({ matchFields: [nodeField(name)] }));
+  const terms = looseList<Term>(nodeSelectorTerms);
+  // Without a term no node is allowed; an empty one allows none, and can't be changed.
+  if (terms.length === 0 || terms.some(isEmpty)) return null;
+  // Terms are alternatives, and their number must stay: each is held to all of the nodes.
+  const hostnames = nodes.flatMap(({ hostname }) => (hostname === null ? [] : [hostname]));
+  if (new Set(hostnames).size < nodes.length) return null;
+  const among: Requirement = { key: HOSTNAME, operator: "In", values: hostnames };
+  return terms.map((term) => ({ ...term, matchExpressions: [...looseList(term.matchExpressions), among] }));
+}
+
+function isEmpty({ matchExpressions, matchFields }: Unchecked<Term>): boolean {
+  return looseList(matchExpressions).length + looseList(matchFields).length === 0;
+}
+
+function isNodeTerm({ matchFields, matchExpressions }: Unchecked<Term>, node: string): boolean {
   const [field, ...others] = looseList<Requirement>(matchFields);
   return (
     field?.key === "metadata.name" &&
@@ -61,4 +115,26 @@ function withoutHostnames(term: Unchecked<Term>, count: number): object {
   const values = isList(last?.values) ? last.values : [];
   const isOurs = last?.key === HOSTNAME && last.operator === "In" && values.length === count;
   return isOurs ? { ...term, matchExpressions: expressions.slice(0, -1) } : term;
+}
+
+function withPreference(node: LooseFields, name: string): object[] {
+  return [...looseList(node[PREFERRED]), { weight: WEIGHT, preference: { matchFields: [nodeField(name)] } }];
+}
+
+function nodeField(name: string): Requirement {
+  return { key: "metadata.name", operator: "In", values: [name] };
+}
+
+interface OwnAffinity {
+  readonly all: LooseFields;
+  readonly node: LooseFields;
+}
+
+function ownAffinity(spec: unknown): OwnAffinity {
+  const all = looseFields<Affinity>(looseFields<PodSpec>(spec).affinity);
+  return { all, node: looseFields(all.nodeAffinity) };
+}
+
+function withNode({ all }: OwnAffinity, nodeAffinity: object): object {
+  return { ...all, nodeAffinity };
 }

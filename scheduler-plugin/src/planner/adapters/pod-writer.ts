@@ -8,6 +8,8 @@ import {
   looseFields,
   openGate,
   PLANNED_AMONG_ANNOTATION,
+  narrowedAffinity,
+  preferringAffinity,
 } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
@@ -15,10 +17,9 @@ import type {
   KubernetesObject,
   ObjectRef,
   PodStatus,
+  LandingNode,
 } from "@isochrone/kubernetes";
 import type { Landing } from "../settings.ts";
-import { narrowedAffinity, preferringAffinity } from "./narrowed-affinity.ts";
-import type { LandingNode } from "./narrowed-affinity.ts";
 
 /** Annotation of a pod that was released by plan: the node it was meant for. */
 export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";

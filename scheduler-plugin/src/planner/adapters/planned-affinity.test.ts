@@ -1,10 +1,8 @@
-import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { KINDS, withoutPlannedNodes, narrowedAffinity } from "@isochrone/kubernetes";
+import type { KubernetesObject, LandingNode } from "@isochrone/kubernetes";
 import { SchedulingModel } from "@isochrone/placement";
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
-import { narrowedAffinity } from "./narrowed-affinity.ts";
-import type { LandingNode } from "./narrowed-affinity.ts";
 
 const named = (name: string): LandingNode => ({ name, hostname: `host-${name}` });
 const podWith = (affinity?: object): KubernetesObject => ({
