@@ -122,7 +122,7 @@ function addUp(program: Command, print: Print): void {
       new Option(
         "--streams",
         "run stream jobs instead of a workflow: --manifest is then a file of nodes, a FlowNetwork and StreamJobs",
-      ).conflicts(["kubeconfig", "matrix", "acts"]),
+      ).conflicts(["kubeconfig", "matrix", "acts", "nodes", "rate", "seed"]),
     )
     .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber(10_000), 5)
     .option("--window <duration>", "window of the graphs", durationFrom(1_000, 3_600_000), 30_000)

@@ -1,6 +1,6 @@
 // One experiment of kind kais from its file to its report; before it, a training if that is asked for.
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Conducted, ConductOptions } from "../conducted.ts";
 import { toRows } from "../report/csv.ts";
@@ -89,20 +89,21 @@ function chosen(scenario: KaisScenario, { file, contenders, grounds, train }: Co
   return { ...scenario, contenders: scenario.contenders.filter((id) => contenders.includes(id)) };
 }
 
-function traceOf({ trace, file }: ConductOptions): {
+function traceOf({ trace }: ConductOptions): {
   readonly content: Trace;
   readonly hash: string;
   readonly told: string;
 } | null {
   if (trace === undefined) return null;
-  if (!existsSync(trace)) return refuse(file, `--trace must be a file, got ${trace}`);
+  if (statSync(trace, { throwIfNoEntry: false })?.isFile() !== true)
+    return refuse(trace, `--trace must be a file, got ${trace}`);
   const text = readFileSync(trace, "utf8");
   try {
     const content = readTrace(text, trace);
     const hash = createHash("sha256").update(text).digest("hex").slice(0, 16);
     return { content, hash, told: skippedText(content) };
   } catch (error) {
-    if (error instanceof TraceError) refuse(file, error.message);
+    if (error instanceof TraceError) refuse(trace, error.message);
     throw error;
   }
 }

@@ -177,7 +177,9 @@ describe("a run", () => {
     await expect(run({ only: { case: "P9" } })).rejects.toThrow(
       "points must have the wanted labels, got none",
     );
-    await expect(run({ trace: join(out, "none.csv") })).rejects.toThrow("--trace must be a file, got");
+    const missing = join(out, "none.csv");
+    await expect(run({ trace: missing })).rejects.toThrow(`${missing}:1: --trace must be a file, got`);
+    await expect(run({ trace: out })).rejects.toThrow("--trace must be a file, got");
     await expect(run({ trace })).rejects.toThrow("must have 1000 usable rows or more, got 3");
     const untrained = conductKais(textOf("hot-site"), { ...OPTIONS, out, train: true });
     await expect(untrained).rejects.toThrow("training must be given to train, got nothing");
