@@ -1,5 +1,6 @@
-// Three nodes as network namespaces: a and b on a link of their own, and both on one with the relay r. Each
-// has an address on its loopback device beside those of its links, as pods have.
+// Nodes as network namespaces. Three with links: a and b on one of their own, and both on one with the relay
+// r. Or four that have only a router in common. Each has an address on its loopback device beside those of
+// its links, as pods have.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -27,10 +28,15 @@ export function whyNoMesh(): string | null {
   }
 }
 
-export type NodeName = "a" | "b" | "r";
+export type NodeName = "a" | "b" | "r" | "s";
 
 /** A node's address, which pods' stand for here, and those of its neighbours by the link to them. */
-export const ADDRESS: Readonly<Record<NodeName, string>> = { a: "10.0.0.1", b: "10.0.0.2", r: "10.0.0.3" };
+export const ADDRESS: Readonly<Record<NodeName, string>> = {
+  a: "10.0.0.1",
+  b: "10.0.0.2",
+  r: "10.0.0.3",
+  s: "10.0.0.4",
+};
 export const NEIGHBOUR: Readonly<Record<string, { readonly address: string; readonly device: string }>> = {
   "a b": { address: "10.1.0.2", device: "ab" },
   "a r": { address: "10.2.0.3", device: "ar" },
@@ -62,19 +68,40 @@ interface Stream {
 }
 
 export function createMesh(congestion: "reno" | "bbr" = "reno"): Mesh {
-  removeOrphans();
-  const names = { a: nameOf("a"), b: nameOf("b"), r: nameOf("r") };
-  const children: ChildProcess[] = [];
-  const remove = (): void => {
-    for (const child of children.splice(0)) child.kill("SIGKILL");
-    for (const name of Object.values(names)) spawnSync("ip", ["netns", "del", name]);
-  };
-  try {
-    for (const [node, name] of Object.entries(names)) addNode(name, ADDRESS[node as NodeName], congestion);
+  return meshOf(["a", "b", "r"], congestion, (names) => {
     link([names.a, "ab", "10.1.0.1"], [names.b, "ba", "10.1.0.2"]);
     link([names.a, "ar", "10.2.0.1"], [names.r, "ra", "10.2.0.3"]);
     link([names.r, "rb", "10.3.0.3"], [names.b, "br0", "10.3.0.2"]);
     addRoutes(names);
+  });
+}
+
+/** No two of its nodes share a link; each has the device `uplink` to a router. */
+export function createRoutedMesh(): Mesh {
+  const nodes = ["a", "b", "r", "s"] as const;
+  return meshOf([...nodes, "x"], "reno", (names) => {
+    for (const [at, node] of nodes.entries()) {
+      const [own, routers] = [`10.4.${at}.2`, `10.4.${at}.1`];
+      link([names[node], "uplink", own], [names.x, `x${node}`, routers]);
+      run("ip", "-n", names[node], "route", "add", "default", "via", routers, "src", ADDRESS[node]);
+      run("ip", "-n", names.x, "route", "add", `${ADDRESS[node]}/32`, "via", own);
+    }
+  });
+}
+
+type Names = Readonly<Record<NodeName | "x", string>>;
+
+function meshOf(nodes: readonly (NodeName | "x")[], congestion: string, build: (names: Names) => void): Mesh {
+  removeOrphans();
+  const names: Names = { a: nameOf("a"), b: nameOf("b"), r: nameOf("r"), s: nameOf("s"), x: nameOf("x") };
+  const children: ChildProcess[] = [];
+  const remove = (): void => {
+    for (const child of children.splice(0)) child.kill("SIGKILL");
+    for (const node of nodes) spawnSync("ip", ["netns", "del", names[node]]);
+  };
+  try {
+    for (const node of nodes) addNode(names[node], node === "x" ? "10.0.0.9" : ADDRESS[node], congestion);
+    build(names);
   } catch (error) {
     remove();
     throw error;
@@ -120,7 +147,7 @@ function link([one, oneDevice, oneAddress]: End, [other, otherDevice, otherAddre
   }
 }
 
-function addRoutes(names: Readonly<Record<NodeName, string>>): void {
+function addRoutes(names: Names): void {
   const ways: readonly (readonly [NodeName, NodeName, string])[] = [
     ["a", "b", "10.1.0.2"],
     ["b", "a", "10.1.0.1"],
@@ -154,11 +181,7 @@ export function unnumbered(rules: string): string {
 
 const STREAM = fileURLToPath(new URL("./stream-process.ts", import.meta.url));
 
-async function openStream(
-  names: Readonly<Record<NodeName, string>>,
-  port: number,
-  children: ChildProcess[],
-): Promise<Stream> {
+async function openStream(names: Names, port: number, children: ChildProcess[]): Promise<Stream> {
   const start = (node: NodeName, ...args: string[]): ChildProcess => {
     const child = spawn("ip", ["netns", "exec", names[node], process.execPath, STREAM, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
