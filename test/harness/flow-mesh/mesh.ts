@@ -62,6 +62,8 @@ export interface Mesh {
 interface Stream {
   /** Payload that arrives, bit/s, over a window of the receiver's own clock. */
   rate(windowMs: number): Promise<number>;
+  /** The most that b's links received in a window of this length since the last call, bit/s. */
+  fastest(windowMs: number): number;
   /** Longest time without any payload since it began, ms. */
   longestGapMs(): number;
   stop(): void;
@@ -181,6 +183,13 @@ export function unnumbered(rules: string): string {
 
 const STREAM = fileURLToPath(new URL("./stream-process.ts", import.meta.url));
 
+/** What has arrived until then. */
+interface Arrival {
+  readonly ms: number;
+  readonly bytes: number;
+  readonly wireBytes: number;
+}
+
 async function openStream(names: Names, port: number, children: ChildProcess[]): Promise<Stream> {
   const start = (node: NodeName, ...args: string[]): ChildProcess => {
     const child = spawn("ip", ["netns", "exec", names[node], process.execPath, STREAM, ...args], {
@@ -189,7 +198,7 @@ async function openStream(names: Names, port: number, children: ChildProcess[]):
     children.push(child);
     return child;
   };
-  const arrivals: { readonly ms: number; readonly bytes: number }[] = [];
+  const arrivals: Arrival[] = [];
   let rest = "";
   const receiver = start("b", "receive", ADDRESS.b, String(port));
   const isListening = new Promise<void>((resolve) => {
@@ -197,7 +206,7 @@ async function openStream(names: Names, port: number, children: ChildProcess[]):
       const lines = (rest + chunk.toString()).split("\n");
       rest = lines.pop()!;
       for (const line of lines) {
-        const arrival = JSON.parse(line) as { ms: number; bytes: number };
+        const arrival = JSON.parse(line) as Arrival;
         arrivals.push(arrival);
         if (arrival.bytes === 0) resolve();
       }
@@ -208,7 +217,23 @@ async function openStream(names: Names, port: number, children: ChildProcess[]):
   const until = async (test: () => boolean): Promise<void> => {
     while (!test()) await new Promise((resolve) => setTimeout(resolve, 20));
   };
+  let looked = 0;
   return {
+    fastest(windowMs) {
+      let most = 0;
+      let first = looked;
+      for (let last = looked; last < arrivals.length; last++) {
+        const passed = (at: number): number => arrivals[last]!.ms - arrivals[at]!.ms;
+        while (passed(first + 1) >= windowMs) first++;
+        if (passed(first) < windowMs) continue;
+        most = Math.max(
+          most,
+          ((arrivals[last]!.wireBytes - arrivals[first]!.wireBytes) * 8_000) / passed(first),
+        );
+      }
+      looked = arrivals.length;
+      return most;
+    },
     async rate(windowMs) {
       await until(() => arrivals.length > 1);
       const first = arrivals.at(-1)!;
