@@ -24,6 +24,9 @@ import type { Landing } from "../settings.ts";
 /** Annotation of a pod that was released by plan: the node it was meant for. */
 export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
 
+/** Annotation of a pod that was admitted with its nodes: by which promise. */
+export const PROMISE_ANNOTATION = "isochrone.dev/promise";
+
 /**
  * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen.
  * `absent`: there was nothing to release any more. `held`: others set a gate meanwhile, or it waits for them.
