@@ -18,7 +18,8 @@ import type {
   PodVolume,
   Unchecked,
 } from "@isochrone/kubernetes";
-import { PLANNED_NODE_ANNOTATION, PROMISE_ANNOTATION } from "./pod-writer.ts";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
+import { PROMISE_ANNOTATION } from "./pod-writer.ts";
 
 const METADATA = [
   "name",

@@ -11,10 +11,11 @@ import {
   PLANNED_AMONG_ANNOTATION,
 } from "@isochrone/kubernetes";
 import type { KubernetesObject, LandingNode } from "@isochrone/kubernetes";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { entryOf } from "../../domain/reserved-use.ts";
 import { identifyPod } from "../../domain/pod.ts";
 import type { GraphSource } from "../../ports/ports.ts";
-import { PLANNED_NODE_ANNOTATION, PROMISE_ANNOTATION } from "../adapters/pod-writer.ts";
+import { PROMISE_ANNOTATION } from "../adapters/pod-writer.ts";
 import { RELEASE_ANNOTATION } from "../adapters/release-orders.ts";
 import type { GatedPod } from "../gated-workflows.ts";
 import { usableGraphs } from "../graphs.ts";
