@@ -119,7 +119,11 @@ class SchedulerService implements SchedulerPlugin {
     this.#graphs = recording.graphs;
     this.#recorder = recording.recorder;
     createWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
-    const ofLeader = ofCluster && { ...ofCluster, leadership: leadershipOf(config, ofCluster) };
+    const url = (): string | null => this.#webhook?.url ?? null;
+    const ofLeader = ofCluster && {
+      ...ofCluster,
+      leadership: leadershipOf(config, { ...ofCluster, url }),
+    };
     const leadership = ofLeader?.leadership ?? null;
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);
     this.#dispatch = this.#createDispatch(ofLeader);
@@ -212,7 +216,17 @@ class SchedulerService implements SchedulerPlugin {
     const { replicaNamespace: namespace, canaryNamespace } = this.#config;
     const guard = this.#cluster?.guard ?? null;
     const slices = this.#dispatch?.slices ?? null;
-    return createWebhook(deps.webhook, { ...deps, namespace, canaryNamespace, guard, slices });
+    const promise: WebhookDeps["promise"] = (asked) => this.#planner?.promise(asked) ?? null;
+    const hasPlanner = deps.planner?.enabled === true;
+    return createWebhook(deps.webhook, {
+      ...deps,
+      namespace,
+      canaryNamespace,
+      guard,
+      slices,
+      hasPlanner,
+      promise,
+    });
   }
 
   #createDispatch(
@@ -238,6 +252,7 @@ class SchedulerService implements SchedulerPlugin {
       decisions: this.#decisions,
       plans: this.#plans,
       tools: this.#tools,
+      isMoving: (controllerUid) => this.#descheduler?.isMoving(controllerUid) ?? false,
       namespace,
       replica,
       bytesPerRequest,
