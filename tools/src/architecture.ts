@@ -109,6 +109,7 @@ const PURE_ENTRIES = [
   "@isochrone/topology",
   "@isochrone/placement",
   "@isochrone/streams",
+  "@isochrone/dispatch/replicas",
   "@isochrone/dispatch/weights",
   "@isochrone/dispatch/zones",
 ];

@@ -27,9 +27,11 @@ export {
   deadlineOf,
   DISPATCH_ANNOTATIONS,
   dispatchOrderOf,
+  replicaModeOf,
+  replicaOrderOf,
   unspreadReason,
 } from "./store/dispatch-annotations.ts";
-export type { DispatchLever } from "./store/dispatch-annotations.ts";
+export type { DispatchLever, ReplicaMode } from "./store/dispatch-annotations.ts";
 export {
   addressTypeOf,
   isOwnSlice,

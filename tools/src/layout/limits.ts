@@ -11,8 +11,8 @@ export const LIMITS = {
   wideMarkdownLines: 0,
   stringIndexReads: 102,
   casts: 249,
-  // 200 and dispatch.levers.
-  settings: 201,
+  // 200, dispatch.levers, and dispatch.changes: how fast a cluster may change is a matter of its size.
+  settings: 202,
 } as const;
 
 export type Limited = keyof typeof LIMITS;
