@@ -48,6 +48,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   descheduler: [],
   tosca: ["TOSCA"],
   "dispatch advise": ["shop/web"],
+  "dispatch status": [],
   "streams list": [],
   "streams explain": ["gate"],
   "streams plan": ["STREAMS"],

@@ -15,6 +15,7 @@ import { createAppGroupController } from "./appgroup/controller.ts";
 import { ClusterPart } from "./cluster-part.ts";
 import { createDispatch } from "./dispatch/controller.ts";
 import type { Dispatch, DispatchDeps } from "./dispatch/controller.ts";
+import { addDispatchRoute } from "./dispatch/routes.ts";
 import { createDescheduler } from "./descheduler/descheduler.ts";
 import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
 import { emptyReport } from "./descheduler/report.ts";
@@ -326,6 +327,7 @@ class SchedulerService implements SchedulerPlugin {
     addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addStreamRoutes(app, this.#streams);
+    addDispatchRoute(app, this.#dispatch);
     addManagedResourceRoute(app, this.#cluster?.guard ?? null);
     return app;
   }

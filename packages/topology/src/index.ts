@@ -120,6 +120,16 @@ export { WorkflowGraph } from "./workflow-graph.ts";
 export { DemandSchema } from "./demand/demand.ts";
 export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
 export {
+  inTimeOf,
+  parseServiceTraffic,
+  ServiceTrafficListSchema,
+  spillOf,
+  TrafficSchema,
+  type ServiceTraffic,
+  type TrafficSnapshot,
+  type ZoneTraffic,
+} from "./demand/traffic.ts";
+export {
   FlowPlanSchema,
   parseFlowPlan,
   parseFlowPlans,

@@ -1,6 +1,6 @@
 import type { ClusterStore, SharedLeadership } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
-import type { Demand } from "@isochrone/topology";
+import type { Demand, ServiceTraffic } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import { countedEvents } from "../adapters/counted-events.ts";
 import { Terms } from "../leadership/terms.ts";
@@ -32,6 +32,8 @@ export interface Dispatch {
   readonly parts: readonly Part[];
   /** Null where hints are no lever. */
   readonly slices: SliceAdmission | null;
+  /** Services that ask for zone weights; null while another replica leads. */
+  traffic(): readonly ServiceTraffic[] | null;
 }
 
 /** Null where no lever may be pulled: then the command advises. */
@@ -62,6 +64,7 @@ export function createDispatch(config: DispatchConfig, deps: DispatchDeps): Disp
       { name: "terms", service: terms },
     ],
     slices: levers.includes("hints") ? new SliceAdmission(follower, metrics) : null,
+    traffic: () => terms.current?.traffic() ?? null,
   };
 }
 
