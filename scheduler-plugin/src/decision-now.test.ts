@@ -54,6 +54,36 @@ async function one({ decisions }: Pick<Running, "decisions">, pod: string, query
   return (await decisions(`?pod=${pod}&limit=1${query}`))[0]!;
 }
 
+describe("a pod that was released by plan", () => {
+  const planned = (name: string, node: string): { Pod: object; NodeNames: readonly string[] } => {
+    const pod = podJson(name, "p") as { metadata: object };
+    const annotations = { "isochrone.dev/planned-node": node };
+    return { Pod: { ...pod, metadata: { ...pod.metadata, annotations } }, NodeNames: NAMES };
+  };
+
+  test("gets the plan's node, which the decision says and which counts for pods after it", async () => {
+    const rig = await running(BY_NETWORK, { graphs: requestGraphs() });
+    const own = await rig.post("prioritize", { Pod: podJson("p-1", "p"), NodeNames: NAMES });
+    const scores = own.json as { Host: string; Score: number }[];
+    const worst = scores.toSorted((a, b) => a.Score - b.Score)[0]!;
+    expect(worst.Score).toBeLessThan(10);
+    const { json } = await rig.post("prioritize", planned("p-2", worst.Host));
+    expect(json).toEqual([{ Host: worst.Host, Score: 10 }]);
+    const [decision] = await rig.decisions("?pod=p-2");
+    expect(decision!.explanation.join(" ")).toContain(`puts it on ${worst.Host}`);
+    expect(decision!.best).toBe(worst.Host);
+    // Its scores are shown as they are.
+    expect(decision!.candidates[0]!.name).not.toBe(worst.Host);
+  });
+
+  test("is scored like any other where kube-scheduler doesn't offer the plan's node", async () => {
+    const rig = await running(BY_NETWORK, { graphs: requestGraphs() });
+    const own = await rig.post("prioritize", { Pod: podJson("p-1", "p"), NodeNames: NAMES });
+    const { json } = await rig.post("prioritize", planned("p-1", "n9"));
+    expect(json).toEqual(own.json);
+  });
+});
+
 describe("where the pod of a decision is", () => {
   test("is nowhere while it is pending, and the node that it is bound to, as chosen", async () => {
     const rig = await withCluster();

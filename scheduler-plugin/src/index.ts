@@ -5,7 +5,6 @@ export type { MoveProgress, MoveStage } from "./descheduler/move-progress.ts";
 export { deschedulerSettings } from "./descheduler/decision/settings.ts";
 export type { DeschedulerConfig } from "./descheduler/decision/settings.ts";
 export type { DeschedulerReport } from "./descheduler/report.ts";
-export { PLANNED_NODE_ANNOTATION } from "./planner/adapters/pod-writer.ts";
 export { dispatchSettings } from "./dispatch/settings.ts";
 export { plannerSettings } from "./planner/settings.ts";
 export type { PlannerConfig } from "./planner/settings.ts";

@@ -18,6 +18,7 @@ const PATIENCE_MS = 1_200_000;
 /** For the page to show its controls. */
 const PAGE_MS = 300_000;
 const WORKLOADS = 17;
+const SETTLED_LOOKS = 4;
 
 /** What was recorded about an act while it was measured. */
 interface ActRecord {
@@ -209,15 +210,17 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     return (seen.at(-2) ?? seen.at(-1))!;
   }
 
-  /** All pods are placed, the same at two times. */
+  /** All pods are placed, and have stayed for longer than moves of one plan follow each other. */
   async function settledPlacement(isWanted: (placement: Placement) => boolean): Promise<Placement> {
     let last: Placement = new Map();
+    let same = 0;
     const isSettled = async (): Promise<boolean> => {
       const now = await record.placement();
       const isSame =
         now.size === WORKLOADS && [...now].every(([workload, node]) => last.get(workload) === node);
       last = now;
-      return isSame && isWanted(now);
+      same = isSame ? same + 1 : 0;
+      return same >= SETTLED_LOOKS && isWanted(now);
     };
     await expect.poll(isSettled, { timeout: PATIENCE_MS, interval: 1_500 }).toBe(true);
     return last;

@@ -11,8 +11,8 @@ import {
   type ClusterStore,
 } from "@isochrone/kubernetes";
 import { NotReadyError, type LabCluster, type LabPod, type Move } from "@isochrone/lab";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import type { Clock } from "@isochrone/runtime";
-import { PLANNED_NODE_ANNOTATION } from "@isochrone/scheduler-plugin";
 
 interface PlanPlacement {
   readonly store: ClusterStore;

@@ -151,7 +151,7 @@ export const DecisionSchema = Type.Object(
     inputs: InputsSchema,
     /** Words: which part decided, and which parts were neutral and why. */
     explanation: Type.Array(Type.String()),
-    best: NullableString("node with the highest score"),
+    best: NullableString("node that was preferred: of the plan, else of the highest score"),
     candidates: Type.Array(CandidateSchema),
     asked: Type.Optional(
       Type.Integer({ description: "nodes that the question named; `candidates` are the best of them" }),

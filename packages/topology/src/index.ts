@@ -3,6 +3,7 @@ export {
   DEFAULT_ANNOTATION_PREFIX,
   DEFAULT_ANNOTATION_PREFIXES,
   isNodeAnnotation,
+  PLANNED_NODE_ANNOTATION,
   isWorkloadAnnotation,
 } from "./annotations/names.ts";
 export { readNodeAnnotations, readWorkloadAnnotations } from "./annotations/read.ts";

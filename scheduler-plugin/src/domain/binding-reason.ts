@@ -8,6 +8,8 @@ interface BindingFacts {
   readonly place: PodPlace;
   /** Pods of the same workload that were on the best node. */
   readonly siblingsOnBest: number;
+  /** The best node is that of a plan, not of the highest score. */
+  readonly isPlanned: boolean;
 }
 
 type Verdict = Pick<Binding, "agreement" | "cause" | "reason">;
@@ -15,18 +17,21 @@ type Verdict = Pick<Binding, "agreement" | "cause" | "reason">;
 const NOTHING: Verdict = { agreement: null, cause: null, reason: null };
 const AS_CHOSEN: Verdict = { agreement: "as_chosen", cause: null, reason: null };
 
-export function bindingOf(decision: Decision, { place, siblingsOnBest }: BindingFacts): Binding {
+export function bindingOf(decision: Decision, facts: BindingFacts): Binding {
+  const { place } = facts;
   const { state, node, atMs } = place;
-  const verdict = node === null ? NOTHING : verdictOf(decision, node, siblingsOnBest);
+  const verdict = node === null ? NOTHING : verdictOf(decision, node, facts);
   return { state, node, at: atMs === null ? null : new Date(atMs).toISOString(), ...verdict };
 }
 
-function verdictOf(decision: Decision, node: string, siblingsOnBest: number): Verdict {
+function verdictOf(decision: Decision, node: string, { siblingsOnBest, isPlanned }: BindingFacts): Verdict {
   const { best, kind = "score" } = decision;
   // An eviction says where the replacement is to be; that one has a name of its own.
   if (best === null || kind === "eviction") return NOTHING;
   if (node === best) return AS_CHOSEN;
-  return kind === "plan" ? besidePlan(decision, best) : besideScore(decision, best, node, siblingsOnBest);
+  return kind === "plan" || isPlanned
+    ? besidePlan(decision, best)
+    : besideScore(decision, best, node, siblingsOnBest);
 }
 
 function besidePlan({ outcome }: Decision, best: string): Verdict {

@@ -27,6 +27,8 @@ export interface LoggedScore {
   readonly peers: PeerCosts | null;
   /** Pods of the same workload that were on the best node. */
   readonly siblingsOnBest: number;
+  /** The node that was preferred because a plan puts the pod there; absent: by score. */
+  readonly planned?: string | null;
 }
 
 /** A plan or an eviction: rare beside scores, and kept as the API shows it, or made when somebody asks. */
@@ -164,7 +166,7 @@ function shownAct({ show, peers = null }: LoggedAct): ReturnType<LoggedAct["show
 }
 
 function shownScore(
-  { atMs, workflow, workload, note, candidates: kept, asked, peers }: LoggedScore,
+  { atMs, workflow, workload, note, candidates: kept, asked, peers, planned }: LoggedScore,
   profile: DecisionProfile | null,
 ): ReturnType<LoggedAct["show"]> {
   const { strategy, mode, explanation } = kept;
@@ -181,7 +183,7 @@ function shownScore(
       ...withNetworkSentence(explanation.sentences, candidates),
       ...(typeof note === "string" ? [note] : []),
     ],
-    best: explanation.best,
+    best: planned ?? explanation.best,
     candidates,
     asked,
   };

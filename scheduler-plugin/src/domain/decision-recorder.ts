@@ -38,7 +38,7 @@ interface DecisionRecorderParts {
   readonly decisions: DecisionLog;
   /** How the cluster shows a pod; null: there is no cluster to ask, and questions are believed. */
   readonly standingOf: ((pod: PodIdentity) => Standing) | null;
-  /** A decision is kept. */
+  /** A decision by score is kept. */
   readonly onRecorded?: (explanation: Explanation, pod: PodIdentity) => void;
   readonly onUnrecorded?: (reason: UnrecordedReason) => void;
 }
@@ -100,7 +100,8 @@ export class DecisionRecorder {
     const { ledger, decisions, graphs, onRecorded } = this.#parts;
     // The names that a question gave are not taken for the pod's.
     decisions.add(logged.identity === pod ? logged : { ...logged, identity: pod });
-    onRecorded?.(explanation, pod);
+    // What became of a plan is the planner's to tell.
+    if ((logged.planned ?? null) === null) onRecorded?.(explanation, pod);
     if (node === null) return;
     const graph: WorkflowGraph | null = graphs.workflow(pod.namespace, pod.workflow);
     ledger.record(entryOf(pod, node, graph, graphs.cluster()), graph, atMs);

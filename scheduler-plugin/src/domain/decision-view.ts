@@ -45,8 +45,9 @@ export class DecisionView {
     const decision = this.#parts.decisions.show(logged);
     const place = this.#placeOf(decision, logged);
     if (place === null) return decision;
-    const siblingsOnBest = "kind" in logged ? 0 : logged.siblingsOnBest;
-    return { ...decision, binding: bindingOf(decision, { place, siblingsOnBest }) };
+    const { siblingsOnBest, planned = null } = "kind" in logged ? BY_NO_SCORE : logged;
+    const facts = { place, siblingsOnBest, isPlanned: planned !== null };
+    return { ...decision, binding: bindingOf(decision, facts) };
   }
 
   #placeOf({ workflow, pod }: Decision, logged: LoggedDecision): PodPlace | null {
@@ -91,3 +92,6 @@ export class DecisionView {
 function isWhole({ candidates, asked }: Decision, logged: LoggedDecision): boolean {
   return !("kind" in logged) && asked === candidates.length;
 }
+
+/** What binding a plan or an eviction is compared with. */
+const BY_NO_SCORE = { siblingsOnBest: 0, planned: null } as const;

@@ -178,6 +178,11 @@ export function equalPriorities(names: readonly string[]): string {
   return JSON.stringify(names.map((name) => ({ Host: name, Score: NEUTRAL_PRIORITY })));
 }
 
+/** The answer that prefers one node as much as it can. */
+export function onlyPriority(name: string): string {
+  return JSON.stringify([{ Host: name, Score: MAX_EXTENDER_PRIORITY }]);
+}
+
 /** The same known nodes in the same order. */
 function fits(ids: Int32Array, wanted: Int32Array): boolean {
   if (ids.length !== wanted.length) return false;

@@ -8,9 +8,9 @@ import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { GraphSource } from "../ports/ports.ts";
 import type { DecisionRecorder, Standing } from "./decision-recorder.ts";
 import type { ExtenderArgs } from "./extender-wire.ts";
-import { equalPriorities, HostPriorities } from "./host-priorities.ts";
+import { equalPriorities, HostPriorities, onlyPriority } from "./host-priorities.ts";
 import type { Ledger } from "./ledger.ts";
-import { identifyPod } from "./pod.ts";
+import { identifyPod, plannedNodeOf } from "./pod.ts";
 import type { PodIdentity } from "./pod.ts";
 
 /** `not_ours`: no workflow of ours; all nodes are equal. `neutral`: ours, but nothing usable is known. */
@@ -79,7 +79,7 @@ export class Placer {
       const failed = rejectedNodes(strategy, problem, { usageHeadroom });
       // kube-scheduler doesn't ask for priorities when one node is left: this is the decision.
       if (args.nodeNames.length - failed.size === 1)
-        this.#decide(pod, { ...problem, infeasible: failed }, times, standing);
+        this.#decide(pod, { ...problem, infeasible: failed }, times, standing, null);
       return { outcome: isBlind(problem) ? "neutral" : "scored", failed };
     });
   }
@@ -90,7 +90,10 @@ export class Placer {
     if (ours === null) return { outcome: "not_ours", answer: equalPriorities(args.nodeNames) };
     return this.#asked(pod, times, (standing) => {
       const problem = this.#problem(pod, ours, args.nodeNames, times);
-      const table = this.#decide(pod, problem, times, standing);
+      // A plan weighs all pods of a workflow together, which scores pod by pod must not undo.
+      const planned = candidateOf(problem, plannedNodeOf(args.pod));
+      const table = this.#decide(pod, problem, times, standing, planned);
+      if (planned !== null) return { outcome: "scored", answer: onlyPriority(planned) };
       const graph = problem.cluster.graph;
       if (graph === null) return { outcome: "neutral", answer: equalPriorities(args.nodeNames) };
       if (this.#priorities?.graph !== graph) this.#priorities = new HostPriorities(graph);
@@ -136,7 +139,13 @@ export class Placer {
   }
 
   /** The columns of what it returns are good until the next decision. */
-  #decide(pod: PodIdentity, problem: PlacementProblem, times: Times, standing: Standing): ScoreTable {
+  #decide(
+    pod: PodIdentity,
+    problem: PlacementProblem,
+    times: Times,
+    standing: Standing,
+    planned: string | null,
+  ): ScoreTable {
     const { strategy, recorder, newId } = this.#parts;
     const table = strategy.score(problem, this.#pool);
     const { explanation } = table;
@@ -151,23 +160,34 @@ export class Placer {
       identity: pod,
       workflow: `${pod.namespace}/${pod.workflow}`,
       workload,
-      note: this.#noteOf(isKept && !hasPeers),
+      note: this.#noteOf(isKept && !hasPeers, planned),
       candidates,
       asked: problem.candidates.length,
       peers: hasPeers ? peerCosts(problem, rankedNames(candidates), MAX_LOOKUPS) : null,
+      planned,
       siblingsOnBest: explanation.best === null ? 0 : replicasOn(problem, explanation.best),
     };
-    const node = workload === null || isBlind(problem) ? null : explanation.best;
+    const node = planned ?? (workload === null || isBlind(problem) ? null : explanation.best);
     recorder.decided({ pod, explanation, logged, node, atMs: times.monotonicMs }, standing);
     this.#parts.onDecision?.(explanation);
     return table;
   }
 
-  #noteOf(isWithoutPeers: boolean): string | null {
-    const note = this.#parts.graphs.note?.() ?? "";
-    if (!isWithoutPeers) return note === "" ? null : note;
-    return note === "" ? WITHOUT_PEERS : `${note} ${WITHOUT_PEERS}`;
+  #noteOf(isWithoutPeers: boolean, planned: string | null): string | null {
+    const notes = [
+      ...(planned === null
+        ? []
+        : [`The plan of its workflow puts it on ${planned}: that node alone was preferred.`]),
+      this.#parts.graphs.note?.() ?? "",
+      ...(isWithoutPeers ? [WITHOUT_PEERS] : []),
+    ].filter((note) => note !== "");
+    return notes.length === 0 ? null : notes.join(" ");
   }
+}
+
+/** A planned node that kube-scheduler doesn't offer is no longer possible. */
+function candidateOf({ candidates }: PlacementProblem, planned: string | null): string | null {
+  return planned !== null && candidates.includes(planned) ? planned : null;
 }
 
 /** By the first of its possible names that the graph knows; null without any. */

@@ -1,5 +1,5 @@
 // Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
-import { addedAmount } from "@isochrone/topology";
+import { addedAmount, PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import {
   looseFields,
   looseList,
@@ -44,12 +44,19 @@ export const POD_LABELS: readonly string[] = [...WORKFLOW_LABELS, ...WORKLOAD_LA
 /** No name, label or UID of Kubernetes is longer. */
 export const MAX_NAME_CHARACTERS = 253;
 
+/** The node that a plan puts the pod on; null without a plan. */
+export function plannedNodeOf(pod: unknown): string | null {
+  const { annotations } = looseFields<PodMetadata>(looseFields<PodFields>(pod).metadata);
+  return text(looseFields(annotations)[PLANNED_NODE_ANNOTATION]);
+}
+
 /** What is read of a pod. */
 interface PodFields {
   readonly metadata: PodMetadata;
   readonly spec: { readonly containers: unknown };
 }
 interface PodMetadata {
+  readonly annotations: LooseFields;
   readonly labels: LooseFields;
   readonly name: string;
   readonly namespace: string;

@@ -2,11 +2,11 @@
 import { reasonOf } from "@isochrone/primitives";
 import { isOnlyOurGate, hasOurGate, keyOf, looseFields } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject, PodSpec, LandingNode } from "@isochrone/kubernetes";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { isGone } from "../adapters/observed-pod.ts";
-import { PLANNED_NODE_ANNOTATION } from "./adapters/pod-writer.ts";
 import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { ClusterModel } from "./cluster-model.ts";
 import { GatedWorkflows } from "./gated-workflows.ts";

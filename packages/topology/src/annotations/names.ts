@@ -35,6 +35,9 @@ export const ANNOTATION_NAMES = {
  */
 export const ANNOTATED_BY = "isochrone.dev/annotated-by";
 
+/** Annotation of a pod that was released by plan: the node it is meant for. */
+export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
+
 /** Names that end in the name of another object. `<family>-names` maps hashes back. */
 export type AnnotationFamily = "network-cost" | "traffic";
 

@@ -18,7 +18,7 @@ import type {
   PodVolume,
   Unchecked,
 } from "@isochrone/kubernetes";
-import { PLANNED_NODE_ANNOTATION } from "./pod-writer.ts";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 
 const METADATA = [
   "name",

@@ -1,10 +1,11 @@
 import { KINDS, PLACEMENT_GATE, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { beforeEach, describe, expect, test } from "vitest";
 import { patchedStore } from "../../testing/appgroup-rig.ts";
-import { PLANNED_NODE_ANNOTATION, PodWriter } from "./pod-writer.ts";
+import { PodWriter } from "./pod-writer.ts";
 
 const REF = { ...KINDS.pod, namespace: "shop", name: "a" };
 

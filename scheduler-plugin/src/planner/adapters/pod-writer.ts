@@ -19,10 +19,8 @@ import type {
   PodStatus,
   LandingNode,
 } from "@isochrone/kubernetes";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import type { Landing } from "../settings.ts";
-
-/** Annotation of a pod that was released by plan: the node it was meant for. */
-export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
 
 /**
  * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen.

@@ -115,6 +115,25 @@ describe("the scheduler with an extender", () => {
     expect(["n1", "n3"]).toContain(await bound("second"));
   });
 
+  it("spreads pods over the nodes that each prefers most", async () => {
+    const { store, scheduler } = await setUp({ nodes: 3, placement: "spread" });
+    const prefersN2 = {
+      weight: 1,
+      preference: { matchFields: [{ key: "metadata.name", operator: "In", values: ["n2"] }] },
+    };
+    const nodeAffinity = { preferredDuringSchedulingIgnoredDuringExecution: [prefersN2] };
+    for (const name of ["a", "b", "c"]) {
+      const made = pod(name, "10m");
+      await store.create({ ...made, spec: { ...made.spec, affinity: { nodeAffinity } } });
+      await store.create(pod(`free-${name}`, "10m"));
+    }
+    scheduler.start();
+    for (const name of ["a", "b", "c"]) expect(await nodeOf(store, name)).toBe("n2");
+    const free = [];
+    for (const name of ["a", "b", "c"]) free.push(await nodeOf(store, `free-${name}`));
+    expect(new Set(free).size).toBeGreaterThan(1);
+  });
+
   it("sends PascalCase arguments with node names and follows the scores", async () => {
     const { urlPrefix, calls } = await extender(({ url, body }) =>
       url.endsWith("/filter")

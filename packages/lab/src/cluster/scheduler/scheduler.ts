@@ -27,7 +27,7 @@ import { interleaveRegions } from "./spread.ts";
 
 /**
  * `score`: kube-scheduler's way, with the extender if one is set. `spread`: round robin over nodes far apart,
- * a bad start on purpose.
+ * a bad start on purpose, among those that the pod itself prefers.
  */
 export type Placement = "score" | "spread";
 
@@ -127,7 +127,7 @@ export class Scheduler {
       if (feasible.length === 0) return await this.#reject(pod, unschedulableMessage(nodes.length, reasons));
       const chosen =
         this.#placement === "spread"
-          ? this.#nextOf(nodes, feasible)
+          ? this.#nextOf(nodes, snapshot.scores.mostPreferred(pod, namesOf(feasible)))
           : await this.#best(pod, feasible, snapshot);
       await this.#store.bind(
         { namespace: pod.metadata.namespace ?? "default", name: pod.metadata.name },
@@ -193,13 +193,13 @@ export class Scheduler {
   }
 
   /** The next node in turn that is feasible. */
-  #nextOf(nodes: readonly KubernetesObject[], feasible: readonly KubernetesObject[]): string {
-    const names = new Set(namesOf(feasible));
+  #nextOf(nodes: readonly KubernetesObject[], feasible: readonly string[]): string {
+    const names = new Set(feasible);
     for (let step = 0; step < nodes.length; step++) {
       const { name } = nodes[this.#nextSpread++ % nodes.length]!.metadata;
       if (names.has(name)) return name;
     }
-    return feasible[0]!.metadata.name;
+    return feasible[0]!;
   }
 
   /**

@@ -51,6 +51,13 @@ export class DefaultScores {
     };
   }
 
+  /** Those of the nodes that the pod itself prefers most: all where it prefers none. */
+  mostPreferred(pod: ApiObject, nodes: readonly string[]): string[] {
+    const { NodeAffinity: scores } = this.byPlugin(pod, nodes);
+    const most = Math.max(...scores);
+    return nodes.filter((_, row) => scores[row] === most);
+  }
+
   /** Weighted sums by node. @param weights in place of the default ones */
   totals(
     pod: ApiObject,
