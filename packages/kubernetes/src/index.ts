@@ -27,6 +27,7 @@ export {
   deadlineOf,
   DISPATCH_ANNOTATIONS,
   dispatchOrderOf,
+  isDispatched,
   unspreadReason,
 } from "./store/dispatch-annotations.ts";
 export type { DispatchLever } from "./store/dispatch-annotations.ts";

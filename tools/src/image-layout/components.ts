@@ -19,6 +19,7 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
   probe: { folder: "probe", without: [] },
   collector: { folder: "collector", without: IN_A_POD },
   "network-manager": { folder: "network-manager", without: [] },
+  dispatcher: { folder: "dispatcher", without: IN_A_POD },
   aggregator: { folder: "aggregator", without: IN_A_POD },
   "scheduler-plugin": { folder: "scheduler-plugin", without: IN_A_POD },
   cli: { folder: "cli", without: [] },
