@@ -17,6 +17,7 @@ import { createDispatch } from "./dispatch/controller.ts";
 import type { Dispatch, DispatchDeps } from "./dispatch/controller.ts";
 import { addReplicaRoutes } from "./dispatch/replicas/routes.ts";
 import { ZoneWishes } from "./dispatch/replicas/zone-wishes.ts";
+import { addDispatchRoute } from "./dispatch/routes.ts";
 import { createDescheduler } from "./descheduler/descheduler.ts";
 import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
 import { emptyReport } from "./descheduler/report.ts";
@@ -348,6 +349,7 @@ class SchedulerService implements SchedulerPlugin {
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addStreamRoutes(app, this.#streams);
     addReplicaRoutes(app, this.#dispatch?.replicas ?? null);
+    addDispatchRoute(app, this.#dispatch);
     addManagedResourceRoute(app, this.#cluster?.guard ?? null);
     return app;
   }

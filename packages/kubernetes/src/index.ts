@@ -29,6 +29,7 @@ export {
   dispatchOrderOf,
   replicaModeOf,
   replicaOrderOf,
+  isDispatched,
   unspreadReason,
 } from "./store/dispatch-annotations.ts";
 export type { DispatchLever, ReplicaMode } from "./store/dispatch-annotations.ts";
