@@ -1,5 +1,5 @@
-// Workflows that run and grow: from the first create of an added pod to the last binding, with the webhook that
-// gives pods their nodes, and without any.
+// Workflows that run and grow: from the first create of an added pod to the last binding, with the webhook
+// that gives pods their nodes, and without any.
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_LABEL, WEBHOOK_ANSWER, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
