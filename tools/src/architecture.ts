@@ -112,6 +112,7 @@ const PURE_ENTRIES = [
   "@isochrone/topology",
   "@isochrone/placement",
   "@isochrone/streams",
+  "@isochrone/dispatch/replicas",
   "@isochrone/dispatch/endpoints",
   "@isochrone/dispatch/weights",
   "@isochrone/dispatch/zones",
