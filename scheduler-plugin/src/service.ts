@@ -17,6 +17,7 @@ import { createDispatch } from "./dispatch/controller.ts";
 import type { Dispatch, DispatchDeps } from "./dispatch/controller.ts";
 import { addReplicaRoutes } from "./dispatch/replicas/routes.ts";
 import { ZoneWishes } from "./dispatch/replicas/zone-wishes.ts";
+import { addDispatchRoute } from "./dispatch/routes.ts";
 import { createDescheduler } from "./descheduler/descheduler.ts";
 import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
 import { emptyReport } from "./descheduler/report.ts";
@@ -122,7 +123,11 @@ class SchedulerService implements SchedulerPlugin {
     this.#graphs = recording.graphs;
     this.#recorder = recording.recorder;
     createWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
-    const ofLeader = ofCluster && { ...ofCluster, leadership: leadershipOf(config, ofCluster) };
+    const url = (): string | null => this.#webhook?.url ?? null;
+    const ofLeader = ofCluster && {
+      ...ofCluster,
+      leadership: leadershipOf(config, { ...ofCluster, url }),
+    };
     const leadership = ofLeader?.leadership ?? null;
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);
     this.#dispatch = this.#createDispatch(ofLeader);
@@ -215,7 +220,17 @@ class SchedulerService implements SchedulerPlugin {
     const { replicaNamespace: namespace, canaryNamespace } = this.#config;
     const guard = this.#cluster?.guard ?? null;
     const slices = this.#dispatch?.slices ?? null;
-    return createWebhook(deps.webhook, { ...deps, namespace, canaryNamespace, guard, slices });
+    const promise: WebhookDeps["promise"] = (asked) => this.#planner?.promise(asked) ?? null;
+    const hasPlanner = deps.planner?.enabled === true;
+    return createWebhook(deps.webhook, {
+      ...deps,
+      namespace,
+      canaryNamespace,
+      guard,
+      slices,
+      hasPlanner,
+      promise,
+    });
   }
 
   #createDispatch(
@@ -243,6 +258,7 @@ class SchedulerService implements SchedulerPlugin {
       decisions: this.#decisions,
       plans: this.#plans,
       tools: this.#tools,
+      isMoving: (controllerUid) => this.#descheduler?.isMoving(controllerUid) ?? false,
       wishes: this.#wishes,
       namespace,
       replica,
@@ -333,6 +349,7 @@ class SchedulerService implements SchedulerPlugin {
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addStreamRoutes(app, this.#streams);
     addReplicaRoutes(app, this.#dispatch?.replicas ?? null);
+    addDispatchRoute(app, this.#dispatch);
     addManagedResourceRoute(app, this.#cluster?.guard ?? null);
     return app;
   }

@@ -123,6 +123,16 @@ export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
 export { ReplicaReportSchema } from "./demand/replicas.ts";
 export type { ReplicaReport } from "./demand/replicas.ts";
 export {
+  inTimeOf,
+  parseServiceTraffic,
+  ServiceTrafficListSchema,
+  spillOf,
+  TrafficSchema,
+  type ServiceTraffic,
+  type TrafficSnapshot,
+  type ZoneTraffic,
+} from "./demand/traffic.ts";
+export {
   FlowPlanSchema,
   parseFlowPlan,
   parseFlowPlans,

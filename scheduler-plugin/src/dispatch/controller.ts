@@ -1,6 +1,6 @@
 import type { ClusterStore, EventRecorder, SharedLeadership } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
-import type { Demand, ReplicaReport } from "@isochrone/topology";
+import type { Demand, ReplicaReport, ServiceTraffic } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
@@ -46,6 +46,8 @@ export interface Dispatch {
   readonly slices: SliceAdmission | null;
   /** What is worked out for replicas; null where they are no lever. */
   readonly replicas: (() => ReplicaReport) | null;
+  /** Services that ask for zone weights; null while another replica leads. */
+  traffic(): readonly ServiceTraffic[] | null;
 }
 
 /** Null where no lever may be pulled: then the command advises. */
@@ -85,6 +87,7 @@ export function createDispatch(config: DispatchConfig, deps: DispatchDeps): Disp
     ],
     slices: levers.includes("hints") ? new SliceAdmission(follower, metrics) : null,
     replicas: replicas === null ? null : () => replicas.frames.report(),
+    traffic: () => terms.current?.traffic() ?? null,
   };
 }
 

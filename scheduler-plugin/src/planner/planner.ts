@@ -24,6 +24,8 @@ import type { PlanTools } from "./plan-tools.ts";
 import { WorkflowPlanning } from "./planning.ts";
 import { PlannerReports } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
+import { PodPromises } from "./promises/pod-promises.ts";
+import type { AskedPod, PromisedNodes } from "./promises/pod-promises.ts";
 import { StrandedPods } from "./stranded-pods.ts";
 import { WorkflowPlanner } from "./workflow-planner.ts";
 
@@ -50,6 +52,8 @@ export interface PlannerDeps {
   readonly namespace: string;
   /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
+  /** Whether the descheduler moves a pod of that controller now. */
+  readonly isMoving: (controllerUid: string) => boolean;
   /** What a request counts as of which nobody counted the bytes. */
   readonly bytesPerRequest: number;
   /** Whether Events are written. */
@@ -64,6 +68,8 @@ export interface Planner {
   readonly parts: readonly Part[];
   /** Why it doesn't plan at this moment, in words; null while it does. */
   trouble(): string | null;
+  /** Nodes for a pod that is about to be created; null: it waits for a plan, or another replica leads. */
+  promise(asked: AskedPod): PromisedNodes | null;
 }
 
 /** null when it is off. */
@@ -113,6 +119,10 @@ class LeadersPlanner implements Planner {
     return term === null ? "another replica leads" : term.planner.trouble();
   }
 
+  promise(asked: AskedPod): PromisedNodes | null {
+    return this.#terms.current?.planner.promise(asked) ?? null;
+  }
+
   #begin(): PlannerTerm {
     const { clock, logger, graphs, ledger, decisions, plans, wishes, newId } = this.#deps;
     const config = this.#config;
@@ -154,6 +164,18 @@ class LeadersPlanner implements Planner {
       logger,
       metrics,
     });
+    const promises = new PodPromises({
+      config,
+      bytesPerRequest: this.#deps.bytesPerRequest,
+      graphs,
+      model,
+      ledger,
+      stranded,
+      reports,
+      isMoving: this.#deps.isMoving,
+      newId,
+      clock,
+    });
     const planner = new WorkflowPlanner({
       config,
       pods,
@@ -161,6 +183,7 @@ class LeadersPlanner implements Planner {
       planning,
       writer,
       stranded,
+      promises,
       reports,
       metrics,
       clock,

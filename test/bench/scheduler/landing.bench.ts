@@ -1,7 +1,8 @@
 // Whether plans land, and what planning costs: gated workflows on a real kube-scheduler with KWOK nodes,
 // judged by where the pods were bound, by each way of landing; beside it, in the same run and by turns, the
-// same pods without gates, and with gates that are opened by who needs not plan (the floor). `--quick`: 100
-// nodes only; `--nodes=N`: so many only; `--pods=N`, `--rounds=N`.
+// same pods without gates, and with gates that are opened by who needs not plan (the floor). Workflows that
+// grow are measured with and without the webhook, their creation included. `--quick`: 100 nodes only;
+// `--nodes=N`: so many only; `--pods=N`, `--rounds=N`, `--grow`: workflows that grow alone.
 import { median } from "@isochrone/primitives";
 import { loadavg } from "node:os";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";
@@ -18,6 +19,8 @@ import {
   regionOf,
   zoneOf,
 } from "./landing/testbed.ts";
+import { grownAtAdmission, grownPlainly } from "./landing/admission.ts";
+import type { Admitted, Grown } from "./landing/admission.ts";
 import { clear, measured, until } from "./landing/run.ts";
 import type { Run, Spender } from "./landing/run.ts";
 import { landAtOnce } from "./landing/trivial-planner.ts";
@@ -33,8 +36,15 @@ const ROUNDS = numberOf("--rounds") ?? 3;
 /** Bound before the clock runs: planner and kube-scheduler are long-running processes. */
 const WARM_UP = 5;
 
-/** `planned` lands by required affinity, the default; `nominated` by nominations. */
-const WAYS = ["plain", "trivial", "planned", "nominated"] as const;
+/** The least share of plain pods' rate at which pods that are created with their nodes are bound. */
+const OF_PLAIN_GROWTH = 0.95;
+const MAX_ANSWER_MS = 50;
+/**
+ * `planned` lands by required affinity, the default; `nominated` by nominations; `admitted` are the pods that
+ * running workflows grow by, `grown` the same without the webhook.
+ */
+const WAYS = ["plain", "trivial", "planned", "nominated", "grown", "admitted"] as const;
+const GROWING: readonly string[] = ["grown", "admitted"];
 
 interface Planned extends Run {
   /** Of the pods that a plan gave a node. */
@@ -47,6 +57,8 @@ interface Runs {
   readonly trivial: readonly Run[];
   readonly planned: readonly Planned[];
   readonly nominated: readonly Planned[];
+  readonly grown: readonly Grown[];
+  readonly admitted: readonly Admitted[];
 }
 
 /** One cluster size under test. */
@@ -85,10 +97,21 @@ async function measure(size: number, pods: number): Promise<BenchResult[]> {
       trivial: [] as Run[],
       planned: [] as Planned[],
       nominated: [] as Planned[],
+      grown: [] as Grown[],
+      admitted: [] as Admitted[],
     };
+    const ways = WAYS.filter((way) => GROWING.includes(way) || !process.argv.includes("--grow"));
     // By turns: machines aren't equally busy all the time.
     for (let round = 0; round < ROUNDS; round++) {
-      for (const way of round % 2 === 0 ? WAYS : WAYS.toReversed()) {
+      for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
+        if (way === "grown" || way === "admitted") {
+          const run = await (way === "grown"
+            ? grownPlainly(cluster, workflows)
+            : grownAtAdmission(cluster, nodes, workflows));
+          runs[way].push(run as Admitted);
+          console.error(`${size} nodes, ${way}: ${JSON.stringify(run)}; ${loadText()}`);
+          continue;
+        }
         if (way === "planned") runs.planned.push(await byPlan(testbed, "required-affinity"));
         else if (way === "nominated") runs.nominated.push(await byPlan(testbed, "nomination"));
         else runs[way].push(await (way === "plain" ? plain(testbed) : trivially(testbed)));
@@ -96,7 +119,8 @@ async function measure(size: number, pods: number): Promise<BenchResult[]> {
         console.error(`${size} nodes, ${way}: ${rate.toFixed(1)} pods/s; ${cpuText(cpuMs)}; ${loadText()}`);
       }
     }
-    return report(size, runs);
+    const growth = reportGrowth(size, runs);
+    return runs.plain.length === 0 ? growth : [...report(size, runs), ...growth];
   } finally {
     await cluster.close();
   }
@@ -173,6 +197,42 @@ function report(size: number, { plain, trivial, planned, nominated }: Runs): Ben
       name: `${where}: search of a plan of ${PODS_PER_WORKFLOW} pods, mean`,
       value: median(planned.map(({ searchMs }) => searchMs))!,
       unit: "ms",
+    },
+  ];
+}
+
+function reportGrowth(size: number, { grown, admitted }: Runs): BenchResult[] {
+  const where = `${size} nodes`;
+  const ratio = median(admitted.map(({ rate }, round) => rate / grown[round]!.rate))!;
+  const [share, landed] = [
+    Math.min(...admitted.map((each) => each.share)),
+    Math.min(...admitted.map((each) => each.landed)),
+  ];
+  const p99Ms = Math.max(...admitted.map((each) => each.p99Ms));
+  return [
+    {
+      name: `${where}: pods created with their nodes, created and bound`,
+      value: median(admitted.map(({ rate }) => rate))!,
+      unit: "pods/s",
+      target: `>= ${OF_PLAIN_GROWTH} x plain`,
+      met: ratio >= OF_PLAIN_GROWTH,
+      peer: "plain kube-scheduler",
+      ratio,
+    },
+    { name: `${where}: added pods that were created with their nodes`, value: share, unit: "share" },
+    {
+      name: `${where}: of these bound to their planned nodes`,
+      value: landed,
+      unit: "share",
+      target: `>= ${LANDED_SHARE}`,
+      met: landed >= LANDED_SHARE,
+    },
+    {
+      name: `${where}: the webhook's answers, p99, at most`,
+      value: p99Ms,
+      unit: "ms",
+      target: `<= ${MAX_ANSWER_MS}`,
+      met: p99Ms <= MAX_ANSWER_MS,
     },
   ];
 }

@@ -67,6 +67,16 @@ const RUNS: readonly Run[] = [
     env: { FLOWS_NODE: "node", FLOWS_HTTP_PORT: ANY_PORT, FLOWS_AGGREGATOR_URL: `http://${NOWHERE}` },
   },
   {
+    component: "dispatcher",
+    until: HTTP,
+    env: {
+      DISPATCHER_HOST: HOST,
+      DISPATCHER_PORT: "0",
+      DISPATCHER_HTTP_PORT: ANY_PORT,
+      DISPATCHER_AGGREGATOR_URL: `http://${NOWHERE}`,
+    },
+  },
+  {
     component: "aggregator",
     until: HTTP,
     env: {

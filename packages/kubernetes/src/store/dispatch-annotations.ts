@@ -6,9 +6,12 @@ import type { KubernetesObject, ServiceSpec } from "../kinds.ts";
 const DISPATCH_LEVERS = ["advise", "hints", "istio"] as const;
 export type DispatchLever = (typeof DISPATCH_LEVERS)[number];
 
+/** By the dispatcher, which writes nothing: clients send it their requests. */
+const BY_DISPATCHER = "dispatcher";
+
 /** Annotations of a Service. */
 export const DISPATCH_ANNOTATIONS = {
-  /** By what requests are to be spread over zones: advise, hints or istio. */
+  /** By what requests are to be spread over zones: advise, hints, istio or dispatcher. */
   dispatch: "isochrone.dev/dispatch",
   /** What is done about how many replicas each zone needs: proposal, metric or scale. */
   replicas: "isochrone.dev/replicas",
@@ -18,6 +21,8 @@ export const DISPATCH_ANNOTATIONS = {
   minLocalShare: "isochrone.dev/min-local-share",
   /** Requests per second that one endpoint serves in time. @default a quarter more than its even part */
   capacity: "isochrone.dev/capacity",
+  /** Path at which an endpoint says its load, for the dispatcher. @default it is not asked */
+  loadPath: "isochrone.dev/load-path",
 } as const;
 
 const DURATION = /^(\d+(?:\.\d+)?)(m?)s$/;
@@ -47,14 +52,20 @@ interface DispatchOrder {
   readonly capacityPerSecond: number | null;
 }
 
-/** Null for a Service that asks for nothing; a text for one whose annotations can't be. */
+/** Whether the Service's requests may be sent by the dispatcher. */
+export function isDispatched({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[DISPATCH_ANNOTATIONS.dispatch] === BY_DISPATCHER;
+}
+
+/** Null for a Service that asks for no weights; a text for one whose annotations can't be. */
 export function dispatchOrderOf({ metadata }: KubernetesObject): DispatchOrder | string | null {
   const { dispatch, minLocalShare: least, capacity: most, deadline } = DISPATCH_ANNOTATIONS;
   const said = metadata.annotations ?? {};
   const lever = said[dispatch];
-  if (lever === undefined) return null;
+  if (lever === undefined || lever === BY_DISPATCHER) return null;
   const known = DISPATCH_LEVERS.find((each) => each === lever);
-  if (known === undefined) return `${dispatch} must be one of ${DISPATCH_LEVERS.join(", ")}, got ${lever}`;
+  if (known === undefined)
+    return `${dispatch} must be one of ${[...DISPATCH_LEVERS, BY_DISPATCHER].join(", ")}, got ${lever}`;
   const minLocalShare = numberOf(said[least], 1) ?? DEFAULT_MIN_LOCAL_SHARE;
   if (Number.isNaN(minLocalShare)) return `${least} must be a number from 0 to 1, got ${said[least]}`;
   const capacityPerSecond = capacityOf(said[most]);
