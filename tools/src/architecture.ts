@@ -113,6 +113,7 @@ const PURE_ENTRIES = [
   "@isochrone/placement",
   "@isochrone/streams",
   "@isochrone/dispatch/endpoints",
+  "@isochrone/dispatch/replicas",
   "@isochrone/dispatch/weights",
   "@isochrone/dispatch/zones",
 ];

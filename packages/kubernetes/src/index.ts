@@ -28,9 +28,11 @@ export {
   DISPATCH_ANNOTATIONS,
   dispatchOrderOf,
   isDispatched,
+  replicaModeOf,
+  replicaOrderOf,
   unspreadReason,
 } from "./store/dispatch-annotations.ts";
-export type { DispatchLever } from "./store/dispatch-annotations.ts";
+export type { DispatchLever, ReplicaMode } from "./store/dispatch-annotations.ts";
 export {
   addressTypeOf,
   isOwnSlice,

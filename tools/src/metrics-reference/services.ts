@@ -127,7 +127,7 @@ const RUNS: readonly Run[] = [
       WEBHOOK_PORT: "0",
       PLANNER_ENABLED: "true",
       STREAMS_ENABLED: "true",
-      DISPATCH_LEVERS: "hints,istio",
+      DISPATCH_LEVERS: "hints,istio,replicas",
       DESCHEDULER_MODE: "evict",
     },
   },

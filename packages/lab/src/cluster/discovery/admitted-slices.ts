@@ -33,5 +33,6 @@ export function admittingSlices(store: ClusterStore, around: Surroundings): Clus
     delete: (ref, options) => store.delete(ref, options),
     evict: (pod, options) => store.evict(pod, options),
     bind: (pod, nodeName) => store.bind(pod, nodeName),
+    scale: (ref, replicas, options) => store.scale(ref, replicas, options),
   };
 }
