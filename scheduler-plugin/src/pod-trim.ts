@@ -13,7 +13,7 @@ import { movablePod } from "./descheduler/movable-pods.ts";
 import type { DeschedulerConfig } from "./descheduler/decision/settings.ts";
 import type { DispatchConfig } from "./dispatch/settings.ts";
 import { DELETION_COST_ANNOTATIONS } from "./dispatch/replicas/surplus-pods.ts";
-import { PLANNED_NODE_ANNOTATION } from "./planner/adapters/pod-writer.ts";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { plannerPod } from "./planner/adapters/planner-pods.ts";
 import type { PlannerConfig } from "./planner/settings.ts";
 import { proposalsOf } from "./proposals/config.ts";

@@ -1,7 +1,7 @@
 // What is read of a pod: whose replica it is, and where.
 import { KINDS, looseFields } from "@isochrone/kubernetes";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
-import { PLANNED_NODE_ANNOTATION } from "../../planner/adapters/pod-writer.ts";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 
 /** What a Service's pods are replicas of. */
 export interface Workload {
