@@ -1,5 +1,5 @@
-// A StreamJob whose packets go over a relay, by tunnels, while each of those who keep its flow is killed in turn:
-// managers, controller, aggregator, API server.
+// A StreamJob whose packets go over a relay, by tunnels, while each of those who keep its flow is killed in
+// turn: managers, controller, aggregator, API server.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
