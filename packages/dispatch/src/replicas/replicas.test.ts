@@ -1,3 +1,4 @@
+import { seeded } from "@isochrone/primitives";
 import { describe, expect, it } from "vitest";
 import { isWorthItsImage } from "../image-price.ts";
 import { expectedRate, rateAfter } from "../rate-forecast.ts";
@@ -87,6 +88,26 @@ describe("wanted replicas", () => {
     expect(none.wanted).toEqual([1, 0]);
     // An overloaded zone keeps what it has, though another one could serve its requests.
     expect(wanted({ perSecond: [500, 10], replicas: [1, 9], closed: [0] }).wanted[0]).toBe(1);
+  });
+
+  it("are the same in one go and one after the other", () => {
+    const draw = seeded(5);
+    for (let round = 0; round < 60; round++) {
+      const zones = 2 + Math.floor(draw() * 5);
+      const drawn = (most: number): number[] =>
+        Array.from({ length: zones }, () => Math.floor(draw() * most));
+      const [perSecond, replicas] = [drawn(400), drawn(4)];
+      const rtt = (from: number, to: number): number => 7 * Math.abs(from - to);
+      const spec = { perSecond, rtt, ...(round % 2 === 0 ? {} : { deadlineMs: 15 }) };
+      const { adds } = wanted({ ...spec, replicas });
+      const now = [...replicas];
+      for (const { zone, perSecond: gain } of adds) {
+        const [first] = wanted({ ...spec, replicas: now }).adds;
+        expect([first!.zone, first!.perSecond]).toEqual([zone, expect.closeTo(gain, 6)]);
+        now[zone]!++;
+      }
+      expect(wanted({ ...spec, replicas: now }).adds).toEqual([]);
+    }
   });
 
   it("are at most a hundred more in a frame, whatever is asked", () => {

@@ -93,16 +93,27 @@ class Pools {
   #servers: Int32Array;
   /** By serving zone. */
   #loads: Float64Array;
+  /** What a replica more, or less, makes of it; NaN where that isn't known any more. */
+  readonly #known: Readonly<Record<1 | -1, Float64Array>>;
 
   constructor(view: ReplicaView) {
     this.#view = view;
     this.replicas = Array.from(view.replicas);
     [this.#servers, this.#loads] = this.#assigned();
+    const unknown = (): Float64Array => new Float64Array(this.replicas.length).fill(Number.NaN);
+    this.#known = { 1: unknown(), [-1]: unknown() };
   }
 
   change(zone: number, more: 1 | -1): void {
-    this.replicas[zone]! += more;
-    [this.#servers, this.#loads] = this.#assigned();
+    const before = this.replicas[zone]!;
+    this.#put(zone, before + more);
+    const isElsewhere = before === 0 || before + more === 0;
+    for (const [other, count] of this.replicas.entries()) {
+      // Requests of a zone come and go with its first replica: they change another zone's pool.
+      if (other !== zone && count > 1 && !isElsewhere) continue;
+      this.#known[1][other] = Number.NaN;
+      this.#known[-1][other] = Number.NaN;
+    }
   }
 
   /** Of a zone's requests. */
@@ -112,7 +123,7 @@ class Pools {
   }
 
   *adds(): Generator<ReplicaStep> {
-    for (const zone of this.replicas.keys()) yield { zone, perSecond: this.#difference(zone, 1) };
+    for (const zone of this.replicas.keys()) yield { zone, perSecond: this.#knownDifference(zone, 1) };
   }
 
   *removes(): Generator<ReplicaStep> {
@@ -121,10 +132,21 @@ class Pools {
     const zones = this.replicas.filter((count) => count > 0).length;
     if (total <= Math.max(1, atLeast.replicas)) return;
     for (const [zone, count] of this.replicas.entries())
-      if (count > 1) yield { zone, perSecond: this.#difference(zone, -1) };
+      if (count > 1) yield { zone, perSecond: this.#knownDifference(zone, -1) };
       else if (count === 1 && zones > Math.max(1, atLeast.zones))
         // All of the zone's requests would leave it, in time or not.
-        yield { zone, perSecond: Math.max(this.#view.perSecond[zone]!, this.#difference(zone, -1)) };
+        yield { zone, perSecond: Math.max(this.#view.perSecond[zone]!, this.#knownDifference(zone, -1)) };
+  }
+
+  #knownDifference(zone: number, more: 1 | -1): number {
+    const known = this.#known[more];
+    if (Number.isNaN(known[zone]!)) known[zone] = this.#difference(zone, more);
+    return known[zone]!;
+  }
+
+  #put(zone: number, count: number): void {
+    this.replicas[zone] = count;
+    [this.#servers, this.#loads] = this.#assigned();
   }
 
   /** Requests per second by which a replica more adds to those in time, or one less takes from them. */
@@ -138,7 +160,7 @@ class Pools {
     if (more > 0 && !(this.#view.perSecond[zone]! > 0)) return 0;
     const before = this.#total();
     const kept = [this.#servers, this.#loads] as const;
-    this.change(zone, more);
+    this.#put(zone, count + more);
     const after = this.#total();
     this.replicas[zone] = count;
     [this.#servers, this.#loads] = kept;

@@ -74,6 +74,23 @@ describe("the metric", () => {
     expect(rig.writes).toEqual([]);
   });
 
+  test("counts pods that have no node yet as those that are wanted, wherever they are going to be", async () => {
+    await rig.app(["w1", "e1"], METRIC);
+    rig.rates = { db: { west: 250, east: 20 } };
+    await rig.start(["replicas"]);
+    const { zones, wanted } = await rig.row();
+    for (let more = 2; more < wanted!; more++) await rig.addPod(null);
+    await rig.frames(1);
+    const row = await rig.row();
+    expect(row).toMatchObject({ replicas: wanted, wanted, changes: [] });
+    expect(row.zones.map(({ zone, wanted: count }) => [zone, count])).toEqual(
+      zones.map(({ zone, wanted: count }) => [zone, count]),
+    );
+    await rig.addPod(null);
+    await rig.frames(1);
+    expect((await rig.row()).wanted).toBe(wanted! + 1);
+  });
+
   test("marks the pods that should go, and takes the marks back when they should stay", async () => {
     await rig.app(["w1", "w1", "w2", "e1", "e1", "n1"], METRIC);
     rig.rates = { db: { west: 20, east: 90, north: 20 } };

@@ -232,14 +232,13 @@ function rowOf({ service, mode, frame }: Asking, { state, refused, changes }: Ou
   const head = { namespace, name, mode, state, refused, changes };
   if ("reason" in frame)
     return { ...head, workload: null, capacityPerSecond: null, replicas: null, wanted: null, zones: [] };
-  const { workload, capacityPerSecond, pods, zones } = frame;
-  const pending = pods.length - frame.zoneOf.size;
+  const { workload, capacityPerSecond, pods, zones, unwanted } = frame;
   return {
     ...head,
     workload: { kind: workload.kind, name: workload.name },
     capacityPerSecond,
     replicas: pods.length,
-    wanted: zones.reduce((sum, { wanted }) => sum + wanted, pending),
+    wanted: zones.reduce((sum, { wanted }) => sum + wanted, unwanted),
     zones: [...zones],
   };
 }

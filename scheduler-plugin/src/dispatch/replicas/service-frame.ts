@@ -100,7 +100,10 @@ export interface ServiceFrame {
   /** By name of a pod; absent for those without a node. */
   readonly zoneOf: ReadonlyMap<string, string>;
   readonly zones: readonly FrameZone[];
+  /** Beside those for which there are pods already. */
   readonly changes: readonly WantedChange[];
+  /** Pods without a node that no zone wants. */
+  readonly unwanted: number;
 }
 
 /** Null for a Service that asks for nothing. */
@@ -137,10 +140,8 @@ export function serviceFrame(input: FrameInput): ServiceFrame | ReplicaRefusal |
     rttMs: zones.rttMs,
     least: input.least,
   });
-  const changes = [
-    ...addsOf(wants, input, zones, { like: like!, expected, pending: placed.pending }),
-    ...removesOf(wants, input, zones, like!),
-  ];
+  const adds = addsOf(wants, input, zones, { like: like!, expected });
+  const removes = removesOf(wants, input, zones, like!);
   return {
     mode,
     capacityPerSecond,
@@ -148,8 +149,10 @@ export function serviceFrame(input: FrameInput): ServiceFrame | ReplicaRefusal |
     pods: served.pods,
     ready: served.ready,
     zoneOf: placed.zoneOf,
-    zones: zonesOf({ zones, asked, expected, counts: placed.counts, wants, changes }),
-    changes,
+    zones: zonesOf({ zones, asked, expected, counts: placed.counts, wants, changes: [...adds, ...removes] }),
+    // Pods without a node are going to be the first of them.
+    changes: [...adds.slice(placed.pending), ...removes],
+    unwanted: Math.max(0, placed.pending - adds.length),
   };
 }
 
@@ -255,19 +258,17 @@ function expectedIn(
 interface AddParts {
   readonly like: KubernetesObject;
   readonly expected: readonly number[];
-  /** Pods that will take a place soon. */
-  readonly pending: number;
 }
 
 function addsOf(
   { adds }: WantedReplicas,
   { room }: FrameInput,
   { names }: FrameZones,
-  { like, expected, pending }: AddParts,
+  { like, expected }: AddParts,
 ): WantedChange[] {
   const { memoryBytes } = identityOf(like).requests;
   const imageMb = room.imageMb(like);
-  return adds.slice(pending).flatMap(({ zone: at, perSecond }): WantedChange[] => {
+  return adds.flatMap(({ zone: at, perSecond }): WantedChange[] => {
     const zone = names[at]!;
     if (room.of(zone, like) === "pulls" && !isWorthItsImage(perSecond, imageMb)) return [];
     const reason = `${amount(perSecond)} requests/s more in time, of ${amount(expected[at]!)} expected`;
@@ -300,6 +301,7 @@ interface ZoneParts {
   readonly expected: readonly number[];
   readonly counts: readonly number[];
   readonly wants: WantedReplicas;
+  /** Those that pods are on their way for, too. */
   readonly changes: readonly WantedChange[];
 }
 
@@ -314,7 +316,7 @@ function zonesOf({ zones, asked, expected, counts, wants, changes }: ZoneParts):
         ? null
         : best < wanted
           ? `${best} would do, but not for long enough yet`
-          : `${best} would be better, but pods are on their way, or the gain isn't worth the image`;
+          : `${best} would be better, but the gain isn't worth the image`;
     return [
       {
         zone,
