@@ -7,7 +7,7 @@ import type { Exclusion } from "./gate-rules.ts";
 import type { ReviewFault } from "./admission-review.ts";
 
 /** Seconds: it is on every pod's way into the cluster. */
-const BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 2];
+const BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2];
 
 /**
  * What became of a pod: it got its nodes, it got the gate, it asks for the managed resource instead, nobody
