@@ -1,6 +1,6 @@
 // What a manager needs of a node's kernel, tried where nothing is at stake: in network namespaces that end
 // with the attempt.
-import { HANDLE, FIRST_TABLE, ROUTE_PROTOCOL, RULE_PREFERENCES } from "./domain/kernel-state.ts";
+import { HANDLE, FIRST_TABLE, ROUTE_PROTOCOL, RULE_PREFERENCES, TUNNEL } from "./domain/kernel-state.ts";
 import { KernelError } from "./ports/errors.ts";
 import { toolRunner } from "./adapters/iproute/run-tool.ts";
 import { parseQdiscs } from "./adapters/iproute/tc-text.ts";
@@ -32,6 +32,11 @@ const ATTEMPTS = [
       "rule add from 192.0.2.1 to 192.0.2.2 ipproto tcp dport 7000",
       `lookup ${FIRST_TABLE} pref ${RULE_PREFERENCES.target} protocol ${ROUTE_PROTOCOL}`,
     ].flatMap((words) => words.split(" ")),
+  },
+  {
+    part: "VXLAN",
+    tool: "ip",
+    args: `link add ${TUNNEL.device} type vxlan external gpe dstport ${TUNNEL.port}`.split(" "),
   },
 ];
 

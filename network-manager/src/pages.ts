@@ -3,6 +3,7 @@ import type { Logger } from "@isochrone/runtime";
 import { createHttpApp, type HttpApp } from "@isochrone/runtime/http";
 import type { FlowPlan } from "@isochrone/topology";
 import type { Registry } from "prom-client";
+import { TUNNEL } from "./domain/kernel-state.ts";
 import { foreignRoots } from "./metrics.ts";
 import type { Report } from "./reconciler.ts";
 
@@ -63,6 +64,7 @@ function flowsPage(node: string, { report, plan, planAgeSeconds }: Status): obje
     plan: planShown,
     pendingChanges: pending,
     complaints,
+    tunnel: (kernel?.tunnel ?? null) === null ? null : { device: TUNNEL.device, ...kernel!.tunnel },
     foreignQdiscs: kernel === null ? [] : foreignRoots(kernel),
     flows: flows.map((placement) => flowShown(placement, kernel)),
   };

@@ -128,7 +128,9 @@ export class PlanKeeper {
       return 0;
     }
     this.#deps.onUnreachable();
-    this.#deps.logger.warnOnce("flow-plan-unreachable", "flow plan can't be read", { error });
+    // Each kind of failure is said: a refusal may hide behind a start before the aggregator.
+    const kind = error instanceof GraphClientError ? `${error.code}:${error.status}` : "";
+    this.#deps.logger.warnOnce(`flow-plan-unreachable:${kind}`, "flow plan can't be read", { error });
     return error instanceof GraphClientError ? (error.retryAfterMs ?? 0) : 0;
   }
 

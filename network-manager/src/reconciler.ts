@@ -1,7 +1,7 @@
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { FlowPlan } from "@isochrone/topology";
 import { changesIn, difference, type Step } from "./domain/difference.ts";
-import { canonicalAddress, NOTHING, type KernelState } from "./domain/kernel-state.ts";
+import { canonicalAddress, NOTHING, routeKey, type KernelState } from "./domain/kernel-state.ts";
 import { wantedState, type ActiveMode, type FlowPlacement, type Wanted } from "./domain/wanted.ts";
 import { KernelError } from "./ports/errors.ts";
 import type { Mode } from "./ports/modes.ts";
@@ -154,14 +154,21 @@ function handsOff(reason: string): Report {
 }
 
 /** The placements, without those that the kernel doesn't have. */
-function readBack(flows: readonly FlowPlacement[], { devices, marks, rules }: KernelState): FlowPlacement[] {
+function readBack(
+  flows: readonly FlowPlacement[],
+  { devices, marks, rules, routes }: KernelState,
+): FlowPlacement[] {
+  const routed = (rule: string): boolean => {
+    const found = rules.get(rule);
+    return found !== undefined && routes.has(routeKey({ family: found.match.family, table: found.table }));
+  };
   const marked = new Set([...marks.values()].map(({ minor }) => minor));
   return flows.map((placement) => {
     const { place, flow } = placement;
     if (place === null) return placement;
     const { device, minor, ceilBitsPerSecond, rule } = place;
     const ceil = devices.get(device)?.get(minor)?.ceilBitsPerSecond;
-    const isThere = ceil === ceilBitsPerSecond && marked.has(minor) && (rule === null || rules.has(rule));
+    const isThere = ceil === ceilBitsPerSecond && marked.has(minor) && (rule === null || routed(rule));
     if (isThere) return placement;
     const text = `${flow.id} isn't on ${device} as it was set`;
     return { flow, place: null, unmet: { reason: "not_in_kernel", text } };

@@ -166,13 +166,11 @@ describe("an image", () => {
     expect(packages.filter((name) => /kafka/.test(name))).toEqual(["@platformatic/kafka"]);
     const others = packagesIn(join(folder, "kafkajs")).filter((name) => /kafka/.test(name));
     expect(others).toEqual(["kafkajs"]);
-    expect(readdirSync(join(folder, "probe/packages")).sort()).toEqual([
-      "bus",
-      "kernel-sockets",
-      "primitives",
-      "runtime",
-      "telemetry",
-    ]);
+    expect(packages).not.toContain("fastify");
+    // Its own code is in bundles, as are the packages whose licences are there.
+    expect(existsSync(join(folder, "probe/packages"))).toBe(false);
+    const licences = readdirSync(join(folder, "probe/licences"));
+    expect(licences.some((name) => name.startsWith("fastify-"))).toBe(true);
   });
 
   test("holds no tests, no sources of the page and no tools", () => {
@@ -217,7 +215,7 @@ describe("an image", () => {
     await expect(built).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringContaining(
-        "--component must be one of probe, collector, network-manager, aggregator, scheduler-plugin, cli, got prober",
+        "--component must be one of probe, collector, network-manager, dispatcher, aggregator, scheduler-plugin, cli, got prober",
       ),
     });
     expect(existsSync(join(folder, "x"))).toBe(false);

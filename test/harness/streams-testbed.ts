@@ -36,7 +36,7 @@ interface StreamsTestbed {
   /** Started, and stopped with the test. */
   readonly start: (options?: Partial<StreamsOptions>) => Promise<RunningStreams>;
   /** A process of its own, whose pods wait for rules; killed with the test. */
-  readonly startProcess: () => ChildProcess;
+  readonly startProcess: (environment?: Readonly<Record<string, string>>) => ChildProcess;
   readonly submit: (job: KubernetesObject) => Promise<KubernetesObject>;
   readonly job: (namespace: string, name: string) => Promise<KubernetesObject | null>;
   readonly remove: (namespace: string, name: string) => Promise<unknown>;
@@ -90,7 +90,7 @@ export function streamsTestbed(
       onTestFinished(() => started.stop().catch(() => undefined));
       return started;
     },
-    startProcess: () => startProcess(cluster.kubeconfig, graphs.url),
+    startProcess: (environment = {}) => startProcess(cluster.kubeconfig, graphs.url, environment),
     submit: (object) =>
       cluster.request("POST", `${API}/namespaces/${object.metadata.namespace!}/streamjobs`, object),
     job,
@@ -108,7 +108,11 @@ export function streamsTestbed(
   };
 }
 
-function startProcess(kubeconfig: string, graphUrl: string): ChildProcess {
+function startProcess(
+  kubeconfig: string,
+  graphUrl: string,
+  environment: Readonly<Record<string, string>>,
+): ChildProcess {
   const child = spawn(process.execPath, [MAIN], {
     env: {
       PATH: process.env["PATH"],
@@ -118,6 +122,7 @@ function startProcess(kubeconfig: string, graphUrl: string): ChildProcess {
       ISOCHRONE_KUBERNETES_NAMESPACE: "default",
       ISOCHRONE_STREAMS_ENABLED: "true",
       ISOCHRONE_STREAMS_AWAIT_RULES: "true",
+      ...environment,
     },
     stdio: ["ignore", "ignore", "inherit"],
   });

@@ -2,12 +2,21 @@
 import type { Reconciler } from "@isochrone/network-manager/testing";
 import { afterEach, describe, expect, test } from "vitest";
 import { managerWith } from "../harness/flow-mesh/manager.ts";
-import { createMesh, type Mesh, type NodeName } from "../harness/flow-mesh/mesh.ts";
+import type { PlannedFlow } from "@isochrone/topology";
+import {
+  ADDRESS,
+  createMesh,
+  createRoutedMesh,
+  type Mesh,
+  type NodeName,
+} from "../harness/flow-mesh/mesh.ts";
 import { flowOnTheWay, planOf } from "../harness/flow-mesh/plans.ts";
 import { flowMeshSupport } from "../harness/flow-mesh/support.ts";
 
 /** Frame over payload of a full segment of TCP with timestamps. */
 const WIRE = 1514 / 1448;
+/** The same inside the tunnel. */
+const TUNNELLED = 1514 / 1412;
 const MBIT = 1e6;
 const WINDOW_MS = 3_000;
 
@@ -18,18 +27,20 @@ const managerOf = (node: NodeName, mode: Parameters<typeof managerWith>[0]): Rec
   managerWith(mode, mesh.prefix(node));
 
 /** Within a few percent of the rate on the wire. */
-function near(bitsPerSecond: number): { readonly least: number; readonly most: number } {
-  return { least: (bitsPerSecond / WIRE) * 0.95, most: (bitsPerSecond / WIRE) * 1.03 };
+function near(bitsPerSecond: number, wire = WIRE): { readonly least: number; readonly most: number } {
+  return { least: (bitsPerSecond / wire) * 0.95, most: (bitsPerSecond / wire) * 1.03 };
 }
 
-function expectNear(measured: number, bitsPerSecond: number): void {
-  const { least, most } = near(bitsPerSecond);
+function expectNear(measured: number, bitsPerSecond: number, wire = WIRE): void {
+  const { least, most } = near(bitsPerSecond, wire);
   expect(measured).toBeGreaterThan(least);
   expect(measured).toBeLessThan(most);
 }
 
 /** Time for queues to fill, and for TCP to find its rate. */
-const settle = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 1_500));
+const settle = (ms = 1_500): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+/** The same where a path changes: what waited in the old queue is sent again. */
+const MOVED_MS = 3_000;
 
 describe.skipIf(!flowMeshSupport().supported)("flows on the wire", { retry: 2 }, () => {
   test("shape: each flow gets its rate, also after a change under the running connection", async () => {
@@ -100,6 +111,52 @@ describe.skipIf(!flowMeshSupport().supported)("flows on the wire", { retry: 2 },
     );
     const [place] = relay.flows.map((flow) => flow.place);
     expect(relay.kernel!.counters.get("rb")!.get(place!.minor)!.sentBytes).toBeGreaterThan(1e6);
+  });
+
+  test("route: behind routers, a running connection moves to one relay, then to two, by a tunnel that goes again", async () => {
+    mesh = createRoutedMesh();
+    const nodes = ["a", "r", "s", "b"] as const;
+    const before = nodes.map((node) => mesh.rules(node));
+    const managers = new Map(nodes.map((node) => [node, managerOf(node, "route")]));
+    /** Those nearest to the target first, as far as they are on the way. */
+    const take = async (
+      way: readonly (typeof nodes)[number][],
+      rate: number,
+    ): ReturnType<Reconciler["run"]> => {
+      const flow = (node: NodeName): PlannedFlow => flowOnTheWay(node, way, 5001, rate);
+      const capacities = (node: NodeName): Parameters<typeof planOf>[2] =>
+        Object.fromEntries(
+          [-1, 1].flatMap((by) => way[way.indexOf(node as "a") + by] ?? []).map((name) => [name, 10 * MBIT]),
+        );
+      let report: Awaited<ReturnType<Reconciler["run"]>>;
+      for (const node of way.toReversed()) {
+        const plan = planOf(node, [flow(node)], capacities(node), (name) => ADDRESS[name as NodeName]);
+        report = await managers.get(node)!.run(plan);
+        expect(report).toMatchObject({ mode: "route", pending: 0, complaints: [] });
+        expect(report.flows.map(({ unmet }) => unmet)).toEqual([null]);
+      }
+      return report!;
+    };
+    await take(["a", "b"], 3 * MBIT);
+    const stream = await mesh.stream(5001);
+    await settle();
+    expectNear(await stream.rate(WINDOW_MS), 3 * MBIT);
+
+    const { kernel } = await take(["a", "r", "b"], 4 * MBIT);
+    expect(kernel!.tunnel).toEqual({ mtu: 1464 });
+    await settle(MOVED_MS);
+    expectNear(await stream.rate(WINDOW_MS), 4 * MBIT, TUNNELLED);
+
+    await take(["a", "r", "s", "b"], 5 * MBIT);
+    await settle(MOVED_MS);
+    expectNear(await stream.rate(WINDOW_MS), 5 * MBIT, TUNNELLED);
+    expect(stream.longestGapMs()).toBeLessThan(3_000);
+    const classes = (await managers.get("s")!.run("wait")).kernel!.counters.get("uplink")!.values();
+    expect(Math.max(...[...classes].map(({ sentBytes }) => sentBytes))).toBeGreaterThan(1e6);
+    stream.stop();
+
+    for (const node of nodes) await managers.get(node)!.run(null);
+    expect(nodes.map((node) => mesh.rules(node))).toEqual(before);
   });
 
   test("senders with BBR keep their rate", async () => {

@@ -138,12 +138,16 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
   test("can be taken out by hand, as its page says", async () => {
     const page = readFileSync(new URL("../../docs/network-manager.md", import.meta.url), "utf8");
     const [, script = ""] = /```sh\n(nft delete table[^`]*)```/.exec(page) ?? [];
-    await managerOf("route").run(planOfTwo());
+    mesh.inside("a", "ip", "route", "add", "10.3.0.0/24", "via", "10.2.0.3");
+    const routed = mesh.rules("a");
+    const [own] = planOfTwo().neighbours;
+    await managerOf("route").run({ ...planOfTwo(), neighbours: [own!, FAR] });
+    expect(mesh.rules("a")).toContain("isochrone-vx");
     mesh.inside("a", "sh", "-c", script);
-    expect(mesh.rules("a")).toBe(before);
+    expect(mesh.rules("a")).toBe(routed);
   });
 
-  test("says what a relay can't do: it doesn't forward, or is behind a router", async () => {
+  test("says what a relay can't do: it doesn't forward, or its filter drops what comes by the tunnel", async () => {
     mesh.inside("r", "sh", "-c", "echo 0 > /proc/sys/net/ipv4/ip_forward");
     const plan = planOf("r", [flowOnTheWay("r", RELAYED, 5002, 3e6)], { b: 10e6 });
     const relay = await managerOf("route", mesh.prefix("r")).run({
@@ -152,16 +156,60 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
     });
     expect(relay.flows[0]!.unmet?.reason).toBe("not_forwarding");
 
-    const far = { node: "r", address: "10.3.0.3", capacityBitsPerSecond: 10e6 };
+    // Packets to a neighbour behind a router go by the tunnel.
     mesh.inside("a", "ip", "route", "add", "10.3.0.0/24", "via", "10.2.0.3");
     const behind = await managerOf("route").run({
       ...planOfTwo(),
-      neighbours: [...planOfTwo().neighbours.slice(0, 1), far],
+      neighbours: [...planOfTwo().neighbours.slice(0, 1), FAR],
     });
-    expect(behind.flows[1]!.unmet).toEqual({
-      reason: "no_shared_link",
-      text: "r (10.3.0.3) is behind the router 10.2.0.3",
+    expect(behind.flows[1]!.unmet).toBeNull();
+    expect(mesh.rules("a")).toContain("isochrone-vx");
+    mesh.inside("a", "sh", "-c", "echo 1 > /proc/sys/net/ipv4/conf/all/rp_filter");
+    const ends = {
+      ...flowOnTheWay("b", RELAYED, 5003, 3e6),
+      target: { node: "a", address: "10.0.0.1", port: 1 },
+    };
+    const strict = await managerOf("route").run({
+      ...planOf("a", [{ ...ends, source: { ...ends.source, node: "z", address: "10.0.0.7" } }], {}),
+      neighbours: [FAR],
     });
+    expect(strict.flows[0]!.unmet?.reason).toBe("reverse_path_filter");
+  });
+
+  test("keeps a device of somebody else that has the tunnel's name, and says so", async () => {
+    mesh.inside("a", "ip", "link", "add", "isochrone-vx", "type", "veth", "peer", "name", "other");
+    const theirs = mesh.rules("a");
+    mesh.inside("a", "ip", "route", "add", "10.3.0.0/24", "via", "10.2.0.3");
+    const plan = planOf("a", [flowOnTheWay("a", RELAYED, 5002, 3e6)], {});
+    const report = await managerOf("route").run({ ...plan, neighbours: [FAR] });
+    expect(report.flows[0]!.unmet?.reason).toBe("foreign_device");
+    expect(report).toMatchObject({ changes: 0, complaints: [] });
+    mesh.inside("a", "ip", "route", "del", "10.3.0.0/24");
+    expect(mesh.rules("a")).toBe(theirs);
+  });
+
+  test("tunnels IPv6, and reads it back as it set it", async () => {
+    mesh.inside("a", "ip", "-6", "addr", "add", "fd01::1/64", "dev", "ab", "nodad");
+    mesh.inside("a", "ip", "-6", "route", "add", "fd02::/64", "via", "fd01::2");
+    const before6 = mesh.rules("a");
+    const flow = {
+      ...flowOnTheWay("a", RELAYED, 5002, 3e6),
+      source: { node: "a", address: "fd00::1", port: null },
+      target: { node: "b", address: "fd00::2", port: 5002 },
+    };
+    const neighbours = [{ node: "r", address: "fd02::3", capacityBitsPerSecond: null }];
+    const plan = { ...planOf("a", [flow], {}), neighbours };
+    expect(await managerOf("route").run(plan)).toMatchObject({
+      pending: 0,
+      complaints: [],
+      flows: [{ unmet: null }],
+    });
+    expect(await managerOf("route").run(plan)).toMatchObject({
+      changes: 0,
+      kernel: { tunnel: { mtu: 1444 } },
+    });
+    await managerOf("route").run(null);
+    expect(mesh.rules("a")).toBe(before6);
   });
 
   test("observes where a tool is missing, and says which", async () => {
@@ -194,5 +242,7 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
   });
 });
 
+/** The relay by its address on the far link: behind a router. */
+const FAR = { node: "r", address: "10.3.0.3", capacityBitsPerSecond: 10e6 };
 const TBF = ["rate", "5mbit", "burst", "10kb", "latency", "50ms"];
 const A = [{ node: "a", address: "10.2.0.1", capacityBitsPerSecond: null }];

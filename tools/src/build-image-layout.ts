@@ -11,7 +11,8 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { parseArgs } from "node:util";
-import { ASSETS, COMPONENTS, KAFKA_CLIENTS, NET_PING } from "./image-layout/components.ts";
+import { bundle } from "./image-layout/bundle.ts";
+import { ASSETS, COMPONENTS, KAFKA_CLIENTS, NET_PING, UNBUNDLED } from "./image-layout/components.ts";
 import { withDependencies } from "./image-layout/npm-packages.ts";
 import { sbomOf } from "./image-layout/sbom.ts";
 import { trace } from "./image-layout/trace.ts";
@@ -52,15 +53,13 @@ const netPingModule = join(ROOT, NET_PING.module);
 if (hasNetPing && traced.files.has(netPingModule)) named.set(NET_PING.package, netPingModule);
 const packages = withDependencies(named, without);
 const layout = new Layout(ROOT, values.output);
-for (const file of traced.files) layout.copyModule(file);
 for (const file of ["package.json", "LICENSE"]) layout.copy(join(ROOT, file));
 for (const folder of traced.workspaces) {
-  layout.copyManifest(join(folder, "package.json"));
-  layout.link(nameOf(folder), folder);
   const assets = (ASSETS[relative(ROOT, folder)] ?? []).map((name) => join(folder, name));
   for (const asset of assets.filter((path) => existsSync(path))) layout.copyFolder(asset);
 }
-for (const { folder } of packages) layout.copyPackage(folder);
+if (component.isService) await addBundle();
+else addModules();
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
 const subject = { name: values.component!, version, builtAtMs: epochSeconds * 1000 };
 layout.write("sbom.cdx.json", `${JSON.stringify(sbomOf(subject, packages), null, 2)}\n`);
@@ -68,6 +67,27 @@ layout.finish(epochSeconds * 1000);
 console.log(
   `${values.component}: ${traced.files.size} modules and ${packages.length} packages in ${values.output}`,
 );
+
+async function addBundle(): Promise<void> {
+  const apart = new Map([...named].filter(([name]) => UNBUNDLED.includes(name)));
+  const installed = withDependencies(apart, without);
+  const folders = new Set(installed.map(({ folder }) => folder));
+  for (const { folder } of installed) layout.copyPackage(folder);
+  for (const one of packages.filter(({ folder }) => !folders.has(folder)))
+    layout.copyLicences(one.folder, join("licences", `${one.name.replace("/", "-")}-${one.version}`));
+  const entry = join(ROOT, component!.folder, "src/main.ts");
+  const external = [...UNBUNDLED, ...without];
+  await bundle({ root: ROOT, entry, files: traced.files, external, target: values.output! });
+}
+
+function addModules(): void {
+  for (const file of traced.files) layout.copyModule(file);
+  for (const folder of traced.workspaces) {
+    layout.copyManifest(join(folder, "package.json"));
+    layout.link(nameOf(folder), folder);
+  }
+  for (const { folder } of packages) layout.copyPackage(folder);
+}
 
 function nameOf(folder: string): string {
   return (JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { name: string }).name;

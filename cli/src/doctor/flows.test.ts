@@ -79,7 +79,7 @@ describe("this machine", () => {
     expect(of("kernel parts")).toMatchObject({
       severity: "info",
       value: "missing: HTB queues (tc: Error: Specified qdisc kind is unknown.)",
-      remedy: expect.stringContaining("modprobe sch_htb"),
+      remedy: expect.stringContaining("modprobe -a sch_htb vxlan"),
     });
     expect(of("root qdiscs")).toMatchObject({ severity: "info", value: "eth0: fq 8001:" });
   });
@@ -138,6 +138,11 @@ describe("a network manager", () => {
     expect(of("flows").value).toBe("of 3: 2 not_forwarding, 1 foreign_qdisc");
     expect(of("flows").remedy).toContain("sysctl -w net.ipv4.ip_forward=1");
     expect(of("MTU").value).toBe("eth0 1500, eth1 9000");
+  });
+
+  test("says how long packets may be inside the tunnel to nodes behind routers", () => {
+    const { of } = judge({ page: { ...PAGE, tunnel: { device: "isochrone-vx", mtu: 1464 } } });
+    expect(of("MTU")).toMatchObject({ severity: "ok", value: "eth0 1500, 1464 inside isochrone-vx" });
   });
 
   test("that only observes has no drift, and one without a plan says so", () => {

@@ -39,9 +39,9 @@ export function judgeFlows({ platform, machine, manager, streams, why }: FlowFac
 const PARTS = {
   check: "kernel parts",
   looked: "tc, nft and ip on this machine, in network namespaces of their own",
-  rule: "a node whose manager sets rates has HTB queues, nftables and policy routing",
+  rule: "a node whose manager sets rates has HTB queues, nftables and policy routing; VXLAN for paths over routers",
   remedy:
-    "On a node: install iproute2 and nftables, and load sch_htb (`modprobe sch_htb`); elsewhere it doesn't matter.",
+    "On a node: install iproute2 and nftables, and load sch_htb and vxlan (`modprobe -a sch_htb vxlan`); elsewhere it doesn't matter.",
 };
 
 function notLinux(platform: string): Verdict {
@@ -80,7 +80,8 @@ type PageFields = Record<
   | "node"
   | "pendingChanges"
   | "plan"
-  | "reason",
+  | "reason"
+  | "tunnel",
   unknown
 >;
 type FlowFields = Record<"id" | "unmet", unknown>;
@@ -179,7 +180,9 @@ const UNMET_REMEDIES: Readonly<Record<string, string>> = {
   capacity_unknown: "Declare the link in a FlowNetwork (docs/streams.md).",
   capacity_exceeded: "Declare the link's capacity, or promise less.",
   not_routed: "Set settings.flows.mode to route.",
-  no_shared_link: "Declare links between nodes that share a network alone (docs/network-manager.md).",
+  foreign_device: "Give the device isochrone-vx another name: the manager's tunnel has this one.",
+  reverse_path_filter:
+    "Loosen it: `sysctl -w net.ipv4.conf.all.rp_filter=2 net.ipv4.conf.default.rp_filter=2`, and restart the manager.",
   not_forwarding: "Switch forwarding on: `sysctl -w net.ipv4.ip_forward=1`.",
 };
 
@@ -205,15 +208,19 @@ function unmetVerdict({ flows }: Page, looked: string): Verdict {
   });
 }
 
-function mtuVerdict({ devices }: Page, looked: string): Verdict {
+function mtuVerdict({ devices, tunnel }: Page, looked: string): Verdict {
   const known = looseList<Record<"mtu" | "name", unknown>>(devices).flatMap(({ name, mtu }) =>
     typeof mtu === "number" ? [{ name: looseText(name), mtu }] : [],
   );
   const sizes = new Set(known.map(({ mtu }) => mtu));
+  const { device, mtu: inside } = looseFields<Record<"device" | "mtu", unknown>>(tunnel);
+  // It is smaller by its headers, which hosts learn by path MTU discovery.
+  const tunnelled = typeof inside === "number" ? [`${inside} inside ${looseText(device)}`] : [];
+  const values = [...known.map(({ name, mtu }) => `${name} ${mtu}`), ...tunnelled];
   return verdict(sizes.size <= 1, "warning", {
     check: "MTU",
     looked,
-    value: known.length === 0 ? "not known" : known.map(({ name, mtu }) => `${name} ${mtu}`).join(", "),
+    value: values.length === 0 ? "not known" : values.join(", "),
     rule: "devices that flows leave by have the same",
     remedy:
       "A flow that takes another path meets another MTU: set the same on all, or let ICMP's `fragmentation needed` through.",

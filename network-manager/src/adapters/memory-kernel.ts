@@ -5,6 +5,7 @@ import {
   matchKey,
   routeKey,
   ruleKey,
+  TUNNEL,
   type HtbClass,
   type KernelState,
   type OwnState,
@@ -20,6 +21,8 @@ interface Surroundings {
   readonly ways: ReadonlyMap<string, Way>;
   readonly roots: ReadonlyMap<string, RootQdisc>;
   readonly forwards?: KernelState["forwards"];
+  /** @default none is known */
+  readonly mtus?: KernelState["mtus"];
   /** What classes have sent. @default nothing */
   readonly counters?: () => KernelState["counters"];
 }
@@ -32,6 +35,7 @@ export class MemoryKernel implements KernelPort {
     hops: new Map(),
     rules: new Map(),
     routes: new Map(),
+    tunnel: null,
   };
   hasTable: boolean = false;
   /** Called after each change. */
@@ -43,7 +47,7 @@ export class MemoryKernel implements KernelPort {
   }
 
   state(): KernelState {
-    const { ways, roots, forwards = { 4: true, 6: true } } = this.#surroundings;
+    const { ways, roots, forwards = { 4: true, 6: true }, mtus = new Map() } = this.#surroundings;
     const own = structuredClone(this.own);
     const ours = [...own.devices.keys()].map((name): [string, RootQdisc] => [
       name,
@@ -58,7 +62,8 @@ export class MemoryKernel implements KernelPort {
         ]),
       );
     const table = this.hasTable ? "sound" : "absent";
-    return { ...own, table, ways, roots: new Map([...roots, ...ours]), forwards, counters };
+    const around = { ways, roots: new Map([...roots, ...ours]), forwards, isStrict: false, mtus };
+    return { ...own, table, ...around, counters };
   }
 
   read(): Promise<KernelState> {
@@ -81,7 +86,7 @@ export class MemoryKernel implements KernelPort {
 
   #change(change: Step["changes"][number]): string | null {
     if ("device" in change) return this.#changeTraffic(change);
-    if ("rule" in change || "route" in change) return this.#changeRouting(change);
+    if ("rule" in change || "route" in change || "tunnel" in change) return this.#changeRouting(change);
     return this.#changeMarks(change);
   }
 
@@ -131,10 +136,21 @@ export class MemoryKernel implements KernelPort {
       case "rule-delete":
         return removed(rules, ruleKey(change.rule));
       case "route-set":
+        if (change.route.device === TUNNEL.device && this.own.tunnel === null) return "no such device";
         routes.set(routeKey(change.route), change.route);
         return null;
       case "route-delete":
         return removed(routes, routeKey(change.route));
+      case "tunnel-add":
+      case "tunnel-change":
+        if ((this.own.tunnel === null) !== (change.kind === "tunnel-add"))
+          return "there already, or not there";
+        this.own.tunnel = change.tunnel;
+        return null;
+      case "tunnel-delete":
+        if (this.own.tunnel === null) return "not there";
+        this.own.tunnel = null;
+        return null;
       default:
         return change satisfies never;
     }

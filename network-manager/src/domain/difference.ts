@@ -1,6 +1,6 @@
 // What has to be done so that the kernel has what is wanted, in an order that never leaves a flow without its
 // class or its path: what is new first, then the switch, then what is old.
-import type { HopMark, HtbClass, KernelState, Mark, OwnState, Route, Rule } from "./kernel-state.ts";
+import type { HopMark, HtbClass, KernelState, Mark, OwnState, Route, Rule, Tunnel } from "./kernel-state.ts";
 
 export type TrafficChange =
   | { readonly kind: "qdisc-add" | "qdisc-delete"; readonly device: string }
@@ -18,7 +18,8 @@ export type MarkChange =
 
 export type RoutingChange =
   | { readonly kind: "rule-add" | "rule-delete"; readonly rule: Rule }
-  | { readonly kind: "route-set" | "route-delete"; readonly route: Route };
+  | { readonly kind: "route-set" | "route-delete"; readonly route: Route }
+  | { readonly kind: "tunnel-add" | "tunnel-change" | "tunnel-delete"; readonly tunnel: Tunnel };
 
 /** Changes that one call of a tool makes. */
 export type Step =
@@ -36,6 +37,8 @@ export function difference(kernel: KernelState, wanted: OwnState): readonly Step
     { tool: "nft", changes: markChanges(kernel, wanted) },
     { tool: "ip", changes: routing.after },
     { tool: "tc", changes: traffic.after },
+    // Its routes would go with it.
+    { tool: "ip", changes: oldTunnel(kernel, wanted) },
   ];
   return steps.filter(({ changes }) => changes.length > 0);
 }
@@ -128,7 +131,7 @@ function changed<T extends { readonly minor: number }>(
 }
 
 function routingChanges(kernel: KernelState, wanted: OwnState): Changes<RoutingChange> {
-  const before: RoutingChange[] = [];
+  const before = newTunnel(kernel, wanted);
   const after: RoutingChange[] = [];
   for (const [key, route] of wanted.routes) {
     const has = kernel.routes.get(key);
@@ -142,4 +145,13 @@ function routingChanges(kernel: KernelState, wanted: OwnState): Changes<RoutingC
   for (const [key, route] of kernel.routes)
     if (!wanted.routes.has(key)) after.push({ kind: "route-delete", route });
   return { before, after };
+}
+
+function newTunnel({ tunnel: has }: KernelState, { tunnel }: OwnState): RoutingChange[] {
+  if (tunnel === null || has?.mtu === tunnel.mtu) return [];
+  return [{ kind: has === null ? "tunnel-add" : "tunnel-change", tunnel }];
+}
+
+function oldTunnel({ tunnel: has }: KernelState, { tunnel }: OwnState): RoutingChange[] {
+  return has !== null && tunnel === null ? [{ kind: "tunnel-delete", tunnel: has }] : [];
 }

@@ -47,12 +47,18 @@ export interface Rule {
   readonly table: number;
 }
 
-/** The table's default route. */
+/** The table's default route. By the tunnel, the gateway is where its outer packets go. */
 export interface Route {
   readonly family: IpFamily;
   readonly table: number;
   readonly gateway: string;
   readonly device: string;
+}
+
+/** The device that carries packets to neighbours behind routers: VXLAN with bare IP packets inside (GPE). */
+export interface Tunnel {
+  /** Longest packet inside, bytes; 0: it can't be used as it is. */
+  readonly mtu: number;
 }
 
 /** The manager's objects, by the keys that the functions below make. */
@@ -63,6 +69,8 @@ export interface OwnState {
   readonly hops: ReadonlyMap<string, HopMark>;
   readonly rules: ReadonlyMap<string, Rule>;
   readonly routes: ReadonlyMap<string, Route>;
+  /** Null: there is none. */
+  readonly tunnel: Tunnel | null;
 }
 
 /** How the nft table is. Damaged: somebody changed its chain or maps. */
@@ -99,6 +107,10 @@ export interface KernelState extends OwnState {
   readonly ways: ReadonlyMap<string, Way>;
   /** Whether the kernel forwards packets of the family. */
   readonly forwards: Readonly<Record<IpFamily, boolean>>;
+  /** Whether tunnelled packets are dropped unless answers would take the tunnel, too (RFC 3704, strict). */
+  readonly isStrict: boolean;
+  /** Longest packets, bytes, by device. */
+  readonly mtus: ReadonlyMap<string, number>;
   /** By device and minor number. */
   readonly counters: ReadonlyMap<string, ReadonlyMap<number, ClassCounters>>;
 }
@@ -109,6 +121,7 @@ export const NOTHING: OwnState = {
   hops: new Map(),
   rules: new Map(),
   routes: new Map(),
+  tunnel: null,
 };
 
 /** Major number of the manager's root qdisc. */
@@ -122,6 +135,10 @@ export const ROUTE_PROTOCOL = 150;
 export const RULE_PREFERENCES = { both: 450, target: 451, source: 452, none: 453 } as const;
 /** Routing tables, one for a neighbour. */
 export const FIRST_TABLE = 15_000_000;
+/** One device to a node, by which it sends to all such neighbours: each route says where to. */
+export const TUNNEL = { device: "isochrone-vx", port: 8477, id: 150 } as const;
+/** Outer headers of IP and UDP, and VXLAN's own. Bytes. */
+export const TUNNEL_HEADERS: Readonly<Record<IpFamily, number>> = { 4: 36, 6: 56 };
 /** Neighbours have two classes each, by their slot; flows have the numbers above. */
 export const SLOTS = 2048;
 export const FIRST_LINK_CLASS = 0x0100;

@@ -27,6 +27,13 @@ function classesOf(of: FlowPlan, mode: ActiveMode, kernel = kernelOf()): HtbClas
 const capacity = (bitsPerSecond: number | null): FlowPlan["neighbours"] => [
   { node: "b", address: "10.1.0.2", capacityBitsPerSecond: bitsPerSecond },
 ];
+/** From a node behind the neighbour b. */
+const COMING: Partial<FlowPlan["flows"][number]> = {
+  routed: true,
+  previous: "b",
+  source: { node: "x", address: "10.0.0.5", port: 9 },
+  target: { node: "a", address: "10.0.0.1", port: 1 },
+};
 const rates = (classes: readonly HtbClass[]): number[][] =>
   classes.map(({ rateBitsPerSecond, ceilBitsPerSecond }) => [rateBitsPerSecond, ceilBitsPerSecond]);
 
@@ -65,6 +72,35 @@ describe("what a plan comes to", () => {
     const { rules, routes } = wantedState(of, "route", kernelOf()).state;
     expect([...rules.values()].map(({ match }) => match.targetPort)).toEqual([1]);
     expect([...routes.values()]).toMatchObject([{ gateway: "10.1.0.2", device: "eth0" }]);
+  });
+
+  test.each([
+    ["one IP", "10.1.0.2", 1464],
+    ["the other", "fd00::2", 1444],
+  ])("route: a neighbour behind a router is reached by the tunnel over %s", (_, address, mtu) => {
+    const behind: Way = { ...WAY, gateway: "10.1.0.254" };
+    const kernel = kernelOf(null, { ways: new Map([[address, behind]]), mtus: new Map([["eth0", 1500]]) });
+    const neighbours = [{ node: "b", address, capacityBitsPerSecond: 1e7 }];
+    const ends = address.includes(":")
+      ? {
+          source: { node: "a", address: "fd00::1", port: null },
+          target: { node: "z", address: "fd00::9", port: 1 },
+        }
+      : {};
+    const sent = wantedState(
+      plan({ neighbours, flows: [flow(1, { routed: true, ...ends })] }),
+      "route",
+      kernel,
+    );
+    expect(sent.state.tunnel).toEqual({ mtu });
+    expect([...sent.state.routes.values()]).toMatchObject([{ gateway: address, device: "isochrone-vx" }]);
+    expect(sent.flows[0]).toMatchObject({ unmet: null, place: { device: "eth0" } });
+
+    const received = flow(1, { ...COMING, next: null });
+    const end = wantedState(plan({ neighbours, flows: [received] }), "route", kernel).state;
+    expect(end).toMatchObject({ tunnel: { mtu }, routes: new Map() });
+    for (const mode of ["guarantee", "shape"] as const)
+      expect(wantedState(plan({ neighbours, flows: [received] }), mode, kernel).state.tunnel).toBeNull();
   });
 
   test("a flow that ends here needs nothing", () => {
@@ -118,11 +154,11 @@ describe("what a flow doesn't get", () => {
     ["too much", { neighbours: capacity(5e5) }, "guarantee", kernelOf(), "capacity_exceeded"],
     ["a path", { flows: [flow(1, { routed: true })] }, "shape", kernelOf(), "not_routed"],
     [
-      "a router between",
-      { flows: [flow(1, { routed: true })] },
+      "a strict filter of what comes by the tunnel",
+      { flows: [flow(1, { ...COMING, next: null })] },
       "route",
-      kernelOf({ ...WAY, gateway: "10.1.0.254" }),
-      "no_shared_link",
+      kernelOf({ ...WAY, gateway: "10.1.0.254" }, { isStrict: true }),
+      "reverse_path_filter",
     ],
     [
       "no forwarding",

@@ -10,6 +10,8 @@ import {
   matchKey,
   routeKey,
   ruleKey,
+  TUNNEL,
+  TUNNEL_HEADERS,
   type HopMark,
   type HtbClass,
   type KernelState,
@@ -40,8 +42,10 @@ export const UNMET_REASONS = [
   "capacity_exceeded",
   /** The plan's path isn't the kernel's own, and the mode sets none. */
   "not_routed",
-  /** A router is between this node and the next one. */
-  "no_shared_link",
+  /** A device of somebody else has the tunnel's name. */
+  "foreign_device",
+  /** The kernel would drop what comes by the tunnel. */
+  "reverse_path_filter",
   /** The flow's packets and the neighbour's address are of different IP families. */
   "ip_family",
   /** The node doesn't forward packets. */
@@ -102,6 +106,7 @@ export function wantedState(plan: FlowPlan, mode: ActiveMode, kernel: KernelStat
   const floors = sumOfFloors(judged);
   const flows = judged.map(({ flow, link }): FlowPlacement => {
     if (link instanceof Refusal) return { flow, place: null, unmet: link };
+    if (mode === "route") builder.receive(flow, links);
     if (link === null) return { flow, place: null, unmet: null };
     const excess = mode === "guarantee" ? excessOf(link, floors) : null;
     if (excess !== null) return { flow, place: null, unmet: excess };
@@ -137,7 +142,8 @@ function judge(
   mode: ActiveMode,
   kernel: KernelState,
 ): Link | Refusal | null {
-  if (flow.next === null) return null;
+  const unheard = mode === "route" ? unheardOf(flow, links, kernel) : null;
+  if (unheard !== null || flow.next === null) return unheard;
   const link = links.get(flow.next)!;
   const { way, neighbour, address } = link;
   const subject = `${neighbour.node} (${address})`;
@@ -158,20 +164,51 @@ function isFloor({ owner }: PlannedFlow, mode: ActiveMode): boolean {
 
 function routingRefusal(
   flow: PlannedFlow,
-  { way, neighbour, address }: Link,
+  link: Link,
   mode: ActiveMode,
   kernel: KernelState,
 ): Refusal | null {
+  const { neighbour, address } = link;
   const subject = `${neighbour.node} (${address})`;
   if (mode !== "route") return new Refusal("not_routed", `mode ${mode} sets no path over ${subject}`);
-  if (way!.gateway !== null)
-    return new Refusal("no_shared_link", `${subject} is behind the router ${way!.gateway}`);
   const family = familyOf(flow.source.address);
   if (family !== familyOf(address))
     return new Refusal("ip_family", `the flow is IPv${family}, the address of ${subject} isn't`);
+  if (isBehindRouter(link) && isTunnelForeign(kernel)) return TUNNEL_TAKEN;
   if (flow.previous !== null && !kernel.forwards[family])
     return new Refusal("not_forwarding", `this node doesn't forward IPv${family}`);
   return null;
+}
+
+const TUNNEL_TAKEN = new Refusal(
+  "foreign_device",
+  `${TUNNEL.device} is a device of somebody else, which stays`,
+);
+
+function isTunnelForeign({ tunnel, mtus }: KernelState): boolean {
+  return tunnel === null && mtus.has(TUNNEL.device);
+}
+
+/** Whether packets go to the neighbour, and come from it, by the tunnel. */
+function isBehindRouter({ way }: Link): boolean {
+  return way !== null && way.gateway !== null && !way.isLocal;
+}
+
+/** The neighbour that sends the flow by the tunnel; null: none does. */
+function tunnelledFrom({ routed, previous }: PlannedFlow, links: ReadonlyMap<string, Link>): Link | null {
+  const link = routed && previous !== null ? links.get(previous) : undefined;
+  return link !== undefined && isBehindRouter(link) ? link : null;
+}
+
+function unheardOf(flow: PlannedFlow, links: ReadonlyMap<string, Link>, kernel: KernelState): Refusal | null {
+  const link = tunnelledFrom(flow, links);
+  if (link !== null && isTunnelForeign(kernel)) return TUNNEL_TAKEN;
+  if (link === null || !kernel.isStrict || familyOf(flow.source.address) === 6) return null;
+  const rule = "rp_filter of all and default must be 0 or 2, got 1";
+  return new Refusal(
+    "reverse_path_filter",
+    `${rule}: packets that ${flow.previous} sends by ${TUNNEL.device} would be dropped`,
+  );
 }
 
 type Judged = { readonly flow: PlannedFlow; readonly link: Link | Refusal | null };
@@ -210,9 +247,12 @@ class Builder {
   readonly #rules = new Map<string, Rule>();
   readonly #routes = new Map<string, Route>();
   readonly #links = new Map<number, Link>();
+  readonly #mtus: KernelState["mtus"];
+  #tunnel: OwnState["tunnel"] = null;
 
   constructor(mode: ActiveMode, kernel: KernelState) {
     this.#mode = mode;
+    this.#mtus = kernel.mtus;
     this.#numbers = new FlowClasses(kernel);
   }
 
@@ -230,6 +270,12 @@ class Builder {
     return { device, minor, ceilBitsPerSecond: ceil, rule };
   }
 
+  /** Makes the tunnel ready for a flow that comes by it. */
+  receive(flow: PlannedFlow, links: ReadonlyMap<string, Link>): void {
+    const link = tunnelledFrom(flow, links);
+    if (link !== null) this.#useTunnel(link);
+  }
+
   build(floors: ReadonlyMap<number, number>): OwnState {
     const hops = new Map<string, HopMark>();
     for (const { slot, capacity, address, way } of this.#links.values()) {
@@ -243,7 +289,7 @@ class Builder {
       hops.set(address, { family: familyOf(address), address, minor });
     }
     const [devices, marks, rules, routes] = [this.#devices, this.#marks, this.#rules, this.#routes];
-    return { devices, marks, hops, rules, routes };
+    return { devices, marks, hops, rules, routes, tunnel: this.#tunnel };
   }
 
   #class(device: string, htb: HtbClass): void {
@@ -251,15 +297,28 @@ class Builder {
     this.#devices.set(device, classes.set(htb.minor, htb));
   }
 
-  #route(match: Match, { slot, address, way }: Link): string {
+  #route(match: Match, link: Link): string {
+    const { slot, address, way } = link;
     const table = FIRST_TABLE + slot;
-    const route = { family: match.family, table, gateway: address, device: way!.device };
+    const isTunnelled = isBehindRouter(link);
+    if (isTunnelled) this.#useTunnel(link);
+    const device = isTunnelled ? TUNNEL.device : way!.device;
+    const route = { family: match.family, table, gateway: address, device };
     this.#routes.set(routeKey(route), route);
     const rule = { match, table };
     this.#rules.set(ruleKey(rule), rule);
     return ruleKey(rule);
   }
+
+  /** Its packets fit each link that it is used over, so that outer packets are never cut. */
+  #useTunnel({ way, address }: Link): void {
+    const mtu = (this.#mtus.get(way!.device) ?? USUAL_MTU) - TUNNEL_HEADERS[familyOf(address)];
+    this.#tunnel = { mtu: Math.min(mtu, this.#tunnel?.mtu ?? mtu) };
+  }
 }
+
+/** Of a device whose MTU isn't known. */
+const USUAL_MTU = 1500;
 
 function leaf(minor: number, parent: number | null, rate: number, ceil: number, priority: number): HtbClass {
   return {

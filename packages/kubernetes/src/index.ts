@@ -27,9 +27,12 @@ export {
   deadlineOf,
   DISPATCH_ANNOTATIONS,
   dispatchOrderOf,
+  replicaModeOf,
+  replicaOrderOf,
+  isDispatched,
   unspreadReason,
 } from "./store/dispatch-annotations.ts";
-export type { DispatchLever } from "./store/dispatch-annotations.ts";
+export type { DispatchLever, ReplicaMode } from "./store/dispatch-annotations.ts";
 export {
   addressTypeOf,
   isOwnSlice,

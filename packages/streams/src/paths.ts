@@ -21,6 +21,7 @@ const DEFAULT_PATHS = 4;
 export class PathTable {
   readonly #network: FlowNetwork;
   readonly #count: number;
+  readonly #search: PathSearch;
   readonly #kept = new Map<number, readonly Path[]>();
   readonly #choices = new Map<number, readonly Path[]>();
 
@@ -28,6 +29,7 @@ export class PathTable {
   constructor(network: FlowNetwork, count = DEFAULT_PATHS) {
     this.#network = network;
     this.#count = count;
+    this.#search = new PathSearch(network);
   }
 
   /** As many paths for each pair, of another network. */
@@ -41,7 +43,7 @@ export class PathTable {
     let choices = this.#choices.get(key);
     if (choices === undefined) {
       const shortest = this.between(source, target);
-      const widest = source === target ? null : widestPath(this.#network, source, target);
+      const widest = source === target ? null : this.#search.widest(source, target);
       const isNew = widest !== null && !shortest.some((path) => isSame(path, widest));
       choices = isNew ? [...shortest, widest] : shortest;
       this.#choices.set(key, choices);
@@ -57,7 +59,7 @@ export class PathTable {
       paths =
         source === target
           ? [{ nodes: [source], hops: [] }]
-          : shortestPaths(this.#network, source, target, this.#count);
+          : this.#search.shortestPaths(source, target, this.#count);
       this.#kept.set(key, paths);
     }
     return paths;
@@ -70,115 +72,153 @@ export function widthOf(path: Path, capacities: Float64Array): number {
 }
 
 interface Banned {
-  /** `source target` of arcs. */
-  readonly arcs: ReadonlySet<string>;
+  /** Nodes that may not be the next one after the source. */
+  readonly next: ReadonlySet<number>;
   readonly nodes: ReadonlySet<number>;
   /** Capacities below this many bits per second. */
   readonly below: number;
 }
 
-const NOTHING: Banned = { arcs: new Set(), nodes: new Set(), below: 0 };
+const NOTHING: Banned = { next: new Set(), nodes: new Set(), below: 0 };
 
-function shortestPaths(network: FlowNetwork, source: number, target: number, count: number): Path[] {
-  const first = shortestPath(network, source, target, NOTHING);
-  if (first === null) return [];
-  const found = [first];
-  const candidates: Path[] = [];
-  while (found.length < count) {
-    addDeviations(network, found, candidates, target);
-    candidates.sort(
-      (a, b) =>
-        a.hops.length - b.hops.length || widthOf(b, network.capacities) - widthOf(a, network.capacities),
-    );
-    const next = candidates.shift();
-    if (next === undefined) break;
-    found.push(next);
+/** Searches in one network, with arrays that are kept from one to the next. */
+class PathSearch {
+  readonly #network: FlowNetwork;
+  /** By node: hops from the source, as far as the mark is that of this search. */
+  readonly #distance: Int32Array;
+  readonly #marks: Int32Array;
+  readonly #width: Float64Array;
+  readonly #previous: Int32Array;
+  readonly #hopTo: Int32Array;
+  readonly #queue: Int32Array;
+  #mark = 0;
+
+  constructor(network: FlowNetwork) {
+    const count = network.nodes.length;
+    this.#network = network;
+    this.#distance = new Int32Array(count);
+    this.#marks = new Int32Array(count);
+    this.#width = new Float64Array(count);
+    this.#previous = new Int32Array(count);
+    this.#hopTo = new Int32Array(count);
+    this.#queue = new Int32Array(count);
   }
-  return found;
-}
 
-/**
- * For each node of the newest path: the shortest path that leaves it elsewhere than all found paths with the
- * same beginning.
- */
-function addDeviations(
-  network: FlowNetwork,
-  found: readonly Path[],
-  candidates: Path[],
-  target: number,
-): void {
-  const newest = found.at(-1)!;
-  for (let at = 0; at < newest.nodes.length - 1; at++) {
-    const root = newest.nodes.slice(0, at + 1);
-    const arcs = new Set<string>();
-    for (const { nodes } of found)
-      if (root.every((node, index) => nodes[index] === node)) arcs.add(`${nodes[at]!} ${nodes[at + 1]!}`);
-    const banned = { arcs, nodes: new Set(root.slice(0, -1)), below: 0 };
-    const spur = shortestPath(network, root[at]!, target, banned);
-    if (spur === null) continue;
-    const path = {
-      nodes: [...root.slice(0, -1), ...spur.nodes],
-      hops: [...newest.hops.slice(0, at), ...spur.hops],
-    };
-    if (![...candidates, ...found].some((other) => isSame(other, path))) candidates.push(path);
-  }
-}
-
-/** The path whose narrowest hop is widest, and of these a shortest. Null without a path. */
-function widestPath(network: FlowNetwork, source: number, target: number): Path | null {
-  const width = new Float64Array(network.nodes.length);
-  width[source] = Infinity;
-  const open = new MinHeap<number>();
-  open.push(-Infinity, source);
-  for (let node = open.pop(); node !== undefined && node !== target; node = open.pop())
-    for (const arc of network.arcsFrom(node)) {
-      const reach = Math.min(width[node]!, network.capacities[arc.capacity]!);
-      if (reach <= width[arc.target]!) continue;
-      width[arc.target] = reach;
-      open.push(-reach, arc.target);
+  shortestPaths(source: number, target: number, count: number): Path[] {
+    const first = this.#shortest(source, target, NOTHING);
+    if (first === null) return [];
+    const found = [first];
+    const candidates: Path[] = [];
+    const { capacities } = this.#network;
+    while (found.length < count) {
+      this.#addDeviations(found, candidates, target);
+      candidates.sort(
+        (a, b) => a.hops.length - b.hops.length || widthOf(b, capacities) - widthOf(a, capacities),
+      );
+      const next = candidates.shift();
+      if (next === undefined) break;
+      found.push(next);
     }
-  return width[target] === 0
-    ? null
-    : shortestPath(network, source, target, { ...NOTHING, below: width[target]! });
+    return found;
+  }
+
+  /** The path whose narrowest hop is widest, and of these a shortest. Null without a path. */
+  widest(source: number, target: number): Path | null {
+    const { nodes, capacities } = this.#network;
+    const width = new Float64Array(nodes.length);
+    width[source] = Infinity;
+    const open = new MinHeap<number>();
+    open.push(-Infinity, source);
+    for (let node = open.pop(); node !== undefined && node !== target; node = open.pop())
+      for (const arc of this.#network.arcsFrom(node)) {
+        const reach = Math.min(width[node]!, capacities[arc.capacity]!);
+        if (reach <= width[arc.target]!) continue;
+        width[arc.target] = reach;
+        open.push(-reach, arc.target);
+      }
+    return width[target] === 0 ? null : this.#shortest(source, target, { ...NOTHING, below: width[target]! });
+  }
+
+  /**
+   * For each node of the newest path: the shortest path that leaves it elsewhere than all found paths with
+   * the same beginning.
+   */
+  #addDeviations(found: readonly Path[], candidates: Path[], target: number): void {
+    const newest = found.at(-1)!;
+    for (let at = 0; at < newest.nodes.length - 1; at++) {
+      const root = newest.nodes.slice(0, at + 1);
+      const next = new Set<number>();
+      for (const { nodes } of found)
+        if (root.every((node, index) => nodes[index] === node)) next.add(nodes[at + 1]!);
+      const spur = this.#shortest(root[at]!, target, { next, nodes: new Set(root.slice(0, -1)), below: 0 });
+      if (spur === null) continue;
+      const path = {
+        nodes: [...root.slice(0, -1), ...spur.nodes],
+        hops: [...newest.hops.slice(0, at), ...spur.hops],
+      };
+      if (![...candidates, ...found].some((other) => isSame(other, path))) candidates.push(path);
+    }
+  }
+
+  /** Breadth first; of equally short paths the widest. Null without a path. */
+  #shortest(source: number, target: number, banned: Banned): Path | null {
+    this.#begin(source);
+    const queue = this.#queue;
+    let length = 1;
+    for (let at = 0; at < length; at++) {
+      const node = queue[at]!;
+      // Nodes as far away as the target can't be on a shortest path to it.
+      if (this.#isReached(target) && this.#distance[node]! >= this.#distance[target]!) break;
+      length = this.#visitNext(node, node === source, banned, length);
+    }
+    return this.#isReached(target) ? this.#pathTo(source, target) : null;
+  }
+
+  #begin(source: number): void {
+    this.#mark++;
+    this.#marks[source] = this.#mark;
+    this.#distance[source] = 0;
+    this.#width[source] = Infinity;
+    this.#queue[0] = source;
+  }
+
+  #isReached(node: number): boolean {
+    return this.#marks[node] === this.#mark;
+  }
+
+  /** Returns the length of the queue. */
+  #visitNext(node: number, isSource: boolean, banned: Banned, length: number): number {
+    const { capacities } = this.#network;
+    const away = this.#distance[node]! + 1;
+    let queued = length;
+    for (const { target: next, capacity } of this.#network.arcsFrom(node)) {
+      const isNew = !this.#isReached(next);
+      if (!isNew && this.#distance[next] !== away) continue;
+      if (banned.nodes.has(next) || capacities[capacity]! < banned.below) continue;
+      if (isSource && banned.next.has(next)) continue;
+      const reach = Math.min(this.#width[node]!, capacities[capacity]!);
+      if (isNew) this.#queue[queued++] = next;
+      else if (reach <= this.#width[next]!) continue;
+      this.#marks[next] = this.#mark;
+      this.#distance[next] = away;
+      this.#width[next] = reach;
+      this.#previous[next] = node;
+      this.#hopTo[next] = capacity;
+    }
+    return queued;
+  }
+
+  #pathTo(source: number, target: number): Path {
+    const nodes = [target];
+    const hops: number[] = [];
+    for (let node = target; node !== source; node = this.#previous[node]!) {
+      hops.push(this.#hopTo[node]!);
+      nodes.push(this.#previous[node]!);
+    }
+    return { nodes: nodes.reverse(), hops: hops.reverse() };
+  }
 }
 
 function isSame(a: Path, b: Path): boolean {
   return a.nodes.length === b.nodes.length && a.nodes.every((node, index) => b.nodes[index] === node);
-}
-
-/** Breadth first; of equally short paths the widest. Null without a path. */
-function shortestPath(network: FlowNetwork, source: number, target: number, banned: Banned): Path | null {
-  const count = network.nodes.length;
-  const distance = new Int32Array(count).fill(-1);
-  const width = new Float64Array(count);
-  const previous = new Int32Array(count);
-  const hopTo = new Int32Array(count);
-  distance[source] = 0;
-  width[source] = Infinity;
-  const queue = [source];
-  for (const node of queue) {
-    if (node === target) break;
-    for (const arc of network.arcsFrom(node)) {
-      const next = arc.target;
-      const isNew = distance[next] === -1;
-      if (!isNew && distance[next] !== distance[node]! + 1) continue;
-      if (banned.nodes.has(next) || network.capacities[arc.capacity]! < banned.below) continue;
-      if (banned.arcs.size > 0 && banned.arcs.has(`${node} ${next}`)) continue;
-      const reach = Math.min(width[node]!, network.capacities[arc.capacity]!);
-      if (isNew) queue.push(next);
-      else if (reach <= width[next]!) continue;
-      distance[next] = distance[node]! + 1;
-      width[next] = reach;
-      previous[next] = node;
-      hopTo[next] = arc.capacity;
-    }
-  }
-  if (distance[target] === -1) return null;
-  const nodes = [target];
-  const hops: number[] = [];
-  for (let node = target; node !== source; node = previous[node]!) {
-    hops.push(hopTo[node]!);
-    nodes.push(previous[node]!);
-  }
-  return { nodes: nodes.reverse(), hops: hops.reverse() };
 }

@@ -120,6 +120,18 @@ export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { WorkflowGraph } from "./workflow-graph.ts";
 export { DemandSchema } from "./demand/demand.ts";
 export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
+export { ReplicaReportSchema } from "./demand/replicas.ts";
+export type { ReplicaReport } from "./demand/replicas.ts";
+export {
+  inTimeOf,
+  parseServiceTraffic,
+  ServiceTrafficListSchema,
+  spillOf,
+  TrafficSchema,
+  type ServiceTraffic,
+  type TrafficSnapshot,
+  type ZoneTraffic,
+} from "./demand/traffic.ts";
 export {
   FlowPlanSchema,
   parseFlowPlan,

@@ -7,6 +7,7 @@ import type { ClusterObjects } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
+import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import type { Ledger } from "../domain/ledger.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
 import type { GraphSource } from "../ports/ports.ts";
@@ -43,6 +44,8 @@ export interface PlannerDeps {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
   readonly tools: PlanTools;
+  /** In which zones Services lack replicas. */
+  readonly wishes: Pick<ZoneWishes, "zoneFor">;
   readonly newId: () => string;
   readonly leadership: SharedLeadership;
   /** Of the heartbeat's Lease. */
@@ -121,7 +124,7 @@ class LeadersPlanner implements Planner {
   }
 
   #begin(): PlannerTerm {
-    const { clock, logger, graphs, ledger, decisions, plans, newId } = this.#deps;
+    const { clock, logger, graphs, ledger, decisions, plans, wishes, newId } = this.#deps;
     const config = this.#config;
     const metrics = this.#metrics;
     const objects = this.#deps.objects.follow(() => model.rebuild());
@@ -147,6 +150,7 @@ class LeadersPlanner implements Planner {
       moves: new MoveRecords({ store: this.#landingStore, clock, logger }),
       orders: new ReleaseOrders({ store: this.#landingStore, logger }),
       ledger,
+      wishes,
       reports,
       metrics,
       clock,

@@ -5,6 +5,7 @@ import { inQueueOrder, planProblem } from "@isochrone/placement";
 import type { FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
 import type { WorkflowGraph } from "@isochrone/topology";
+import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import type { Ledger } from "../domain/ledger.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import type { MoveRecords } from "./adapters/move-records.ts";
@@ -24,6 +25,7 @@ import { candidatesOf, planSentences, podSentences, rememberedSentences } from "
 import type { PlannerReports, ReportedPod } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
 import { spreadLimits } from "./spread.ts";
+import { wishedZones, wishesInto } from "./wished-zones.ts";
 
 /** Pods that get no plan. */
 interface Unplanned {
@@ -70,6 +72,7 @@ interface WorkflowPlanningOptions {
   readonly moves: MoveRecords;
   readonly orders: ReleaseOrders;
   readonly ledger: Ledger;
+  readonly wishes: Pick<ZoneWishes, "zoneFor">;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
   readonly clock: Clock;
@@ -139,14 +142,15 @@ export class WorkflowPlanning {
 
   async #planSupported(workflow: GatedWorkflow, task: Task, unplanned: Unplanned[]): Promise<PlanningResult> {
     const { pods, graphs } = task;
-    const { metrics, moves, model, orders, config } = this.#options;
+    const { metrics, moves, model, orders, wishes, config } = this.#options;
     const [records, levelOf] = await Promise.all([
       moves.of(pods, (uid) => model.hasPlaced(uid)),
       orders.of(pods, graphs.workflow, config.release),
     ]);
     const targets = targetsOf(pods, records, (pod, node) => model.model.verdict(pod.object, node));
-    const { problem, result } = await this.#search(workflow, task, targets);
-    if (result.traffic === "none" && targets.redeemed.size === 0) {
+    const zones = wishedZones(pods, targets.redeemed, wishes);
+    const { problem, result } = await this.#search(workflow, task, targets, zones);
+    if (result.traffic === "none" && targets.redeemed.size + zones.size === 0) {
       const text = "nothing is known of what the workflow's pods say to each other";
       return nonePlanned([...unplanned, { pods, reason: "unknown_workflow", text }]);
     }
@@ -169,11 +173,12 @@ export class WorkflowPlanning {
     return { kind: "planned", levels: levels.flatMap(splitBehindFirst), unplanned };
   }
 
-  /** With the targets of moves held, or without those for which there is no room any more. */
+  /** With the targets of moves and wished zones held, or without those for which there is no room. */
   async #search(
     workflow: GatedWorkflow,
     { pods, graphs, budgetMs }: Task,
     targets: Moves,
+    zones: ReadonlyMap<string, string>,
   ): Promise<Searched> {
     const { model, ledger, config } = this.#options;
     const nameOf = new Map(pods.map((pod) => [pod.object, workloadOf(pod, graphs.workflow)]));
@@ -186,10 +191,14 @@ export class WorkflowPlanning {
       workloadOf: (pod) => nameOf.get(pod as GatedPod["object"]) ?? null,
       spread: spreadLimits(config),
     });
-    const bound = movesInto(problem, pods, targets);
+    const moved = movesInto(problem, pods, targets);
+    const bound = wishesInto(moved, pods, zones);
     const result = await this.#run(bound, budgetMs);
-    const isShort = pods.some(({ key }, index) => targets.redeemed.has(key) && result.assignment[index]! < 0);
-    return isShort ? { problem, result: await this.#run(problem, budgetMs) } : { problem: bound, result };
+    const isShort = (of: ReadonlyMap<string, unknown>): boolean =>
+      pods.some(({ key }, index) => of.has(key) && result.assignment[index]! < 0);
+    if (isShort(targets.redeemed)) return { problem, result: await this.#run(problem, budgetMs) };
+    if (isShort(zones)) return { problem: moved, result: await this.#run(moved, budgetMs) };
+    return { problem: bound, result };
   }
 
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {

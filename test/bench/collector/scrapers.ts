@@ -28,7 +28,7 @@ export interface Scraper {
   close(): Promise<void>;
 }
 
-/** The allow-list: twelve families. The last one tells when a process began. */
+/** The allow-list. The last one tells when a process began. */
 const FAMILIES = [
   "container_cpu_usage_seconds_total",
   "container_memory_working_set_bytes",
@@ -39,6 +39,7 @@ const FAMILIES = [
   "istio_requests_total",
   "istio_request_bytes",
   "istio_response_bytes",
+  "istio_request_duration_milliseconds_bucket",
   "istio_tcp_sent_bytes_total",
   "istio_tcp_received_bytes_total",
   "process_start_time_seconds",

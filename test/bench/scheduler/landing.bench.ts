@@ -1,8 +1,8 @@
 // Whether plans land, and what planning costs: gated workflows on a real kube-scheduler with KWOK nodes,
 // judged by where the pods were bound, by each way of landing; beside it, in the same run and by turns, the
-// same pods without gates, and with gates that are opened by who needs not plan (the floor). Workflows that grow
-// are measured with and without the webhook, their creation included. `--quick`: 100 nodes only; `--nodes=N`: so
-// many only; `--pods=N`, `--rounds=N`, `--grow`: workflows that grow alone.
+// same pods without gates, and with gates that are opened by who needs not plan (the floor). Workflows that
+// grow are measured with and without the webhook. `--quick`: 100 nodes only; `--nodes=N`: so many only;
+// `--pods=N`, `--rounds=N`; `--grow`: workflows that grow alone.
 import { median } from "@isochrone/primitives";
 import { loadavg } from "node:os";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";

@@ -1,5 +1,6 @@
-// Three nodes as network namespaces: a and b on a link of their own, and both on one with the relay r. Each
-// has an address on its loopback device beside those of its links, as pods have.
+// Nodes as network namespaces. Three with links: a and b on one of their own, and both on one with the relay
+// r. Or four that have only a router in common. Each has an address on its loopback device beside those of
+// its links, as pods have.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -27,10 +28,15 @@ export function whyNoMesh(): string | null {
   }
 }
 
-export type NodeName = "a" | "b" | "r";
+export type NodeName = "a" | "b" | "r" | "s";
 
 /** A node's address, which pods' stand for here, and those of its neighbours by the link to them. */
-export const ADDRESS: Readonly<Record<NodeName, string>> = { a: "10.0.0.1", b: "10.0.0.2", r: "10.0.0.3" };
+export const ADDRESS: Readonly<Record<NodeName, string>> = {
+  a: "10.0.0.1",
+  b: "10.0.0.2",
+  r: "10.0.0.3",
+  s: "10.0.0.4",
+};
 export const NEIGHBOUR: Readonly<Record<string, { readonly address: string; readonly device: string }>> = {
   "a b": { address: "10.1.0.2", device: "ab" },
   "a r": { address: "10.2.0.3", device: "ar" },
@@ -56,25 +62,48 @@ export interface Mesh {
 interface Stream {
   /** Payload that arrives, bit/s, over a window of the receiver's own clock. */
   rate(windowMs: number): Promise<number>;
+  /** The most that b's links received in a window of this length since the last call, bit/s. */
+  fastest(windowMs: number): number;
   /** Longest time without any payload since it began, ms. */
   longestGapMs(): number;
   stop(): void;
 }
 
 export function createMesh(congestion: "reno" | "bbr" = "reno"): Mesh {
-  removeOrphans();
-  const names = { a: nameOf("a"), b: nameOf("b"), r: nameOf("r") };
-  const children: ChildProcess[] = [];
-  const remove = (): void => {
-    for (const child of children.splice(0)) child.kill("SIGKILL");
-    for (const name of Object.values(names)) spawnSync("ip", ["netns", "del", name]);
-  };
-  try {
-    for (const [node, name] of Object.entries(names)) addNode(name, ADDRESS[node as NodeName], congestion);
+  return meshOf(["a", "b", "r"], congestion, (names) => {
     link([names.a, "ab", "10.1.0.1"], [names.b, "ba", "10.1.0.2"]);
     link([names.a, "ar", "10.2.0.1"], [names.r, "ra", "10.2.0.3"]);
     link([names.r, "rb", "10.3.0.3"], [names.b, "br0", "10.3.0.2"]);
     addRoutes(names);
+  });
+}
+
+/** No two of its nodes share a link; each has the device `uplink` to a router. */
+export function createRoutedMesh(): Mesh {
+  const nodes = ["a", "b", "r", "s"] as const;
+  return meshOf([...nodes, "x"], "reno", (names) => {
+    for (const [at, node] of nodes.entries()) {
+      const [own, routers] = [`10.4.${at}.2`, `10.4.${at}.1`];
+      link([names[node], "uplink", own], [names.x, `x${node}`, routers]);
+      run("ip", "-n", names[node], "route", "add", "default", "via", routers, "src", ADDRESS[node]);
+      run("ip", "-n", names.x, "route", "add", `${ADDRESS[node]}/32`, "via", own);
+    }
+  });
+}
+
+type Names = Readonly<Record<NodeName | "x", string>>;
+
+function meshOf(nodes: readonly (NodeName | "x")[], congestion: string, build: (names: Names) => void): Mesh {
+  removeOrphans();
+  const names: Names = { a: nameOf("a"), b: nameOf("b"), r: nameOf("r"), s: nameOf("s"), x: nameOf("x") };
+  const children: ChildProcess[] = [];
+  const remove = (): void => {
+    for (const child of children.splice(0)) child.kill("SIGKILL");
+    for (const node of nodes) spawnSync("ip", ["netns", "del", names[node]]);
+  };
+  try {
+    for (const node of nodes) addNode(names[node], node === "x" ? "10.0.0.9" : ADDRESS[node], congestion);
+    build(names);
   } catch (error) {
     remove();
     throw error;
@@ -120,7 +149,7 @@ function link([one, oneDevice, oneAddress]: End, [other, otherDevice, otherAddre
   }
 }
 
-function addRoutes(names: Readonly<Record<NodeName, string>>): void {
+function addRoutes(names: Names): void {
   const ways: readonly (readonly [NodeName, NodeName, string])[] = [
     ["a", "b", "10.1.0.2"],
     ["b", "a", "10.1.0.1"],
@@ -154,11 +183,14 @@ export function unnumbered(rules: string): string {
 
 const STREAM = fileURLToPath(new URL("./stream-process.ts", import.meta.url));
 
-async function openStream(
-  names: Readonly<Record<NodeName, string>>,
-  port: number,
-  children: ChildProcess[],
-): Promise<Stream> {
+/** What has arrived until then. */
+interface Arrival {
+  readonly ms: number;
+  readonly bytes: number;
+  readonly wireBytes: number;
+}
+
+async function openStream(names: Names, port: number, children: ChildProcess[]): Promise<Stream> {
   const start = (node: NodeName, ...args: string[]): ChildProcess => {
     const child = spawn("ip", ["netns", "exec", names[node], process.execPath, STREAM, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -166,7 +198,7 @@ async function openStream(
     children.push(child);
     return child;
   };
-  const arrivals: { readonly ms: number; readonly bytes: number }[] = [];
+  const arrivals: Arrival[] = [];
   let rest = "";
   const receiver = start("b", "receive", ADDRESS.b, String(port));
   const isListening = new Promise<void>((resolve) => {
@@ -174,7 +206,7 @@ async function openStream(
       const lines = (rest + chunk.toString()).split("\n");
       rest = lines.pop()!;
       for (const line of lines) {
-        const arrival = JSON.parse(line) as { ms: number; bytes: number };
+        const arrival = JSON.parse(line) as Arrival;
         arrivals.push(arrival);
         if (arrival.bytes === 0) resolve();
       }
@@ -185,7 +217,23 @@ async function openStream(
   const until = async (test: () => boolean): Promise<void> => {
     while (!test()) await new Promise((resolve) => setTimeout(resolve, 20));
   };
+  let looked = 0;
   return {
+    fastest(windowMs) {
+      let most = 0;
+      let first = looked;
+      for (let last = looked; last < arrivals.length; last++) {
+        const passed = (at: number): number => arrivals[last]!.ms - arrivals[at]!.ms;
+        while (passed(first + 1) >= windowMs) first++;
+        if (passed(first) < windowMs) continue;
+        most = Math.max(
+          most,
+          ((arrivals[last]!.wireBytes - arrivals[first]!.wireBytes) * 8_000) / passed(first),
+        );
+      }
+      looked = arrivals.length;
+      return most;
+    },
     async rate(windowMs) {
       await until(() => arrivals.length > 1);
       const first = arrivals.at(-1)!;

@@ -24,11 +24,15 @@ export function flowOnTheWay(
 
 let generation = 0;
 
-/** @param capacities of the links to neighbours, bit/s; null: unknown */
+/**
+ * @param capacities of the links to neighbours, bit/s; null: unknown
+ * @param addressOf a neighbour. @default that on the link to it
+ */
 export function planOf(
   node: NodeName,
   flows: readonly PlannedFlow[],
   capacities: Readonly<Partial<Record<NodeName, number | null>>>,
+  addressOf = (name: string): string => NEIGHBOUR[`${node} ${name}`]!.address,
 ): FlowPlan {
   generation++;
   return {
@@ -38,7 +42,7 @@ export function planOf(
     generation,
     neighbours: Object.entries(capacities).map(([name, capacityBitsPerSecond]) => ({
       node: name,
-      address: NEIGHBOUR[`${node} ${name}`]!.address,
+      address: addressOf(name),
       capacityBitsPerSecond,
     })),
     flows: [...flows],

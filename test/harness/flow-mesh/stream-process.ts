@@ -1,5 +1,7 @@
-// One end of a stream: `receive ADDRESS PORT` prints what has arrived; `send SOURCE TARGET PORT` goes on
+// One end of a stream: `receive ADDRESS PORT` prints what has arrived, and what the node's links have received,
+// headers and what came twice included; `send SOURCE TARGET PORT` goes on
 // sending.
+import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 
 const [role, address = "", ...rest] = process.argv.slice(2);
@@ -8,7 +10,7 @@ const REPORT_MS = 50;
 if (role === "receive") {
   let bytes = 0;
   const report = (): void => {
-    process.stdout.write(`${JSON.stringify({ ms: performance.now(), bytes })}\n`);
+    process.stdout.write(`${JSON.stringify({ ms: performance.now(), bytes, wireBytes: wireBytes() })}\n`);
   };
   createServer((socket) => {
     socket.on("data", (chunk) => (bytes += chunk.length));
@@ -27,4 +29,12 @@ if (role === "receive") {
   socket.on("connect", fill);
   socket.on("drain", fill);
   socket.on("error", () => process.exit(1));
+}
+
+function wireBytes(): number {
+  const lines = readFileSync("/proc/self/net/dev", "utf8").matchAll(/^ *([\w-]+): *(\d+)/gm);
+  let sum = 0;
+  for (const [, device, received] of lines)
+    if (device !== "lo" && device !== "isochrone-vx") sum += Number(received);
+  return sum;
 }

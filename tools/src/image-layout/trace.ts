@@ -53,7 +53,7 @@ export function trace(root: string, entry: string): Traced {
         queue.push(moduleAt(path, file));
       } else if (!packages.has(packageOf(name))) packages.set(packageOf(name), file);
     }
-    queue.push(...urlsIn(code, file));
+    queue.push(...urlsOf(code, file));
   }
   return { files, packages, workspaces };
 }
@@ -62,8 +62,13 @@ function namesIn(code: string): string[] {
   return MODULE_NAMES.flatMap((pattern) => [...code.matchAll(pattern)].map(([, name]) => name!));
 }
 
+/** Absolute paths of what a module in TypeScript names by `new URL`. */
+export function urlsIn(file: string): string[] {
+  return file.endsWith(".ts") ? urlsOf(stripTypeScriptTypes(readFileSync(file, "utf8")), file) : [];
+}
+
 /** Threads, child processes, and files beside the code. What isn't there is an address, not a path. */
-function urlsIn(code: string, file: string): string[] {
+function urlsOf(code: string, file: string): string[] {
   return [...code.matchAll(URLS)]
     .map(([, path]) => resolve(dirname(file), path!))
     .filter((path) => /\.\w+$/.test(path) && existsSync(path));

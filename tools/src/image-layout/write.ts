@@ -84,6 +84,13 @@ export class Layout {
     }
   }
 
+  /** The licences of a package that is part of a bundle. @param to the folder for them, below the target */
+  copyLicences(folder: string, to: string): void {
+    for (const name of readdirSync(folder))
+      if (LICENCE.test(name) && lstatSync(join(folder, name)).isFile())
+        this.#put(join(to, name), readFileSync(join(folder, name), "utf8"));
+  }
+
   /** Of what node-gyp built. All else is for the compiler, and names places of the machine that it ran on. */
   #copyAddons(folder: string): void {
     for (const name of readdirSync(folder)) if (name.endsWith(".node")) this.copy(join(folder, name));

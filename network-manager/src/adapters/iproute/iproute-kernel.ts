@@ -4,6 +4,7 @@ import type { KernelPort } from "../../ports/ports.ts";
 import type { RoutingChange, Step, TrafficChange } from "../../domain/difference.ts";
 import {
   classId,
+  familyOf,
   HANDLE,
   portsOf,
   ROUTE_PROTOCOL,
@@ -15,9 +16,10 @@ import {
   type IpFamily,
   type KernelState,
   type Rule,
+  TUNNEL,
 } from "../../domain/kernel-state.ts";
 import { burstBytesOf } from "../../domain/rates.ts";
-import { parseRoutes, parseRules, parseWays } from "./ip-json.ts";
+import { parseLinks, parseRoutes, parseRules, parseWays } from "./ip-json.ts";
 import { LIST_TABLE, nftText, NO_TABLE, parseTable } from "./nft.ts";
 import type { RunTool, ToolResult } from "./run-tool.ts";
 import { parseClasses, parseQdiscs } from "./tc-text.ts";
@@ -64,7 +66,9 @@ class IprouteKernel implements KernelPort {
       rules: new Map(rules.map((rule) => [ruleKey(rule), rule])),
       routes: new Map(routes.map((route) => [routeKey(route), route])),
       ways: await this.#ways(neighbours),
+      ...parseLinks(await this.#text("ip", ["-d", "-j", "link", "show"])),
       forwards: { 4: await this.#forwards(4), 6: await this.#forwards(6) },
+      isStrict: await this.#isStrict(),
     };
   }
 
@@ -103,6 +107,16 @@ class IprouteKernel implements KernelPort {
   async #forwards(family: IpFamily): Promise<boolean> {
     const { status, stdout } = await this.#run("cat", [FORWARDING[family]]);
     return status === 0 && stdout.trim() !== "0";
+  }
+
+  /** The stricter one of what holds for all devices and for the tunnel, or for a new device, counts. */
+  async #isStrict(): Promise<boolean> {
+    const { stdout } = await this.#run(
+      "cat",
+      ["all", "default", TUNNEL.device].map((device) => `/proc/sys/net/ipv4/conf/${device}/rp_filter`),
+    );
+    const [all = "0", ...others] = stdout.trim().split("\n");
+    return Math.max(Number(all), Number(others.at(-1) ?? "0")) === 1;
   }
 
   async #text(tool: string, args: readonly string[]): Promise<string> {
@@ -157,6 +171,8 @@ function callsOf(step: Step): readonly Call[] {
 }
 
 function familyOfChange(change: RoutingChange): IpFamily {
+  // A device is of none; routes of both come behind it.
+  if ("tunnel" in change) return 4;
   return "rule" in change ? change.rule.match.family : change.route.family;
 }
 
@@ -207,12 +223,24 @@ function routingText(change: RoutingChange): string {
     case "route-delete": {
       const { table, gateway, device } = change.route;
       const verb = change.kind === "route-set" ? "replace" : "delete";
-      const way = `default via ${gateway} dev ${device} table ${table} proto ${ROUTE_PROTOCOL}`;
-      return `route ${verb} ${way}`;
+      const next = device === TUNNEL.device ? encapText(gateway) : `via ${gateway}`;
+      return `route ${verb} default ${next} dev ${device} table ${table} proto ${ROUTE_PROTOCOL}`;
     }
+    case "tunnel-add": {
+      const kind = `type vxlan external gpe dstport ${TUNNEL.port}`;
+      return `link add ${TUNNEL.device} mtu ${change.tunnel.mtu} ${kind}\nlink set dev ${TUNNEL.device} up`;
+    }
+    case "tunnel-change":
+      return `link set dev ${TUNNEL.device} mtu ${change.tunnel.mtu} up`;
+    case "tunnel-delete":
+      return `link delete dev ${TUNNEL.device}`;
     default:
       return change satisfies never;
   }
+}
+
+function encapText(remote: string): string {
+  return `encap ${familyOf(remote) === 4 ? "ip" : "ip6"} id ${TUNNEL.id} dst ${remote}`;
 }
 
 function ruleText(verb: "add" | "delete", { match, table }: Rule): string {

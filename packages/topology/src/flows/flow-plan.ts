@@ -30,7 +30,7 @@ const FlowEndSchema = Type.Object({
 
 const FlowNeighbourSchema = Type.Object(
   {
-    node: Name("a node that this one sends flows to"),
+    node: Name("a node that this one sends flows to, or gets them from"),
     address: Address("its IP address"),
     capacityBitsPerSecond: Type.Union([Type.Number(Amount), Type.Null()], {
       description: "capacity of the link to it, bits per second; null: unknown, which isn't infinite",

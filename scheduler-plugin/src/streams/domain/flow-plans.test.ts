@@ -21,7 +21,7 @@ function flow(id: string, route: readonly string[], bitsPerSecond = 1e6): Addres
 }
 
 describe("flow plans", () => {
-  test("tell each node on a route whom to send to; unknown capacities are null", () => {
+  test("tell each node on a route whom to send to, and from whom flows come; unknown capacities are null", () => {
     const plans = new FlowPlans("e1");
     plans.publish(contentsOf([flow("x", ["a", "b", "c"]), flow("yy", ["a", "b"])], AROUND));
     const [a, b, c] = parseFlowPlans({ plans: plans.all() });
@@ -36,13 +36,16 @@ describe("flow plans", () => {
       ],
     });
     expect(b).toMatchObject({
-      neighbours: [{ node: "c", address: "10.0.0.3", capacityBitsPerSecond: null }],
+      neighbours: [
+        { node: "a", address: "10.0.0.1", capacityBitsPerSecond: null },
+        { node: "c", address: "10.0.0.3", capacityBitsPerSecond: null },
+      ],
       flows: [
         { previous: "a", next: "c" },
         { previous: "a", next: null },
       ],
     });
-    expect(c).toMatchObject({ neighbours: [], flows: [{ previous: "b", next: null }] });
+    expect(c).toMatchObject({ neighbours: [{ node: "b" }], flows: [{ previous: "b", next: null }] });
   });
 
   test("leave a flow out that meets a node without an address, or has no rate", () => {

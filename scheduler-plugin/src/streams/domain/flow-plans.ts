@@ -82,10 +82,11 @@ function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around
     next: route[at + 1] ?? null,
     previous: route[at - 1] ?? null,
   }));
-  const canHold = hops.every(({ draft, next }) => {
+  const canHold = hops.every(({ draft, next, previous }) => {
     if (draft === undefined || draft.flows.length >= MAX_FLOWS) return false;
-    if (next === null || draft.neighbours.has(next)) return true;
-    return draft.neighbours.size < MAX_NEIGHBOURS && around.addressOf(next) !== null;
+    const missing = [next, previous].filter((each) => each !== null && !draft.neighbours.has(each));
+    if (draft.neighbours.size + missing.length > MAX_NEIGHBOURS) return false;
+    return missing.every((each) => around.addressOf(each!) !== null);
   });
   if (!canHold) return;
   for (const { node, draft, next, previous } of hops) {
@@ -97,12 +98,13 @@ function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around
       routed: !isKernels,
       bitsPerSecond,
     });
-    if (next !== null)
-      draft!.neighbours.set(next, {
-        node: next,
-        address: around.addressOf(next)!,
-        capacityBitsPerSecond: around.capacityOf(node, next),
-      });
+    for (const neighbour of [next, previous])
+      if (neighbour !== null)
+        draft!.neighbours.set(neighbour, {
+          node: neighbour,
+          address: around.addressOf(neighbour)!,
+          capacityBitsPerSecond: around.capacityOf(node, neighbour),
+        });
   }
 }
 

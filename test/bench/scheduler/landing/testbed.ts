@@ -78,7 +78,7 @@ export class BenchGraphs implements GraphSource {
 let runs = 0;
 
 /** Which of each workload's replicas. */
-export interface Replicas {
+interface Replicas {
   readonly from: number;
   readonly to: number;
 }
