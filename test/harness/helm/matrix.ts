@@ -72,6 +72,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
   "what operators know": {
     tls: { source: "cert-manager" },
     monitoring: { monitors: true, rules: true, dashboards: true, labels: { release: "prometheus" } },
+    dispatcher: { enabled: true, replicas: 2 },
     networkPolicy: { metricsFrom: [{ namespaceSelector: {} }] },
   },
   "the paper's descheduler, which needs no planner": { settings: { descheduler: { mode: "paper" } } },

@@ -34,5 +34,6 @@ export function admittingSlices(store: ClusterStore, around: Surroundings): Clus
     evict: (pod, options) => store.evict(pod, options),
     scale: (ref, replicas, options) => store.scale(ref, replicas, options),
     bind: (pod, nodeName) => store.bind(pod, nodeName),
+    scale: (ref, replicas, options) => store.scale(ref, replicas, options),
   };
 }
