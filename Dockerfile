@@ -1,6 +1,6 @@
 # syntax=docker/dockerfile:1
 # One image per component: docker build --target probe -t isochrone-probe:0.1.0 . (also collector,
-# network-manager, aggregator, scheduler-plugin, cli). What is in them is decided by
+# network-manager, dispatcher, aggregator, scheduler-plugin, cli). What is in them is decided by
 # tools/src/build-image-layout.ts, which runs without an engine too.
 #
 # Reproducible as far as the base is: name it with its digest (NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:…;
@@ -28,7 +28,7 @@ ARG KAFKA_CLIENT=platformatic
 ARG NET_PING=no
 ARG SOURCE_DATE_EPOCH=0
 ENV SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH}
-RUN for component in probe collector network-manager aggregator scheduler-plugin cli; do \
+RUN for component in probe collector network-manager dispatcher aggregator scheduler-plugin cli; do \
       node --disable-warning=ExperimentalWarning tools/src/build-image-layout.ts \
         --component "$component" --output "/layout/$component" --kafka-client "$KAFKA_CLIENT" --net-ping "$NET_PING" || exit 1; \
     done
@@ -59,6 +59,11 @@ RUN apt-get update -qq && apt-get install -y -qq --no-install-recommends iproute
 COPY --from=layout /layout/network-manager /app
 EXPOSE 7414/tcp
 ENTRYPOINT ["node", "/app/network-manager/src/main.js"]
+
+FROM base AS dispatcher
+COPY --from=layout /layout/dispatcher /app
+EXPOSE 7416/tcp 7417/tcp
+ENTRYPOINT ["node", "/app/dispatcher/src/main.js"]
 
 FROM base AS aggregator
 COPY --from=layout /layout/aggregator /app

@@ -2,7 +2,7 @@ import { defineConfig } from "vitest/config";
 import LongestFirst from "./tools/src/longest-first.ts";
 
 const SOURCES =
-  "{probe,collector,network-manager,aggregator,scheduler-plugin,dashboard,cli,experiments,tools,packages/*}/src/**";
+  "{probe,collector,network-manager,dispatcher,aggregator,scheduler-plugin,dashboard,cli,experiments,tools,packages/*}/src/**";
 
 // The times bound what never ends; what only takes long, beside thirty other busy processes, passes.
 //

@@ -169,6 +169,7 @@ function refusing(kinds: readonly string[]): (store: ClusterStore) => ClusterSto
     apply: (object, options) => store.apply(object, options),
     evict: (pod, options) => store.evict(pod, options),
     delete: (ref, options) => store.delete(ref, options),
+    scale: (ref, replicas, options) => store.scale(ref, replicas, options),
     bind: (pod, nodeName) => store.bind(pod, nodeName),
     watch: (kind, options) => store.watch(kind, options),
   });

@@ -263,6 +263,7 @@ class RunningAggregator implements Aggregator {
       { name: "coordinates", service: { stop: () => this.#coordinates.close() } },
       { name: "Events", service: this.#recorder },
       { name: "streams", service: this.#config.decisionsUrl === null ? null : this.#schedulerPlugin.streams },
+      { name: "traffic", service: this.#schedulerPlugin.traffic },
       { name: "controllers", service: controllers },
       { name: "declarations", service: this.#declarations },
       { name: "graph builder", service: this.#builder },

@@ -107,6 +107,16 @@ export function addDispatch(program: Command, print: Print): void {
     .action(async (service: readonly [string, string], options) =>
       (await import("./commands/dispatch.ts")).adviseCommand(service, options, print),
     );
+  dispatch
+    .command("status")
+    .description("list Services by what spreads their requests, share in time, spill and headroom")
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (options) => (await import("./commands/dispatch.ts")).statusCommand(options, print));
+  examples(commandOf(program, "dispatch", "status"), "% dispatch status", "% dispatch status -o json");
   examples(
     commandOf(program, "dispatch", "advise"),
     "% dispatch advise shop/db",

@@ -78,6 +78,7 @@ describe("the program", () => {
       "plan",
       "descheduler",
       "dispatch advise",
+      "dispatch status",
     ]);
   });
 

@@ -124,6 +124,14 @@ function addUp(program: Command, print: Print): void {
         "run stream jobs instead of a workflow: --manifest is then a file of nodes, a FlowNetwork and StreamJobs",
       ).conflicts(["kubeconfig", "matrix", "acts", "nodes", "rate", "seed"]),
     )
+    .addOption(
+      new Option(
+        "--hot-site <zone>",
+        "run a Service in three zones instead of a workflow, and let the requests of this zone grow",
+      )
+        .choices(["west", "east", "north"])
+        .conflicts(["streams", "kubeconfig", "matrix", "manifest", "acts", "nodes", "rate", "window"]),
+    )
     .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber(10_000), 5)
     .option("--window <duration>", "window of the graphs", durationFrom(1_000, 3_600_000), 30_000)
     .option("--seed <number>", "seed of all random choices", wholeNumber(0, 2 ** 31), 1)
@@ -140,17 +148,20 @@ function addUp(program: Command, print: Print): void {
       [],
     )
     .addOption(output())
-    .action(async ({ streams = false, ...options }) =>
-      streams
+    .action(async ({ streams = false, hotSite, ...options }) => {
+      if (hotSite !== undefined)
+        return (await import("./commands/up-hot-site.ts")).upHotSiteCommand({ ...options, hotSite }, print);
+      return streams
         ? (await import("./commands/up-streams.ts")).upStreamsCommand(options, print)
-        : (await import("./commands/up.ts")).upCommand(options, print),
-    );
+        : (await import("./commands/up.ts")).upCommand(options, print);
+    });
   examples(
     commandOf(program, "up"),
     "% up",
     "% up --acts spread score",
     "% up --manifest my-workflow.yaml --port 9000",
     "% up --streams",
+    "% up --hot-site west",
   ).addHelpText("after", "\nYour own workflow, step by step: docs/try-your-app.md");
 }
 

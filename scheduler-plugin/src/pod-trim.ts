@@ -11,6 +11,9 @@ import { trimmedPod } from "./adapters/observed-pod.ts";
 import type { ClusterPodsOptions } from "./adapters/cluster-pods.ts";
 import { movablePod } from "./descheduler/movable-pods.ts";
 import type { DeschedulerConfig } from "./descheduler/decision/settings.ts";
+import type { DispatchConfig } from "./dispatch/settings.ts";
+import { DELETION_COST_ANNOTATIONS } from "./dispatch/replicas/surplus-pods.ts";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { plannerPod } from "./planner/adapters/planner-pods.ts";
 import type { PlannerConfig } from "./planner/settings.ts";
 import { proposalsOf } from "./proposals/config.ts";
@@ -28,6 +31,7 @@ interface PodReaders {
   readonly proposals?: ProposalsConfig;
   readonly webhook?: WebhookConfig;
   readonly streams?: StreamsConfig;
+  readonly dispatch?: DispatchConfig;
 }
 
 type Trim = NonNullable<ClusterPodsOptions["trim"]>;
@@ -37,7 +41,12 @@ type Trim = NonNullable<ClusterPodsOptions["trim"]>;
  */
 export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOptions, "trim"> {
   let trim = trimOfPlans(readers);
-  const { streams } = readers;
+  const { streams, dispatch } = readers;
+  if (dispatch?.levers.includes("replicas") === true) {
+    const kept = trim ?? trimmedPod;
+    const names = new Map<string, string>();
+    trim = (pod) => withImages(pod, kept(pod), names);
+  }
   if (streams?.enabled === true) {
     const kept = trim ?? plannerPod;
     trim = (pod) => withStreams(pod, kept(pod));
@@ -69,6 +78,41 @@ function withStreams(pod: KubernetesObject, kept: KubernetesObject): KubernetesO
     },
   };
 }
+
+/**
+ * With what a replica more costs, and which one goes first.
+ * @param names of images: many pods have the same
+ */
+function withImages(
+  pod: KubernetesObject,
+  kept: KubernetesObject,
+  names: Map<string, string>,
+): KubernetesObject {
+  if (kept === pod) return pod;
+  const images = looseList<Container>(looseFields<PodSpec>(pod.spec).containers).map(({ image }) => {
+    if (typeof image !== "string") return null;
+    if (!names.has(image)) names.set(image, image);
+    return names.get(image)!;
+  });
+  const { annotations } = kept.metadata;
+  const costs = pickedFields(pod.metadata.annotations ?? {}, PLACE_ANNOTATIONS);
+  return {
+    ...kept,
+    metadata: {
+      ...kept.metadata,
+      ...(Object.keys(costs).length === 0 ? {} : { annotations: { ...annotations, ...costs } }),
+    },
+    spec: {
+      ...kept.spec,
+      containers: looseList(kept.spec?.containers).map((container, at) => ({
+        ...container,
+        image: images[at],
+      })),
+    },
+  };
+}
+
+const PLACE_ANNOTATIONS = [PLANNED_NODE_ANNOTATION, ...DELETION_COST_ANNOTATIONS];
 
 /** With what tells whether the webhook should have been asked about the pod, and whether it answered. */
 function withAnswer(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {

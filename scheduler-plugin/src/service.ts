@@ -15,6 +15,9 @@ import { createAppGroupController } from "./appgroup/controller.ts";
 import { ClusterPart } from "./cluster-part.ts";
 import { createDispatch } from "./dispatch/controller.ts";
 import type { Dispatch, DispatchDeps } from "./dispatch/controller.ts";
+import { addReplicaRoutes } from "./dispatch/replicas/routes.ts";
+import { ZoneWishes } from "./dispatch/replicas/zone-wishes.ts";
+import { addDispatchRoute } from "./dispatch/routes.ts";
 import { createDescheduler } from "./descheduler/descheduler.ts";
 import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
 import { emptyReport } from "./descheduler/report.ts";
@@ -83,6 +86,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #proposer: Proposer | null;
   readonly #streams: Streams | null;
   readonly #plans = new PlanLog(KEPT_PLANS);
+  readonly #wishes = new ZoneWishes();
   readonly #decisions: DecisionLog;
   readonly #recorder: DecisionRecorder;
   readonly #placer: Placer;
@@ -119,7 +123,11 @@ class SchedulerService implements SchedulerPlugin {
     this.#graphs = recording.graphs;
     this.#recorder = recording.recorder;
     createWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
-    const ofLeader = ofCluster && { ...ofCluster, leadership: leadershipOf(config, ofCluster) };
+    const url = (): string | null => this.#webhook?.url ?? null;
+    const ofLeader = ofCluster && {
+      ...ofCluster,
+      leadership: leadershipOf(config, { ...ofCluster, url }),
+    };
     const leadership = ofLeader?.leadership ?? null;
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);
     this.#dispatch = this.#createDispatch(ofLeader);
@@ -212,16 +220,28 @@ class SchedulerService implements SchedulerPlugin {
     const { replicaNamespace: namespace, canaryNamespace } = this.#config;
     const guard = this.#cluster?.guard ?? null;
     const slices = this.#dispatch?.slices ?? null;
-    return createWebhook(deps.webhook, { ...deps, namespace, canaryNamespace, guard, slices });
+    const promise: WebhookDeps["promise"] = (asked) => this.#planner?.promise(asked) ?? null;
+    const hasPlanner = deps.planner?.enabled === true;
+    return createWebhook(deps.webhook, {
+      ...deps,
+      namespace,
+      canaryNamespace,
+      guard,
+      slices,
+      hasPlanner,
+      promise,
+    });
   }
 
   #createDispatch(
-    deps: (SchedulerPluginDeps & Pick<DispatchDeps, "store" | "leadership">) | null,
+    deps: (SchedulerPluginDeps & Pick<DispatchDeps, "store" | "pods" | "leadership">) | null,
   ): Dispatch | null {
     if (deps?.dispatch === undefined) return null;
     const { replicaName: replica } = this.#config;
     const readDemand = deps.readDemand ?? demandOf(this.#config, deps);
-    return createDispatch(deps.dispatch, { ...deps, graphs: this.#graphs, readDemand, replica });
+    const [graphs, wishes] = [this.#graphs, this.#wishes];
+    const least = deps.planner ?? DEFAULT_SPREAD;
+    return createDispatch(deps.dispatch, { ...deps, graphs, readDemand, replica, least, wishes });
   }
 
   #createPlanner(
@@ -238,6 +258,8 @@ class SchedulerService implements SchedulerPlugin {
       decisions: this.#decisions,
       plans: this.#plans,
       tools: this.#tools,
+      isMoving: (controllerUid) => this.#descheduler?.isMoving(controllerUid) ?? false,
+      wishes: this.#wishes,
       namespace,
       replica,
       bytesPerRequest,
@@ -326,6 +348,8 @@ class SchedulerService implements SchedulerPlugin {
     addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addStreamRoutes(app, this.#streams);
+    addReplicaRoutes(app, this.#dispatch?.replicas ?? null);
+    addDispatchRoute(app, this.#dispatch);
     addManagedResourceRoute(app, this.#cluster?.guard ?? null);
     return app;
   }

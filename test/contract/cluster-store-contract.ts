@@ -8,6 +8,7 @@ import { StoreHarness } from "./cluster-store/harness.ts";
 import type { StoreContract } from "./cluster-store/harness.ts";
 import { describeJsonPatch } from "./cluster-store/json-patch.ts";
 import { describeObjects } from "./cluster-store/objects.ts";
+import { describeScale } from "./cluster-store/scale.ts";
 import { describeStatus } from "./cluster-store/status.ts";
 import { describeWatch } from "./cluster-store/watch.ts";
 
@@ -34,6 +35,9 @@ export function describeClusterStoreContract(name: string, contract: StoreContra
     });
     describe("eviction", () => {
       describeEviction(under);
+    });
+    describe("scale", () => {
+      describeScale(under);
     });
     describe("binding", () => {
       describeBinding(under);

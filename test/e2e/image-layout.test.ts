@@ -215,7 +215,7 @@ describe("an image", () => {
     await expect(built).rejects.toMatchObject({
       code: 2,
       stderr: expect.stringContaining(
-        "--component must be one of probe, collector, network-manager, aggregator, scheduler-plugin, cli, got prober",
+        "--component must be one of probe, collector, network-manager, dispatcher, aggregator, scheduler-plugin, cli, got prober",
       ),
     });
     expect(existsSync(join(folder, "x"))).toBe(false);

@@ -5,7 +5,15 @@ import { join } from "node:path";
 const ROOT = join(import.meta.dirname, "../..");
 /** prom-client's own, under our prefix. */
 const OF_THE_PROCESS = /^isochrone_(nodejs|process)_/;
-const SERVICES = ["probe", "collector", "network-manager", "aggregator", "scheduler-plugin", "packages"];
+const SERVICES = [
+  "probe",
+  "collector",
+  "network-manager",
+  "dispatcher",
+  "aggregator",
+  "scheduler-plugin",
+  "packages",
+];
 
 /** Every name in the code; those of the API server's client are put together from parts. */
 export function metricNamesInCode(): Set<string> {

@@ -3,7 +3,12 @@
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import { createSchedulerPlugin, plannerSettings, schedulerPluginSettings } from "@isochrone/scheduler-plugin";
+import {
+  createSchedulerPlugin,
+  plannerSettings,
+  schedulerPluginSettings,
+  webhookSettings,
+} from "@isochrone/scheduler-plugin";
 import type { GraphSource } from "@isochrone/scheduler-plugin/testing";
 import type { ClusterGraphSnapshot, Decision, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { ControlPlane, NodeOptions, PodOptions } from "./control-plane/index.ts";
@@ -40,12 +45,14 @@ export interface PlannerOptions {
   readonly graphs?: GraphSource;
   readonly planner?: Readonly<Record<string, unknown>>;
   readonly scheduler?: Readonly<Record<string, unknown>>;
+  /** Of its webhook. @default it has none */
+  readonly webhook?: Readonly<Record<string, unknown>>;
 }
 
 /** Resolves when it listens. */
 export async function startPlanner(options: PlannerOptions): Promise<RunningPlanner> {
-  const { kubeconfig, graphUrl, graphs, planner = {}, scheduler = {} } = options;
-  const config = loadSettings([schedulerPluginSettings, plannerSettings], {
+  const { kubeconfig, graphUrl, graphs, planner = {}, scheduler = {}, webhook } = options;
+  const config = loadSettings([schedulerPluginSettings, plannerSettings, webhookSettings], {
     env: {},
     overrides: {
       scheduler: {
@@ -56,6 +63,7 @@ export async function startPlanner(options: PlannerOptions): Promise<RunningPlan
         ...scheduler,
       },
       planner: { enabled: true, ...planner },
+      webhook: { enabled: webhook !== undefined, ...webhook },
     },
   });
   const registry = createRegistry();
@@ -77,6 +85,7 @@ export async function startPlanner(options: PlannerOptions): Promise<RunningPlan
     store,
     landingStore,
     planner: config.planner,
+    webhook: config.webhook,
     ...(graphs === undefined ? {} : { graphs }),
   });
   await plugin.start();

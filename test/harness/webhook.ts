@@ -65,10 +65,11 @@ export class WebhookTestbed {
     this.installation = new Installation(cluster);
   }
 
-  async prepare(nodes = 2): Promise<void> {
+  /** @param rules beside those of the webhook */
+  async prepare(nodes = 2, rules: readonly string[] = []): Promise<void> {
     const { cluster } = this;
     for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
-    await installRules(cluster, RULES);
+    await installRules(cluster, [...RULES, ...rules]);
     await installPolicies(cluster);
     await cluster.addNodes(nodes, (index) => ({ name: `node-${index}` }));
     this.#graphs = await startGraphApi();

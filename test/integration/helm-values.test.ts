@@ -202,7 +202,7 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     const endpoints = of("PodMonitor").flatMap(
       ({ spec }) => spec!["podMetricsEndpoints"] as { port: string }[],
     );
-    expect(endpoints).toHaveLength(4);
+    expect(endpoints).toHaveLength(5);
     expect(endpoints.filter(({ port }) => !ports.some(({ name }) => name === port))).toEqual([]);
     const groups = of("PrometheusRule").flatMap(
       ({ spec }) => spec!["groups"] as { name: string; rules: object[] }[],

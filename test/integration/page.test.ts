@@ -126,6 +126,7 @@ describe.runIf(hasBrowser)("the page of an empty cluster", () => {
         ["/network", "No node is known yet"],
         ["/network/map", "No coordinates yet"],
         ["/workflows", "No workflow is known"],
+        ["/traffic", "No requests are counted"],
         ["/streams", "Nobody runs stream jobs here"],
         ["/decisions", "No scheduler-plugin is connected"],
         ["/health", "No node is known yet"],

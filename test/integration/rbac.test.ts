@@ -58,8 +58,8 @@ const BASE: readonly string[] = [
   "scheduler-plugin",
 ];
 
-/** rbac-descheduler.test.ts, stream-jobs-rights.test.ts and zone-weights.test.ts have these. */
-const ELSEWHERE = /^scheduler-plugin-(descheduler|evictions|streams|dispatch|hints|destination-rules)$/;
+/** rbac-descheduler, stream-jobs-rights, zone-weights and orchestration.test.ts have these. */
+const ELSEWHERE = /^scheduler-plugin-(de.*|evictions|streams|dispatch|hints|scale)$/;
 
 const TOPOLOGY: ObjectRef = { ...KINDS.networkTopology, namespace: TOPOLOGY_NAMESPACE, name: TOPOLOGY_NAME };
 const KEYS: ObjectRef = { ...KINDS.secret, namespace: NAMESPACE, name: KEYS_SECRET };

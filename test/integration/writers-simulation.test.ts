@@ -25,6 +25,7 @@ function counted(store: ClusterStore, clock: ManualClock): { store: ClusterStore
     },
     delete: (ref, options) => store.delete(ref, options),
     evict: (pod, options) => store.evict(pod, options),
+    scale: (ref, replicas, options) => store.scale(ref, replicas, options),
     bind: (pod, node) => store.bind(pod, node),
     watch: (kind, options) => store.watch(kind, options),
   };

@@ -1,6 +1,6 @@
 // Pictures of the page for the docs: `npm run screenshots`. Starts the embedded cluster for the pages that
 // live of workflows, and a synthetic one for what it hasn't: a thousand nodes, nothing at all, a server that
-// is gone. Arguments name parts (embedded streams large empty broken story); none means all.
+// is gone. Arguments name parts (embedded streams traffic large empty broken story); none means all.
 import { mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
@@ -8,6 +8,7 @@ import type { Browser, Page } from "playwright-core";
 import { launchBrowser } from "../harness/browser.ts";
 import { EmbeddedSystem } from "../harness/embedded.ts";
 import { startPageTestbed } from "../harness/page-testbed.ts";
+import { serveTraffic } from "../harness/page-traffic.ts";
 import { toPalette } from "./palette.ts";
 import { recordStory } from "./story.ts";
 
@@ -72,6 +73,19 @@ async function streams(browser: Browser): Promise<void> {
     await shoot(browser, `${url}/#/streams/site/yard`, "stream", ["light"], "#flows tbody tr");
   } finally {
     await system.stop();
+  }
+}
+
+async function traffic(browser: Browser): Promise<void> {
+  const plugin = await serveTraffic();
+  const settings = { decisionsUrl: plugin.url };
+  const testbed = await startPageTestbed({ nodes: 6, zoneSize: 2, degree: 5, settings });
+  try {
+    await shoot(browser, `${testbed.url}/#/traffic`, "traffic", ALL, "#traffic tbody tr");
+    await shoot(browser, `${testbed.url}/#/traffic/shop/cart`, "traffic-service", ALL, "#zones tbody tr");
+  } finally {
+    await testbed.stop();
+    plugin.close();
   }
 }
 
@@ -153,6 +167,7 @@ async function empty(browser: Browser): Promise<void> {
     await shoot(browser, `${testbed.url}/#/network`, "empty-network", ["light", "dark", "narrow"], ".empty");
     await shoot(browser, `${testbed.url}/#/workflows`, "empty-workflows", ["light"], ".empty");
     await shoot(browser, `${testbed.url}/#/streams`, "empty-streams", ["light"], ".empty");
+    await shoot(browser, `${testbed.url}/#/traffic`, "empty-traffic", ["light"], ".empty");
     await shoot(browser, `${testbed.url}/#/decisions`, "empty-decisions", ["light"], ".empty");
   } finally {
     await testbed.stop();
@@ -207,7 +222,7 @@ async function story(browser: Browser): Promise<void> {
   }
 }
 
-const PARTS = { embedded, streams, large, empty, broken, story } as const;
+const PARTS = { embedded, streams, traffic, large, empty, broken, story } as const;
 
 mkdirSync(folder, { recursive: true });
 const browser = await launchBrowser();

@@ -22,6 +22,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
   collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
   "network-manager": ["primitives", "telemetry", "topology", "runtime", "bus"],
+  dispatcher: ["primitives", "topology", "dispatch", "runtime", "kubernetes"],
   aggregator: ["primitives", "telemetry", "topology", "runtime", "bus", "kubernetes", "dashboard"],
   "scheduler-plugin": [
     "primitives",
@@ -49,6 +50,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "probe",
     "collector",
     "network-manager",
+    "dispatcher",
     "aggregator",
     "scheduler-plugin",
     "dashboard",
@@ -74,6 +76,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "probe",
     "collector",
     "network-manager",
+    "dispatcher",
     "aggregator",
     "scheduler-plugin",
   ],
@@ -109,6 +112,8 @@ const PURE_ENTRIES = [
   "@isochrone/topology",
   "@isochrone/placement",
   "@isochrone/streams",
+  "@isochrone/dispatch/replicas",
+  "@isochrone/dispatch/endpoints",
   "@isochrone/dispatch/weights",
   "@isochrone/dispatch/zones",
 ];

@@ -29,6 +29,15 @@ const OWNED: Readonly<Record<string, readonly string[]>> = {
     "aggregatorCaFile",
     "host",
   ],
+  dispatcher: [
+    "node",
+    "host",
+    "port",
+    "httpPort",
+    "aggregatorUrl",
+    "aggregatorTokenFile",
+    "aggregatorCaFile",
+  ],
   flows: ["node", "aggregatorUrl", "aggregatorTokenFile", "aggregatorCaFile", "planCachePath"],
   aggregator: [
     "host",

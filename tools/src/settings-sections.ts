@@ -9,6 +9,7 @@ import {
 import { busSettings } from "@isochrone/bus/settings";
 import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { collectorSettings } from "@isochrone/collector";
+import { dispatcherSettings } from "@isochrone/dispatcher";
 import { flowsSettings } from "@isochrone/network-manager";
 import { probeSettings } from "@isochrone/probe";
 import { serviceSettings, type Section } from "@isochrone/runtime";
@@ -36,6 +37,7 @@ export const SECTIONS: readonly Section[] = [
   deschedulerSettings,
   streamSettings,
   dispatchSettings,
+  dispatcherSettings,
   accessSettings,
   certificateSettings,
   extenderCertificateSettings,

@@ -29,7 +29,8 @@ import { registerPage } from "./page-routes.ts";
 import type { ReplicaHealths } from "./replica-healths.ts";
 import { registerRecordKeyRoutes, type RecordKeyDesk } from "./record-key-route.ts";
 import { registerProbePlanRoute, type PlanSources } from "./probe-plan-route.ts";
-import { registerStreamsRoute, type StreamsSource } from "./streams-route.ts";
+import { registerStreamsRoute, registerTrafficRoute } from "./moment-routes.ts";
+import type { StreamsSource, TrafficSource } from "./moment-routes.ts";
 
 /** What the graph API serves from. */
 interface GraphApiParts {
@@ -63,6 +64,7 @@ interface GraphApiParts {
   readonly decisions: DecisionsSource;
   readonly flowPlans: FlowPlanSource;
   readonly streams: StreamsSource;
+  readonly traffic: TrafficSource;
   readonly page?: PageAssets | undefined;
   readonly addRoutes?: ((app: HttpApp) => Promise<void>) | undefined;
   ready(): Readiness;
@@ -100,6 +102,7 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     registerDecisionsRoutes(api, parts.decisions);
     registerFlowPlanRoutes(api, parts.flowPlans);
     registerStreamsRoute(api, parts.streams);
+    registerTrafficRoute(api, parts.traffic);
     parts.events.register(api);
   });
   app.addHook("preClose", async () => parts.events.close());

@@ -3,6 +3,7 @@ import type { Registry } from "prom-client";
 import { openSchedulerPlugin } from "../adapters/open-scheduler-plugin.ts";
 import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import type { AggregatorConfig } from "../settings.ts";
+import { TrafficKeeper } from "../traffic/traffic-keeper.ts";
 import { StreamsKeeper } from "./streams-keeper.ts";
 
 interface StreamsDeps {
@@ -13,10 +14,12 @@ interface StreamsDeps {
 
 interface AggregatorStreams extends ReturnType<typeof openSchedulerPlugin> {
   readonly streams: StreamsKeeper;
+  readonly traffic: TrafficKeeper;
 }
 
 /**
- * What this aggregator asks the scheduler-plugin for, and stream jobs with what their flows have achieved.
+ * What this aggregator asks the scheduler-plugin for, stream jobs with what their flows have achieved, and
+ * how requests are spread over zones.
  * @param graphs the newest; null before the first
  */
 export function createStreams(
@@ -26,6 +29,6 @@ export function createStreams(
 ): AggregatorStreams {
   const plugin = openSchedulerPlugin(config, deps);
   const { decisions, flowPlans: plans } = plugin;
-  const streams = new StreamsKeeper({ ...deps, decisions, plans, graphs, horizonMs: config.historyMs });
-  return { ...plugin, streams };
+  const around = { ...deps, decisions, graphs, horizonMs: config.historyMs };
+  return { ...plugin, streams: new StreamsKeeper({ ...around, plans }), traffic: new TrafficKeeper(around) };
 }

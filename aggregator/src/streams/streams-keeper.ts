@@ -1,5 +1,4 @@
 // Reads what the scheduler-plugin knows of stream jobs, and keeps it for who looks back.
-import { looseFields } from "@isochrone/primitives";
 import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
 import {
   parseStreamJobs,
@@ -12,7 +11,8 @@ import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import type { DecisionsSource } from "../http/decisions-routes.ts";
 import type { FlowPlanSource } from "../http/flow-plan-route.ts";
 import { AggregatorError } from "../ports/errors.ts";
-import { StreamHistory } from "./domain/stream-history.ts";
+import { askLeader } from "../adapters/ask-leader.ts";
+import { SnapshotHistory } from "../domain/snapshot-history.ts";
 import { streamsView } from "./domain/streams-view.ts";
 
 interface StreamsKeeperOptions {
@@ -27,19 +27,18 @@ interface StreamsKeeperOptions {
 }
 
 const PATH = "/api/v1/stream-jobs";
-/** Of several replicas one leads; each attempt may reach another one. */
-const ATTEMPTS = 4;
 const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
 
 export class StreamsKeeper {
   readonly #options: StreamsKeeperOptions;
-  readonly #history: StreamHistory;
+  readonly #history: SnapshotHistory;
   readonly #periodic: Periodic;
 
   constructor(options: StreamsKeeperOptions) {
     this.#options = options;
     const { clock, logger, horizonMs } = options;
-    this.#history = new StreamHistory({
+    this.#history = new SnapshotHistory({
+      what: "streams are",
       horizonMs,
       minGapMs: HISTORY_GAP_MS / 2,
       maxBytes: MAX_HISTORY_BYTES,
@@ -84,21 +83,9 @@ export class StreamsKeeper {
   }
 
   async #jobs(signal: AbortSignal): Promise<readonly StreamJobView[]> {
-    for (let attempt = 1; ; attempt++) {
-      const { status, body } = await this.#options.decisions.fetch(PATH, signal);
-      if (status === 200) return parsed(body);
-      if (attempt < ATTEMPTS && status === 503 && codeIn(body) !== "streams_off") continue;
-      throw new AggregatorError("streams_off", "no scheduler-plugin runs stream jobs (streams.enabled)");
-    }
-  }
-}
-
-/** Of a problem; null where the body is none. */
-function codeIn(body: Buffer): unknown {
-  try {
-    return looseFields<{ code: unknown }>(JSON.parse(body.toString())).code;
-  } catch {
-    return null;
+    const body = await askLeader(this.#options.decisions, PATH, "streams_off", signal);
+    if (body !== null) return parsed(body);
+    throw new AggregatorError("streams_off", "no scheduler-plugin runs stream jobs (streams.enabled)");
   }
 }
 

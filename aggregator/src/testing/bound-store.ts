@@ -12,6 +12,7 @@ export function boundStore(inner: ClusterStore): ClusterStore {
     apply: (object, options) => inner.apply(object, options),
     delete: (ref, options) => inner.delete(ref, options),
     evict: (pod, options) => inner.evict(pod, options),
+    scale: (ref, replicas, options) => inner.scale(ref, replicas, options),
     bind: (pod, node) => inner.bind(pod, node),
     watch: (kind, options) => inner.watch(kind, options),
   };

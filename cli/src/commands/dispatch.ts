@@ -1,18 +1,30 @@
 import { KINDS } from "@isochrone/kubernetes";
 import { adviceText, dispatchAdvice } from "../dispatch/advice.ts";
+import { dispatchStatus, statusText } from "../dispatch/status.ts";
 import { CommandError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import { openStore } from "../kubernetes.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf, type Print, type View } from "../output/show.ts";
 
-interface AdviseOptions extends GraphServerOptions {
-  readonly kubeconfig?: string;
-  /** Of the kubeconfig. @default its current one */
-  readonly context?: string;
+interface StatusOptions extends GraphServerOptions {
   readonly output: Format;
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
+}
+
+interface AdviseOptions extends StatusOptions {
+  readonly kubeconfig?: string;
+  /** Of the kubeconfig. @default its current one */
+  readonly context?: string;
+}
+
+/** Prints how the requests of all Services are spread. Throws CommandError. */
+export async function statusCommand(options: StatusOptions, print: Print): Promise<void> {
+  const client = graphClientOf(options);
+  const read = async (): Promise<View> =>
+    viewOf(dispatchStatus((await client.traffic()).value), { text: statusText });
+  await show(read, options, print);
 }
 
 /** Prints where the requests of a Service should go. Throws CommandError. */

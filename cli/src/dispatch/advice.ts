@@ -1,23 +1,11 @@
 // What the requests of a Service do now, what would be better, and why. Nothing is written.
-import {
-  evenWeights,
-  hintedShares,
-  zoneAdvice,
-  zoneHints,
-  type HintedEndpoint,
-  type ZoneView,
-  type ZoneWeights,
-} from "@isochrone/dispatch/zones";
-import {
-  DISPATCH_ANNOTATIONS,
-  readyEndpoints,
-  zonesHinted,
-  type KubernetesObject,
-} from "@isochrone/kubernetes";
-import { clusterZones, orderedService } from "@isochrone/scheduler-plugin/dispatch-view";
+import { hintedShares, zoneAdvice, zoneHints } from "@isochrone/dispatch/zones";
+import { DISPATCH_ANNOTATIONS, type KubernetesObject } from "@isochrone/kubernetes";
+import { clusterZones, orderedService, sharesNow, sharesOf } from "@isochrone/scheduler-plugin/dispatch-view";
 import { ClusterGraph, type ClusterGraphSnapshot, type Demand } from "@isochrone/topology";
 import { table } from "../output/table.ts";
 import { fewEndpoints, longConnections } from "./notes.ts";
+import { percent } from "./percent.ts";
 
 type Shares = Readonly<Record<string, number>>;
 
@@ -107,30 +95,6 @@ export function dispatchAdvice({ service, slices, graph, demand }: AdviceInput):
   };
 }
 
-/** By the hints that stand; without them evenly, as kube-proxy does. */
-function sharesNow(
-  view: ZoneView,
-  endpoints: readonly HintedEndpoint[],
-  slices: readonly KubernetesObject[],
-): ZoneWeights {
-  const hints = new Map(
-    slices.flatMap((slice) => {
-      const zones = zonesHinted(slice);
-      return readyEndpoints(slice).map(({ id, index }) => [id, zones[index]!] as const);
-    }),
-  );
-  const isHinted = endpoints.every(({ id }) => (hints.get(id) ?? []).length > 0);
-  return isHinted ? hintedShares(view.zones, endpoints, hints) : evenWeights(view);
-}
-
-/** The largest first, without those that round to nothing. */
-function sharesOf(weights: ZoneWeights, zone: string): Shares {
-  const shares = [...(weights.get(zone) ?? [])].filter(([, share]) => share >= 0.000_5);
-  return Object.fromEntries(
-    shares.sort(([, a], [, b]) => b - a).map(([to, share]) => [to, Number(share.toFixed(3))]),
-  );
-}
-
 export function adviceText(advice: DispatchAdvice): string {
   const { service, dispatch, refused, capacityPerSecond, zones, notes } = advice;
   const asks = dispatch === null ? "not annotated" : `${DISPATCH_ANNOTATIONS.dispatch}: ${dispatch}`;
@@ -157,10 +121,6 @@ function shareText(shares: Shares): string {
   return Object.entries(shares)
     .map(([zone, share]) => `${zone} ${Math.round(share * 100)} %`)
     .join(", ");
-}
-
-function percent(ratio: number | null): string | null {
-  return ratio === null ? null : `${Math.round(ratio * 100)} %`;
 }
 
 function amount(value: number): string {

@@ -35,7 +35,13 @@ import {
 const PROPOSALS = { intervalMs: 5_000, planMs: 20, maxPairs: 5_000, seed: 1 };
 
 /** What all services of one composition share. */
-export interface Surroundings {
+export interface Surroundings extends BareSurroundings {
+  /** What the page shows of the emulator, and changes of it. */
+  readonly emulator: LinkRoutesOptions;
+}
+
+/** The same without the emulator's controls. */
+export interface BareSurroundings {
   readonly options: EmbeddedOptions;
   readonly bus: Bus;
   readonly tokens: PartTokens;
@@ -43,8 +49,6 @@ export interface Surroundings {
   /** Whether it is an API server: then the graphs are written onto its objects. */
   readonly isReal: boolean;
   readonly logger: Logger;
-  /** What the page shows of the emulator, and changes of it. */
-  readonly emulator: LinkRoutesOptions;
   /** Of all services, added as they are composed. */
   readonly pages: MetricsPage[];
 }
@@ -53,8 +57,8 @@ const clock = systemClock;
 const random = systemRandom;
 
 /** A registry whose page can be scraped. */
-function registryOf(
-  { pages }: Surroundings,
+export function registryOf(
+  { pages }: Pick<BareSurroundings, "pages">,
   job: string,
   instance: string,
 ): ReturnType<typeof createRegistry> {
@@ -132,7 +136,7 @@ export class EmbeddedProbes implements ProbeAddresses {
 
   /** A probe per node; after their start the node's responder is reachable from the others. */
   services(
-    surroundings: Surroundings,
+    surroundings: BareSurroundings,
     thread: MeasuringThreads,
     hmacKeys: string,
     aggregatorUrl: string,
@@ -207,7 +211,7 @@ export class EmbeddedProbes implements ProbeAddresses {
 
 /** A collector per node, each with its own view of the cluster, as the DaemonSet has. */
 export function collectorServices(
-  surroundings: Surroundings,
+  surroundings: BareSurroundings,
   seats: readonly NodeSeat[],
   aggregatorUrl: string,
   cluster: () => LabCluster,

@@ -14,6 +14,7 @@ import { ThemeSwitch } from "./shell/theme-switch.tsx";
 import { TimeBar } from "./shell/time-bar.tsx";
 import { cluster, failure, linkTo, refresh, route } from "./state/store.ts";
 import { StreamsPage } from "./streams/streams.tsx";
+import { TrafficPage } from "./traffic/traffic.tsx";
 import { WorkflowsPage } from "./workflows/workflows.tsx";
 
 const PAGES: readonly {
@@ -24,6 +25,7 @@ const PAGES: readonly {
   { name: "Overview", pages: ["overview"], place: { page: "overview" } },
   { name: "Network", pages: ["network", "pair"], place: { page: "network", view: "matrix" } },
   { name: "Workflows", pages: ["workflows"], place: { page: "workflows", workflow: null } },
+  { name: "Traffic", pages: ["traffic"], place: { page: "traffic", service: null } },
   { name: "Streams", pages: ["streams"], place: { page: "streams", job: null } },
   { name: "Decisions", pages: ["decisions"], place: { page: "decisions", kind: "decision", id: null } },
   { name: "Health", pages: ["health"], place: { page: "health" } },
@@ -106,6 +108,8 @@ function Content({ place }: { readonly place: Place }): VNode | null {
       return <WorkflowsPage chosen={place.workflow} />;
     case "streams":
       return <StreamsPage job={place.job} />;
+    case "traffic":
+      return <TrafficPage service={place.service} />;
     case "decisions":
       return <DecisionsPage kind={place.kind} id={place.id} />;
     default:

@@ -38,7 +38,7 @@ labels:
 {{- $path := $name -}}
 {{- with $image.registry }}{{ $path = printf "%s/%s" (trimSuffix "/" .) $name }}{{ end -}}
 {{- $tag := $image.tag | default .root.Chart.AppVersion -}}
-{{- if and .root.Values.kafka.enabled (eq .root.Values.kafka.client "kafkajs") (ne .component "scheduler-plugin") (ne .component "cli") -}}
+{{- if and .root.Values.kafka.enabled (eq .root.Values.kafka.client "kafkajs") (not (has .component (list "dispatcher" "scheduler-plugin" "cli"))) -}}
 {{- $tag = printf "%s-kafkajs" $tag -}}
 {{- end -}}
 {{- with get $image.digests .component -}}

@@ -31,6 +31,9 @@
 {{- if and (has "hints" $s.dispatch.levers) (not $s.webhook.enabled) -}}
 {{- $mistakes = append $mistakes "settings.webhook.enabled must be true when settings.dispatch.levers has hints: it is the webhook that sets them" -}}
 {{- end -}}
+{{- range list "scale" "deletion-cost" -}}
+{{- if and (has . $s.dispatch.levers) (not (has "replicas" $s.dispatch.levers)) }}{{ $mistakes = append $mistakes (printf "settings.dispatch.levers must have replicas where it has %s: that works out what is to be done" .) }}{{ end -}}
+{{- end -}}
 {{- if not $v.schedulerPlugin.enabled -}}
 {{- if or $s.webhook.enabled $s.planner.enabled (ne $s.descheduler.mode "off") $s.streams.enabled $s.dispatch.levers }}{{ $mistakes = append $mistakes "schedulerPlugin.enabled must be true for settings.webhook, settings.planner, settings.descheduler, settings.streams and settings.dispatch: they are parts of it" }}{{ end -}}
 {{- end -}}

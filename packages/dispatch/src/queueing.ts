@@ -58,6 +58,8 @@ export function shareServed(
   }
   const drain = (servers - load) / workSeconds;
   const left = Math.exp(-drain * slackSeconds);
+  // Far above saturation: as much is served as can be.
+  if (left === Number.POSITIVE_INFINITY) return servers / load;
   const within = perSecond * (Math.abs(drain) < BALANCED ? slackSeconds : (1 - left) / drain);
   const beyond = (perSecond * left * workSeconds) / servers;
   return 1 - beyond / (notWaiting + within + beyond);

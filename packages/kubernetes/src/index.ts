@@ -5,7 +5,7 @@ export {
   INGRESS_BANDWIDTH,
 } from "./store/bandwidth.ts";
 export type { ReplicasOf } from "./store/bandwidth.ts";
-export { type CertificateBundle, type KeyPair } from "./certificates/bundle.ts";
+export { trustedBy, type CertificateBundle, type KeyPair } from "./certificates/bundle.ts";
 export { ClientCertificateKeeper } from "./certificates/client-keeper.ts";
 export { CertificateKeeper, type CertificateEvents } from "./certificates/keeper.ts";
 export { besideSecret, CERTIFICATE_SETTINGS } from "./certificates/settings.ts";
@@ -27,9 +27,12 @@ export {
   deadlineOf,
   DISPATCH_ANNOTATIONS,
   dispatchOrderOf,
+  replicaModeOf,
+  replicaOrderOf,
+  isDispatched,
   unspreadReason,
 } from "./store/dispatch-annotations.ts";
-export type { DispatchLever } from "./store/dispatch-annotations.ts";
+export type { DispatchLever, ReplicaMode } from "./store/dispatch-annotations.ts";
 export {
   addressTypeOf,
   isOwnSlice,

@@ -25,6 +25,7 @@ import type {
   V1SubjectAccessReview,
   V1TokenReview,
   V1VolumeAttachment,
+  V2HorizontalPodAutoscaler,
 } from "@kubernetes/client-node";
 
 export interface KindRef {
@@ -89,6 +90,7 @@ export const KINDS = {
   configMap: { apiVersion: "v1", kind: "ConfigMap" },
   secret: { apiVersion: "v1", kind: "Secret" },
   event: { apiVersion: "events.k8s.io/v1", kind: "Event" },
+  horizontalPodAutoscaler: { apiVersion: "autoscaling/v2", kind: "HorizontalPodAutoscaler" },
   podDisruptionBudget: { apiVersion: "policy/v1", kind: "PodDisruptionBudget" },
   customResourceDefinition: { apiVersion: "apiextensions.k8s.io/v1", kind: "CustomResourceDefinition" },
   mutatingWebhookConfiguration: {
@@ -248,6 +250,7 @@ interface ObjectOfKind {
   VolumeAttachment: Typed<"VolumeAttachment", V1VolumeAttachment>;
   ConfigMap: ConfigMap;
   Secret: Secret;
+  HorizontalPodAutoscaler: Typed<"HorizontalPodAutoscaler", V2HorizontalPodAutoscaler>;
   PodDisruptionBudget: PodDisruptionBudget;
   CustomResourceDefinition: Typed<"CustomResourceDefinition", V1CustomResourceDefinition>;
   MutatingWebhookConfiguration: MutatingWebhookConfiguration;

@@ -80,6 +80,11 @@ export class SharedLeadership implements Leadership {
     return this.#election?.isLeader() ?? this.#isRunning;
   }
 
+  /** Where the replica that leads can be reached, as its Lease says; null: not known, or it is this one. */
+  leaderUrl(): string | null {
+    return this.isLeader() ? null : (this.#election?.holder()?.url ?? null);
+  }
+
   /** Takes no Lease where nothing depends on it. */
   start(): void {
     this.#isRunning = true;

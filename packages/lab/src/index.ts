@@ -14,13 +14,14 @@ export type { MetricsPage } from "./control.ts";
 export { addLinkRoutes } from "./link-routes.ts";
 export type { LinkRoutesOptions } from "./link-routes.ts";
 export { LabTimeline } from "./timeline.ts";
-export { BEHAVIOUR, readBehaviour, WORKFLOW_LABEL } from "./cluster/index.ts";
+export { admittingSlices, BEHAVIOUR, readBehaviour, WORKFLOW_LABEL, ZoneUsers } from "./cluster/index.ts";
 export { NotReadyError } from "./cluster/index.ts";
 export { LabCluster, loadManifest, loseNode, readManifest, SAMPLE_MANIFEST } from "./cluster/index.ts";
 export type {
   EndToEnd,
   ExtenderConfig,
   LabPod,
+  LoadPlan,
   Move,
   PodNetwork,
   Site,

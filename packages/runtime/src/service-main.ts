@@ -74,6 +74,7 @@ const ALL_SECTIONS = [
   "flows",
   "streams",
   "dispatch",
+  "dispatcher",
 ];
 
 /**

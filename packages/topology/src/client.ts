@@ -8,6 +8,7 @@ import { HealthSchema } from "./operation-schema.ts";
 import type { Health } from "./operation-schema.ts";
 import { parseFlowPlan, parseFlowPlans, type FlowPlan } from "./flows/flow-plan.ts";
 import { parseStreams, type StreamsSnapshot } from "./flows/streams.ts";
+import { parseTraffic, type TrafficSnapshot } from "./demand/traffic.ts";
 import { ProbePlanSchema, WorkflowListSchema } from "./schema.ts";
 import type { ClusterGraphSnapshot, Link, ProbePlan, WorkflowGraphSnapshot, WorkflowList } from "./schema.ts";
 import {
@@ -213,6 +214,11 @@ export class GraphClient {
   /** Stream jobs and the links that their flows use. */
   async streams(signal?: AbortSignal): Promise<Fetched<StreamsSnapshot>> {
     return this.#read("/api/v1/streams", parseStreams, signal);
+  }
+
+  /** How the requests of Services are spread over zones. */
+  async traffic(signal?: AbortSignal): Promise<Fetched<TrafficSnapshot>> {
+    return this.#read("/api/v1/traffic", parseTraffic, signal);
   }
 
   async #read<T>(

@@ -120,6 +120,16 @@ export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { WorkflowGraph } from "./workflow-graph.ts";
 export { DemandSchema } from "./demand/demand.ts";
 export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
+export { ReplicaReportSchema } from "./demand/replicas.ts";
+export type { ReplicaReport } from "./demand/replicas.ts";
+export {
+  parseServiceTraffic,
+  ServiceTrafficListSchema,
+  TrafficSchema,
+  type ServiceTraffic,
+  type TrafficSnapshot,
+  type ZoneTraffic,
+} from "./demand/traffic.ts";
 export {
   FlowPlanSchema,
   parseFlowPlan,

@@ -63,6 +63,8 @@ export interface Descheduler {
   readonly parts: readonly Part[];
   /** Of the last run, while this replica leads. */
   report(): DeschedulerReport;
+  /** Whether it moves a pod of that controller now. */
+  isMoving(controllerUid: string): boolean;
 }
 
 /** Moves pods while this replica leads; null when it is off. */
@@ -104,6 +106,10 @@ class LeadingDescheduler implements Descheduler {
 
   report(): DeschedulerReport {
     return this.#terms.current?.term.report ?? emptyReport(this.#config.mode);
+  }
+
+  isMoving(controllerUid: string): boolean {
+    return this.#terms.current?.term.isMoving(controllerUid) ?? false;
   }
 
   #begin(): Running {

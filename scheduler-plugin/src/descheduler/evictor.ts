@@ -39,9 +39,17 @@ const RECORD_ATTEMPTS = 3;
 
 export class Evictor {
   readonly #store: ClusterStore;
+  /** Until when a replacement may be due, by the controller's uid; wall clock, milliseconds. */
+  readonly #movingUntilMs = new Map<string, number>();
 
   constructor(store: ClusterStore) {
     this.#store = store;
+  }
+
+  /** Whether a pod of that controller is being moved. */
+  isMoving(controllerUid: string, nowMs: number): boolean {
+    for (const [uid, untilMs] of this.#movingUntilMs) if (untilMs < nowMs) this.#movingUntilMs.delete(uid);
+    return this.#movingUntilMs.has(controllerUid);
   }
 
   async evict(move: WantedMove): Promise<EvictionResult> {
@@ -56,7 +64,13 @@ export class Evictor {
    * The move is over: its record goes. With `last`, the cool-down is another one from now on; it counts from
    * the newest move all the same.
    */
-  async done(owner: ObjectRef, podUid: string, nowMs: number, last: LastMove | null): Promise<void> {
+  async done(
+    owner: ObjectRef & { readonly uid?: string },
+    podUid: string,
+    nowMs: number,
+    last: LastMove | null,
+  ): Promise<void> {
+    if (owner.uid !== undefined) this.#movingUntilMs.delete(owner.uid);
     await this.#change(owner, (object) => {
       const atMs = Math.max(last?.atMs ?? 0, readLastMove(object)?.atMs ?? 0);
       return movesDonePatch(object, [podUid], nowMs, last === null ? null : { ...last, atMs });
@@ -70,6 +84,7 @@ export class Evictor {
     if (pod === null || changed !== null) return { evicted: false, reason: "changed", detail: changed ?? "" };
     const owner = moveOwnerOf(pod);
     if (owner === null) return { evicted: false, reason: "changed", detail: "it has no controller" };
+    if (to !== null) this.#movingUntilMs.set(owner.uid, deadlineMs);
     let coolDownMs = move.coolDownMs;
     let before: LastMove | null = null;
     const found = await this.#change(owner, (object) => {

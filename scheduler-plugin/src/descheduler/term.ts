@@ -106,6 +106,11 @@ export class DeschedulerTerm {
     this.#report = emptyReport(config.mode);
   }
 
+  /** Whether a pod of that controller is being moved. */
+  isMoving(controllerUid: string): boolean {
+    return this.#evictor.isMoving(controllerUid, this.#options.clock.now());
+  }
+
   get report(): DeschedulerReport {
     const inFlight = this.#moves.waiting.map(({ namespace, pod: name, from, to, atMs }) => {
       return { namespace, name, from, to, since: iso(atMs) };

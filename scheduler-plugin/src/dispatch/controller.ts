@@ -1,7 +1,8 @@
-import type { ClusterStore, SharedLeadership } from "@isochrone/kubernetes";
+import type { ClusterStore, EventRecorder, SharedLeadership } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
-import type { Demand } from "@isochrone/topology";
+import type { Demand, ReplicaReport, ServiceTraffic } from "@isochrone/topology";
 import type { Registry } from "prom-client";
+import type { ClusterPods } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
 import { Terms } from "../leadership/terms.ts";
 import type { GraphSource } from "../ports/ports.ts";
@@ -9,6 +10,11 @@ import { DemandReader } from "./demand-reader.ts";
 import { DispatchKeeper, type WritingLever } from "./keeper.ts";
 import { HintsLever, IstioLever, type Lever } from "./levers.ts";
 import { createDispatchMetrics } from "./metrics.ts";
+import { Autoscalers } from "./replicas/autoscalers.ts";
+import { ReplicaFrames, type FramesOptions } from "./replicas/frames.ts";
+import { createReplicaMetrics } from "./replicas/metrics.ts";
+import { NodeImages } from "./replicas/node-images.ts";
+import { ReplicaScaler } from "./replicas/scaler.ts";
 import { ServiceFollower } from "./service-follower.ts";
 import type { DispatchConfig } from "./settings.ts";
 import { SliceAdmission } from "./slice-admission.ts";
@@ -19,6 +25,12 @@ export interface DispatchDeps {
   /** Reads what zones ask of Services. */
   readonly readDemand: (signal?: AbortSignal) => Promise<Demand>;
   readonly leadership: SharedLeadership;
+  /** Followed already. */
+  readonly pods: Pick<ClusterPods, "items" | "isSynced">;
+  /** What the planner keeps of each workload. */
+  readonly least: FramesOptions["least"];
+  /** Where the planner is to put new replicas. */
+  readonly wishes: FramesOptions["wishes"];
   /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
   readonly clock: Clock;
@@ -32,6 +44,10 @@ export interface Dispatch {
   readonly parts: readonly Part[];
   /** Null where hints are no lever. */
   readonly slices: SliceAdmission | null;
+  /** What is worked out for replicas; null where they are no lever. */
+  readonly replicas: (() => ReplicaReport) | null;
+  /** Services that ask for zone weights; null while another replica leads. */
+  traffic(): readonly ServiceTraffic[] | null;
 }
 
 /** Null where no lever may be pulled: then the command advises. */
@@ -55,13 +71,23 @@ export function createDispatch(config: DispatchConfig, deps: DispatchDeps): Disp
       }),
   });
   const store = terms.storeOf(deps.store);
+  const replicas = createReplicas(config, {
+    ...deps,
+    store,
+    follower,
+    events,
+    leads: () => terms.isLeader(),
+  });
   return {
     parts: [
       { name: "Events", service: events },
       { name: "Services", service: follower },
       { name: "terms", service: terms },
+      ...(replicas?.parts ?? []),
     ],
     slices: levers.includes("hints") ? new SliceAdmission(follower, metrics) : null,
+    replicas: replicas === null ? null : () => replicas.frames.report(),
+    traffic: () => terms.current?.traffic() ?? null,
   };
 }
 
@@ -74,4 +100,41 @@ function leversOf(
   if (levers.includes("hints")) found.set("hints", new HintsLever(store, follower));
   if (levers.includes("istio")) found.set("istio", new IstioLever(store, follower));
   return found;
+}
+
+interface ReplicaDeps extends DispatchDeps {
+  readonly follower: ServiceFollower;
+  readonly events: EventRecorder;
+  readonly leads: () => boolean;
+}
+
+/** Null where replicas are no lever. */
+function createReplicas(
+  config: DispatchConfig,
+  deps: ReplicaDeps,
+): { readonly frames: ReplicaFrames; readonly parts: readonly Part[] } | null {
+  const { levers, changes, coolDownMs, surplusMs, roundMs: frameMs } = config;
+  if (!levers.includes("replicas")) return null;
+  const metrics = createReplicaMetrics(deps.registry);
+  const images = new NodeImages(deps);
+  const autoscalers = levers.includes("scale") ? new Autoscalers(deps) : null;
+  const scaler = new ReplicaScaler({
+    ...deps,
+    ...deps.least,
+    autoscalers,
+    mayMark: levers.includes("deletion-cost"),
+    changes,
+    coolDownMs,
+    metrics,
+  });
+  const demand = new DemandReader(deps.readDemand, deps.clock);
+  const frames = new ReplicaFrames({ ...deps, demand, images, scaler, metrics, frameMs, changes, surplusMs });
+  return {
+    frames,
+    parts: [
+      { name: "images", service: images },
+      { name: "autoscalers", service: autoscalers },
+      { name: "frames", service: frames },
+    ],
+  };
 }

@@ -11,6 +11,7 @@ export class DemandReader {
   readonly #clock: Clock;
   #services: ReadonlyMap<string, ServiceDemand> = new Map();
   #version: string | null = null;
+  #windowSeconds = 0;
   #newAtMs: number;
 
   constructor(read: (signal?: AbortSignal) => Promise<Demand>, clock: Clock) {
@@ -21,17 +22,28 @@ export class DemandReader {
 
   /** Throws what reading throws. */
   async refresh(signal?: AbortSignal): Promise<void> {
-    const { version, observedAt, services } = await this.#read(signal);
+    const { version, observedAt, windowSeconds, services } = await this.#read(signal);
     // Another replica counts its versions from 1 again.
     const id = `${version} ${observedAt}`;
     if (id === this.#version) return;
     this.#version = id;
+    this.#windowSeconds = windowSeconds;
     this.#newAtMs = this.#clock.monotonic();
     this.#services = new Map(services.map((each) => [`${each.namespace}/${each.name}`, each]));
   }
 
   of(service: string): ServiceDemand | null {
     return this.#services.get(service) ?? null;
+  }
+
+  /** Another one for each demand that is read; null: none was read. */
+  get version(): string | null {
+    return this.#version;
+  }
+
+  /** For how long requests were counted. */
+  get windowSeconds(): number {
+    return this.#windowSeconds;
   }
 
   get isStale(): boolean {

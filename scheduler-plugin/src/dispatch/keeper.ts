@@ -5,6 +5,7 @@ import { DISPATCH_ANNOTATIONS, keyOf, StoreError } from "@isochrone/kubernetes";
 import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
+import type { ServiceTraffic } from "@isochrone/topology";
 import type { GraphSource } from "../ports/ports.ts";
 import { yielded } from "../proposals/cluster-view.ts";
 import type { DemandReader } from "./demand-reader.ts";
@@ -15,6 +16,7 @@ import {
   type OrderedService,
   type Refusal,
 } from "./objects/service-view.ts";
+import { askedTraffic, sharesNow, spreadTraffic } from "./objects/service-traffic.ts";
 import type { Lever, LeverTarget } from "./levers.ts";
 import { SERVICE_STATES, type DispatchMetrics, type ServiceStateName } from "./metrics.ts";
 import type { ServiceFollower } from "./service-follower.ts";
@@ -43,6 +45,7 @@ export class DispatchKeeper {
   readonly #rounds: Periodic;
   /** What was said of each Service last, so that it is said once. */
   #told = new Map<string, string>();
+  #traffic: readonly ServiceTraffic[] = [];
 
   constructor(options: KeeperOptions) {
     this.#options = options;
@@ -62,6 +65,11 @@ export class DispatchKeeper {
     this.#show([]);
   }
 
+  /** Services that ask for zone weights, as the last round found them. */
+  traffic(): readonly ServiceTraffic[] {
+    return this.#traffic;
+  }
+
   async #round(signal: AbortSignal): Promise<void> {
     const { follower, demand, levers, logger } = this.#options;
     try {
@@ -72,19 +80,23 @@ export class DispatchKeeper {
     if (!follower.isSynced || signal.aborted) return;
     if (demand.isEmpty && !demand.isStale) return;
     const shown: Shown[] = [];
+    const traffic: ServiceTraffic[] = [];
     const kept = new Map<WritingLever, Set<string>>();
     const told = new Map<string, string>();
     const zones = this.#zones();
     for (const service of follower.services()) {
-      const stands = await this.#serve(service, zones, told);
+      const found = await this.#serve(service, zones, told);
       if (signal.aborted) return;
-      if (stands === null) continue;
+      if (found === null) continue;
+      const { ordered, ...stands } = found;
       shown.push(stands);
+      traffic.push(this.#trafficOf(service, ordered, stands, told));
       if (!stands.keeps || stands.lever === "advise" || stands.lever === "none") continue;
       const names = kept.get(stands.lever) ?? new Set();
       kept.set(stands.lever, names.add(keyOf(service)));
     }
     this.#told = told;
+    this.#traffic = traffic;
     this.#show(shown);
     for (const [name, lever] of levers)
       await this.#written(name, () => lever.release(kept.get(name) ?? new Set()));
@@ -101,8 +113,8 @@ export class DispatchKeeper {
     service: KubernetesObject,
     zones: ClusterZones | null,
     told: Map<string, string>,
-  ): Promise<Shown | null> {
-    const { follower, demand, levers } = this.#options;
+  ): Promise<(Shown & { readonly ordered: OrderedService | null }) | null> {
+    const { follower, demand } = this.#options;
     const { namespace = "default", name, annotations } = service.metadata;
     if (annotations?.[DISPATCH_ANNOTATIONS.dispatch] === undefined) return null;
     const slices = follower.slices(namespace, name);
@@ -110,15 +122,21 @@ export class DispatchKeeper {
     if (ordered === null) return null;
     // Whoever asks for scores meanwhile waits for one Service at most.
     await yielded();
-    if ("reason" in ordered) return this.#refused(service, "none", ordered, told);
+    if ("reason" in ordered) return { ...this.#refused(service, "none", ordered, told), ordered: null };
+    const regions: LeverTarget["regions"] = zones?.regions ?? new Map();
+    const stands = await this.#spread(ordered, { service, slices, regions }, told);
+    return { ...stands, ordered };
+  }
+
+  async #spread(ordered: OrderedService, target: LeverTarget, told: Map<string, string>): Promise<Shown> {
+    const { demand, levers } = this.#options;
     const { lever } = ordered;
+    const { service } = target;
     if (demand.isStale) {
       const message = "the demand of zones is stale: Kubernetes' own spreading is back";
       this.#tell(service, told, lever !== "advise", "ZoneWeightsTakenBack", message);
       return { lever, state: "stale", keeps: false };
     }
-    const regions: LeverTarget["regions"] = zones?.regions ?? new Map();
-    const target = { service, slices, regions };
     const pulled = lever === "advise" ? null : (levers.get(lever) ?? null);
     if (lever !== "advise" && pulled === null) {
       const message = `the lever ${lever} is off: dispatch.levers`;
@@ -148,6 +166,26 @@ export class DispatchKeeper {
     });
     if (refusal !== null) return { ...this.#refused(service, lever, refusal, told), keeps: true };
     return { lever, state: changed || !done ? "moving" : "steady", keeps: true };
+  }
+
+  #trafficOf(
+    service: KubernetesObject,
+    ordered: OrderedService | null,
+    { lever, state }: Shown,
+    told: ReadonlyMap<string, string>,
+  ): ServiceTraffic {
+    const { follower, demand, levers } = this.#options;
+    const { namespace = "default", name } = service.metadata;
+    const asked = demand.of(keyOf(service));
+    const head = { namespace, name, lever, state, message: told.get(keyOf(service)) ?? null };
+    if (ordered === null) return { ...head, ...askedTraffic(asked) };
+    const slices = follower.slices(namespace, name);
+    const written =
+      lever === "istio"
+        ? (levers.get(lever)?.current({ service, slices, regions: new Map() }) ?? null)
+        : null;
+    const standing = written ?? sharesNow(ordered.view, ordered.endpoints, slices);
+    return { ...head, ...spreadTraffic(ordered, standing, asked) };
   }
 
   #refused(

@@ -91,11 +91,13 @@ export function leadershipOf(
     readonly clock: Clock;
     readonly random: Random;
     readonly logger: Logger;
+    /** Where other replicas reach this one; null: nowhere, or not yet. */
+    readonly url: () => string | null;
   },
 ): SharedLeadership {
   const { replicaName: replica, replicaNamespace: namespace } = config;
-  const { clock, random, logger, store, leaseStore = store } = deps;
-  const around = { clock, random, logger, store: leaseStore };
+  const { clock, random, logger, store, leaseStore = store, url } = deps;
+  const around = { clock, random, logger, store: leaseStore, url };
   return new SharedLeadership(
     { ...around, replica, namespace, timing: electionTiming(config) },
     SCHEDULER_LEASE,

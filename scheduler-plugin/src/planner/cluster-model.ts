@@ -22,6 +22,8 @@ interface Held {
 const HOSTNAME = "kubernetes.io/hostname";
 /** Nodes that are looked at for a pod beyond those that were named for it. */
 const LOOKED_AT = 64;
+/** A model of so many nodes and pods is made in some milliseconds. */
+const QUICKLY_MADE = 1_000;
 
 export class ClusterModel {
   readonly #source: ObjectSource;
@@ -47,6 +49,11 @@ export class ClusterModel {
     return this.#model;
   }
 
+  /** Whether it can be asked without a pause: it is made already, or small. */
+  get isQuick(): boolean {
+    return this.#model !== null || this.#source.lists().nodes.length + this.#placed.size <= QUICKLY_MADE;
+  }
+
   /** Nodes, volumes or namespaces have changed: the model is made anew when it is asked for. */
   rebuild(): void {
     this.#model = null;
@@ -63,6 +70,11 @@ export class ClusterModel {
   withdraw(podKey: string): void {
     this.#assumed.delete(podKey);
     this.#place(podKey);
+  }
+
+  /** Whether the pod is bound. @param podKey namespace/name */
+  isPlaced(podKey: string): boolean {
+    return this.#placed.get(podKey)?.isPlaced === true;
   }
 
   /** Whether any pod of that controller is bound. */

@@ -208,6 +208,19 @@ describe("the planner", () => {
     expect(await metric("isochrone_planner_heartbeat ")).toBe(0);
   });
 
+  test.each([
+    ["takes its place until it is bound", "3500m", "n3"],
+    ["takes no place where it has no room", "1000", "n2"],
+  ])("what somebody before bound to a node %s", async (_, cpu, to) => {
+    const pod = await gated("before", "other", cpu, { schedulingGates: [] });
+    const metadata = { uid: pod.metadata.uid!, annotations: { "isochrone.dev/planned-node": "n2" } };
+    await rig.store.patch({ ...KINDS.pod, namespace: NAMESPACE, name: "before" }, { metadata });
+    await start();
+    await gated("p-1", "p", "1");
+    await rig.clock.advance(1_000);
+    expect(await nominated("p-1")).toBe(to);
+  });
+
   test("what a predecessor has nominated and not released is released as it is; what it has released is followed", async () => {
     await gated("half");
     await rig.store.patch(

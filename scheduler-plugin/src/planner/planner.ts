@@ -7,6 +7,7 @@ import type { ClusterObjects } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
+import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import type { Ledger } from "../domain/ledger.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
 import type { GraphSource } from "../ports/ports.ts";
@@ -23,6 +24,8 @@ import type { PlanTools } from "./plan-tools.ts";
 import { WorkflowPlanning } from "./planning.ts";
 import { PlannerReports } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
+import { PodPromises } from "./promises/pod-promises.ts";
+import type { AskedPod, PromisedNodes } from "./promises/pod-promises.ts";
 import { StrandedPods } from "./stranded-pods.ts";
 import { WorkflowPlanner } from "./workflow-planner.ts";
 
@@ -41,12 +44,16 @@ export interface PlannerDeps {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
   readonly tools: PlanTools;
+  /** In which zones Services lack replicas. */
+  readonly wishes: Pick<ZoneWishes, "zoneFor">;
   readonly newId: () => string;
   readonly leadership: SharedLeadership;
   /** Of the heartbeat's Lease. */
   readonly namespace: string;
   /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
+  /** Whether the descheduler moves a pod of that controller now. */
+  readonly isMoving: (controllerUid: string) => boolean;
   /** What a request counts as of which nobody counted the bytes. */
   readonly bytesPerRequest: number;
   /** Whether Events are written. */
@@ -61,6 +68,8 @@ export interface Planner {
   readonly parts: readonly Part[];
   /** Why it doesn't plan at this moment, in words; null while it does. */
   trouble(): string | null;
+  /** Nodes for a pod that is about to be created; null: it waits for a plan, or another replica leads. */
+  promise(asked: AskedPod): PromisedNodes | null;
 }
 
 /** null when it is off. */
@@ -110,8 +119,12 @@ class LeadersPlanner implements Planner {
     return term === null ? "another replica leads" : term.planner.trouble();
   }
 
+  promise(asked: AskedPod): PromisedNodes | null {
+    return this.#terms.current?.planner.promise(asked) ?? null;
+  }
+
   #begin(): PlannerTerm {
-    const { clock, logger, graphs, ledger, decisions, plans, newId } = this.#deps;
+    const { clock, logger, graphs, ledger, decisions, plans, wishes, newId } = this.#deps;
     const config = this.#config;
     const metrics = this.#metrics;
     const objects = this.#deps.objects.follow(() => model.rebuild());
@@ -137,6 +150,7 @@ class LeadersPlanner implements Planner {
       moves: new MoveRecords({ store: this.#landingStore, clock, logger }),
       orders: new ReleaseOrders({ store: this.#landingStore, logger }),
       ledger,
+      wishes,
       reports,
       metrics,
       clock,
@@ -150,6 +164,18 @@ class LeadersPlanner implements Planner {
       logger,
       metrics,
     });
+    const promises = new PodPromises({
+      config,
+      bytesPerRequest: this.#deps.bytesPerRequest,
+      graphs,
+      model,
+      ledger,
+      stranded,
+      reports,
+      isMoving: this.#deps.isMoving,
+      newId,
+      clock,
+    });
     const planner = new WorkflowPlanner({
       config,
       pods,
@@ -157,6 +183,7 @@ class LeadersPlanner implements Planner {
       planning,
       writer,
       stranded,
+      promises,
       reports,
       metrics,
       clock,

@@ -4,7 +4,8 @@ import { LABELS } from "@isochrone/kubernetes";
 import { inQueueOrder, planProblem } from "@isochrone/placement";
 import type { FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
-import type { Decision, WorkflowGraph } from "@isochrone/topology";
+import type { WorkflowGraph } from "@isochrone/topology";
+import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import type { Ledger } from "../domain/ledger.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import type { MoveRecords } from "./adapters/move-records.ts";
@@ -20,10 +21,11 @@ import type { SearchResult } from "./domain/search.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
 import { movesInto, targetsOf } from "./moves.ts";
 import type { Moves } from "./moves.ts";
-import { costText } from "./reports.ts";
+import { candidatesOf, planSentences, podSentences, rememberedSentences } from "./plan-words.ts";
 import type { PlannerReports, ReportedPod } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
 import { spreadLimits } from "./spread.ts";
+import { wishedZones, wishesInto } from "./wished-zones.ts";
 
 /** Pods that get no plan. */
 interface Unplanned {
@@ -70,6 +72,7 @@ interface WorkflowPlanningOptions {
   readonly moves: MoveRecords;
   readonly orders: ReleaseOrders;
   readonly ledger: Ledger;
+  readonly wishes: Pick<ZoneWishes, "zoneFor">;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
   readonly clock: Clock;
@@ -87,8 +90,6 @@ interface Task {
  */
 const LEAST_BUDGET_MS = 5;
 const LEAST_MS_PER_POD = 0.5;
-/** A bound that is far below says nothing about the plan. */
-const TELLING_GAP = 0.5;
 
 interface Searched {
   readonly problem: FeasiblePlanProblem;
@@ -141,14 +142,15 @@ export class WorkflowPlanning {
 
   async #planSupported(workflow: GatedWorkflow, task: Task, unplanned: Unplanned[]): Promise<PlanningResult> {
     const { pods, graphs } = task;
-    const { metrics, moves, model, orders, config } = this.#options;
+    const { metrics, moves, model, orders, wishes, config } = this.#options;
     const [records, levelOf] = await Promise.all([
       moves.of(pods, (uid) => model.hasPlaced(uid)),
       orders.of(pods, graphs.workflow, config.release),
     ]);
     const targets = targetsOf(pods, records, (pod, node) => model.model.verdict(pod.object, node));
-    const { problem, result } = await this.#search(workflow, task, targets);
-    if (result.traffic === "none" && targets.redeemed.size === 0) {
+    const zones = wishedZones(pods, targets.redeemed, wishes);
+    const { problem, result } = await this.#search(workflow, task, targets, zones);
+    if (result.traffic === "none" && targets.redeemed.size + zones.size === 0) {
       const text = "nothing is known of what the workflow's pods say to each other";
       return nonePlanned([...unplanned, { pods, reason: "unknown_workflow", text }]);
     }
@@ -171,11 +173,12 @@ export class WorkflowPlanning {
     return { kind: "planned", levels: levels.flatMap(splitBehindFirst), unplanned };
   }
 
-  /** With the targets of moves held, or without those for which there is no room any more. */
+  /** With the targets of moves and wished zones held, or without those for which there is no room. */
   async #search(
     workflow: GatedWorkflow,
     { pods, graphs, budgetMs }: Task,
     targets: Moves,
+    zones: ReadonlyMap<string, string>,
   ): Promise<Searched> {
     const { model, ledger, config } = this.#options;
     const nameOf = new Map(pods.map((pod) => [pod.object, workloadOf(pod, graphs.workflow)]));
@@ -188,10 +191,14 @@ export class WorkflowPlanning {
       workloadOf: (pod) => nameOf.get(pod as GatedPod["object"]) ?? null,
       spread: spreadLimits(config),
     });
-    const bound = movesInto(problem, pods, targets);
+    const moved = movesInto(problem, pods, targets);
+    const bound = wishesInto(moved, pods, zones);
     const result = await this.#run(bound, budgetMs);
-    const isShort = pods.some(({ key }, index) => targets.redeemed.has(key) && result.assignment[index]! < 0);
-    return isShort ? { problem, result: await this.#run(problem, budgetMs) } : { problem: bound, result };
+    const isShort = (of: ReadonlyMap<string, unknown>): boolean =>
+      pods.some(({ key }, index) => of.has(key) && result.assignment[index]! < 0);
+    if (isShort(targets.redeemed)) return { problem, result: await this.#run(problem, budgetMs) };
+    if (isShort(zones)) return { problem: moved, result: await this.#run(moved, budgetMs) };
+    return { problem: bound, result };
   }
 
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
@@ -301,84 +308,14 @@ function byCreation(a: GatedPod, b: GatedPod): number {
   return a.key < b.key ? -1 : 1;
 }
 
-function workloadOf({ identity }: GatedPod, graph: WorkflowGraph): string | null {
+/** As the graph calls it; null: it doesn't know it. */
+export function workloadOf({ identity }: GatedPod, graph: WorkflowGraph): string | null {
   return identity.workloads.find((name) => graph.workload(name) !== undefined) ?? null;
 }
 
 function outcomeOf(placed: number, pods: number): string {
   if (placed === 0) return "infeasible";
   return placed < pods ? "partial" : "planned";
-}
-
-function planSentences(workflow: GatedWorkflow, result: SearchResult): string[] {
-  const { cost, lowerBound, complete, ended, traffic, networkKnown } = result;
-  const parts = `network ${costText(cost.network)}, load of the nodes ${costText(cost.pressure)}`;
-  const sentences = [`The plan of ${workflow.key} costs ${costText(cost.total)} (${parts}).`];
-  if (complete && lowerBound > 0) {
-    const gap = Math.max(0, cost.total / lowerBound - 1);
-    if (ended === "optimal") sentences.push("No plan costs less.");
-    else if (gap <= TELLING_GAP)
-      sentences.push(
-        `No plan costs less than ${costText(lowerBound)}: it is at most ${(100 * gap).toFixed(1)} % above the best.`,
-      );
-  }
-  if (traffic === "declared")
-    sentences.push("No rate of its channels is known: declared priorities stood in for them.");
-  if (!networkKnown) sentences.push("No network cost is known: the load of the nodes decided.");
-  if (ended === "deadline") sentences.push("The search ended at its deadline.");
-  return sentences;
-}
-
-/** A window is what the graph observes: older rates stand in for those of pods that have gone. */
-function rememberedSentences({ cluster, workflow }: UsableGraphs): string[] {
-  const ages = workflow.channels.flatMap(({ origin, ageSeconds }) =>
-    origin === "observed" && ageSeconds !== null && ageSeconds > cluster.windowSeconds ? [ageSeconds] : [],
-  );
-  if (ages.length === 0) return [];
-  const minutes = Math.round(Math.max(...ages) / 60);
-  return [`Rates of ${ages.length} of its channels are from before its pods went, up to ${minutes} min ago.`];
-}
-
-function podSentences(
-  node: string,
-  candidates: Decision["candidates"],
-  targets: Moves,
-  key: string,
-  pods: number,
-): string[] {
-  const sentences = [
-    pods === 1 ? `Planned to ${node}.` : `Planned to ${node} together with ${pods - 1} other pods.`,
-  ];
-  const move = targets.redeemed.get(key);
-  if (move !== undefined && move.to === node)
-    sentences.push(`It replaces a pod that was moved away from ${move.from}.`);
-  const refusal = targets.refused.get(key);
-  if (refusal !== undefined) sentences.push(refusal);
-  const next = candidates.find(({ name }) => name !== node);
-  if (next !== undefined && next.raw !== null)
-    sentences.push(
-      next.raw > 0
-        ? `On ${next.name}, the next best for it alone, the plan would cost ${costText(next.raw)} more.`
-        : `${next.name} would be as good for it alone, but it isn't free of the plan's other pods or rules.`,
-    );
-  return sentences;
-}
-
-/** The planned node, and others for this pod alone; `raw` is what the plan would cost more. */
-function candidatesOf(
-  problem: FeasiblePlanProblem,
-  { alternatives }: SearchResult,
-  index: number,
-  node: string,
-): Decision["candidates"] {
-  const others = (alternatives[index] ?? []).filter((each) => problem.nodes[each.node]!.name !== node);
-  const worst = Math.max(0, ...others.map(({ delta }) => delta));
-  const scoreOf = (delta: number): number =>
-    worst <= 0 ? 100 : Math.min(100, Math.max(0, 100 * (1 - delta / worst)));
-  const row = (name: string, delta: number): Decision["candidates"][number] => {
-    return { name, feasible: true, reason: null, raw: delta, score: scoreOf(delta), parts: { added: delta } };
-  };
-  return [row(node, 0), ...others.map((each) => row(problem.nodes[each.node]!.name, each.delta))];
 }
 
 function releasable({ identity, object }: GatedPod): Releasable {

@@ -10,6 +10,7 @@ import { entryOf } from "../domain/reserved-use.ts";
 import type { LoggedPlan, LoggedPlanPod, PlanLog } from "../domain/plan-log.ts";
 import type { Rejection } from "./cluster-model.ts";
 import type { GatedPod } from "./gated-workflows.ts";
+import type { UsableGraphs } from "./graphs.ts";
 import type { Arrival } from "./landings.ts";
 import type { ReleaseReason } from "./metrics.ts";
 import type { Landing } from "./settings.ts";
@@ -87,6 +88,34 @@ export class PlannerReports {
     }
     plans.add({ ...plan, id, at, pods });
     return pods.map(({ decision }) => decision);
+  }
+
+  /** The pod was created with its nodes. Id of the decision. */
+  admitted(
+    reported: ReportedPod,
+    workflow: string,
+    { inputs, workflow: graph, cluster }: UsableGraphs,
+  ): string {
+    const { decisions, ledger, newId, clock } = this.#options;
+    const { pod, workload, node, candidates, sentences } = reported;
+    const { identity } = pod;
+    const id = newId();
+    const made = {
+      at: new Date(clock.now()).toISOString(),
+      plan: null,
+      workflow,
+      workload,
+      strategy: STRATEGY,
+      mode: "admission",
+      inputs,
+      explanation: [...sentences],
+      best: node,
+      candidates,
+    };
+    const peers = peersWithin([reported], cluster, graph)(pod, workload, candidates);
+    decisions.add({ id, kind: "plan", pod: identity, identity, peers, show: () => made });
+    ledger.record(entryOf(identity, node, graph, null), graph, clock.monotonic());
+    return id;
   }
 
   /** The pods are released, and kube-scheduler does as it likes. */

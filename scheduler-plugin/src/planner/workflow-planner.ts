@@ -6,7 +6,7 @@ import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
-import { isGone } from "../adapters/observed-pod.ts";
+import { isGone, placementOf } from "../adapters/observed-pod.ts";
 import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { ClusterModel } from "./cluster-model.ts";
 import { GatedWorkflows } from "./gated-workflows.ts";
@@ -16,6 +16,7 @@ import { Lander } from "./lander.ts";
 import type { PlannedPod } from "./lander.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
 import type { PlacedByPlan, PlanningResult, WorkflowPlanning } from "./planning.ts";
+import type { AskedPod, PodPromises, PromisedNodes } from "./promises/pod-promises.ts";
 import type { PlannerReports } from "./reports.ts";
 import type { StrandedPods } from "./stranded-pods.ts";
 import type { PlannerConfig } from "./settings.ts";
@@ -27,6 +28,7 @@ interface WorkflowPlannerOptions {
   readonly planning: WorkflowPlanning;
   readonly writer: PodWriter;
   readonly stranded: StrandedPods;
+  readonly promises: PodPromises;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
   readonly clock: Clock;
@@ -53,6 +55,8 @@ export class WorkflowPlanner {
   readonly #landing = new Set<Promise<void>>();
   /** Uids of pods that are being released or were: what the cluster still shows of their gate is old. */
   readonly #handled = new Set<string>();
+  /** Pods on their way that a predecessor bound to nodes, whose places aren't taken yet; by key. */
+  readonly #adopted = new Map<string, { readonly pod: KubernetesObject; readonly node: string }>();
   #wake = new AbortController();
   #replacing: Promise<void> | null = null;
   #knowsPods = false;
@@ -84,6 +88,11 @@ export class WorkflowPlanner {
     if (!this.#knowsPods || !model.isSynced) return "the cluster's objects were not listed yet";
     if (clock.monotonic() - this.#roundMs > STUCK_MS + 2 * config.planMs) return "the planner's loop hangs";
     return this.#lander.trouble ?? planning.trouble();
+  }
+
+  /** Nodes for a pod that is about to be created; null: it is to wait for a plan. */
+  promise(asked: AskedPod): PromisedNodes | null {
+    return this.trouble() === null ? this.#options.promises.promise(asked) : null;
   }
 
   /**
@@ -132,6 +141,8 @@ export class WorkflowPlanner {
   #look(nowMs: number): void {
     const { config, metrics } = this.#options;
     this.#lander.expire();
+    this.#options.promises.expire();
+    this.#placeAdopted();
     this.#replaceStranded();
     const overdue = this.#gated.waitingSince(nowMs - config.deadlineMs, nowMs);
     if (overdue.length > 0)
@@ -237,16 +248,33 @@ export class WorkflowPlanner {
     model.takePod(change, this.#lander.isAwaited(key) || this.#handled.has(uid));
   }
 
-  /** A pod that this process' predecessor released by plan. */
+  /** A pod that was admitted with its nodes, or released by plan by this process' predecessor. */
   #adopt(pod: KubernetesObject): void {
+    const { promises, model, clock } = this.#options;
     const node = pod.metadata.annotations?.[PLANNED_NODE_ANNOTATION];
     const key = keyOf(pod);
     if (node === undefined || looseFields<PodSpec>(pod.spec).nodeName !== undefined || hasOurGate(pod))
       return;
     if (this.#lander.isAwaited(key)) return;
+    const kept = promises.redeem(pod);
     const uid = pod.metadata.uid ?? "";
-    const releasedMs = this.#options.clock.monotonic();
-    this.#lander.adopt({ key, uid, node, workflow: "", decision: null, releasedMs });
+    const flight = { key, uid, releasedMs: clock.monotonic() };
+    this.#lander.adopt({ ...flight, ...(kept ?? { node, workflow: "", decision: null }) });
+    if (isGone(pod) || placementOf(pod) !== null) return;
+    if (kept !== null) model.assume(pod, kept.node);
+    else this.#adopted.set(key, { pod, node });
+  }
+
+  /**
+   * Unlike a nomination, an affinity holds no place. Anybody may write the annotation, so without a promise
+   * it takes no more than there is.
+   */
+  #placeAdopted(): void {
+    const { model } = this.#options;
+    if (this.#adopted.size === 0 || !model.isSynced) return;
+    for (const [key, { pod, node }] of this.#adopted)
+      if (this.#lander.isAwaited(key) && model.model.verdict(pod, node) === null) model.assume(pod, node);
+    this.#adopted.clear();
   }
 
   #arrived(arrival: Arrival): void {

@@ -5,7 +5,13 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { links, node } from "@isochrone/placement/testing";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
-import { ClusterGraph, type ClusterGraphSnapshot, type Demand, type ZoneDemand } from "@isochrone/topology";
+import {
+  ClusterGraph,
+  type ClusterGraphSnapshot,
+  type Demand,
+  type ServiceTraffic,
+  type ZoneDemand,
+} from "@isochrone/topology";
 import { DemandReader } from "../dispatch/demand-reader.ts";
 import { DispatchKeeper, type WritingLever } from "../dispatch/keeper.ts";
 import { HintsLever, IstioLever, type Lever } from "../dispatch/levers.ts";
@@ -85,6 +91,11 @@ export class DispatchRig {
       metrics: this.#metrics,
       roundMs: ROUND_MS,
     });
+  }
+
+  /** Of shop/db. */
+  get traffic(): ServiceTraffic {
+    return this.#keeper!.traffic()[0]!;
   }
 
   async stop(): Promise<void> {

@@ -28,6 +28,8 @@ export interface AdmissionRequest {
   /** As it stands in the request; null where it doesn't. */
   readonly object: unknown;
   readonly oldObject: unknown;
+  /** Nothing will come of it. */
+  readonly isDryRun: boolean;
 }
 
 /** Reads the body of a request. */
@@ -53,7 +55,8 @@ export function readReview(body: string): AdmissionRequest | FaultyReview {
       `request.uid must be 1 to ${MAX_UID_CHARACTERS} characters, got ${shown(fields.uid)}`,
     );
   const { object = null, oldObject = null } = fields;
-  return { uid, namespace: looseText(fields.namespace), pod: podOf(fields), object, oldObject };
+  const [namespace, isDryRun] = [looseText(fields.namespace), fields.dryRun === true];
+  return { uid, namespace, pod: podOf(fields), object, oldObject, isDryRun };
 }
 
 export function isFaulty(review: AdmissionRequest | FaultyReview): review is FaultyReview {

@@ -8,6 +8,8 @@ import {
 } from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
+import { PROMISE_ANNOTATION } from "../planner/adapters/pod-writer.ts";
+import type { AskedPod } from "../planner/promises/pod-promises.ts";
 import { Admission } from "./admission.ts";
 import type { AdmissionSurroundings } from "./admission.ts";
 import type { Entry } from "./gate-rules.ts";
@@ -57,6 +59,7 @@ function ask(
     replicasOf: () => () => 1,
     injectable: () => null,
     slices: null,
+    promise: () => null,
     metrics: {
       count: (outcome) => void outcomes.push(outcome),
       fault: (reason) => void outcomes.push(`fault ${reason}`),
@@ -111,6 +114,48 @@ const group = (labels: Record<string, string>): KubernetesObject => ({
   },
 });
 const IN_GROUP = { [LABELS.appGroup]: "a1", [LABELS.appGroupWorkload]: "web" };
+
+describe("a pod that the planner has nodes for", () => {
+  const promised = {
+    affinity: { nodeAffinity: { required: "n1" } },
+    annotations: { [PROMISE_ANNOTATION]: "id-1", "isochrone.dev/planned-node": "n1" },
+  };
+  const own = { podAffinity: { of: "its own" } };
+
+  test("gets them and no gate, and isn't given others when it is asked about again", () => {
+    const asked: AskedPod[] = [];
+    const promise = (one: AskedPod): typeof promised => {
+      asked.push(one);
+      return promised;
+    };
+    const first = ask(podOf({ labels: ON, spec: { affinity: own } }), "pod", { promise }, { dryRun: true });
+    expect(first.outcomes).toEqual(["planned"]);
+    expect(gatesOf(first)).toBeUndefined();
+    expect(first.pod.spec?.["affinity"]).toEqual(promised.affinity);
+    expect(first.pod.metadata.annotations).toEqual({ ...promised.annotations, [WEBHOOK_ANSWER]: "planned" });
+    expect(asked.map(({ isDryRun, pod }) => [isDryRun, pod.metadata.namespace, pod.spec])).toEqual([
+      [true, "shop", expect.objectContaining({ affinity: own })],
+    ]);
+    expect(ask(first.pod, "pod", { promise }).patch).toEqual([]);
+    expect(ask(first.pod, "pod", { promise, isPlannerAlive: () => false }).patch).toEqual([]);
+    expect(asked).toHaveLength(1);
+  });
+
+  test.each<[string, PodFields, Partial<AdmissionSurroundings>]>([
+    ["while nobody plans", { labels: ON }, { isPlannerAlive: () => false }],
+    ["where it asks for none", { labels: OFF }, {}],
+    [
+      "where it has the gate already",
+      { labels: ON, spec: { schedulingGates: [{ name: PLACEMENT_GATE }] } },
+      {},
+    ],
+  ])("gets none %s", (_, fields, around) => {
+    const promise = (): never => {
+      throw new Error("nobody must be asked for nodes");
+    };
+    expect(ask(podOf(fields), "pod", { promise, ...around }).pod.spec).toEqual(podOf(fields).spec);
+  });
+});
 
 describe("who waits", () => {
   test.each<[string, PodFields, Entry, Record<string, string> | null, string]>([

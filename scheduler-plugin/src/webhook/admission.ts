@@ -9,6 +9,8 @@ import {
 } from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject, ReplicasOf } from "@isochrone/kubernetes";
 import { allowed, isFaulty, readReview } from "./admission-review.ts";
+import { PROMISE_ANNOTATION } from "../planner/adapters/pod-writer.ts";
+import type { AskedPod, PromisedNodes } from "../planner/promises/pod-promises.ts";
 import type { AdmissionRequest, FaultyReview } from "./admission-review.ts";
 import { exclusionOf } from "./gate-rules.ts";
 import type { Entry, GateRules, ReviewPath } from "./gate-rules.ts";
@@ -30,6 +32,8 @@ export interface AdmissionSurroundings {
    */
   injectable(): string | null;
   readonly metrics: Pick<WebhookMetrics, "count" | "fault" | "bandwidth">;
+  /** The planner's nodes for the pod, which it keeps for it; null: it has none now. */
+  promise(asked: AskedPod): PromisedNodes | null;
   /** What to change of an EndpointSlice; null: nobody spreads requests by hints. */
   readonly slices: SlicePatches | null;
 }
@@ -37,6 +41,13 @@ export interface AdmissionSurroundings {
 /** Answers about EndpointSlices. */
 export interface SlicePatches {
   patch(review: { readonly object: unknown; readonly oldObject: unknown }): readonly JsonPatchOperation[];
+}
+
+interface Placed {
+  readonly outcome: PodOutcome;
+  readonly patch: JsonPatchOperation[];
+  /** Annotations of a pod that got its nodes. */
+  readonly planned?: Readonly<Record<string, string>>;
 }
 
 export class Admission {
@@ -65,7 +76,11 @@ export class Admission {
     );
   }
 
-  #patch(entry: Entry, { namespace }: AdmissionRequest, pod: KubernetesObject): JsonPatchOperation[] {
+  #patch(
+    entry: Entry,
+    { namespace, isDryRun }: AdmissionRequest,
+    pod: KubernetesObject,
+  ): JsonPatchOperation[] {
     const { rules } = this.#around;
     const name = pod.metadata.labels?.[LABELS.appGroup];
     const appGroup = typeof name === "string" ? this.#around.appGroup(namespace, name) : null;
@@ -74,19 +89,34 @@ export class Admission {
       ? {}
       : this.#bandwidth(namespace, pod, appGroup);
     const exclusion = exclusionOf(asked, rules);
-    const [outcome, patch] = exclusion === null ? this.#wait(pod) : [exclusion, []];
+    const { outcome, patch, planned }: Placed =
+      exclusion === null
+        ? this.#place({ pod: within(namespace, pod), appGroup, isDryRun })
+        : { outcome: exclusion, patch: [] };
     this.#around.metrics.count(outcome);
     // By it a pod is told from one that asks too, and was created while nobody answered.
     const isAsking = exclusion === null || exclusion === "already_gated";
-    const annotations = { ...bandwidth, ...(isAsking ? { [WEBHOOK_ANSWER]: outcome } : {}) };
+    const annotations = { ...bandwidth, ...planned, ...(isAsking ? { [WEBHOOK_ANSWER]: outcome } : {}) };
     return [...patch, ...annotationPatch(pod, annotations)];
   }
 
-  /** A pod that nobody would plan now must not wait. It may still ask to be scored. */
-  #wait(pod: KubernetesObject): [outcome: PodOutcome, patch: JsonPatchOperation[]] {
-    if (this.#around.isPlannerAlive()) return ["gated", gatePatch(pod)];
+  /**
+   * Its nodes, where the planner has some; else it waits. A pod that nobody would plan now must not wait. It
+   * may still ask to be scored.
+   */
+  #place(asked: AskedPod): Placed {
+    const { pod } = asked;
+    // Asked again, since another webhook has changed the pod.
+    if (isPromised(pod)) return { outcome: "planned", patch: [] };
+    if (this.#around.isPlannerAlive()) {
+      const promised = this.#around.promise(asked);
+      if (promised === null) return { outcome: "gated", patch: gatePatch(pod) };
+      const { affinity: value, annotations: planned } = promised;
+      return { outcome: "planned", patch: [{ op: "add", path: "/spec/affinity", value }], planned };
+    }
     const resource = this.#around.injectable();
-    return resource === null ? ["no_planner", []] : ["resource", resourcePatch(pod, resource)];
+    if (resource === null) return { outcome: "no_planner", patch: [] };
+    return { outcome: "resource", patch: resourcePatch(pod, resource) };
   }
 
   #bandwidth(
@@ -103,6 +133,15 @@ export class Admission {
     if (annotationPatch(pod, annotations).length > 0) this.#around.metrics.bandwidth.inc();
     return annotations;
   }
+}
+
+function isPromised({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[PROMISE_ANNOTATION] !== undefined;
+}
+
+/** The object may leave the namespace to the request. */
+function within(namespace: string, pod: KubernetesObject): KubernetesObject {
+  return { ...pod, metadata: { ...pod.metadata, namespace } };
 }
 
 function wordOn({ metadata }: KubernetesObject): string | null {

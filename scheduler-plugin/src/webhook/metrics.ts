@@ -7,13 +7,13 @@ import type { Exclusion } from "./gate-rules.ts";
 import type { ReviewFault } from "./admission-review.ts";
 
 /** Seconds: it is on every pod's way into the cluster. */
-const BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.1, 0.5, 2];
+const BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2];
 
 /**
- * What became of a pod: it got the gate, it asks for the managed resource instead, nobody plans now, or it is
- * none of ours.
+ * What became of a pod: it got its nodes, it got the gate, it asks for the managed resource instead, nobody
+ * plans now, or it is none of ours.
  */
-export type PodOutcome = "gated" | "resource" | "no_planner" | Exclusion;
+export type PodOutcome = "planned" | "gated" | "resource" | "no_planner" | Exclusion;
 /** Requests that were about no new pod, or that could not be read. */
 export type FaultReason =
   | ReviewFault
@@ -77,7 +77,7 @@ function createCounters(
   return {
     pods: new Counter({
       name: "isochrone_webhook_pods_total",
-      help: "New pods that the webhook was asked about, by outcome (gated; resource: the managed resource instead; no_planner; else why the pod is left alone).",
+      help: "New pods that the webhook was asked about, by outcome (planned: created with its nodes; gated; resource: the managed resource instead; no_planner; else why the pod is left alone).",
       labelNames: ["outcome"],
       registers,
     }),

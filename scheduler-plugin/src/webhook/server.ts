@@ -7,20 +7,23 @@ import type { ListenAddress } from "@isochrone/runtime/http";
 import { REVIEW_PATHS } from "./gate-rules.ts";
 import type { ReviewPath } from "./gate-rules.ts";
 import type { FaultReason } from "./metrics.ts";
+import { FORWARDED } from "./leader-forwarding.ts";
 import { pathOf } from "./registration.ts";
 
 interface WebhookServerOptions {
   readonly host: string;
   readonly port: number;
   readonly maxBodyBytes: number;
-  /** The answer's text, or why there is none. */
-  readonly answer: (entry: ReviewPath, body: string) => string | { readonly detail: string };
+  /** The answer's text, or why there is none. @param isForwarded another replica was asked */
+  readonly answer: (entry: ReviewPath, body: string, isForwarded: boolean) => Answer | Promise<Answer>;
   readonly onFault: (reason: FaultReason) => void;
   readonly onError: (error: unknown) => void;
   /** Seconds from a request's last byte to its answer. */
   readonly onAnswer: (seconds: number) => void;
   readonly monotonicMs: () => number;
 }
+
+type Answer = string | { readonly detail: string };
 
 const MIN_VERSION = "TLSv1.2";
 /** The API server gives up earlier. */
@@ -130,13 +133,18 @@ export class WebhookServer {
     } finally {
       this.#bytesUnderWay -= bytes;
     }
-    this.#answer(request, response, entry, Buffer.concat(chunks).toString());
+    await this.#answer(request, response, entry, Buffer.concat(chunks).toString());
   }
 
-  #answer(request: IncomingMessage, response: ServerResponse, entry: ReviewPath, body: string): void {
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    entry: ReviewPath,
+    body: string,
+  ): Promise<void> {
     const { answer, onAnswer, monotonicMs } = this.#options;
     const beganMs = monotonicMs();
-    const said = answer(entry, body);
+    const said = await answer(entry, body, request.headers[FORWARDED] !== undefined);
     if (typeof said === "string") this.#say(request, response, 200, said, "application/json");
     else this.#refuse(request, response, 400, said.detail);
     onAnswer((monotonicMs() - beganMs) / 1000);

@@ -9,6 +9,7 @@ import {
   looseText,
   PLANNER_LEASE,
   StoreError,
+  trustedBy,
   WEBHOOK_SECRET,
 } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KindRef, Membership, SharedLeadership } from "@isochrone/kubernetes";
@@ -20,9 +21,12 @@ import type { PodChanges } from "../adapters/cluster-pods.ts";
 import type { Injectable } from "../domain/canary-record.ts";
 import { SCHEDULER_LEASE } from "../leadership/terms.ts";
 import { Admission } from "./admission.ts";
-import type { SlicePatches } from "./admission.ts";
-import type { GateRules } from "./gate-rules.ts";
+import type { AdmissionSurroundings, SlicePatches } from "./admission.ts";
+import type { FaultyReview } from "./admission-review.ts";
+import type { GateRules, ReviewPath } from "./gate-rules.ts";
 import { Heartbeat } from "./heartbeat.ts";
+import { reachableUrl } from "./leader-address.ts";
+import { LeaderForwarding } from "./leader-forwarding.ts";
 import { createWebhookMetrics } from "./metrics.ts";
 import type { WebhookMetrics } from "./metrics.ts";
 import { isTrusted, register } from "./registration.ts";
@@ -40,7 +44,11 @@ export interface WebhookDeps {
   readonly guard: { readonly resource: string; state(): Injectable } | null;
   /** Answers about EndpointSlices; null: it isn't asked about them. */
   readonly slices: SlicePatches | null;
+  /** The planner's nodes for a pod that is about to be created; null: it has none. */
+  readonly promise: AdmissionSurroundings["promise"];
   readonly leadership: SharedLeadership;
+  /** Whether the planner runs on the replica that leads. */
+  readonly hasPlanner: boolean;
   /** Of the Leases and the Secret: our own. */
   readonly namespace: string;
   readonly canaryNamespace: string;
@@ -54,6 +62,8 @@ export interface Webhook {
   readonly parts: readonly Part[];
   /** Where it listens; null before it has its first certificate. */
   readonly address: ListenAddress | null;
+  /** Where other replicas reach it; null: nowhere, or not yet. */
+  readonly url: string | null;
 }
 
 /** Null when the settings don't want it. */
@@ -68,9 +78,13 @@ class RunningWebhook implements Webhook {
   readonly #heartbeat: Heartbeat;
   readonly #replicas = new GroupReplicas();
   readonly #server: WebhookServer;
+  readonly #admission: Admission;
+  readonly #forwarding: LeaderForwarding;
   readonly #leadership: Membership;
   readonly #checks: Periodic;
   readonly #stopping = new AbortController();
+  /** PEM of the authorities of the replicas' certificates. */
+  #trusted: string | null = null;
   #appGroups: Informer | null = null;
   #namespaces: Informer | null = null;
 
@@ -89,10 +103,16 @@ class RunningWebhook implements Webhook {
       logger,
       onFailure: (reason) => this.#metrics.failed("heartbeat", reason),
     });
-    const admission = this.#createAdmission();
+    this.#admission = this.#createAdmission();
+    this.#forwarding = new LeaderForwarding({
+      leader: () => deps.leadership.leaderUrl(),
+      trusted: () => this.#trusted,
+      serverName: this.#hosts()[0]!,
+      monotonicMs: () => clock.monotonic(),
+    });
     this.#server = new WebhookServer({
       ...config,
-      answer: (entry, body) => admission.answer(entry, body),
+      answer: (entry, body, isForwarded) => this.#answer(entry, body, isForwarded),
       onFault: (reason) => this.#metrics.fault(reason),
       onError: (error) => logger.warnOnce("webhook", "a review could not be judged", { error }),
       onAnswer: (seconds) => this.#metrics.seconds.observe(seconds),
@@ -126,6 +146,10 @@ class RunningWebhook implements Webhook {
     return this.#server.address;
   }
 
+  get url(): string | null {
+    return this.address && reachableUrl(this.address);
+  }
+
   get parts(): readonly Part[] {
     const { store, clock, random, logger } = this.#deps;
     const informer = (kind: KindRef): Informer => createInformer({ store, kind, clock, random, logger });
@@ -141,11 +165,19 @@ class RunningWebhook implements Webhook {
         service: { start: followNamespaces, stop: async () => await this.#namespaces?.stop() },
       },
       { name: "heartbeat", service: this.#heartbeat },
+      { name: "forwarding", service: { stop: () => this.#forwarding.close() } },
       { name: "server", service: { stop: () => this.#server.close() } },
       { name: "leadership", service: this.#leadership },
       { name: "certificates", service: this.#checks },
       { name: "pods", service: { start: () => this.#followPods(), stop: () => this.#stopping.abort() } },
     ];
+  }
+
+  /** By the leader, where that is another replica. What it doesn't answer in time, this one does. */
+  async #answer(entry: ReviewPath, body: string, isForwarded: boolean): Promise<string | FaultyReview> {
+    const mayAsk = this.#deps.hasPlanner && !isForwarded && entry !== "endpoint-slices";
+    const said = mayAsk && this.#heartbeat.isAlive() ? await this.#forwarding.ask(entry, body) : null;
+    return said ?? this.#admission.answer(entry, body);
   }
 
   #followPods(): void {
@@ -211,6 +243,7 @@ class RunningWebhook implements Webhook {
       injectable: () => (guard?.state().injectable === true ? guard.resource : null),
       metrics: this.#metrics,
       slices: this.#deps.slices,
+      promise: this.#deps.promise,
     });
   }
 
@@ -233,9 +266,10 @@ class RunningWebhook implements Webhook {
         publish: (trusted) => register(writeStore, this.#registration(), trusted),
         holds: (authority) => isTrusted(writeStore, authority),
       },
-      onServing: async ({ serving }) => {
+      onServing: async (bundle) => {
         const before = this.#server.address;
-        await this.#server.serveWith(serving);
+        this.#trusted = trustedBy(bundle);
+        await this.#server.serveWith(bundle.serving);
         if (before === null) logger.info("webhook listening", { url: this.#server.address?.url });
       },
       clock,

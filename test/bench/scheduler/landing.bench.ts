@@ -1,7 +1,8 @@
 // Whether plans land, and what planning costs: gated workflows on a real kube-scheduler with KWOK nodes,
 // judged by where the pods were bound, by each way of landing; beside it, in the same run and by turns, the
-// same pods without gates, and with gates that are opened by who needs not plan (the floor). `--quick`: 100
-// nodes only; `--nodes=N`: so many only; `--pods=N`, `--rounds=N`.
+// same pods without gates, and with gates that are opened by who needs not plan (the floor). Workflows that
+// grow are measured with and without the webhook. `--quick`: 100 nodes only; `--nodes=N`: so many only;
+// `--pods=N`, `--rounds=N`; `--grow`: workflows that grow alone.
 import { median } from "@isochrone/primitives";
 import { loadavg } from "node:os";
 import { nodeNameOf, startControlPlane } from "../../harness/control-plane/index.ts";
@@ -18,6 +19,8 @@ import {
   regionOf,
   zoneOf,
 } from "./landing/testbed.ts";
+import { grownAtAdmission, grownByFixedAnswers, grownPlainly } from "./landing/admission.ts";
+import type { Admitted, Grown } from "./landing/admission.ts";
 import { clear, measured, until } from "./landing/run.ts";
 import type { Run, Spender } from "./landing/run.ts";
 import { landAtOnce } from "./landing/trivial-planner.ts";
@@ -33,8 +36,15 @@ const ROUNDS = numberOf("--rounds") ?? 3;
 /** Bound before the clock runs: planner and kube-scheduler are long-running processes. */
 const WARM_UP = 5;
 
-/** `planned` lands by required affinity, the default; `nominated` by nominations. */
-const WAYS = ["plain", "trivial", "planned", "nominated"] as const;
+/** The least share of plain pods' rate at which pods that are created with their nodes are bound. */
+const OF_PLAIN_GROWTH = 0.95;
+const MAX_ANSWER_MS = 50;
+/**
+ * `planned` lands by required affinity, the default; `nominated` by nominations; `admitted` are the pods that
+ * running workflows grow by, `grown` the same without the webhook, `answered` with one that knows nothing.
+ */
+const WAYS = ["plain", "trivial", "planned", "nominated", "grown", "answered", "admitted"] as const;
+const GROWING: readonly string[] = ["grown", "answered", "admitted"];
 
 interface Planned extends Run {
   /** Of the pods that a plan gave a node. */
@@ -47,6 +57,9 @@ interface Runs {
   readonly trivial: readonly Run[];
   readonly planned: readonly Planned[];
   readonly nominated: readonly Planned[];
+  readonly grown: readonly Grown[];
+  readonly answered: readonly Grown[];
+  readonly admitted: readonly Admitted[];
 }
 
 /** One cluster size under test. */
@@ -85,10 +98,22 @@ async function measure(size: number, pods: number): Promise<BenchResult[]> {
       trivial: [] as Run[],
       planned: [] as Planned[],
       nominated: [] as Planned[],
+      grown: [] as Grown[],
+      answered: [] as Grown[],
+      admitted: [] as Admitted[],
     };
+    const ways = WAYS.filter((way) => GROWING.includes(way) || !process.argv.includes("--grow"));
     // By turns: machines aren't equally busy all the time.
     for (let round = 0; round < ROUNDS; round++) {
-      for (const way of round % 2 === 0 ? WAYS : WAYS.toReversed()) {
+      for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
+        if (way === "grown" || way === "answered" || way === "admitted") {
+          if (way === "grown") runs.grown.push(await grownPlainly(cluster, workflows));
+          else if (way === "answered")
+            runs.answered.push(await grownByFixedAnswers(cluster, nodes, workflows));
+          else runs.admitted.push(await grownAtAdmission(cluster, nodes, workflows));
+          console.error(`${size} nodes, ${way}: ${JSON.stringify(runs[way].at(-1))}; ${loadText()}`);
+          continue;
+        }
         if (way === "planned") runs.planned.push(await byPlan(testbed, "required-affinity"));
         else if (way === "nominated") runs.nominated.push(await byPlan(testbed, "nomination"));
         else runs[way].push(await (way === "plain" ? plain(testbed) : trivially(testbed)));
@@ -96,7 +121,8 @@ async function measure(size: number, pods: number): Promise<BenchResult[]> {
         console.error(`${size} nodes, ${way}: ${rate.toFixed(1)} pods/s; ${cpuText(cpuMs)}; ${loadText()}`);
       }
     }
-    return report(size, runs);
+    const growth = reportGrowth(size, runs);
+    return runs.plain.length === 0 ? growth : [...report(size, runs), ...growth];
   } finally {
     await cluster.close();
   }
@@ -173,6 +199,56 @@ function report(size: number, { plain, trivial, planned, nominated }: Runs): Ben
       name: `${where}: search of a plan of ${PODS_PER_WORKFLOW} pods, mean`,
       value: median(planned.map(({ searchMs }) => searchMs))!,
       unit: "ms",
+    },
+  ];
+}
+
+function reportGrowth(size: number, { grown, answered, admitted }: Runs): BenchResult[] {
+  const where = `${size} nodes`;
+  const ratio = (to: readonly Grown[], of: readonly Grown[], rate: keyof Grown): number =>
+    median(of.map((each, round) => each[rate] / to[round]![rate]))!;
+  const least = (part: "share" | "landed"): number => Math.min(...admitted.map((each) => each[part]));
+  const p99Ms = Math.max(...admitted.map((each) => each.p99Ms));
+  const rates = (["boundRate", "createdRate"] as const).flatMap((rate): BenchResult[] => {
+    const name = `${where}: pods created with their nodes, ${rate === "boundRate" ? "bound" : "created and bound"}`;
+    const value = median(admitted.map((each) => each[rate]))!;
+    const ofPlain = ratio(grown, admitted, rate);
+    const floor = ratio(grown, answered, rate);
+    return [
+      {
+        name,
+        value,
+        unit: "pods/s",
+        target: `>= ${OF_PLAIN_GROWTH} x plain, or the floor`,
+        met: ofPlain >= Math.min(OF_PLAIN_GROWTH, floor),
+        peer: "plain kube-scheduler",
+        ratio: ofPlain,
+      },
+      {
+        name,
+        value,
+        unit: "pods/s",
+        peer: "a webhook that answers without planning",
+        ratio: ratio(answered, admitted, rate),
+      },
+    ];
+  });
+  return [
+    ...rates,
+    { name: `${where}: added pods that were created with their nodes`, value: least("share"), unit: "share" },
+    {
+      name: `${where}: of these bound to their planned nodes`,
+      value: least("landed"),
+      unit: "share",
+      target: `>= ${LANDED_SHARE}`,
+      met: least("landed") >= LANDED_SHARE,
+    },
+    {
+      name: `${where}: the webhook's answers, p99, at most`,
+      value: p99Ms,
+      unit: "ms",
+      target: `<= ${MAX_ANSWER_MS}`,
+      met: p99Ms <= MAX_ANSWER_MS,
     },
   ];
 }

@@ -9,6 +9,7 @@ const ROOT = join(import.meta.dirname, "../../..");
 const COMPONENTS = {
   probe: { folder: "probe", section: "probe", hostKey: "bindAddress", portKey: "httpPort" },
   collector: { folder: "collector", section: "collector", hostKey: "host", portKey: "port" },
+  dispatcher: { folder: "dispatcher", section: "dispatcher", hostKey: "host", portKey: "httpPort" },
   aggregator: { folder: "aggregator", section: "aggregator", hostKey: "host", portKey: "port" },
   "scheduler-plugin": { folder: "scheduler-plugin", section: "scheduler", hostKey: "host", portKey: "port" },
 } as const;

@@ -1,6 +1,5 @@
 // One end of a stream: `receive ADDRESS PORT` prints what has arrived, and what the node's links have
-// received, headers and what came twice included; `send SOURCE TARGET PORT` goes on
-// sending.
+// received, headers and what came twice included; `send SOURCE TARGET PORT` goes on sending.
 import { readFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
 

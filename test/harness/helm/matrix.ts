@@ -51,7 +51,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
       scheduler: { managedResource: "isochrone.dev/placement", canaryNamespace: "canaries" },
       descheduler: { mode: "evict", maxUnreadyRatio: "34%", windows: ["Sat 00:00-24:00"] },
       streams: { enabled: true, strategy: "joint" },
-      dispatch: { levers: ["hints", "istio"] },
+      dispatch: { levers: ["hints", "istio", "replicas", "scale", "deletion-cost"], changes: 4 },
     },
     networkPolicy: { metricsFrom: [{ namespaceSelector: {} }], egress: [{ ports: [{ port: 4318 }] }] },
   },
@@ -72,6 +72,7 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
   "what operators know": {
     tls: { source: "cert-manager" },
     monitoring: { monitors: true, rules: true, dashboards: true, labels: { release: "prometheus" } },
+    dispatcher: { enabled: true, replicas: 2 },
     networkPolicy: { metricsFrom: [{ namespaceSelector: {} }] },
   },
   "the paper's descheduler, which needs no planner": { settings: { descheduler: { mode: "paper" } } },

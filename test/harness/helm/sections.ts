@@ -9,6 +9,7 @@ import {
 import { busSettings } from "@isochrone/bus/settings";
 import { collectorSettings } from "@isochrone/collector";
 import { flowsSettings } from "@isochrone/network-manager";
+import { dispatcherSettings } from "@isochrone/dispatcher";
 import { kubernetesSettings } from "@isochrone/kubernetes/api-server";
 import { probeSettings } from "@isochrone/probe";
 import { serviceSettings, type Section } from "@isochrone/runtime";
@@ -26,6 +27,7 @@ export const SECTIONS: Readonly<Record<string, readonly Section[]>> = {
   probe: [serviceSettings, probeSettings, busSettings],
   collector: [serviceSettings, collectorSettings, kubernetesSettings, busSettings],
   "network-manager": [serviceSettings, flowsSettings, busSettings],
+  dispatcher: [serviceSettings, dispatcherSettings, kubernetesSettings],
   aggregator: [
     serviceSettings,
     aggregatorSettings,

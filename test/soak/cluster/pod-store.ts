@@ -33,6 +33,7 @@ export class PodStore implements UntypedStore {
   readonly apply: ClusterStore["apply"];
   readonly delete: ClusterStore["delete"];
   readonly evict: ClusterStore["evict"];
+  readonly scale: ClusterStore["scale"];
   readonly bind: ClusterStore["bind"];
   readonly #inner: ClusterStore;
   readonly #world: World;
@@ -59,6 +60,7 @@ export class PodStore implements UntypedStore {
     this.apply = inner.apply.bind(inner);
     this.delete = inner.delete.bind(inner);
     this.evict = inner.evict.bind(inner);
+    this.scale = inner.scale.bind(inner);
     this.bind = inner.bind.bind(inner);
   }
 

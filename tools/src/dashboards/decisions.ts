@@ -1,3 +1,4 @@
+import { dispatchRow } from "./dispatch.ts";
 import type { Dashboard } from "./grafana.ts";
 
 const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${metric}[$__rate_interval]))`;
@@ -9,7 +10,7 @@ export const decisions: Dashboard = {
   uid: "isochrone-decisions",
   title: "Isochrone / Decisions",
   description:
-    "Placements, plans and moves: how many, how fast, by what they were decided, and what became of them.",
+    "Placements, plans, moves and the spreading of requests: how many, how fast, by what they were decided, and what became of them.",
   variables: [],
   rows: [
     {
@@ -264,5 +265,6 @@ export const decisions: Dashboard = {
         },
       ],
     },
+    dispatchRow,
   ],
 };

@@ -24,6 +24,10 @@ const NEEDS = {
     needs: "descheduler.mode other than off",
     off: "The descheduler is off: values settings.descheduler.mode",
   },
+  dispatch: {
+    needs: "dispatch.levers",
+    off: "Levers are off: values settings.dispatch.levers",
+  },
   webhook: { needs: "webhook.enabled", off: "The webhook is off: values settings.webhook.enabled" },
   icmp: { needs: "icmp among probe.methods", off: "ICMP is off: values settings.probe.methods" },
   bandwidth: { needs: "probe.bandwidth", off: "Bandwidth is off: values settings.probe.bandwidth" },

@@ -1,6 +1,6 @@
 // The modules of a service and of the packages that it uses, in one file, and one more for each part that is
-// loaded only when it is wanted. Node keeps kilobytes for each module that it loads: of the scheduler-plugin's
-// 145 MB 35 were those of 1,600 modules.
+// loaded only when it is wanted. Node keeps kilobytes for each module that it loads: of the
+// scheduler-plugin's 145 MB 35 were those of 1,600 modules.
 import { existsSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { rolldown, type Plugin } from "rolldown";

@@ -21,6 +21,7 @@ export const COMPONENTS: Readonly<Record<string, Component>> = {
   probe: { folder: "probe", without: [], isService: true },
   collector: { folder: "collector", without: IN_A_POD, isService: true },
   "network-manager": { folder: "network-manager", without: [], isService: true },
+  dispatcher: { folder: "dispatcher", without: IN_A_POD, isService: true },
   aggregator: { folder: "aggregator", without: IN_A_POD, isService: true },
   "scheduler-plugin": { folder: "scheduler-plugin", without: IN_A_POD, isService: true },
   cli: { folder: "cli", without: [], isService: false },

@@ -67,6 +67,16 @@ const RUNS: readonly Run[] = [
     env: { FLOWS_NODE: "node", FLOWS_HTTP_PORT: ANY_PORT, FLOWS_AGGREGATOR_URL: `http://${NOWHERE}` },
   },
   {
+    component: "dispatcher",
+    until: HTTP,
+    env: {
+      DISPATCHER_HOST: HOST,
+      DISPATCHER_PORT: "0",
+      DISPATCHER_HTTP_PORT: ANY_PORT,
+      DISPATCHER_AGGREGATOR_URL: `http://${NOWHERE}`,
+    },
+  },
+  {
     component: "aggregator",
     until: HTTP,
     env: {
@@ -117,7 +127,7 @@ const RUNS: readonly Run[] = [
       WEBHOOK_PORT: "0",
       PLANNER_ENABLED: "true",
       STREAMS_ENABLED: "true",
-      DISPATCH_LEVERS: "hints,istio",
+      DISPATCH_LEVERS: "hints,istio,replicas",
       DESCHEDULER_MODE: "evict",
     },
   },

@@ -15,6 +15,8 @@ describe("routes", () => {
       { place: { page: "workflows", workflow: { namespace: "default", name: "sample" } }, view },
     ],
     ["#/streams", { place: { page: "streams", job: null }, view }],
+    ["#/traffic", { place: { page: "traffic", service: null }, view }],
+    ["#/traffic/shop/db", { place: { page: "traffic", service: { namespace: "shop", name: "db" } }, view }],
     ["#/streams/site/gate", { place: { page: "streams", job: { namespace: "site", name: "gate" } }, view }],
     ["#/decisions/x-1", { place: { page: "decisions", kind: "decision", id: "x-1" }, view }],
     ["#/plans/x-1", { place: { page: "decisions", kind: "plan", id: "x-1" }, view }],

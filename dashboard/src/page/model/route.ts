@@ -24,6 +24,10 @@ export type Place =
       readonly page: "streams";
       readonly job: { readonly namespace: string; readonly name: string } | null;
     }
+  | {
+      readonly page: "traffic";
+      readonly service: { readonly namespace: string; readonly name: string } | null;
+    }
   | { readonly page: "decisions"; readonly kind: "decision" | "plan"; readonly id: string | null }
   | { readonly page: "health" };
 
@@ -78,6 +82,8 @@ function placeOf([page, ...rest]: readonly string[]): Place {
       return { page, workflow: objectOf(rest) };
     case "streams":
       return { page, job: objectOf(rest) };
+    case "traffic":
+      return { page, service: objectOf(rest) };
     case "decisions":
       return { page, kind: "decision", id: rest[0] ?? null };
     case "plans":
@@ -113,6 +119,8 @@ function segmentsOf(place: Place): readonly string[] {
         : ["workflows", place.workflow.namespace, place.workflow.name];
     case "streams":
       return place.job === null ? ["streams"] : ["streams", place.job.namespace, place.job.name];
+    case "traffic":
+      return place.service === null ? ["traffic"] : ["traffic", place.service.namespace, place.service.name];
     case "decisions":
       return place.id === null ? ["decisions"] : [place.kind === "plan" ? "plans" : "decisions", place.id];
     default:

@@ -1,7 +1,9 @@
 // Isochrone's orchestration: rates by an exponential mean and deviation, and the replicas that bring most
 // requests in time for their memory.
+import { isWorthItsImage } from "../image-price.ts";
 import { Draft, replicaCounts, type FrameView, type Orchestrator } from "../orchestrator.ts";
 import { shareServed } from "../queueing.ts";
+import { expectedRate, rateAfter, type KnownRate } from "../rate-forecast.ts";
 import type { NodeState, SystemState } from "../system.ts";
 
 interface ForecastOptions {
@@ -14,13 +16,9 @@ interface ForecastOptions {
 }
 
 const CHANGES = 2;
-const PRICE_PER_MB = 0.1;
-const SMOOTHING = 0.4;
 /** How long a request may wait, in times of its work. */
 const SLACK = 1.3;
 const LEAST_GAIN = 1e-3;
-/** How long a replica is expected to be of use. */
-const HORIZON_SECONDS = 300;
 
 export function forecast(options: ForecastOptions = {}): Orchestrator {
   const { knowsRates = false } = options;
@@ -34,23 +32,14 @@ export function forecast(options: ForecastOptions = {}): Orchestrator {
   };
 }
 
-/** m += 0.4 (r - m); d = 0.6 d + 0.4 |r - m|; the forecast is m + d. */
+/** By service. */
 class RateForecast {
-  #mean: readonly number[] | null = null;
-  #deviation: readonly number[] = [];
+  #rates: readonly KnownRate[] | null = null;
 
   after({ arrivals, frameSeconds }: FrameView): readonly number[] {
-    const mean = this.#mean;
-    if (mean === null) {
-      this.#mean = arrivals;
-      this.#deviation = arrivals.map((rate) => Math.sqrt(rate / frameSeconds));
-    } else {
-      this.#deviation = arrivals.map(
-        (rate, at) => (1 - SMOOTHING) * this.#deviation[at]! + SMOOTHING * Math.abs(rate - mean[at]!),
-      );
-      this.#mean = arrivals.map((rate, at) => mean[at]! + SMOOTHING * (rate - mean[at]!));
-    }
-    return this.#mean.map((rate, at) => rate + this.#deviation[at]!);
+    const before = this.#rates;
+    this.#rates = arrivals.map((rate, at) => rateAfter(before?.[at] ?? null, rate, frameSeconds));
+    return this.#rates.map(expectedRate);
   }
 }
 
@@ -67,14 +56,14 @@ class Moves {
   readonly #counts: Int32Array;
   readonly #draft: Draft;
   readonly #most: number;
-  readonly #pricePerMb: number;
+  readonly #pricePerMb: number | undefined;
   /** Services whose replica isn't worth its image, or for which there is no place. */
   readonly #given = new Set<number>();
 
   constructor(
     state: SystemState,
     rates: readonly number[],
-    { changes = CHANGES, pricePerMb = PRICE_PER_MB }: ForecastOptions,
+    { changes = CHANGES, pricePerMb }: ForecastOptions,
   ) {
     this.#state = state;
     this.#rates = rates;
@@ -184,6 +173,6 @@ class Moves {
 
   #isWorthItsImage(service: number, node: NodeState, gain: number): boolean {
     if (node.cached[service] === 1) return true;
-    return gain * HORIZON_SECONDS >= this.#pricePerMb * this.#state.services[service]!.imageMb;
+    return isWorthItsImage(gain, this.#state.services[service]!.imageMb, this.#pricePerMb);
   }
 }

@@ -23,6 +23,7 @@ function unreliable(store: ClusterStore, before: () => Promise<void>): ClusterSt
     apply: async (object, options) => (await before(), await store.apply(object, options)),
     evict: async (pod, options) => (await before(), await store.evict(pod, options)),
     delete: async (ref, options) => (await before(), await store.delete(ref, options)),
+    scale: async (ref, replicas) => (await before(), await store.scale(ref, replicas)),
     bind: async (pod, node) => (await before(), await store.bind(pod, node)),
     watch: (kind, options) => store.watch(kind, options),
   };

@@ -19,6 +19,10 @@ const writes: readonly [string, (store: ClusterStore) => Promise<unknown>][] = [
   ["jsonPatch", (store) => store.jsonPatch(ref, [{ op: "add", path: "/data", value: {} }])],
   ["apply", (store) => store.apply(configMap, { fieldManager: "test" })],
   ["delete", (store) => store.delete(ref)],
+  [
+    "scale",
+    (store) => store.scale({ ...KINDS.deployment, namespace: "default", name: "web" }, { from: 1, to: 2 }),
+  ],
   ["evict", (store) => store.evict({ namespace: "default", name: "pod" })],
   ["bind", (store) => store.bind({ namespace: "default", name: "pod" }, "node")],
 ];

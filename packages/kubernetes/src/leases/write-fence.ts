@@ -52,6 +52,7 @@ export function fencedStore(store: ClusterStore, fence: WriteFence): ClusterStor
     apply: (object, options) => fenced(() => store.apply(object, options)),
     delete: (ref, options) => fenced(() => store.delete(ref, options)),
     evict: (pod, options) => fenced(() => store.evict(pod, options)),
+    scale: (ref, replicas, options) => fenced(() => store.scale(ref, replicas, options)),
     bind: (pod, nodeName) => fenced(() => store.bind(pod, nodeName)),
   };
 }

@@ -6,16 +6,23 @@ import type { KubernetesObject, ServiceSpec } from "../kinds.ts";
 const DISPATCH_LEVERS = ["advise", "hints", "istio"] as const;
 export type DispatchLever = (typeof DISPATCH_LEVERS)[number];
 
+/** By the dispatcher, which writes nothing: clients send it their requests. */
+const BY_DISPATCHER = "dispatcher";
+
 /** Annotations of a Service. */
 export const DISPATCH_ANNOTATIONS = {
-  /** By what requests are to be spread over zones: advise, hints or istio. */
+  /** By what requests are to be spread over zones: advise, hints, istio or dispatcher. */
   dispatch: "isochrone.dev/dispatch",
+  /** What is done about how many replicas each zone needs: proposal, metric or scale. */
+  replicas: "isochrone.dev/replicas",
   /** How long a request may take, such as `250ms`. */
   deadline: "isochrone.dev/deadline",
   /** The least share of a zone's requests that stays in the zone, 0 to 1. @default 0.1 */
   minLocalShare: "isochrone.dev/min-local-share",
   /** Requests per second that one endpoint serves in time. @default a quarter more than its even part */
   capacity: "isochrone.dev/capacity",
+  /** Path at which an endpoint says its load, for the dispatcher. @default it is not asked */
+  loadPath: "isochrone.dev/load-path",
 } as const;
 
 const DURATION = /^(\d+(?:\.\d+)?)(m?)s$/;
@@ -45,22 +52,66 @@ interface DispatchOrder {
   readonly capacityPerSecond: number | null;
 }
 
-/** Null for a Service that asks for nothing; a text for one whose annotations can't be. */
+/** Whether the Service's requests may be sent by the dispatcher. */
+export function isDispatched({ metadata }: KubernetesObject): boolean {
+  return metadata.annotations?.[DISPATCH_ANNOTATIONS.dispatch] === BY_DISPATCHER;
+}
+
+/** Null for a Service that asks for no weights; a text for one whose annotations can't be. */
 export function dispatchOrderOf({ metadata }: KubernetesObject): DispatchOrder | string | null {
   const { dispatch, minLocalShare: least, capacity: most, deadline } = DISPATCH_ANNOTATIONS;
   const said = metadata.annotations ?? {};
   const lever = said[dispatch];
-  if (lever === undefined) return null;
+  if (lever === undefined || lever === BY_DISPATCHER) return null;
   const known = DISPATCH_LEVERS.find((each) => each === lever);
-  if (known === undefined) return `${dispatch} must be one of ${DISPATCH_LEVERS.join(", ")}, got ${lever}`;
+  if (known === undefined)
+    return `${dispatch} must be one of ${[...DISPATCH_LEVERS, BY_DISPATCHER].join(", ")}, got ${lever}`;
   const minLocalShare = numberOf(said[least], 1) ?? DEFAULT_MIN_LOCAL_SHARE;
   if (Number.isNaN(minLocalShare)) return `${least} must be a number from 0 to 1, got ${said[least]}`;
-  const capacityPerSecond = numberOf(said[most], MAX_CAPACITY);
-  if (Number.isNaN(capacityPerSecond) || capacityPerSecond === 0)
-    return `${most} must be a number above 0, got ${said[most]}`;
+  const capacityPerSecond = capacityOf(said[most]);
+  if (typeof capacityPerSecond === "string") return capacityPerSecond;
   if (said[deadline] !== undefined && deadlineOf(said) === null)
     return `${deadline} must be 1ms to 10s, got ${said[deadline]}`;
   return { lever: known, minLocalShare, capacityPerSecond };
+}
+
+/** What is done about replicas: they are proposed, told to an autoscaler, or scaled. */
+const REPLICA_MODES = ["proposal", "metric", "scale"] as const;
+export type ReplicaMode = (typeof REPLICA_MODES)[number];
+
+/** How a Service wants its replicas looked after. */
+interface ReplicaOrder {
+  readonly mode: ReplicaMode;
+  /** Requests per second of one replica; null: nobody said. */
+  readonly capacityPerSecond: number | null;
+  readonly deadlineMs: number | null;
+}
+
+/** Null for a Service that asks for nothing, or for something that isn't known. */
+export function replicaModeOf({ metadata }: KubernetesObject): ReplicaMode | null {
+  const said = metadata.annotations?.[DISPATCH_ANNOTATIONS.replicas];
+  return REPLICA_MODES.find((each) => each === said) ?? null;
+}
+
+/** Null for a Service that asks for nothing; a text for one whose annotations can't be. */
+export function replicaOrderOf(service: KubernetesObject): ReplicaOrder | string | null {
+  const { replicas, capacity, deadline } = DISPATCH_ANNOTATIONS;
+  const said = service.metadata.annotations ?? {};
+  if (said[replicas] === undefined) return null;
+  const mode = replicaModeOf(service);
+  if (mode === null) return `${replicas} must be one of ${REPLICA_MODES.join(", ")}, got ${said[replicas]}`;
+  const capacityPerSecond = capacityOf(said[capacity]);
+  if (typeof capacityPerSecond === "string") return capacityPerSecond;
+  if (said[deadline] !== undefined && deadlineOf(said) === null)
+    return `${deadline} must be 1ms to 10s, got ${said[deadline]}`;
+  return { mode, capacityPerSecond, deadlineMs: deadlineOf(said) };
+}
+
+function capacityOf(text: string | undefined): number | string | null {
+  const perSecond = numberOf(text, MAX_CAPACITY);
+  return Number.isNaN(perSecond) || perSecond === 0
+    ? `${DISPATCH_ANNOTATIONS.capacity} must be a number above 0, got ${text}`
+    : perSecond;
 }
 
 /** Null where nothing is said; NaN for what is no number from 0 to `most`. */

@@ -16,6 +16,8 @@ interface ReadyEndpoint {
   readonly id: string;
   /** Null: its node names none. */
   readonly zone: string | null;
+  /** Name of its pod, in the slice's namespace; null: it is none's. */
+  readonly pod: string | null;
 }
 
 /** The Service that a slice is of; null: none. */
@@ -38,7 +40,10 @@ export function readyEndpoints(slice: KubernetesObject): ReadyEndpoint[] {
   return looseList(slice.endpoints).flatMap((endpoint, index) => {
     const { ready } = looseFields<{ ready: boolean }>(endpoint.conditions);
     const id = Array.isArray(endpoint.addresses) ? looseText(endpoint.addresses[0]) : "";
-    return ready === false || id === "" ? [] : [{ index, id, zone: looseText(endpoint.zone) || null }];
+    if (ready === false || id === "") return [];
+    const { kind, name } = looseFields<{ kind: string; name: string }>(endpoint.targetRef);
+    const pod = kind === "Pod" ? looseText(name) : "";
+    return [{ index, id, zone: looseText(endpoint.zone) || null, pod: pod || null }];
   });
 }
 
@@ -60,9 +65,14 @@ export function trimmedSlice({ apiVersion, kind, metadata, ...slice }: Kubernete
     kind,
     metadata: { name, ...definedOf({ namespace, uid, resourceVersion, labels, annotations }) },
     addressType: slice.addressType,
-    endpoints: looseList(slice.endpoints).map(({ addresses, conditions, zone, hints }) => ({
+    endpoints: looseList(slice.endpoints).map(({ addresses, conditions, zone, hints, targetRef }) => ({
       addresses: Array.isArray(addresses) ? addresses.slice(0, 1) : [],
-      ...definedOf({ conditions, zone, hints }),
+      ...definedOf({ conditions, zone, hints, targetRef: namedRef(targetRef) }),
     })),
   };
+}
+
+function namedRef(targetRef: unknown): object | undefined {
+  const { kind, name } = looseFields(targetRef);
+  return name === undefined ? undefined : { kind, name };
 }

@@ -44,9 +44,9 @@ export const PLANNER_HEARTBEAT_MAX_AGE_MS = 10_000;
 /** MutatingWebhookConfiguration of the webhook that sets the gate. */
 export const WEBHOOK_CONFIGURATION = "isochrone-placement";
 /**
- * Annotation of pods that ask for the gate: what the webhook answered when the pod was created (gated,
- * no_planner, resource; already_gated: the manifest had the gate). Without it, the pod was created without an
- * answer.
+ * Annotation of pods that ask for the gate: what the webhook answered when the pod was created (planned: it
+ * got its nodes instead; gated, no_planner, resource; already_gated: the manifest had the gate). Without it,
+ * the pod was created without an answer.
  */
 export const WEBHOOK_ANSWER = "isochrone.dev/webhook";
 /** Secret of the webhook's certificates, beside that Lease. */

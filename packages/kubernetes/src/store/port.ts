@@ -143,6 +143,15 @@ export interface ClusterStore {
     pod: { readonly namespace: string; readonly name: string },
     options?: { readonly preconditions?: Preconditions; readonly gracePeriodSeconds?: number },
   ): Promise<void>;
+  /**
+   * The scale subresource: sets the number of replicas. Throws `conflict` when it isn't `from` any more. Who
+   * may do this needn't be allowed to read or write the object.
+   */
+  scale(
+    ref: ObjectRef,
+    replicas: { readonly from: number; readonly to: number },
+    options?: Pick<WriteOptions, "fieldManager">,
+  ): Promise<void>;
   /** The binding subresource: sets spec.nodeName once; throws `conflict` when the pod has a node. */
   bind(pod: { readonly namespace: string; readonly name: string }, nodeName: string): Promise<void>;
   /**

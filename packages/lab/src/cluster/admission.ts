@@ -1,5 +1,5 @@
-// The mutating admission of the stand-in API server: new pods are shown to the webhooks that are registered
-// in the store.
+// The mutating admission of the stand-in API server: new pods and EndpointSlices are shown to the webhooks
+// that are registered in the store.
 import { request } from "node:https";
 import {
   jsonPatched,
@@ -45,11 +45,24 @@ export class MutatingAdmission {
     this.#logger = options.logger;
   }
 
-  async admit(pod: KubernetesObject): Promise<KubernetesObject> {
-    let admitted = pod;
-    for (const webhook of await this.#webhooksFor(pod)) {
+  /** @param before null: it is new */
+  async admit<T extends KubernetesObject>(object: T, before: KubernetesObject | null = null): Promise<T> {
+    const operations = await this.patchOf(object, before);
+    return operations.length === 0 ? object : jsonPatched(object.metadata.name, object, operations);
+  }
+
+  /** What webhooks change of it. */
+  async patchOf(
+    object: KubernetesObject,
+    before: KubernetesObject | null,
+  ): Promise<readonly JsonPatchOperation[]> {
+    const operations: JsonPatchOperation[] = [];
+    let admitted = object;
+    for (const webhook of await this.#webhooksFor(object, before === null ? "CREATE" : "UPDATE")) {
       try {
-        admitted = jsonPatched(pod.metadata.name, admitted, await this.#ask(webhook, admitted));
+        const patch = await this.#ask(webhook, admitted, before);
+        admitted = jsonPatched(object.metadata.name, admitted, patch);
+        operations.push(...patch);
       } catch (error) {
         this.#logger.warnOnce(`webhook ${webhook.name}`, "an admission webhook failed and is skipped", {
           webhook: webhook.name,
@@ -57,19 +70,20 @@ export class MutatingAdmission {
         });
       }
     }
-    return admitted;
+    return operations;
   }
 
-  async #webhooksFor(pod: KubernetesObject): Promise<Webhook[]> {
+  async #webhooksFor(object: KubernetesObject, operation: string): Promise<Webhook[]> {
     const { items } = await this.#store.list(KINDS.mutatingWebhookConfiguration);
     if (items.length === 0) return [];
-    const { namespace = "default", labels = {} } = pod.metadata;
+    const { namespace = "default", labels = {} } = object.metadata;
     const found = await this.#store.get({ ...KINDS.namespace, name: namespace });
     const namespaceLabels = { ...found?.metadata.labels, [NAMESPACE_NAME]: namespace };
     return items
       .flatMap((configuration) => looseList(configuration.webhooks))
       .filter(
-        ({ namespaceSelector, objectSelector }) =>
+        ({ namespaceSelector, objectSelector, rules }) =>
+          isAsked(rules, object.kind, operation) &&
           matchesSelector(looseFields(namespaceSelector), namespaceLabels) &&
           matchesSelector(looseFields(objectSelector), labels),
       )
@@ -77,12 +91,22 @@ export class MutatingAdmission {
       .filter(({ url }) => url !== "");
   }
 
-  async #ask(webhook: Webhook, pod: KubernetesObject): Promise<readonly JsonPatchOperation[]> {
+  async #ask(
+    webhook: Webhook,
+    object: KubernetesObject,
+    before: KubernetesObject | null,
+  ): Promise<readonly JsonPatchOperation[]> {
     const uid = `review-${Math.floor(this.#random.next() * 2 ** 48).toString(36)}`;
     const review = {
       apiVersion: "admission.k8s.io/v1",
       kind: "AdmissionReview",
-      request: { uid, operation: "CREATE", namespace: pod.metadata.namespace, object: pod },
+      request: {
+        uid,
+        operation: before === null ? "CREATE" : "UPDATE",
+        namespace: object.metadata.namespace,
+        object,
+        ...(before === null ? {} : { oldObject: before }),
+      },
     };
     const answer: unknown = JSON.parse(await posted(webhook, JSON.stringify(review)));
     const { response } = looseFields<Record<"response", unknown>>(answer);
@@ -90,6 +114,19 @@ export class MutatingAdmission {
     const text = looseText(patch);
     return text === "" ? [] : (JSON.parse(Buffer.from(text, "base64").toString()) as JsonPatchOperation[]);
   }
+}
+
+/** Whether its rules name the object's kind; without rules it is asked about everything. */
+function isAsked(rules: unknown, kind: string, operation: string): boolean {
+  if (rules === undefined) return true;
+  const resource = `${kind.toLowerCase()}s`;
+  return looseList<{ resources: unknown; operations: unknown }>(rules).some(
+    ({ resources, operations }) =>
+      Array.isArray(resources) &&
+      resources.includes(resource) &&
+      Array.isArray(operations) &&
+      operations.includes(operation),
+  );
 }
 
 function webhookOf({

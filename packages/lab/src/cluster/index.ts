@@ -1,7 +1,9 @@
+export { admittingSlices } from "./discovery/admitted-slices.ts";
 export { NotReadyError } from "./errors.ts";
 export { LabCluster } from "./lab-cluster.ts";
 export type { LabPod } from "./lab-pod.ts";
-export type { EndToEnd } from "./load/protocol.ts";
+export type { EndToEnd, LoadPlan } from "./load/protocol.ts";
+export { ZoneUsers } from "./load/zone-users.ts";
 export { loseNode } from "./controllers/lost-node.ts";
 export { readBehaviour } from "./manifest/behaviour.ts";
 export { BEHAVIOUR, WORKFLOW_LABEL } from "./names.ts";

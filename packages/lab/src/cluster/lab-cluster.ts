@@ -2,12 +2,12 @@ import { createInformer, KINDS, podView, workloadOf } from "@isochrone/kubernete
 import type { ClusterStore, Informer, KindRef, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { looseFields } from "@isochrone/primitives";
-import { DeploymentController } from "./controllers/deployments.ts";
 import { endpointsOf } from "./controllers/endpoints.ts";
+import { StandIn } from "./controllers/stand-in.ts";
 import { NotReadyError } from "./errors.ts";
 import { labPod } from "./lab-pod.ts";
 import type { LabPod } from "./lab-pod.ts";
-import { createObjects, removeObjects } from "./workflow-objects.ts";
+import { createObjects, removeObjects, untilPodsAreGone } from "./workflow-objects.ts";
 import { Kubelet } from "./kubelet/kubelet.ts";
 import type { ReceiverCount } from "./kubelet/ledger.ts";
 import { listeningAddresses, TestRange } from "./kubelet/pod-addresses.ts";
@@ -19,11 +19,10 @@ import type { EndToEnd, LoadPlan, RawStretch } from "./load/protocol.ts";
 import type { Behaviour, WorkflowManifest } from "./manifest/model.ts";
 import { NO_REQUESTS } from "./load/results.ts";
 import { CADVISOR_PATH } from "./names.ts";
-import type { PodNetwork, Site } from "./ports.ts";
+import type { PodNetwork, Site, SocketAddress } from "./ports.ts";
 import { rePlacePods } from "./re-place.ts";
 import type { Move, RePlaceOptions } from "./re-place.ts";
 import type { ExtenderConfig } from "./scheduler/extender.ts";
-import { Scheduler } from "./scheduler/scheduler.ts";
 import type { Placement } from "./scheduler/scheduler.ts";
 import { checkSites } from "./sites.ts";
 
@@ -56,19 +55,24 @@ export interface LabClusterOptions {
   readonly load?: LoadPlan;
   /** The node whose users send the requests, over the network. @default users are beside the entry */
   readonly usersAt?: string;
+  /**
+   * Each Service has an EndpointSlice, and requests go where its hints say, as kube-proxy sends them. Of a
+   * stand-in alone.
+   * @default false
+   */
+  readonly slices?: boolean;
 }
 
 const POLL_MS = 25;
-const PODS_GONE_WITHIN_MS = 10_000;
 
 /** A whole cluster on one machine: nodes, controllers, scheduler, kubelets, pods as processes, and load. */
 export class LabCluster {
   readonly #options: LabClusterOptions;
   readonly #kubelets: Kubelet[];
-  readonly #controllers: { readonly deployments: DeploymentController; readonly scheduler: Scheduler } | null;
+  readonly #controllers: StandIn | null;
   readonly #informers: Readonly<
     Record<"pods" | "services" | "nodes" | "deployments" | "replicaSets", Informer>
-  >;
+  > & { readonly slices?: Informer };
   readonly #stop = new AbortController();
   #load: LoadGenerator | null = null;
   #loadState: "waiting" | "settling" | "begun" = "waiting";
@@ -88,9 +92,10 @@ export class LabCluster {
       nodes: informer(KINDS.node),
       deployments: informer(KINDS.deployment),
       replicaSets: informer(KINDS.replicaSet),
+      ...(options.slices === true && !isReal ? { slices: informer(KINDS.endpointSlice) } : {}),
     };
-    this.#controllers = isReal ? null : this.#createControllers();
-    const { pods, services } = this.#informers;
+    this.#controllers = isReal ? null : new StandIn(options, this.#informers);
+    const { pods, services, slices = null } = this.#informers;
     const onRestart = (pod: string): void =>
       logger.warn("container ended by itself, starting it again", { pod });
     const runner = { ...RUNNER_DEFAULTS, ...options.pods };
@@ -105,6 +110,7 @@ export class LabCluster {
           logger: logger.child({ node: site.name }),
           pods,
           services,
+          slices,
           options: runner,
           registersNode: !isReal,
           addresses: isReal
@@ -114,15 +120,6 @@ export class LabCluster {
           onRestart,
         }),
     );
-  }
-
-  #createControllers() {
-    const { store, placement = "score", extender, clock, random, logger } = this.#options;
-    const { pods, nodes, deployments, replicaSets } = this.#informers;
-    const scheduler = new Scheduler({ store, pods, nodes, placement, clock, random, logger });
-    if (extender !== undefined) scheduler.setExtender(extender);
-    const informers = [deployments, replicaSets, pods];
-    return { scheduler, deployments: new DeploymentController({ store, informers, clock, random, logger }) };
   }
 
   /**
@@ -155,8 +152,7 @@ export class LabCluster {
     await Promise.all(Object.values(this.#informers).map((informer) => informer.synced(signal)));
     for (const kubelet of this.#kubelets) await kubelet.start();
     signal?.throwIfAborted();
-    this.#controllers?.deployments.start();
-    this.#controllers?.scheduler.start();
+    this.#controllers?.start();
     if (this.#options.load !== undefined || requestsPerSecond > 0) {
       const commandOn = usersAt === undefined ? [] : (network.commandOn?.(usersAt) ?? []);
       this.#load = new LoadGenerator(load, clock, commandOn);
@@ -249,6 +245,11 @@ export class LabCluster {
     for (const kubelet of this.#kubelets) kubelet.setBehaviour(workload, behaviour);
   }
 
+  /** Has pods of a node send the requests of a Service to a proxy there; null: to the Service again. */
+  setProxy(node: string, service: string, address: SocketAddress | null): void {
+    this.#kubelets.find((kubelet) => kubelet.node === node)?.setProxy(service, address);
+  }
+
   /** A node dies with its kubelet and processes; the store is not told. */
   async killNode(node: string): Promise<void> {
     await this.#kubelets.find((kubelet) => kubelet.node === node)?.stop();
@@ -275,7 +276,7 @@ export class LabCluster {
    * reads its own configuration.
    */
   setExtender(config: ExtenderConfig | null): void {
-    this.#controllers?.scheduler.setExtender(config);
+    this.#controllers?.setExtender(config);
   }
 
   /** Places every pod again, callers before callees, one at a time. Throws NotReadyError when one fails. */
@@ -293,27 +294,11 @@ export class LabCluster {
 
   async #end(): Promise<void> {
     this.#stop.abort();
-    const { scheduler, deployments } = this.#controllers ?? {};
-    await Promise.all([scheduler?.stop(), deployments?.stop(), this.#load?.stop()]);
+    await Promise.all([this.#controllers?.stop(), this.#load?.stop()]);
     await removeObjects(this.#options);
-    await this.#untilPodsAreGone();
+    await untilPodsAreGone({ ...this.#options, pods: () => this.#informers.pods.items() });
     await Promise.all(this.#kubelets.map((kubelet) => kubelet.stop()));
     await Promise.all(Object.values(this.#informers).map((informer) => informer.stop()));
-  }
-
-  /**
-   * A pod that is deleted stays in its cluster until its kubelet says that it has ended: those of a real one
-   * are waited for, but not long.
-   */
-  async #untilPodsAreGone(): Promise<void> {
-    const { clock, controlPlane, manifest } = this.#options;
-    if (controlPlane !== "real") return;
-    const untilMs = clock.monotonic() + PODS_GONE_WITHIN_MS;
-    const names = new Set(manifest.workloads.map(({ name }) => name));
-    const isOurs = (pod: KubernetesObject): boolean =>
-      pod.metadata.ownerReferences !== undefined && names.has(workloadOf(pod).name);
-    const areThere = (): boolean => this.#informers.pods.items().some(isOurs);
-    while (areThere() && clock.monotonic() < untilMs) await clock.sleep(POLL_MS);
   }
 
   #notReady(): string[] {

@@ -17,6 +17,11 @@ export const BEHAVIOUR = {
   /** "exponential": the busy work is drawn anew for each request, `cpu-ms` is its mean. */
   cpuSpread: "lab.isochrone.dev/cpu-spread",
   /**
+   * "modelled": the busy work takes its time and counts as CPU time, without the machine's; one request at a
+   * time.
+   */
+  cpuKind: "lab.isochrone.dev/cpu-kind",
+  /**
    * JSON by service: what a call has of its own, such as `{"b": {"probability": 0.5, "requestBytes": 100,
    * "responseBytes": 2000}}`.
    */
@@ -43,6 +48,8 @@ export const CADVISOR_PATH = "/metrics/cadvisor";
 export const SOURCE_WORKLOAD_HEADER = "x-source-workload";
 /** Header with which an application asks for an answer of that size, where its call has one of its own. */
 export const RESPONSE_BYTES_HEADER = "x-response-bytes";
+/** Header of an answer with the load of who answers, as ORCA has it. */
+export const LOAD_HEADER = "endpoint-load-metrics";
 /** Headers with which a sidecar tells its peer who is calling, as Istio's do. */
 export const PEER_METADATA_HEADER = "x-envoy-peer-metadata";
 export const PEER_ID_HEADER = "x-envoy-peer-metadata-id";

@@ -1,4 +1,4 @@
-import { isStoreError, KINDS, keyOf } from "@isochrone/kubernetes";
+import { isStoreError, KINDS, keyOf, workloadOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { retry } from "@isochrone/runtime";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
@@ -61,6 +61,29 @@ export async function removeObjects(options: Options): Promise<void> {
     }
   };
   await Promise.all(copyObjects(manifest).map(remove));
+}
+
+const POLL_MS = 25;
+const PODS_GONE_WITHIN_MS = 10_000;
+
+/**
+ * A pod that is deleted stays in its cluster until its kubelet says that it has ended: those of a real one
+ * are waited for, but not long.
+ */
+export async function untilPodsAreGone({
+  clock,
+  controlPlane,
+  manifest,
+  pods,
+}: Pick<Options, "clock" | "controlPlane" | "manifest"> & {
+  readonly pods: () => readonly KubernetesObject[];
+}): Promise<void> {
+  if (controlPlane !== "real") return;
+  const untilMs = clock.monotonic() + PODS_GONE_WITHIN_MS;
+  const names = new Set(manifest.workloads.map(({ name }) => name));
+  const isOurs = (pod: KubernetesObject): boolean =>
+    pod.metadata.ownerReferences !== undefined && names.has(workloadOf(pod).name);
+  while (pods().some(isOurs) && clock.monotonic() < untilMs) await clock.sleep(POLL_MS);
 }
 
 async function createNamespace(store: ClusterStore, name: string): Promise<void> {

@@ -19,6 +19,7 @@ import type {
   Unchecked,
 } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
+import { PROMISE_ANNOTATION } from "./pod-writer.ts";
 
 const METADATA = [
   "name",
@@ -78,7 +79,7 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
 
 /** What the plan has left on it. */
 function annotationsOf({ metadata: { annotations = {} } }: KubernetesObject): Record<string, string> {
-  const names = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION];
+  const names = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION, PROMISE_ANNOTATION];
   return Object.fromEntries(Object.entries(annotations).filter(([name]) => names.includes(name)));
 }
 

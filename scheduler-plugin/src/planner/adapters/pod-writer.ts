@@ -22,6 +22,9 @@ import type {
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import type { Landing } from "../settings.ts";
 
+/** Annotation of a pod that was admitted with its nodes: by which promise. */
+export const PROMISE_ANNOTATION = "isochrone.dev/promise";
+
 /**
  * `released`: it is on its way. `nominated_by_other`: so it is, to a node that somebody else has chosen.
  * `absent`: there was nothing to release any more. `held`: others set a gate meanwhile, or it waits for them.

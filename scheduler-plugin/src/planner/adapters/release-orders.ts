@@ -10,7 +10,7 @@ import type { LevelOf } from "../domain/release-levels.ts";
 import type { Release } from "../settings.ts";
 
 /** Annotation of an AppGroup: `ordered` or `together`. */
-const RELEASE_ANNOTATION = "isochrone.dev/release";
+export const RELEASE_ANNOTATION = "isochrone.dev/release";
 
 interface ReleaseOrdersOptions {
   readonly store: Pick<ClusterStore, "get">;

@@ -50,13 +50,14 @@ export async function until(
   cluster: ControlPlane,
   pods: number,
   seen: (look: Look) => void = () => undefined,
+  pollMs = POLL_MS,
 ): Promise<Look> {
   const deadline = performance.now() + DEADLINE_MS;
   while (performance.now() < deadline) {
     const look = await lookAt(cluster);
     seen(look);
     if (look.bound >= pods) return look;
-    await sleep(POLL_MS);
+    await sleep(pollMs);
   }
   throw new Error(`kube-scheduler did not bind ${pods} pods within ${DEADLINE_MS} ms`);
 }

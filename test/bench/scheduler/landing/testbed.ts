@@ -77,17 +77,34 @@ export class BenchGraphs implements GraphSource {
 
 let runs = 0;
 
+/** Which of each workload's replicas. */
+interface Replicas {
+  readonly from: number;
+  readonly to: number;
+}
+const ALL: Replicas = { from: 0, to: REPLICAS };
+/** Of a workflow that runs, and those that it grows by. */
+export const FIRST: Replicas = { from: 0, to: 1 };
+export const SECOND: Replicas = { from: 1, to: 2 };
+export const OTHERS: Replicas = { from: 2, to: REPLICAS };
+export const FIRST_PER_WORKFLOW = WORKLOADS.length;
+
 /**
- * All pods of the workflows, as ReplicaSets would make them; returns their names. Each run has names of its
+ * Pods of the workflows, as ReplicaSets would make them; returns their names. Each run has names of its
  * own: on a busy machine KWOK still deletes pods of the run before, by their names.
  */
 export async function createWorkflows(
   cluster: ControlPlane,
   workflows: number,
   gates: readonly string[],
+  replicas: Replicas = ALL,
 ): Promise<string[]> {
   const run = ++runs;
-  const pods = Array.from({ length: workflows }, (_, index) => podsOf(`wf-${index}`, gates, run)).flat();
+  const pods = Array.from({ length: workflows }, (_, index) =>
+    podsOf(`wf-${index}`, gates, run).filter(
+      (_pod, at) => at % REPLICAS >= replicas.from && at % REPLICAS < replicas.to,
+    ),
+  ).flat();
   let next = 0;
   const worker = async (): Promise<void> => {
     while (next < pods.length) {

@@ -24,6 +24,7 @@ const KNOWN: Readonly<Record<string, readonly [string, boolean]>> = {
   "apps/v1/Deployment": ["deployments", true],
   "apps/v1/ReplicaSet": ["replicasets", true],
   "apps/v1/StatefulSet": ["statefulsets", true],
+  "autoscaling/v2/HorizontalPodAutoscaler": ["horizontalpodautoscalers", true],
   "batch/v1/CronJob": ["cronjobs", true],
   "batch/v1/Job": ["jobs", true],
   "apiextensions.k8s.io/v1/CustomResourceDefinition": ["customresourcedefinitions", false],

@@ -168,6 +168,30 @@ export class ApiServerStore implements UntypedStore {
     await this.#object({ ...KINDS.pod, ...pod }, request, "eviction");
   }
 
+  async scale(
+    ref: ObjectRef,
+    { from, to }: { readonly from: number; readonly to: number },
+    options: Pick<WriteOptions, "fieldManager"> = {},
+  ): Promise<void> {
+    const path = "/spec/replicas";
+    const request = {
+      verb: "scale",
+      method: "PATCH",
+      query: this.#by(options),
+      body: [
+        { op: "test", path, value: from },
+        { op: "replace", path, value: to },
+      ],
+      contentType: "application/json-patch+json",
+    } as const;
+    try {
+      await this.#object(ref, request, "scale");
+    } catch (error) {
+      if (!isStoreError(error, "invalid") || !error.message.includes(UNEXPLAINED)) throw error;
+      throw new StoreError("conflict", `${error.message} (it hasn't ${from} replicas)`, { cause: error });
+    }
+  }
+
   async bind(pod: NamedPod, nodeName: string): Promise<void> {
     if (typeof nodeName !== "string" || nodeName === "") {
       throw new StoreError(

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 
+import { looseFields } from "@isochrone/primitives";
 import { withConditions } from "../../store/conditions.ts";
 import { StoreError } from "../../store/errors.ts";
 import { timestamp } from "../../store/objects.ts";
@@ -52,6 +53,14 @@ export function unstamped(object: KubernetesObject): KubernetesObject {
   for (const field of SERVER_SET) delete metadata[field];
   delete metadata.managedFields;
   return { ...object, metadata };
+}
+
+/** The workload with another number of replicas; `object` is a private copy. */
+export function scaled(object: KubernetesObject, from: number, to: number): KubernetesObject {
+  const { replicas = 1 } = looseFields(object.spec);
+  if (replicas === from) return { ...object, spec: { ...object.spec, replicas: to } };
+  const { namespace, name } = object.metadata;
+  throw new StoreError("conflict", `${namespace}/${name} hasn't ${from} replicas, but ${String(replicas)}`);
 }
 
 /** The pod with its node, as the binding subresource leaves it. */

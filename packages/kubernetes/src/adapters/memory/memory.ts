@@ -1,6 +1,5 @@
 import type { Clock } from "@isochrone/runtime";
 import { isDeepStrictEqual } from "node:util";
-
 import { detailed } from "../../store/detail.ts";
 import { StoreError } from "../../store/errors.ts";
 import { matchesFields } from "../../store/fields.ts";
@@ -26,10 +25,9 @@ import { isNamespaced, validateObject } from "../../store/validation.ts";
 import { budgetAfterEviction } from "./eviction.ts";
 import { applyFields, managersAfterUpdate, sameManagers } from "./field-managers.ts";
 import type { Application, FieldManagers } from "./field-managers.ts";
-import { History } from "./history.ts";
-import type { WatchRequest } from "./history.ts";
+import { History, type WatchRequest } from "./history.ts";
 import { hasStatusSubresource, isReview } from "./kinds.ts";
-import { bound, deletion, isGone, newObject, replacement, unstamped } from "./lifecycle.ts";
+import { bound, deletion, isGone, newObject, replacement, scaled, unstamped } from "./lifecycle.ts";
 import { OwnerIndex } from "./owner-index.ts";
 
 /** How a memory store is built. */
@@ -193,6 +191,11 @@ class MemoryStore implements UntypedStore {
     const budget = budgetAfterEviction(pod, budgets, this.#clock.now());
     if (budget) this.#write("modified", budget);
     this.#delete(pod, options.gracePeriodSeconds);
+  }
+
+  async scale(...[ref, { from, to }, options = {}]: Parameters<ClusterStore["scale"]>): Promise<void> {
+    const stored = this.#require(ref);
+    this.#replace(stored, scaled(cloneJson(stored), from, to), options);
   }
 
   async bind(pod: { readonly namespace: string; readonly name: string }, nodeName: string): Promise<void> {

@@ -7,11 +7,12 @@ import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubern
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { endpointsOf } from "../controllers/endpoints.ts";
 import type { ServiceEndpoints } from "../controllers/endpoints.ts";
+import { endpointsFor } from "../discovery/kube-proxy.ts";
 import { CADVISOR_PATH, UNKNOWN } from "../names.ts";
 import { serviceSelects } from "../objects.ts";
 import type { Behaviour } from "../manifest/model.ts";
 import type { Route } from "../pod/protocol.ts";
-import type { PodNetwork, Site } from "../ports.ts";
+import type { PodNetwork, Site, SocketAddress } from "../ports.ts";
 import { Reconciler } from "../reconciler.ts";
 import { renderCadvisor } from "./cadvisor.ts";
 import type { ContainerUsage } from "./cadvisor.ts";
@@ -32,6 +33,8 @@ interface KubeletDependencies {
   readonly logger: Logger;
   readonly pods: Informer;
   readonly services: Informer;
+  /** Requests go where they say; null: to all ready pods. */
+  readonly slices: Informer | null;
   readonly options: RunnerOptions;
   /** False: the node is there already, and is its maker's. */
   readonly registersNode: boolean;
@@ -52,6 +55,7 @@ export class Kubelet {
   readonly #reconciler: Reconciler;
   readonly #startedAtMs: number;
   readonly #cpu: NodeCpu | null;
+  readonly #proxies = new Map<string, SocketAddress>();
   #server: Server | null = null;
   #stopping = false;
 
@@ -84,12 +88,13 @@ export class Kubelet {
 
   /** Serves the usage page, registers the node and begins to follow its pods. */
   async start(): Promise<void> {
-    const { pods, services } = this.#deps;
+    const { pods, services, slices } = this.#deps;
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
     await once(this.#server.listen(0, this.address.host), "listening");
     if (this.#deps.registersNode) await this.#register();
     pods.onChange(() => this.#reconciler.trigger());
     services.onChange(() => this.#reconciler.trigger());
+    slices?.onChange(() => this.#reconciler.trigger());
     this.#reconciler.start();
   }
 
@@ -135,6 +140,13 @@ export class Kubelet {
       if (runner.workload === workload) runner.setBehaviour(behaviour);
   }
 
+  /** Has its pods send the requests of a Service to a proxy on the node; null: to the Service again. */
+  setProxy(service: string, address: SocketAddress | null): void {
+    if (address === null) this.#proxies.delete(service);
+    else this.#proxies.set(service, address);
+    this.#reconciler.trigger();
+  }
+
   /** Process ids of its pods, for tests and diagnosis. */
   processes(): ReadonlyMap<string, number> {
     return new Map(
@@ -174,7 +186,10 @@ export class Kubelet {
       if (terminating) this.#runners.get(uid)?.terminate();
     }
     for (const [uid, runner] of this.#runners) if (!mine.has(uid)) void runner.kill();
-    await this.#pushRoutes(endpointsOf(this.#deps.services.items(), pods));
+    const { services, slices, site } = this.#deps;
+    const all = endpointsOf(services.items(), pods);
+    const place = { node: site.name, zone: site.zone };
+    await this.#pushRoutes(slices === null ? all : endpointsFor(all, slices.items(), place));
   }
 
   #begin(pod: KubernetesObject): void {
@@ -217,7 +232,15 @@ export class Kubelet {
           return { host, port: reached, identity };
         }),
       );
-      routes.push({ service, namespace, endpoints: resolved });
+      const proxy = this.#proxies.get(service);
+      const [first] = resolved;
+      if (proxy !== undefined && first !== undefined) {
+        const authority = `${service}.${namespace}`;
+        routes.push({ service, namespace, endpoints: [{ ...first, ...proxy }], authority });
+        continue;
+      }
+      const choice = this.#deps.slices === null ? {} : ({ choice: "random" } as const);
+      routes.push({ service, namespace, endpoints: resolved, ...choice });
     }
     const text = JSON.stringify(routes);
     for (const runner of this.#runners.values()) runner.setRoutes(routes, text);

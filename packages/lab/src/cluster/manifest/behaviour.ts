@@ -25,15 +25,21 @@ export function readBehaviour(
   };
   const calls = readCalls(annotations[BEHAVIOUR.calls] ?? "", refuse);
   const callOptions = readCallOptions(annotations[BEHAVIOUR.callOptions], calls, refuse);
-  const spread = annotations[BEHAVIOUR.cpuSpread];
-  if (spread !== undefined && spread !== "exponential")
-    refuse(BEHAVIOUR.cpuSpread, `${BEHAVIOUR.cpuSpread} must be "exponential" or absent, got "${spread}"`);
+  const only = <T extends string>(name: string, word: T): T | null => {
+    const said = annotations[name];
+    if (said === undefined) return null;
+    if (said !== word) refuse(name, `${name} must be "${word}" or absent, got "${said}"`);
+    return said === word ? word : null;
+  };
+  const cpuSpread = only(BEHAVIOUR.cpuSpread, "exponential");
+  const cpuKind = only(BEHAVIOUR.cpuKind, "modelled");
   return {
     calls,
     responseBytes: number(BEHAVIOUR.responseBytes, 1024, MAX_BODY_BYTES, true),
     requestBytes: number(BEHAVIOUR.requestBytes, 256, MAX_BODY_BYTES, true),
     cpuMs: number(BEHAVIOUR.cpuMs, 0, MAX_CPU_MS, false),
-    ...(spread === "exponential" ? { cpuSpread: spread } : {}),
+    ...(cpuSpread === null ? {} : { cpuSpread }),
+    ...(cpuKind === null ? {} : { cpuKind }),
     ...(callOptions === null ? {} : { callOptions }),
   };
 }

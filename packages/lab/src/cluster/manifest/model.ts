@@ -20,6 +20,8 @@ export interface Behaviour {
   readonly cpuMs: number;
   /** Absent: always the same. */
   readonly cpuSpread?: "exponential";
+  /** Absent: the machine works. */
+  readonly cpuKind?: "modelled";
   /** By service. */
   readonly callOptions?: Readonly<Record<string, CallOptions>>;
 }

@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import type { IncomingMessage, RequestOptions, ServerResponse } from "node:http";
 import { MAX_BODY_BYTES } from "../manifest/behaviour.ts";
-import { RESPONSE_BYTES_HEADER, SOURCE_WORKLOAD_HEADER, UNKNOWN } from "../names.ts";
+import { LOAD_HEADER, RESPONSE_BYTES_HEADER, SOURCE_WORKLOAD_HEADER, UNKNOWN } from "../names.ts";
 import type { Behaviour } from "../manifest/model.ts";
 import type { SocketAddress } from "../ports.ts";
 import type { Cpu } from "./cpu.ts";
@@ -12,6 +12,8 @@ interface ApplicationDependencies {
   /** The sidecar's outbound listener. */
   readonly outbound: () => SocketAddress;
   readonly cpu: Cpu;
+  /** Requests there, of what it serves at once, as answers say it; null: they don't. */
+  readonly utilization: () => number | null;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
@@ -34,6 +36,7 @@ export class Application {
   readonly #workload: string;
   readonly #outbound: () => SocketAddress;
   readonly #cpu: Cpu;
+  readonly #utilization: () => number | null;
   readonly #random: () => number;
   readonly #received = new Map<string, number>();
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 256 });
@@ -41,10 +44,11 @@ export class Application {
   #answer!: Buffer;
   #calls!: readonly Call[];
 
-  constructor({ workload, behaviour, outbound, cpu, random }: ApplicationDependencies) {
+  constructor({ workload, behaviour, outbound, cpu, utilization, random }: ApplicationDependencies) {
     this.#workload = workload;
     this.#outbound = outbound;
     this.#cpu = cpu;
+    this.#utilization = utilization;
     this.#random = random;
     this.behave(behaviour);
   }
@@ -69,7 +73,8 @@ export class Application {
       this.#cpu.work(this.#workMs(), () =>
         this.#callAll((failed) => {
           const answer = this.#answerTo(incoming);
-          if (failed === null) outgoing.writeHead(200, { "content-length": answer.length }).end(answer);
+          const headers = { "content-length": answer.length, ...this.#load() };
+          if (failed === null) outgoing.writeHead(200, headers).end(answer);
           else outgoing.writeHead(502, { "content-type": "text/plain" }).end(`callee ${failed} failed\n`);
         }),
       );
@@ -105,6 +110,14 @@ export class Application {
     const known = this.#received.has(name) || this.#received.size < MAX_CALLERS;
     const source = known ? name : UNKNOWN;
     this.#received.set(source, (this.#received.get(source) ?? 0) + 1);
+  }
+
+  /** As ORCA has it. */
+  #load(): Readonly<Record<string, string>> {
+    const utilization = this.#utilization();
+    return utilization === null
+      ? {}
+      : { [LOAD_HEADER]: `TEXT application_utilization=${utilization.toFixed(2)}` };
   }
 
   #workMs(): number {

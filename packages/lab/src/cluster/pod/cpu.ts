@@ -23,6 +23,57 @@ export class OwnCpu implements Cpu {
   }
 }
 
+/**
+ * A core of its own that is not this machine's: work takes its time, one after the other, and counts as CPU
+ * time, while the machine is free for others. A queue of work has an end.
+ */
+export class ModelledCpu implements Cpu {
+  readonly #waiting: { readonly cpuMs: number; readonly done: () => void }[] = [];
+  readonly #monotonic: () => number;
+  #freeAtMs: number;
+  #isBusy = false;
+  #workedMs = 0;
+
+  constructor(monotonic: () => number) {
+    this.#monotonic = monotonic;
+    this.#freeAtMs = monotonic();
+  }
+
+  /** What it has worked so far. */
+  get workedSeconds(): number {
+    return this.#workedMs / 1000;
+  }
+
+  /** Works that wait or are worked on. */
+  get queueLength(): number {
+    return this.#waiting.length + (this.#isBusy ? 1 : 0);
+  }
+
+  work(cpuMs: number, done: () => void): void {
+    this.#waiting.push({ cpuMs, done });
+    if (this.#isBusy) return;
+    this.#freeAtMs = this.#monotonic();
+    this.#next();
+  }
+
+  /** By the time at which the work before should have ended: a late timer costs no capacity. */
+  #next(): void {
+    const next = this.#waiting.shift();
+    this.#isBusy = next !== undefined;
+    if (next === undefined) return;
+    this.#freeAtMs += next.cpuMs;
+    setTimeout(
+      () => {
+        this.#workedMs += next.cpuMs;
+        // What is done isn't in the queue any more.
+        this.#next();
+        next.done();
+      },
+      Math.max(0, this.#freeAtMs - this.#monotonic()),
+    );
+  }
+}
+
 /** As fast as the node's budget allows: the work is done here, and counts as done when the node says so. */
 export class SharedCpu implements Cpu {
   readonly #monotonic: () => number;

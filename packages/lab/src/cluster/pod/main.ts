@@ -6,7 +6,7 @@ import { setPriority } from "node:os";
 import { boundPort, reasonOf } from "@isochrone/primitives";
 import { SIDECAR_METRICS_PATH } from "../names.ts";
 import { Application } from "./application.ts";
-import { OwnCpu, SharedCpu } from "./cpu.ts";
+import { ModelledCpu, OwnCpu, SharedCpu } from "./cpu.ts";
 import type { FromPod, PodConfig, ToPod, Usage } from "./protocol.ts";
 import { Sidecar } from "./sidecar.ts";
 
@@ -17,9 +17,10 @@ const send = (message: FromPod, after?: () => void): void => {
   else after?.();
 };
 
-function usage(): Usage {
+function usage(modelledSeconds: number): Usage {
   const { user, system } = process.cpuUsage();
-  return { timeMs: Date.now(), cpuSeconds: (user + system) / 1e6, memoryBytes: process.memoryUsage.rss() };
+  const cpuSeconds = (user + system) / 1e6 + modelledSeconds;
+  return { timeMs: Date.now(), cpuSeconds, memoryBytes: process.memoryUsage.rss() };
 }
 
 /** A server keeps connections longer than its clients do, so that it is never the one who closes. */
@@ -53,6 +54,7 @@ class Pod {
   readonly #sidecar: Sidecar;
   readonly #config: PodConfig;
   readonly #sharedCpu: SharedCpu | null;
+  readonly #modelledCpu: ModelledCpu | null;
   #applicationAddress = { host: LOOPBACK, port: 0 };
   #outboundAddress = { host: LOOPBACK, port: 0 };
 
@@ -63,14 +65,21 @@ class Pod {
     this.#sharedCpu = config.sharesCpu
       ? new SharedCpu(monotonic, (id, cpuMs) => send({ type: "work", id, cpuMs }))
       : null;
+    this.#modelledCpu = behaviour.cpuKind === "modelled" ? new ModelledCpu(monotonic) : null;
     this.#application = new Application({
       workload: identity.workload,
       behaviour,
       outbound: () => this.#outboundAddress,
-      cpu: this.#sharedCpu ?? new OwnCpu(monotonic),
+      cpu: this.#modelledCpu ?? this.#sharedCpu ?? new OwnCpu(monotonic),
+      utilization: () => this.#modelledCpu?.queueLength ?? null,
       random: Math.random,
     });
-    this.#sidecar = new Sidecar({ config, application: () => this.#applicationAddress, monotonic });
+    this.#sidecar = new Sidecar({
+      config,
+      application: () => this.#applicationAddress,
+      monotonic,
+      random: Math.random,
+    });
   }
 
   async start(): Promise<void> {
@@ -82,9 +91,13 @@ class Pod {
     const metrics = await listen(this.#servePage, address, metricsPort, idleTimeoutMs);
     send({ type: "listening", port: addressOf(inbound).port, metricsPort: addressOf(metrics).port });
     setInterval(
-      () => send({ type: "usage", usage: usage(), received: this.#application.received() }),
+      () => send({ type: "usage", usage: this.#usage(), received: this.#application.received() }),
       usageIntervalMs,
     );
+  }
+
+  #usage(): Usage {
+    return usage(this.#modelledCpu?.workedSeconds ?? 0);
   }
 
   handle(message: ToPod): void {
@@ -96,7 +109,9 @@ class Pod {
     else if (message.type === "counts")
       send({ type: "counts", id: message.id, received: this.#application.received() });
     else if (message.type === "stop")
-      send({ type: "final", usage: usage(), received: this.#application.received() }, () => process.exit(0));
+      send({ type: "final", usage: this.#usage(), received: this.#application.received() }, () =>
+        process.exit(0),
+      );
   }
 
   readonly #servePage: RequestListener = (incoming, outgoing) => {

@@ -43,6 +43,10 @@ export interface Route {
   readonly service: string;
   readonly namespace: string;
   readonly endpoints: readonly RouteEndpoint[];
+  /** As kube-proxy chooses; absent: one after the other. */
+  readonly choice?: "random";
+  /** The host that a proxy knows the Service by; absent: the one that the caller names. */
+  readonly authority?: string;
 }
 
 /** Requests that an application received, by the caller's workload: cumulative since the process began. */

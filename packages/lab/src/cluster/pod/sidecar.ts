@@ -23,6 +23,8 @@ interface SidecarDependencies {
   readonly config: Pick<PodConfig, "identity" | "service" | "callTimeoutMs" | "idleTimeoutMs">;
   readonly application: () => SocketAddress;
   readonly monotonic: () => number;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
 }
 
 /**
@@ -33,15 +35,17 @@ export class Sidecar {
   readonly #config: SidecarDependencies["config"];
   readonly #application: () => SocketAddress;
   readonly #monotonic: () => number;
+  readonly #random: () => number;
   readonly #agent: Agent;
   readonly #peerHeaders: Readonly<Record<string, string | undefined>>;
   readonly #peers = new Map<string, Identity | null>();
   #routes = new Map<string, RouteState>();
 
-  constructor({ config, application, monotonic }: SidecarDependencies) {
+  constructor({ config, application, monotonic, random }: SidecarDependencies) {
     this.#config = config;
     this.#application = application;
     this.#monotonic = monotonic;
+    this.#random = random;
     const { identity, idleTimeoutMs: timeout } = config;
     this.#agent = new Agent({ keepAlive: true, keepAliveMsecs: 30_000, maxFreeSockets: 256, timeout });
     const { pod, namespace } = identity;
@@ -87,7 +91,9 @@ export class Sidecar {
     const state = this.#routes.get(host);
     if (state === undefined)
       return this.#refuse(incoming, outgoing, { code: 404, flag: FLAGS.noRoute, route: null });
-    const destination = state.destinations[state.next++ % Math.max(1, state.destinations.length)];
+    const { destinations, route } = state;
+    const at = route.choice === "random" ? Math.floor(this.#random() * destinations.length) : state.next++;
+    const destination = destinations[at % Math.max(1, destinations.length)];
     if (destination === undefined)
       return this.#refuse(incoming, outgoing, {
         code: 503,
@@ -100,7 +106,8 @@ export class Sidecar {
       target: destination.endpoint,
       agent: this.#agent,
       timeoutMs: this.#config.callTimeoutMs,
-      headers: this.#peerHeaders,
+      headers:
+        route.authority === undefined ? this.#peerHeaders : { ...this.#peerHeaders, host: route.authority },
       monotonic: this.#monotonic,
       done: (outcome) => destination.channel.record(outcome),
     });

@@ -26,3 +26,14 @@ test("plans are within a hundredth of the optimum in the mean, and never a tenth
   expect(Math.min(...gaps)).toBeGreaterThan(-1e-6);
   expect(gaps.reduce((sum, gap) => sum + gap, 0) / gaps.length).toBeLessThan(0.01);
 });
+
+test("the best node for one pod among others that stay is proven by the first start", () => {
+  for (let seed = 1; seed <= 40; seed++) {
+    const problem = smallProblem(seed);
+    const { pods } = problem;
+    const alone = { ...problem, pods: pods.slice(0, 1), constraints: [] };
+    const found = plan(alone, { seed: 1, now: () => 0, deadlineMs: 1 });
+    expect(found.ended).toBe("optimal");
+    expect(found.cost.total).toBeCloseTo(optimum(alone, null)!.total, 6);
+  }
+});

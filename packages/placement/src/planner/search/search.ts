@@ -46,6 +46,7 @@ export class PlanSearch {
   #best: Found | null = null;
   #greedy: Found | null = null;
   #tries = 0;
+  #isProven = false;
 
   constructor(model: CostModel, budget: Budget, seed: number) {
     const { problem, traffic } = model;
@@ -112,11 +113,13 @@ export class PlanSearch {
    * around.
    */
   #startAll(): number[] {
-    const { traffic, problem, field } = this.#model;
+    const { traffic, problem, field, settings } = this.#model;
     const attached = byAttachment(traffic, this.#links, this.#sizes).filter(
       (pod) => !this.hopeless.includes(pod),
     );
     this.#start(attached, -1);
+    // The only pod has been held against every node.
+    this.#isProven = problem.pods.length === 1 && settings.moveCost === 0 && this.#best?.unplaced === 0;
     if (this.#done() || attached.length === 0) return [];
     const seeds = field.known ? seedNodes(this.#state, attached, this.#draw) : [];
     for (const order of [byTopology(traffic, problem.pods.length), bySize(this.#sizes)]) {
@@ -200,6 +203,7 @@ export class PlanSearch {
   }
 
   #isOptimal(): boolean {
+    if (this.#isProven) return true;
     return this.#best?.unplaced === 0 && this.#best.total <= this.lowerBound * (1 + CLOSE);
   }
 

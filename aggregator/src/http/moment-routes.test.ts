@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from "fastify";
 import { problem, sendProblem } from "@isochrone/runtime/http";
 import { afterEach, expect, test } from "vitest";
 import { AggregatorError } from "../ports/errors.ts";
-import { registerStreamsRoute } from "./streams-route.ts";
+import { registerStreamsRoute } from "./moment-routes.ts";
 
 const SNAPSHOT = { observedAt: "2026-01-02T03:04:05.000Z", jobs: [], links: [] };
 const apps: FastifyInstance[] = [];

@@ -1,8 +1,9 @@
-// Jobs and links of the last hour.
-import type { StreamsSnapshot } from "@isochrone/topology";
-import { AggregatorError } from "../../ports/errors.ts";
+// What was shown in the last hour, as text.
+import { AggregatorError } from "../ports/errors.ts";
 
-interface StreamHistoryOptions {
+interface SnapshotHistoryOptions {
+  /** For messages. */
+  readonly what: string;
   /** How far back, ms. */
   readonly horizonMs: number;
   /** Snapshots closer together than this are not kept, ms. */
@@ -17,17 +18,17 @@ interface Frame {
   readonly text: string;
 }
 
-export class StreamHistory {
-  readonly #options: StreamHistoryOptions;
+export class SnapshotHistory {
+  readonly #options: SnapshotHistoryOptions;
   /** Oldest first. */
   readonly #frames: Frame[] = [];
   #bytes = 0;
 
-  constructor(options: StreamHistoryOptions) {
+  constructor(options: SnapshotHistoryOptions) {
     this.#options = options;
   }
 
-  keep(snapshot: StreamsSnapshot, nowMs: number): void {
+  keep(snapshot: object, nowMs: number): void {
     const { horizonMs, minGapMs, maxBytes } = this.#options;
     const last = this.#frames.at(-1);
     if (horizonMs === 0 || (last !== undefined && nowMs - last.atMs < minGapMs)) return;
@@ -45,7 +46,10 @@ export class StreamHistory {
   at(ms: number): string {
     const frame = this.#frames.findLast(({ atMs }) => atMs <= ms);
     if (frame === undefined)
-      throw new AggregatorError("not_kept", `no streams are stored for ${new Date(ms).toISOString()}`);
+      throw new AggregatorError(
+        "not_kept",
+        `no ${this.#options.what} stored for ${new Date(ms).toISOString()}`,
+      );
     return frame.text;
   }
 }

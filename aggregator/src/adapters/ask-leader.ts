@@ -1,0 +1,32 @@
+// What the leader among the scheduler-plugin's replicas knows alone.
+import { looseFields } from "@isochrone/primitives";
+import type { DecisionsSource } from "../http/decisions-routes.ts";
+
+/** Of several replicas one leads; each attempt may reach another one. */
+const ATTEMPTS = 4;
+
+/**
+ * The leader's answer; null where nobody has one. Rejects as the source does.
+ * @param offCode of the problem that all replicas answer where nobody will have one
+ */
+export async function askLeader(
+  source: DecisionsSource,
+  path: string,
+  offCode: string,
+  signal: AbortSignal,
+): Promise<Buffer | null> {
+  for (let attempt = 1; ; attempt++) {
+    const { status, body } = await source.fetch(path, signal);
+    if (status === 200) return body;
+    if (attempt === ATTEMPTS || status !== 503 || codeIn(body) === offCode) return null;
+  }
+}
+
+/** Of a problem; null where the body is none. */
+function codeIn(body: Buffer): unknown {
+  try {
+    return looseFields<{ code: unknown }>(JSON.parse(body.toString())).code;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,151 @@
+// Joins what zones ask of Services with what the scheduler-plugin does about it, and keeps it for who looks
+// back.
+import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
+import {
+  parseServiceTraffic,
+  SnapshotError,
+  type ServiceDemand,
+  type ServiceTraffic,
+  type TrafficSnapshot,
+} from "@isochrone/topology";
+import { askLeader } from "../adapters/ask-leader.ts";
+import { HISTORY_GAP_MS } from "../domain/graphs/graph-history.ts";
+import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
+import { SnapshotHistory } from "../domain/snapshot-history.ts";
+import type { DecisionsSource } from "../http/decisions-routes.ts";
+import { AggregatorError } from "../ports/errors.ts";
+
+interface TrafficKeeperOptions {
+  readonly decisions: DecisionsSource;
+  /** The newest; null before the first. */
+  readonly graphs: () => PublishedGraphs | null;
+  /** How far back, ms. */
+  readonly horizonMs: number;
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+const PATH = "/api/v1/dispatch";
+const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
+
+/** What is known of Services that ask for weights, or why nothing is. */
+type Spread = Pick<TrafficSnapshot, "dispatch" | "services">;
+
+export class TrafficKeeper {
+  readonly #options: TrafficKeeperOptions;
+  readonly #history: SnapshotHistory;
+  readonly #periodic: Periodic;
+
+  constructor(options: TrafficKeeperOptions) {
+    this.#options = options;
+    const { clock, logger, horizonMs } = options;
+    this.#history = new SnapshotHistory({
+      what: "traffic is",
+      horizonMs,
+      minGapMs: HISTORY_GAP_MS / 2,
+      maxBytes: MAX_HISTORY_BYTES,
+    });
+    this.#periodic = periodic({
+      clock,
+      intervalMs: HISTORY_GAP_MS,
+      run: (signal) => this.#keep(signal),
+      onError: (error) => logger.warnOnce("traffic", "the traffic of Services can't be read", { error }),
+    });
+  }
+
+  start(): void {
+    this.#periodic.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#periodic.stop();
+  }
+
+  /** As it is now. Rejects with an AggregatorError before the first graph. */
+  async now(signal: AbortSignal): Promise<TrafficSnapshot> {
+    const demand = this.#options.graphs()?.demand("full");
+    if (demand === undefined) throw new AggregatorError("no_graph_yet", "no graph was built yet");
+    const { dispatch, services } = await this.#spread(signal);
+    const spread = new Set(services.map(nameOf));
+    const others = demand.services.filter((service) => !spread.has(nameOf(service))).map(askedOnly);
+    const all = [...services, ...others].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    return {
+      observedAt: new Date(this.#options.clock.now()).toISOString(),
+      windowSeconds: demand.windowSeconds,
+      dispatch,
+      services: all,
+    };
+  }
+
+  /** JSON of then. Throws an AggregatorError where nothing is kept of then. */
+  at(ms: number): string {
+    return this.#history.at(ms);
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    try {
+      this.#history.keep(await this.now(signal), this.#options.clock.now());
+    } catch (error) {
+      // Before the first graph there is nothing to keep.
+      if (!(error instanceof AggregatorError)) throw error;
+    }
+  }
+
+  /** What zones ask is shown all the same where nobody spreads it, or nobody can be asked. */
+  async #spread(signal: AbortSignal): Promise<Spread> {
+    try {
+      const body = await askLeader(this.#options.decisions, PATH, "dispatch_off", signal);
+      if (body === null) return nobody("no scheduler-plugin spreads requests (dispatch.levers)");
+      return { dispatch: { isOn: true, message: null }, services: parsed(body) };
+    } catch (error) {
+      if (!(error instanceof AggregatorError)) throw error;
+      return nobody(error.message);
+    }
+  }
+}
+
+function nobody(message: string): Spread {
+  return { dispatch: { isOn: false, message }, services: [] };
+}
+
+function parsed(body: Buffer): ServiceTraffic[] {
+  try {
+    return [...parseServiceTraffic(JSON.parse(body.toString()))];
+  } catch (error) {
+    if (!(error instanceof SnapshotError || error instanceof SyntaxError)) throw error;
+    throw new AggregatorError(
+      "decisions_bad_answer",
+      `the traffic of Services can't be read: ${error.message}`,
+      error,
+    );
+  }
+}
+
+/** A Service of whose endpoints nothing is known here. */
+function askedOnly({ namespace, name, deadlineMs, zones }: ServiceDemand): ServiceTraffic {
+  return {
+    namespace,
+    name,
+    lever: null,
+    state: null,
+    message: null,
+    deadlineMs,
+    capacityPerSecond: null,
+    abovePerSecond: null,
+    zones: zones.map(({ zone, requestsPerSecond, inTimeRatio, latencyMs: { p50 } }) => ({
+      zone,
+      requestsPerSecond,
+      inTimeRatio,
+      p50Ms: p50,
+      endpoints: null,
+      loadRatio: null,
+      advisedLoadRatio: null,
+      now: null,
+      advised: null,
+    })),
+  };
+}
+
+function nameOf({ namespace, name }: Pick<ServiceTraffic, "name" | "namespace">): string {
+  return `${namespace}/${name}`;
+}

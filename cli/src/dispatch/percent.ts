@@ -1,0 +1,3 @@
+export function percent(ratio: number | null): string | null {
+  return ratio === null ? null : `${Math.round(ratio * 100)} %`;
+}

@@ -1,0 +1,310 @@
+// The embedded cluster of a hot site: users, callers and replicas in three zones, EndpointSlices whose hints
+// are followed as kube-proxy follows them, and what spreads requests.
+import { createAggregator } from "@isochrone/aggregator";
+import { createMemoryBus } from "@isochrone/bus/memory";
+import { createPage } from "@isochrone/dashboard";
+import { KINDS, looseFields, podView, workloadOf, type ClusterStore } from "@isochrone/kubernetes";
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { admittingSlices, defaultLinks, EmulatedNetwork, LabCluster, ZoneUsers } from "@isochrone/lab";
+import { createMeasuringThreads } from "@isochrone/probe";
+import {
+  composeServices,
+  createRegistry,
+  loadSettings,
+  seededRandom,
+  systemClock,
+  systemRandom,
+  type Logger,
+  type Part,
+  type Service,
+} from "@isochrone/runtime";
+import { definedOf } from "@isochrone/primitives";
+import { createSchedulerPlugin, dispatchSettings } from "@isochrone/scheduler-plugin";
+import { GraphClient } from "@isochrone/topology/client";
+import { randomBytes } from "node:crypto";
+import { deferred, type Deferred } from "../deferred.ts";
+import { freePort, requireFreePorts } from "../free-port.ts";
+import type { EmbeddedOptions } from "../options.ts";
+import { PartTokens } from "../part-tokens.ts";
+import { collectorServices, EmbeddedProbes, registryOf, type BareSurroundings } from "../services.ts";
+import { aggregatorConfig, movingConfig, schedulerConfig } from "../settings.ts";
+import { HorizontalPodAutoscaler } from "./horizontal-pod-autoscaler.ts";
+import {
+  API,
+  CALM_PACE,
+  HOT_ZONES,
+  hotManifest,
+  hotMatrix,
+  hotSites,
+  loadPlans,
+  NAMESPACE,
+  REPLICAS,
+  webOf,
+  type HotZone,
+} from "./sample.ts";
+
+type HotSiteOptions = Pick<EmbeddedOptions, "allowedHosts" | "env" | "logger" | "port" | "seed"> & {
+  readonly zone: HotZone;
+};
+
+export interface HotSiteUrls {
+  readonly page: string;
+  readonly extender: string;
+}
+
+const clock = systemClock;
+const random = systemRandom;
+/** Short: weights are to follow the requests within seconds. */
+const WINDOW_MS = 8_000;
+const ROUND_MS = 1_000;
+const START_DEADLINE_MS = 300_000;
+const STOP_DEADLINE_MS = 30_000;
+const READY_WITHIN_MS = 120_000;
+const POLL_MS = 100;
+const GRAPH_TIMEOUT_MS = 5_000;
+const KEY_BYTES = 32;
+const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
+const MILLICORES = 1_000;
+const SERVICE = { ...KINDS.service, namespace: NAMESPACE, name: API };
+const DEPLOYMENT = { ...KINDS.deployment, namespace: NAMESPACE, name: API };
+
+interface Parts {
+  readonly cluster: Deferred<LabCluster>;
+  readonly users: Deferred<ZoneUsers>;
+  readonly autoscaler: HorizontalPodAutoscaler;
+  readonly store: ClusterStore;
+  readonly services: Service;
+  readonly zone: HotZone;
+}
+
+export class HotSiteLab {
+  readonly urls: HotSiteUrls;
+  readonly #parts: Parts;
+  #isAutoscaled = false;
+
+  private constructor(urls: HotSiteUrls, parts: Parts) {
+    this.urls = urls;
+    this.#parts = parts;
+  }
+
+  /** Resolves when every service is up and users send. On failure everything is stopped again. */
+  static async start(options: HotSiteOptions): Promise<HotSiteLab> {
+    const { logger, zone } = options;
+    const urls = await chooseUrls(options.port);
+    const surroundings = surroundingsOf(options);
+    const { store } = surroundings;
+    const sites = hotSites();
+    const network = await EmulatedNetwork.start({
+      nodes: sites.map(({ name }) => name),
+      links: defaultLinks(sites, hotMatrix()),
+      logger: logger.child({ service: "network" }),
+      seed: options.seed,
+    });
+    const cluster = clusterOn(network, store, logger);
+    const users = usersOn(network, store, options);
+    const probes = new EmbeddedProbes(network, sites);
+    const services = composeServices(
+      [
+        { name: "emulated network", service: { stop: () => network.stop() } },
+        { name: "bus", service: { stop: () => surroundings.bus.close() } },
+        { name: "aggregator", service: aggregatorOf(surroundings, urls, probes) },
+        { name: "scheduler-plugin", service: await schedulerOf(surroundings, urls) },
+        { name: "cluster", service: cluster },
+        ...measuring(surroundings, probes, urls.page),
+        ...collectorServices(surroundings, sites, urls.page, () => cluster.value()),
+        { name: "users", service: users },
+      ],
+      { logger, deadlines: { clock, startMs: START_DEADLINE_MS, stopMs: STOP_DEADLINE_MS } },
+    );
+    await services.start();
+    probes.refreshPlans();
+    const graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
+    const autoscaler = new HorizontalPodAutoscaler({
+      store,
+      graphs,
+      namespace: NAMESPACE,
+      workflow: hotManifest().workflow,
+      deployment: API,
+      requestedMillicores: MILLICORES,
+      clock,
+      logger: logger.child({ service: "autoscaler" }),
+    });
+    return new HotSiteLab(urls, { cluster, users, autoscaler, store, services, zone });
+  }
+
+  /** Users of the hot zone send as many requests as those of the others, or as they have grown to. */
+  setHot(isHot: boolean): void {
+    this.#parts.users.value().setPace(webOf(this.#parts.zone), isHot ? 1 : CALM_PACE);
+  }
+
+  /**
+   * Begins again with the same new replicas in each zone, and what is to spread requests and to scale them.
+   * Rejects with the signal's reason when aborted.
+   */
+  async begin(
+    {
+      annotations,
+      isNear,
+      isAutoscaled,
+    }: {
+      readonly annotations: Readonly<Record<string, string | null>>;
+      /** Its `trafficDistribution` is PreferSameZone. */
+      readonly isNear: boolean;
+      readonly isAutoscaled: boolean;
+    },
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { store, autoscaler } = this.#parts;
+    if (this.#isAutoscaled) await autoscaler.stop();
+    await store.patch(SERVICE, {
+      metadata: { annotations },
+      spec: { trafficDistribution: isNear ? "PreferSameZone" : null },
+    });
+    await store.patch(DEPLOYMENT, { spec: { replicas: REPLICAS } });
+    const former = (await this.#replicas()).map(({ metadata }) => metadata);
+    for (const { name } of former)
+      await store.delete({ ...KINDS.pod, namespace: NAMESPACE, name }, { gracePeriodSeconds: 0 });
+    await this.#untilReady(new Set(former.map(({ uid }) => uid)), signal);
+    if (isAutoscaled) autoscaler.start();
+    this.#isAutoscaled = isAutoscaled;
+  }
+
+  /** By zone, how long each request of so much time took, ms; null: it failed. */
+  async stretch(durationMs: number): Promise<ReadonlyMap<HotZone, readonly (number | null)[]>> {
+    const found = await this.#parts.users.value().stretch(durationMs);
+    return new Map(HOT_ZONES.map((zone) => [zone, found.get(webOf(zone)) ?? []]));
+  }
+
+  /** Replicas by zone. */
+  async replicas(): Promise<ReadonlyMap<HotZone, number>> {
+    const zones = (await this.#replicas()).map((pod) => zoneOfNode(podView(pod).node));
+    return new Map(HOT_ZONES.map((zone) => [zone, zones.filter((each) => each === zone).length]));
+  }
+
+  async stop(): Promise<void> {
+    if (this.#isAutoscaled) await this.#parts.autoscaler.stop();
+    await this.#parts.services.stop();
+  }
+
+  async #replicas() {
+    const { items } = await this.#parts.store.list(KINDS.pod, { namespace: NAMESPACE });
+    return items.filter((pod) => workloadOf(pod).name === API && !podView(pod).terminating);
+  }
+
+  async #untilReady(former: ReadonlySet<string | undefined>, signal: AbortSignal): Promise<void> {
+    const untilMs = clock.monotonic() + READY_WITHIN_MS;
+    for (;;) {
+      const pods = await this.#replicas();
+      const fresh = pods.filter((pod) => podView(pod).ready && !former.has(pod.metadata.uid));
+      const slice = await this.#parts.store.get({
+        ...KINDS.endpointSlice,
+        namespace: NAMESPACE,
+        name: `${API}-1`,
+      });
+      const { endpoints } = looseFields<{ endpoints: object[] }>(slice);
+      const known = Array.isArray(endpoints) ? endpoints.length : 0;
+      if (fresh.length >= REPLICAS && known >= REPLICAS && this.#parts.users.value().isBegun) return;
+      if (clock.monotonic() > untilMs)
+        throw new Error(
+          `${REPLICAS} replicas must be ready within ${READY_WITHIN_MS} ms, got ${fresh.length}`,
+        );
+      await clock.sleep(POLL_MS, signal);
+    }
+  }
+}
+
+function zoneOfNode(node: string | null): HotZone | null {
+  const site = hotSites().find(({ name }) => name === node);
+  return HOT_ZONES.find((zone) => zone === site?.zone) ?? null;
+}
+
+function surroundingsOf(options: HotSiteOptions): BareSurroundings {
+  const { length: nodes } = HOT_ZONES;
+  return {
+    options: { ...options, nodes, requestsPerSecond: 0, windowMs: WINDOW_MS, placement: "score" },
+    bus: createMemoryBus({ clock, ...BUS }),
+    tokens: new PartTokens(),
+    store: createMemoryStore({ clock }),
+    isReal: false,
+    logger: options.logger,
+    pages: [],
+  };
+}
+
+function clusterOn(network: EmulatedNetwork, store: ClusterStore, logger: Logger): Deferred<LabCluster> {
+  const options = { store, network, sites: hotSites(), manifest: hotManifest(), clock, random };
+  const how = { requestsPerSecond: 0, slices: true, logger: logger.child({ service: "cluster" }) };
+  return deferred(
+    (stopping) => LabCluster.start({ ...options, ...how }, stopping),
+    (started) => started.stop(),
+  );
+}
+
+function usersOn(
+  network: EmulatedNetwork,
+  store: ClusterStore,
+  { zone, seed, logger }: HotSiteOptions,
+): Deferred<ZoneUsers> {
+  const plans = loadPlans(zone, seededRandom(seed));
+  const around = { store, network, clock, random, logger: logger.child({ service: "users" }) };
+  return deferred(
+    () => Promise.resolve(new ZoneUsers({ ...around, plans })),
+    (started) => started.stop(),
+  );
+}
+
+function measuring(surroundings: BareSurroundings, probes: EmbeddedProbes, aggregatorUrl: string): Part[] {
+  const logger = surroundings.logger.child({ service: "measuring" });
+  const thread = createMeasuringThreads({ clock, logger });
+  const hmacKeys = `1:${randomBytes(KEY_BYTES).toString("base64")}`;
+  return [
+    { name: "measuring thread", service: { stop: () => thread.close() } },
+    ...probes.services(surroundings, thread, hmacKeys, aggregatorUrl),
+  ];
+}
+
+function aggregatorOf(surroundings: BareSurroundings, urls: HotSiteUrls, addresses: EmbeddedProbes): Service {
+  const { options, bus, store, tokens, logger } = surroundings;
+  return createAggregator(aggregatorConfig(options, portOf(urls.page), new URL(urls.extender).origin), {
+    bus,
+    store,
+    clock,
+    random,
+    access: { gate: tokens.gate, isMetricsOpen: true },
+    logger: logger.child({ service: "aggregator" }),
+    registry: registryOf(surroundings, "aggregator", "aggregator"),
+    addresses,
+    page: createPage(),
+  });
+}
+
+async function schedulerOf(
+  { options, store, logger }: BareSurroundings,
+  urls: HotSiteUrls,
+): Promise<Service> {
+  const { webhook, planner } = movingConfig(options, false, await freePort());
+  const { dispatch } = loadSettings([dispatchSettings], {
+    env: options.env,
+    overrides: { dispatch: { levers: ["hints"] } },
+  });
+  return createSchedulerPlugin(schedulerConfig(options, portOf(urls.extender), urls.page), {
+    store: admittingSlices(store, { random, logger: logger.child({ service: "cluster" }) }),
+    clock,
+    random,
+    ...definedOf({ webhook, planner }),
+    dispatch: { ...dispatch, roundMs: ROUND_MS },
+    logger: logger.child({ service: "scheduler-plugin" }),
+    registry: createRegistry(),
+  });
+}
+
+async function chooseUrls(port: number): Promise<HotSiteUrls> {
+  const page = port === 0 ? await freePort() : port;
+  const extender = port === 0 ? await freePort() : port + 1;
+  await requireFreePorts([page, extender]);
+  return { page: `http://127.0.0.1:${page}`, extender: `http://127.0.0.1:${extender}/scheduler` };
+}
+
+function portOf(url: string): number {
+  return Number(new URL(url).port);
+}

@@ -1,0 +1,83 @@
+// The story of `isochrone up --hot-site`: the requests of one zone grow, three times, and each time something
+// else spreads them and scales their Service.
+import type { Clock } from "@isochrone/runtime";
+import type { HotSiteLab } from "./hot-site-lab.ts";
+import { DEADLINE_MS, type HotZone } from "./sample.ts";
+
+/** `near`: PreferSameZone and an autoscaler on CPU. `hints`: zone weights as hints. */
+export type HotSiteAct = "near" | "hints";
+
+/** What users of a zone, or of all, have seen. */
+interface ZoneFigures {
+  readonly requests: number;
+  /** Share answered within the deadline; null without requests. */
+  readonly inTimeRatio: number | null;
+}
+
+export interface ActFigures extends ZoneFigures {
+  readonly zones: ReadonlyMap<HotZone, ZoneFigures & { readonly replicas: number }>;
+}
+
+export interface HotSiteReporter {
+  beginning(act: HotSiteAct): void;
+  grown(zone: HotZone): void;
+  measured(act: HotSiteAct, figures: ActFigures): void;
+  /** All acts are over. */
+  verdict(acts: ReadonlyMap<HotSiteAct, ActFigures>): void;
+}
+
+interface StoryOptions {
+  readonly zone: HotZone;
+  readonly reporter: HotSiteReporter;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** Until queues are as long, and weights and replicas what, they become. */
+const SETTLE_MS = 12_000;
+const MEASURED_MS = 8_000;
+
+const ACTS: readonly (Parameters<HotSiteLab["begin"]>[0] & { readonly act: HotSiteAct })[] = [
+  { act: "near", annotations: { "isochrone.dev/dispatch": null }, isNear: true, isAutoscaled: true },
+  { act: "hints", annotations: { "isochrone.dev/dispatch": "hints" }, isNear: false, isAutoscaled: true },
+];
+
+/** Rejects with the signal's reason when aborted. */
+export async function playHotSite(
+  lab: Pick<HotSiteLab, "begin" | "replicas" | "setHot" | "stretch">,
+  { zone, reporter, clock, signal }: StoryOptions,
+): Promise<void> {
+  const acts = new Map<HotSiteAct, ActFigures>();
+  for (const { act, ...how } of ACTS) {
+    reporter.beginning(act);
+    lab.setHot(false);
+    await lab.begin(how, signal);
+    lab.setHot(true);
+    reporter.grown(zone);
+    await clock.sleep(SETTLE_MS, signal);
+    const figures = figuresOf(await lab.stretch(MEASURED_MS), await lab.replicas());
+    signal.throwIfAborted();
+    acts.set(act, figures);
+    reporter.measured(act, figures);
+  }
+  reporter.verdict(acts);
+}
+
+function figuresOf(
+  stretch: ReadonlyMap<HotZone, readonly (number | null)[]>,
+  replicas: ReadonlyMap<HotZone, number>,
+): ActFigures {
+  const zones = Array.from(
+    stretch,
+    ([zone, responses]) => [zone, { ...seen(responses), replicas: replicas.get(zone) ?? 0 }] as const,
+  );
+  return { ...seen([...stretch.values()].flat()), zones: new Map(zones) };
+}
+
+function seen(responses: readonly (number | null)[]): ZoneFigures {
+  const inTime = responses.filter((ms) => ms !== null && ms <= DEADLINE_MS).length;
+  return {
+    requests: responses.length,
+    inTimeRatio: responses.length === 0 ? null : inTime / responses.length,
+  };
+}

@@ -1,0 +1,67 @@
+// Headers that go on, and those that are of one connection alone.
+
+/** By name in lower case. */
+export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
+
+const OF_CONNECTION = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "transfer-encoding",
+  "upgrade",
+  "http2-settings",
+]);
+
+/** The Services whose dispatchers have had the request. */
+export const HOPS_HEADER = "isochrone-hops";
+/** A chain of Services that is longer is none that anybody built. */
+const MAX_HOPS = 16;
+
+/** What goes on of the headers of a request or an answer. */
+export function passedOn(headers: HeaderValues): Record<string, string | string[]> {
+  const passed: Record<string, string | string[]> = {};
+  const named = namedBy(textOf(headers.connection));
+  for (const [name, value] of Object.entries(headers))
+    if (value !== undefined && !name.startsWith(":") && !OF_CONNECTION.has(name) && !named?.has(name))
+      passed[name] = value;
+  return passed;
+}
+
+/** Headers that `Connection` names, which are of the connection too. */
+function namedBy(connection: string): Set<string> | null {
+  if (connection === "" || connection === "keep-alive" || connection === "close") return null;
+  return new Set(connection.split(",").map((name) => name.trim().toLowerCase()));
+}
+
+/**
+ * The hops of a request with the one of now; null where it has been here already: two dispatchers have each
+ * other as endpoints.
+ */
+export function withHop(hops: string | readonly string[] | undefined, service: string): string | null {
+  const before =
+    hops === undefined
+      ? []
+      : String(hops)
+          .split(",")
+          .map((hop) => hop.trim());
+  if (before.includes(service) || before.length >= MAX_HOPS) return null;
+  return [...before, service].join(", ");
+}
+
+/** `te` has a meaning between two neighbours, except that trailers are understood by all of a gRPC call. */
+export function wantsTrailers({ te }: HeaderValues): boolean {
+  return /(?:^|,)\s*trailers\s*(?:$|,|;)/i.test(textOf(te));
+}
+
+const CONTENT_TYPE = "content-type";
+const GRPC = /^application\/grpc(?:$|[+;])/i;
+
+export function isGrpc(headers: HeaderValues): boolean {
+  return GRPC.test(textOf(headers[CONTENT_TYPE]));
+}
+
+function textOf(value: string | string[] | undefined): string {
+  return value === undefined ? "" : String(value);
+}

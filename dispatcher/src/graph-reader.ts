@@ -1,0 +1,15 @@
+import type { Fetch } from "@isochrone/runtime";
+import { GraphClient } from "@isochrone/topology/client";
+import type { GraphReader } from "./round-trips.ts";
+
+const TIMEOUT_MS = 10_000;
+
+/** Reads the cluster graph of the aggregator at `url`. */
+export function graphReader(url: string, fetch: Fetch): GraphReader {
+  const client = new GraphClient({
+    baseUrl: url,
+    fetch: (address, init) => fetch(address, { ...init, redirect: "error" }),
+    timeoutMs: TIMEOUT_MS,
+  });
+  return { cluster: async (signal) => (await client.cluster(signal)).value };
+}

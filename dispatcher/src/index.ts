@@ -1,0 +1,2 @@
+export { createDispatcher } from "./dispatcher.ts";
+export { dispatcherSettings } from "./settings.ts";

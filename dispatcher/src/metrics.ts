@@ -1,0 +1,126 @@
+import { Counter, Histogram, type Registry } from "prom-client";
+import { ScrapedMetrics } from "@isochrone/runtime";
+import type { Outcome, RefusalReason } from "./ports/ports.ts";
+
+/** Services with series of their own; the rest share one. */
+const MAX_SERVICES = 200;
+/** Zones with series of their own, over all Services. */
+const MAX_ZONES = 50;
+const OTHER = "other";
+const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05];
+
+/** What metrics read when they are scraped. */
+interface Readings {
+  inFlight(): number;
+  connections(): number;
+  graphAgeSeconds(): number | null;
+  isDraining(): boolean;
+}
+
+/** The dispatcher's metrics. Their number doesn't grow with endpoints, hosts or paths. */
+export class DispatcherMetrics {
+  readonly #requests: Counter<"service" | "outcome">;
+  readonly #sent: Counter<"service" | "zone">;
+  readonly #refused: Counter<"reason">;
+  readonly #retries: Counter<"fault">;
+  readonly #reports: Counter<"result">;
+  readonly #probes: Counter<"result">;
+  readonly #malformed: Counter;
+  readonly #added: Histogram;
+  readonly #services = new Set<string>();
+  readonly #zones = new Set<string>();
+
+  constructor(registry: Registry, readings: Readings) {
+    const registers = [registry];
+    const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
+      new Counter({ name: `isochrone_dispatcher_${name}`, help, labelNames, registers });
+    this.#requests = counter(
+      "requests_total",
+      "Requests for Services, by outcome: in_time and late where there is a deadline, answered where there is none, failed, refused, abandoned by the client. Beyond 200 Services the label is other.",
+      ["service", "outcome"],
+    );
+    this.#sent = counter(
+      "sent_total",
+      "Requests sent to endpoints, tries again included, by the endpoint's zone.",
+      ["service", "zone"],
+    );
+    this.#refused = counter("refused_total", "Requests that the dispatcher answered itself, by reason.", [
+      "reason",
+    ]);
+    this.#retries = counter("retries_total", "Requests sent to another endpoint, by what went wrong.", [
+      "fault",
+    ]);
+    this.#reports = counter(
+      "load_reports_total",
+      "Loads that endpoints said of themselves in answers: taken, or malformed and passed over.",
+      ["result"],
+    );
+    this.#probes = counter(
+      "probes_total",
+      "Questions to endpoints about their load: taken, malformed, failed.",
+      ["result"],
+    );
+    this.#malformed = counter("malformed_deadlines_total", "Headers with a deadline that can't be read.", []);
+    this.#added = new Histogram({
+      name: "isochrone_dispatcher_decision_seconds",
+      help: "Time to choose an endpoint.",
+      buckets: SECONDS,
+      registers,
+    });
+    const scraped = new ScrapedMetrics(registry);
+    scraped.gauge("isochrone_dispatcher_in_flight", "Requests under way.", () => readings.inFlight());
+    scraped.gauge("isochrone_dispatcher_connections", "Connections of clients.", () =>
+      readings.connections(),
+    );
+    scraped.gauge(
+      "isochrone_dispatcher_graph_age_seconds",
+      "Time since the cluster graph was last confirmed; NaN: there is none, and endpoints are equally near.",
+      () => readings.graphAgeSeconds(),
+    );
+    scraped.gauge("isochrone_dispatcher_draining", "1 while the dispatcher stops.", () =>
+      readings.isDraining() ? 1 : 0,
+    );
+  }
+
+  ended(service: string, outcome: Outcome): void {
+    this.#requests.inc({ service: bounded(this.#services, service, MAX_SERVICES), outcome });
+  }
+
+  sent(service: string, zone: string | null): void {
+    this.#sent.inc({
+      service: bounded(this.#services, service, MAX_SERVICES),
+      zone: zone === null ? "" : bounded(this.#zones, zone, MAX_ZONES),
+    });
+  }
+
+  refused(reason: RefusalReason | "connections"): void {
+    this.#refused.inc({ reason });
+  }
+
+  retried(fault: string): void {
+    this.#retries.inc({ fault });
+  }
+
+  reported(isTaken: boolean): void {
+    this.#reports.inc({ result: isTaken ? "taken" : "malformed" });
+  }
+
+  probed(result: "taken" | "malformed" | "failed"): void {
+    this.#probes.inc({ result });
+  }
+
+  malformedDeadline(): void {
+    this.#malformed.inc();
+  }
+
+  decided(milliseconds: number): void {
+    this.#added.observe(milliseconds / 1000);
+  }
+}
+
+function bounded(known: Set<string>, name: string, most: number): string {
+  if (known.has(name)) return name;
+  if (known.size >= most) return OTHER;
+  known.add(name);
+  return name;
+}

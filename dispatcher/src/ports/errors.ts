@@ -1,0 +1,16 @@
+/** What went wrong on the way to an endpoint. */
+type UpstreamFault = "connect" | "refused_stream" | "reset" | "protocol";
+
+/** Thrown when an endpoint gave no answer. */
+export class UpstreamError extends Error {
+  readonly code: UpstreamFault;
+  /** Whether the endpoint can't have begun with the request. */
+  readonly isUntouched: boolean;
+
+  constructor(code: UpstreamFault, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.name = "UpstreamError";
+    this.code = code;
+    this.isUntouched = code === "connect" || code === "refused_stream";
+  }
+}

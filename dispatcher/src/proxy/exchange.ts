@@ -1,0 +1,326 @@
+// One request from a client to an endpoint, and the answer back.
+import { byDeadline, byLeastRequest, type EndpointChoice } from "@isochrone/dispatch/endpoints";
+import type { Draw } from "@isochrone/primitives";
+import { reasonOf } from "@isochrone/primitives";
+import type { Clock } from "@isochrone/runtime";
+import type { DecisionLog, Try } from "../decision-log.ts";
+import { leftHeader } from "../domain/deadline-left.ts";
+import { passedOn } from "../domain/headers.ts";
+import { mayRetry, type RetryBudget } from "../domain/retries.ts";
+import type { DispatcherMetrics } from "../metrics.ts";
+import { UpstreamError } from "../ports/errors.ts";
+import type { Outcome, Policy, RefusalReason, RoundTrips } from "../ports/ports.ts";
+import type { LoadProber } from "../probes/load-prober.ts";
+import type { Endpoint } from "../services/endpoint.ts";
+import type { ServiceTable } from "../services/service-table.ts";
+import type { Answer, Attempt } from "./attempt.ts";
+import { sendRefusal, type Client, type ResponseStream } from "./client-response.ts";
+import { isFailure, takeReport } from "./outcomes.ts";
+import { targetOf, type Refusal, type RequestHead, type Target } from "./target.ts";
+import type { Upstreams } from "./upstreams.ts";
+
+/** What all exchanges share. */
+export interface ExchangeDeps {
+  readonly table: ServiceTable;
+  readonly trips: RoundTrips;
+  readonly upstreams: Upstreams;
+  readonly prober: LoadProber;
+  readonly metrics: DispatcherMetrics;
+  readonly log: DecisionLog;
+  readonly budget: RetryBudget;
+  readonly policy: Policy;
+  readonly clock: Clock;
+  readonly draw: Draw;
+  readonly isDraining: () => boolean;
+}
+
+const CHOICES = { deadline: byDeadline, "least-request": byLeastRequest };
+/** Assumed until the first answer. */
+const FIRST_WORK_MS = 10;
+
+export class Exchange {
+  readonly #deps: ExchangeDeps;
+  readonly #head: RequestHead;
+  readonly #response: ResponseStream;
+  readonly #client: Client;
+  readonly #beganMs: number;
+  readonly #timer = new AbortController();
+  readonly #tries: Try[] = [];
+  #target: Target | null = null;
+  #attempt: Attempt | null = null;
+  /** That has the request now. */
+  #endpoint: Endpoint | null = null;
+  #tookMs: number | null = null;
+  #reason: RefusalReason | null = null;
+  #ended: "deadline" | "abandoned" | "done" | null = null;
+  #hasSentBody = false;
+
+  constructor(deps: ExchangeDeps, head: RequestHead, client: Client) {
+    this.#deps = deps;
+    this.#head = head;
+    this.#response = client.response;
+    this.#client = client;
+    this.#beganMs = deps.clock.monotonic();
+  }
+
+  /** Never rejects. Ends when the head of an answer is on its way. */
+  async run(): Promise<void> {
+    this.#response.once("close", () => this.#closed());
+    // Said by close.
+    this.#client.request.on("error", () => undefined);
+    this.#response.on("error", () => undefined);
+    try {
+      const target = targetOf(this.#head, this.#deps.table);
+      if ("reason" in target) return this.#refuse(target);
+      this.#target = target;
+      this.#deps.budget.requested();
+      if (target.deadline.isMalformed) this.#deps.metrics.malformedDeadline();
+      this.#watchDeadline(target);
+      const answer = await this.#answer(target);
+      if (answer !== null) this.#deliver(answer);
+    } catch (error) {
+      this.#refuse({ reason: "bad_request", detail: `the request can't be passed on: ${reasonOf(error)}` });
+    }
+  }
+
+  /** A deadline that the client set ends the request; one of the annotation is for the choice alone. */
+  #watchDeadline({ deadline: { leftMs, source } }: Target): void {
+    if (leftMs === null || source === "annotation") return;
+    this.#deps.clock.sleep(leftMs, this.#timer.signal).then(
+      () => this.#passed(),
+      () => undefined,
+    );
+  }
+
+  /** Null: the client has been told why there is none, or is gone. */
+  async #answer(target: Target): Promise<Answer | null> {
+    let last: UpstreamError | null = null;
+    for (let retries = 0; this.#ended === null; retries++) {
+      if (this.#isPast(target)) {
+        this.#passed();
+        break;
+      }
+      const choice = this.#choose(target);
+      if (choice === null) {
+        this.#refuse(last === null ? NO_ENDPOINTS : refusalOf(last));
+        return null;
+      }
+      try {
+        return await this.#tryOn(target, choice.endpoint);
+      } catch (error) {
+        if (!(error instanceof UpstreamError)) throw error;
+        last = error;
+        if (this.#ended !== null) break;
+        this.#failed(error);
+        const { isUntouched } = error;
+        const { method } = this.#head;
+        const may = mayRetry({ method, retries, isUntouched, hasSentBody: this.#hasSentBody });
+        if (!may || !this.#deps.budget.take()) {
+          this.#refuse(refusalOf(error));
+          return null;
+        }
+        this.#deps.metrics.retried(error.code);
+      }
+    }
+    return null;
+  }
+
+  #isPast({ deadline: { leftMs, source } }: Target): boolean {
+    if (leftMs === null || source === "annotation") return false;
+    return this.#deps.clock.monotonic() - this.#beganMs >= leftMs;
+  }
+
+  #choose({ entry, port, deadline: { leftMs } }: Target): EndpointChoice<Endpoint> | null {
+    const { trips, clock, draw, policy, metrics, prober } = this.#deps;
+    const nowMs = clock.monotonic();
+    const all = port.endpoints(trips);
+    const tried = new Set(this.#tries.map(({ endpoint }) => endpoint));
+    const candidates = tried.size === 0 ? all : all.filter(({ id }) => !tried.has(id));
+    const left = leftMs === null ? null : leftMs - (nowMs - this.#beganMs);
+    const ask = { leftMs: left, workMs: port.work.ms ?? FIRST_WORK_MS, nowMs };
+    const choice = CHOICES[policy](candidates, ask, draw);
+    metrics.decided(clock.monotonic() - nowMs);
+    if (choice === null) return null;
+    const { endpoint, inTime, waitMs } = choice;
+    this.#tries.push({
+      endpoint: endpoint.id,
+      node: endpoint.where.node,
+      zone: endpoint.where.zone,
+      inTime,
+      waitMs,
+      roundTripMs: endpoint.roundTripMs,
+      inFlight: endpoint.load.inFlight,
+      failureShare: endpoint.load.failureShare(nowMs),
+      fault: null,
+    });
+    if (entry.order.loadPath !== null && !port.speaksHttp2) prober.ask(all, entry.order.loadPath);
+    return choice;
+  }
+
+  async #tryOn(target: Target, endpoint: Endpoint): Promise<Answer> {
+    const { upstreams, clock, metrics } = this.#deps;
+    const { entry, port, speaksHttp2, outbound, deadline } = target;
+    const others = endpoint.load.sent();
+    this.#endpoint = endpoint;
+    const left = (deadline.leftMs ?? 0) - (clock.monotonic() - this.#beganMs);
+    const told = leftHeader(deadline.source, left);
+    const headers = told === null ? outbound.headers : { ...outbound.headers, [told[0]]: told[1] };
+    const attempt = upstreams.attempt(endpoint, speaksHttp2, { ...outbound, headers });
+    this.#attempt = attempt;
+    const sentAtMs = clock.monotonic();
+    await attempt.ready;
+    if (endpoint.isGone || this.#ended !== null) {
+      attempt.abort();
+      throw new UpstreamError("connect", "the endpoint is gone");
+    }
+    metrics.sent(entry.name, endpoint.where.zone);
+    this.#hasSentBody = outbound.hasBody;
+    const answer = await attempt.send(this.#client.request);
+    const nowMs = clock.monotonic();
+    this.#tookMs = nowMs - this.#beganMs;
+    takeReport(answer.headers, endpoint, nowMs, metrics);
+    if (isFailure(answer.status, answer.headers)) endpoint.load.failed(nowMs);
+    else {
+      const timeMs = Math.max(0, nowMs - sentAtMs - endpoint.roundTripMs);
+      endpoint.load.answered(timeMs, others, nowMs);
+      port.work.answered(timeMs);
+    }
+    return answer;
+  }
+
+  /** A try came to nothing. */
+  #failed(error: UpstreamError): void {
+    this.#endpoint?.load.failed(this.#deps.clock.monotonic());
+    this.#release();
+    const last = this.#tries.pop();
+    if (last !== undefined) this.#tries.push({ ...last, fault: error.code });
+  }
+
+  #release(): void {
+    this.#endpoint?.load.ended();
+    this.#endpoint = null;
+    this.#attempt = null;
+  }
+
+  #deliver(answer: Answer): void {
+    const { status, body } = answer;
+    if (this.#ended !== null) return;
+    this.#timer.abort();
+    const response = this.#response;
+    const headers = passedOn(answer.headers);
+    if (!this.#client.isHttp2 && this.#deps.isDraining()) headers.connection = "close";
+    body.on("error", () => undefined);
+    body.once("close", () => {
+      if (!body.readableEnded && this.#ended === null) this.#breakOff();
+    });
+    if (answer.isWhole) {
+      response.statusCode = status;
+      for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+      body.resume();
+      response.end();
+      return;
+    }
+    response.writeHead(status, headers);
+    body.pipe(response, { end: false });
+    body.once("end", () => this.#complete(answer));
+  }
+
+  #complete(answer: Answer): void {
+    const trailers = passedOn(answer.trailers());
+    if (Object.keys(trailers).length > 0) {
+      this.#response.addTrailers(trailers);
+      if (this.#endpoint !== null) {
+        const nowMs = this.#deps.clock.monotonic();
+        takeReport(trailers, this.#endpoint, nowMs, this.#deps.metrics);
+        if (isFailure(answer.status, trailers)) this.#endpoint.load.failed(nowMs);
+      }
+    }
+    this.#response.end();
+  }
+
+  /** A body that ended early must not look whole. */
+  #breakOff(): void {
+    this.#endpoint?.load.failed(this.#deps.clock.monotonic());
+    this.#reason = "broken_off";
+    this.#response.destroy(this.#client.isHttp2 ? new Error("the endpoint broke off") : undefined);
+  }
+
+  #refuse(refusal: Refusal): void {
+    if (this.#response.headersSent || this.#response.destroyed) return;
+    this.#reason = refusal.reason;
+    this.#timer.abort();
+    this.#deps.metrics.refused(refusal.reason);
+    // What is left of a body would have to be read before the next request.
+    const endsConnection = !this.#client.isHttp2 && (this.#head.hasBody || this.#deps.isDraining());
+    sendRefusal(this.#response, refusal, { headers: this.#head.headers, endsConnection });
+  }
+
+  /** Whoever waits for an answer is woken by the attempt's end. */
+  #passed(): void {
+    if (this.#ended !== null || this.#response.headersSent) return;
+    this.#ended = "deadline";
+    this.#unanswered();
+    this.#attempt?.abort();
+    // An attempt that was aborted before it had a connection may end without a word.
+    this.#refuse(PAST_DEADLINE);
+  }
+
+  /** An endpoint that hangs is at least as slow as what was waited; a client may have waited for less. */
+  #unanswered(): void {
+    const waitedMs = this.#deps.clock.monotonic() - this.#beganMs;
+    if (this.#endpoint === null || this.#tookMs !== null) return;
+    if (waitedMs > (this.#target?.port.work.ms ?? 0))
+      this.#endpoint.load.answered(waitedMs, this.#endpoint.load.inFlight - 1, this.#deps.clock.monotonic());
+  }
+
+  #closed(): void {
+    const { clock, metrics, log, policy } = this.#deps;
+    const isWhole = this.#client.wasSent();
+    if (!isWhole) {
+      if (this.#ended === null) this.#unanswered();
+      this.#ended ??= "abandoned";
+      this.#attempt?.abort();
+    }
+    this.#ended ??= "done";
+    this.#timer.abort();
+    this.#release();
+    const outcome = this.#outcome(isWhole);
+    const target = this.#target;
+    if (target === null) return;
+    metrics.ended(target.entry.name, outcome);
+    if (!log.takes()) return;
+    const { entry, deadline, port } = target;
+    log.add({
+      service: entry.name,
+      policy,
+      leftMs: deadline.leftMs,
+      deadlineFrom: deadline.source,
+      workMs: port.work.ms,
+      endpoints: port.endpoints(this.#deps.trips).length,
+      tries: this.#tries,
+      outcome,
+      reason: this.#reason,
+      status: this.#response.headersSent ? this.#response.statusCode : null,
+      tookMs: this.#tookMs ?? clock.monotonic() - this.#beganMs,
+    });
+  }
+
+  #outcome(isWhole: boolean): Outcome {
+    if (this.#reason === "broken_off") return "failed";
+    if (this.#reason !== null) return "refused";
+    if (!isWhole) return "abandoned";
+    if (this.#response.statusCode >= 500) return "failed";
+    const leftMs = this.#target?.deadline.leftMs ?? null;
+    if (leftMs === null || this.#tookMs === null) return "answered";
+    return this.#tookMs <= leftMs ? "in_time" : "late";
+  }
+}
+
+const NO_ENDPOINTS: Refusal = { reason: "no_endpoints", detail: "the Service must have a ready endpoint" };
+const PAST_DEADLINE: Refusal = { reason: "deadline", detail: "the deadline has passed" };
+
+function refusalOf({ isUntouched, message }: UpstreamError): Refusal {
+  return isUntouched
+    ? { reason: "unreachable", detail: `no endpoint could be reached: ${message}` }
+    : { reason: "broken_off", detail: `the endpoint broke off: ${message}` };
+}

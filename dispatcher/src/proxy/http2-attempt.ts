@@ -1,0 +1,87 @@
+import { reasonOf } from "@isochrone/primitives";
+import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
+import { UpstreamError } from "../ports/errors.ts";
+import { wantsTrailers } from "../domain/headers.ts";
+import type { Answer, Attempt, Inbound, Outbound } from "./attempt.ts";
+import type { Http2Sessions, Place } from "./http2-sessions.ts";
+
+/** One request over HTTP/2: a stream of a session that others use too. */
+export class Http2Attempt implements Attempt {
+  readonly ready: Promise<void>;
+  readonly #outbound: Outbound;
+  #place: Place | null = null;
+  #stream: ClientHttp2Stream | null = null;
+  #isAborted = false;
+
+  constructor(sessions: Http2Sessions, outbound: Outbound) {
+    this.#outbound = outbound;
+    this.ready = this.#connect(sessions);
+  }
+
+  async #connect(sessions: Http2Sessions): Promise<void> {
+    const place = await sessions.acquire();
+    if (this.#isAborted) place.release();
+    else this.#place = place;
+  }
+
+  send(body: Inbound): Promise<Answer> {
+    const { hasBody } = this.#outbound;
+    return new Promise((resolve, reject) => {
+      const place = this.#place;
+      if (place === null || place.session.closed || place.session.destroyed) {
+        this.abort();
+        return reject(new UpstreamError("refused_stream", "the connection ends"));
+      }
+      const { session } = place;
+      const stream = session.request(this.#headers(), { endStream: !hasBody, waitForTrailers: hasBody });
+      this.#stream = stream;
+      const fail = (error: Error): void => reject(faultOf(stream, error));
+      stream.on("error", fail);
+      stream.once("close", () => {
+        place.release();
+        fail(new Error(`stream ended with code ${stream.rstCode ?? 0}`));
+      });
+      let trailers: IncomingHttpHeaders = {};
+      stream.once("trailers", (headers) => (trailers = headers));
+      stream.once("response", (headers, flags) => {
+        resolve({
+          status: Number(headers[constants.HTTP2_HEADER_STATUS] ?? 502),
+          headers,
+          body: stream,
+          isWhole: (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0,
+          trailers: () => trailers,
+        });
+      });
+      if (!hasBody) return undefined;
+      stream.once("wantTrailers", () => stream.sendTrailers({ ...body.trailers }));
+      body.pipe(stream);
+      return undefined;
+    });
+  }
+
+  abort(): void {
+    this.#isAborted = true;
+    if (this.#stream !== null) this.#stream.close(constants.NGHTTP2_CANCEL);
+    else this.#place?.release();
+    this.#place = null;
+  }
+
+  #headers(): Record<string, string | string[]> {
+    const { method, path, authority, headers } = this.#outbound;
+    const { te: _te, host: _host, ...passed } = headers;
+    return {
+      ":method": method,
+      ":path": path,
+      ":scheme": "http",
+      ":authority": authority,
+      ...passed,
+      // The only value that HTTP/2 has.
+      ...(wantsTrailers(headers) ? { te: "trailers" } : {}),
+    };
+  }
+}
+
+function faultOf(stream: ClientHttp2Stream, error: Error): UpstreamError {
+  const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
+  return new UpstreamError(isRefused ? "refused_stream" : "reset", reasonOf(error), { cause: error });
+}

@@ -1,0 +1,190 @@
+// One port for HTTP/1.1 and HTTP/2 without TLS: which of them a client speaks is in its first bytes.
+import { boundPort, codeOf } from "@isochrone/primitives";
+import { createServer as createHttp1, type Server } from "node:http";
+import {
+  createServer as createHttp2,
+  type Http2ServerRequest,
+  type Http2ServerResponse,
+  type Http2Server,
+  type ServerHttp2Session,
+} from "node:http2";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Client } from "./client-response.ts";
+import type { RequestHead } from "./target.ts";
+
+/** A client's request as it came. */
+export interface Arrival extends Client {
+  readonly head: RequestHead;
+}
+
+interface ProxyServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly maxConnections: number;
+  readonly onRequest: (arrival: Arrival) => void;
+  /** There were too many connections. */
+  readonly onRefusedConnection: () => void;
+}
+
+/** How HTTP/2 begins; no method of HTTP/1.1 does. */
+const PREFACE = Buffer.from("PRI");
+/** For a client to say anything, and for its headers. */
+const HEADERS_TIMEOUT_MS = 10_000;
+/** Connections without a byte for so long are closed; streams may be slow. */
+const IDLE_MS = 300_000;
+const MAX_STREAMS = 250;
+/** Bytes of headers, as for HTTP/1.1. */
+const MAX_HEADER_BYTES = 16_384;
+
+export class ProxyServer {
+  readonly #options: ProxyServerOptions;
+  readonly #http1: Server;
+  readonly #http2: Http2Server;
+  readonly #sockets = new Set<Socket>();
+  readonly #sessions = new Set<ServerHttp2Session>();
+  #isClosing = false;
+
+  constructor(options: ProxyServerOptions) {
+    this.#options = options;
+    this.#http1 = createHttp1(
+      {
+        headersTimeout: HEADERS_TIMEOUT_MS,
+        // Bodies may last as long as they move.
+        requestTimeout: 0,
+        keepAliveTimeout: 75_000,
+        connectionsCheckingInterval: 5_000,
+        noDelay: true,
+      },
+      (request, response) => options.onRequest(arrivalOf1(request, response)),
+    );
+    this.#http1.timeout = IDLE_MS;
+    this.#http1.maxConnections = options.maxConnections;
+    this.#http2 = createHttp2(
+      { settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES } },
+      (request, response) => options.onRequest(arrivalOf2(request, response)),
+    );
+    this.#wire();
+  }
+
+  /** @returns the port */
+  listen(): Promise<number> {
+    const { host, port } = this.#options;
+    return new Promise((resolve, reject) => {
+      this.#http1.once("error", (error) =>
+        reject(
+          new Error(
+            `cannot listen on ${host} port ${port}: ${codeOf(error) ?? error.message}; choose another with the setting dispatcher.port`,
+            { cause: error },
+          ),
+        ),
+      );
+      this.#http1.listen({ host, port }, () => resolve(boundPort(this.#http1)));
+    });
+  }
+
+  get connections(): number {
+    return this.#sockets.size;
+  }
+
+  /** Takes no more connections; those that are there are asked to end after what is under way. */
+  drain(): void {
+    this.#isClosing = true;
+    this.#http1.close();
+    this.#http1.closeIdleConnections();
+    for (const session of this.#sessions) session.close();
+  }
+
+  /** Ends all connections. */
+  destroy(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+
+  #wire(): void {
+    const http1 = this.#http1;
+    // Node's own reader of connections, which gets those of HTTP/1.1.
+    const [onHttp1] = http1.listeners("connection");
+    http1.removeAllListeners("connection");
+    http1.on("connection", (socket: Socket) => {
+      this.#sockets.add(socket);
+      socket.once("close", () => this.#sockets.delete(socket));
+      sniff(socket, (isHttp2) => {
+        if (isHttp2) this.#http2.emit("connection", socket);
+        else onHttp1?.call(http1, socket);
+      });
+    });
+    http1.on("drop", () => this.#options.onRefusedConnection());
+    http1.on("clientError", (_error, socket) => answerMistake(socket));
+    this.#http2.on("session", (session) => {
+      this.#sessions.add(session);
+      session.once("close", () => this.#sessions.delete(session));
+      session.setTimeout(IDLE_MS, () => session.close());
+      if (this.#isClosing) session.close();
+    });
+    this.#http2.on("sessionError", () => undefined);
+    this.#http2.on("checkContinue", (request, response) => {
+      response.writeContinue();
+      this.#http2.emit("request", request, response);
+    });
+  }
+}
+
+/** Tells by the first bytes; what was read is put back. */
+function sniff(socket: Socket, found: (isHttp2: boolean) => void): void {
+  const onTimeout = (): unknown => socket.destroy();
+  const onError = (): void => undefined;
+  socket.on("error", onError);
+  socket.setTimeout(HEADERS_TIMEOUT_MS, onTimeout);
+  const onReadable = (): void => {
+    const start: unknown = socket.read();
+    if (!Buffer.isBuffer(start)) return;
+    socket.unshift(start);
+    const isShort = start.length < PREFACE.length && PREFACE.subarray(0, start.length).equals(start);
+    if (isShort) return;
+    socket.removeListener("readable", onReadable);
+    socket.removeListener("timeout", onTimeout);
+    socket.setTimeout(0);
+    found(start.subarray(0, PREFACE.length).equals(PREFACE));
+  };
+  socket.on("readable", onReadable);
+}
+
+function answerMistake(socket: Duplex): void {
+  if (!socket.writable) {
+    socket.destroy();
+    return;
+  }
+  socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
+}
+
+function arrivalOf1(request: IncomingMessage, response: ServerResponse): Arrival {
+  const { method = "GET", url = "", headers } = request;
+  const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
+  const hasBody = encoding !== undefined || Number(length) > 0;
+  return {
+    head: { method, url, authority: headers.host ?? "", headers, hasBody },
+    request,
+    response,
+    isHttp2: false,
+    wasSent: () => response.writableFinished,
+  };
+}
+
+function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse): Arrival {
+  const { method, url, headers, authority, stream } = request;
+  return {
+    head: {
+      method,
+      url,
+      authority: authority || (headers.host ?? ""),
+      headers,
+      hasBody: !stream.endAfterHeaders,
+    },
+    request,
+    response,
+    isHttp2: true,
+    // Such a response says that it has finished when its stream was reset, too.
+    wasSent: () => response.writableEnded && stream.rstCode === 0,
+  };
+}

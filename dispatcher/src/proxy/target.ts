@@ -1,0 +1,82 @@
+// For which Service a request is, and on what terms; or why it goes nowhere.
+import { readAbsolute, readAuthority } from "../domain/authority.ts";
+import { deadlineLeft, type DeadlineLeft } from "../domain/deadline-left.ts";
+import { HOPS_HEADER, isGrpc, passedOn, withHop, type HeaderValues } from "../domain/headers.ts";
+import type { RefusalReason } from "../ports/ports.ts";
+import type { ServicePort } from "../services/endpoint.ts";
+import type { ServiceEntry, ServiceTable } from "../services/service-table.ts";
+import type { Outbound } from "./attempt.ts";
+
+/** The head of a request, over either protocol. */
+export interface RequestHead {
+  readonly method: string;
+  readonly url: string;
+  /** Of the pseudo header or of Host; empty: there is none. */
+  readonly authority: string;
+  readonly headers: HeaderValues;
+  readonly hasBody: boolean;
+}
+
+export interface Target {
+  readonly entry: ServiceEntry;
+  readonly port: ServicePort;
+  readonly speaksHttp2: boolean;
+  readonly deadline: DeadlineLeft;
+  readonly outbound: Outbound;
+}
+
+export interface Refusal {
+  readonly reason: RefusalReason;
+  readonly detail: string;
+}
+
+export function targetOf(head: RequestHead, table: ServiceTable): Target | Refusal {
+  const { method, headers: received, hasBody } = head;
+  if (method === "CONNECT")
+    return { reason: "method", detail: "CONNECT must not be used: the dispatcher chooses for each request" };
+  const absolute = head.url.startsWith("/") || head.url === "*" ? null : readAbsolute(head.url);
+  const { path, authority } = absolute ?? { path: head.url, authority: head.authority };
+  if (!path.startsWith("/") && path !== "*")
+    return { reason: "bad_request", detail: "the target must be a path or an http address" };
+  const found = serviceOf(authority, table);
+  if ("reason" in found) return found;
+  const { entry, port } = found;
+  const hops = withHop(received[HOPS_HEADER], entry.name);
+  if (hops === null)
+    return {
+      reason: "loop",
+      detail: `the request has been here already: ${HOPS_HEADER} has ${entry.name}`,
+    };
+  // The server that the client talks to has answered what it expects.
+  const { expect: _expect, ...headers } = passedOn(received);
+  return {
+    entry,
+    port,
+    speaksHttp2: port.speaksHttp2 || isGrpc(received),
+    deadline: deadlineLeft(received, entry.order.deadlineMs),
+    outbound: { method, path, authority, headers: { ...headers, [HOPS_HEADER]: hops }, hasBody },
+  };
+}
+
+function serviceOf(
+  authority: string,
+  table: ServiceTable,
+): { readonly entry: ServiceEntry; readonly port: ServicePort } | Refusal {
+  const reason = "unknown_service";
+  const named = readAuthority(authority);
+  if (named === null) return { reason, detail: "the host must be service.namespace, with a port if need be" };
+  const entry = table.get(named.service);
+  if (entry === null)
+    return { reason, detail: `${named.service} must be a Service with isochrone.dev/dispatch=dispatcher` };
+  const port = portOf(entry, named.port);
+  return port === null
+    ? { reason, detail: `${named.service} must have the port ${named.port ?? 80}` }
+    : { entry, port };
+}
+
+/** Without a port in the request: 80, or the only one. */
+function portOf({ ports }: ServiceEntry, number: number | null): ServicePort | null {
+  if (number !== null) return ports.get(number) ?? null;
+  const [only, ...others] = ports.values();
+  return ports.get(80) ?? (others.length === 0 ? (only ?? null) : null);
+}

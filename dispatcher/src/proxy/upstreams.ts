@@ -1,0 +1,63 @@
+import { Agent } from "node:http";
+import type { Endpoint } from "../services/endpoint.ts";
+import type { Attempt, Outbound } from "./attempt.ts";
+import { Http1Attempt } from "./http1-attempt.ts";
+import { Http2Attempt } from "./http2-attempt.ts";
+import { Http2Sessions } from "./http2-sessions.ts";
+
+/** Idle connections to one endpoint. */
+const MAX_IDLE = 64;
+/** Many servers close idle connections after 5 s: a request must not meet that. */
+const IDLE_MS = 4_000;
+
+/** Connections to endpoints, kept as long as their slices have them. */
+export class Upstreams {
+  readonly #connectTimeoutMs: number;
+  readonly #agents = new Map<Endpoint, Agent>();
+  readonly #sessions = new Map<Endpoint, Http2Sessions>();
+
+  constructor(connectTimeoutMs: number) {
+    this.#connectTimeoutMs = connectTimeoutMs;
+  }
+
+  attempt(endpoint: Endpoint, speaksHttp2: boolean, outbound: Outbound): Attempt {
+    if (speaksHttp2) return new Http2Attempt(this.#sessionsOf(endpoint), outbound);
+    return new Http1Attempt(this.agentOf(endpoint), endpoint.where, outbound, this.#connectTimeoutMs);
+  }
+
+  agentOf(endpoint: Endpoint): Agent {
+    let agent = this.#agents.get(endpoint);
+    if (agent === undefined) {
+      agent = new Agent({ keepAlive: true, maxFreeSockets: MAX_IDLE, timeout: IDLE_MS, scheduling: "lifo" });
+      this.#agents.set(endpoint, agent);
+    }
+    return agent;
+  }
+
+  /** Requests under way end as they would; nothing new is sent. */
+  retire(endpoint: Endpoint): void {
+    const agent = this.#agents.get(endpoint);
+    for (const sockets of Object.values(agent?.freeSockets ?? {}))
+      for (const socket of sockets ?? []) socket.destroy();
+    if (agent !== undefined) agent.maxFreeSockets = 0;
+    this.#agents.delete(endpoint);
+    this.#sessions.get(endpoint)?.close();
+    this.#sessions.delete(endpoint);
+  }
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+    for (const sessions of this.#sessions.values()) sessions.destroy();
+    this.#agents.clear();
+    this.#sessions.clear();
+  }
+
+  #sessionsOf(endpoint: Endpoint): Http2Sessions {
+    let sessions = this.#sessions.get(endpoint);
+    if (sessions === undefined) {
+      sessions = new Http2Sessions(endpoint.id, this.#connectTimeoutMs);
+      this.#sessions.set(endpoint, sessions);
+    }
+    return sessions;
+  }
+}

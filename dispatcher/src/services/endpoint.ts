@@ -1,0 +1,76 @@
+import { EndpointLoad, WorkTime, type Candidate } from "@isochrone/dispatch/endpoints";
+import type { Address } from "../domain/slices.ts";
+import type { RoundTrips } from "../ports/ports.ts";
+
+/** An endpoint of a port of a Service, for as long as its slice has it. */
+export class Endpoint implements Candidate {
+  readonly load = new EndpointLoad();
+  readonly where: Address;
+  readonly id: string;
+  roundTripMs = 0;
+  isFar = false;
+  /** Its slice has it no more: nothing may be sent to it. */
+  isGone = false;
+  /** A probe is under way. */
+  isProbed = false;
+
+  constructor(where: Address) {
+    this.where = where;
+    this.id = where.address.includes(":")
+      ? `[${where.address}]:${where.port}`
+      : `${where.address}:${where.port}`;
+  }
+}
+
+/** A port of a Service, its endpoints and how long its requests take. */
+export class ServicePort {
+  readonly work = new WorkTime();
+  readonly speaksHttp2: boolean;
+  #endpoints: readonly Endpoint[] = [];
+  #tripsVersion = -1;
+
+  constructor(speaksHttp2: boolean) {
+    this.speaksHttp2 = speaksHttp2;
+  }
+
+  /** With the round trips of now. */
+  endpoints(trips: RoundTrips): readonly Endpoint[] {
+    if (this.#tripsVersion !== trips.version) this.#takeTrips(trips);
+    return this.#endpoints;
+  }
+
+  /** @returns those that are gone */
+  take(addresses: readonly Address[]): readonly Endpoint[] {
+    const before = new Map(this.#endpoints.map((endpoint) => [endpoint.id, endpoint]));
+    this.#endpoints = addresses.map((where) => {
+      const fresh = new Endpoint(where);
+      const known = before.get(fresh.id);
+      if (known === undefined || known.where.uid !== where.uid) return fresh;
+      before.delete(fresh.id);
+      return known;
+    });
+    this.#tripsVersion = -1;
+    const gone = [...before.values()];
+    for (const endpoint of gone) endpoint.isGone = true;
+    return gone;
+  }
+
+  /** Of an endpoint that nobody knows the way to, the median of the others' is assumed. */
+  #takeTrips(trips: RoundTrips): void {
+    this.#tripsVersion = trips.version;
+    const toEach = this.#endpoints.map(({ where }) =>
+      where.node === null ? Number.NaN : trips.toNode(where.node),
+    );
+    const known = toEach.filter((ms) => !Number.isNaN(ms)).sort((a, b) => a - b);
+    const neutral = known[Math.floor(known.length / 2)] ?? 0;
+    for (const [at, endpoint] of this.#endpoints.entries()) {
+      const ms = toEach[at]!;
+      endpoint.roundTripMs = Number.isNaN(ms) ? neutral : Math.min(ms, UNREACHABLE_MS);
+      const { zone } = endpoint.where;
+      endpoint.isFar = trips.ownZone !== null && zone !== null && zone !== trips.ownZone;
+    }
+  }
+}
+
+/** The last choice, and still a choice: what was measured may be over. */
+const UNREACHABLE_MS = 60_000;

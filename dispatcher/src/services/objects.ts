@@ -1,0 +1,95 @@
+// What is read of Services and EndpointSlices; the rest is not kept.
+import { deadlineOf, DISPATCH_ANNOTATIONS, isDispatched, unspreadReason } from "@isochrone/kubernetes";
+import type { KubernetesObject, ServiceSpec } from "@isochrone/kubernetes";
+import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";
+import type { EndpointSliceView } from "../ports/ports.ts";
+
+/** A Service that asks for the dispatcher. */
+export interface DispatchedService {
+  readonly deadlineMs: number | null;
+  /** Path that says an endpoint's load; null: it is not asked. */
+  readonly loadPath: string | null;
+  /** By the Service's own port. */
+  readonly ports: ReadonlyMap<number, { readonly name: string; readonly speaksHttp2: boolean }>;
+}
+
+const HTTP2_PROTOCOLS = ["kubernetes.io/h2c", "h2c", "grpc"];
+const LOAD_PATH = /^\/[\x21-\x7e]{0,255}$/;
+
+/** Null for a Service that doesn't ask, or that has no endpoints of its own to choose from. */
+export function dispatchedService(service: KubernetesObject): DispatchedService | null {
+  if (!isDispatched(service) || unspreadReason(service) !== null) return null;
+  const { annotations } = service.metadata;
+  const loadPath = annotations?.[DISPATCH_ANNOTATIONS.loadPath];
+  const ports = looseList(looseFields<ServiceSpec>(service.spec).ports).flatMap(
+    ({ name, port, protocol, appProtocol }) => {
+      if (typeof port !== "number" || looseText(protocol) === "UDP") return [];
+      const speaksHttp2 = HTTP2_PROTOCOLS.includes(looseText(appProtocol));
+      return [[port, { name: looseText(name), speaksHttp2 }] as const];
+    },
+  );
+  return {
+    deadlineMs: deadlineOf(annotations),
+    loadPath: loadPath !== undefined && LOAD_PATH.test(loadPath) ? loadPath : null,
+    ports: new Map(ports),
+  };
+}
+
+export function sliceView(slice: KubernetesObject): EndpointSliceView {
+  const ports = looseList(slice.ports).flatMap(({ name, port, protocol }) =>
+    typeof port === "number" && looseText(protocol) !== "UDP" ? [[looseText(name), port] as const] : [],
+  );
+  return {
+    family: looseText(slice.addressType),
+    ports: new Map(ports),
+    endpoints: looseList(slice.endpoints).flatMap((endpoint) => {
+      const address = Array.isArray(endpoint.addresses) ? looseText(endpoint.addresses[0]) : "";
+      if (address === "") return [];
+      const { ready, serving, terminating } = looseFields(endpoint.conditions);
+      return [
+        {
+          address,
+          uid: looseText(looseFields(endpoint.targetRef).uid) || null,
+          node: looseText(endpoint.nodeName) || null,
+          zone: looseText(endpoint.zone) || null,
+          // An endpoint is ready unless it says that it isn't.
+          ready: ready !== false && terminating !== true,
+          serving: (serving ?? ready) !== false,
+          terminating: terminating === true,
+        },
+      ];
+    }),
+  };
+}
+
+/** What the cache keeps of a Service. */
+export function keptOfService(service: KubernetesObject): KubernetesObject {
+  const { apiVersion, kind, metadata, spec } = service;
+  const { name, namespace, uid, resourceVersion, annotations } = metadata;
+  const bare = { name, ...definedOf({ namespace, uid, resourceVersion }) };
+  if (!isDispatched(service)) return { apiVersion, kind, metadata: bare };
+  const { clusterIP, type, internalTrafficPolicy, ports } = looseFields<ServiceSpec>(spec);
+  return {
+    apiVersion,
+    kind,
+    metadata: { ...bare, ...definedOf({ annotations }) },
+    spec: definedOf({ clusterIP, type, internalTrafficPolicy, ports }),
+  };
+}
+
+/** What the cache keeps of a slice. */
+export function keptOfSlice({ apiVersion, kind, metadata, ...slice }: KubernetesObject): KubernetesObject {
+  const { name, namespace, uid, resourceVersion, labels } = metadata;
+  const { addressType, ports } = slice;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, ...definedOf({ namespace, uid, resourceVersion, labels }) },
+    addressType,
+    ports,
+    endpoints: looseList(slice.endpoints).map(({ addresses, conditions, zone, nodeName, targetRef }) => ({
+      addresses: Array.isArray(addresses) ? addresses.slice(0, 1) : [],
+      ...definedOf({ conditions, zone, nodeName, targetRef }),
+    })),
+  };
+}

@@ -1,0 +1,64 @@
+import {
+  caFileSetting,
+  clientFilesMistake,
+  constant,
+  integer,
+  oneOf,
+  section,
+  text,
+  tokenFileSetting,
+  type Section,
+  type SettingsOf,
+} from "@isochrone/runtime";
+import { POLICIES } from "./ports/ports.ts";
+
+const table = {
+  node: text({
+    default: null,
+    description:
+      "Name of the Kubernetes node that the dispatcher runs on: round trips count from it. Without it all endpoints are equally near.",
+  }),
+  policy: oneOf(POLICIES, {
+    default: "deadline",
+    description:
+      "How endpoints are chosen. deadline: the one that is most probably in time, near ones first. least-request: of two at random, the one with fewer requests.",
+  }),
+  host: text({ default: "0.0.0.0", description: "Address to listen on." }),
+  port: integer({
+    default: 7417,
+    min: 0,
+    max: 65_535,
+    description: "Port for requests, HTTP/1.1 and HTTP/2 without TLS; 0 = any.",
+  }),
+  httpPort: integer({
+    default: 7416,
+    min: 0,
+    max: 65_535,
+    description: "Port of /healthz, /readyz, /metrics and, for the pod itself, the decision log; 0 = none.",
+  }),
+  aggregatorUrl: text({
+    default: "http://isochrone-aggregator:8080",
+    pattern: /https?:\/\/\S+/,
+    patternRule: "must be an http or https address",
+    description: "Base address of the aggregator, the source of round trips.",
+  }),
+  aggregatorTokenFile: tokenFileSetting("the aggregator"),
+  aggregatorCaFile: caFileSetting("the aggregator"),
+  refreshMs: constant<number>(10_000, "Graphs are built about so often; an answer without news is small."),
+  maxConnections: constant<number>(4_096, "More are closed at once: each holds memory."),
+  maxInFlight: constant<number>(8_192, "Requests at once; more are answered with 503."),
+  connectTimeoutMs: constant<number>(1_000, "A site that is cut off must not cost a request its deadline."),
+  drainMs: constant<number>(8_000, "Requests under way are waited for, below the deadline of a part's stop."),
+};
+
+/** Settings of the dispatcher. */
+export const dispatcherSettings: Section<"dispatcher", typeof table> = section("dispatcher", table, {
+  description: "The dispatcher: sends requests to endpoints of annotated Services.",
+  rules: [
+    ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
+      clientFilesMistake("dispatcher", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
+  ],
+});
+
+/** What a dispatcher runs with. */
+export type DispatcherConfig = SettingsOf<typeof dispatcherSettings>;

@@ -1,0 +1,223 @@
+// How many replicas of a Service each zone should have: `forecast` on what Kubernetes knows. A replica is
+// taken for one server that serves `capacityPerSecond`; a zone's replicas serve the requests of the zone, and
+// of zones without a replica those to which they are nearest.
+import { shareServed } from "../queueing.ts";
+
+/** What is known of a Service; arrays are by zone. */
+interface ReplicaView {
+  /** Requests per second that are expected. */
+  readonly perSecond: ArrayLike<number>;
+  /** Replicas now, those that start included. */
+  readonly replicas: ArrayLike<number>;
+  /** Whether a replica may be put there. */
+  readonly isOpen: (zone: number) => boolean;
+  /** Requests per second that one replica serves. */
+  readonly capacityPerSecond: number;
+  /** How long a request may take; null: nobody said. */
+  readonly deadlineMs: number | null;
+  /** Round trip between two zones; NaN where it isn't known. */
+  readonly rttMs: (from: number, to: number) => number;
+  /** Fewer replicas, or zones with replicas, are never wanted where there are so many. */
+  readonly least: { readonly replicas: number; readonly zones: number };
+}
+
+/** One step towards what is wanted. */
+interface ReplicaStep {
+  readonly zone: number;
+  /** Requests per second more in time by a replica more, or fewer by a replica less. */
+  readonly perSecond: number;
+}
+
+/** Arrays are by zone. */
+export interface WantedReplicas {
+  readonly wanted: readonly number[];
+  /** Share of the zone's requests in time with the replicas of now; null without requests. */
+  readonly inTimeRatio: readonly (number | null)[];
+  /** The best first. */
+  readonly adds: readonly ReplicaStep[];
+  /** What is missed least first. */
+  readonly removes: readonly ReplicaStep[];
+}
+
+/** How long a request may wait, in times of its work. */
+const SLACK = 1.3;
+/** A replica more must bring so much of what it serves. */
+const WORTH_ADDING = 0.1;
+/** A replica that brings less than so much of what it serves isn't wanted any more. */
+const WORTH_KEEPING = 0.04;
+/** Of one frame and Service: the rest follows in the next ones. */
+const MAX_STEPS = 100;
+
+export function wantedReplicas(view: ReplicaView): WantedReplicas {
+  const now = new Pools(view);
+  const inTimeRatio = Array.from(view.perSecond, (rate, zone) => (rate > 0 ? now.inTimeRatio(zone) : null));
+  const adds = steps(() => best(now.adds(), WORTH_ADDING * view.capacityPerSecond, view), now, 1);
+  const removes = steps(() => least(now.removes(), WORTH_KEEPING * view.capacityPerSecond), now, -1);
+  return { wanted: [...now.replicas], inTimeRatio, adds, removes };
+}
+
+function steps(next: () => ReplicaStep | null, pools: Pools, more: 1 | -1): ReplicaStep[] {
+  const taken: ReplicaStep[] = [];
+  for (let step = next(); step !== null && taken.length < MAX_STEPS; step = next()) {
+    pools.change(step.zone, more);
+    taken.push(step);
+  }
+  return taken;
+}
+
+function best(
+  candidates: Iterable<ReplicaStep>,
+  atLeast: number,
+  { isOpen }: ReplicaView,
+): ReplicaStep | null {
+  let found: ReplicaStep | null = null;
+  for (const each of candidates) {
+    const isBetter = each.perSecond >= atLeast && !(found !== null && found.perSecond >= each.perSecond);
+    if (isBetter && isOpen(each.zone)) found = each;
+  }
+  return found;
+}
+
+function least(candidates: Iterable<ReplicaStep>, below: number): ReplicaStep | null {
+  let found: ReplicaStep | null = null;
+  for (const each of candidates)
+    if (each.perSecond < below && !(found !== null && found.perSecond <= each.perSecond)) found = each;
+  return found;
+}
+
+/** Which zone's replicas serve which zones, and how many of their requests are in time. */
+class Pools {
+  readonly replicas: number[];
+  readonly #view: ReplicaView;
+  /** By zone: whose replicas serve it; -1: nobody's. */
+  #servers: Int32Array;
+  /** By serving zone. */
+  #loads: Float64Array;
+  /** What a replica more, or less, makes of it; NaN where that isn't known any more. */
+  readonly #known: Readonly<Record<1 | -1, Float64Array>>;
+
+  constructor(view: ReplicaView) {
+    this.#view = view;
+    this.replicas = Array.from(view.replicas);
+    [this.#servers, this.#loads] = this.#assigned();
+    const unknown = (): Float64Array => new Float64Array(this.replicas.length).fill(Number.NaN);
+    this.#known = { 1: unknown(), [-1]: unknown() };
+  }
+
+  change(zone: number, more: 1 | -1): void {
+    const before = this.replicas[zone]!;
+    this.#put(zone, before + more);
+    const isElsewhere = before === 0 || before + more === 0;
+    for (const [other, count] of this.replicas.entries()) {
+      // Requests of a zone come and go with its first replica: they change another zone's pool.
+      if (other !== zone && count > 1 && !isElsewhere) continue;
+      this.#known[1][other] = Number.NaN;
+      this.#known[-1][other] = Number.NaN;
+    }
+  }
+
+  /** Of a zone's requests. */
+  inTimeRatio(zone: number): number {
+    const server = this.#servers[zone]!;
+    return server < 0 || this.#isTooFar(zone, server) ? 0 : this.#share(server, 0);
+  }
+
+  *adds(): Generator<ReplicaStep> {
+    for (const zone of this.replicas.keys()) yield { zone, perSecond: this.#knownDifference(zone, 1) };
+  }
+
+  *removes(): Generator<ReplicaStep> {
+    const { least: atLeast } = this.#view;
+    const total = this.replicas.reduce((sum, count) => sum + count, 0);
+    const zones = this.replicas.filter((count) => count > 0).length;
+    if (total <= Math.max(1, atLeast.replicas)) return;
+    for (const [zone, count] of this.replicas.entries())
+      if (count > 1) yield { zone, perSecond: this.#knownDifference(zone, -1) };
+      else if (count === 1 && zones > Math.max(1, atLeast.zones))
+        // All of the zone's requests would leave it, in time or not.
+        yield { zone, perSecond: Math.max(this.#view.perSecond[zone]!, this.#knownDifference(zone, -1)) };
+  }
+
+  #knownDifference(zone: number, more: 1 | -1): number {
+    const known = this.#known[more];
+    if (Number.isNaN(known[zone]!)) known[zone] = this.#difference(zone, more);
+    return known[zone]!;
+  }
+
+  #put(zone: number, count: number): void {
+    this.replicas[zone] = count;
+    [this.#servers, this.#loads] = this.#assigned();
+  }
+
+  /** Requests per second by which a replica more adds to those in time, or one less takes from them. */
+  #difference(zone: number, more: 1 | -1): number {
+    const count = this.replicas[zone]!;
+    // Which zones it serves stays as it is.
+    if (count > 0 && count + more > 0) {
+      const near = this.#inTimeOf(zone);
+      return near * Math.abs(this.#share(zone, more) - this.#share(zone, 0));
+    }
+    if (more > 0 && !(this.#view.perSecond[zone]! > 0)) return 0;
+    const before = this.#total();
+    const kept = [this.#servers, this.#loads] as const;
+    this.#put(zone, count + more);
+    const after = this.#total();
+    this.replicas[zone] = count;
+    [this.#servers, this.#loads] = kept;
+    return more * (after - before);
+  }
+
+  /** Requests per second in time, of all zones. */
+  #total(): number {
+    let sum = 0;
+    for (const [zone, load] of this.#loads.entries())
+      if (load > 0) sum += this.#inTimeOf(zone) * this.#share(zone, 0);
+    return sum;
+  }
+
+  /** Requests per second that a zone serves and that aren't too far away to be in time. */
+  #inTimeOf(server: number): number {
+    const { perSecond, deadlineMs } = this.#view;
+    if (deadlineMs === null) return this.#loads[server]!;
+    let sum = 0;
+    for (const [zone, by] of this.#servers.entries())
+      if (by === server && !this.#isTooFar(zone, server)) sum += perSecond[zone]!;
+    return sum;
+  }
+
+  #isTooFar(from: number, to: number): boolean {
+    const { deadlineMs, rttMs } = this.#view;
+    return deadlineMs !== null && from !== to && rttMs(from, to) >= deadlineMs;
+  }
+
+  #share(zone: number, more: number): number {
+    const workSeconds = 1 / this.#view.capacityPerSecond;
+    return shareServed(this.replicas[zone]! + more, this.#loads[zone]!, workSeconds, SLACK * workSeconds);
+  }
+
+  #assigned(): [Int32Array, Float64Array] {
+    const { perSecond } = this.#view;
+    const servers = new Int32Array(this.replicas.length).fill(-1);
+    const loads = new Float64Array(this.replicas.length);
+    for (const [zone, count] of this.replicas.entries()) {
+      const server = count > 0 ? zone : this.#nearest(zone);
+      servers[zone] = server;
+      if (server >= 0) loads[server]! += perSecond[zone]!;
+    }
+    return [servers, loads];
+  }
+
+  /** With a replica; one whose round trip isn't known is the farthest. */
+  #nearest(zone: number): number {
+    if (!(this.#view.perSecond[zone]! > 0)) return -1;
+    let found = -1;
+    let least = Number.POSITIVE_INFINITY;
+    for (const [other, count] of this.replicas.entries()) {
+      if (count === 0) continue;
+      const rtt = this.#view.rttMs(zone, other);
+      if (found < 0 || rtt < least) found = other;
+      if (rtt < least) least = rtt;
+    }
+    return found;
+  }
+}

@@ -1,0 +1,68 @@
+// Who else scales workloads: HorizontalPodAutoscalers, those of KEDA too.
+import { createInformer, KINDS, looseFields } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+import type { Workload } from "./workload-pods.ts";
+
+interface AutoscalersOptions {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+export class Autoscalers implements Service {
+  readonly #options: AutoscalersOptions;
+  #informer: Informer | null = null;
+  #isSynced = false;
+
+  constructor(options: AutoscalersOptions) {
+    this.#options = options;
+  }
+
+  start(): Promise<void> {
+    this.#informer = createInformer({
+      ...this.#options,
+      kind: KINDS.horizontalPodAutoscaler,
+      trim: targetAlone,
+    });
+    this.#informer.synced().then(
+      () => (this.#isSynced = true),
+      () => undefined,
+    );
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await this.#informer?.stop();
+  }
+
+  /** Whether all were listed at least once: nothing is scaled before. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  /** The name of one that scales the workload; null: none does. */
+  of({ namespace, kind, name }: Workload): string | null {
+    const found = this.#informer?.items().find((autoscaler) => {
+      const target = looseFields(looseFields(autoscaler.spec).scaleTargetRef);
+      return autoscaler.metadata.namespace === namespace && target.kind === kind && target.name === name;
+    });
+    return found?.metadata.name ?? null;
+  }
+}
+
+function targetAlone({ apiVersion, kind, metadata, spec }: KubernetesObject): KubernetesObject {
+  const { name, namespace = "default", uid, resourceVersion } = metadata;
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      namespace,
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+    spec: { scaleTargetRef: looseFields(spec).scaleTargetRef },
+  };
+}

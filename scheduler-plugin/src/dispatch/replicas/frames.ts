@@ -1,0 +1,244 @@
+// Frames of orchestration: how many replicas of each Service every zone should have. Worked out on every
+// replica of the scheduler-plugin, so that each of them can tell; the leader alone carries changes out.
+import { DISPATCH_ANNOTATIONS, keyOf, moveOwnerOf, replicaModeOf } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { periodic } from "@isochrone/runtime";
+import type { Clock, Logger, Periodic, Service } from "@isochrone/runtime";
+import type { KnownRate } from "@isochrone/dispatch/replicas";
+import type { ReplicaReport } from "@isochrone/topology";
+import type { ClusterPods } from "../../adapters/cluster-pods.ts";
+import type { GraphSource } from "../../ports/ports.ts";
+import { yielded } from "../../proposals/cluster-view.ts";
+import type { DemandReader } from "../demand-reader.ts";
+import { clusterZones } from "../objects/service-view.ts";
+import type { ServiceFollower } from "../service-follower.ts";
+import { ClusterRoom } from "./cluster-room.ts";
+import { FramePods } from "./frame-pods.ts";
+import type { ReplicaMetrics } from "./metrics.ts";
+import type { NodeImages } from "./node-images.ts";
+import { withoutShared, type Asking, type Outcome, type ReplicaScaler } from "./scaler.ts";
+import { serviceFrame, type FrameZones, type KnownService, type ServiceFrame } from "./service-frame.ts";
+import { workloadKey } from "./workload-pods.ts";
+import type { WorkloadWish, ZoneWishes } from "./zone-wishes.ts";
+
+export interface FramesOptions {
+  readonly follower: Pick<ServiceFollower, "services" | "slices" | "isSynced">;
+  readonly demand: DemandReader;
+  readonly graphs: Pick<GraphSource, "cluster">;
+  readonly pods: Pick<ClusterPods, "items" | "isSynced">;
+  readonly images: Pick<NodeImages, "hasAll" | "sizeMb">;
+  readonly scaler: ReplicaScaler;
+  readonly wishes: ZoneWishes;
+  readonly metrics: ReplicaMetrics;
+  readonly frameMs: number;
+  readonly changes: number;
+  /** Before a replica goes, it must have been too much for so long. */
+  readonly surplusMs: number;
+  /** What the planner keeps of each workload. */
+  readonly least: { readonly minNodes: number; readonly minZones: number };
+  readonly clock: Clock;
+  readonly logger: Logger;
+}
+
+type Row = ReplicaReport["services"][number];
+
+/** Whoever asks for scores meanwhile waits for so long at most. */
+const SLICE_MS = 5;
+
+export class ReplicaFrames implements Service {
+  readonly #options: FramesOptions;
+  readonly #rounds: Periodic;
+  readonly #known = new Map<string, KnownService>();
+  #demandVersion: string | null = null;
+  #report: ReplicaReport;
+
+  constructor(options: FramesOptions) {
+    this.#options = options;
+    const { clock, logger } = options;
+    this.#report = this.#reportOf([], "no frame was worked out yet");
+    this.#rounds = periodic({
+      clock,
+      intervalMs: options.frameMs,
+      immediate: true,
+      run: (signal) => this.#round(signal),
+      onError: (error) =>
+        logger.warnOnce("replicas", "replicas can't be worked out, trying again", { error }),
+    });
+  }
+
+  start(): Promise<void> {
+    this.#rounds.start();
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await this.#rounds.stop();
+    this.#options.metrics.show([]);
+  }
+
+  /** Of the newest frame. */
+  report(): ReplicaReport {
+    return { ...this.#report, leads: this.#options.scaler.leads };
+  }
+
+  async #round(signal: AbortSignal): Promise<void> {
+    const { demand, logger } = this.#options;
+    try {
+      await demand.refresh(signal);
+    } catch (error) {
+      logger.warnOnce("replicas-demand", "the demand of zones can't be read", { error });
+    }
+    if (signal.aborted) return;
+    const trouble = this.#trouble();
+    if (trouble === null) await this.#frame(signal);
+    else this.#show(this.#reportOf([], trouble));
+  }
+
+  /** Why nothing can be worked out; null: it can. */
+  #trouble(): string | null {
+    const { follower, pods, scaler, demand } = this.#options;
+    if (!follower.isSynced || !pods.isSynced || !scaler.isSynced)
+      return "the cluster's objects were not listed yet";
+    return demand.isEmpty && !demand.isStale ? "no demand was read yet" : null;
+  }
+
+  async #frame(signal: AbortSignal): Promise<void> {
+    const { demand, scaler, wishes, clock, metrics, pods: all } = this.#options;
+    const beganMs = clock.monotonic();
+    const services = this.#services();
+    const namespaces = new Set(services.map(({ metadata }) => metadata.namespace ?? "default"));
+    const pods = await FramePods.of(all.items(), namespaces, signal);
+    const asking = await this.#asked(services, pods, signal);
+    if (asking === null) return;
+    metrics.frameSeconds.observe((clock.monotonic() - beganMs) / 1000);
+    wishes.replace(demand.isStale ? new Map() : wishesOf(asking));
+    const outcomes = demand.isStale ? scaler.stale(asking) : await scaler.settle(asking, pods.marked);
+    this.#show(this.#reportOf(asking.map((each, at) => rowOf(each, outcomes[at]!))));
+  }
+
+  /** Those that ask, in order; of others nothing is remembered. */
+  #services(): KubernetesObject[] {
+    const services = this.#options.follower
+      .services()
+      .filter(({ metadata }) => metadata.annotations?.[DISPATCH_ANNOTATIONS.replicas] !== undefined)
+      .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
+    const keys = new Set(services.map(keyOf));
+    for (const key of this.#known.keys()) if (!keys.has(key)) this.#known.delete(key);
+    return services;
+  }
+
+  /** Null when it was aborted. */
+  async #asked(
+    services: readonly KubernetesObject[],
+    pods: FramePods,
+    signal: AbortSignal,
+  ): Promise<Asking[] | null> {
+    const { follower, clock, graphs, demand, images, surplusMs, least } = this.#options;
+    const around = {
+      pods,
+      zones: this.#zones(),
+      room: new ClusterRoom(graphs.cluster()?.nodes ?? [], pods, images),
+      isNews: demand.version !== this.#demandVersion,
+      windowSeconds: demand.windowSeconds,
+      surplusMs,
+      least: { replicas: Math.max(least.minNodes, least.minZones), zones: least.minZones },
+    };
+    this.#demandVersion = demand.version;
+    const asking: Asking[] = [];
+    let sliceMs = clock.monotonic();
+    for (const service of services) {
+      if (clock.monotonic() - sliceMs >= SLICE_MS) {
+        await yielded();
+        sliceMs = clock.monotonic();
+      }
+      if (signal.aborted) return null;
+      const { namespace = "default", name } = service.metadata;
+      const frame = serviceFrame({
+        ...around,
+        service,
+        slices: follower.slices(namespace, name),
+        demand: demand.of(keyOf(service)),
+        known: this.#knownOf(service),
+        nowMs: clock.monotonic(),
+      });
+      if (frame !== null) asking.push({ service, mode: replicaModeOf(service) ?? "none", frame });
+    }
+    return withoutShared(asking);
+  }
+
+  #zones(): FrameZones | null {
+    const graph = this.#options.graphs.cluster();
+    if (graph === null) return null;
+    const { names, rttMs } = clusterZones(graph, [...graph.nodes]);
+    const table = names.map((from) => names.map((to) => (from === to ? 0 : (rttMs(from, to) ?? Number.NaN))));
+    return {
+      names,
+      indexOf: new Map(names.map((name, at) => [name, at])),
+      ofNode: new Map(
+        graph.nodes.flatMap(({ name, zone }) => (zone === null ? [] : [[name, zone] as const])),
+      ),
+      rttMs: (from, to) => table[from]![to]!,
+    };
+  }
+
+  #knownOf(service: KubernetesObject): KnownService {
+    const key = keyOf(service);
+    let known = this.#known.get(key);
+    if (known === undefined) {
+      known = { rates: new Map<string, KnownRate>(), surplusSinceMs: new Map<string, number>() };
+      this.#known.set(key, known);
+    }
+    return known;
+  }
+
+  #reportOf(services: Row[], trouble: string | null = null): ReplicaReport {
+    const { clock, frameMs, changes: changesPerFrame, scaler } = this.#options;
+    const frameAt = trouble === null ? new Date(clock.now()).toISOString() : null;
+    return { frameAt, frameSeconds: frameMs / 1000, changesPerFrame, leads: scaler.leads, trouble, services };
+  }
+
+  #show(report: ReplicaReport): void {
+    this.#report = report;
+    this.#options.metrics.show(report.services);
+  }
+}
+
+/** Of Services whose replicas come and go by what is wanted: proposals lead no pod anywhere. */
+function wishesOf(asking: readonly Asking[]): Map<string, WorkloadWish> {
+  const wishes = new Map<string, WorkloadWish>();
+  for (const { mode, frame } of asking) {
+    if ("reason" in frame || mode === "proposal" || mode === "none") continue;
+    wishes.set(workloadKey(frame.workload), {
+      wanted: new Map(frame.zones.map(({ zone, wanted }) => [zone, wanted])),
+      there: thereOf(frame),
+    });
+  }
+  return wishes;
+}
+
+function thereOf({ pods, zoneOf }: ServiceFrame): Map<string, Map<string, number>> {
+  const there = new Map<string, Map<string, number>>();
+  for (const pod of pods) {
+    const [owner, zone] = [moveOwnerOf(pod)?.uid, zoneOf.get(pod.metadata.name)];
+    if (owner === undefined || zone === undefined) continue;
+    const counts = there.get(owner) ?? new Map<string, number>();
+    there.set(owner, counts.set(zone, (counts.get(zone) ?? 0) + 1));
+  }
+  return there;
+}
+
+function rowOf({ service, mode, frame }: Asking, { state, refused, changes }: Outcome): Row {
+  const { namespace = "default", name } = service.metadata;
+  const head = { namespace, name, mode, state, refused, changes };
+  if ("reason" in frame)
+    return { ...head, workload: null, capacityPerSecond: null, replicas: null, wanted: null, zones: [] };
+  const { workload, capacityPerSecond, pods, zones, unwanted } = frame;
+  return {
+    ...head,
+    workload: { kind: workload.kind, name: workload.name },
+    capacityPerSecond,
+    replicas: pods.length,
+    wanted: zones.reduce((sum, { wanted }) => sum + wanted, unwanted),
+    zones: [...zones],
+  };
+}

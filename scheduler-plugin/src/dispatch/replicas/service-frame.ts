@@ -1,0 +1,336 @@
+// One Service in one frame: what each zone should have by what is known now, or why that isn't known.
+import {
+  expectedRate,
+  isWorthItsImage,
+  rateAfter,
+  wantedReplicas,
+  type KnownRate,
+  type WantedReplicas,
+} from "@isochrone/dispatch/replicas";
+import { readyEndpoints, replicaOrderOf, workloadOf } from "@isochrone/kubernetes";
+import type { KubernetesObject, ReplicaMode } from "@isochrone/kubernetes";
+import type { ServiceDemand } from "@isochrone/topology";
+import { identityOf } from "../../adapters/observed-pod.ts";
+import type { ClusterRoom } from "./cluster-room.ts";
+import type { FramePods } from "./frame-pods.ts";
+import { nodeOf, type Workload } from "./workload-pods.ts";
+
+/** Why nothing is worked out; a label of nothing, a word for people and tests. */
+export interface ReplicaRefusal {
+  readonly reason:
+    | "annotation"
+    | "no_capacity"
+    | "no_graph"
+    | "no_zones"
+    | "zone_case"
+    | "missing_zone"
+    | "no_endpoints"
+    | "no_requests"
+    | "several_workloads"
+    | "other_controller"
+    | "not_a_deployment"
+    | "lever_off"
+    | "stale";
+  readonly message: string;
+}
+
+/** The zones of a cluster as frames see them, worked out once for all Services. */
+export interface FrameZones {
+  /** In order. */
+  readonly names: readonly string[];
+  readonly indexOf: ReadonlyMap<string, number>;
+  /** By node; absent for nodes without one. */
+  readonly ofNode: ReadonlyMap<string, string>;
+  /** Milliseconds; NaN where it isn't known. */
+  readonly rttMs: (from: number, to: number) => number;
+}
+
+/** What is remembered of a Service from frame to frame. */
+export interface KnownService {
+  readonly rates: Map<string, KnownRate>;
+  /** By zone: since when it has more than it needs, monotonic milliseconds. */
+  readonly surplusSinceMs: Map<string, number>;
+}
+
+interface FrameInput {
+  readonly service: KubernetesObject;
+  readonly slices: readonly KubernetesObject[];
+  readonly demand: ServiceDemand | null;
+  readonly known: KnownService;
+  readonly pods: FramePods;
+  readonly room: ClusterRoom;
+  readonly zones: FrameZones | null;
+  /** Rates are counted anew; else those of the frame before stand. */
+  readonly isNews: boolean;
+  /** For how long requests were counted. */
+  readonly windowSeconds: number;
+  readonly least: { readonly replicas: number; readonly zones: number };
+  /** Before a replica goes, it must have been too much for so long. */
+  readonly surplusMs: number;
+  readonly nowMs: number;
+}
+
+/** A change that a zone is worth. */
+export interface WantedChange {
+  readonly kind: "add" | "remove";
+  readonly zone: string;
+  readonly perSecond: number;
+  readonly memoryBytes: number | null;
+  readonly reason: string;
+}
+
+interface FrameZone {
+  readonly zone: string;
+  readonly requestsPerSecond: number;
+  readonly forecastPerSecond: number;
+  readonly replicas: number;
+  readonly wanted: number;
+  readonly inTimeRatio: number | null;
+  readonly reason: string | null;
+}
+
+export interface ServiceFrame {
+  readonly mode: ReplicaMode;
+  readonly capacityPerSecond: number;
+  readonly workload: Workload;
+  /** All that haven't ended. */
+  readonly pods: readonly KubernetesObject[];
+  /** Names of those that take requests. */
+  readonly ready: ReadonlySet<string>;
+  /** By name of a pod; absent for those without a node. */
+  readonly zoneOf: ReadonlyMap<string, string>;
+  readonly zones: readonly FrameZone[];
+  /** Beside those for which there are pods already. */
+  readonly changes: readonly WantedChange[];
+  /** Pods without a node that no zone wants. */
+  readonly unwanted: number;
+}
+
+/** Null for a Service that asks for nothing. */
+export function serviceFrame(input: FrameInput): ServiceFrame | ReplicaRefusal | null {
+  const order = replicaOrderOf(input.service);
+  if (order === null) return null;
+  if (typeof order === "string") return { reason: "annotation", message: order };
+  const { mode, capacityPerSecond, deadlineMs } = order;
+  if (capacityPerSecond === null)
+    return {
+      reason: "no_capacity",
+      message: "isochrone.dev/capacity must say how many requests per second one replica serves in time",
+    };
+  const { zones } = input;
+  if (zones === null) return { reason: "no_graph", message: "no cluster graph was read yet" };
+  if (zones.names.length === 0) return { reason: "no_zones", message: "no node names its zone" };
+  const clash = alikeZones(input, zones);
+  if (clash !== null) return clash;
+  const served = servedBy(input);
+  if ("reason" in served) return served;
+  const placed = placedIn(served.pods, zones);
+  if ("reason" in placed) return placed;
+  const asked = askedIn(input, zones);
+  if (asked.every((rate) => rate === 0) || input.demand === null)
+    return { reason: "no_requests", message: "no request of a known zone was counted" };
+  const expected = expectedIn(input, zones, asked);
+  const [like] = served.pods;
+  const wants = wantedReplicas({
+    perSecond: expected,
+    replicas: placed.counts,
+    isOpen: (zone) => input.room.of(zones.names[zone]!, like!) !== "full",
+    capacityPerSecond,
+    deadlineMs,
+    rttMs: zones.rttMs,
+    least: input.least,
+  });
+  const adds = addsOf(wants, input, zones, { like: like!, expected });
+  const removes = removesOf(wants, input, zones, like!);
+  return {
+    mode,
+    capacityPerSecond,
+    workload: served.workload,
+    pods: served.pods,
+    ready: served.ready,
+    zoneOf: placed.zoneOf,
+    zones: zonesOf({ zones, asked, expected, counts: placed.counts, wants, changes: [...adds, ...removes] }),
+    // Pods without a node are going to be the first of them.
+    changes: [...adds.slice(placed.pending), ...removes],
+    unwanted: Math.max(0, placed.pending - adds.length),
+  };
+}
+
+/** Requests would be counted for one and served by the other. */
+function alikeZones({ demand }: FrameInput, { names }: FrameZones): ReplicaRefusal | null {
+  const byLower = new Map<string, string>();
+  const all = [...names, ...(demand?.zones ?? []).flatMap(({ zone }) => (zone === null ? [] : [zone]))];
+  for (const zone of new Set(all)) {
+    const other = byLower.get(zone.toLowerCase());
+    if (other !== undefined)
+      return { reason: "zone_case", message: `zones ${other} and ${zone} differ in case alone` };
+    byLower.set(zone.toLowerCase(), zone);
+  }
+  return null;
+}
+
+interface Served {
+  readonly workload: Workload;
+  readonly pods: readonly KubernetesObject[];
+  readonly ready: ReadonlySet<string>;
+}
+
+function servedBy({ service, slices, pods }: FrameInput): Served | ReplicaRefusal {
+  const { namespace = "default" } = service.metadata;
+  const ready = new Set<string>();
+  const workloads = new Map<string, Workload>();
+  for (const slice of slices)
+    for (const { pod: name } of readyEndpoints(slice)) {
+      const pod = name === null ? null : pods.get(namespace, name);
+      if (pod === null || name === null) continue;
+      ready.add(name);
+      const workload = workloadOf(pod);
+      workloads.set(`${workload.kind} ${workload.name}`, workload);
+    }
+  const [workload] = workloads.values();
+  if (workload === undefined)
+    return { reason: "no_endpoints", message: "there is no ready endpoint with a pod" };
+  if (workloads.size > 1)
+    return {
+      reason: "several_workloads",
+      message: `its endpoints are pods of ${[...workloads.keys()].join(" and ")}: nobody can say which should have more`,
+    };
+  return { workload, pods: pods.of(workload), ready };
+}
+
+interface Placed {
+  readonly counts: readonly number[];
+  /** Pods that have no node yet. */
+  readonly pending: number;
+  readonly zoneOf: ReadonlyMap<string, string>;
+}
+
+function placedIn(
+  pods: readonly KubernetesObject[],
+  { names, indexOf, ofNode }: FrameZones,
+): Placed | ReplicaRefusal {
+  const counts = names.map(() => 0);
+  const zoneOf = new Map<string, string>();
+  let pending = 0;
+  for (const pod of pods) {
+    const node = nodeOf(pod);
+    if (node === null) {
+      pending++;
+      continue;
+    }
+    const zone = ofNode.get(node);
+    if (zone === undefined)
+      return {
+        reason: "missing_zone",
+        message: `node ${node}, on which a replica runs, has no label topology.kubernetes.io/zone`,
+      };
+    counts[indexOf.get(zone)!]!++;
+    zoneOf.set(pod.metadata.name, zone);
+  }
+  return { counts, pending, zoneOf };
+}
+
+/** Of callers in no zone, or in one without nodes, nobody can say where a replica would help. */
+function askedIn({ demand }: FrameInput, { names, indexOf }: FrameZones): number[] {
+  const asked = names.map(() => 0);
+  for (const { zone, requestsPerSecond } of demand?.zones ?? []) {
+    const at = indexOf.get(zone ?? "");
+    if (at !== undefined) asked[at]! += requestsPerSecond;
+  }
+  return asked;
+}
+
+function expectedIn(
+  { known, isNews, windowSeconds }: FrameInput,
+  { names }: FrameZones,
+  asked: readonly number[],
+): number[] {
+  const { rates } = known;
+  return names.map((zone, at) => {
+    const before = rates.get(zone) ?? null;
+    if (before === null && asked[at] === 0) return 0;
+    const rate = before === null || isNews ? rateAfter(before, asked[at]!, windowSeconds) : before;
+    rates.set(zone, rate);
+    return expectedRate(rate);
+  });
+}
+
+interface AddParts {
+  readonly like: KubernetesObject;
+  readonly expected: readonly number[];
+}
+
+function addsOf(
+  { adds }: WantedReplicas,
+  { room }: FrameInput,
+  { names }: FrameZones,
+  { like, expected }: AddParts,
+): WantedChange[] {
+  const { memoryBytes } = identityOf(like).requests;
+  const imageMb = room.imageMb(like);
+  return adds.flatMap(({ zone: at, perSecond }): WantedChange[] => {
+    const zone = names[at]!;
+    if (room.of(zone, like) === "pulls" && !isWorthItsImage(perSecond, imageMb)) return [];
+    const reason = `${amount(perSecond)} requests/s more in time, of ${amount(expected[at]!)} expected`;
+    return [{ kind: "add", zone, perSecond, memoryBytes, reason }];
+  });
+}
+
+function removesOf(
+  { removes }: WantedReplicas,
+  { known: { surplusSinceMs }, surplusMs, nowMs }: FrameInput,
+  { names }: FrameZones,
+  like: KubernetesObject,
+): WantedChange[] {
+  const zones = new Set(removes.map(({ zone }) => names[zone]!));
+  for (const zone of surplusSinceMs.keys()) if (!zones.has(zone)) surplusSinceMs.delete(zone);
+  const { memoryBytes } = identityOf(like).requests;
+  return removes.flatMap(({ zone: at, perSecond }): WantedChange[] => {
+    const zone = names[at]!;
+    const sinceMs = surplusSinceMs.get(zone) ?? nowMs;
+    surplusSinceMs.set(zone, sinceMs);
+    if (nowMs - sinceMs < surplusMs) return [];
+    const reason = `without it ${amount(perSecond)} requests/s fewer are in time`;
+    return [{ kind: "remove", zone, perSecond, memoryBytes, reason }];
+  });
+}
+
+interface ZoneParts {
+  readonly zones: FrameZones;
+  readonly asked: readonly number[];
+  readonly expected: readonly number[];
+  readonly counts: readonly number[];
+  readonly wants: WantedReplicas;
+  /** Those that pods are on their way for, too. */
+  readonly changes: readonly WantedChange[];
+}
+
+function zonesOf({ zones, asked, expected, counts, wants, changes }: ZoneParts): FrameZone[] {
+  return zones.names.flatMap((zone, at): FrameZone[] => {
+    const own = changes.filter((change) => change.zone === zone);
+    const wanted = own.reduce((sum, { kind }) => sum + (kind === "add" ? 1 : -1), counts[at]!);
+    if (counts[at] === 0 && expected[at] === 0 && wanted === 0) return [];
+    const best = wants.wanted[at]!;
+    const waits =
+      best === wanted
+        ? null
+        : best < wanted
+          ? `${best} would do, but not for long enough yet`
+          : `${best} would be better, but the gain isn't worth the image`;
+    return [
+      {
+        zone,
+        requestsPerSecond: asked[at]!,
+        forecastPerSecond: expected[at]!,
+        replicas: counts[at]!,
+        wanted,
+        inTimeRatio: wants.inTimeRatio[at]!,
+        reason: own[0]?.reason ?? waits,
+      },
+    ];
+  });
+}
+
+function amount(perSecond: number): string {
+  return perSecond.toFixed(perSecond < 10 ? 2 : 0);
+}

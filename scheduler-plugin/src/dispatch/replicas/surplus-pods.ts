@@ -1,0 +1,92 @@
+// Which pod goes when a workload shrinks: ReplicaSets delete those with the lowest deletion cost first.
+import { KINDS, isStoreError } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { nodeOf } from "./workload-pods.ts";
+
+/** Kubernetes' own annotation. */
+const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
+/** Annotation of a pod: its deletion cost is ours. */
+const SURPLUS = "isochrone.dev/surplus";
+/** Pods without the annotation cost 0. */
+const COST = "-100";
+
+/** Annotations that are to be kept of pods. */
+export const DELETION_COST_ANNOTATIONS: readonly string[] = [DELETION_COST, SURPLUS];
+
+export function isMarked({ metadata: { annotations = {} } }: KubernetesObject): boolean {
+  return annotations[SURPLUS] !== undefined;
+}
+
+/** Whether somebody else says what its deletion costs. */
+export function hasForeignCost(pod: KubernetesObject): boolean {
+  return pod.metadata.annotations?.[DELETION_COST] !== undefined && !isMarked(pod);
+}
+
+/** Has the pod go first. Throws StoreErrors. */
+export async function markSurplus(store: ClusterStore, pod: KubernetesObject): Promise<void> {
+  if (!isMarked(pod)) await annotate(store, pod, { [DELETION_COST]: COST, [SURPLUS]: "true" });
+}
+
+/** Takes that back. Throws StoreErrors. */
+export async function unmarkSurplus(store: ClusterStore, pod: KubernetesObject): Promise<void> {
+  try {
+    await annotate(store, pod, { [DELETION_COST]: null, [SURPLUS]: null });
+  } catch (error) {
+    if (!isStoreError(error, "not_found")) throw error;
+  }
+}
+
+async function annotate(
+  store: ClusterStore,
+  { metadata: { namespace = "default", name, uid } }: KubernetesObject,
+  annotations: Readonly<Record<string, string | null>>,
+): Promise<void> {
+  await store.patch(
+    { ...KINDS.pod, namespace, name },
+    { metadata: { annotations, ...(uid === undefined ? {} : { uid }) } },
+  );
+}
+
+interface GoingPods {
+  /** All replicas. */
+  readonly pods: readonly KubernetesObject[];
+  /** By pod; null: not known. */
+  readonly zoneOf: (pod: KubernetesObject) => string | null;
+  /** One for each replica that is to go. */
+  readonly zones: readonly string[];
+  /** On so many nodes the others are to be, as far as they are now. */
+  readonly minNodes: number;
+}
+
+/** Pods of these zones, those first whose node has most replicas; fewer where the others need their nodes. */
+export function goingPods({ pods, zoneOf, zones, minNodes }: GoingPods): KubernetesObject[] {
+  let left = [...pods];
+  const going: KubernetesObject[] = [];
+  const least = Math.min(minNodes, nodesOf(left).size);
+  for (const zone of zones) {
+    const onNode = nodesOf(left);
+    const count = (pod: KubernetesObject): number => onNode.get(nodeOf(pod) ?? "") ?? 0;
+    const [next] = left
+      .filter((pod) => zoneOf(pod) === zone && (count(pod) > 1 || onNode.size > least))
+      .sort((a, b) => Number(isMarked(b)) - Number(isMarked(a)) || count(b) - count(a) || newestFirst(a, b));
+    if (next === undefined) continue;
+    going.push(next);
+    left = left.filter((pod) => pod !== next);
+  }
+  return going;
+}
+
+function nodesOf(pods: readonly KubernetesObject[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const pod of pods) {
+    const node = nodeOf(pod);
+    if (node !== null) counts.set(node, (counts.get(node) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function newestFirst(a: KubernetesObject, b: KubernetesObject): number {
+  const [first = "", second = ""] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
+  if (first !== second) return first < second ? 1 : -1;
+  return a.metadata.name < b.metadata.name ? -1 : 1;
+}

@@ -1,0 +1,26 @@
+// What is read of a pod: whose replica it is, and where.
+import { KINDS, looseFields } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
+
+/** What a Service's pods are replicas of. */
+export interface Workload {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name: string;
+}
+
+export function workloadKey({ namespace, kind, name }: Workload): string {
+  return `${namespace}/${kind}/${name}`;
+}
+
+/** Where it is, or is planned to be; null: nobody knows yet. */
+export function nodeOf(pod: KubernetesObject): string | null {
+  const { nodeName } = looseFields<PodSpec>(pod.spec);
+  if (typeof nodeName === "string") return nodeName;
+  return pod.metadata.annotations?.[PLANNED_NODE_ANNOTATION] ?? null;
+}
+
+export function isDeployment({ kind }: Workload): boolean {
+  return kind === KINDS.deployment.kind;
+}

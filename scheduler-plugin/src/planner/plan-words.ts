@@ -1,0 +1,84 @@
+// What is told of a plan: its costs in words, and the nodes that each pod was held against.
+import type { FeasiblePlanProblem } from "@isochrone/placement";
+import type { Decision } from "@isochrone/topology";
+import type { SearchResult } from "./domain/search.ts";
+import type { GatedWorkflow } from "./gated-workflows.ts";
+import type { UsableGraphs } from "./graphs.ts";
+import type { Moves } from "./moves.ts";
+import { costText } from "./reports.ts";
+
+/** A bound that is far below says nothing about the plan. */
+const TELLING_GAP = 0.5;
+
+/** Of the plan as a whole. */
+export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: SearchResult): string[] {
+  const { cost, lowerBound, complete, ended, traffic, networkKnown } = result;
+  const parts = `network ${costText(cost.network)}, load of the nodes ${costText(cost.pressure)}`;
+  const sentences = [`The plan of ${workflow.key} costs ${costText(cost.total)} (${parts}).`];
+  if (complete && lowerBound > 0) {
+    const gap = Math.max(0, cost.total / lowerBound - 1);
+    if (ended === "optimal") sentences.push("No plan costs less.");
+    else if (gap <= TELLING_GAP)
+      sentences.push(
+        `No plan costs less than ${costText(lowerBound)}: it is at most ${(100 * gap).toFixed(1)} % above the best.`,
+      );
+  }
+  if (traffic === "declared")
+    sentences.push("No rate of its channels is known: declared priorities stood in for them.");
+  if (!networkKnown) sentences.push("No network cost is known: the load of the nodes decided.");
+  if (ended === "deadline") sentences.push("The search ended at its deadline.");
+  return sentences;
+}
+
+/** A window is what the graph observes: older rates stand in for those of pods that have gone. */
+export function rememberedSentences({ cluster, workflow }: UsableGraphs): string[] {
+  const ages = workflow.channels.flatMap(({ origin, ageSeconds }) =>
+    origin === "observed" && ageSeconds !== null && ageSeconds > cluster.windowSeconds ? [ageSeconds] : [],
+  );
+  if (ages.length === 0) return [];
+  const minutes = Math.round(Math.max(...ages) / 60);
+  return [`Rates of ${ages.length} of its channels are from before its pods went, up to ${minutes} min ago.`];
+}
+
+/** About one of the plan's pods. */
+export function podSentences(
+  node: string,
+  candidates: Decision["candidates"],
+  targets: Moves,
+  key: string,
+  pods: number,
+): string[] {
+  const sentences = [
+    pods === 1 ? `Planned to ${node}.` : `Planned to ${node} together with ${pods - 1} other pods.`,
+  ];
+  const move = targets.redeemed.get(key);
+  if (move !== undefined && move.to === node)
+    sentences.push(`It replaces a pod that was moved away from ${move.from}.`);
+  const refusal = targets.refused.get(key);
+  if (refusal !== undefined) sentences.push(refusal);
+  const next = candidates.find(({ name }) => name !== node);
+  if (next !== undefined && next.raw !== null)
+    sentences.push(
+      next.raw > 0
+        ? `On ${next.name}, the next best for it alone, the plan would cost ${costText(next.raw)} more.`
+        : `${next.name} would be as good for it alone, but it isn't free of the plan's other pods or rules.`,
+    );
+  return sentences;
+}
+
+/** The planned node, and others for this pod alone; `raw` is what the plan would cost more. */
+export function candidatesOf(
+  problem: FeasiblePlanProblem,
+  { alternatives }: SearchResult,
+  index: number,
+  node: string,
+): Decision["candidates"] {
+  const others = (alternatives[index] ?? []).filter((each) => problem.nodes[each.node]!.name !== node);
+  const worst = Math.max(0, ...others.map(({ delta }) => delta));
+  const scoreOf = (delta: number): number =>
+    worst <= 0 ? 100 : Math.min(100, Math.max(0, 100 * (1 - delta / worst)));
+  const row = (name: string, delta: number): Decision["candidates"][number] => {
+    return { name, feasible: true, reason: null, raw: delta, score: scoreOf(delta), parts: { added: delta } };
+  };
+  return [row(node, 0), ...others.map((each) => row(problem.nodes[each.node]!.name, each.delta))];
+}

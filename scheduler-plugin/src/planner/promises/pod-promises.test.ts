@@ -1,0 +1,371 @@
+import { KINDS } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { SchedulingModel } from "@isochrone/placement";
+import { channel, links, node, workload } from "@isochrone/placement/testing";
+import { seededRandom, loadSettings } from "@isochrone/runtime";
+import { describe, expect, test } from "vitest";
+import { DecisionLog } from "../../domain/decision-log.ts";
+import { Ledger } from "../../domain/ledger.ts";
+import { PlanLog } from "../../domain/plan-log.ts";
+import { MemoryGraphs, workflowSnapshot } from "../../testing/graphs.ts";
+import { rigClock } from "../../testing/rig.ts";
+import { ClusterModel } from "../cluster-model.ts";
+import { PlannerReports } from "../reports.ts";
+import { plannerSettings } from "../settings.ts";
+import { PodPromises } from "./pod-promises.ts";
+import type { AskedPod, PromisedNodes } from "./pod-promises.ts";
+
+const NAMES = ["n1", "n2", "n3", "n4", "n5", "n6"];
+const AMONG = "isochrone.dev/planned-among";
+
+const nodeObject = (name: string, index: number): KubernetesObject => ({
+  ...KINDS.node,
+  metadata: {
+    name,
+    labels: { "kubernetes.io/hostname": name, disk: index % 2 === 0 ? "ssd" : "hdd" },
+  },
+  status: {
+    allocatable: { cpu: "4", memory: "8Gi", pods: "110" },
+    conditions: [{ type: "Ready", status: "True" }],
+  },
+});
+
+interface PodFields {
+  readonly workload?: string;
+  readonly cpu?: string;
+  readonly spec?: object;
+  readonly metadata?: object;
+}
+
+/** As a ReplicaSet makes it: its name is not known yet. */
+const asked = ({ workload: of = "p", cpu = "100m", spec, metadata }: PodFields = {}): KubernetesObject =>
+  ({
+    ...KINDS.pod,
+    metadata: {
+      namespace: "shop",
+      generateName: `${of}-5d4f-`,
+      labels: { "isochrone.dev/workflow": "flow", "pod-template-hash": "5d4f" },
+      ownerReferences: [
+        { apiVersion: "apps/v1", kind: "ReplicaSet", name: `${of}-5d4f`, uid: of, controller: true },
+      ],
+      ...metadata,
+    },
+    spec: { containers: [{ name: "main", image: "none", resources: { requests: { cpu } } }], ...spec },
+  }) as unknown as KubernetesObject;
+
+const shown = (pod: KubernetesObject, name: string, promised: PromisedNodes): KubernetesObject => ({
+  ...pod,
+  metadata: { ...pod.metadata, name, uid: name, annotations: promised.annotations },
+  spec: { ...pod.spec, affinity: promised.affinity },
+});
+
+function rig(settings: Readonly<Record<string, unknown>> = {}) {
+  const clock = rigClock();
+  const graphs = new MemoryGraphs();
+  graphs.setCluster({
+    version: 1,
+    observedAt: new Date(clock.now()).toISOString(),
+    windowSeconds: 30,
+    nodes: NAMES.map((name) => node(name, 4_000, 8e9)),
+    links: links(
+      ...NAMES.flatMap((a, from) =>
+        NAMES.slice(from + 1).map((b, step): [string, string, number] => [a, b, 10 * (step + 1)]),
+      ),
+    ),
+  });
+  const model = new ClusterModel({
+    isSynced: true,
+    lists: () => ({
+      nodes: NAMES.map(nodeObject),
+      namespaces: [],
+      persistentVolumes: [],
+      persistentVolumeClaims: [],
+      csiNodes: [],
+      volumeAttachments: [],
+    }),
+  });
+  const ledger = new Ledger(60_000);
+  let ids = 0;
+  const newId = (): string => `id-${++ids}`;
+  const decisions = new DecisionLog(1_000);
+  const reports = new PlannerReports({
+    decisions,
+    plans: new PlanLog(10),
+    ledger,
+    events: null,
+    landing: "required-affinity",
+    newId,
+    clock,
+  });
+  const around = { isMoving: false, mayBind: true };
+  const promises = new PodPromises({
+    config: loadSettings([plannerSettings], {
+      env: {},
+      overrides: { planner: { enabled: true, maxCpuUse: 0, minNodes: 1, minZones: 1, ...settings } },
+    }).planner,
+    bytesPerRequest: 1_000,
+    graphs,
+    model,
+    ledger,
+    stranded: { mayBind: () => around.mayBind },
+    reports,
+    isMoving: () => around.isMoving,
+    newId,
+    clock,
+  });
+  const bind = (name: string, of: string, to: string): void =>
+    model.takePod(
+      {
+        type: "added",
+        object: {
+          ...asked({ workload: of }),
+          metadata: { ...asked({ workload: of }).metadata, name, uid: name },
+          spec: { ...asked().spec, nodeName: to },
+        },
+      },
+      false,
+    );
+  bind("q-1", "q", "n2");
+  bind("r-1", "r", "n3");
+  const promise = (pod: KubernetesObject, more: Partial<AskedPod> = {}): PromisedNodes | null =>
+    promises.promise({ pod, appGroup: null, isDryRun: false, ...more });
+  const nodesOf = (pod: KubernetesObject): string[] | null =>
+    promise(pod)?.annotations[AMONG]?.split(",") ?? null;
+  return { clock, graphs, model, ledger, decisions, promises, promise, nodesOf, around, bind };
+}
+
+describe("at its admission a pod", () => {
+  test("of a workflow that runs gets three nodes, where its traffic is first", () => {
+    const { promise } = rig();
+    const { affinity, annotations } = promise(asked())!;
+    // p exchanges twice as much with q on n2 as with r on n3.
+    expect(annotations[AMONG]!.split(",")).toHaveLength(3);
+    expect(annotations["isochrone.dev/planned-node"]).toBe("n2");
+    const field = (name: string): object => ({ key: "metadata.name", operator: "In", values: [name] });
+    expect(affinity).toEqual({
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: annotations[AMONG]!.split(",").map((name) => ({ matchFields: [field(name)] })),
+        },
+        preferredDuringSchedulingIgnoredDuringExecution: [
+          { weight: 100, preference: { matchFields: [field("n2")] } },
+        ],
+      },
+    });
+  });
+
+  test("gets another place than the one before it, of the same millisecond", () => {
+    const { nodesOf } = rig();
+    const large = asked({ cpu: "2500m" });
+    expect(nodesOf(large)![0]).toBe("n2");
+    expect(nodesOf(large)).not.toContain("n2");
+  });
+
+  test("gets a place that was promised to one that never came, ten seconds later", async () => {
+    const { nodesOf, promises, clock } = rig();
+    const large = asked({ cpu: "2500m" });
+    nodesOf(large);
+    await clock.advance(9_000);
+    promises.expire();
+    expect(nodesOf(large)).not.toContain("n2");
+    await clock.advance(1_000);
+    promises.expire();
+    expect(nodesOf(large)![0]).toBe("n2");
+  });
+
+  test("that came keeps its place under its own name, with a decision of its own", () => {
+    const { promise, promises, model, decisions, ledger } = rig();
+    const promised = promise(asked())!;
+    const pod = shown(asked(), "p-5d4f-x1", promised);
+    const kept = promises.redeem(pod)!;
+    expect(kept).toMatchObject({ node: "n2", workflow: "shop/flow" });
+    expect(promises.redeem(pod)).toBeNull();
+    expect(ledger.assumed("shop", "flow")).toEqual([{ workload: "p", name: "p-5d4f-x1", node: "n2" }]);
+    expect([...model.model.node("n2")!.pods.keys()]).toEqual(["shop/q-1"]);
+    expect(decisions.get(kept.decision)).toMatchObject({
+      kind: "plan",
+      mode: "admission",
+      plan: null,
+      best: "n2",
+      pod: { namespace: "shop", name: "p-5d4f-x1" },
+    });
+  });
+
+  test("of another controller or namespace can't have what was promised to others", () => {
+    const { promise, promises } = rig();
+    const promised = promise(asked())!;
+    for (const metadata of [{ namespace: "other" }, { ownerReferences: [] }])
+      expect(promises.redeem(shown(asked({ metadata }), "p-5d4f-x1", promised))).toBeNull();
+    expect(promises.redeem(shown(asked(), "p-5d4f-x1", promised))).not.toBeNull();
+  });
+
+  test("that never comes is one of 200 at most that hold places", () => {
+    const { promise, graphs } = rig({ hostnameMaxSkew: 0 });
+    graphs.setWorkflow({ ...workflowSnapshot() });
+    const held = Array.from({ length: 300 }, () => promise(asked({ cpu: "1m" }))).filter(
+      (promised) => promised !== null,
+    );
+    expect(held).toHaveLength(200);
+  });
+
+  test("that is only tried takes no place", () => {
+    const { promise, nodesOf } = rig();
+    const large = asked({ cpu: "2500m" });
+    expect(promise(large, { isDryRun: true })!.annotations["isochrone.dev/planned-node"]).toBe("n2");
+    expect(nodesOf(large)![0]).toBe("n2");
+  });
+
+  test("keeps the terms that it has, narrowed", () => {
+    const { promise } = rig();
+    const own = { matchExpressions: [{ key: "disk", operator: "In", values: ["hdd"] }] };
+    const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [own] } };
+    const { affinity, annotations } = promise(asked({ spec: { affinity: { nodeAffinity: required } } }))!;
+    const among = annotations[AMONG]!.split(",");
+    expect(among.toSorted()).toEqual(["n2", "n4", "n6"]);
+    const hostnames = { key: "kubernetes.io/hostname", operator: "In", values: among };
+    expect(affinity).toMatchObject({
+      nodeAffinity: {
+        requiredDuringSchedulingIgnoredDuringExecution: {
+          nodeSelectorTerms: [{ matchExpressions: [...own.matchExpressions, hostnames] }],
+        },
+      },
+    });
+  });
+
+  test.each<
+    [string, Readonly<Record<string, unknown>>, (around: ReturnType<typeof rig>) => PromisedNodes | null]
+  >([
+    ["its landing is another one", { landing: "nomination" }, ({ promise }) => promise(asked())],
+    ["pods are released in order", { release: "ordered" }, ({ promise }) => promise(asked())],
+    [
+      "its AppGroup's pods are released in order",
+      {},
+      ({ promise }) => {
+        const annotations = { "isochrone.dev/release": "ordered" };
+        return promise(asked(), {
+          appGroup: { ...KINDS.appGroup, metadata: { namespace: "shop", name: "a", annotations } },
+        });
+      },
+    ],
+    [
+      "its AppGroup isn't known",
+      {},
+      ({ promise }) => {
+        const labels = { ...asked().metadata.labels, "appgroup.diktyo.x-k8s.io": "a" };
+        return promise(asked({ metadata: { labels } }));
+      },
+    ],
+    [
+      "nobody would make another one in its place",
+      {},
+      ({ promise, around }) => {
+        around.mayBind = false;
+        return promise(asked());
+      },
+    ],
+    [
+      "a pod of its controller is being moved",
+      {},
+      ({ promise, around }) => {
+        around.isMoving = true;
+        return promise(asked());
+      },
+    ],
+    [
+      "it waits for others",
+      {},
+      ({ promise }) => promise(asked({ spec: { schedulingGates: [{ name: "quota" }] } })),
+    ],
+    [
+      "it is a copy of a pod that was bound to nodes",
+      {},
+      ({ promise }) => promise(asked({ metadata: { annotations: { [AMONG]: "n1" } } })),
+    ],
+    [
+      "it is one of a gang",
+      {},
+      ({ promise }) => promise(asked({ spec: { schedulingGroup: { podGroupName: "gang" } } })),
+    ],
+    [
+      "what it talks to isn't there",
+      {},
+      ({ promise, model, bind }) => {
+        bind("q-1", "q", "n2");
+        model.takePod(
+          { type: "deleted", object: { ...KINDS.pod, metadata: { namespace: "shop", name: "q-1" } } },
+          false,
+        );
+        return promise(asked());
+      },
+    ],
+    ["nobody knows its workload", {}, ({ promise }) => promise(asked({ workload: "unheard-of" }))],
+    [
+      "the graphs are old",
+      {},
+      ({ promise, graphs }) => {
+        graphs.setWorkflow({ ...workflowSnapshot(), observedAt: "2025-01-01T00:00:00Z" });
+        return promise(asked());
+      },
+    ],
+    [
+      "fewer than three nodes would take it",
+      {},
+      ({ promise }) => {
+        const own = [{ key: "kubernetes.io/hostname", operator: "In", values: ["n1", "n2"] }];
+        const terms = { nodeSelectorTerms: [{ matchExpressions: own }] };
+        const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: terms };
+        return promise(asked({ spec: { affinity: { nodeAffinity } } }));
+      },
+    ],
+  ])("is promised nothing where %s", (_, settings, ask) => {
+    const around = rig(settings);
+    expect(ask(around)).toBeNull();
+    expect(around.ledger.assumed("shop", "flow")).toEqual([]);
+  });
+});
+
+test("of many pods at once none is promised what others have, nor a node that it doesn't allow", () => {
+  const random = seededRandom(11);
+  const pick = <T>(from: readonly T[]): T => from[Math.floor(random.next() * from.length)]!;
+  const around = rig({ hostnameMaxSkew: 0 });
+  const { promise, promises, graphs } = around;
+  graphs.setWorkflow({
+    ...workflowSnapshot(),
+    workloads: ["p", "q", "r"].map((name) =>
+      workload(name, { cpu: 100, memory: 1e6 }, { [`${name}-1`]: "n2" }),
+    ),
+    channels: [channel("p", "q", 1_000), channel("r", "p", 500), channel("r", "q", 100)],
+  });
+  const alone = SchedulingModel.of({ nodes: NAMES.map(nodeObject), pods: [] });
+  const usedMillicores = new Map(NAMES.map((name) => [name, name === "n2" || name === "n3" ? 100 : 0]));
+  let promised = 0;
+  for (let round = 0; round < 200; round++) {
+    const [millicores, disk] = [pick([50, 100, 400, 900]), pick(["ssd", "hdd", null])];
+    const term = { matchExpressions: [{ key: "disk", operator: "In", values: [disk] }] };
+    const nodeAffinity = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [term] } };
+    const pod = asked({
+      workload: pick(["p", "q", "r"]),
+      cpu: `${millicores}m`,
+      spec: disk === null ? {} : { affinity: { nodeAffinity } },
+    });
+    const answer = promise(pod);
+    if (answer === null) continue;
+    promised++;
+    const to = answer.annotations["isochrone.dev/planned-node"]!;
+    usedMillicores.set(to, usedMillicores.get(to)! + millicores);
+    const named = (one: KubernetesObject) => ({ ...one, metadata: { ...one.metadata, name: `x-${round}` } });
+    const allowed = (one: KubernetesObject): string[] =>
+      NAMES.filter((name) => alone.verdict(named(one), name) === null);
+    const narrowed = allowed({ ...pod, spec: { ...pod.spec, affinity: answer.affinity } });
+    expect(narrowed.toSorted()).toEqual(answer.annotations[AMONG]!.split(",").toSorted());
+    expect(allowed(pod)).toEqual(expect.arrayContaining(narrowed));
+    // Some of them are shown meanwhile.
+    if (random.next() < 0.5) {
+      const pod2 = shown(pod, `x-${round}`, answer);
+      around.model.assume(pod2, promises.redeem(pod2)!.node);
+    }
+  }
+  expect(promised).toBeGreaterThan(20);
+  expect(promised).toBeLessThan(200);
+  for (const [name, millicores] of usedMillicores) expect([name, millicores <= 4_000]).toEqual([name, true]);
+});

@@ -1,0 +1,224 @@
+// Nodes that pods were promised at their admission, until the cluster shows the pods: each counts in the
+// model like a pod that is there, so that no other one is promised the same place.
+import {
+  gatesOf,
+  keyOf,
+  LABELS,
+  looseFields,
+  looseText,
+  moveOwnerOf,
+  narrowedAffinity,
+  PLANNED_AMONG_ANNOTATION,
+} from "@isochrone/kubernetes";
+import type { KubernetesObject, LandingNode } from "@isochrone/kubernetes";
+import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
+import { entryOf } from "../../domain/reserved-use.ts";
+import { identifyPod } from "../../domain/pod.ts";
+import type { GraphSource } from "../../ports/ports.ts";
+import { PROMISE_ANNOTATION } from "../adapters/pod-writer.ts";
+import { RELEASE_ANNOTATION } from "../adapters/release-orders.ts";
+import type { GatedPod } from "../gated-workflows.ts";
+import { usableGraphs } from "../graphs.ts";
+import type { UsableGraphs } from "../graphs.ts";
+import { workloadOf } from "../planning.ts";
+import type { PlannerReports } from "../reports.ts";
+import type { Release } from "../settings.ts";
+import type { StrandedPods } from "../stranded-pods.ts";
+import { singlePlan } from "./single-plan.ts";
+import type { SinglePlan, SinglePlanOptions } from "./single-plan.ts";
+import { TimeBudget } from "./time-budget.ts";
+
+/** A pod that the API server is about to create. */
+export interface AskedPod {
+  /** With its namespace; of its name perhaps no more than the beginning. */
+  readonly pod: KubernetesObject;
+  /** That its label names; null: none, or not known. */
+  readonly appGroup: KubernetesObject | null;
+  /** Nothing is to be kept of the answer. */
+  readonly isDryRun: boolean;
+}
+
+/** What the pod is created with. */
+export interface PromisedNodes {
+  /** The pod's own, narrowed to the nodes. */
+  readonly affinity: object;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** A promise whose pod is there. */
+interface KeptPromise {
+  readonly node: string;
+  /** namespace/workflow */
+  readonly workflow: string;
+  /** Id of the decision. */
+  readonly decision: string;
+}
+
+interface PodPromisesOptions extends SinglePlanOptions {
+  readonly graphs: GraphSource;
+  readonly stranded: Pick<StrandedPods, "mayBind">;
+  readonly reports: Pick<PlannerReports, "admitted">;
+  /** Whether a pod of that controller is being moved: the move's record says where its replacement goes. */
+  readonly isMoving: (controllerUid: string) => boolean;
+  readonly newId: () => string;
+}
+
+interface Made {
+  readonly plan: SinglePlan;
+  readonly graphs: UsableGraphs;
+  readonly madeMs: number;
+}
+
+/** The API server has created the pod by then, or refused it: it was over its quota, for example. */
+const KEPT_MS = 10_000;
+/**
+ * A promise is kept within milliseconds. So many at once are of pods that the API server refuses, or of
+ * somebody else who asks.
+ */
+const MAX_PROMISES = 200;
+
+export class PodPromises {
+  readonly #options: PodPromisesOptions;
+  readonly #promises = new Map<string, Made>();
+  readonly #budget = new TimeBudget();
+  /** Somebody was asked while the model was not made. */
+  #isModelWanted = false;
+
+  constructor(options: PodPromisesOptions) {
+    this.#options = options;
+  }
+
+  /** null: the pod must wait for a plan, or there is no time to make one now. */
+  promise(asked: AskedPod): PromisedNodes | null {
+    const { clock } = this.#options;
+    const beganMs = clock.monotonic();
+    if (!this.#mayPromise(asked) || !this.#budget.isLeft(beganMs)) return null;
+    try {
+      return this.#promise(asked, beganMs);
+    } finally {
+      this.#budget.spend(clock.monotonic() - beganMs);
+    }
+  }
+
+  /** The cluster shows a new pod. null: it was promised nothing, or long ago. */
+  redeem(pod: KubernetesObject): KeptPromise | null {
+    const id = pod.metadata.annotations?.[PROMISE_ANNOTATION] ?? "";
+    const promise = this.#promises.get(id);
+    // Anybody may write the annotation.
+    if (promise === undefined || !isFor(pod, promise)) return null;
+    this.#drop(id);
+    const { plan, graphs } = promise;
+    const seen = { ...plan.pod, key: keyOf(pod), identity: identifyPod(pod), object: pod };
+    const workflow = workflowOf(seen);
+    const decision = this.#options.reports.admitted({ ...plan, pod: seen }, workflow, graphs);
+    return { node: plan.node, workflow, decision };
+  }
+
+  /** Promises end whose pods never came. To be called now and then: what takes long is done here. */
+  expire(): void {
+    if (this.#isModelWanted) void this.#options.model.model;
+    this.#isModelWanted = false;
+    const thenMs = this.#options.clock.monotonic() - KEPT_MS;
+    for (const [id, { madeMs }] of this.#promises) if (madeMs <= thenMs) this.#drop(id);
+  }
+
+  #mayPromise({ pod, appGroup }: AskedPod): boolean {
+    const { config, stranded, isMoving } = this.#options;
+    // A copy of another pod keeps that one's nodes.
+    if (pod.metadata.annotations?.[PLANNED_AMONG_ANNOTATION] !== undefined) return false;
+    if (config.landing !== "required-affinity" || !stranded.mayBind(pod)) return false;
+    if (isReleasedInOrder(pod, appGroup, config.release) || gatesOf(pod).length > 0) return false;
+    return !isMoving(moveOwnerOf(pod)?.uid ?? "");
+  }
+
+  #promise({ pod, isDryRun }: AskedPod, nowMs: number): PromisedNodes | null {
+    const { graphs, model, config, newId, clock } = this.#options;
+    const id = newId();
+    const object = unnamed(pod, id);
+    const asked = { key: keyOf(object), identity: identifyPod(object), object, sinceMs: nowMs };
+    const { identity } = asked;
+    const found = usableGraphs(
+      graphs,
+      { namespace: identity.namespace, name: identity.workflow },
+      clock.now(),
+    );
+    if ("reason" in found || !this.#runs(asked, found)) return null;
+    this.#isModelWanted ||= !model.isQuick;
+    if (this.#isModelWanted || this.#promises.size >= MAX_PROMISES) return null;
+    if (model.model.unsupported(object).length > 0) return null;
+    const plan = singlePlan(asked, found, this.#options);
+    if (plan === null) return null;
+    model.assume(object, plan.node);
+    const among = model.landingNodes(asked.key, [plan.node, ...plan.others], config.landingNodes);
+    const affinity = among[0]?.name === plan.node ? narrowedAffinity(pod, among) : null;
+    if (isDryRun || affinity === null) model.withdraw(asked.key);
+    else this.#keep(id, { plan, graphs: found, madeMs: nowMs });
+    return affinity && { affinity, annotations: annotationsOf(id, among) };
+  }
+
+  /** Whether all that the pod exchanges anything with is there: else it is planned together with them. */
+  #runs(asked: GatedPod, { workflow }: UsableGraphs): boolean {
+    const { model, ledger } = this.#options;
+    const { namespace, workflow: name } = asked.identity;
+    const workload = workloadOf(asked, workflow);
+    if (workload === null) return false;
+    const assumed = ledger.assumed(namespace, name);
+    const isThere = (peer: string): boolean => {
+      const of = workflow.workload(peer)?.namespace ?? namespace;
+      return (
+        peer === workload ||
+        [...workflow.replicas(peer).keys()].some((pod) => model.isPlaced(`${of}/${pod}`)) ||
+        assumed.some((pod) => pod.workload === peer)
+      );
+    };
+    return [...workflow.peersOf(workload)].every(isThere);
+  }
+
+  #keep(id: string, promise: Made): void {
+    const { ledger, clock } = this.#options;
+    const { plan, graphs } = promise;
+    this.#promises.set(id, promise);
+    const entry = entryOf(plan.pod.identity, plan.node, graphs.workflow, null);
+    ledger.record(entry, graphs.workflow, clock.monotonic());
+  }
+
+  #drop(id: string): void {
+    const { identity, key } = this.#promises.get(id)!.plan.pod;
+    this.#promises.delete(id);
+    this.#options.model.withdraw(key);
+    this.#options.ledger.remove(identity.namespace, identity.name);
+  }
+}
+
+function isReleasedInOrder(pod: KubernetesObject, appGroup: AskedPod["appGroup"], release: Release): boolean {
+  // One that isn't known may ask for it.
+  if (appGroup === null && pod.metadata.labels?.[LABELS.appGroup] !== undefined) return true;
+  return (appGroup?.metadata.annotations?.[RELEASE_ANNOTATION] ?? release) === "ordered";
+}
+
+function isFor(pod: KubernetesObject, { plan }: Made): boolean {
+  const { object, identity } = plan.pod;
+  return pod.metadata.namespace === identity.namespace && moveOwnerOf(pod)?.uid === moveOwnerOf(object)?.uid;
+}
+
+/** Under a name that no pod can have: its own isn't known yet. */
+function unnamed(pod: KubernetesObject, id: string): KubernetesObject {
+  const { name, generateName } = looseFields<Record<"name" | "generateName", unknown>>(pod.metadata);
+  return {
+    ...pod,
+    metadata: { ...pod.metadata, name: `${looseText(name) || looseText(generateName)}~${id}` },
+  };
+}
+
+function annotationsOf(id: string, among: readonly LandingNode[]): Record<string, string> {
+  const names = among.map(({ name }) => name);
+  return {
+    [PLANNED_NODE_ANNOTATION]: names[0]!,
+    [PLANNED_AMONG_ANNOTATION]: names.join(","),
+    [PROMISE_ANNOTATION]: id,
+  };
+}
+
+function workflowOf({ identity }: GatedPod): string {
+  return `${identity.namespace}/${identity.workflow}`;
+}

@@ -1,0 +1,71 @@
+// A node for one pod of a workflow that runs: the rest stays where it is, so the search is short enough for
+// an answer that the API server waits for.
+import { planProblem } from "@isochrone/placement";
+import type { Clock } from "@isochrone/runtime";
+import type { Ledger } from "../../domain/ledger.ts";
+import type { ClusterModel } from "../cluster-model.ts";
+import { searchPlan } from "../domain/search.ts";
+import type { GatedPod } from "../gated-workflows.ts";
+import type { UsableGraphs } from "../graphs.ts";
+import { candidatesOf, planSentences, podSentences, rememberedSentences } from "../plan-words.ts";
+import { workloadOf } from "../planning.ts";
+import type { ReportedPod } from "../reports.ts";
+import type { PlannerConfig } from "../settings.ts";
+import { spreadLimits } from "../spread.ts";
+
+export interface SinglePlanOptions {
+  readonly config: PlannerConfig;
+  readonly bytesPerRequest: number;
+  readonly model: ClusterModel;
+  readonly ledger: Ledger;
+  readonly clock: Clock;
+}
+
+export interface SinglePlan extends ReportedPod {
+  /** Other nodes, the cheapest first; whether they have room is not looked at. */
+  readonly others: readonly string[];
+}
+
+/** One pod takes a tenth of it in clusters of 1,000 nodes. */
+const BUDGET_MS = 10;
+const MAX_ALTERNATIVES = 8;
+const NO_MOVES = { redeemed: new Map<string, never>(), refused: new Map<string, never>() };
+
+/** null: there is no node for it, or nothing to choose it by. */
+export function singlePlan(
+  pod: GatedPod,
+  graphs: UsableGraphs,
+  { config, bytesPerRequest, model, ledger, clock }: SinglePlanOptions,
+): SinglePlan | null {
+  const { namespace, workflow: name } = pod.identity;
+  const workload = workloadOf(pod, graphs.workflow);
+  const problem = planProblem({
+    model: model.model,
+    pods: [pod.object],
+    cluster: graphs.cluster,
+    workflow: graphs.workflow,
+    assumed: ledger.assumed(namespace, name),
+    workloadOf: () => workload,
+    spread: spreadLimits(config),
+  });
+  const result = searchPlan(problem, {
+    seed: config.seed,
+    maxCpuUse: config.maxCpuUse,
+    budgetMs: BUDGET_MS,
+    bytesPerRequest,
+    maxAlternatives: MAX_ALTERNATIVES,
+    now: () => clock.monotonic(),
+  });
+  const index = result.assignment[0] ?? -1;
+  if (index < 0 || result.traffic === "none") return null;
+  const node = problem.nodes[index]!.name;
+  const candidates = candidatesOf(problem, result, 0, node);
+  const sentences = [
+    ...podSentences(node, candidates, NO_MOVES, pod.key, 1),
+    ...planSentences({ key: `${namespace}/${name}` }, result),
+    ...rememberedSentences(graphs),
+    ...problem.notes,
+  ];
+  const others = (result.alternatives[0] ?? []).map((each) => problem.nodes[each.node]!.name);
+  return { pod, workload, node, candidates, sentences, others };
+}

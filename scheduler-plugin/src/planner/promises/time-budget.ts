@@ -1,0 +1,23 @@
+/** Half of the time at most, and so much at once. */
+const SHARE = 0.5;
+const MOST_AT_ONCE_MS = 20;
+
+/**
+ * Bounds what answers may take of the event loop, so that none of many questions at once waits for long.
+ * Times are monotonic milliseconds.
+ */
+export class TimeBudget {
+  #spentMs = 0;
+  #atMs = 0;
+
+  /** Whether there is time for another answer. */
+  isLeft(nowMs: number): boolean {
+    this.#spentMs = Math.max(0, this.#spentMs - SHARE * (nowMs - this.#atMs));
+    this.#atMs = nowMs;
+    return this.#spentMs < MOST_AT_ONCE_MS;
+  }
+
+  spend(ms: number): void {
+    this.#spentMs += ms;
+  }
+}

@@ -1,0 +1,67 @@
+// Zones in which Services lack replicas, in a plan: the pod may go to nodes of its zone alone.
+import type { FeasiblePlanProblem } from "@isochrone/placement";
+import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
+import type { GatedPod } from "./gated-workflows.ts";
+
+/** By pod key. Pods that are moved have a node already. */
+export function wishedZones(
+  pods: readonly GatedPod[],
+  moved: ReadonlyMap<string, unknown>,
+  wishes: Pick<ZoneWishes, "zoneFor">,
+): Map<string, string> {
+  return new Map(
+    pods.flatMap(({ key, object }): [string, string][] => {
+      const zone = moved.has(key) ? null : wishes.zoneFor(object);
+      return zone === null ? [] : [[key, zone]];
+    }),
+  );
+}
+
+/**
+ * The same problem, with pods bound to the zones in which they are wanted. How far zones and nodes may differ
+ * by our own rules doesn't hold for them: requests differ, too. That replicas are never all on one node or in
+ * one zone holds still.
+ */
+export function wishesInto(
+  problem: FeasiblePlanProblem,
+  pods: readonly GatedPod[],
+  zones: ReadonlyMap<string, string>,
+): FeasiblePlanProblem {
+  if (zones.size === 0) return problem;
+  const bound = new Set<number>();
+  const masks = new Map<string, Uint8Array | null>();
+  const planned = problem.pods.map((pod, index) => {
+    const zone = zones.get(pods[index]!.key);
+    if (zone === undefined) return pod;
+    const allowed = pod.allowed === null ? maskOf(problem, zone, masks) : within(problem, zone, pod.allowed);
+    if (allowed === null) return pod;
+    bound.add(index);
+    return { ...pod, allowed };
+  });
+  const isHeld = ({ kind, subjects }: FeasiblePlanProblem["constraints"][number]): boolean =>
+    kind !== "spread" || !subjects.some((pod) => bound.has(pod));
+  const ours = new Set(problem.availability);
+  return {
+    ...problem,
+    pods: planned,
+    constraints: problem.constraints.filter((rule) => !ours.has(rule) || isHeld(rule)),
+    availability: problem.availability.filter(isHeld),
+  };
+}
+
+/** One for all pods that may go anywhere: what is worked out for a mask is worked out once. */
+function maskOf(
+  problem: FeasiblePlanProblem,
+  zone: string,
+  masks: Map<string, Uint8Array | null>,
+): Uint8Array | null {
+  let mask = masks.get(zone);
+  if (mask === undefined) masks.set(zone, (mask = within(problem, zone, null)));
+  return mask;
+}
+
+/** Null: no node of the zone would take the pod. */
+function within({ nodes }: FeasiblePlanProblem, zone: string, open: Uint8Array | null): Uint8Array | null {
+  const mask = Uint8Array.from(nodes, (node, at) => (node.zone === zone && open?.[at] !== 0 ? 1 : 0));
+  return mask.includes(1) ? mask : null;
+}

@@ -1,0 +1,153 @@
+// Workflows that run and grow: with the webhook that gives pods their nodes, with one that knows nothing, and
+// without any.
+import { setTimeout as sleep } from "node:timers/promises";
+import { KINDS, PLACEMENT_LABEL, WEBHOOK_ANSWER, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { freePort } from "../../../harness/common/free-port.ts";
+import { nodeNameOf } from "../../../harness/control-plane/index.ts";
+import type { ControlPlane } from "../../../harness/control-plane/index.ts";
+import { sumOf } from "../../../harness/extender.ts";
+import { startPlanner } from "../../../harness/planner.ts";
+import type { RunningPlanner } from "../../../harness/planner.ts";
+import { answerFixedly } from "./fixed-answers.ts";
+import { clear, measured, until } from "./run.ts";
+import {
+  BenchGraphs,
+  createWorkflows,
+  FIRST,
+  FIRST_PER_WORKFLOW,
+  NAMESPACE,
+  OTHERS,
+  SECOND,
+} from "./testbed.ts";
+
+/** A look costs kube-scheduler some 10 ms; these few runs are short. */
+const QUICK_POLL_MS = 100;
+
+/** Pods per second. */
+export interface Grown {
+  /** From the first create to the last binding. */
+  readonly createdRate: number;
+  /** Of pods that were created while there was no scheduler. */
+  readonly boundRate: number;
+}
+
+export interface Admitted extends Grown {
+  /** Of the pods that were added, those that were created with their nodes. */
+  readonly share: number;
+  /** Of those, the ones that are on the planned node. */
+  readonly landed: number;
+  /** The least bound of the histogram that 99 % of the answers are within; Infinity where none is. */
+  readonly p99Ms: number;
+}
+
+/** By kube-scheduler alone. */
+export async function grownPlainly(cluster: ControlPlane, workflows: number): Promise<Grown> {
+  await cluster.restartScheduler();
+  const grown = await grow(cluster, workflows);
+  await clear(cluster);
+  return grown;
+}
+
+/** With a webhook that gives pods any nodes. */
+export async function grownByFixedAnswers(
+  cluster: ControlPlane,
+  nodes: readonly string[],
+  workflows: number,
+): Promise<Grown> {
+  await cluster.restartScheduler();
+  const end = await answerFixedly(cluster, nodes);
+  try {
+    return await grow(cluster, workflows);
+  } finally {
+    await end();
+    await clear(cluster);
+  }
+}
+
+export async function grownAtAdmission(
+  cluster: ControlPlane,
+  nodes: readonly string[],
+  workflows: number,
+): Promise<Admitted> {
+  await cluster.restartScheduler();
+  const graphs = new BenchGraphs(nodes, workflows);
+  graphs.show(workflows);
+  const port = await freePort("127.0.0.1", new Set());
+  const running = await startPlanner({
+    kubeconfig: cluster.kubeconfig,
+    graphs,
+    // The graphs never show the pods.
+    scheduler: { keptDecisions: 100_000, podEvents: false, ledgerMs: 3_600_000 },
+    planner: { deadlineMs: 600_000, graphWaitMs: 60_000 },
+    webhook: { host: "127.0.0.1", port, url: `https://127.0.0.1:${port}` },
+  });
+  try {
+    await cluster.patch({ ...KINDS.namespace, name: NAMESPACE }, label("enabled"));
+    await untilAnswering(cluster);
+    const grown = await grow(cluster, workflows);
+    const pods = await cluster.list("pods", { namespace: NAMESPACE });
+    return { ...grown, ...(await judged(pods, workflows, running)) };
+  } finally {
+    await running.stop();
+    await cluster.remove({ ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION });
+    await cluster.patch({ ...KINDS.namespace, name: NAMESPACE }, label(null));
+    await clear(cluster);
+  }
+}
+
+async function grow(cluster: ControlPlane, workflows: number): Promise<Grown> {
+  await createWorkflows(cluster, workflows, [], FIRST);
+  const first = FIRST_PER_WORKFLOW * workflows;
+  await until(cluster, first);
+  // The last bindings reach whoever watches.
+  await sleep(1_000);
+  const beganMs = performance.now();
+  const second = await createWorkflows(cluster, workflows, [], SECOND);
+  const { atMs } = await until(cluster, first + second.length, () => undefined, QUICK_POLL_MS);
+  const createdRate = (second.length * 1_000) / (atMs - beganMs);
+  await cluster.stop("scheduler");
+  const others = await createWorkflows(cluster, workflows, [], OTHERS);
+  await cluster.restartScheduler();
+  const { rate: boundRate } = await measured(cluster, 0, others.length);
+  return { createdRate, boundRate };
+}
+
+async function untilAnswering(cluster: ControlPlane): Promise<void> {
+  const pod = {
+    ...KINDS.pod,
+    metadata: { generateName: "trial-", namespace: NAMESPACE },
+    spec: { containers: [{ name: "main", image: "none" }] },
+  };
+  const path = `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`;
+  for (let tries = 0; tries < 300; tries++) {
+    const { metadata } = (await cluster.request("POST", path, pod)) as KubernetesObject;
+    if (metadata.annotations?.[WEBHOOK_ANSWER] === "gated") return;
+    await sleep(200);
+  }
+  throw new Error("the webhook doesn't answer");
+}
+
+async function judged(
+  pods: readonly KubernetesObject[],
+  workflows: number,
+  running: RunningPlanner,
+): Promise<Omit<Admitted, keyof Grown>> {
+  const planned = pods.filter(({ metadata }) => metadata.annotations?.[WEBHOOK_ANSWER] === "planned");
+  const landed = planned.filter(
+    (pod) => nodeNameOf(pod) === pod.metadata.annotations?.["isochrone.dev/planned-node"],
+  );
+  const metrics = await running.metrics();
+  const answers = sumOf(metrics, "isochrone_webhook_seconds_count");
+  const bounds = [...metrics.matchAll(/^isochrone_webhook_seconds_bucket\{le="([^"]+)"\} (\d+)$/gm)];
+  const within = bounds.find(([, , count]) => Number(count) >= 0.99 * answers);
+  return {
+    share: planned.length / (pods.length - FIRST_PER_WORKFLOW * workflows),
+    landed: planned.length === 0 ? 0 : landed.length / planned.length,
+    p99Ms: 1_000 * Number(within?.[1] ?? Infinity),
+  };
+}
+
+function label(value: string | null): object {
+  return { metadata: { labels: { [PLACEMENT_LABEL]: value } } };
+}

@@ -1,0 +1,130 @@
+// The dispatcher's process on a real API server with Kubernetes' own EndpointSlice controller, under the
+// rights of the chart and no more. Addresses of pods lead nowhere: what is sent to them can't be answered.
+import { KINDS } from "@isochrone/kubernetes";
+import { request } from "node:http";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../harness/common/free-port.ts";
+import {
+  grantsOf,
+  Installation,
+  MANIFEST_VALUES,
+  usesOf,
+  verdictOf,
+  type ComponentProcess,
+} from "../harness/components/index.ts";
+import { controlPlaneSupport, startControlPlane, type ControlPlane } from "../harness/control-plane/index.ts";
+import { Helm, helmSupport } from "../harness/helm/index.ts";
+
+const { NAMESPACE, NAME } = MANIFEST_VALUES;
+const ACCOUNT = `system:serviceaccount:${NAMESPACE}:${NAME}-dispatcher`;
+const COMPONENTS = ["controller-manager"] as const;
+const HOST = "127.0.0.1";
+const WITHIN = { timeout: 60_000, interval: 250 };
+const missing = [controlPlaneSupport(COMPONENTS), helmSupport()].flatMap((support) =>
+  support.supported ? [] : [support.reason],
+);
+if (missing.length > 0) console.warn(`the dispatcher is not tested: ${missing.join("; ")}`);
+
+interface Decisions {
+  readonly decisions: readonly {
+    readonly endpoints: number;
+    readonly tries: readonly { endpoint: string }[];
+  }[];
+}
+
+describe.runIf(missing.length === 0)("the dispatcher on a real API server", { timeout: 120_000 }, () => {
+  let cluster: ControlPlane;
+  let installation: Installation;
+  let dispatcher: ComponentProcess;
+  let grants: ReturnType<typeof grantsOf>;
+  let port = 0;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane({ components: COMPONENTS, audit: true });
+    await cluster.createNamespace(NAMESPACE);
+    const helm = await Helm.open();
+    const rendered = await helm.template({ dispatcher: { enabled: true }, fullnameOverride: NAME });
+    await helm.close();
+    const rules = rendered.filter(
+      ({ kind, metadata }) =>
+        metadata.name === `${NAME}-dispatcher` &&
+        /^(ServiceAccount|ClusterRole|ClusterRoleBinding)$/.test(kind),
+    );
+    for (const rule of rules) await cluster.create(inNamespace(rule));
+    grants = grantsOf(rules.map(inNamespace));
+    await cluster.addNodes(1);
+    installation = new Installation(cluster);
+    port = await freePort(HOST, new Set());
+    dispatcher = await installation.component("dispatcher", "dispatcher", {
+      dispatcher: { port, aggregatorUrl: `http://${HOST}:1` },
+    });
+    await dispatcher.start();
+  }, 900_000);
+
+  afterAll(async () => {
+    await installation?.close();
+    await cluster?.close();
+  });
+
+  function inNamespace<T extends Awaited<ReturnType<Helm["template"]>>[number]>(object: T): T {
+    return JSON.parse(
+      JSON.stringify(object).replaceAll('"namespace":"default"', `"namespace":"${NAMESPACE}"`),
+    ) as T;
+  }
+
+  async function reason(): Promise<string> {
+    return await new Promise((resolve, reject) => {
+      const sent = request({ host: HOST, port, headers: { host: "web.default" }, agent: false }, (answer) => {
+        answer.resume();
+        resolve(String(answer.headers["isochrone-reason"]));
+      });
+      sent.once("error", reject);
+      sent.end();
+    });
+  }
+
+  test("follows Services that ask for it, and their pods as they come and go", async () => {
+    const service = { ...KINDS.service, namespace: "default", name: "web" };
+    await cluster.create({
+      ...KINDS.service,
+      metadata: { namespace: "default", name: "web" },
+      spec: { selector: { app: "web" }, ports: [{ port: 80, targetPort: 8080 }] },
+    });
+    expect(await reason()).toBe("unknown_service");
+    await cluster.patch(service, { metadata: { annotations: { "isochrone.dev/dispatch": "dispatcher" } } });
+    await expect.poll(reason, WITHIN).toBe("no_endpoints");
+    const pod = { namespace: "default", name: "web-0" };
+    await cluster.create({
+      ...KINDS.pod,
+      metadata: { ...pod, labels: { app: "web" } },
+      spec: { containers: [{ name: "main", image: "none" }], terminationGracePeriodSeconds: 0 },
+    });
+    await cluster.bindAndRun(pod, "node-0");
+    await cluster.request("PATCH", "/api/v1/namespaces/default/pods/web-0/status", {
+      status: { podIP: "192.0.2.7", podIPs: [{ ip: "192.0.2.7" }] },
+    });
+    await expect.poll(reason, WITHIN).toBe("unreachable");
+    const answer = await dispatcher.get("/api/v1/dispatch-decisions?service=default/web&limit=1");
+    expect(((await answer.json()) as Decisions).decisions).toMatchObject([
+      { endpoints: 1, reason: "unreachable", tries: [{ endpoint: "192.0.2.7:8080", node: "node-0" }] },
+    ]);
+    await cluster.remove({ ...KINDS.pod, ...pod });
+    await expect.poll(reason, WITHIN).toBe("no_endpoints");
+  });
+
+  test("asks for nothing else, and leaves no right on the API server unused", async () => {
+    const isOurs = (user: string): boolean => user === ACCOUNT;
+    const events = await cluster.auditEvents(({ user }) => isOurs(user));
+    const uses = events.flatMap((event) => usesOf(event, isOurs));
+    // The aggregator asks about its page, and is away here.
+    const byApiServer = grants.filter(({ on }) => !on.startsWith("/isochrone/"));
+    const verdict = verdictOf({
+      grants: byApiServer,
+      uses,
+      scenarios: [],
+      faultsOnly: {},
+      byChance: new Set(),
+    });
+    expect({ unused: verdict.unused, denied: verdict.denied }).toEqual({ unused: [], denied: [] });
+  });
+});

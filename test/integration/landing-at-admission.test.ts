@@ -1,0 +1,261 @@
+// Pods that are created with their nodes: two replicas of the scheduler-plugin as processes, one of which
+// leads, behind one address on a real control plane, with the rights of the chart.
+import { gatesOf, KINDS, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { Decision } from "@isochrone/topology";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import type { ComponentProcess } from "../harness/components/index.ts";
+import { controlPlaneSupport, nodeNameOf, startControlPlane } from "../harness/control-plane/index.ts";
+import type { ControlPlane } from "../harness/control-plane/index.ts";
+import { gated, SHOP_NODES, shopGraphs } from "../harness/planner.ts";
+import { PLANNER_COMPONENTS } from "../harness/planner-testbed.ts";
+import { CONFIGURATION, ENABLED, WebhookTestbed } from "../harness/webhook.ts";
+
+const NAMESPACE = "shop";
+const WORKLOADS = ["web", "api", "db"];
+const PLANNED_NODE = "isochrone.dev/planned-node";
+const WITHIN = { timeout: 60_000, interval: 200 };
+
+const support = controlPlaneSupport(PLANNER_COMPONENTS);
+if (!support.supported) console.warn(`landing at admission is not tested: ${support.reason}`);
+
+describe.runIf(support.supported)("pods that are created with their nodes", { timeout: 120_000 }, () => {
+  let cluster: ControlPlane;
+  let testbed: WebhookTestbed;
+  let plugins: ComponentProcess[];
+  let graphs: NodeJS.Timeout | undefined;
+
+  beforeAll(async () => {
+    cluster = await startControlPlane({ components: PLANNER_COMPONENTS });
+    testbed = new WebhookTestbed(cluster);
+    await testbed.prepare(0, ["scheduler-plugin-planner"]);
+    await cluster.addNodes(SHOP_NODES);
+    await cluster.createNamespace(NAMESPACE, ENABLED);
+    await sayGraphs();
+    graphs = setInterval(() => void sayGraphs().catch(() => undefined), 500);
+    plugins = await Promise.all(
+      ["plugin-0", "plugin-1"].map((name) =>
+        testbed.plugin(name, {}, { planner: { enabled: true }, scheduler: { refreshMs: 200 } }),
+      ),
+    );
+    await Promise.all(plugins.map((plugin) => plugin.start()));
+    await testbed.untilGating();
+    for (const workload of WORKLOADS)
+      await cluster.createWorkload(workload, { ...gated(NAMESPACE, workload, "50m", []), replicas: 4 });
+    await running(12);
+  }, 900_000);
+
+  afterAll(async () => {
+    clearInterval(graphs);
+    await testbed?.close();
+    await cluster?.close();
+  });
+
+  /** As an aggregator's: where the pods are. */
+  async function sayGraphs(): Promise<number> {
+    const { cluster: ofNodes, workflow } = shopGraphs(NAMESPACE);
+    const bound = (await pods()).filter((pod) => nodeNameOf(pod) !== null);
+    const workloads = workflow.workloads.map((workload) => ({
+      ...workload,
+      pods: bound
+        .filter(({ metadata }) => metadata.labels?.["app"] === workload.name)
+        .map((pod) => ({ name: pod.metadata.name, node: nodeNameOf(pod) })),
+    }));
+    testbed.say({ cluster: ofNodes, workflow: { ...workflow, workloads } });
+    return bound.length;
+  }
+  const pods = async (): Promise<KubernetesObject[]> =>
+    (await cluster.list("pods", { namespace: NAMESPACE })).filter(
+      ({ metadata }) => metadata.deletionTimestamp === undefined,
+    );
+  /** So many pods, each on a node. */
+  const running = (count: number): Promise<KubernetesObject[]> =>
+    cluster.waitFor(
+      "pods",
+      (all) => {
+        const alive = all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+        return alive.length === count && alive.every((pod) => nodeNameOf(pod) !== null) ? alive : null;
+      },
+      { namespace: NAMESPACE, timeoutMs: 60_000 },
+    );
+  const shown = (count: number): Promise<void> => expect.poll(sayGraphs, WITHIN).toBe(count);
+  const scale = (workload: string, replicas: number): Promise<unknown> =>
+    cluster.request("PATCH", `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${workload}`, {
+      spec: { replicas },
+    });
+  const keys = (of: readonly KubernetesObject[]): Set<string> =>
+    new Set(of.map(({ metadata }) => metadata.name));
+  const answers = (of: readonly KubernetesObject[]): (string | undefined)[] => [
+    ...new Set(of.map(({ metadata }) => metadata.annotations?.[WEBHOOK_ANSWER])),
+  ];
+
+  async function decisionsOn(pod: string): Promise<Decision[]> {
+    const all = await Promise.all(
+      plugins.map(async (plugin) => {
+        if (plugin.pid === null) return [];
+        const path = `/api/v1/decisions?kind=plan&namespace=${NAMESPACE}&pod=${pod}&limit=5`;
+        return ((await (await plugin.get(path)).json()) as { decisions: Decision[] }).decisions;
+      }),
+    );
+    return all.flat();
+  }
+
+  /** Each is on the planner's node, or the planner says why not. */
+  async function expectExplained(of: readonly KubernetesObject[]): Promise<void> {
+    const elsewhere = of.filter((pod) => nodeNameOf(pod) !== pod.metadata.annotations?.[PLANNED_NODE]);
+    for (const { metadata } of elsewhere) {
+      const reasons = async (): Promise<(string | null | undefined)[]> =>
+        (await decisionsOn(metadata.name)).map(({ outcome }) => outcome?.reason);
+      await expect.poll(reasons, WITHIN).toContainEqual(expect.any(String));
+    }
+  }
+
+  /** What is on each node, by the API server's objects: no more than it can allocate. */
+  async function expectWithinAllocatable(): Promise<void> {
+    const used = new Map<string, number>();
+    for (const pod of await cluster.list("pods")) {
+      const node = nodeNameOf(pod);
+      const containers = pod.spec?.["containers"] as { resources: { requests?: { cpu: string } } }[];
+      const cpu = containers.reduce(
+        (sum, { resources }) => sum + Number((resources.requests?.cpu ?? "0m").replace("m", "")),
+        0,
+      );
+      if (node !== null) used.set(node, (used.get(node) ?? 0) + cpu);
+    }
+    for (const [node, millicores] of used) expect([node, millicores <= 4_000]).toEqual([node, true]);
+  }
+
+  test("a workflow that is new waits and is planned as a whole", async () => {
+    const all = await pods();
+    expect(answers(all)).toEqual(["gated"]);
+    await expectExplained(all);
+  });
+
+  test("a scale-up by 20 waits for nothing, whichever replica is asked", async () => {
+    const before = keys(await pods());
+    await scale("web", 24);
+    const added = (await running(32)).filter(({ metadata }) => !before.has(metadata.name));
+    onTestFinished(async () => {
+      await scale("web", 4);
+      await running(12);
+    });
+    expect(answers(added)).toEqual(["planned"]);
+    for (const pod of added) expect(gatesOf(pod)).toEqual([]);
+    await expectExplained(added);
+    const landed = added.filter((pod) => nodeNameOf(pod) === pod.metadata.annotations?.[PLANNED_NODE]);
+    expect(landed.length).toBeGreaterThanOrEqual(19);
+    await expectWithinAllocatable();
+    const [decision] = await decisionsOn(added[0]!.metadata.name);
+    expect(decision).toMatchObject({ mode: "admission", outcome: { result: expect.any(String) } });
+  });
+
+  test("so do the pods of a rolling update", async () => {
+    await shown(12);
+    const before = keys(await pods());
+    await cluster.request("PATCH", `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/api`, {
+      spec: { template: { metadata: { annotations: { version: "2" } } } },
+    });
+    const added = await cluster.waitFor(
+      "pods",
+      (all) => {
+        const fresh = all.filter(
+          (pod) => pod.metadata.annotations?.["version"] === "2" && nodeNameOf(pod) !== null,
+        );
+        return fresh.length === 4 ? fresh : null;
+      },
+      { namespace: NAMESPACE, timeoutMs: 60_000 },
+    );
+    expect(added.some(({ metadata }) => before.has(metadata.name))).toBe(false);
+    expect(answers(added)).toEqual(["planned"]);
+    await expectExplained(added);
+    await running(12);
+  });
+
+  test.each(["drained", "dead"])("so do those in the place of pods of a node that is %s", async (what) => {
+    await shown(12);
+    const all = await pods();
+    const node = nodeNameOf(all.find(({ metadata }) => metadata.labels?.["app"] === "web")!)!;
+    const before = keys(all);
+    const left = all.filter((pod) => nodeNameOf(pod) === node);
+    if (what === "drained") {
+      const cordon = (unschedulable: boolean): Promise<unknown> =>
+        cluster.request("PATCH", `/api/v1/nodes/${node}`, { spec: { unschedulable } });
+      onTestFinished(async () => void (await cordon(false)));
+      await cordon(true);
+      for (const { metadata } of left)
+        await cluster.request("POST", `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}/eviction`, {
+          apiVersion: "policy/v1",
+          kind: "Eviction",
+          metadata: { name: metadata.name, namespace: NAMESPACE },
+        });
+    } else {
+      await cluster.remove({ ...KINDS.node, name: node });
+      onTestFinished(
+        async () => void (await cluster.addNodes([SHOP_NODES.find(({ name }) => name === node)!])),
+      );
+      // As the garbage collector of pods does, which looks every 20 s.
+      await Promise.all(
+        left.map(({ metadata: { name } }) =>
+          cluster.request("DELETE", `/api/v1/namespaces/${NAMESPACE}/pods/${name}?gracePeriodSeconds=0`),
+        ),
+      );
+    }
+    const added = (await running(12)).filter(({ metadata }) => !before.has(metadata.name));
+    expect(added).toHaveLength(left.length);
+    expect(added.map(nodeNameOf)).not.toContain(node);
+    expect(answers(added)).toEqual(["planned"]);
+    await expectExplained(added);
+  });
+
+  test("200 pods at once, while the leader dies: none is lost, and no node has more than it can allocate", async () => {
+    await shown(12);
+    await scale("web", 104);
+    await scale("api", 104);
+    await cluster.waitFor("pods", (all) => all.length > 60, { namespace: NAMESPACE, timeoutMs: 60_000 });
+    const leader = await leading();
+    await leader.kill();
+    const all = await running(212);
+    await expectWithinAllocatable();
+    for (const pod of all) expect(pod.spec?.["schedulingGates"]).toBeUndefined();
+    await leader.start();
+    await Promise.all([scale("web", 4), scale("api", 4)]);
+    await running(12);
+    await testbed.untilGating();
+  });
+
+  test("a webhook that hangs, has died or that the API server can't trust costs no pod", async () => {
+    await shown(12);
+    const grow = async (workload: string, replicas: number): Promise<KubernetesObject[]> => {
+      const before = keys(await pods());
+      await scale(workload, replicas);
+      return (await running(8 + replicas)).filter(({ metadata }) => !before.has(metadata.name));
+    };
+    testbed.balancer.isSilent = true;
+    testbed.balancer.cut();
+    expect(answers(await grow("web", 6))).toEqual([undefined]);
+    testbed.balancer.isSilent = false;
+    await Promise.all(plugins.map((plugin) => plugin.kill()));
+    expect(answers(await grow("web", 8))).toEqual([undefined]);
+    // With nobody who would put it right.
+    const { webhooks } = (await cluster.get(CONFIGURATION)) as unknown as {
+      webhooks: { clientConfig: { caBundle?: string } }[];
+    };
+    const wrong = Buffer.from(cluster.ca).toString("base64");
+    await cluster.patch(CONFIGURATION, {
+      webhooks: webhooks.map((webhook) => ({
+        ...webhook,
+        clientConfig: { ...webhook.clientConfig, caBundle: wrong },
+      })),
+    });
+    expect(answers(await grow("web", 10))).toEqual([undefined]);
+    await Promise.all(plugins.map((plugin) => plugin.start()));
+    await testbed.untilGating();
+  });
+
+  /** The replica that plans. */
+  async function leading(): Promise<ComponentProcess> {
+    for (const plugin of plugins)
+      if (/^isochrone_planner_leading 1$/m.test(await (await plugin.get("/metrics")).text())) return plugin;
+    throw new Error("no replica leads");
+  }
+});
