@@ -2,7 +2,12 @@
 import { createApiServerStore } from "@isochrone/kubernetes/api-server";
 import { createRegistry, loadSettings, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import { createSchedulerPlugin, schedulerPluginSettings, streamSettings } from "@isochrone/scheduler-plugin";
+import {
+  createSchedulerPlugin,
+  deschedulerSettings,
+  schedulerPluginSettings,
+  streamSettings,
+} from "@isochrone/scheduler-plugin";
 import type { FlowPlan } from "@isochrone/topology";
 
 export interface RunningStreams {
@@ -21,16 +26,19 @@ export interface StreamsOptions {
   readonly graphUrl: string;
   readonly streams?: Readonly<Record<string, unknown>>;
   readonly scheduler?: Readonly<Record<string, unknown>>;
+  /** @default off */
+  readonly descheduler?: Readonly<Record<string, unknown>>;
 }
 
 /** Resolves when it listens. */
 export async function startStreams(options: StreamsOptions): Promise<RunningStreams> {
-  const { kubeconfig, graphUrl, streams = {}, scheduler = {} } = options;
-  const config = loadSettings([schedulerPluginSettings, streamSettings], {
+  const { kubeconfig, graphUrl, streams = {}, scheduler = {}, descheduler = {} } = options;
+  const config = loadSettings([schedulerPluginSettings, streamSettings, deschedulerSettings], {
     env: {},
     overrides: {
       scheduler: { port: 0, graphUrl, refreshMs: 100, replicaNamespace: "default", ...scheduler },
       streams: { enabled: true, ...streams },
+      descheduler,
     },
   });
   const registry = createRegistry();
@@ -42,6 +50,7 @@ export async function startStreams(options: StreamsOptions): Promise<RunningStre
     registry,
     store,
     streams: config.streams,
+    descheduler: config.descheduler,
   });
   await plugin.start();
   const { url } = plugin.address();

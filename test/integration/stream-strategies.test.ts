@@ -1,12 +1,12 @@
 // ENTS' algorithms through the controller on a real control plane, with promises and changing links; and
-// links whose capacity is measured instead of declared.
+// links whose capacity is measured instead of declared, and a task that moves.
 import { execFile } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type AddressInfo } from "node:net";
 import { promisify } from "node:util";
-import { conditionsOf, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { conditionsOf, hasCondition, KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
-import { controlPlaneSupport, type ControlPlane } from "../harness/control-plane/index.ts";
+import { controlPlaneSupport, nodeNameOf, type ControlPlane } from "../harness/control-plane/index.ts";
 import { COMMAND } from "../harness/extender.ts";
 import { MeasuredAggregator } from "../harness/measured-aggregator.ts";
 import { flowNetwork, streamJob, streamTask } from "../harness/streams.ts";
@@ -25,6 +25,7 @@ const LINKS = [
   { source: "n0", target: "n1", capacity: "100M" },
   { source: "n1", target: "n2", capacity: "20M" },
 ];
+const byText = (a: string, b: string): number => a.localeCompare(b);
 /** A frame of 2 Mbit with its headers, Mbit. */
 const FRAME = 2.0912;
 const SITE = { ...KINDS.flowNetwork, name: "site" };
@@ -134,6 +135,66 @@ describe.runIf(support.supported)(
         for (const name of ["promised", "second", "third"]) await remove(namespace, name);
         await expect.poll(() => podsOf(namespace), WITHIN).toEqual([]);
       });
+    });
+
+    test("a task moves to a better node by the descheduler's rules: the new pod runs before the old one goes", async () => {
+      const namespace = "moves";
+      await cluster.createNamespace(namespace);
+      const rules = { intervalMs: 1_000, minPodAgeMs: 0 };
+      const running = await start({ descheduler: { mode: "evict", ...rules } });
+      await cluster.create([
+        {
+          ...KINDS.podDisruptionBudget,
+          metadata: { namespace, name: "gate" },
+          spec: { minAvailable: 1, selector: { matchLabels: { "isochrone.dev/stream-task": "detect" } } },
+        },
+      ]);
+      const profile = (device: string, secondsPerFrame: number): object => ({
+        nodeLabels: { device },
+        secondsPerFrame,
+      });
+      await cluster.kubectl("cordon", "n2");
+      await submit(
+        streamJob(namespace, "gate", {
+          tasks: [
+            streamTask("decode", {
+              profile: [profile("camera", 0.01)],
+              downstream: [{ task: "detect", bytesPerFrame: 25_000 }],
+            }),
+            streamTask("detect", { profile: [profile("box", 0.5), profile("server", 0.05)] }),
+          ],
+        }),
+      );
+      await expect.poll(() => phase(namespace, "gate"), WITHIN).toBe("Running");
+      expect(await nodesOf(namespace)).toEqual({ decode: "n0", detect: "n1" });
+      const first = (await podsOf(namespace)).map(({ metadata }) => metadata.uid);
+      await cluster.kubectl("uncordon", "n2");
+      const seen: string[] = [];
+      await expect
+        .poll(
+          async () => {
+            const pods = (await podsOf(namespace)).filter(({ metadata }) => metadata.name.includes("detect"));
+            const ready = pods.filter((pod) => hasCondition(pod, "Ready") && !pod.metadata.deletionTimestamp);
+            seen.push(
+              ready
+                .map((pod) => String(nodeNameOf(pod)))
+                .toSorted(byText)
+                .join(" "),
+            );
+            return [await nodesOf(namespace), (await statusOf(namespace, "gate")).throughput, pods.length];
+          },
+          { ...WITHIN, interval: 50 },
+        )
+        .toEqual([{ decode: "n0", detect: "n2" }, 20, 1]);
+      expect([...new Set(seen)]).toEqual(["n1", "n1 n2", "n2"]);
+      expect((await podsOf(namespace)).filter(({ metadata }) => first.includes(metadata.uid))).toHaveLength(
+        1,
+      );
+      await expect
+        .poll(() => running.metrics(), WITHIN)
+        .toContain('isochrone_streams_moves_total{result="done"} 1');
+      await remove(namespace, "gate");
+      await expect.poll(() => podsOf(namespace), WITHIN).toEqual([]);
     });
 
     test("what network managers count of flows is in the workflow graph, and in `isochrone flows`", async () => {

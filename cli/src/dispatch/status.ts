@@ -1,5 +1,6 @@
 // All Services whose callers' requests are counted, or that ask for zone weights: one line each.
-import { inTimeOf, spillOf, type ServiceTraffic, type TrafficSnapshot } from "@isochrone/topology";
+import type { ServiceTraffic, TrafficSnapshot } from "@isochrone/topology";
+import { inTimeOf, spillOf } from "@isochrone/topology/shares";
 import { table } from "../output/table.ts";
 import { percent } from "./percent.ts";
 

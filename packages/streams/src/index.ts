@@ -3,6 +3,7 @@ export { balancedAllocation, leastRequested, partitioned } from "./baselines/bas
 export { StreamError } from "./errors.ts";
 export { FlowNetwork, type FlowLink } from "./flow-network.ts";
 export { withHeaders } from "./headers.ts";
+export { bestTaskMove } from "./joint/task-move.ts";
 export { joint } from "./joint/joint.ts";
 export { otfa } from "./paper/otfa.ts";
 export { otfs } from "./paper/otfs.ts";

@@ -123,10 +123,8 @@ export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
 export { ReplicaReportSchema } from "./demand/replicas.ts";
 export type { ReplicaReport } from "./demand/replicas.ts";
 export {
-  inTimeOf,
   parseServiceTraffic,
   ServiceTrafficListSchema,
-  spillOf,
   TrafficSchema,
   type ServiceTraffic,
   type TrafficSnapshot,

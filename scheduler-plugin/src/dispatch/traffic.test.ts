@@ -1,5 +1,5 @@
 // What the leader says of Services that ask for zone weights.
-import { spillOf } from "@isochrone/topology";
+import { spillOf } from "@isochrone/topology/shares";
 import { createHttpApp } from "@isochrone/runtime/http";
 import { createRegistry } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";

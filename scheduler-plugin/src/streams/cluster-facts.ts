@@ -41,6 +41,13 @@ export function streamNodes(model: SchedulingModel, podKeys: Iterable<string>): 
   });
 }
 
+/** Whether a task's pod can't go on there. */
+export function isLost(model: SchedulingModel, node: string, pod: KubernetesObject | undefined): boolean {
+  const state = model.node(node);
+  if (state === undefined) return true;
+  return state.noTarget === "it is not Ready" && pod?.metadata.deletionTimestamp !== undefined;
+}
+
 /** What kube-scheduler counts for the pod. */
 export function requestsOf(model: SchedulingModel, pod: KubernetesObject): TaskRequests {
   return amountsOf(model.schedulingPod(pod).requests);

@@ -10,9 +10,11 @@ import { ExactSolver } from "../adapters/exact-solver.ts";
 import { Terms } from "../leadership/terms.ts";
 import type { Term } from "../leadership/terms.ts";
 import type { GraphSource } from "../ports/ports.ts";
+import type { DeschedulerConfig } from "../descheduler/decision/settings.ts";
 import { FlowPlans } from "./domain/flow-plans.ts";
 import { jobViewOf } from "./job-views.ts";
 import { createStreamMetrics } from "./metrics.ts";
+import type { MoveRules } from "./moves/task-moves.ts";
 import type { StreamsConfig } from "./settings.ts";
 import { StreamKeeper } from "./stream-keeper.ts";
 
@@ -29,6 +31,8 @@ interface StreamsDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
+  /** By its rules running tasks move, with the strategy `joint`. @default they stay */
+  readonly descheduler?: DeschedulerConfig;
 }
 
 /** Runs StreamJobs while this replica leads. */
@@ -60,12 +64,13 @@ function streamsOf(config: StreamsConfig, deps: StreamsDeps): Streams {
   const metrics = createStreamMetrics(deps.registry);
   const solver = new ExactSolver(deps);
   const strategy = strategyOf(config, solver.solve);
+  const moveRules = moveRulesOf(config, deps.descheduler);
   const terms = new Terms<StreamTerm>({
     leadership: deps.leadership,
     begin: () => {
       const plans = new FlowPlans(deps.newId());
       const { awaitRules } = config;
-      const keeper = new StreamKeeper({ ...deps, store, strategy, plans, awaitRules, metrics });
+      const keeper = new StreamKeeper({ ...deps, store, strategy, plans, awaitRules, moveRules, metrics });
       return { plans, jobs: () => keeper.jobs().map(jobViewOf), stop: () => keeper.stop() };
     },
     onTerm: (runs) => metrics.leading.set(runs ? 1 : 0),
@@ -81,9 +86,15 @@ function streamsOf(config: StreamsConfig, deps: StreamsDeps): Streams {
   };
 }
 
+/** Null: running tasks stay, as with ENTS, by whose rates a move would not gain what it promises. */
+function moveRulesOf({ strategy }: StreamsConfig, rules: DeschedulerConfig | undefined): MoveRules | null {
+  if (rules === undefined || strategy !== "joint") return null;
+  return rules.mode === "evict" || rules.mode === "dry-run" ? rules : null;
+}
+
 function strategyOf({ strategy }: StreamsConfig, solve: LinearSolver): StreamStrategy {
   switch (strategy) {
-    // Running tasks stay where they are: a move would end their pods.
+    // A move would end pods: that is for TaskMoves.
     case "joint":
       return joint({ moveMargin: Infinity });
     case "otfs":

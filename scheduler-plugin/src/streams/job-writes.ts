@@ -21,6 +21,14 @@ interface JobWritesOptions {
   readonly onRefused: (job: KnownJob, message: string) => void;
 }
 
+/** The pod of a task on a node where the placement doesn't have it. */
+export interface BesidePod {
+  readonly task: string;
+  readonly node: string;
+  /** What a refusal of the API server ends; null: the pod isn't created, it only stays. */
+  readonly onRefused: ((message: string) => void) | null;
+}
+
 export class JobWrites {
   readonly #options: JobWritesOptions;
   /** Uid of the job, by key of a pod that was created and isn't seen bound yet. */
@@ -58,23 +66,41 @@ export class JobWrites {
     for (const [key, uid] of this.#onTheirWay) if (!uids.has(uid)) this.#forget(key);
   }
 
-  /** Never rejects. */
+  /**
+   * Never rejects.
+   *
+   * @param besides a pod that stays, or comes, on another node than the placement's; null: none
+   */
   async carryOut(
     job: KnownJob,
     placement: Placement | null,
     pods: ReadonlyMap<string, KubernetesObject>,
+    besides: BesidePod | null,
   ): Promise<void> {
+    const { onRefused } = this.#options;
     const wanted = new Set<string>();
+    if (placement !== null && besides !== null) wanted.add(await this.#keepBeside(job, besides, pods));
     for (const [task, node] of placement?.hosts ?? []) {
       const name = this.podName(job, task, node);
       wanted.add(name);
       const pod = pods.get(name);
       if (pod === undefined) {
-        if (!(await this.#create(job, task, node))) return;
+        if (!(await this.#create(job, task, node, (message) => onRefused(job, message)))) return;
       } else if (isGone(pod) && pod.metadata.deletionTimestamp === undefined) await this.delete(pod);
     }
     for (const [name, pod] of pods)
       if (!wanted.has(name) && pod.metadata.deletionTimestamp === undefined) await this.delete(pod);
+  }
+
+  /** Returns the pod's name. */
+  async #keepBeside(
+    job: KnownJob,
+    { task, node, onRefused }: BesidePod,
+    pods: ReadonlyMap<string, KubernetesObject>,
+  ): Promise<string> {
+    const name = this.podName(job, task, node);
+    if (onRefused !== null && !pods.has(name)) await this.#create(job, task, node, onRefused);
+    return name;
   }
 
   /** Never rejects. */
@@ -90,8 +116,13 @@ export class JobWrites {
   }
 
   /** Returns false when the API server doesn't want the pod. */
-  async #create(job: KnownJob, task: string, node: string): Promise<boolean> {
-    const { writer, model, awaitRules, onRefused } = this.#options;
+  async #create(
+    job: KnownJob,
+    task: string,
+    node: string,
+    refused: (message: string) => void,
+  ): Promise<boolean> {
+    const { writer, model, awaitRules } = this.#options;
     const { object, definition, uid } = job;
     const pod = taskPod({ job: object, definition, task, node, isGated: awaitRules });
     const key = keyOf(pod);
@@ -103,7 +134,7 @@ export class JobWrites {
     if (error === null) return true;
     this.#forget(key);
     if (error.retryable || error.code === "conflict") return true;
-    onRefused(job, `the API server refuses the pod of task ${task}: ${error.message}`);
+    refused(`the API server refuses the pod of task ${task}: ${error.message}`);
     return false;
   }
 

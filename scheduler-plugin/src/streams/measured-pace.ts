@@ -2,6 +2,7 @@
 import { streamWorkloadName, workflowOf } from "@isochrone/kubernetes";
 import type { GraphSource } from "../ports/ports.ts";
 import type { JobFlow, Placement } from "./domain/placement.ts";
+import { isTooSlow } from "./domain/planned-job.ts";
 import { withHeaders } from "@isochrone/streams";
 import type { KnownJob } from "./known-jobs.ts";
 
@@ -25,6 +26,22 @@ export class MeasuredPaces {
     const before = this.#known.get(job.uid);
     const fastest = before?.hosts === hosts ? before.fastest : 0;
     this.#known.set(job.uid, { hosts, now, fastest: Math.max(fastest, now ?? 0) });
+  }
+
+  /** Looks at all jobs with nodes anew. Returns whether some task is faster than its placement says. */
+  readAll(known: ReadonlyMap<string, KnownJob>, placements: ReadonlyMap<string, Placement>): boolean {
+    this.keep(placements);
+    let isAnyTooSlow = false;
+    for (const [uid, placement] of placements) {
+      const job = known.get(uid);
+      if (job === undefined) continue;
+      this.read(job, placement);
+      // No more frames arise than the source says.
+      const { framesPerSecond } = job.definition;
+      const fastest = Math.min(this.fastest(uid) ?? 0, framesPerSecond ?? Infinity);
+      isAnyTooSlow ||= [...placement.seconds.values()].some((seconds) => isTooSlow(seconds, fastest));
+    }
+    return isAnyTooSlow;
   }
 
   /** Frames per second now; null: unknown. */

@@ -8,6 +8,7 @@ export interface StreamMetrics {
   readonly brokenPromises: Gauge;
   readonly writeFailures: Counter<"write" | "reason">;
   readonly profiles: Counter<"result">;
+  readonly moves: Counter<"result">;
 }
 
 export const JOB_PHASES: readonly JobPhase[] = ["Waiting", "Placing", "Running", "Failed"];
@@ -40,6 +41,12 @@ export function createStreamMetrics(registry: Registry): StreamMetrics {
     profiles: new Counter({
       name: "isochrone_streams_profiles_total",
       help: "Profiling pods that ended, by result (measured, failed).",
+      labelNames: ["result"],
+      registers,
+    }),
+    moves: new Counter({
+      name: "isochrone_streams_moves_total",
+      help: "Moves of a running task to a better node, by result (done, abandoned, dry_run).",
       labelNames: ["result"],
       registers,
     }),

@@ -11,11 +11,11 @@ import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-object
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { ClusterModel } from "../planner/cluster-model.ts";
 import type { GraphSource } from "../ports/ports.ts";
-import { addressesOf, rejectionOf, requestsOf, streamNodes } from "./cluster-facts.ts";
+import { addressesOf, isLost, rejectionOf, requestsOf, streamNodes } from "./cluster-facts.ts";
 import { decide, type DecidedJob, type Verdict } from "./domain/decide.ts";
 import { contentsOf, type FlowPlans } from "./domain/flow-plans.ts";
 import type { Placement } from "./domain/placement.ts";
-import { isTooSlow, type StreamNode } from "./domain/planned-job.ts";
+import type { StreamNode } from "./domain/planned-job.ts";
 import { AppGroupFloors } from "./app-group-floors.ts";
 import { FlowNetworks } from "./flow-networks.ts";
 import { JobFlows } from "./job-flows.ts";
@@ -25,6 +25,8 @@ import { JobWrites } from "./job-writes.ts";
 import { KnownJobs, type KnownJob } from "./known-jobs.ts";
 import { MeasuredPaces } from "./measured-pace.ts";
 import type { StreamMetrics } from "./metrics.ts";
+import { MoveRounds } from "./moves/move-rounds.ts";
+import { TaskMoves, type MoveRules } from "./moves/task-moves.ts";
 import { Profiler } from "./profiling/profiler.ts";
 import { PutOffs } from "./put-offs.ts";
 import { StatusTeller } from "./status-teller.ts";
@@ -39,6 +41,8 @@ interface StreamKeeperOptions {
   readonly plans: FlowPlans;
   /** Whether pods wait for the rules of their flows. */
   readonly awaitRules: boolean;
+  /** By which running tasks move; null: they stay. */
+  readonly moveRules: MoveRules | null;
   readonly metrics: StreamMetrics;
   readonly clock: Clock;
   readonly random: Random;
@@ -72,6 +76,7 @@ export class StreamKeeper {
   readonly #placements = new Map<string, Placement>();
   readonly #putOffs: PutOffs;
   readonly #writes: JobWrites;
+  readonly #moves: MoveRounds | null;
   readonly #profiler: Profiler;
   readonly #paces: MeasuredPaces;
   readonly #statuses: StatusTeller;
@@ -85,7 +90,7 @@ export class StreamKeeper {
 
   constructor(options: StreamKeeperOptions) {
     this.#options = options;
-    const { store, clock, random, logger, metrics, pods, awaitRules } = options;
+    const { store, clock, random, logger, metrics, pods, awaitRules, moveRules: rules } = options;
     const informed = { store, clock, random, logger };
     this.#rounds = periodic({
       clock,
@@ -114,17 +119,23 @@ export class StreamKeeper {
       metrics,
       onRefused: (job, message) => this.#putOff(job, message),
     });
+    this.#moves =
+      rules === null
+        ? null
+        : new MoveRounds({
+            moves: new TaskMoves({ rules, store, clock, logger, metrics }),
+            hostOf: (uid, task) => this.#placements.get(uid)?.hosts.get(task) ?? null,
+            podOn: (job, task, node) => this.#podOn(job, task, node),
+            toDecide: (job) => this.#toDecide(job),
+          });
     this.#statuses = new StatusTeller({ store, clock, logger, metrics });
     this.#endOfPods = pods.onChange((change) => this.#takePod(change));
     const { signal } = this.#stop;
-    void pods.synced(signal).then(
-      () => this.#synced("pods"),
-      () => undefined,
-    );
-    void this.#jobs.synced(signal).then(
-      () => this.#synced("jobs"),
-      () => undefined,
-    );
+    for (const what of ["pods", "jobs"] as const)
+      void { pods, jobs: this.#jobs }[what].synced(signal).then(
+        () => this.#synced(what),
+        () => undefined,
+      );
     this.#rounds.start();
   }
 
@@ -165,8 +176,7 @@ export class StreamKeeper {
   }
 
   async #round(): Promise<void> {
-    const { jobs, pods } = this.#isSynced;
-    if (!jobs || !pods || !this.#model.isSynced || !this.#networks.isSynced) return;
+    if (!this.#knowsAll()) return;
     const nodes = this.#objects.lists().nodes;
     const names = nodes.map(({ metadata }) => metadata.name).sort();
     const floors = this.#floors.floors();
@@ -177,25 +187,55 @@ export class StreamKeeper {
     // The garbage collector would do it, but only looks at new definitions every half minute.
     for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
     for (const job of known.values()) await this.#leaveLostNodes(job);
-    this.#measurePaces(known);
+    await this.#advanceMove(known);
+    if (this.#paces.readAll(known, this.#placements)) this.#change = "changed";
     const streamed = this.#streamNodes([...known.values()], names);
     if (await this.#profiler.learn([...known.values()], streamed)) this.#change = "changed";
     const verdicts = await this.#decide([...known.values()], streamed);
     const flows = new JobFlows({
-      podOf: (job, task, node) =>
-        this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null,
+      podOf: (job, task, node) => this.#podOn(job, task, node),
       addresses: addressesOf(nodes),
     });
-    for (const job of known.values()) {
-      const verdict = verdicts.get(job.key)!;
-      const placement = this.#take(job, verdict);
-      await this.#writes.carryOut(job, placement, this.#jobPods.of(job.uid));
-      if (verdict.kind === "placed") flows.add(job, verdict.placement);
-    }
+    for (const job of known.values()) await this.#carryOut(job, verdicts.get(job.key)!, flows);
     this.#publish(flows, names);
     for (const job of known.values()) await this.#openGates(job, flows);
     await this.#startProfiling();
     await this.#tell(known, verdicts, flows);
+    const { plans } = this.#options;
+    this.#moves?.end({
+      areFlowsApplied: (uid) =>
+        flows.withoutAddress(uid).length === 0 && plans.areApplied(flows.nodesOf(uid)),
+      isCalm: this.#change === null,
+      known: [...known.values()],
+      nodes: streamed,
+      networks: this.#networks,
+    });
+  }
+
+  #knowsAll(): boolean {
+    const { jobs, pods } = this.#isSynced;
+    return jobs && pods && this.#model.isSynced && this.#networks.isSynced;
+  }
+
+  async #carryOut(job: KnownJob, verdict: Verdict, flows: JobFlows): Promise<void> {
+    if (verdict.kind === "placed") this.#placements.set(job.uid, verdict.placement);
+    const placement = this.#placements.get(job.uid) ?? null;
+    const besides = this.#moves?.besides(job.uid) ?? null;
+    await this.#writes.carryOut(job, placement, this.#jobPods.of(job.uid), besides);
+    if (verdict.kind === "placed") flows.add(job, verdict.placement);
+  }
+
+  async #advanceMove(known: ReadonlyMap<string, KnownJob>): Promise<void> {
+    const step = (await this.#moves?.advance(known)) ?? null;
+    const placement = step === null ? undefined : this.#placements.get(step.uid);
+    if (step === null || placement === undefined) return;
+    const hosts = new Map(placement.hosts).set(step.task, step.node);
+    this.#placements.set(step.uid, { ...placement, hosts });
+    this.#change = "changed";
+  }
+
+  #podOn(job: KnownJob, task: string, node: string): KubernetesObject | null {
+    return this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null;
   }
 
   /** After the tasks have their room. */
@@ -204,8 +244,7 @@ export class StreamKeeper {
       allows: (pod, node) => rejectionOf(this.#model.model, pod, node) === null,
       runningPod: (job, task) => {
         const node = this.#placements.get(job.uid)?.hosts.get(task);
-        if (node === undefined) return null;
-        return this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null;
+        return node === undefined ? null : this.#podOn(job, task, node);
       },
     });
   }
@@ -245,6 +284,7 @@ export class StreamKeeper {
     this.#statuses.keep(uids);
     this.#putOffs.keep(uids);
     this.#writes.keep(uids);
+    this.#moves?.keep(uids);
     return { known, uids };
   }
 
@@ -257,7 +297,8 @@ export class StreamKeeper {
     for (const [task, node] of placement.hosts) {
       const pod = pods.get(this.#writes.podName(job, task, node));
       const isRejected = pod !== undefined && isUnschedulable(pod);
-      if (!job.definition.tasks.has(task) || isRejected || this.#isLost(node, pod)) hosts.delete(task);
+      if (!job.definition.tasks.has(task) || isRejected || isLost(this.#model.model, node, pod))
+        hosts.delete(task);
       if (isRejected) {
         this.#putOffs.add(job.uid, `kube-scheduler doesn't let task ${task} onto ${node}; tried again soon`);
         await this.#writes.delete(pod);
@@ -269,30 +310,9 @@ export class StreamKeeper {
     else this.#placements.set(job.uid, { ...placement, hosts });
   }
 
-  #measurePaces(known: ReadonlyMap<string, KnownJob>): void {
-    this.#paces.keep(this.#placements);
-    for (const [uid, placement] of this.#placements) {
-      const job = known.get(uid);
-      if (job === undefined) continue;
-      this.#paces.read(job, placement);
-      // No more frames arise than the source says.
-      const { framesPerSecond } = job.definition;
-      const fastest = Math.min(this.#paces.fastest(uid) ?? 0, framesPerSecond ?? Infinity);
-      if ([...placement.seconds.values()].some((seconds) => isTooSlow(seconds, fastest)))
-        this.#change = "changed";
-    }
-  }
-
-  #isLost(node: string, pod: KubernetesObject | undefined): boolean {
-    const state = this.#model.model.node(node);
-    if (state === undefined) return true;
-    return state.noTarget === "it is not Ready" && pod?.metadata.deletionTimestamp !== undefined;
-  }
-
-  /** As before while nothing has changed: a search for nodes takes time. */
-  async #decide(known: readonly KnownJob[], nodes: readonly StreamNode[]): Promise<Map<string, Verdict>> {
+  #toDecide(job: KnownJob): DecidedJob & KnownJob {
     const { model } = this.#model;
-    const jobs = known.map((job) => ({
+    return {
       ...job,
       placement: this.#placements.get(job.uid) ?? null,
       putOff: this.#putOffs.of(job.uid),
@@ -300,9 +320,21 @@ export class StreamKeeper {
       rejection: (task: string, node: string) => rejectionOf(model, job.samples.get(task)!, node),
       measured: this.#profiler.secondsOf(job),
       fastest: this.#paces.fastest(job.uid),
-    }));
+    };
+  }
+
+  /** As before while nothing has changed: a search for nodes takes time. */
+  async #decide(known: readonly KnownJob[], nodes: readonly StreamNode[]): Promise<Map<string, Verdict>> {
+    const { model } = this.#model;
+    const jobs = known.map((job) => this.#toDecide(job));
     const { clock, strategy } = this.#options;
     const change = this.#change;
+    const basisOf = ({ uid, object, placement, putOff }: (typeof jobs)[number]): unknown => [
+      uid,
+      object.metadata.generation,
+      [...(placement?.hosts ?? [])],
+      putOff,
+    ];
     const basis = JSON.stringify([nodes, jobs.map(basisOf)]);
     const decided = this.#decided;
     const isFresh = decided !== null && clock.monotonic() < decided.untilMs;
@@ -314,12 +346,6 @@ export class StreamKeeper {
     const verdicts = await decide({ network, paths, nodes, jobs, strategy, change, nowMs });
     this.#decided = { basis, model, verdicts, untilMs: clock.monotonic() + DECIDED_MS };
     return verdicts;
-  }
-
-  /** Where the job is from now on; null: nowhere. */
-  #take(job: KnownJob, verdict: Verdict): Placement | null {
-    if (verdict.kind === "placed") this.#placements.set(job.uid, verdict.placement);
-    return this.#placements.get(job.uid) ?? null;
   }
 
   #putOff(job: KnownJob, message: string): void {
@@ -371,13 +397,4 @@ export class StreamKeeper {
     await this.#statuses.tellRefused();
     await this.#networks.tell(this.#options.clock.now());
   }
-}
-
-function basisOf({
-  uid,
-  object,
-  placement,
-  putOff,
-}: KnownJob & Pick<DecidedJob, "placement" | "putOff">): unknown {
-  return [uid, object.metadata.generation, [...(placement?.hosts ?? [])], putOff];
 }

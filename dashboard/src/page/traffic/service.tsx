@@ -1,4 +1,5 @@
-import { inTimeOf, spillOf, type ServiceTraffic, type ZoneTraffic } from "@isochrone/topology";
+import type { ServiceTraffic, ZoneTraffic } from "@isochrone/topology";
+import { inTimeOf, spillOf } from "@isochrone/topology/shares";
 import type { VNode } from "preact";
 import { figure, milliseconds, percent, UNKNOWN } from "../model/format.ts";
 import { Card, Empty, Name, Tile } from "../parts/common.tsx";

@@ -1,4 +1,5 @@
-import { inTimeOf, spillOf, type ServiceTraffic, type ZoneTraffic } from "@isochrone/topology";
+import type { ServiceTraffic, ZoneTraffic } from "@isochrone/topology";
+import { inTimeOf, spillOf } from "@isochrone/topology/shares";
 import { describe, expect, test } from "vitest";
 import {
   callersOf,

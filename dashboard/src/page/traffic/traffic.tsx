@@ -1,4 +1,5 @@
-import { inTimeOf, spillOf, type ServiceTraffic, type TrafficSnapshot } from "@isochrone/topology";
+import type { ServiceTraffic, TrafficSnapshot } from "@isochrone/topology";
+import { inTimeOf, spillOf } from "@isochrone/topology/shares";
 import type { VNode } from "preact";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";

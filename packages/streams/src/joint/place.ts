@@ -184,6 +184,7 @@ function climb(
 /**
  * The best node for what is slowest, where that is better; else for what is next slowest. All moves of a
  * large network are more than the evaluations. Null when no move is better.
+ * @param movable tasks that go together. @default those of each node, and each alone; the slowest first
  */
 export function betterMove(
   judge: Judge,
@@ -191,9 +192,10 @@ export function betterMove(
   left: NodeResources,
   now: Judged,
   nodes: readonly number[],
+  movable: readonly number[][] = movableOf(now),
 ): Judged | null {
   const { hosts } = now.placed;
-  for (const tasks of movableOf(now)) {
+  for (const tasks of movable) {
     let best: Judged | null = null;
     for (const node of nodes) {
       if (judge.isSpent) break;

@@ -67,23 +67,8 @@ interface Waiting {
 }
 
 export async function decide(input: DecideInput): Promise<Map<string, Verdict>> {
-  const { network, paths, nodes, strategy } = input;
-  const total = {
-    memoryBytes: Float64Array.from(nodes, ({ memoryBytes }) => memoryBytes),
-    cpuMillicores: Float64Array.from(nodes, ({ cpuMillicores }) => cpuMillicores),
-  };
-  const system = new StreamSystem(network, total, paths);
-  const verdicts = new Map<string, Verdict>();
-  const decidedOf = new Map<StreamJob, DecidedJob>();
-  const waiting: Waiting[] = [];
-  for (const decided of input.jobs) {
-    const job = readable(decided, nodes, verdicts);
-    if (job === null) continue;
-    decidedOf.set(job, decided);
-    const running = decided.placement === null ? null : restored(decided.placement, job, system);
-    if (running !== null) system.add(running);
-    else waiting.push({ decided, job });
-  }
+  const { strategy } = input;
+  const { system, verdicts, decidedOf, waiting } = systemOf(input);
   const isAnyPlaced = await placeWaiting(waiting, system, input, verdicts);
   const change = input.change === "changed" || !isAnyPlaced ? input.change : "placed";
   if (change !== null) system.update(await strategy.share(system, change));
@@ -92,6 +77,39 @@ export async function decide(input: DecideInput): Promise<Map<string, Verdict>> 
     verdicts.set(key, { kind: "placed", placement: placementOf(placed, definition, system) });
   }
   return verdicts;
+}
+
+/** The jobs as the strategies see them. */
+export function systemOf({
+  network,
+  paths,
+  nodes,
+  jobs,
+}: Omit<DecideInput, "change" | "nowMs" | "strategy">): {
+  /** With the jobs that have nodes. */
+  readonly system: StreamSystem;
+  /** Of jobs that can't be planned. */
+  readonly verdicts: Map<string, Verdict>;
+  readonly decidedOf: ReadonlyMap<StreamJob, DecidedJob>;
+  readonly waiting: readonly Waiting[];
+} {
+  const total = {
+    memoryBytes: Float64Array.from(nodes, ({ memoryBytes }) => memoryBytes),
+    cpuMillicores: Float64Array.from(nodes, ({ cpuMillicores }) => cpuMillicores),
+  };
+  const system = new StreamSystem(network, total, paths);
+  const verdicts = new Map<string, Verdict>();
+  const decidedOf = new Map<StreamJob, DecidedJob>();
+  const waiting: Waiting[] = [];
+  for (const decided of jobs) {
+    const job = readable(decided, nodes, verdicts);
+    if (job === null) continue;
+    decidedOf.set(job, decided);
+    const running = decided.placement === null ? null : restored(decided.placement, job, system);
+    if (running !== null) system.add(running);
+    else waiting.push({ decided, job });
+  }
+  return { system, verdicts, decidedOf, waiting };
 }
 
 function readable(

@@ -1,5 +1,5 @@
-// Workflows that run and grow: from the first create of an added pod to the last binding, with the webhook
-// that gives pods their nodes, and without any.
+// Workflows that run and grow: with the webhook that gives pods their nodes, with one that knows nothing, and
+// without any.
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS, PLACEMENT_LABEL, WEBHOOK_ANSWER, WEBHOOK_CONFIGURATION } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
@@ -9,12 +9,27 @@ import type { ControlPlane } from "../../../harness/control-plane/index.ts";
 import { sumOf } from "../../../harness/extender.ts";
 import { startPlanner } from "../../../harness/planner.ts";
 import type { RunningPlanner } from "../../../harness/planner.ts";
-import { clear, until } from "./run.ts";
-import { ADDED, BenchGraphs, createWorkflows, FIRST, FIRST_PER_WORKFLOW, NAMESPACE } from "./testbed.ts";
+import { answerFixedly } from "./fixed-answers.ts";
+import { clear, measured, until } from "./run.ts";
+import {
+  BenchGraphs,
+  createWorkflows,
+  FIRST,
+  FIRST_PER_WORKFLOW,
+  NAMESPACE,
+  OTHERS,
+  SECOND,
+} from "./testbed.ts";
 
+/** A look costs kube-scheduler some 10 ms; these few runs are short. */
+const QUICK_POLL_MS = 100;
+
+/** Pods per second. */
 export interface Grown {
-  /** Pods per second. */
-  readonly rate: number;
+  /** From the first create to the last binding. */
+  readonly createdRate: number;
+  /** Of pods that were created while there was no scheduler. */
+  readonly boundRate: number;
 }
 
 export interface Admitted extends Grown {
@@ -29,9 +44,25 @@ export interface Admitted extends Grown {
 /** By kube-scheduler alone. */
 export async function grownPlainly(cluster: ControlPlane, workflows: number): Promise<Grown> {
   await cluster.restartScheduler();
-  const rate = await grow(cluster, workflows);
+  const grown = await grow(cluster, workflows);
   await clear(cluster);
-  return { rate };
+  return grown;
+}
+
+/** With a webhook that gives pods any nodes. */
+export async function grownByFixedAnswers(
+  cluster: ControlPlane,
+  nodes: readonly string[],
+  workflows: number,
+): Promise<Grown> {
+  await cluster.restartScheduler();
+  const end = await answerFixedly(cluster, nodes);
+  try {
+    return await grow(cluster, workflows);
+  } finally {
+    await end();
+    await clear(cluster);
+  }
 }
 
 export async function grownAtAdmission(
@@ -54,9 +85,9 @@ export async function grownAtAdmission(
   try {
     await cluster.patch({ ...KINDS.namespace, name: NAMESPACE }, label("enabled"));
     await untilAnswering(cluster);
-    const rate = await grow(cluster, workflows);
+    const grown = await grow(cluster, workflows);
     const pods = await cluster.list("pods", { namespace: NAMESPACE });
-    return { rate, ...(await judged(pods, workflows, running)) };
+    return { ...grown, ...(await judged(pods, workflows, running)) };
   } finally {
     await running.stop();
     await cluster.remove({ ...KINDS.mutatingWebhookConfiguration, name: WEBHOOK_CONFIGURATION });
@@ -65,17 +96,21 @@ export async function grownAtAdmission(
   }
 }
 
-/** Pods/s. */
-async function grow(cluster: ControlPlane, workflows: number): Promise<number> {
+async function grow(cluster: ControlPlane, workflows: number): Promise<Grown> {
   await createWorkflows(cluster, workflows, [], FIRST);
   const first = FIRST_PER_WORKFLOW * workflows;
   await until(cluster, first);
   // The last bindings reach whoever watches.
   await sleep(1_000);
   const beganMs = performance.now();
-  const added = await createWorkflows(cluster, workflows, [], ADDED);
-  const { atMs } = await until(cluster, first + added.length, () => undefined, 100);
-  return (added.length * 1_000) / (atMs - beganMs);
+  const second = await createWorkflows(cluster, workflows, [], SECOND);
+  const { atMs } = await until(cluster, first + second.length, () => undefined, QUICK_POLL_MS);
+  const createdRate = (second.length * 1_000) / (atMs - beganMs);
+  await cluster.stop("scheduler");
+  const others = await createWorkflows(cluster, workflows, [], OTHERS);
+  await cluster.restartScheduler();
+  const { rate: boundRate } = await measured(cluster, 0, others.length);
+  return { createdRate, boundRate };
 }
 
 async function untilAnswering(cluster: ControlPlane): Promise<void> {
@@ -97,7 +132,7 @@ async function judged(
   pods: readonly KubernetesObject[],
   workflows: number,
   running: RunningPlanner,
-): Promise<Omit<Admitted, "rate">> {
+): Promise<Omit<Admitted, keyof Grown>> {
   const planned = pods.filter(({ metadata }) => metadata.annotations?.[WEBHOOK_ANSWER] === "planned");
   const landed = planned.filter(
     (pod) => nodeNameOf(pod) === pod.metadata.annotations?.["isochrone.dev/planned-node"],

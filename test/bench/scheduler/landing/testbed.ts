@@ -83,9 +83,10 @@ interface Replicas {
   readonly to: number;
 }
 const ALL: Replicas = { from: 0, to: REPLICAS };
-/** Of a workflow that runs, and those that are added to it. */
+/** Of a workflow that runs, and those that it grows by. */
 export const FIRST: Replicas = { from: 0, to: 1 };
-export const ADDED: Replicas = { from: 1, to: REPLICAS };
+export const SECOND: Replicas = { from: 1, to: 2 };
+export const OTHERS: Replicas = { from: 2, to: REPLICAS };
 export const FIRST_PER_WORKFLOW = WORKLOADS.length;
 
 /**

@@ -32,7 +32,6 @@ export function admittingSlices(store: ClusterStore, around: Surroundings): Clus
     apply: (object, options) => store.apply(object, options),
     delete: (ref, options) => store.delete(ref, options),
     evict: (pod, options) => store.evict(pod, options),
-    scale: (ref, replicas, options) => store.scale(ref, replicas, options),
     bind: (pod, nodeName) => store.bind(pod, nodeName),
     scale: (ref, replicas, options) => store.scale(ref, replicas, options),
   };
