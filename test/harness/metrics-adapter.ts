@@ -1,6 +1,6 @@
-// What KEDA's adapter and its metrics-api scaler do: it serves external.metrics.k8s.io, and asks a URL for each
-// number. KEDA itself can't be had for tests; the API server that asks it, and the HorizontalPodAutoscaler
-// behind it, are Kubernetes' own.
+// What KEDA's adapter and its metrics-api scaler do: it serves external.metrics.k8s.io, and asks a URL for
+// each number. KEDA itself can't be had for tests; the API server that asks it, and the
+// HorizontalPodAutoscaler behind it, are Kubernetes' own.
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { CertificateAuthority } from "./common/x509.ts";

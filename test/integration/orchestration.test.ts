@@ -1,6 +1,6 @@
-// Replicas by zone on a real control plane: Deployments, EndpointSlices and HorizontalPodAutoscalers are looked
-// after by Kubernetes' own controllers, pods placed by kube-scheduler, and the scheduler-plugin is a process
-// with the rights of the chart and no more.
+// Replicas by zone on a real control plane: Deployments, EndpointSlices and HorizontalPodAutoscalers are
+// looked after by Kubernetes' own controllers, pods placed by kube-scheduler, and the scheduler-plugin is a
+// process with the rights of the chart and no more.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import type { ReplicaReport, ZoneDemand } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

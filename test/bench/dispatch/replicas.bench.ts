@@ -1,5 +1,5 @@
-// CPU time of a frame of orchestration by zone, as the scheduler-plugin works it out, and how long it keeps the
-// event loop at most: whoever asks the extender meanwhile waits for so long.
+// CPU time of a frame of orchestration by zone, as the scheduler-plugin works it out, and how long it keeps
+// the event loop at most: whoever asks the extender meanwhile waits for so long.
 import { seeded } from "@isochrone/primitives";
 import { replicaLoad } from "@isochrone/scheduler-plugin/testing";
 import { cpuMs } from "../streams/problems.ts";

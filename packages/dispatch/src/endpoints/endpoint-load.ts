@@ -27,7 +27,10 @@ const IDLE = 0.02;
 
 export class EndpointLoad {
   #inFlight = 0;
-  /** Time in the endpoint, and requests there at once, as means over answers. */
+  /**
+   * Time in the endpoint, and requests there at once, as means over answers. They begin at 0: a first answer
+   * is slow by its connection, and must not keep others away.
+   */
   #timeMs = 0;
   #atOnce = 0;
   #answeredAtMs = Number.NEGATIVE_INFINITY;
@@ -58,9 +61,8 @@ export class EndpointLoad {
 
   /** @param timeMs without the round trip */
   answered(timeMs: number, others: number, nowMs: number): void {
-    const weight = this.#answeredAtMs === Number.NEGATIVE_INFINITY ? 1 : NEWEST;
-    this.#timeMs += weight * (timeMs - this.#timeMs);
-    this.#atOnce += weight * (others - this.#atOnce);
+    this.#timeMs += NEWEST * (timeMs - this.#timeMs);
+    this.#atOnce += NEWEST * (others - this.#atOnce);
     this.#answeredAtMs = nowMs;
     this.#failures = this.#decayedFailures(nowMs) * (1 - NEWEST_FAILURE);
     this.#failedAtMs = nowMs;

@@ -8,6 +8,11 @@ function candidate(fields: Partial<Omit<Candidate, "load">> = {}): Candidate {
   return { load: new EndpointLoad(), roundTripMs: 0.5, isFar: false, ...fields };
 }
 
+/** Many answers of that time. */
+function seen(load: EndpointLoad, timeMs: number, others = 0): void {
+  for (let each = 0; each < 60; each++) load.answered(timeMs, others, 0);
+}
+
 /** How often each candidate is chosen when nothing is learnt meanwhile. */
 function shares(candidates: readonly Candidate[], choose: typeof byDeadline, nowMs = 0): number[] {
   const draw = seeded(1);
@@ -54,7 +59,7 @@ describe("by deadline", () => {
 
   test("without a deadline the shortest wait and way win", () => {
     const slow = candidate();
-    slow.load.answered(80, 0, 0);
+    seen(slow.load, 80);
     const quick = candidate({ roundTripMs: 2 });
     const ask = { leftMs: null, workMs: WORK, nowMs: 0 };
     expect(byDeadline([slow, quick], ask, seeded(1))!.endpoint).toBe(quick);
@@ -83,7 +88,7 @@ describe.each([
 describe("the load of an endpoint", () => {
   test("is what answers show beyond the work, and forgotten when nobody looks", () => {
     const load = new EndpointLoad();
-    load.answered(40, 0, 0);
+    seen(load, 40);
     expect(load.waitMs(WORK, 0)).toBeCloseTo(30);
     expect(load.waitMs(WORK, 3_000)).toBeCloseTo(15);
     expect(load.waitMs(WORK, 600_000)).toBeCloseTo(0);
@@ -91,11 +96,17 @@ describe("the load of an endpoint", () => {
 
   test("counts own requests in times of those that it has served at once", () => {
     const load = new EndpointLoad();
-    load.answered(WORK, 9, 0);
+    seen(load, WORK, 9);
     for (let each = 0; each < 5; each++) load.sent();
     expect(load.waitMs(WORK, 0)).toBe(0);
     for (let each = 0; each < 14; each++) load.sent();
     expect(load.waitMs(WORK, 0)).toBeCloseTo(WORK);
+  });
+
+  test("isn't that of one slow answer", () => {
+    const load = new EndpointLoad();
+    load.answered(4 * WORK, 0, 0);
+    expect(load.waitMs(WORK, 0)).toBe(0);
   });
 
   test("follows reports, and what was sent since", () => {
@@ -111,7 +122,7 @@ describe("the load of an endpoint", () => {
 
   test("is what is seen where an endpoint says that it is idle", () => {
     const load = new EndpointLoad();
-    load.answered(100, 0, 0);
+    seen(load, 100);
     load.reported({ utilization: 0, requestsPerSecond: 1000, errorsPerSecond: 0 }, 0);
     expect(load.waitMs(WORK, 0)).toBeCloseTo(90);
   });
