@@ -39,7 +39,7 @@ interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
   readonly shared?: Shared;
   /** Whether it keeps hundreds of megabytes, so that collections should be few. @default false */
   readonly keepsMuch?: boolean;
-  /** Whether it runs on every node and computes little, so that its memory is what it costs. @default false */
+  /** Whether it runs on every node and computes little, so that memory is what it costs. @default false */
   readonly isLean?: boolean;
   /** Usually process.env. ISOCHRONE_CONFIG names the settings file, which services may share. */
   readonly env: Readonly<Record<string, string | undefined>>;
