@@ -1,7 +1,9 @@
 // Faults of endpoints and of what the dispatcher is told.
 import { systemClock } from "@isochrone/runtime";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer as createHttp1, type RequestListener } from "node:http";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ask } from "./testing/client.ts";
 import { DispatchRig, type RigEndpoint } from "./testing/dispatch-rig.ts";
@@ -128,6 +130,42 @@ test("an endpoint that takes no connections costs no request its answer, whateve
   expect(bodies.filter((body) => body === "whole").length).toBe(30);
   expect((await rig.metric("retries_total"))[0]!.labels).toEqual({ fault: "connect" });
 });
+
+test("a site that is cut off costs a few requests some time, and none its answer", async () => {
+  await started({ config: { connectTimeoutMs: 500 } });
+  await rig.service("web");
+  await rig.slice("cut-off", await silentPort());
+  const live = new Counted(after(1));
+  await rig.endpoint(live.listener);
+  await known(2);
+  const statuses = await load(60, 4);
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
+  const waited = rig.dispatcher.decisions(null, 50).filter(({ tries }) => tries[0]!.fault === "connect");
+  expect(waited.length).toBeLessThan(25);
+  expect((await rig.metric("retries_total"))[0]!.labels).toEqual({ fault: "connect" });
+});
+
+/** Of a process that stands still with a full queue: what is sent there gets no answer at all. */
+async function silentPort(): Promise<number> {
+  const program =
+    'require("net").createServer().listen({ port: 0, host: "127.0.0.1", backlog: 1 }, function () { console.log(this.address().port) })';
+  const child = spawn(process.execPath, ["-e", program], { stdio: ["ignore", "pipe", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const [text] = (await once(child.stdout, "data")) as [Buffer];
+  child.kill("SIGSTOP");
+  const port = Number(text.toString());
+  for (;;) {
+    const socket = connect(port, "127.0.0.1");
+    onTestFinished(() => void socket.destroy());
+    const waiting = new AbortController();
+    const isTaken = await Promise.race([
+      once(socket, "connect").then(() => true),
+      systemClock.sleep(300, waiting.signal).then(() => false),
+    ]);
+    waiting.abort();
+    if (!isTaken) return port;
+  }
+}
 
 test("what may have been done is not done again", async () => {
   await started();
