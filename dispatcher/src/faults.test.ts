@@ -6,6 +6,7 @@ import { createServer as createHttp1, type RequestListener } from "node:http";
 import { connect, createServer } from "node:net";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ask } from "./testing/client.ts";
+import { after, Counted, known, load } from "./testing/counted.ts";
 import { DispatchRig, type RigEndpoint } from "./testing/dispatch-rig.ts";
 import { snapshotOf } from "./testing/graphs.ts";
 
@@ -16,44 +17,6 @@ async function started(options?: ConstructorParameters<typeof DispatchRig>[0]): 
   rig = await new DispatchRig(options).start();
 }
 
-/** An endpoint that counts what it gets. */
-class Counted {
-  requests = 0;
-  readonly listener: RequestListener;
-
-  constructor(answer: RequestListener) {
-    this.listener = (request, response) => {
-      this.requests++;
-      return answer(request, response);
-    };
-  }
-}
-
-const after =
-  (ms: number, status = 200): RequestListener =>
-  (_request, response) =>
-    void setTimeout(() => response.writeHead(status).end(), ms);
-
-/** Many at once, as a few clients with connections of their own send them. */
-async function load(requests: number, clients: number): Promise<number[]> {
-  const statuses: number[] = [];
-  const client = async (): Promise<void> => {
-    while (statuses.length < requests) {
-      const at = statuses.push(0) - 1;
-      statuses[at] = (await ask(rig.port)).status;
-    }
-  };
-  await Promise.all(Array.from({ length: clients }, client));
-  return statuses;
-}
-
-async function known(endpoints: number): Promise<void> {
-  await vi.waitFor(async () => {
-    await ask(rig.port);
-    expect(rig.dispatcher.decisions(null, 1)[0]?.endpoints).toBe(endpoints);
-  });
-}
-
 describe.each(["deadline", "least-request"] as const)("by %s", (policy) => {
   test("an endpoint that fails at once gets less than 1.5 of its share", async () => {
     await started({ config: { policy } });
@@ -61,9 +24,9 @@ describe.each(["deadline", "least-request"] as const)("by %s", (policy) => {
     const failing = new Counted(after(0, 503));
     const others = [1, 2, 3].map(() => new Counted(after(5)));
     for (const { listener } of [failing, ...others]) await rig.endpoint(listener);
-    await known(4);
+    await known(rig, 4);
     for (const each of [failing, ...others]) each.requests = 0;
-    await load(400, 8);
+    await load(rig, 400, 8);
     const all = [failing, ...others].reduce((sum, { requests }) => sum + requests, 0);
     expect(failing.requests / all).toBeLessThan(1.5 / 4);
     for (const { requests } of others) expect(requests / all).toBeGreaterThan(0.1 / 4);
@@ -79,7 +42,7 @@ test("30 % of endpoints are replaced at once: none is asked after its slice has 
     endpoints.push({ counted, endpoint: await rig.endpoint(counted.listener) });
   };
   for (let each = 0; each < 10; each++) await add();
-  await known(10);
+  await known(rig, 10);
   const over = new AbortController();
   const clients = Promise.all(
     Array.from({ length: 6 }, async () => {
@@ -94,7 +57,7 @@ test("30 % of endpoints are replaced at once: none is asked after its slice has 
   const gone = endpoints.slice(0, 3);
   for (const { endpoint } of gone) await rig.remove(endpoint);
   for (let each = 0; each < 3; each++) await add();
-  await known(10);
+  await known(rig, 10);
   const then = gone.map(({ counted }) => counted.requests);
   await vi.waitFor(
     () => expect(endpoints.slice(10).every(({ counted }) => counted.requests > 5)).toBe(true),
@@ -137,8 +100,8 @@ test("a site that is cut off costs a few requests some time, and none its answer
   await rig.slice("cut-off", await silentPort());
   const live = new Counted(after(1));
   await rig.endpoint(live.listener);
-  await known(2);
-  const statuses = await load(60, 4);
+  await known(rig, 2);
+  const statuses = await load(rig, 60, 4);
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
   const waited = rig.dispatcher.decisions(null, 50).filter(({ tries }) => tries[0]!.fault === "connect");
   expect(waited.length).toBeLessThan(25);
@@ -206,7 +169,7 @@ test("retries end where endpoints fail all the time", async () => {
     expect(rig.dispatcher.decisions(null, 1)[0]?.endpoints).toBe(3);
   });
   for (const each of counted) each.requests = 0;
-  await load(200, 4);
+  await load(rig, 200, 4);
   const sent = counted.reduce((sum, { requests }) => sum + requests, 0);
   expect(sent).toBeLessThan(200 * 1.2 + 15);
 });
@@ -261,11 +224,11 @@ describe("round trips", () => {
     const far = new Counted(after(30));
     await rig.endpoint(near.listener);
     await rig.endpoint(far.listener, { zone: "east", node: "node-east" });
-    await known(2);
+    await known(rig, 2);
     for (let each = 0; each < 20; each++) await ask(rig.port);
     expect(near.requests / (near.requests + far.requests)).toBeGreaterThan(0.8);
     near.requests = far.requests = 0;
-    await load(100, 10);
+    await load(rig, 100, 10);
     expect(far.requests).toBeGreaterThan(30);
     expect(near.requests).toBeGreaterThan(10);
   });
@@ -277,8 +240,8 @@ describe("round trips", () => {
     const far = new Counted(after(5));
     await rig.endpoint(near.listener);
     await rig.endpoint(far.listener, { zone: "east", node: "node-east" });
-    await known(2);
-    await load(200, 4);
+    await known(rig, 2);
+    await load(rig, 200, 4);
     expect(Math.min(near.requests, far.requests)).toBeGreaterThan(20);
     expect((await rig.metric("graph_age_seconds"))[0]!.value).toBeNaN();
     expect(rig.logger.lines.some(({ event }) => event.includes("cluster graph can't be read"))).toBe(true);
@@ -298,95 +261,11 @@ describe("round trips", () => {
     await rig.service("web");
     await rig.endpoint(after(5));
     await rig.endpoint(after(25), { zone: "east", node: "node-east" });
-    await known(2);
-    await load(40, 1);
+    await known(rig, 2);
+    await load(rig, 40, 1);
     const zones = rig.dispatcher.decisions(null, 20).map(({ tries }) => tries[0]!.zone);
     expect(zones.filter((zone) => zone === "west").length).toBeGreaterThan(12);
     expect((await rig.metric("graph_age_seconds"))[0]!.value).toBeLessThan(60);
-  });
-});
-
-describe("what endpoints say of their load", () => {
-  const reporting =
-    (header: string): RequestListener =>
-    (_request, response) => {
-      response.setHeader("endpoint-load-metrics", header);
-      response.end();
-    };
-
-  test("keeps requests away from full ones", async () => {
-    await started();
-    await rig.service("web");
-    const full = new Counted(reporting("TEXT cpu_utilization=0.99,rps_fractional=100"));
-    const idle = new Counted(reporting('JSON {"cpuUtilization": 0.05, "rpsFractional": 10}'));
-    await rig.endpoint(full.listener);
-    await rig.endpoint(idle.listener);
-    await known(2);
-    await vi.waitFor(async () => {
-      await ask(rig.port);
-      expect(full.requests).toBeGreaterThan(0);
-      expect(idle.requests).toBeGreaterThan(0);
-    });
-    full.requests = idle.requests = 0;
-    await load(60, 2);
-    expect(idle.requests / (idle.requests + full.requests)).toBeGreaterThan(0.8);
-    const [taken] = await rig.metric("load_reports_total");
-    expect(taken!.labels).toEqual({ result: "taken" });
-  });
-
-  test.each([
-    "TEXT cpu_utilization=-1",
-    "TEXT cpu_utilization=NaN",
-    "TEXT cpu_utilization=1e300",
-    "TEXT cpu_utilization",
-    "JSON {",
-    'JSON {"cpu_utilization": "0.5"}',
-    "JSON []",
-    "BIN AAAA",
-    "nonsense",
-    `TEXT cpu_utilization=0.5,named_metrics.x=${"9".repeat(5_000)}`,
-  ])("is passed over where it can't be: %s", async (header) => {
-    await started();
-    await rig.service("web");
-    await rig.endpoint(reporting(header));
-    await vi.waitFor(async () => expect((await ask(rig.port)).status).toBe(200));
-    expect(await rig.metric("load_reports_total")).toMatchObject([
-      { labels: { result: "malformed" }, value: 1 },
-    ]);
-  });
-
-  test("is asked where the Service names a path; hanging, lying and endless answers do no harm", async () => {
-    await started();
-    await rig.service("web", { annotations: { "isochrone.dev/load-path": "/load" } });
-    let wasAsked = 0;
-    const probed =
-      (answer: RequestListener): RequestListener =>
-      (request, response) => {
-        if (request.url !== "/load") return void response.end();
-        wasAsked++;
-        return answer(request, response);
-      };
-    await rig.endpoint(probed((_request, response) => response.end('{"application_utilization": 0.2}')));
-    await rig.endpoint(probed(() => undefined));
-    await rig.endpoint(
-      probed((_request, response) => {
-        const endless = setInterval(() => response.write("x".repeat(1_000)), 5);
-        response.once("close", () => clearInterval(endless));
-      }),
-    );
-    await rig.endpoint(probed((_request, response) => response.end('{"cpu_utilization": 1e308}')));
-    await known(4);
-    await vi.waitFor(
-      async () => {
-        expect(await load(20, 2)).not.toContain(503);
-        const results = (await rig.metric("probes_total")).map(({ labels }) => labels);
-        expect(results).toEqual(
-          expect.arrayContaining([{ result: "taken" }, { result: "malformed" }, { result: "failed" }]),
-        );
-      },
-      { timeout: 10_000 },
-    );
-    expect(wasAsked).toBeGreaterThan(3);
   });
 });
 

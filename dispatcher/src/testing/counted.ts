@@ -1,0 +1,47 @@
+// Endpoints that count, and clients that send many requests.
+import type { RequestListener } from "node:http";
+import { expect, vi } from "vitest";
+import { ask } from "./client.ts";
+import type { DispatchRig } from "./dispatch-rig.ts";
+
+/** An endpoint that counts what it gets. */
+export class Counted {
+  requests = 0;
+  readonly listener: RequestListener;
+
+  constructor(answer: RequestListener) {
+    this.listener = (request, response) => {
+      this.requests++;
+      return answer(request, response);
+    };
+  }
+}
+
+export const after =
+  (ms: number, status = 200): RequestListener =>
+  (_request, response) =>
+    void setTimeout(() => response.writeHead(status).end(), ms);
+
+/** Many at once, as a few clients with connections of their own send them. */
+export async function load(rig: DispatchRig, requests: number, clients: number): Promise<number[]> {
+  const statuses: number[] = [];
+  const client = async (): Promise<void> => {
+    while (statuses.length < requests) {
+      const at = statuses.push(0) - 1;
+      statuses[at] = (await ask(rig.port)).status;
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, client));
+  return statuses;
+}
+
+/** Once the dispatcher has heard of so many endpoints. */
+export async function known(rig: DispatchRig, endpoints: number): Promise<void> {
+  await vi.waitFor(
+    async () => {
+      await ask(rig.port);
+      expect(rig.dispatcher.decisions(null, 1)[0]?.endpoints).toBe(endpoints);
+    },
+    { timeout: 20_000, interval: 100 },
+  );
+}
