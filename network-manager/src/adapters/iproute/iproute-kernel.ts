@@ -55,20 +55,28 @@ class IprouteKernel implements KernelPort {
       devices.set(device, found.classes);
       counters.set(device, found.counters);
     }
-    const table = await this.#table();
-    const rules = [...(await this.#rules(4)), ...(await this.#rules(6))];
-    const routes = [...(await this.#routes(4)), ...(await this.#routes(6))];
+    // Each is a process of its own, so they run beside each other.
+    const [table, rules, routes, ways, links, forwards4, forwards6, isStrict] = await Promise.all([
+      this.#table(),
+      Promise.all([this.#rules(4), this.#rules(6)]),
+      Promise.all([this.#routes(4), this.#routes(6)]),
+      this.#ways(neighbours),
+      this.#text("ip", ["-d", "-j", "link", "show"]),
+      this.#forwards(4),
+      this.#forwards(6),
+      this.#isStrict(),
+    ]);
     return {
       roots,
       devices,
       counters,
       ...table,
-      rules: new Map(rules.map((rule) => [ruleKey(rule), rule])),
-      routes: new Map(routes.map((route) => [routeKey(route), route])),
-      ways: await this.#ways(neighbours),
-      ...parseLinks(await this.#text("ip", ["-d", "-j", "link", "show"])),
-      forwards: { 4: await this.#forwards(4), 6: await this.#forwards(6) },
-      isStrict: await this.#isStrict(),
+      rules: new Map(rules.flat().map((rule) => [ruleKey(rule), rule])),
+      routes: new Map(routes.flat().map((route) => [routeKey(route), route])),
+      ways,
+      ...parseLinks(links),
+      forwards: { 4: forwards4, 6: forwards6 },
+      isStrict,
     };
   }
 
