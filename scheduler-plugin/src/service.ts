@@ -1,12 +1,9 @@
-import type { ClusterStore } from "@isochrone/kubernetes";
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import { composeServices, periodic } from "@isochrone/runtime";
 import type { ComposedService, Part, Periodic } from "@isochrone/runtime";
 import { createHttpApp, listen, serverTlsOf } from "@isochrone/runtime/http";
 import type { HttpApp, ListenAddress, Readiness, ServerTlsOptions } from "@isochrone/runtime/http";
 import { checkAccess } from "./access.ts";
-import { ClusterObjects } from "./adapters/cluster-objects.ts";
-import { ClusterPods } from "./adapters/cluster-pods.ts";
 import { addDecisionRoutes } from "./adapters/decision-routes.ts";
 import { addExtenderRoutes } from "./adapters/extender-routes.ts";
 import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
@@ -42,7 +39,6 @@ import type { GraphSource } from "./ports/ports.ts";
 import { proposalsOf } from "./proposals/config.ts";
 import { Proposer } from "./proposals/proposer.ts";
 import type { ProposerDeps } from "./proposals/proposer.ts";
-import { trimOf } from "./pod-trim.ts";
 import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { createStreams } from "./streams/controller.ts";
 import type { Streams } from "./streams/controller.ts";
@@ -50,6 +46,7 @@ import { addStreamRoutes } from "./streams/routes.ts";
 import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
+import { withCluster } from "./with-cluster.ts";
 import { createWebhook } from "./webhook/webhook.ts";
 import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
 
@@ -378,12 +375,6 @@ class SchedulerService implements SchedulerPlugin {
       throw new Error("the scheduler-plugin has no address before it was started");
     return this.#listening;
   }
-}
-
-/** What the parts share that work with the cluster's objects. */
-function withCluster<D extends SchedulerPluginDeps & { readonly store: ClusterStore }>(deps: D) {
-  const pods = new ClusterPods({ ...deps, ...trimOf(deps) });
-  return { ...deps, pods, objects: new ClusterObjects(deps) };
 }
 
 /**

@@ -105,7 +105,8 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
         ageSeconds: 1,
       })),
     }));
-    testbed.say({ cluster: { ...graph, nodes }, workflow: workflowGraph({}, []), demand });
+    // Pods of db get their nodes at their admission, those of others by a plan.
+    testbed.say({ cluster: { ...graph, nodes }, workflow: workflowGraph({ db: [] }, []), demand });
   }
 
   /** A Service and its Deployment, whose pods the planner places. */
@@ -208,6 +209,10 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
     const added = spread(after.filter(({ metadata }) => !known.has(metadata.name)));
     const total = Object.values(added).reduce((sum, count) => sum + count, 0);
     expect(total).toBeGreaterThanOrEqual(20);
+    const promised = after.filter(
+      ({ metadata }) => metadata.annotations?.["isochrone.dev/promise"] !== undefined,
+    );
+    expect(promised.length).toBeGreaterThan(0);
     expect((added.west ?? 0) / total).toBeGreaterThanOrEqual(0.95);
   });
 

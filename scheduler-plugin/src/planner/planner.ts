@@ -45,7 +45,7 @@ export interface PlannerDeps {
   readonly plans: PlanLog;
   readonly tools: PlanTools;
   /** In which zones Services lack replicas. */
-  readonly wishes: Pick<ZoneWishes, "zoneFor">;
+  readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
   readonly newId: () => string;
   readonly leadership: SharedLeadership;
   /** Of the heartbeat's Lease. */
@@ -171,6 +171,7 @@ class LeadersPlanner implements Planner {
       model,
       ledger,
       stranded,
+      wishes,
       reports,
       isMoving: this.#deps.isMoving,
       newId,

@@ -72,7 +72,7 @@ interface WorkflowPlanningOptions {
   readonly moves: MoveRecords;
   readonly orders: ReleaseOrders;
   readonly ledger: Ledger;
-  readonly wishes: Pick<ZoneWishes, "zoneFor">;
+  readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
   readonly clock: Clock;

@@ -7,12 +7,14 @@ import type { GatedPod } from "./gated-workflows.ts";
 export function wishedZones(
   pods: readonly GatedPod[],
   moved: ReadonlyMap<string, unknown>,
-  wishes: Pick<ZoneWishes, "zoneFor">,
+  wishes: Pick<ZoneWishes, "zoneFor" | "take">,
 ): Map<string, string> {
   return new Map(
     pods.flatMap(({ key, object }): [string, string][] => {
       const zone = moved.has(key) ? null : wishes.zoneFor(object);
-      return zone === null ? [] : [[key, zone]];
+      if (zone === null) return [];
+      wishes.take(object, zone);
+      return [[key, zone]];
     }),
   );
 }

@@ -91,6 +91,16 @@ describe("the metric", () => {
     expect((await rig.row()).wanted).toBe(wanted! + 1);
   });
 
+  test("is known while a replica runs on a node that the graph doesn't show yet", async () => {
+    await rig.app(["w1", "e1"], METRIC);
+    rig.rates = { db: { west: 50, east: 20 } };
+    await rig.start(["replicas"]);
+    rig.graph = { ...rig.graph, nodes: rig.graph.nodes.filter(({ name }) => name !== "w2") };
+    await rig.addPod("w2");
+    await rig.frames(1);
+    expect(await rig.row()).toMatchObject({ refused: null, replicas: 3, wanted: 3 });
+  });
+
   test("marks the pods that should go, and takes the marks back when they should stay", async () => {
     await rig.app(["w1", "w1", "w2", "e1", "e1", "n1"], METRIC);
     rig.rates = { db: { west: 20, east: 90, north: 20 } };

@@ -174,9 +174,7 @@ export class ReplicaFrames implements Service {
     return {
       names,
       indexOf: new Map(names.map((name, at) => [name, at])),
-      ofNode: new Map(
-        graph.nodes.flatMap(({ name, zone }) => (zone === null ? [] : [[name, zone] as const])),
-      ),
+      ofNode: new Map(graph.nodes.map(({ name, zone }) => [name, zone])),
       rttMs: (from, to) => table[from]![to]!,
     };
   }

@@ -39,8 +39,8 @@ export interface FrameZones {
   /** In order. */
   readonly names: readonly string[];
   readonly indexOf: ReadonlyMap<string, number>;
-  /** By node; absent for nodes without one. */
-  readonly ofNode: ReadonlyMap<string, string>;
+  /** By node; null for nodes without one, absent for those that the graph doesn't know yet. */
+  readonly ofNode: ReadonlyMap<string, string | null>;
   /** Milliseconds; NaN where it isn't known. */
   readonly rttMs: (from: number, to: number) => number;
 }
@@ -200,7 +200,7 @@ function servedBy({ service, slices, pods }: FrameInput): Served | ReplicaRefusa
 
 interface Placed {
   readonly counts: readonly number[];
-  /** Pods that have no node yet. */
+  /** Pods that have no node yet, or a new one. */
   readonly pending: number;
   readonly zoneOf: ReadonlyMap<string, string>;
 }
@@ -214,12 +214,12 @@ function placedIn(
   let pending = 0;
   for (const pod of pods) {
     const node = nodeOf(pod);
-    if (node === null) {
+    const zone = node === null ? undefined : ofNode.get(node);
+    if (zone === undefined) {
       pending++;
       continue;
     }
-    const zone = ofNode.get(node);
-    if (zone === undefined)
+    if (zone === null)
       return {
         reason: "missing_zone",
         message: `node ${node}, on which a replica runs, has no label topology.kubernetes.io/zone`,

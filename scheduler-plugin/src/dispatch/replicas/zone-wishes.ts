@@ -14,7 +14,7 @@ export interface WorkloadWish {
 
 export class ZoneWishes {
   #wishes: ReadonlyMap<string, WorkloadWish> = new Map();
-  /** By pod, what was said since the newest frame. */
+  /** By pod, where it goes since the newest frame. */
   readonly #said = new Map<string, string>();
   readonly #taken = new Map<string, number>();
 
@@ -27,12 +27,10 @@ export class ZoneWishes {
 
   /** The zone that lacks most of the pod's kind; null: none does, or nothing is wished. */
   zoneFor(pod: KubernetesObject): string | null {
-    const workload = workloadKey(workloadOf(pod));
-    const wish = this.#wishes.get(workload);
+    const wish = this.#wishes.get(workloadKey(workloadOf(pod)));
     const owner = moveOwnerOf(pod)?.uid;
     if (wish === undefined || owner === undefined) return null;
-    const key = `${keyOf(pod)}/${pod.metadata.uid ?? ""}`;
-    const said = this.#said.get(key);
+    const said = this.#said.get(idOf(pod));
     if (said !== undefined) return said;
     let found: string | null = null;
     let most = 0;
@@ -41,9 +39,18 @@ export class ZoneWishes {
       const lacks = wanted - (wish.there.get(owner)?.get(zone) ?? 0) - taken;
       if (lacks > most) [found, most] = [zone, lacks];
     }
-    if (found === null) return null;
-    this.#said.set(key, found);
-    this.#taken.set(`${owner}/${found}`, (this.#taken.get(`${owner}/${found}`) ?? 0) + 1);
     return found;
   }
+
+  /** The pod goes there: the zone lacks one less. */
+  take(pod: KubernetesObject, zone: string): void {
+    const owner = moveOwnerOf(pod)?.uid ?? "";
+    if (this.#said.has(idOf(pod))) return;
+    this.#said.set(idOf(pod), zone);
+    this.#taken.set(`${owner}/${zone}`, (this.#taken.get(`${owner}/${zone}`) ?? 0) + 1);
+  }
+}
+
+function idOf(pod: KubernetesObject): string {
+  return `${keyOf(pod)}/${pod.metadata.uid ?? ""}`;
 }

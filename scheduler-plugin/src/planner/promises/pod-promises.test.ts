@@ -1,142 +1,16 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { SchedulingModel } from "@isochrone/placement";
-import { channel, links, node, workload } from "@isochrone/placement/testing";
-import { seededRandom, loadSettings } from "@isochrone/runtime";
+import { channel, workload } from "@isochrone/placement/testing";
+import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
-import { DecisionLog } from "../../domain/decision-log.ts";
-import { Ledger } from "../../domain/ledger.ts";
-import { PlanLog } from "../../domain/plan-log.ts";
-import { MemoryGraphs, workflowSnapshot } from "../../testing/graphs.ts";
-import { rigClock } from "../../testing/rig.ts";
-import { ClusterModel } from "../cluster-model.ts";
-import { PlannerReports } from "../reports.ts";
-import { plannerSettings } from "../settings.ts";
-import { PodPromises } from "./pod-promises.ts";
-import type { AskedPod, PromisedNodes } from "./pod-promises.ts";
-
-const NAMES = ["n1", "n2", "n3", "n4", "n5", "n6"];
-const AMONG = "isochrone.dev/planned-among";
-
-const nodeObject = (name: string, index: number): KubernetesObject => ({
-  ...KINDS.node,
-  metadata: {
-    name,
-    labels: { "kubernetes.io/hostname": name, disk: index % 2 === 0 ? "ssd" : "hdd" },
-  },
-  status: {
-    allocatable: { cpu: "4", memory: "8Gi", pods: "110" },
-    conditions: [{ type: "Ready", status: "True" }],
-  },
-});
-
-interface PodFields {
-  readonly workload?: string;
-  readonly cpu?: string;
-  readonly spec?: object;
-  readonly metadata?: object;
-}
-
-/** As a ReplicaSet makes it: its name is not known yet. */
-const asked = ({ workload: of = "p", cpu = "100m", spec, metadata }: PodFields = {}): KubernetesObject =>
-  ({
-    ...KINDS.pod,
-    metadata: {
-      namespace: "shop",
-      generateName: `${of}-5d4f-`,
-      labels: { "isochrone.dev/workflow": "flow", "pod-template-hash": "5d4f" },
-      ownerReferences: [
-        { apiVersion: "apps/v1", kind: "ReplicaSet", name: `${of}-5d4f`, uid: of, controller: true },
-      ],
-      ...metadata,
-    },
-    spec: { containers: [{ name: "main", image: "none", resources: { requests: { cpu } } }], ...spec },
-  }) as unknown as KubernetesObject;
-
-const shown = (pod: KubernetesObject, name: string, promised: PromisedNodes): KubernetesObject => ({
-  ...pod,
-  metadata: { ...pod.metadata, name, uid: name, annotations: promised.annotations },
-  spec: { ...pod.spec, affinity: promised.affinity },
-});
-
-function rig(settings: Readonly<Record<string, unknown>> = {}) {
-  const clock = rigClock();
-  const graphs = new MemoryGraphs();
-  graphs.setCluster({
-    version: 1,
-    observedAt: new Date(clock.now()).toISOString(),
-    windowSeconds: 30,
-    nodes: NAMES.map((name) => node(name, 4_000, 8e9)),
-    links: links(
-      ...NAMES.flatMap((a, from) =>
-        NAMES.slice(from + 1).map((b, step): [string, string, number] => [a, b, 10 * (step + 1)]),
-      ),
-    ),
-  });
-  const model = new ClusterModel({
-    isSynced: true,
-    lists: () => ({
-      nodes: NAMES.map(nodeObject),
-      namespaces: [],
-      persistentVolumes: [],
-      persistentVolumeClaims: [],
-      csiNodes: [],
-      volumeAttachments: [],
-    }),
-  });
-  const ledger = new Ledger(60_000);
-  let ids = 0;
-  const newId = (): string => `id-${++ids}`;
-  const decisions = new DecisionLog(1_000);
-  const reports = new PlannerReports({
-    decisions,
-    plans: new PlanLog(10),
-    ledger,
-    events: null,
-    landing: "required-affinity",
-    newId,
-    clock,
-  });
-  const around = { isMoving: false, mayBind: true };
-  const promises = new PodPromises({
-    config: loadSettings([plannerSettings], {
-      env: {},
-      overrides: { planner: { enabled: true, maxCpuUse: 0, minNodes: 1, minZones: 1, ...settings } },
-    }).planner,
-    bytesPerRequest: 1_000,
-    graphs,
-    model,
-    ledger,
-    stranded: { mayBind: () => around.mayBind },
-    reports,
-    isMoving: () => around.isMoving,
-    newId,
-    clock,
-  });
-  const bind = (name: string, of: string, to: string): void =>
-    model.takePod(
-      {
-        type: "added",
-        object: {
-          ...asked({ workload: of }),
-          metadata: { ...asked({ workload: of }).metadata, name, uid: name },
-          spec: { ...asked().spec, nodeName: to },
-        },
-      },
-      false,
-    );
-  bind("q-1", "q", "n2");
-  bind("r-1", "r", "n3");
-  const promise = (pod: KubernetesObject, more: Partial<AskedPod> = {}): PromisedNodes | null =>
-    promises.promise({ pod, appGroup: null, isDryRun: false, ...more });
-  const nodesOf = (pod: KubernetesObject): string[] | null =>
-    promise(pod)?.annotations[AMONG]?.split(",") ?? null;
-  return { clock, graphs, model, ledger, decisions, promises, promise, nodesOf, around, bind };
-}
+import type { PromisedNodes } from "./pod-promises.ts";
+import { workflowSnapshot } from "../../testing/graphs.ts";
+import { AMONG, asked, NAMES, nodeObject, promiseRig, shown } from "../../testing/promise-rig.ts";
 
 describe("at its admission a pod", () => {
   test("of a workflow that runs gets three nodes, where its traffic is first", () => {
-    const { promise } = rig();
+    const { promise } = promiseRig();
     const { affinity, annotations } = promise(asked())!;
     // p exchanges twice as much with q on n2 as with r on n3.
     expect(annotations[AMONG]!.split(",")).toHaveLength(3);
@@ -154,15 +28,54 @@ describe("at its admission a pod", () => {
     });
   });
 
+  test("goes to the zone in which its Service lacks replicas, and to no other before it has them", () => {
+    const { promise, nodesOf, wishes } = promiseRig();
+    const wish = (east: number): void =>
+      wishes.replace(
+        new Map([
+          [
+            "shop/Deployment/p",
+            {
+              wanted: new Map([
+                ["east", east],
+                ["west", 1],
+              ]),
+              there: new Map(),
+            },
+          ],
+        ]),
+      );
+    wish(2);
+    // Nothing is kept of a trial.
+    for (let trial = 0; trial < 3; trial++) promise(asked(), { isDryRun: true });
+    const first = [1, 2, 3, 4].map(() => nodesOf(asked())![0]!);
+    expect(first.map((name) => (NAMES.indexOf(name) < 3 ? "west" : "east")).sort()).toEqual([
+      "east",
+      "east",
+      "west",
+      // Nothing lacks any more: by traffic.
+      "west",
+    ]);
+  });
+
+  test("goes anywhere when the zone in which its Service lacks replicas is full", () => {
+    const { nodesOf, wishes } = promiseRig();
+    wishes.replace(new Map([["shop/Deployment/p", { wanted: new Map([["east", 9]]), there: new Map() }]]));
+    const large = asked({ cpu: "3500m" });
+    const nodes = Array.from({ length: 3 }, () => nodesOf(large)?.[0]);
+    expect(new Set(nodes)).toEqual(new Set(["n4", "n5", "n6"]));
+    expect(nodesOf(large)![0]).toBe("n2");
+  });
+
   test("gets another place than the one before it, of the same millisecond", () => {
-    const { nodesOf } = rig();
+    const { nodesOf } = promiseRig();
     const large = asked({ cpu: "2500m" });
     expect(nodesOf(large)![0]).toBe("n2");
     expect(nodesOf(large)).not.toContain("n2");
   });
 
   test("gets a place that was promised to one that never came, ten seconds later", async () => {
-    const { nodesOf, promises, clock } = rig();
+    const { nodesOf, promises, clock } = promiseRig();
     const large = asked({ cpu: "2500m" });
     nodesOf(large);
     await clock.advance(9_000);
@@ -174,7 +87,7 @@ describe("at its admission a pod", () => {
   });
 
   test("that came keeps its place under its own name, with a decision of its own", () => {
-    const { promise, promises, model, decisions, ledger } = rig();
+    const { promise, promises, model, decisions, ledger } = promiseRig();
     const promised = promise(asked())!;
     const pod = shown(asked(), "p-5d4f-x1", promised);
     const kept = promises.redeem(pod)!;
@@ -192,7 +105,7 @@ describe("at its admission a pod", () => {
   });
 
   test("of another controller or namespace can't have what was promised to others", () => {
-    const { promise, promises } = rig();
+    const { promise, promises } = promiseRig();
     const promised = promise(asked())!;
     for (const metadata of [{ namespace: "other" }, { ownerReferences: [] }])
       expect(promises.redeem(shown(asked({ metadata }), "p-5d4f-x1", promised))).toBeNull();
@@ -200,7 +113,7 @@ describe("at its admission a pod", () => {
   });
 
   test("that never comes is one of 200 at most that hold places", () => {
-    const { promise, graphs } = rig({ hostnameMaxSkew: 0 });
+    const { promise, graphs } = promiseRig({ hostnameMaxSkew: 0 });
     graphs.setWorkflow({ ...workflowSnapshot() });
     const held = Array.from({ length: 300 }, () => promise(asked({ cpu: "1m" }))).filter(
       (promised) => promised !== null,
@@ -209,14 +122,14 @@ describe("at its admission a pod", () => {
   });
 
   test("that is only tried takes no place", () => {
-    const { promise, nodesOf } = rig();
+    const { promise, nodesOf } = promiseRig();
     const large = asked({ cpu: "2500m" });
     expect(promise(large, { isDryRun: true })!.annotations["isochrone.dev/planned-node"]).toBe("n2");
     expect(nodesOf(large)![0]).toBe("n2");
   });
 
   test("keeps the terms that it has, narrowed", () => {
-    const { promise } = rig();
+    const { promise } = promiseRig();
     const own = { matchExpressions: [{ key: "disk", operator: "In", values: ["hdd"] }] };
     const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [own] } };
     const { affinity, annotations } = promise(asked({ spec: { affinity: { nodeAffinity: required } } }))!;
@@ -233,7 +146,11 @@ describe("at its admission a pod", () => {
   });
 
   test.each<
-    [string, Readonly<Record<string, unknown>>, (around: ReturnType<typeof rig>) => PromisedNodes | null]
+    [
+      string,
+      Readonly<Record<string, unknown>>,
+      (around: ReturnType<typeof promiseRig>) => PromisedNodes | null,
+    ]
   >([
     ["its landing is another one", { landing: "nomination" }, ({ promise }) => promise(asked())],
     ["pods are released in order", { release: "ordered" }, ({ promise }) => promise(asked())],
@@ -318,7 +235,7 @@ describe("at its admission a pod", () => {
       },
     ],
   ])("is promised nothing where %s", (_, settings, ask) => {
-    const around = rig(settings);
+    const around = promiseRig(settings);
     expect(ask(around)).toBeNull();
     expect(around.ledger.assumed("shop", "flow")).toEqual([]);
   });
@@ -327,7 +244,7 @@ describe("at its admission a pod", () => {
 test("of many pods at once none is promised what others have, nor a node that it doesn't allow", () => {
   const random = seededRandom(11);
   const pick = <T>(from: readonly T[]): T => from[Math.floor(random.next() * from.length)]!;
-  const around = rig({ hostnameMaxSkew: 0 });
+  const around = promiseRig({ hostnameMaxSkew: 0 });
   const { promise, promises, graphs } = around;
   graphs.setWorkflow({
     ...workflowSnapshot(),

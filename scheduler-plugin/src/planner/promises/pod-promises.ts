@@ -175,9 +175,10 @@ export class PodPromises {
   }
 
   #keep(id: string, promise: Made): void {
-    const { ledger, clock } = this.#options;
+    const { ledger, wishes, clock } = this.#options;
     const { plan, graphs } = promise;
     this.#promises.set(id, promise);
+    if (plan.zone !== null) wishes.take(plan.pod.object, plan.zone);
     const entry = entryOf(plan.pod.identity, plan.node, graphs.workflow, null);
     ledger.record(entry, graphs.workflow, clock.monotonic());
   }

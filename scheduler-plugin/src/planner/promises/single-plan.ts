@@ -1,10 +1,13 @@
 // A node for one pod of a workflow that runs: the rest stays where it is, so the search is short enough for
 // an answer that the API server waits for.
 import { planProblem } from "@isochrone/placement";
+import type { FeasiblePlanProblem } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
+import type { ZoneWishes } from "../../dispatch/replicas/zone-wishes.ts";
 import type { Ledger } from "../../domain/ledger.ts";
 import type { ClusterModel } from "../cluster-model.ts";
 import { searchPlan } from "../domain/search.ts";
+import type { SearchResult } from "../domain/search.ts";
 import type { GatedPod } from "../gated-workflows.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { candidatesOf, planSentences, podSentences, rememberedSentences } from "../plan-words.ts";
@@ -12,18 +15,23 @@ import { workloadOf } from "../planning.ts";
 import type { ReportedPod } from "../reports.ts";
 import type { PlannerConfig } from "../settings.ts";
 import { spreadLimits } from "../spread.ts";
+import { wishesInto } from "../wished-zones.ts";
 
 export interface SinglePlanOptions {
   readonly config: PlannerConfig;
   readonly bytesPerRequest: number;
   readonly model: ClusterModel;
   readonly ledger: Ledger;
+  /** In which zones Services lack replicas. */
+  readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
   readonly clock: Clock;
 }
 
 export interface SinglePlan extends ReportedPod {
   /** Other nodes, the cheapest first; whether they have room is not looked at. */
   readonly others: readonly string[];
+  /** In which its Service lacks replicas, if it goes there; null: none does, or it goes elsewhere. */
+  readonly zone: string | null;
 }
 
 /** One pod takes a tenth of it in clusters of 1,000 nodes. */
@@ -35,11 +43,11 @@ const NO_MOVES = { redeemed: new Map<string, never>(), refused: new Map<string, 
 export function singlePlan(
   pod: GatedPod,
   graphs: UsableGraphs,
-  { config, bytesPerRequest, model, ledger, clock }: SinglePlanOptions,
+  { config, bytesPerRequest, model, ledger, wishes, clock }: SinglePlanOptions,
 ): SinglePlan | null {
   const { namespace, workflow: name } = pod.identity;
   const workload = workloadOf(pod, graphs.workflow);
-  const problem = planProblem({
+  const open = planProblem({
     model: model.model,
     pods: [pod.object],
     cluster: graphs.cluster,
@@ -48,16 +56,23 @@ export function singlePlan(
     workloadOf: () => workload,
     spread: spreadLimits(config),
   });
-  const result = searchPlan(problem, {
-    seed: config.seed,
-    maxCpuUse: config.maxCpuUse,
-    budgetMs: BUDGET_MS,
-    bytesPerRequest,
-    maxAlternatives: MAX_ALTERNATIVES,
-    now: () => clock.monotonic(),
-  });
+  const search = (problem: FeasiblePlanProblem): SearchResult =>
+    searchPlan(problem, {
+      seed: config.seed,
+      maxCpuUse: config.maxCpuUse,
+      budgetMs: BUDGET_MS,
+      bytesPerRequest,
+      maxAlternatives: MAX_ALTERNATIVES,
+      now: () => clock.monotonic(),
+    });
+  const lacking = wishes.zoneFor(pod.object);
+  const bound = wishesInto(open, [pod], new Map(lacking === null ? [] : [[pod.key, lacking]]));
+  const found = search(bound);
+  const [problem, result] =
+    found.assignment[0]! < 0 && bound !== open ? [open, search(open)] : [bound, found];
+  const zone = problem === open ? null : lacking;
   const index = result.assignment[0] ?? -1;
-  if (index < 0 || result.traffic === "none") return null;
+  if (index < 0 || (result.traffic === "none" && zone === null)) return null;
   const node = problem.nodes[index]!.name;
   const candidates = candidatesOf(problem, result, 0, node);
   const sentences = [
@@ -67,5 +82,5 @@ export function singlePlan(
     ...problem.notes,
   ];
   const others = (result.alternatives[0] ?? []).map((each) => problem.nodes[each.node]!.name);
-  return { pod, workload, node, candidates, sentences, others };
+  return { pod, workload, node, candidates, sentences, others, zone };
 }

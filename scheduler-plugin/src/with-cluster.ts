@@ -1,0 +1,11 @@
+import type { ClusterStore } from "@isochrone/kubernetes";
+import { ClusterObjects } from "./adapters/cluster-objects.ts";
+import { ClusterPods } from "./adapters/cluster-pods.ts";
+import type { SchedulerPluginDeps } from "./plugin-deps.ts";
+import { trimOf } from "./pod-trim.ts";
+
+/** What the parts share that work with the cluster's objects. */
+export function withCluster<D extends SchedulerPluginDeps & { readonly store: ClusterStore }>(deps: D) {
+  const pods = new ClusterPods({ ...deps, ...trimOf(deps) });
+  return { ...deps, pods, objects: new ClusterObjects(deps) };
+}
