@@ -52,6 +52,31 @@ describe("a proposal", () => {
   });
 });
 
+describe("an image", () => {
+  test.each([
+    // 19 requests/s more in time for five minutes are worth 57 GB.
+    [1_000, 2],
+    [1_000_000, 1],
+  ])("of %d MB that no node of a zone has must be worth it: %d replicas there", async (mb, replicas) => {
+    await rig.app(["w1", "e1"], PROPOSAL);
+    rig.image = { on: ["e1", "e2"], mb };
+    rig.rates = { db: { west: 90, east: 90 } };
+    await rig.start();
+    await rig.frames(1);
+    expect((await rig.wanted()).west).toBe(replicas);
+    expect((await rig.wanted()).east).toBe(2);
+  });
+
+  test("of that size costs nothing where one node with room has it", async () => {
+    await rig.app(["w1", "e1"], PROPOSAL);
+    rig.image = { on: ["w2"], mb: 1_000_000 };
+    rig.rates = { db: { west: 90, east: 90 } };
+    await rig.start();
+    await rig.frames(1);
+    expect(await rig.wanted()).toEqual({ east: 1, west: 2 });
+  });
+});
+
 describe("the metric", () => {
   test("is the number that an autoscaler should have, and falls only when less would do for long", async () => {
     await rig.app(["w1", "e1", "n1"], METRIC);
