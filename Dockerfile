@@ -43,6 +43,8 @@ USER 65532:65532
 
 FROM base AS probe
 COPY --from=layout /layout/probe /app
+# Five threads, each with a heap of glibc's own that gives nothing back, took 20 MB more.
+ENV MALLOC_ARENA_MAX=1 MALLOC_TRIM_THRESHOLD_=131072
 EXPOSE 7411/udp 7411/tcp 7412/tcp 7413/udp 7413/tcp
 ENTRYPOINT ["node", "/app/probe/src/main.js"]
 

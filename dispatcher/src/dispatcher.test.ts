@@ -263,6 +263,28 @@ describe("a body", () => {
     await expect(ask2(rig.port)).rejects.toThrow(/INTERNAL_ERROR/);
   });
 
+  test("that the endpoint answers before its end holds no connection to it", async () => {
+    await started();
+    await rig.service("web");
+    const closed = Promise.withResolvers<void>();
+    await rig.endpoint((request, response) => {
+      if (request.method === "GET") return void response.end();
+      request.on("error", () => undefined);
+      request.socket.once("close", () => closed.resolve());
+      request.resume();
+      response.writeHead(413, { "content-length": 0 }).end();
+      return undefined;
+    });
+    await ready();
+    const socket = connect(rig.port, "127.0.0.1");
+    socket.on("error", () => undefined);
+    socket.write("POST / HTTP/1.1\r\nhost: web.shop\r\ncontent-length: 100000\r\n\r\nstart");
+    const [answer] = (await once(socket, "data")) as [Buffer];
+    expect(answer.toString()).toMatch(/^HTTP\/1.1 413 /);
+    await closed.promise;
+    socket.destroy();
+  });
+
   test("of a client that goes away is no request of the endpoint any more", async () => {
     await started();
     await rig.service("web");

@@ -33,34 +33,42 @@ export class DispatcherMetrics {
   constructor(registry: Registry, readings: Readings) {
     const registers = [registry];
     const counter = <L extends string>(name: string, help: string, labelNames: L[]): Counter<L> =>
-      new Counter({ name: `isochrone_dispatcher_${name}`, help, labelNames, registers });
+      new Counter({ name, help, labelNames, registers });
     this.#requests = counter(
-      "requests_total",
+      "isochrone_dispatcher_requests_total",
       "Requests for Services, by outcome: in_time and late where there is a deadline, answered where there is none, failed, refused, abandoned by the client. Beyond 200 Services the label is other.",
       ["service", "outcome"],
     );
     this.#sent = counter(
-      "sent_total",
+      "isochrone_dispatcher_sent_total",
       "Requests sent to endpoints, tries again included, by the endpoint's zone.",
       ["service", "zone"],
     );
-    this.#refused = counter("refused_total", "Requests that the dispatcher answered itself, by reason.", [
-      "reason",
-    ]);
-    this.#retries = counter("retries_total", "Requests sent to another endpoint, by what went wrong.", [
-      "fault",
-    ]);
+    this.#refused = counter(
+      "isochrone_dispatcher_refused_total",
+      "Requests that the dispatcher answered itself, by reason.",
+      ["reason"],
+    );
+    this.#retries = counter(
+      "isochrone_dispatcher_retries_total",
+      "Requests sent to another endpoint, by what went wrong.",
+      ["fault"],
+    );
     this.#reports = counter(
-      "load_reports_total",
+      "isochrone_dispatcher_load_reports_total",
       "Loads that endpoints said of themselves in answers: taken, or malformed and passed over.",
       ["result"],
     );
     this.#probes = counter(
-      "probes_total",
+      "isochrone_dispatcher_probes_total",
       "Questions to endpoints about their load: taken, malformed, failed.",
       ["result"],
     );
-    this.#malformed = counter("malformed_deadlines_total", "Headers with a deadline that can't be read.", []);
+    this.#malformed = counter(
+      "isochrone_dispatcher_malformed_deadlines_total",
+      "Headers with a deadline that can't be read.",
+      [],
+    );
     this.#added = new Histogram({
       name: "isochrone_dispatcher_decision_seconds",
       help: "Time to choose an endpoint.",

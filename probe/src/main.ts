@@ -8,6 +8,7 @@ import { probeSettings } from "./settings.ts";
 
 await serviceMain({
   name: "probe",
+  isLean: true,
   section: probeSettings,
   shared: { bus: busSettings },
   env: process.env,

@@ -121,11 +121,8 @@ class SchedulerService implements SchedulerPlugin {
     this.#recorder = recording.recorder;
     createWorkflowMetrics(deps.registry, this.#graphs, config.bytesPerRequest);
     const url = (): string | null => this.#webhook?.url ?? null;
-    const ofLeader = ofCluster && {
-      ...ofCluster,
-      leadership: leadershipOf(config, { ...ofCluster, url }),
-    };
-    const leadership = ofLeader?.leadership ?? null;
+    const leadership = ofCluster && leadershipOf(config, { ...ofCluster, url });
+    const ofLeader = ofCluster && { ...ofCluster, leadership: leadership! };
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);
     this.#dispatch = this.#createDispatch(ofLeader);
     this.#webhook = ofLeader && this.#createWebhook(ofLeader);
@@ -217,17 +214,9 @@ class SchedulerService implements SchedulerPlugin {
     const { replicaNamespace: namespace, canaryNamespace } = this.#config;
     const guard = this.#cluster?.guard ?? null;
     const slices = this.#dispatch?.slices ?? null;
-    const promise: WebhookDeps["promise"] = (asked) => this.#planner?.promise(asked) ?? null;
-    const hasPlanner = deps.planner?.enabled === true;
-    return createWebhook(deps.webhook, {
-      ...deps,
-      namespace,
-      canaryNamespace,
-      guard,
-      slices,
-      hasPlanner,
-      promise,
-    });
+    const ask: WebhookDeps["promise"] = (asked) => this.#planner?.promise(asked) ?? null;
+    const promise = deps.planner?.enabled === true ? ask : null;
+    return createWebhook(deps.webhook, { ...deps, namespace, canaryNamespace, guard, slices, promise });
   }
 
   #createDispatch(

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/common/free-port.ts";
 
 const BUILD = join(import.meta.dirname, "../../tools/src/build-image-layout.ts");
+const DOCKERFILE = join(import.meta.dirname, "../../Dockerfile");
 const HOST = "127.0.0.1";
 const EPOCH = "1700000000";
 
@@ -64,14 +65,14 @@ describe("an image", () => {
     component: string,
     env: Readonly<Record<string, string>>,
     name: string = component,
-  ): { readonly said: () => string } {
+  ): { readonly said: () => string; readonly pid: number } {
     const main = join(folder, name, component, "src/main.js");
     const child = spawn(process.execPath, [main], { cwd: join(folder, name), env });
     processes.push(child);
     let text = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => (text += chunk.toString()));
-    return { said: () => text };
+    return { said: () => text, pid: child.pid! };
   }
 
   async function page(port: number, path: string): Promise<string> {
@@ -94,6 +95,27 @@ describe("an image", () => {
     await expect
       .poll(() => page(port, "/metrics").catch(() => probe.said()), { timeout: 30_000, interval: 250 })
       .toContain("isochrone_peers");
+  });
+
+  test("of the probe takes less than 70 MiB of anonymous memory while it has no peers", async () => {
+    const port = await freePort(HOST, new Set());
+    const stage = readFileSync(DOCKERFILE, "utf8")
+      .split(/^FROM /m)
+      .find((text) => text.startsWith("base AS probe"))!;
+    const environment = /^ENV (.*)$/m
+      .exec(stage)![1]!
+      .split(" ")
+      .map((pair) => pair.split("="));
+    const probe = start("probe", { ...probeOn(port), ...Object.fromEntries(environment) });
+    await expect
+      .poll(() => page(port, "/metrics").catch(() => probe.said()), { timeout: 30_000, interval: 250 })
+      .toContain("isochrone_peers");
+    // What is only needed to start goes with the first collections.
+    const anonymousMiB = (): number => {
+      const memory = readFileSync(`/proc/${probe.pid}/smaps_rollup`, "utf8");
+      return Number(/^Anonymous: +(\d+) kB$/m.exec(memory)![1]) / 1_024;
+    };
+    await expect.poll(anonymousMiB, { timeout: 30_000, interval: 250 }).toBeLessThan(70);
   });
 
   test("of the network manager runs from a bare folder, and observes", async () => {

@@ -49,6 +49,7 @@ function build({ isBuilt = true } = {}) {
   const clock = new ManualClock();
   const logger = new MemoryLogger();
   let answer: () => { status: number; body: unknown } = () => ({ status: 200, body: { services: [SPREAD] } });
+  let replicas: typeof answer = () => ({ status: 503, body: { code: "replicas_off" } });
   const demand: Demand = {
     version: 1,
     observedAt: "2026-01-01T00:00:00.000Z",
@@ -60,7 +61,7 @@ function build({ isBuilt = true } = {}) {
     decisions: {
       fetch: async (path) => {
         asked.push(path);
-        const { status, body } = answer();
+        const { status, body } = path.endsWith("/replicas") ? replicas() : answer();
         return { status, contentType: "application/json", body: Buffer.from(JSON.stringify(body)) };
       },
     },
@@ -76,6 +77,7 @@ function build({ isBuilt = true } = {}) {
     asked,
     now: async () => keeper.now(new AbortController().signal),
     answer: (next: typeof answer) => (answer = next),
+    answerReplicas: (next: typeof answer) => (replicas = next),
   };
 }
 
@@ -91,7 +93,7 @@ test("Services that ask for weights stand beside those that ask for nothing", as
   expect(services[0]!.zones).toMatchObject([
     { zone: "west", requestsPerSecond: 9, inTimeRatio: 0.5, p50Ms: 7, endpoints: null, now: null },
   ]);
-  expect(asked).toEqual(["/api/v1/dispatch"]);
+  expect(asked).toEqual(["/api/v1/dispatch", "/api/v1/dispatch/replicas"]);
 });
 
 test("where nobody spreads requests, can be reached or read, demand is shown with the reason", async () => {
@@ -124,7 +126,38 @@ test("one that doesn't lead is asked again", async () => {
   const { now, answer, asked } = build();
   answer(() => (asked.length < 3 ? { status: 503, body: {} } : { status: 200, body: { services: [] } }));
   expect((await now()).dispatch.isOn).toBe(true);
-  expect(asked).toHaveLength(3);
+  expect(asked.slice(0, 3)).toEqual(Array.from({ length: 3 }, () => "/api/v1/dispatch"));
+});
+
+test("zones have the replicas that are wanted there, and zones with nothing else are added", async () => {
+  const { now, answerReplicas } = build();
+  const zone = { requestsPerSecond: 9, forecastPerSecond: 9, replicas: 1, inTimeRatio: 0.9, reason: null };
+  const service = {
+    namespace: "shop",
+    name: "db",
+    mode: "proposal",
+    state: "steady",
+    refused: null,
+    workload: null,
+    capacityPerSecond: 6,
+    replicas: 1,
+    wanted: 3,
+    zones: [
+      { ...zone, zone: "west", wanted: 2 },
+      { ...zone, zone: "east", wanted: 1 },
+    ],
+    changes: [],
+  };
+  const report = { frameAt: null, frameSeconds: 30, changesPerFrame: 10, leads: true, trouble: null };
+  answerReplicas(() => ({ status: 200, body: { ...report, services: [service] } }));
+  const [cart, db] = (await now()).services;
+  expect(cart!.zones[0]).not.toHaveProperty("proposedEndpoints");
+  expect(db!.zones.map((each) => [each.zone, each.proposedEndpoints])).toEqual([
+    ["west", 2],
+    ["east", 1],
+  ]);
+  answerReplicas(() => ({ status: 200, body: { ...report, services: [{ ...service, mode: "magic" }] } }));
+  expect((await now()).services[1]).toEqual(SPREAD);
 });
 
 test("before the first graph there is nothing, and nothing is kept", async () => {

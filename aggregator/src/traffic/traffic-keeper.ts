@@ -2,11 +2,14 @@
 // back.
 import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
 import {
+  parseReplicaReport,
   parseServiceTraffic,
   SnapshotError,
+  type ReplicaReport,
   type ServiceDemand,
   type ServiceTraffic,
   type TrafficSnapshot,
+  type ZoneTraffic,
 } from "@isochrone/topology";
 import { askLeader } from "../adapters/ask-leader.ts";
 import { HISTORY_GAP_MS } from "../domain/graphs/graph-history.ts";
@@ -26,6 +29,7 @@ interface TrafficKeeperOptions {
 }
 
 const PATH = "/api/v1/dispatch";
+const REPLICAS_PATH = "/api/v1/dispatch/replicas";
 const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
 
 /** What is known of Services that ask for weights, or why nothing is. */
@@ -68,7 +72,10 @@ export class TrafficKeeper {
     const { dispatch, services } = await this.#spread(signal);
     const spread = new Set(services.map(nameOf));
     const others = demand.services.filter((service) => !spread.has(nameOf(service))).map(askedOnly);
-    const all = [...services, ...others].sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1));
+    const proposed = dispatch.isOn ? await this.#proposed(signal) : NOTHING_PROPOSED;
+    const all = [...services, ...others]
+      .sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+      .map((service) => withProposed(service, proposed));
     return {
       observedAt: new Date(this.#options.clock.now()).toISOString(),
       windowSeconds: demand.windowSeconds,
@@ -91,6 +98,17 @@ export class TrafficKeeper {
     }
   }
 
+  /** Nothing where replicas are no lever, or nobody can be asked. */
+  async #proposed(signal: AbortSignal): Promise<Proposed> {
+    try {
+      const body = await askLeader(this.#options.decisions, REPLICAS_PATH, "replicas_off", signal);
+      return body === null ? NOTHING_PROPOSED : proposedIn(body);
+    } catch (error) {
+      if (!(error instanceof AggregatorError)) throw error;
+      return NOTHING_PROPOSED;
+    }
+  }
+
   /** What zones ask is shown all the same where nobody spreads it, or nobody can be asked. */
   async #spread(signal: AbortSignal): Promise<Spread> {
     try {
@@ -106,6 +124,49 @@ export class TrafficKeeper {
 
 function nobody(message: string): Spread {
   return { dispatch: { isOn: false, message }, services: [] };
+}
+
+/** What is worked out for replicas, by Service. */
+type Proposed = ReadonlyMap<string, ReplicaReport["services"][number]>;
+
+const NOTHING_PROPOSED: Proposed = new Map();
+
+function proposedIn(body: Buffer): Proposed {
+  try {
+    const { services } = parseReplicaReport(JSON.parse(body.toString()));
+    return new Map(services.map((service) => [nameOf(service), service]));
+  } catch (error) {
+    if (!(error instanceof SnapshotError || error instanceof SyntaxError)) throw error;
+    throw new AggregatorError("decisions_bad_answer", `replicas can't be read: ${error.message}`, error);
+  }
+}
+
+/** What zone weights know of endpoints comes first: replicas may still start. */
+function withProposed(service: ServiceTraffic, proposed: Proposed): ServiceTraffic {
+  const report = proposed.get(nameOf(service));
+  if (report === undefined) return service;
+  const ofZone = new Map(report.zones.map((each) => [each.zone, each]));
+  const known = new Set(service.zones.map(({ zone }) => zone));
+  const others = [...ofZone.keys()].filter((zone) => !known.has(zone));
+  const zones = [...service.zones, ...others.map((zone) => bareZone(zone))].map((each) => {
+    const { replicas = null, wanted = null } = ofZone.get(each.zone ?? "") ?? {};
+    return { ...each, endpoints: each.endpoints ?? replicas, proposedEndpoints: wanted };
+  });
+  return { ...service, capacityPerSecond: service.capacityPerSecond ?? report.capacityPerSecond, zones };
+}
+
+function bareZone(zone: string | null): ZoneTraffic {
+  return {
+    zone,
+    requestsPerSecond: 0,
+    inTimeRatio: null,
+    p50Ms: null,
+    endpoints: null,
+    loadRatio: null,
+    advisedLoadRatio: null,
+    now: null,
+    advised: null,
+  };
 }
 
 function parsed(body: Buffer): ServiceTraffic[] {
@@ -133,15 +194,10 @@ function askedOnly({ namespace, name, deadlineMs, zones }: ServiceDemand): Servi
     capacityPerSecond: null,
     abovePerSecond: null,
     zones: zones.map(({ zone, requestsPerSecond, inTimeRatio, latencyMs: { p50 } }) => ({
-      zone,
+      ...bareZone(zone),
       requestsPerSecond,
       inTimeRatio,
       p50Ms: p50,
-      endpoints: null,
-      loadRatio: null,
-      advisedLoadRatio: null,
-      now: null,
-      advised: null,
     })),
   };
 }

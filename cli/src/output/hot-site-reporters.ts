@@ -39,7 +39,8 @@ function plain({ zones, ...figures }: ActFigures): object {
 
 const ACT_NAMES: Readonly<Record<HotSiteAct, string>> = {
   near: "PreferSameZone, autoscaler on CPU",
-  hints: "hints",
+  hints: "hints, replicas by forecast",
+  dispatcher: "dispatcher, replicas by forecast",
 };
 
 function textReporter(say: (text: string) => void): FullReporter {

@@ -280,6 +280,9 @@ export class Exchange {
       if (this.#ended === null) this.#unanswered();
       this.#ended ??= "abandoned";
       this.#attempt?.abort();
+    } else if (this.#head.hasBody && !this.#client.request.readableEnded) {
+      // The endpoint has answered before the body's end: nobody sends it the rest.
+      this.#attempt?.abort();
     }
     this.#ended ??= "done";
     this.#timer.abort();

@@ -14,8 +14,15 @@ export type { MetricsPage } from "./control.ts";
 export { addLinkRoutes } from "./link-routes.ts";
 export type { LinkRoutesOptions } from "./link-routes.ts";
 export { LabTimeline } from "./timeline.ts";
-export { admittingSlices, BEHAVIOUR, readBehaviour, WORKFLOW_LABEL, ZoneUsers } from "./cluster/index.ts";
-export { NotReadyError } from "./cluster/index.ts";
+export {
+  admittingSlices,
+  BEHAVIOUR,
+  LOAD_PATH,
+  readBehaviour,
+  WORKFLOW_LABEL,
+  ZoneUsers,
+} from "./cluster/index.ts";
+export { NodeView, NotReadyError } from "./cluster/index.ts";
 export { LabCluster, loadManifest, loseNode, readManifest, SAMPLE_MANIFEST } from "./cluster/index.ts";
 export type {
   EndToEnd,

@@ -1,7 +1,7 @@
 // What every service's process does alike: read the settings, log, trace, run until a signal.
 import type { Registry } from "prom-client";
 import type { Clock, Random } from "./clock.ts";
-import { countBuffersAsHeap, hasHeapLimit, keepHeapDense } from "./garbage.ts";
+import { countBuffersAsHeap, hasHeapLimit, keepHeapDense, keepHeapSmall } from "./garbage.ts";
 import { composeServices } from "./lifecycle/compose.ts";
 import { runService } from "./lifecycle/run-service.ts";
 import { createLogger } from "./log/create-logger.ts";
@@ -39,6 +39,8 @@ interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
   readonly shared?: Shared;
   /** Whether it keeps hundreds of megabytes, so that collections should be few. @default false */
   readonly keepsMuch?: boolean;
+  /** Whether it runs on every node and computes little, so that memory is what it costs. @default false */
+  readonly isLean?: boolean;
   /** Usually process.env. ISOCHRONE_CONFIG names the settings file, which services may share. */
   readonly env: Readonly<Record<string, string | undefined>>;
   /** What runs, started in this order and stopped in reverse. */
@@ -100,7 +102,8 @@ function stackOf(error: unknown): string {
 async function run<S extends Section, Shared extends SharedSections>(
   options: ServiceMainOptions<S, Shared>,
 ): Promise<void> {
-  const { name, section, env, keepsMuch = false } = options;
+  const { name, section, env, keepsMuch = false, isLean = false } = options;
+  if (isLean) keepHeapSmall();
   if (keepsMuch) countBuffersAsHeap();
   if (keepsMuch && hasHeapLimit(env)) keepHeapDense();
   const sharedSections = Object.entries(options.shared ?? {});

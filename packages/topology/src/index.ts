@@ -120,7 +120,7 @@ export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { WorkflowGraph } from "./workflow-graph.ts";
 export { DemandSchema } from "./demand/demand.ts";
 export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
-export { ReplicaReportSchema } from "./demand/replicas.ts";
+export { parseReplicaReport, ReplicaReportSchema } from "./demand/replicas.ts";
 export type { ReplicaReport } from "./demand/replicas.ts";
 export {
   parseServiceTraffic,

@@ -1,7 +1,7 @@
 // The leader's rounds: for each Service that asks for it, the weights that are best by what is known now, a
 // step towards them, and back to what Kubernetes does by itself where nothing is known any more.
 import { evenWeights, nextWeights, zoneAdvice, type ZoneWeights } from "@isochrone/dispatch/zones";
-import { DISPATCH_ANNOTATIONS, keyOf, StoreError } from "@isochrone/kubernetes";
+import { DISPATCH_ANNOTATIONS, isDispatched, keyOf, StoreError } from "@isochrone/kubernetes";
 import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
@@ -79,15 +79,26 @@ export class DispatchKeeper {
     }
     if (!follower.isSynced || signal.aborted) return;
     if (demand.isEmpty && !demand.isStale) return;
+    const kept = await this.#serveAll(signal);
+    if (kept === null) return;
+    for (const [name, lever] of levers)
+      await this.#written(name, () => lever.release(kept.get(name) ?? new Set()));
+  }
+
+  /** Services whose weights stay, by lever; null when it was aborted. */
+  async #serveAll(signal: AbortSignal): Promise<ReadonlyMap<WritingLever, ReadonlySet<string>> | null> {
     const shown: Shown[] = [];
     const traffic: ServiceTraffic[] = [];
     const kept = new Map<WritingLever, Set<string>>();
     const told = new Map<string, string>();
     const zones = this.#zones();
-    for (const service of follower.services()) {
+    for (const service of this.#options.follower.services()) {
       const found = await this.#serve(service, zones, told);
-      if (signal.aborted) return;
-      if (found === null) continue;
+      if (signal.aborted) return null;
+      if (found === null) {
+        if (isDispatched(service)) traffic.push(this.#dispatched(service));
+        continue;
+      }
       const { ordered, ...stands } = found;
       shown.push(stands);
       traffic.push(this.#trafficOf(service, ordered, stands, told));
@@ -98,8 +109,7 @@ export class DispatchKeeper {
     this.#told = told;
     this.#traffic = traffic;
     this.#show(shown);
-    for (const [name, lever] of levers)
-      await this.#written(name, () => lever.release(kept.get(name) ?? new Set()));
+    return kept;
   }
 
   #zones(): ClusterZones | null {
@@ -186,6 +196,13 @@ export class DispatchKeeper {
         : null;
     const standing = written ?? sharesNow(ordered.view, ordered.endpoints, slices);
     return { ...head, ...spreadTraffic(ordered, standing, asked) };
+  }
+
+  /** Its requests are spread without weights. */
+  #dispatched(service: KubernetesObject): ServiceTraffic {
+    const { namespace = "default", name } = service.metadata;
+    const head = { namespace, name, lever: "dispatcher", state: null, message: null };
+    return { ...head, ...askedTraffic(this.#options.demand.of(keyOf(service))) };
   }
 
   #refused(

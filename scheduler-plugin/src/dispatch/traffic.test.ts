@@ -70,6 +70,16 @@ test("istio: requests go where the rule sends them", async () => {
   expect(spillOf(rig.traffic.zones, "now")).toBe(0);
 });
 
+test("the dispatcher spreads without weights: callers alone are told", async () => {
+  await rig.store.create(service({ "isochrone.dev/dispatch": "dispatcher" }));
+  await rig.store.create(THIRTY);
+  rig.start();
+  await rig.rounds(1);
+  const { lever, state, zones } = rig.traffic;
+  expect([lever, state, rig.writes]).toEqual(["dispatcher", null, []]);
+  expect(zones).toMatchObject([{ zone: "west", requestsPerSecond: 60, endpoints: null }, {}, {}]);
+});
+
 test("a Service that is refused says why, and what its callers ask", async () => {
   await rig.store.create(service({ "isochrone.dev/dispatch": "hints", "isochrone.dev/capacity": "many" }));
   await rig.store.create(THIRTY);

@@ -7,10 +7,15 @@ import type { NodeRejection, StreamNode, TaskRequests } from "./domain/planned-j
 type Amounts = { get(resource: string): number | undefined };
 
 /**
- * All nodes. What pods of running stream jobs request counts as free: the strategy takes it again.
+ * What pods of running stream jobs request counts as free: the strategy takes it again.
  * @param podKeys namespace/name of these pods
+ * @param names of the nodes, in the order of the result
  */
-export function streamNodes(model: SchedulingModel, podKeys: Iterable<string>): StreamNode[] {
+export function streamNodes(
+  model: SchedulingModel,
+  podKeys: Iterable<string>,
+  names: readonly string[],
+): StreamNode[] {
   const back = new Map<string, TaskRequests>();
   for (const key of podKeys) {
     const node = model.nodeOf(key)?.name;
@@ -23,8 +28,9 @@ export function streamNodes(model: SchedulingModel, podKeys: Iterable<string>): 
       cpuMillicores: sum.cpuMillicores + cpuMillicores,
     });
   }
-  return model.nodes.map((state) => {
-    const { name, labels, allocatable, nominated } = state;
+  return names.map((name) => {
+    const state = model.node(name)!;
+    const { labels, allocatable, nominated } = state;
     const left = (resource: "cpu" | "memory"): number => {
       let amount = (allocatable.get(resource) ?? 0) - state.used(resource);
       for (const { requests } of nominated.values()) amount -= requests.get(resource) ?? 0;

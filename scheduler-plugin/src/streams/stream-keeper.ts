@@ -119,20 +119,12 @@ export class StreamKeeper {
       metrics,
       onRefused: (job, message) => this.#putOff(job, message),
     });
-    this.#moves =
-      rules === null
-        ? null
-        : new MoveRounds({
-            moves: new TaskMoves({ rules, store, clock, logger, metrics }),
-            hostOf: (uid, task) => this.#placements.get(uid)?.hosts.get(task) ?? null,
-            podOn: (job, task, node) => this.#podOn(job, task, node),
-            toDecide: (job) => this.#toDecide(job),
-          });
+    const moves = rules && new TaskMoves({ rules, store, clock, logger, metrics });
+    this.#moves = moves && new MoveRounds({ moves, ...this.#forMoves() });
     this.#statuses = new StatusTeller({ store, clock, logger, metrics });
     this.#endOfPods = pods.onChange((change) => this.#takePod(change));
-    const { signal } = this.#stop;
     for (const what of ["pods", "jobs"] as const)
-      void { pods, jobs: this.#jobs }[what].synced(signal).then(
+      void { pods, jobs: this.#jobs }[what].synced(this.#stop.signal).then(
         () => this.#synced(what),
         () => undefined,
       );
@@ -186,19 +178,20 @@ export class StreamKeeper {
     const { known, uids } = this.#readJobs();
     // The garbage collector would do it, but only looks at new definitions every half minute.
     for (const pod of this.#jobPods.orphans(uids)) await this.#writes.delete(pod);
-    for (const job of known.values()) await this.#leaveLostNodes(job);
+    const all = [...known.values()];
+    for (const job of all) await this.#leaveLostNodes(job);
     await this.#advanceMove(known);
     if (this.#paces.readAll(known, this.#placements)) this.#change = "changed";
-    const streamed = this.#streamNodes([...known.values()], names);
-    if (await this.#profiler.learn([...known.values()], streamed)) this.#change = "changed";
-    const verdicts = await this.#decide([...known.values()], streamed);
+    const streamed = this.#streamNodes(all, names);
+    if (await this.#profiler.learn(all, streamed)) this.#change = "changed";
+    const verdicts = await this.#decide(all, streamed);
     const flows = new JobFlows({
       podOf: (job, task, node) => this.#podOn(job, task, node),
       addresses: addressesOf(nodes),
     });
-    for (const job of known.values()) await this.#carryOut(job, verdicts.get(job.key)!, flows);
+    for (const job of all) await this.#carryOut(job, verdicts.get(job.key)!, flows);
     this.#publish(flows, names);
-    for (const job of known.values()) await this.#openGates(job, flows);
+    for (const job of all) await this.#openGates(job, flows);
     await this.#startProfiling();
     await this.#tell(known, verdicts, flows);
     const { plans } = this.#options;
@@ -206,10 +199,18 @@ export class StreamKeeper {
       areFlowsApplied: (uid) =>
         flows.withoutAddress(uid).length === 0 && plans.areApplied(flows.nodesOf(uid)),
       isCalm: this.#change === null,
-      known: [...known.values()],
+      known: all,
       nodes: streamed,
       networks: this.#networks,
     });
+  }
+
+  #forMoves(): Omit<ConstructorParameters<typeof MoveRounds>[0], "moves"> {
+    return {
+      hostOf: (uid, task) => this.#placements.get(uid)?.hosts.get(task) ?? null,
+      podOn: (job, task, node) => this.#podOn(job, task, node),
+      toDecide: (job) => this.#toDecide(job),
+    };
   }
 
   #knowsAll(): boolean {
@@ -252,8 +253,7 @@ export class StreamKeeper {
   #streamNodes(known: readonly KnownJob[], names: readonly string[]): StreamNode[] {
     const { model } = this.#model;
     const held = known.flatMap((job) => this.#writes.podKeys(job, this.#placements.get(job.uid) ?? null));
-    const byName = new Map(streamNodes(model, held).map((node) => [node.name, node]));
-    return names.map((name) => byName.get(name)!);
+    return streamNodes(model, held, names);
   }
 
   /** By uid; and the uids of those whose spec can't be read, too. */
@@ -355,8 +355,7 @@ export class StreamKeeper {
   }
 
   #publish(flows: JobFlows, names: readonly string[]): void {
-    const { plans } = this.#options;
-    plans.publish(
+    this.#options.plans.publish(
       contentsOf([...flows.addressed, ...this.#networks.routedFloors], {
         nodes: names,
         addressOf: (node) => flows.addressOfNode(node),

@@ -44,11 +44,9 @@ export interface WebhookDeps {
   readonly guard: { readonly resource: string; state(): Injectable } | null;
   /** Answers about EndpointSlices; null: it isn't asked about them. */
   readonly slices: SlicePatches | null;
-  /** The planner's nodes for a pod that is about to be created; null: it has none. */
-  readonly promise: AdmissionSurroundings["promise"];
+  /** The planner's nodes for a pod that is about to be created; null: there is no planner. */
+  readonly promise: AdmissionSurroundings["promise"] | null;
   readonly leadership: SharedLeadership;
-  /** Whether the planner runs on the replica that leads. */
-  readonly hasPlanner: boolean;
   /** Of the Leases and the Secret: our own. */
   readonly namespace: string;
   readonly canaryNamespace: string;
@@ -175,7 +173,7 @@ class RunningWebhook implements Webhook {
 
   /** By the leader, where that is another replica. What it doesn't answer in time, this one does. */
   async #answer(entry: ReviewPath, body: string, isForwarded: boolean): Promise<string | FaultyReview> {
-    const mayAsk = this.#deps.hasPlanner && !isForwarded && entry !== "endpoint-slices";
+    const mayAsk = this.#deps.promise !== null && !isForwarded && entry !== "endpoint-slices";
     const said = mayAsk && this.#heartbeat.isAlive() ? await this.#forwarding.ask(entry, body) : null;
     return said ?? this.#admission.answer(entry, body);
   }
@@ -243,7 +241,7 @@ class RunningWebhook implements Webhook {
       injectable: () => (guard?.state().injectable === true ? guard.resource : null),
       metrics: this.#metrics,
       slices: this.#deps.slices,
-      promise: this.#deps.promise,
+      promise: this.#deps.promise ?? (() => null),
     });
   }
 

@@ -28,6 +28,7 @@ const NEEDS = {
     needs: "dispatch.levers",
     off: "Levers are off: values settings.dispatch.levers",
   },
+  dispatcher: { needs: "dispatcher.enabled", off: "The dispatcher is off: values dispatcher.enabled" },
   webhook: { needs: "webhook.enabled", off: "The webhook is off: values settings.webhook.enabled" },
   icmp: { needs: "icmp among probe.methods", off: "ICMP is off: values settings.probe.methods" },
   bandwidth: { needs: "probe.bandwidth", off: "Bandwidth is off: values settings.probe.bandwidth" },

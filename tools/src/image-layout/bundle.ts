@@ -40,6 +40,14 @@ export async function bundle({ root, entry, files, external, target }: BundleOpt
     format: "esm",
     entryFileNames: "[name].js",
     chunkFileNames: "[name]-[hash].js",
+    // V8 keeps the text of each program: two bytes a character where one of them is not of ASCII. Lines stay,
+    // for stacks.
+    comments: false,
+    minify: {
+      compress: false,
+      mangle: false,
+      codegen: { removeWhitespace: false, asciiOnly: true },
+    },
     sourcemap: true,
     sourcemapExcludeSources: true,
   });

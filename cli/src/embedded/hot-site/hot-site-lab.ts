@@ -2,10 +2,26 @@
 // are followed as kube-proxy follows them, and what spreads requests.
 import { createAggregator } from "@isochrone/aggregator";
 import { createMemoryBus } from "@isochrone/bus/memory";
+import { createDispatcher, dispatcherSettings } from "@isochrone/dispatcher";
 import { createPage } from "@isochrone/dashboard";
-import { KINDS, looseFields, podView, workloadOf, type ClusterStore } from "@isochrone/kubernetes";
+import {
+  DISPATCH_ANNOTATIONS,
+  KINDS,
+  PLACEMENT_ENABLED,
+  PLACEMENT_LABEL,
+  podView,
+  workloadOf,
+  type ClusterStore,
+} from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import { admittingSlices, defaultLinks, EmulatedNetwork, LabCluster, ZoneUsers } from "@isochrone/lab";
+import {
+  admittingSlices,
+  defaultLinks,
+  EmulatedNetwork,
+  LabCluster,
+  NodeView,
+  ZoneUsers,
+} from "@isochrone/lab";
 import { createMeasuringThreads } from "@isochrone/probe";
 import {
   composeServices,
@@ -57,6 +73,8 @@ const random = systemRandom;
 /** Short: weights are to follow the requests within seconds. */
 const WINDOW_MS = 8_000;
 const ROUND_MS = 1_000;
+/** Replicas start within a second or two. */
+const COOL_DOWN_MS = 2_000;
 const START_DEADLINE_MS = 300_000;
 const STOP_DEADLINE_MS = 30_000;
 const READY_WITHIN_MS = 120_000;
@@ -64,12 +82,31 @@ const POLL_MS = 100;
 const GRAPH_TIMEOUT_MS = 5_000;
 const KEY_BYTES = 32;
 const BUS = { partitions: 4, retentionRecords: 64, retentionBytes: 512 * 1024 };
+const LOOPBACK = "127.0.0.1";
 const MILLICORES = 1_000;
+/** No pod has this label. */
+const NOT_YET = "lab.isochrone.dev/not-yet";
+const NOBODY = { [NOT_YET]: "true" };
 const SERVICE = { ...KINDS.service, namespace: NAMESPACE, name: API };
 const DEPLOYMENT = { ...KINDS.deployment, namespace: NAMESPACE, name: API };
 
+/** What an act begins with. */
+export interface ActStart {
+  /** Of the Service, once the replicas are there. */
+  readonly annotations: Readonly<Record<string, string>>;
+  /** Its `trafficDistribution` is PreferSameZone. */
+  readonly isNear: boolean;
+  readonly isAutoscaled: boolean;
+  /** Callers send their requests to the dispatcher of their node. */
+  readonly isDispatched: boolean;
+}
+
+type Dispatcher = ReturnType<typeof createDispatcher>;
+
 interface Parts {
   readonly cluster: Deferred<LabCluster>;
+  /** By node. */
+  readonly dispatchers: ReadonlyMap<string, Dispatcher>;
   readonly users: Deferred<ZoneUsers>;
   readonly autoscaler: HorizontalPodAutoscaler;
   readonly store: ClusterStore;
@@ -103,6 +140,8 @@ export class HotSiteLab {
     const cluster = clusterOn(network, store, logger);
     const users = usersOn(network, store, options);
     const probes = new EmbeddedProbes(network, sites);
+    const graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
+    const { parts: dispatching, dispatchers } = dispatchersOn(network, surroundings, graphs);
     const services = composeServices(
       [
         { name: "emulated network", service: { stop: () => network.stop() } },
@@ -112,13 +151,13 @@ export class HotSiteLab {
         { name: "cluster", service: cluster },
         ...measuring(surroundings, probes, urls.page),
         ...collectorServices(surroundings, sites, urls.page, () => cluster.value()),
+        ...dispatching,
         { name: "users", service: users },
       ],
       { logger, deadlines: { clock, startMs: START_DEADLINE_MS, stopMs: STOP_DEADLINE_MS } },
     );
     await services.start();
     probes.refreshPlans();
-    const graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
     const autoscaler = new HorizontalPodAutoscaler({
       store,
       graphs,
@@ -129,7 +168,7 @@ export class HotSiteLab {
       clock,
       logger: logger.child({ service: "autoscaler" }),
     });
-    return new HotSiteLab(urls, { cluster, users, autoscaler, store, services, zone });
+    return new HotSiteLab(urls, { cluster, users, dispatchers, autoscaler, store, services, zone });
   }
 
   /** Users of the hot zone send as many requests as those of the others, or as they have grown to. */
@@ -141,32 +180,33 @@ export class HotSiteLab {
    * Begins again with the same new replicas in each zone, and what is to spread requests and to scale them.
    * Rejects with the signal's reason when aborted.
    */
-  async begin(
-    {
-      annotations,
-      isNear,
-      isAutoscaled,
-    }: {
-      readonly annotations: Readonly<Record<string, string | null>>;
-      /** Its `trafficDistribution` is PreferSameZone. */
-      readonly isNear: boolean;
-      readonly isAutoscaled: boolean;
-    },
-    signal: AbortSignal,
-  ): Promise<void> {
-    const { store, autoscaler } = this.#parts;
+  async begin(start: ActStart, signal: AbortSignal): Promise<void> {
+    const { store, autoscaler, cluster, dispatchers } = this.#parts;
     if (this.#isAutoscaled) await autoscaler.stop();
+    const { dispatch, replicas } = DISPATCH_ANNOTATIONS;
     await store.patch(SERVICE, {
-      metadata: { annotations },
-      spec: { trafficDistribution: isNear ? "PreferSameZone" : null },
+      metadata: { annotations: { [dispatch]: null, [replicas]: null } },
+      // Nobody is asked before all are there: the first ones would have a queue for the whole act.
+      spec: { selector: NOBODY, trafficDistribution: start.isNear ? "PreferSameZone" : null },
     });
-    await store.patch(DEPLOYMENT, { spec: { replicas: REPLICAS } });
+    const proxied = start.isDispatched ? dispatchers : new Map<string, Dispatcher>();
+    for (const { name } of hotSites()) {
+      const port = proxied.get(name)?.port ?? null;
+      cluster.value().setProxy(name, API, port === null ? null : { host: LOOPBACK, port });
+    }
+    // New replicas wait for the planner, which puts them where the frames lack them.
+    const labels = { [PLACEMENT_LABEL]: start.isAutoscaled ? null : PLACEMENT_ENABLED };
+    await store.patch(DEPLOYMENT, { spec: { replicas: REPLICAS, template: { metadata: { labels } } } });
     const former = (await this.#replicas()).map(({ metadata }) => metadata);
     for (const { name } of former)
       await store.delete({ ...KINDS.pod, namespace: NAMESPACE, name }, { gracePeriodSeconds: 0 });
     await this.#untilReady(new Set(former.map(({ uid }) => uid)), signal);
-    if (isAutoscaled) autoscaler.start();
-    this.#isAutoscaled = isAutoscaled;
+    await store.patch(SERVICE, {
+      metadata: { annotations: start.annotations },
+      spec: { selector: { [NOT_YET]: null } },
+    });
+    if (start.isAutoscaled) autoscaler.start();
+    this.#isAutoscaled = start.isAutoscaled;
   }
 
   /** By zone, how long each request of so much time took, ms; null: it failed. */
@@ -196,14 +236,7 @@ export class HotSiteLab {
     for (;;) {
       const pods = await this.#replicas();
       const fresh = pods.filter((pod) => podView(pod).ready && !former.has(pod.metadata.uid));
-      const slice = await this.#parts.store.get({
-        ...KINDS.endpointSlice,
-        namespace: NAMESPACE,
-        name: `${API}-1`,
-      });
-      const { endpoints } = looseFields<{ endpoints: object[] }>(slice);
-      const known = Array.isArray(endpoints) ? endpoints.length : 0;
-      if (fresh.length >= REPLICAS && known >= REPLICAS && this.#parts.users.value().isBegun) return;
+      if (fresh.length >= REPLICAS && this.#parts.users.value().isBegun) return;
       if (clock.monotonic() > untilMs)
         throw new Error(
           `${REPLICAS} replicas must be ready within ${READY_WITHIN_MS} ms, got ${fresh.length}`,
@@ -253,6 +286,40 @@ function usersOn(
   );
 }
 
+/** One on each node, with endpoints at the addresses that reach them from there. */
+function dispatchersOn(
+  network: EmulatedNetwork,
+  { options, store, logger }: BareSurroundings,
+  graphs: GraphClient,
+): { readonly parts: readonly Part[]; readonly dispatchers: ReadonlyMap<string, Dispatcher> } {
+  const sites = hotSites();
+  const zoneOf = (node: string): string => sites.find(({ name }) => name === node)?.zone ?? "";
+  const dispatchers = new Map<string, Dispatcher>();
+  const parts = sites.flatMap(({ name: node }): Part[] => {
+    const view = createMemoryStore({ clock });
+    const around = { clock, random, logger: logger.child({ service: "dispatcher", node }) };
+    const { dispatcher: config } = loadSettings([dispatcherSettings], {
+      env: options.env,
+      overrides: { dispatcher: { node, host: LOOPBACK, port: 0, httpPort: 0 } },
+    });
+    const dispatcher = createDispatcher(
+      { ...config, refreshMs: ROUND_MS },
+      {
+        ...around,
+        store: view,
+        graphs: { cluster: async (signal) => (await graphs.cluster(signal)).value },
+        registry: createRegistry(),
+      },
+    );
+    dispatchers.set(node, dispatcher);
+    return [
+      { name: `view of ${node}`, service: new NodeView({ ...around, node, store, view, network, zoneOf }) },
+      { name: `dispatcher ${node}`, service: dispatcher },
+    ];
+  });
+  return { parts, dispatchers };
+}
+
 function measuring(surroundings: BareSurroundings, probes: EmbeddedProbes, aggregatorUrl: string): Part[] {
   const logger = surroundings.logger.child({ service: "measuring" });
   const thread = createMeasuringThreads({ clock, logger });
@@ -285,14 +352,14 @@ async function schedulerOf(
   const { webhook, planner } = movingConfig(options, false, await freePort());
   const { dispatch } = loadSettings([dispatchSettings], {
     env: options.env,
-    overrides: { dispatch: { levers: ["hints"] } },
+    overrides: { dispatch: { levers: ["hints", "replicas", "scale", "deletion-cost"] } },
   });
   return createSchedulerPlugin(schedulerConfig(options, portOf(urls.extender), urls.page), {
     store: admittingSlices(store, { random, logger: logger.child({ service: "cluster" }) }),
     clock,
     random,
     ...definedOf({ webhook, planner }),
-    dispatch: { ...dispatch, roundMs: ROUND_MS },
+    dispatch: { ...dispatch, roundMs: ROUND_MS, coolDownMs: COOL_DOWN_MS },
     logger: logger.child({ service: "scheduler-plugin" }),
     registry: createRegistry(),
   });

@@ -1,6 +1,7 @@
 // What `isochrone up --hot-site` runs: in each zone users, a workload that they call, and a part of the
 // replicas of the Service that all of these call.
-import { BEHAVIOUR, matrixOfZones, readManifest, WORKFLOW_LABEL } from "@isochrone/lab";
+import { DISPATCH_ANNOTATIONS } from "@isochrone/kubernetes";
+import { BEHAVIOUR, LOAD_PATH, matrixOfZones, readManifest, WORKFLOW_LABEL } from "@isochrone/lab";
 import type { LoadPlan, NetworkSite, Site, WorkflowManifest } from "@isochrone/lab";
 import type { Random } from "@isochrone/runtime";
 
@@ -12,15 +13,15 @@ export const API = "api";
 export const NAMESPACE = "default";
 
 /** A request takes a replica so long, and is in time within the deadline. Milliseconds. */
-const WORK_MS = 100;
-export const DEADLINE_MS = 400;
-/** Requests per second that a replica serves with nearly all of them in time. */
-const CAPACITY_PER_SECOND = 8;
+const WORK_MS = 200;
+export const DEADLINE_MS = 800;
+/** Requests per second that a replica serves. */
+const CAPACITY_PER_SECOND = 1000 / WORK_MS;
 export const REPLICAS = 4 * HOT_ZONES.length;
 
 /** Requests per second of the users of a zone; those of the hot one, when they have grown. */
-const CALM_PER_SECOND = 18;
-const HOT_PER_SECOND = 60;
+const CALM_PER_SECOND = 7;
+const HOT_PER_SECOND = 30;
 /** How many times as rarely the users of the hot zone send before that. */
 export const CALM_PACE = HOT_PER_SECOND / CALM_PER_SECOND;
 
@@ -65,8 +66,9 @@ export function hotManifest(): WorkflowManifest {
     annotations: { ...work, [BEHAVIOUR.responseBytes]: "2000" },
     cpu: "1",
     service: {
-      "isochrone.dev/deadline": `${DEADLINE_MS}ms`,
-      "isochrone.dev/capacity": String(CAPACITY_PER_SECOND),
+      [DISPATCH_ANNOTATIONS.deadline]: `${DEADLINE_MS}ms`,
+      [DISPATCH_ANNOTATIONS.capacity]: String(CAPACITY_PER_SECOND),
+      [DISPATCH_ANNOTATIONS.loadPath]: LOAD_PATH,
     },
   });
   // JSON is YAML, too.

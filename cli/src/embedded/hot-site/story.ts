@@ -1,11 +1,15 @@
 // The story of `isochrone up --hot-site`: the requests of one zone grow, three times, and each time something
 // else spreads them and scales their Service.
+import { DISPATCH_ANNOTATIONS } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
-import type { HotSiteLab } from "./hot-site-lab.ts";
+import type { ActStart, HotSiteLab } from "./hot-site-lab.ts";
 import { DEADLINE_MS, type HotZone } from "./sample.ts";
 
-/** `near`: PreferSameZone and an autoscaler on CPU. `hints`: zone weights as hints. */
-export type HotSiteAct = "near" | "hints";
+/**
+ * `near`: PreferSameZone, and an autoscaler on CPU. `hints`: zone weights as hints, and replicas by forecast.
+ * `dispatcher`: each request by itself, and replicas by forecast.
+ */
+export type HotSiteAct = "near" | "hints" | "dispatcher";
 
 /** What users of a zone, or of all, have seen. */
 interface ZoneFigures {
@@ -33,13 +37,28 @@ interface StoryOptions {
   readonly signal: AbortSignal;
 }
 
+const CALM_MS = 2_000;
 /** Until queues are as long, and weights and replicas what, they become. */
-const SETTLE_MS = 12_000;
-const MEASURED_MS = 8_000;
+const SETTLE_MS = 9_000;
+const MEASURED_MS = 7_000;
 
-const ACTS: readonly (Parameters<HotSiteLab["begin"]>[0] & { readonly act: HotSiteAct })[] = [
-  { act: "near", annotations: { "isochrone.dev/dispatch": null }, isNear: true, isAutoscaled: true },
-  { act: "hints", annotations: { "isochrone.dev/dispatch": "hints" }, isNear: false, isAutoscaled: true },
+const { dispatch: DISPATCH, replicas: SCALING } = DISPATCH_ANNOTATIONS;
+const FOLLOWED = { isNear: false, isAutoscaled: false, isDispatched: false };
+const ACTS: readonly (ActStart & { readonly act: HotSiteAct })[] = [
+  {
+    act: "near",
+    annotations: {},
+    isNear: true,
+    isAutoscaled: true,
+    isDispatched: false,
+  },
+  { ...FOLLOWED, act: "hints", annotations: { [DISPATCH]: "hints", [SCALING]: "scale" } },
+  {
+    ...FOLLOWED,
+    act: "dispatcher",
+    annotations: { [DISPATCH]: "dispatcher", [SCALING]: "scale" },
+    isDispatched: true,
+  },
 ];
 
 /** Rejects with the signal's reason when aborted. */
@@ -52,6 +71,7 @@ export async function playHotSite(
     reporter.beginning(act);
     lab.setHot(false);
     await lab.begin(how, signal);
+    await clock.sleep(CALM_MS, signal);
     lab.setHot(true);
     reporter.grown(zone);
     await clock.sleep(SETTLE_MS, signal);

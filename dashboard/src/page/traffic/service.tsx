@@ -62,7 +62,11 @@ function Details({ service }: { readonly service: ServiceTraffic }): VNode {
         <Tile
           label="Spread by"
           value={service.lever === null || service.lever === "none" ? "nothing" : service.lever}
-          note={trouble?.words ?? service.state ?? "isochrone.dev/dispatch isn't set"}
+          note={
+            trouble?.words ??
+            service.state ??
+            (service.lever === null ? "isochrone.dev/dispatch isn't set" : "each request by itself")
+          }
           {...(trouble === null ? {} : { state: trouble.state })}
         />
         <Tile label="Requests per second" value={figure(requestsOf(service))} note="of all calling zones" />

@@ -32,8 +32,12 @@ export interface EndpointChoice<C extends Candidate> {
 const LATE_WITHOUT_DEADLINE = 3;
 /** Slope of the probability at no slack. */
 const STEEPNESS = 6;
-/** Of waiting and of the way, in times of the work: others wait behind it. */
-const TIME_PRICE = 0.02;
+/**
+ * Waiting and the way, in times of the work, cost x / (x + this): 0.02 each at first, since others wait
+ * behind it. All of it costs less than an answer that fails, or endpoints that fail at once would get what
+ * busy ones are spared.
+ */
+const TIME_SCALE = 50;
 /** Of leaving the zone. */
 const FAR_PRICE = 0.01;
 /** Of being as full as usual: between equals, the emptier one. */
@@ -54,9 +58,12 @@ export function byDeadline<C extends Candidate>(
     const waitMs = load.waitMs(workMs, nowMs);
     const slack = mostMs - roundTripMs - waitMs - workMs;
     const inTime = 1 / (1 + Math.exp((-STEEPNESS * slack) / (workMs + waitMs)));
+    const failing = load.failureShare(nowMs);
+    const times = (waitMs + roundTripMs) / workMs;
     const value =
-      inTime * (1 - load.failureShare(nowMs)) -
-      (TIME_PRICE * (waitMs + roundTripMs)) / workMs -
+      inTime * (1 - failing) -
+      failing -
+      times / (times + TIME_SCALE) -
       (isFar ? FAR_PRICE : 0) -
       FULLNESS_PRICE * load.fullness() +
       draw() * TIE;

@@ -85,6 +85,14 @@ describe.each([
   });
 });
 
+test("endpoints that fail at once get nothing of what busy ones can't serve in time", () => {
+  const failing = candidate();
+  for (let each = 0; each < 200; each++) failing.load.failed(0);
+  const busy = candidate();
+  seen(busy.load, 300 * WORK);
+  expect(shares([failing, busy], byDeadline)).toEqual([0, 1]);
+});
+
 describe("the load of an endpoint", () => {
   test("is what answers show beyond the work, and forgotten when nobody looks", () => {
     const load = new EndpointLoad();

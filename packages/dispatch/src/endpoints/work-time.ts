@@ -2,8 +2,8 @@
 const SHARE = 0.3;
 /** By how much an answer moves the estimate. */
 const STEP = 0.05;
-/** Answers of a loopback endpoint take no less. Milliseconds. */
-const LEAST_MS = 0.05;
+/** What is below is noise of schedulers, which would look like long waits. Milliseconds. */
+const LEAST_MS = 1;
 
 /** How long a Service's requests take without waiting: a quantile that follows its answers. */
 export class WorkTime {

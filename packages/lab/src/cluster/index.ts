@@ -1,4 +1,5 @@
 export { admittingSlices } from "./discovery/admitted-slices.ts";
+export { NodeView } from "./discovery/node-view.ts";
 export { NotReadyError } from "./errors.ts";
 export { LabCluster } from "./lab-cluster.ts";
 export type { LabPod } from "./lab-pod.ts";
@@ -6,7 +7,7 @@ export type { EndToEnd, LoadPlan } from "./load/protocol.ts";
 export { ZoneUsers } from "./load/zone-users.ts";
 export { loseNode } from "./controllers/lost-node.ts";
 export { readBehaviour } from "./manifest/behaviour.ts";
-export { BEHAVIOUR, WORKFLOW_LABEL } from "./names.ts";
+export { BEHAVIOUR, LOAD_PATH, WORKFLOW_LABEL } from "./names.ts";
 export type { WorkflowManifest } from "./manifest/model.ts";
 export { loadManifest, readManifest, SAMPLE_MANIFEST } from "./manifest/read.ts";
 export type { PodNetwork, Site } from "./ports.ts";

@@ -50,6 +50,8 @@ export const SOURCE_WORKLOAD_HEADER = "x-source-workload";
 export const RESPONSE_BYTES_HEADER = "x-response-bytes";
 /** Header of an answer with the load of who answers, as ORCA has it. */
 export const LOAD_HEADER = "endpoint-load-metrics";
+/** Path at which a program says its load, and does nothing else. */
+export const LOAD_PATH = "/load";
 /** Headers with which a sidecar tells its peer who is calling, as Istio's do. */
 export const PEER_METADATA_HEADER = "x-envoy-peer-metadata";
 export const PEER_ID_HEADER = "x-envoy-peer-metadata-id";

@@ -2,6 +2,7 @@
 // A public contract, like the graph API's schema: extend, don't rename.
 import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "../schema.ts";
+import { checkSchema, compiledLate } from "../validation.ts";
 
 const ZoneReplicasSchema = Type.Object(
   {
@@ -81,3 +82,13 @@ export const ReplicaReportSchema = Type.Object(
 
 /** Answer of `GET /api/v1/dispatch/replicas`. */
 export type ReplicaReport = Static<typeof ReplicaReportSchema>;
+
+const DOCUMENT = "replicas";
+const reportSchema = compiledLate(ReplicaReportSchema);
+
+/** Checks a report that came from elsewhere. Throws SnapshotError. */
+export function parseReplicaReport(json: unknown): ReplicaReport {
+  const report = json;
+  checkSchema(DOCUMENT, reportSchema, report);
+  return report;
+}

@@ -29,7 +29,9 @@ const ZoneTrafficSchema = Type.Object({
 const ServiceTrafficSchema = Type.Object({
   namespace: Type.String(),
   name: Type.String(),
-  lever: NullableString("what spreads its requests: advise, hints, istio; null: nothing is asked for"),
+  lever: NullableString(
+    "what spreads its requests: advise, hints, istio, dispatcher; null: nothing is asked for",
+  ),
   state: NullableString("steady, moving, idle, refused, stale; null: nobody looks at it"),
   message: NullableString("why there is no advice; null: there is, or nothing is asked for"),
   deadlineMs: NullableAmount("annotation isochrone.dev/deadline of the Service, milliseconds"),

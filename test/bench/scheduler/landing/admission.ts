@@ -121,7 +121,7 @@ async function untilAnswering(cluster: ControlPlane): Promise<void> {
   };
   const path = `/api/v1/namespaces/${NAMESPACE}/pods?dryRun=All`;
   for (let tries = 0; tries < 300; tries++) {
-    const { metadata } = (await cluster.request("POST", path, pod)) as KubernetesObject;
+    const { metadata } = await cluster.request("POST", path, pod);
     if (metadata.annotations?.[WEBHOOK_ANSWER] === "gated") return;
     await sleep(200);
   }

@@ -22,11 +22,15 @@ export class ZoneUsers {
   readonly #pods: Informer;
   readonly #services: Informer;
   readonly #loads: ReadonlyMap<string, LoadGenerator>;
+  readonly #clock: Clock;
+  /** Of the last stretch. */
+  #endMs: number | null = null;
   /** Users that have found their Service ready once. */
   readonly #begun = new Set<string>();
 
   constructor({ network, plans, ...around }: ZoneUsersOptions) {
     this.#network = network;
+    this.#clock = around.clock;
     this.#pods = createInformer({ ...around, kind: KINDS.pod });
     this.#services = createInformer({ ...around, kind: KINDS.service });
     this.#loads = new Map(Array.from(plans, ([name, plan]) => [name, new LoadGenerator(plan, around.clock)]));
@@ -44,10 +48,18 @@ export class ZoneUsers {
   }
 
   /**
-   * Every request of so much time, by Service: how long it took, ms; null: it failed. Answered when all of
-   * them are.
+   * Every request of so much time from now on, by Service: how long it took, ms; null: it failed. Answered
+   * when all of them are. One at a time.
    */
   async stretch(durationMs: number): Promise<ReadonlyMap<string, readonly (number | null)[]>> {
+    const nowMs = this.#clock.monotonic();
+    // Generators go on where the last stretch ended.
+    if (this.#endMs !== null) await this.#record(nowMs - this.#endMs);
+    this.#endMs = nowMs + durationMs;
+    return await this.#record(durationMs);
+  }
+
+  async #record(durationMs: number): Promise<Map<string, readonly (number | null)[]>> {
     return new Map(
       await Promise.all(
         Array.from(

@@ -1,7 +1,7 @@
 import { Agent, request } from "node:http";
 import type { IncomingMessage, RequestOptions, ServerResponse } from "node:http";
 import { MAX_BODY_BYTES } from "../manifest/behaviour.ts";
-import { LOAD_HEADER, RESPONSE_BYTES_HEADER, SOURCE_WORKLOAD_HEADER, UNKNOWN } from "../names.ts";
+import { LOAD_HEADER, LOAD_PATH, RESPONSE_BYTES_HEADER, SOURCE_WORKLOAD_HEADER, UNKNOWN } from "../names.ts";
 import type { Behaviour } from "../manifest/model.ts";
 import type { SocketAddress } from "../ports.ts";
 import type { Cpu } from "./cpu.ts";
@@ -12,8 +12,8 @@ interface ApplicationDependencies {
   /** The sidecar's outbound listener. */
   readonly outbound: () => SocketAddress;
   readonly cpu: Cpu;
-  /** Requests there, of what it serves at once, as answers say it; null: they don't. */
-  readonly utilization: () => number | null;
+  /** What answers say of the load of a modelled CPU; null: nothing. */
+  readonly load: () => { readonly queueLength: number; readonly worksPerSecond: number } | null;
   /** Uniform in [0, 1). */
   readonly random: () => number;
 }
@@ -36,7 +36,7 @@ export class Application {
   readonly #workload: string;
   readonly #outbound: () => SocketAddress;
   readonly #cpu: Cpu;
-  readonly #utilization: () => number | null;
+  readonly #load: ApplicationDependencies["load"];
   readonly #random: () => number;
   readonly #received = new Map<string, number>();
   readonly #agent = new Agent({ keepAlive: true, maxFreeSockets: 256 });
@@ -44,11 +44,11 @@ export class Application {
   #answer!: Buffer;
   #calls!: readonly Call[];
 
-  constructor({ workload, behaviour, outbound, cpu, utilization, random }: ApplicationDependencies) {
+  constructor({ workload, behaviour, outbound, cpu, load, random }: ApplicationDependencies) {
     this.#workload = workload;
     this.#outbound = outbound;
     this.#cpu = cpu;
-    this.#utilization = utilization;
+    this.#load = load;
     this.#random = random;
     this.behave(behaviour);
   }
@@ -68,12 +68,13 @@ export class Application {
   /** Handler of the application's listener. */
   readonly handle = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     incoming.resume();
+    if (incoming.url === LOAD_PATH) return void outgoing.writeHead(200, this.#loadHeader()).end();
     incoming.on("end", () => {
       this.#count(incoming.headers[SOURCE_WORKLOAD_HEADER]);
       this.#cpu.work(this.#workMs(), () =>
         this.#callAll((failed) => {
           const answer = this.#answerTo(incoming);
-          const headers = { "content-length": answer.length, ...this.#load() };
+          const headers = { "content-length": answer.length, ...this.#loadHeader() };
           if (failed === null) outgoing.writeHead(200, headers).end(answer);
           else outgoing.writeHead(502, { "content-type": "text/plain" }).end(`callee ${failed} failed\n`);
         }),
@@ -112,12 +113,14 @@ export class Application {
     this.#received.set(source, (this.#received.get(source) ?? 0) + 1);
   }
 
-  /** As ORCA has it. */
-  #load(): Readonly<Record<string, string>> {
-    const utilization = this.#utilization();
-    return utilization === null
-      ? {}
-      : { [LOAD_HEADER]: `TEXT application_utilization=${utilization.toFixed(2)}` };
+  /** As ORCA has it: who serves one request at a time is full with one, and fuller with each that waits. */
+  #loadHeader(): Readonly<Record<string, string>> {
+    const load = this.#load();
+    if (load === null) return {};
+    const { queueLength, worksPerSecond } = load;
+    return {
+      [LOAD_HEADER]: `TEXT cpu_utilization=${queueLength},rps_fractional=${worksPerSecond.toFixed(2)}`,
+    };
   }
 
   #workMs(): number {

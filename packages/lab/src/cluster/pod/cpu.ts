@@ -23,6 +23,8 @@ export class OwnCpu implements Cpu {
   }
 }
 
+const RATE_MS = 3_000;
+
 /**
  * A core of its own that is not this machine's: work takes its time, one after the other, and counts as CPU
  * time, while the machine is free for others. A queue of work has an end.
@@ -33,6 +35,8 @@ export class ModelledCpu implements Cpu {
   #freeAtMs: number;
   #isBusy = false;
   #workedMs = 0;
+  /** Ends of the works of the last seconds. */
+  #endsMs: number[] = [];
 
   constructor(monotonic: () => number) {
     this.#monotonic = monotonic;
@@ -47,6 +51,13 @@ export class ModelledCpu implements Cpu {
   /** Works that wait or are worked on. */
   get queueLength(): number {
     return this.#waiting.length + (this.#isBusy ? 1 : 0);
+  }
+
+  /** Of the last seconds. */
+  get worksPerSecond(): number {
+    const sinceMs = this.#monotonic() - RATE_MS;
+    this.#endsMs = this.#endsMs.filter((endMs) => endMs >= sinceMs);
+    return this.#endsMs.length / (RATE_MS / 1000);
   }
 
   work(cpuMs: number, done: () => void): void {
@@ -65,6 +76,7 @@ export class ModelledCpu implements Cpu {
     setTimeout(
       () => {
         this.#workedMs += next.cpuMs;
+        this.#endsMs.push(this.#monotonic());
         // What is done isn't in the queue any more.
         this.#next();
         next.done();

@@ -71,7 +71,7 @@ class Pod {
       behaviour,
       outbound: () => this.#outboundAddress,
       cpu: this.#modelledCpu ?? this.#sharedCpu ?? new OwnCpu(monotonic),
-      utilization: () => this.#modelledCpu?.queueLength ?? null,
+      load: () => this.#modelledCpu,
       random: Math.random,
     });
     this.#sidecar = new Sidecar({

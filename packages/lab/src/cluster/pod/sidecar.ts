@@ -1,7 +1,7 @@
 import { Agent } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isRecord } from "@isochrone/primitives";
-import { PEER_ID_HEADER, PEER_METADATA_HEADER, UNKNOWN } from "../names.ts";
+import { LOAD_PATH, PEER_ID_HEADER, PEER_METADATA_HEADER, UNKNOWN } from "../names.ts";
 import type { SocketAddress } from "../ports.ts";
 import { forward, refuse } from "./exchange.ts";
 import { FLAGS, SidecarMetrics } from "./metrics.ts";
@@ -81,7 +81,8 @@ export class Sidecar {
       timeoutMs: this.#config.callTimeoutMs * 2,
       headers: STRIP_PEER,
       monotonic: this.#monotonic,
-      done: (outcome) => channel.record(outcome),
+      // Whoever asks for the load is no caller.
+      done: (outcome) => (incoming.url === LOAD_PATH ? undefined : channel.record(outcome)),
     });
   };
 
