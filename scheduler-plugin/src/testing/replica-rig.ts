@@ -38,6 +38,11 @@ export class ReplicaRig {
   writes: string[] = [];
   /** Requests per second by service and zone. */
   rates: Record<string, Readonly<Record<string, number>>> = {};
+  /** Nodes that have the image of all replicas, and its size. */
+  image: { readonly on: readonly string[]; readonly mb: number } = {
+    on: NODES.map(([name]) => name),
+    mb: 500,
+  };
   /** Whether a new demand comes with each frame. */
   isFresh = true;
   graph: ClusterGraphSnapshot = {
@@ -228,7 +233,10 @@ export class ReplicaRig {
   }
 
   async #createNode(name: string): Promise<void> {
-    const images = [{ names: [IMAGE], sizeBytes: 5e8 }];
+    const { on, mb } = this.image;
+    const images = on.includes(name)
+      ? [{ names: ["registry.example/db@sha256:0", IMAGE], sizeBytes: mb * 1e6 }]
+      : [];
     await this.store.create({ ...KINDS.node, metadata: { name }, status: { images } });
   }
 
