@@ -7,6 +7,7 @@ import { createPage } from "@isochrone/dashboard";
 import {
   DISPATCH_ANNOTATIONS,
   KINDS,
+  looseList,
   PLACEMENT_ENABLED,
   PLACEMENT_LABEL,
   podView,
@@ -205,6 +206,7 @@ export class HotSiteLab {
       metadata: { annotations: start.annotations },
       spec: { selector: { [NOT_YET]: null } },
     });
+    await this.#untilListed(signal);
     if (start.isAutoscaled) autoscaler.start();
     this.#isAutoscaled = start.isAutoscaled;
   }
@@ -229,6 +231,17 @@ export class HotSiteLab {
   async #replicas() {
     const { items } = await this.#parts.store.list(KINDS.pod, { namespace: NAMESPACE });
     return items.filter((pod) => workloadOf(pod).name === API && !podView(pod).terminating);
+  }
+
+  /** Until callers can find them. */
+  async #untilListed(signal: AbortSignal): Promise<void> {
+    const slice = { ...KINDS.endpointSlice, namespace: NAMESPACE, name: `${API}-1` };
+    const untilMs = clock.monotonic() + READY_WITHIN_MS;
+    while (looseList((await this.#parts.store.get(slice))?.endpoints).length < REPLICAS) {
+      if (clock.monotonic() > untilMs)
+        throw new Error(`${REPLICAS} endpoints must be listed within ${READY_WITHIN_MS} ms`);
+      await clock.sleep(POLL_MS, signal);
+    }
   }
 
   async #untilReady(former: ReadonlySet<string | undefined>, signal: AbortSignal): Promise<void> {

@@ -38,8 +38,11 @@ interface StoryOptions {
 }
 
 const CALM_MS = 2_000;
-/** Until queues are as long, and weights and replicas what, they become. */
+/** Until queues are as long, and weights and replicas what, they become; longer while replicas still come. */
 const SETTLE_MS = 9_000;
+const UNCHANGED_MS = 4_000;
+const MOST_SETTLE_MS = 40_000;
+const POLL_MS = 500;
 const MEASURED_MS = 7_000;
 
 const { dispatch: DISPATCH, replicas: SCALING } = DISPATCH_ANNOTATIONS;
@@ -74,13 +77,28 @@ export async function playHotSite(
     await clock.sleep(CALM_MS, signal);
     lab.setHot(true);
     reporter.grown(zone);
-    await clock.sleep(SETTLE_MS, signal);
+    await settled(lab, clock, signal);
     const figures = figuresOf(await lab.stretch(MEASURED_MS), await lab.replicas());
     signal.throwIfAborted();
     acts.set(act, figures);
     reporter.measured(act, figures);
   }
   reporter.verdict(acts);
+}
+
+async function settled(lab: Pick<HotSiteLab, "replicas">, clock: Clock, signal: AbortSignal): Promise<void> {
+  const beganMs = clock.monotonic();
+  let changedMs = beganMs;
+  let before = "";
+  for (;;) {
+    await clock.sleep(POLL_MS, signal);
+    const replicas = [...(await lab.replicas()).values()].join(" ");
+    const nowMs = clock.monotonic();
+    if (replicas !== before) changedMs = nowMs;
+    before = replicas;
+    if (nowMs - beganMs >= SETTLE_MS && nowMs - changedMs >= UNCHANGED_MS) return;
+    if (nowMs - beganMs >= MOST_SETTLE_MS) return;
+  }
 }
 
 function figuresOf(
