@@ -37,13 +37,13 @@ interface StoryOptions {
   readonly signal: AbortSignal;
 }
 
-const CALM_MS = 2_000;
+const CALM_MS = 1_500;
 /** Until queues are as long, and weights and replicas what, they become; longer while replicas still come. */
-const SETTLE_MS = 9_000;
-const UNCHANGED_MS = 4_000;
+const SETTLE_MS = 8_000;
+const UNCHANGED_MS = 3_000;
 const MOST_SETTLE_MS = 40_000;
 const POLL_MS = 500;
-const MEASURED_MS = 7_000;
+const MEASURED_MS = 6_000;
 
 const { dispatch: DISPATCH, replicas: SCALING } = DISPATCH_ANNOTATIONS;
 const FOLLOWED = { isNear: false, isAutoscaled: false, isDispatched: false };
