@@ -1,6 +1,14 @@
 // Commands that read the graph API.
 import type { Command } from "commander";
-import { dnsLabel, durationMs, namespacedName, objectName, readableFile, wholeNumber } from "./options.ts";
+import {
+  dnsLabel,
+  durationMs,
+  httpUrl,
+  namespacedName,
+  objectName,
+  readableFile,
+  wholeNumber,
+} from "./options.ts";
 import {
   caFile,
   commandOf,
@@ -91,6 +99,9 @@ export function addPlan(program: Command, print: Print): void {
   );
 }
 
+/** As `kubectl port-forward` has it. */
+const DEFAULT_DISPATCHER = "http://127.0.0.1:7416";
+
 export function addDispatch(program: Command, print: Print): void {
   const dispatch = program.command("dispatch").description("say how the requests of Services are spread");
   dispatch
@@ -116,7 +127,23 @@ export function addDispatch(program: Command, print: Print): void {
     .addOption(output())
     .addOption(watch())
     .action(async (options) => (await import("./commands/dispatch.ts")).statusCommand(options, print));
+  dispatch
+    .command("explain")
+    .description("say where a dispatcher sent the last requests to a Service, and why")
+    .argument("<service>", "namespace/name of the Service", namespacedName)
+    .option("--server <url>", "address of a dispatcher's own port", httpUrl, DEFAULT_DISPATCHER)
+    .option("--limit <number>", "so many requests at most", wholeNumber(1, 500), 5)
+    .addOption(output())
+    .addOption(watch())
+    .action(async (service: readonly [string, string], options) =>
+      (await import("./commands/dispatch.ts")).explainRequestsCommand(service, options, print),
+    );
   examples(commandOf(program, "dispatch", "status"), "% dispatch status", "% dispatch status -o json");
+  examples(
+    commandOf(program, "dispatch", "explain"),
+    "% dispatch explain shop/web                        # after kubectl port-forward deploy/isochrone-dispatcher 7416",
+    "% dispatch explain shop/web --limit 50 -o json",
+  );
   examples(
     commandOf(program, "dispatch", "advise"),
     "% dispatch advise shop/db",

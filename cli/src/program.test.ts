@@ -79,6 +79,7 @@ describe("the program", () => {
       "descheduler",
       "dispatch advise",
       "dispatch status",
+      "dispatch explain",
     ]);
   });
 

@@ -1,2 +1,3 @@
+export type { DispatchRecord } from "./decision-log.ts";
 export { createDispatcher } from "./dispatcher.ts";
 export { dispatcherSettings } from "./settings.ts";

@@ -1,5 +1,6 @@
 import { KINDS } from "@isochrone/kubernetes";
 import { adviceText, dispatchAdvice } from "../dispatch/advice.ts";
+import { readRequests, requestsText } from "../dispatch/requests.ts";
 import { dispatchStatus, statusText } from "../dispatch/status.ts";
 import { CommandError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
@@ -17,6 +18,29 @@ interface AdviseOptions extends StatusOptions {
   readonly kubeconfig?: string;
   /** Of the kubeconfig. @default its current one */
   readonly context?: string;
+}
+
+interface RequestsOptions {
+  /** Of a dispatcher. */
+  readonly server: string;
+  readonly limit: number;
+  readonly output: Format;
+  /** Milliseconds between two looks; undefined: one. */
+  readonly watch?: number;
+}
+
+/** Prints where a dispatcher sent requests to a Service, and why. Throws CommandError. */
+export async function explainRequestsCommand(
+  [namespace, name]: readonly [string, string],
+  options: RequestsOptions,
+  print: Print,
+): Promise<void> {
+  const service = `${namespace}/${name}`;
+  const text = (requests: Awaited<ReturnType<typeof readRequests>>): string =>
+    requestsText(requests, service);
+  const read = async (): Promise<View> =>
+    viewOf(await readRequests(options.server, service, options.limit), { text });
+  await show(read, options, print);
 }
 
 /** Prints how the requests of all Services are spread. Throws CommandError. */
