@@ -72,9 +72,10 @@ export class ClusterModel {
     this.#place(podKey);
   }
 
-  /** Whether the pod is bound. @param podKey namespace/name */
-  isPlaced(podKey: string): boolean {
-    return this.#placed.get(podKey)?.isPlaced === true;
+  /** Whether the pod is bound, and isn't about to go. @param podKey namespace/name */
+  isStaying(podKey: string): boolean {
+    const held = this.#placed.get(podKey);
+    return held?.isPlaced === true && held.pod.metadata.deletionTimestamp === undefined;
   }
 
   /** Whether any pod of that controller is bound. */

@@ -124,13 +124,13 @@ export function promiseRig(settings: Readonly<Record<string, unknown>> = {}) {
     newId,
     clock,
   });
-  const bind = (name: string, of: string, to: string): void =>
+  const bind = (name: string, of: string, to: string, metadata: object = {}): void =>
     model.takePod(
       {
         type: "added",
         object: {
           ...asked({ workload: of }),
-          metadata: { ...asked({ workload: of }).metadata, name, uid: name },
+          metadata: { ...asked({ workload: of }).metadata, name, uid: name, ...metadata },
           spec: { ...asked().spec, nodeName: to },
         },
       },

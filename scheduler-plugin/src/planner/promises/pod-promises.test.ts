@@ -215,6 +215,14 @@ describe("at its admission a pod", () => {
         return promise(asked());
       },
     ],
+    [
+      "what it talks to is about to go",
+      {},
+      ({ promise, bind }) => {
+        bind("q-1", "q", "n2", { deletionTimestamp: "2026-01-01T00:00:00Z" });
+        return promise(asked());
+      },
+    ],
     ["nobody knows its workload", {}, ({ promise }) => promise(asked({ workload: "unheard-of" }))],
     [
       "the graphs are old",

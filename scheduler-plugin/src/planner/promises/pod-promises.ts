@@ -156,7 +156,7 @@ export class PodPromises {
     return affinity && { affinity, annotations: annotationsOf(id, among) };
   }
 
-  /** Whether all that the pod exchanges anything with is there: else it is planned together with them. */
+  /** Whether all that the pod exchanges anything with is there to stay: else it is planned together with them. */
   #runs(asked: GatedPod, { workflow }: UsableGraphs): boolean {
     const { model, ledger } = this.#options;
     const { namespace, workflow: name } = asked.identity;
@@ -167,7 +167,7 @@ export class PodPromises {
       const of = workflow.workload(peer)?.namespace ?? namespace;
       return (
         peer === workload ||
-        [...workflow.replicas(peer).keys()].some((pod) => model.isPlaced(`${of}/${pod}`)) ||
+        [...workflow.replicas(peer).keys()].some((pod) => model.isStaying(`${of}/${pod}`)) ||
         assumed.some((pod) => pod.workload === peer)
       );
     };
