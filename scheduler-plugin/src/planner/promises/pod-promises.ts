@@ -156,7 +156,9 @@ export class PodPromises {
     return affinity && { affinity, annotations: annotationsOf(id, among) };
   }
 
-  /** Whether all that the pod exchanges anything with is there to stay: else it is planned together with them. */
+  /**
+   * Whether all that the pod exchanges anything with is there to stay: else it is planned together with them.
+   */
   #runs(asked: GatedPod, { workflow }: UsableGraphs): boolean {
     const { model, ledger } = this.#options;
     const { namespace, workflow: name } = asked.identity;
