@@ -1,6 +1,8 @@
 // What the leader among the scheduler-plugin's replicas knows alone.
 import { looseFields } from "@isochrone/primitives";
+import { SnapshotError } from "@isochrone/topology";
 import type { DecisionsSource } from "../http/decisions-routes.ts";
+import { AggregatorError } from "../ports/errors.ts";
 
 /** Of several replicas one leads; each attempt may reach another one. */
 const ATTEMPTS = 4;
@@ -28,5 +30,15 @@ function codeIn(body: Buffer): unknown {
     return looseFields<{ code: unknown }>(JSON.parse(body.toString())).code;
   } catch {
     return null;
+  }
+}
+
+/** What an answer holds. Throws an AggregatorError that names `what` where it can't be read. */
+export function readAnswer<T>(body: Buffer, parse: (value: unknown) => T, what: string): T {
+  try {
+    return parse(JSON.parse(body.toString()));
+  } catch (error) {
+    if (!(error instanceof SnapshotError || error instanceof SyntaxError)) throw error;
+    throw new AggregatorError("decisions_bad_answer", `${what} can't be read: ${error.message}`, error);
   }
 }

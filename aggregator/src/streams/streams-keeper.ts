@@ -1,18 +1,12 @@
 // Reads what the scheduler-plugin knows of stream jobs, and keeps it for who looks back.
-import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
-import {
-  parseStreamJobs,
-  SnapshotError,
-  type StreamJobView,
-  type StreamsSnapshot,
-} from "@isochrone/topology";
-import { HISTORY_GAP_MS } from "../domain/graphs/graph-history.ts";
+import type { Clock, Logger } from "@isochrone/runtime";
+import { parseStreamJobs, type StreamJobView, type StreamsSnapshot } from "@isochrone/topology";
 import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import type { DecisionsSource } from "../http/decisions-routes.ts";
 import type { FlowPlanSource } from "../http/flow-plan-route.ts";
 import { AggregatorError } from "../ports/errors.ts";
-import { askLeader } from "../adapters/ask-leader.ts";
-import { SnapshotHistory } from "../domain/snapshot-history.ts";
+import { askLeader, readAnswer } from "../adapters/ask-leader.ts";
+import { KeptSnapshots } from "../adapters/kept-snapshots.ts";
 import { streamsView } from "./domain/streams-view.ts";
 
 interface StreamsKeeperOptions {
@@ -27,36 +21,27 @@ interface StreamsKeeperOptions {
 }
 
 const PATH = "/api/v1/stream-jobs";
-const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
 
 export class StreamsKeeper {
   readonly #options: StreamsKeeperOptions;
-  readonly #history: SnapshotHistory;
-  readonly #periodic: Periodic;
+  readonly #kept: KeptSnapshots;
 
   constructor(options: StreamsKeeperOptions) {
     this.#options = options;
-    const { clock, logger, horizonMs } = options;
-    this.#history = new SnapshotHistory({
+    this.#kept = new KeptSnapshots({
+      ...options,
       what: "streams are",
-      horizonMs,
-      minGapMs: HISTORY_GAP_MS / 2,
-      maxBytes: MAX_HISTORY_BYTES,
-    });
-    this.#periodic = periodic({
-      clock,
-      intervalMs: HISTORY_GAP_MS,
-      run: (signal) => this.#keep(signal),
-      onError: (error) => logger.warnOnce("streams", "stream jobs can't be read", { error }),
+      trouble: "stream jobs can't be read",
+      read: (signal) => this.now(signal),
     });
   }
 
   start(): void {
-    this.#periodic.start();
+    this.#kept.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#periodic.stop();
+  stop(): Promise<void> {
+    return this.#kept.stop();
   }
 
   /** As it is now. Rejects with an AggregatorError where nobody can say it. */
@@ -70,30 +55,12 @@ export class StreamsKeeper {
 
   /** JSON of then. Throws an AggregatorError where nothing is kept of then. */
   at(ms: number): string {
-    return this.#history.at(ms);
-  }
-
-  async #keep(signal: AbortSignal): Promise<void> {
-    try {
-      this.#history.keep(await this.now(signal), this.#options.clock.now());
-    } catch (error) {
-      // Where nobody runs stream jobs there is nothing to keep.
-      if (!(error instanceof AggregatorError)) throw error;
-    }
+    return this.#kept.at(ms);
   }
 
   async #jobs(signal: AbortSignal): Promise<readonly StreamJobView[]> {
     const body = await askLeader(this.#options.decisions, PATH, "streams_off", signal);
-    if (body !== null) return parsed(body);
+    if (body !== null) return readAnswer(body, parseStreamJobs, "stream jobs");
     throw new AggregatorError("streams_off", "no scheduler-plugin runs stream jobs (streams.enabled)");
-  }
-}
-
-function parsed(body: Buffer): readonly StreamJobView[] {
-  try {
-    return parseStreamJobs(JSON.parse(body.toString()));
-  } catch (error) {
-    if (!(error instanceof SnapshotError || error instanceof SyntaxError)) throw error;
-    throw new AggregatorError("decisions_bad_answer", `stream jobs can't be read: ${error.message}`, error);
   }
 }

@@ -1,20 +1,18 @@
 // Joins what zones ask of Services with what the scheduler-plugin does about it, and keeps it for who looks
 // back.
-import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
+import type { Clock, Logger } from "@isochrone/runtime";
 import {
   parseReplicaReport,
   parseServiceTraffic,
-  SnapshotError,
   type ReplicaReport,
   type ServiceDemand,
   type ServiceTraffic,
   type TrafficSnapshot,
   type ZoneTraffic,
 } from "@isochrone/topology";
-import { askLeader } from "../adapters/ask-leader.ts";
-import { HISTORY_GAP_MS } from "../domain/graphs/graph-history.ts";
+import { askLeader, readAnswer } from "../adapters/ask-leader.ts";
+import { KeptSnapshots } from "../adapters/kept-snapshots.ts";
 import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
-import { SnapshotHistory } from "../domain/snapshot-history.ts";
 import type { DecisionsSource } from "../http/decisions-routes.ts";
 import { AggregatorError } from "../ports/errors.ts";
 
@@ -30,39 +28,30 @@ interface TrafficKeeperOptions {
 
 const PATH = "/api/v1/dispatch";
 const REPLICAS_PATH = "/api/v1/dispatch/replicas";
-const MAX_HISTORY_BYTES = 16 * 1024 * 1024;
 
 /** What is known of Services that ask for weights, or why nothing is. */
 type Spread = Pick<TrafficSnapshot, "dispatch" | "services">;
 
 export class TrafficKeeper {
   readonly #options: TrafficKeeperOptions;
-  readonly #history: SnapshotHistory;
-  readonly #periodic: Periodic;
+  readonly #kept: KeptSnapshots;
 
   constructor(options: TrafficKeeperOptions) {
     this.#options = options;
-    const { clock, logger, horizonMs } = options;
-    this.#history = new SnapshotHistory({
+    this.#kept = new KeptSnapshots({
+      ...options,
       what: "traffic is",
-      horizonMs,
-      minGapMs: HISTORY_GAP_MS / 2,
-      maxBytes: MAX_HISTORY_BYTES,
-    });
-    this.#periodic = periodic({
-      clock,
-      intervalMs: HISTORY_GAP_MS,
-      run: (signal) => this.#keep(signal),
-      onError: (error) => logger.warnOnce("traffic", "the traffic of Services can't be read", { error }),
+      trouble: "the traffic of Services can't be read",
+      read: (signal) => this.now(signal),
     });
   }
 
   start(): void {
-    this.#periodic.start();
+    this.#kept.start();
   }
 
-  async stop(): Promise<void> {
-    await this.#periodic.stop();
+  stop(): Promise<void> {
+    return this.#kept.stop();
   }
 
   /** As it is now. Rejects with an AggregatorError before the first graph. */
@@ -86,16 +75,7 @@ export class TrafficKeeper {
 
   /** JSON of then. Throws an AggregatorError where nothing is kept of then. */
   at(ms: number): string {
-    return this.#history.at(ms);
-  }
-
-  async #keep(signal: AbortSignal): Promise<void> {
-    try {
-      this.#history.keep(await this.now(signal), this.#options.clock.now());
-    } catch (error) {
-      // Before the first graph there is nothing to keep.
-      if (!(error instanceof AggregatorError)) throw error;
-    }
+    return this.#kept.at(ms);
   }
 
   /** Nothing where replicas are no lever, or nobody can be asked. */
@@ -114,7 +94,10 @@ export class TrafficKeeper {
     try {
       const body = await askLeader(this.#options.decisions, PATH, "dispatch_off", signal);
       if (body === null) return nobody("no scheduler-plugin spreads requests (dispatch.levers)");
-      return { dispatch: { isOn: true, message: null }, services: parsed(body) };
+      return {
+        dispatch: { isOn: true, message: null },
+        services: [...readAnswer(body, parseServiceTraffic, "the traffic of Services")],
+      };
     } catch (error) {
       if (!(error instanceof AggregatorError)) throw error;
       return nobody(error.message);
@@ -132,13 +115,8 @@ type Proposed = ReadonlyMap<string, ReplicaReport["services"][number]>;
 const NOTHING_PROPOSED: Proposed = new Map();
 
 function proposedIn(body: Buffer): Proposed {
-  try {
-    const { services } = parseReplicaReport(JSON.parse(body.toString()));
-    return new Map(services.map((service) => [nameOf(service), service]));
-  } catch (error) {
-    if (!(error instanceof SnapshotError || error instanceof SyntaxError)) throw error;
-    throw new AggregatorError("decisions_bad_answer", `replicas can't be read: ${error.message}`, error);
-  }
+  const { services } = readAnswer(body, parseReplicaReport, "replicas");
+  return new Map(services.map((service) => [nameOf(service), service]));
 }
 
 /** What zone weights know of endpoints comes first: replicas may still start. */
@@ -167,19 +145,6 @@ function bareZone(zone: string | null): ZoneTraffic {
     now: null,
     advised: null,
   };
-}
-
-function parsed(body: Buffer): ServiceTraffic[] {
-  try {
-    return [...parseServiceTraffic(JSON.parse(body.toString()))];
-  } catch (error) {
-    if (!(error instanceof SnapshotError || error instanceof SyntaxError)) throw error;
-    throw new AggregatorError(
-      "decisions_bad_answer",
-      `the traffic of Services can't be read: ${error.message}`,
-      error,
-    );
-  }
 }
 
 /** A Service of whose endpoints nothing is known here. */
