@@ -21,7 +21,6 @@ export type PodChanges = Pick<Informer, "onChange" | "synced">;
 export class ClusterPods implements Service, PodChanges {
   readonly #options: ClusterPodsOptions;
   #informer: Informer | null = null;
-  #isSynced = false;
 
   constructor(options: ClusterPodsOptions) {
     this.#options = options;
@@ -30,10 +29,6 @@ export class ClusterPods implements Service, PodChanges {
   /** Doesn't wait for the first list: an API server that is away must not keep the extender from starting. */
   start(): Promise<void> {
     this.#informer = createInformer({ trim: trimmedPod, ...this.#options, kind: KINDS.pod });
-    this.#informer.synced().then(
-      () => (this.#isSynced = true),
-      () => undefined,
-    );
     return Promise.resolve();
   }
 
@@ -43,7 +38,7 @@ export class ClusterPods implements Service, PodChanges {
 
   /** Whether the pods were listed at least once. */
   get isSynced(): boolean {
-    return this.#isSynced;
+    return this.#informer?.isSynced ?? false;
   }
 
   /** All that are known now. The objects are shared: never change them. */

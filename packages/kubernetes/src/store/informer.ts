@@ -52,6 +52,8 @@ export interface Informer<T = KubernetesObject> {
    * ends it.
    */
   onChange(listener: (change: InformerChange<T>) => void): () => void;
+  /** Whether all were listed at least once. */
+  readonly isSynced: boolean;
   /** Resolves after the first full list; rejects when stopped before, or with the signal's reason. */
   synced(signal?: AbortSignal): Promise<void>;
   /** Ends the watch; the cache keeps its last state. */
@@ -72,6 +74,7 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
   readonly #stop = new AbortController();
   readonly #synced = Promise.withResolvers<void>();
   readonly #running: Promise<void>;
+  #isSynced = false;
   /** Where to watch on; null: list first. */
   #version: string | null = null;
   #failures = 0;
@@ -97,6 +100,10 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
     this.#listeners.add(listener);
     for (const object of this.#items.values()) this.#call(listener, { type: "added", object });
     return () => this.#listeners.delete(listener);
+  }
+
+  get isSynced(): boolean {
+    return this.#isSynced;
   }
 
   async synced(signal?: AbortSignal): Promise<void> {
@@ -144,6 +151,7 @@ class WatchingInformer<K extends KindRef> implements Informer<ObjectOf<K>> {
     this.#version = resourceVersion;
     observer?.listed?.(kind.kind, { items: items.length, durationMs: clock.monotonic() - startedAtMs });
     observer?.heard?.(kind.kind);
+    this.#isSynced = true;
     this.#synced.resolve();
   }
 

@@ -14,7 +14,6 @@ interface AutoscalersOptions {
 export class Autoscalers implements Service {
   readonly #options: AutoscalersOptions;
   #informer: Informer | null = null;
-  #isSynced = false;
 
   constructor(options: AutoscalersOptions) {
     this.#options = options;
@@ -26,10 +25,6 @@ export class Autoscalers implements Service {
       kind: KINDS.horizontalPodAutoscaler,
       trim: targetAlone,
     });
-    this.#informer.synced().then(
-      () => (this.#isSynced = true),
-      () => undefined,
-    );
     return Promise.resolve();
   }
 
@@ -39,7 +34,7 @@ export class Autoscalers implements Service {
 
   /** Whether all were listed at least once: nothing is scaled before. */
   get isSynced(): boolean {
-    return this.#isSynced;
+    return this.#informer?.isSynced ?? false;
   }
 
   /** The name of one that scales the workload; null: none does. */
