@@ -183,7 +183,7 @@ export class Exchange {
     else {
       const timeMs = Math.max(0, nowMs - sentAtMs - endpoint.roundTripMs);
       endpoint.load.answered(timeMs, others, nowMs);
-      port.work.answered(timeMs);
+      port.work.answered(timeMs, others);
     }
     return answer;
   }
