@@ -151,4 +151,5 @@ test("a dispatcher that stops ends WebSockets once it has waited for them", asyn
   const closed = once(socket!, "close");
   await rig.dispatcher.stop();
   await closed;
+  expect(socket!.destroyed).toBe(true);
 });
