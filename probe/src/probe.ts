@@ -92,7 +92,7 @@ class ProbeService implements Probe {
     this.#config = config;
     this.#engineConfig = toEngineConfig(config);
     this.#deps = { ...deps, logger: deps.logger.child({ node: config.node }) };
-    this.#thread = deps.thread ?? createMeasuringThreads(deps);
+    this.#thread = deps.thread ?? createMeasuringThreads({ ...deps, place: "main" });
     this.#recorder = new MetricsRecorder({
       ...config,
       methods: this.#engineConfig.methods,
