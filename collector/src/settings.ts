@@ -1,6 +1,6 @@
 import {
-  caFileSetting,
-  clientFilesMistake,
+  AGGREGATOR_CLIENT_SETTINGS,
+  aggregatorClientRule,
   constant,
   derived,
   duration,
@@ -10,7 +10,6 @@ import {
   oneOf,
   section,
   text,
-  tokenFileSetting,
   type SettingsOf,
 } from "@isochrone/runtime";
 import { STATIC_TARGET } from "./adapters/static-targets.ts";
@@ -136,12 +135,7 @@ export const collectorSettings = section(
       description:
         "Believe any certificate of a kubelet. Whoever answers at its address then gets the token; for clusters whose kubelets sign their own.",
     }),
-    aggregatorUrl: text({
-      default: "http://127.0.0.1:8080",
-      description: "Where records are posted (OTLP/HTTP).",
-    }),
-    aggregatorTokenFile: tokenFileSetting("the aggregator"),
-    aggregatorCaFile: caFileSetting("the aggregator"),
+    ...AGGREGATOR_CLIENT_SETTINGS,
     bufferBytes: constant(8 * 1024 * 1024, "Older records are dropped anyway."),
     bufferMaxAgeMs: constant(300_000, "The aggregator's window has passed older records."),
     catchUpRecordsPerSecond: constant(5, "It bounds the load of many collectors that catch up together."),
@@ -154,8 +148,7 @@ export const collectorSettings = section(
   },
   {
     rules: [
-      ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
-        clientFilesMistake("collector", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
+      aggregatorClientRule("collector"),
       ({ mode, node }) =>
         mode !== "node" || node !== ""
           ? null

@@ -44,10 +44,13 @@ export { boundedBody } from "./http-client/bounded-body.ts";
 export { jsonFile, type JsonFile } from "./json-file.ts";
 export type { Fetch } from "./http-client/authorized-fetch.ts";
 export {
+  AGGREGATOR_CLIENT_SETTINGS,
+  aggregatorClientRule,
   caFileSetting,
   certFileSetting,
   clientCertificateMistake,
   clientFilesMistake,
+  clientSettings,
   keyFileSetting,
   tokenFileSetting,
 } from "./http-client/settings.ts";
