@@ -45,10 +45,13 @@ export { jsonFile, type JsonFile } from "./json-file.ts";
 export type { FetchAnswer } from "./http-client/agent-fetch.ts";
 export type { Fetch } from "./http-client/authorized-fetch.ts";
 export {
+  AGGREGATOR_CLIENT_SETTINGS,
+  aggregatorClientRule,
   caFileSetting,
   certFileSetting,
   clientCertificateMistake,
   clientFilesMistake,
+  clientSettings,
   keyFileSetting,
   tokenFileSetting,
 } from "./http-client/settings.ts";

@@ -12,6 +12,7 @@ import type { ClusterModel } from "./cluster-model.ts";
 import { GatedWorkflows } from "./gated-workflows.ts";
 import type { GatedPod, GatedWorkflow } from "./gated-workflows.ts";
 import type { Arrival } from "./landings.ts";
+import { isRoomComing } from "./room-to-come.ts";
 import { Lander } from "./lander.ts";
 import type { PlannedPod } from "./lander.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
@@ -41,8 +42,8 @@ const LOOK_MS = 500;
 const STUCK_MS = 8_000;
 /** Before a pod is tried again that could not be released. */
 const RETRY_MS = 2_000;
-/** Before graphs are looked at again that don't know a workflow yet. */
-const GRAPH_LOOK_MS = 200;
+/** Before it is looked again whether a workflow can be planned that has to wait for something. */
+const WAIT_MS = 200;
 
 /** Plans until `stop`. */
 export class WorkflowPlanner {
@@ -170,19 +171,21 @@ export class WorkflowPlanner {
   }
 
   async #plan(workflow: GatedWorkflow): Promise<void> {
-    const { clock, config, planning, stranded } = this.#options;
+    const { clock, config, model, planning, stranded } = this.#options;
     const nowMs = clock.monotonic();
     const replacements = workflow.pods.filter(({ object }) => stranded.isReplacement(object));
     if (replacements.length > 0) {
       const text = "it stands for a pod that none of its planned nodes took";
       return this.#release(replacements, "replacement", text);
     }
+    if (isRoomComing(workflow, model, { ...config, waitedMs: nowMs - workflow.firstMs, nowMs: clock.now() }))
+      return this.#gated.putOff(workflow.key, nowMs + WAIT_MS);
     const result = await planning.plan(workflow, {
       mayWait: nowMs - workflow.firstMs < config.graphWaitMs,
       othersWaiting: this.#gated.pods - workflow.pods.length,
     });
     if (this.#stop.signal.aborted) return;
-    if (result.kind === "wait") return this.#gated.putOff(workflow.key, nowMs + GRAPH_LOOK_MS);
+    if (result.kind === "wait") return this.#gated.putOff(workflow.key, nowMs + WAIT_MS);
     this.#land(workflow, result);
   }
 
