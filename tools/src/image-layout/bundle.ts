@@ -32,7 +32,7 @@ export async function bundle({ root, entry, files, external, target }: BundleOpt
     input: Object.fromEntries([...programs].map(([path, name]) => [name, path])),
     platform: "node",
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [relocated(root, dirname(entry), programs), withoutFacade],
+    plugins: [relocated(root, dirname(entry), programs), withoutFacade, withoutPushgateway],
     // Warnings are of packages: modules that name each other, `eval`.
     logLevel: "silent",
   });
@@ -70,8 +70,8 @@ const HTTP_ID = "\0http";
 const OF_UNDICI: ReadonlySet<string> = new Set(["WebSocket", "CloseEvent", "MessageEvent"]);
 
 /**
- * `import` of node:http reads all that it exports, and so loads undici: five megabytes. Asked for in this way it
- * doesn't.
+ * `import` of node:http reads all that it exports, and so loads undici: five megabytes. Asked for in this way
+ * it doesn't.
  */
 const withoutFacade: Plugin = {
   name: "without-facade",
@@ -83,6 +83,12 @@ const withoutFacade: Plugin = {
       export default http;
       export const { ${names.join(", ")} } = http;`;
   },
+};
+
+/** Nobody uses this part of prom-client, which loads node:https. */
+const withoutPushgateway: Plugin = {
+  name: "without-pushgateway",
+  load: (id) => (id.endsWith("/prom-client/lib/pushgateway.js") ? "module.exports = class {};" : null),
 };
 
 /** Paths that modules make of their own place, made of the bundle's. */

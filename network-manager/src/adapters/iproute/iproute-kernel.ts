@@ -248,7 +248,9 @@ function routingText(change: RoutingChange): string {
 }
 
 function encapText(remote: string): string {
-  return `encap ${familyOf(remote) === 4 ? "ip" : "ip6"} id ${TUNNEL.id} dst ${remote}`;
+  // Without `csum` the outer packet has none, and over IPv6 the receiver drops it.
+  const kind = familyOf(remote) === 4 ? "ip" : "ip6";
+  return `encap ${kind} id ${TUNNEL.id} dst ${remote}${kind === "ip6" ? " csum" : ""}`;
 }
 
 function ruleText(verb: "add" | "delete", { match, table }: Rule): string {
