@@ -74,11 +74,11 @@ describe("the aggregator's process", () => {
     const running = run({
       ISOCHRONE_AGGREGATOR_PORT: "http",
       ISOCHRONE_AGGREGATOR_WINDOW_MS: "soon",
-      ISOCHRONE_AGGREGATOR_PROBE_FULL_MESH_LIMIT: "1",
+      ISOCHRONE_AGGREGATOR_PROBE_PEERS: "0",
       ISOCHRONE_AGGREGATOR_COLOUR: "red",
     });
     expect((await once(running.child, "close"))[0]).toBe(1);
-    for (const word of ["port", "http", "windowMs", "soon", "probeFullMeshLimit", "at least 2", "COLOUR"])
+    for (const word of ["port", "http", "windowMs", "soon", "probePeers", "at least 1", "COLOUR"])
       expect(running.stderr).toContain(word);
   });
 

@@ -26,7 +26,6 @@ describe("aggregator settings", () => {
     [{ windowMs: 25_000, paneMs: 10_000 }, "windowMs must be a multiple of its panes' length (10000)"],
     [{ costMethods: ["udp_rr", "sctp"] }, "must name only icmp, udp_rr, tcp_rr, tcp_connect, got sctp"],
     [{ costMethods: ["icmp", "icmp"] }, "none twice"],
-    [{ bandwidthResource: "bandwidth" }, "must be the name of an extended resource"],
   ])("%j is refused", (settings, message) => {
     expect(() => load(settings)).toThrow(message);
   });

@@ -114,13 +114,10 @@ export const aggregatorSettings = section(
     ...REPLICATION_SETTINGS,
     ...ACCESS_SETTINGS,
     ...DECLARATION_SETTINGS,
-    bandwidthResource: text({
-      default: "network.aware.com/bandwidth",
-      pattern: /[a-z0-9.-]+\/[A-Za-z0-9._-]+/,
-      patternRule: "must be the name of an extended resource, as network.aware.com/bandwidth",
-      description:
-        "Extended resource by which node objects declare the capacity of their network, in bits per second.",
-    }),
+    bandwidthResource: constant(
+      "network.aware.com/bandwidth",
+      "KEP-260 names the extended resource by which nodes declare the capacity of their network.",
+    ),
     istioRouting: flag({
       default: false,
       description:

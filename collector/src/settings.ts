@@ -1,6 +1,6 @@
 import {
-  caFileSetting,
-  clientFilesMistake,
+  AGGREGATOR_CLIENT_SETTINGS,
+  aggregatorClientRule,
   constant,
   derived,
   duration,
@@ -10,7 +10,6 @@ import {
   oneOf,
   section,
   text,
-  tokenFileSetting,
   type SettingsOf,
 } from "@isochrone/runtime";
 import { STATIC_TARGET } from "./adapters/static-targets.ts";
@@ -26,7 +25,7 @@ const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** Pages of a kubelet that tell the usage of its pods. */
 const KUBELET_PAGES = ["cadvisor", "resource"] as const;
 /** What discovery looks for beside the kubelet. */
-const DISCOVERABLE = ["istio", "hubble"] as const;
+const DISCOVERABLE = ["istio", "linkerd", "hubble"] as const;
 
 /** Where figures come from: the pages of the own node, or a Prometheus that has scraped all. */
 const COLLECTOR_MODES = ["node", "prometheus"] as const;
@@ -65,7 +64,7 @@ export const collectorSettings = section(
       pattern: STATIC_TARGET,
       patternRule: `must hold only kind=url with kind one of ${TARGET_KINDS.join(", ")}`,
       description:
-        "Pages to scrape beside the discovered ones, each as kind=url; kind is cadvisor, resource, node_exporter, istio, service_graph or hubble.",
+        "Pages to scrape beside the discovered ones, each as kind=url; kind is cadvisor, resource, node_exporter, istio, service_graph, hubble, linkerd or agent.",
     }),
     podTargets: list({
       default: [],
@@ -76,8 +75,8 @@ export const collectorSettings = section(
     }),
     discover: list({
       default: DISCOVERABLE,
-      pattern: /istio|hubble/,
-      patternRule: "must hold only istio and hubble",
+      pattern: /istio|linkerd|hubble/,
+      patternRule: "must hold only istio, linkerd and hubble",
       description: "Pages of pods that are found by themselves; none: an empty list.",
     }),
     sidecarPage: constant(null, "Envoy's own page has no rows of the application."),
@@ -86,7 +85,7 @@ export const collectorSettings = section(
       pattern: ACCOUNT,
       patternRule: "must hold only namespace/service-account, either of them * for any",
       description:
-        "Service accounts of pods whose Istio proxies are read. Whoever is read tells of channels that its own pod is an end of, and of no others.",
+        "Service accounts of pods whose Istio and Linkerd proxies are read. Whoever is read tells of channels that its own pod is an end of, and of no others.",
     }),
     ...trustFields,
     addressFamily: oneOf(["primary", "ipv4", "ipv6"], {
@@ -136,12 +135,7 @@ export const collectorSettings = section(
       description:
         "Believe any certificate of a kubelet. Whoever answers at its address then gets the token; for clusters whose kubelets sign their own.",
     }),
-    aggregatorUrl: text({
-      default: "http://127.0.0.1:8080",
-      description: "Where records are posted (OTLP/HTTP).",
-    }),
-    aggregatorTokenFile: tokenFileSetting("the aggregator"),
-    aggregatorCaFile: caFileSetting("the aggregator"),
+    ...AGGREGATOR_CLIENT_SETTINGS,
     bufferBytes: constant(8 * 1024 * 1024, "Older records are dropped anyway."),
     bufferMaxAgeMs: constant(300_000, "The aggregator's window has passed older records."),
     catchUpRecordsPerSecond: constant(5, "It bounds the load of many collectors that catch up together."),
@@ -154,8 +148,7 @@ export const collectorSettings = section(
   },
   {
     rules: [
-      ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
-        clientFilesMistake("collector", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
+      aggregatorClientRule("collector"),
       ({ mode, node }) =>
         mode !== "node" || node !== ""
           ? null

@@ -1,12 +1,11 @@
 import {
-  caFileSetting,
-  clientFilesMistake,
+  AGGREGATOR_CLIENT_SETTINGS,
+  aggregatorClientRule,
   constant,
   integer,
   oneOf,
   section,
   text,
-  tokenFileSetting,
   type Section,
   type SettingsOf,
 } from "@isochrone/runtime";
@@ -36,14 +35,7 @@ const table = {
     max: 65_535,
     description: "Port of /healthz, /readyz, /metrics and, for the pod itself, the decision log; 0 = none.",
   }),
-  aggregatorUrl: text({
-    default: "http://isochrone-aggregator:8080",
-    pattern: /https?:\/\/\S+/,
-    patternRule: "must be an http or https address",
-    description: "Base address of the aggregator, the source of round trips.",
-  }),
-  aggregatorTokenFile: tokenFileSetting("the aggregator"),
-  aggregatorCaFile: caFileSetting("the aggregator"),
+  ...AGGREGATOR_CLIENT_SETTINGS,
   refreshMs: constant<number>(10_000, "Graphs are built about so often; an answer without news is small."),
   maxConnections: constant<number>(4_096, "More are closed at once: each holds memory."),
   maxInFlight: constant<number>(8_192, "Requests at once; more are answered with 503."),
@@ -54,10 +46,7 @@ const table = {
 /** Settings of the dispatcher. */
 export const dispatcherSettings: Section<"dispatcher", typeof table> = section("dispatcher", table, {
   description: "The dispatcher: sends requests to endpoints of annotated Services.",
-  rules: [
-    ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
-      clientFilesMistake("dispatcher", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
-  ],
+  rules: [aggregatorClientRule("dispatcher")],
 });
 
 /** What a dispatcher runs with. */

@@ -1,13 +1,12 @@
 import {
-  caFileSetting,
-  clientFilesMistake,
+  AGGREGATOR_CLIENT_SETTINGS,
+  aggregatorClientRule,
   constant,
   duration,
   integer,
   oneOf,
   section,
   text,
-  tokenFileSetting,
   type Section,
   type SettingsOf,
 } from "@isochrone/runtime";
@@ -26,14 +25,7 @@ const table = {
     max: 86_400_000,
     description: "A plan that the aggregator hasn't confirmed for so long is taken back.",
   }),
-  aggregatorUrl: text({
-    default: "http://isochrone-aggregator:8080",
-    pattern: /https?:\/\/\S+/,
-    patternRule: "must be an http or https address",
-    description: "Base address of the aggregator: source of the flow plan, and where measurements go.",
-  }),
-  aggregatorTokenFile: tokenFileSetting("the aggregator"),
-  aggregatorCaFile: caFileSetting("the aggregator"),
+  ...AGGREGATOR_CLIENT_SETTINGS,
   planCachePath: text({
     default: null,
     description: "File that keeps the last plan, for a start while the aggregator is away.",
@@ -54,10 +46,7 @@ const table = {
 /** Settings of the network manager. */
 export const flowsSettings: Section<"flows", typeof table> = section("flows", table, {
   description: "The network manager on each node: what it does with the flow plan.",
-  rules: [
-    ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
-      clientFilesMistake("flows", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
-  ],
+  rules: [aggregatorClientRule("flows")],
 });
 
 /** What a network manager runs with. */

@@ -1,6 +1,6 @@
 import {
-  caFileSetting,
-  clientFilesMistake,
+  AGGREGATOR_CLIENT_SETTINGS,
+  aggregatorClientRule,
   constant,
   derived,
   duration,
@@ -10,7 +10,6 @@ import {
   oneOf,
   section,
   text,
-  tokenFileSetting,
   type Section,
   type SettingsOf,
 } from "@isochrone/runtime";
@@ -69,14 +68,7 @@ const table = {
     max: MAX_PACKET_BYTES,
   }),
   stallBoundMs: constant<number>(20, "It belongs to the method of measurement.", { min: 10 }),
-  aggregatorUrl: text({
-    default: "http://isochrone-aggregator:8080",
-    pattern: /https?:\/\/\S+/,
-    patternRule: "must be an http or https address",
-    description: "Base address of the aggregator: source of the probe plan, and where measurements go.",
-  }),
-  aggregatorTokenFile: tokenFileSetting("the aggregator"),
-  aggregatorCaFile: caFileSetting("the aggregator"),
+  ...AGGREGATOR_CLIENT_SETTINGS,
   planRefreshMs: constant<number>(
     15_000,
     "The aggregator waits for probes by this interval when it replaces a key.",
@@ -171,13 +163,7 @@ const table = {
 /** Settings of the probe service. */
 export const probeSettings: Section<"probe", typeof table> = section("probe", table, {
   description: "The probe on each node: what it sends to its peers, and how it answers theirs.",
-  rules: [
-    addressesMistake,
-    keysMistake,
-    timesMistake,
-    ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
-      clientFilesMistake("probe", { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile }),
-  ],
+  rules: [addressesMistake, keysMistake, timesMistake, aggregatorClientRule("probe")],
 });
 
 /** What a probe runs with. */

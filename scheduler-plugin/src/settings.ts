@@ -1,5 +1,5 @@
 import {
-  caFileSetting,
+  AGGREGATOR_CLIENT_SETTINGS,
   clientFilesMistake,
   constant,
   derived,
@@ -11,7 +11,6 @@ import {
   ratio,
   section,
   text,
-  tokenFileSetting,
   type Section,
   type SettingsOf,
 } from "@isochrone/runtime";
@@ -41,14 +40,9 @@ const table = {
     "/scheduler",
     "isochrone scheduler-config writes it into kube-scheduler's configuration.",
   ),
-  graphUrl: text({
-    default: "http://127.0.0.1:8080",
-    pattern: /https?:\/\/\S+/,
-    patternRule: "must be an http or https address",
-    description: "Address of the graph API.",
-  }),
-  graphTokenFile: tokenFileSetting("the graph API"),
-  graphCaFile: caFileSetting("the graph API"),
+  graphUrl: AGGREGATOR_CLIENT_SETTINGS.aggregatorUrl,
+  graphTokenFile: AGGREGATOR_CLIENT_SETTINGS.aggregatorTokenFile,
+  graphCaFile: AGGREGATOR_CLIENT_SETTINGS.aggregatorCaFile,
   refreshMs: constant(1_000, "Graphs are read only when they have changed."),
   requestTimeoutMs: constant(5_000, "It is a bound for one request."),
   strategy: text({

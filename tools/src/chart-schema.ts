@@ -7,6 +7,7 @@ import type { JsonSchema, Section, Setting } from "@isochrone/runtime";
  * one machine or for tests.
  */
 const OWNED: Readonly<Record<string, readonly string[]>> = {
+  client: ["aggregatorUrl", "aggregatorTokenFile", "aggregatorCaFile"],
   probe: [
     "node",
     "bindAddress",

@@ -12,7 +12,7 @@ import { collectorSettings } from "@isochrone/collector";
 import { dispatcherSettings } from "@isochrone/dispatcher";
 import { flowsSettings } from "@isochrone/network-manager";
 import { probeSettings } from "@isochrone/probe";
-import { serviceSettings, type Section } from "@isochrone/runtime";
+import { clientSettings, serviceSettings, type Section } from "@isochrone/runtime";
 import {
   deschedulerSettings,
   dispatchSettings,
@@ -25,6 +25,7 @@ import {
 
 export const SECTIONS: readonly Section[] = [
   serviceSettings,
+  clientSettings,
   probeSettings,
   collectorSettings,
   flowsSettings,

@@ -38,6 +38,8 @@ export interface PodState extends NamespacedName {
   /** Limits of its traffic that its annotations set for the CNI, bits per second; absent: none. */
   readonly ingressLimitBitsPerSecond?: BitsPerSecond;
   readonly egressLimitBitsPerSecond?: BitsPerSecond;
+  /** Its own addresses; absent: none yet, or those of its node. */
+  readonly addresses?: readonly string[];
   /** A waypoint or gateway that a mesh's control plane made; absent: it is none. */
   readonly isMeshProxy?: true;
 }

@@ -20,12 +20,6 @@ export const PROBING_SETTINGS = {
     max: 65_535,
     description: "Port on which probes take bandwidth bursts; 0 = they take none.",
   }),
-  probeFullMeshLimit: integer({
-    default: 32,
-    min: 2,
-    max: 1000,
-    description: "Up to so many nodes every node probes every other one.",
-  }),
   probePeers: integer({
     default: 10,
     min: 1,
@@ -33,6 +27,10 @@ export const PROBING_SETTINGS = {
     description:
       "Peers of a node in larger clusters, beside one in each other zone; no node is probed by more than three times as many.",
   }),
+  probeFullMeshLimit: derived(
+    ({ probePeers }: { readonly probePeers: number }) => 3 * probePeers + 2,
+    "Up to so many nodes no node is probed by more than in a larger cluster.",
+  ),
   probeZonePeers: constant(
     16,
     "A node needs one peer in each zone; it is a bound for clusters with many zones.",

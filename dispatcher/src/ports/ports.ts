@@ -17,6 +17,8 @@ export const REFUSALS = {
   bad_request: { status: 400, grpc: 13 },
   unknown_service: { status: 404, grpc: 12 },
   method: { status: 405, grpc: 12 },
+  upgrade: { status: 501, grpc: 12 },
+  tls: { status: 501, grpc: 12 },
   loop: { status: 508, grpc: 13 },
   no_endpoints: { status: 503, grpc: 14 },
   unreachable: { status: 503, grpc: 14 },
@@ -26,6 +28,9 @@ export const REFUSALS = {
   deadline: { status: 504, grpc: 4 },
 } as const;
 export type RefusalReason = keyof typeof REFUSALS;
+
+/** What the endpoints of a port speak. */
+export type Speech = "http1" | "http2" | "tls";
 
 /** What becomes of a request. */
 export type Outcome = "in_time" | "late" | "answered" | "failed" | "refused" | "abandoned";

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 
 /** What a client asks, over either protocol. */
@@ -15,6 +16,8 @@ export interface Outbound {
   /** Without those of one connection, and without the host. */
   readonly headers: Record<string, string | string[]>;
   readonly hasBody: boolean;
+  /** The endpoint is asked to speak WebSocket on this connection from now on. */
+  readonly wantsWebSocket: boolean;
 }
 
 /** What comes back, when its head is there. */
@@ -26,6 +29,8 @@ export interface Answer {
   readonly isWhole: boolean;
   /** Complete when the body has ended. */
   trailers(): IncomingHttpHeaders;
+  /** The connection, which isn't HTTP any more, and what came on it already. */
+  readonly switched?: { readonly socket: Socket; readonly head: Buffer };
 }
 
 /** One try at one endpoint. */

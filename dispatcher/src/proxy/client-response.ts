@@ -1,5 +1,6 @@
 // What goes to the client, over either protocol.
 import type { OutgoingHttpHeaders } from "node:http";
+import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
 import { isGrpc, type HeaderValues } from "../domain/headers.ts";
 import { REFUSALS } from "../ports/ports.ts";
@@ -13,6 +14,8 @@ export interface ResponseStream extends Writable {
   setHeader(name: string, value: string | string[]): unknown;
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown;
   addTrailers(headers: OutgoingHttpHeaders): void;
+  /** Of HTTP/1.1 alone. */
+  flushHeaders?(): void;
 }
 
 /** Who asks, over either protocol. */
@@ -20,6 +23,8 @@ export interface Client {
   readonly request: Inbound;
   readonly response: ResponseStream;
   readonly isHttp2: boolean;
+  /** Of a client that wants a WebSocket; null: it doesn't. */
+  readonly socket: Socket | null;
   /** Once it is closed, whether the answer was sent to its end. */
   readonly wasSent: () => boolean;
 }

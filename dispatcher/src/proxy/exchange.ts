@@ -3,6 +3,7 @@ import { byDeadline, byLeastRequest, type EndpointChoice } from "@isochrone/disp
 import type { Draw } from "@isochrone/primitives";
 import { reasonOf } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime";
+import type { OutgoingHttpHeaders } from "node:http";
 import type { DecisionLog, Try } from "../decision-log.ts";
 import { leftHeader } from "../domain/deadline-left.ts";
 import { passedOn } from "../domain/headers.ts";
@@ -153,7 +154,7 @@ export class Exchange {
       failureShare: endpoint.load.failureShare(nowMs),
       fault: null,
     });
-    if (entry.order.loadPath !== null && !port.speaksHttp2) prober.ask(all, entry.order.loadPath);
+    if (entry.order.loadPath !== null && port.speaks === "http1") prober.ask(all, entry.order.loadPath);
     return choice;
   }
 
@@ -180,10 +181,10 @@ export class Exchange {
     this.#tookMs = nowMs - this.#beganMs;
     takeReport(answer.headers, endpoint, nowMs, metrics);
     if (isFailure(answer.status, answer.headers)) endpoint.load.failed(nowMs);
-    else {
+    else if (answer.switched === undefined) {
       const timeMs = Math.max(0, nowMs - sentAtMs - endpoint.roundTripMs);
       endpoint.load.answered(timeMs, others, nowMs);
-      port.work.answered(timeMs);
+      port.work.answered(timeMs, others);
     }
     return answer;
   }
@@ -209,6 +210,7 @@ export class Exchange {
     const response = this.#response;
     const headers = passedOn(answer.headers);
     if (!this.#client.isHttp2 && this.#deps.isDraining()) headers.connection = "close";
+    if (answer.switched !== undefined) return this.#switch(answer.switched, headers);
     body.on("error", () => undefined);
     body.once("close", () => {
       if (!body.readableEnded && this.#ended === null) this.#breakOff();
@@ -236,6 +238,19 @@ export class Exchange {
       }
     }
     this.#response.end();
+  }
+
+  /** Both connections are one from now on; the end of either is the end of the other. */
+  #switch({ socket, head }: NonNullable<Answer["switched"]>, headers: OutgoingHttpHeaders): void {
+    const client = this.#client.socket!;
+    this.#response.writeHead(101, { ...headers, connection: "Upgrade", upgrade: "websocket" });
+    this.#response.flushHeaders?.();
+    if (head.length > 0) client.write(head);
+    socket.on("error", () => undefined);
+    socket.once("close", () => client.destroySoon());
+    client.once("close", () => socket.destroySoon());
+    client.pipe(socket);
+    socket.pipe(client);
   }
 
   /** A body that ended early must not look whole. */

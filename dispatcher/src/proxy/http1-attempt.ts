@@ -14,7 +14,7 @@ export class Http1Attempt implements Attempt {
   #isReady = false;
 
   constructor(agent: Agent, { address, port }: Address, outbound: Outbound, connectTimeoutMs: number) {
-    const { method, path, authority, headers, hasBody } = outbound;
+    const { method, path, authority, headers, hasBody, wantsWebSocket } = outbound;
     this.#hasBody = hasBody;
     const isChunked = hasBody && !("content-length" in headers);
     this.#request = request({
@@ -23,7 +23,12 @@ export class Http1Attempt implements Attempt {
       port,
       method,
       path,
-      headers: { ...headers, host: authority, ...(isChunked ? { "transfer-encoding": "chunked" } : {}) },
+      headers: {
+        ...headers,
+        host: authority,
+        ...(isChunked ? { "transfer-encoding": "chunked" } : {}),
+        ...(wantsWebSocket ? WEBSOCKET : {}),
+      },
     });
     this.#request.on("error", (error) => this.#fail(this.#faultOf(error)));
     this.ready = new Promise((resolve, reject) => {
@@ -41,6 +46,9 @@ export class Http1Attempt implements Attempt {
     return new Promise((resolve, reject) => {
       this.#fail = reject;
       this.#request.once("response", (response) => resolve(answerOf(response)));
+      this.#request.once("upgrade", (response, socket: Socket, head) =>
+        resolve({ ...answerOf(response), switched: { socket, head } }),
+      );
       if (!this.#hasBody) this.#request.end();
       else this.#pipe(body);
     });
@@ -64,6 +72,9 @@ export class Http1Attempt implements Attempt {
     return new UpstreamError(code, reasonOf(error), { cause: error });
   }
 }
+
+/** Headers of one connection, which aren't passed on. */
+const WEBSOCKET = { connection: "Upgrade", upgrade: "websocket" };
 
 function texts([name, value]: [string, string | string[] | undefined]): [string, string] {
   return [name, String(value ?? "")];

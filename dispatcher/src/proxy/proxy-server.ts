@@ -1,6 +1,6 @@
 // One port for HTTP/1.1 and HTTP/2 without TLS: which of them a client speaks is in its first bytes.
 import { boundPort, codeOf } from "@isochrone/primitives";
-import { createServer as createHttp1, type Server } from "node:http";
+import { createServer as createHttp1, ServerResponse, type IncomingMessage, type Server } from "node:http";
 import {
   createServer as createHttp2,
   type Http2ServerRequest,
@@ -8,7 +8,6 @@ import {
   type Http2Server,
   type ServerHttp2Session,
 } from "node:http2";
-import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Client } from "./client-response.ts";
@@ -35,6 +34,7 @@ const HEADERS_TIMEOUT_MS = 10_000;
 /** Connections without a byte for so long are closed; streams may be slow. */
 const IDLE_MS = 300_000;
 const MAX_STREAMS = 250;
+const SWITCHED = 101;
 /** Bytes of headers, as for HTTP/1.1. */
 const MAX_HEADER_BYTES = 16_384;
 
@@ -56,6 +56,7 @@ export class ProxyServer {
         keepAliveTimeout: 75_000,
         connectionsCheckingInterval: 5_000,
         noDelay: true,
+        shouldUpgradeCallback: wantsWebSocket,
       },
       (request, response) => options.onRequest(arrivalOf1(request, response)),
     );
@@ -114,6 +115,9 @@ export class ProxyServer {
         else onHttp1?.call(http1, socket);
       });
     });
+    http1.on("upgrade", (request, socket: Socket, head) =>
+      this.#options.onRequest(arrivalOfWebSocket(request, socket, head)),
+    );
     http1.on("drop", () => this.#options.onRefusedConnection());
     http1.on("clientError", (_error, socket) => answerMistake(socket));
     this.#http2.on("session", (session) => {
@@ -158,15 +162,39 @@ function answerMistake(socket: Duplex): void {
   socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
 }
 
+/** Other protocols than WebSocket are passed over, as RFC 9110 allows: the request is answered as it is. */
+function wantsWebSocket({ method, headers }: IncomingMessage): boolean {
+  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+}
+
+/** Node has let go of the socket: it is given to a response, which may refuse or switch. */
+function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buffer): Arrival {
+  socket.on("error", () => undefined);
+  socket.setTimeout(IDLE_MS, () => socket.destroy());
+  if (head.length > 0) socket.unshift(head);
+  const response = new ServerResponse(request);
+  response.assignSocket(socket);
+  response.shouldKeepAlive = false;
+  response.once("finish", () => socket.end());
+  const { head: asked, ...arrival } = arrivalOf1(request, response);
+  return {
+    ...arrival,
+    head: { ...asked, wantsWebSocket: true },
+    socket,
+    wasSent: () => response.writableFinished || response.statusCode === SWITCHED,
+  };
+}
+
 function arrivalOf1(request: IncomingMessage, response: ServerResponse): Arrival {
   const { method = "GET", url = "", headers } = request;
   const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
   const hasBody = encoding !== undefined || Number(length) > 0;
   return {
-    head: { method, url, authority: headers.host ?? "", headers, hasBody },
+    head: { method, url, authority: headers.host ?? "", headers, hasBody, wantsWebSocket: false },
     request,
     response,
     isHttp2: false,
+    socket: null,
     wasSent: () => response.writableFinished,
   };
 }
@@ -180,10 +208,12 @@ function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse):
       authority: authority || (headers.host ?? ""),
       headers,
       hasBody: !stream.endAfterHeaders,
+      wantsWebSocket: false,
     },
     request,
     response,
     isHttp2: true,
+    socket: null,
     // Such a response says that it has finished when its stream was reset, too.
     wasSent: () => response.writableEnded && stream.rstCode === 0,
   };

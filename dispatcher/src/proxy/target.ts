@@ -15,6 +15,7 @@ export interface RequestHead {
   readonly authority: string;
   readonly headers: HeaderValues;
   readonly hasBody: boolean;
+  readonly wantsWebSocket: boolean;
 }
 
 export interface Target {
@@ -31,7 +32,7 @@ export interface Refusal {
 }
 
 export function targetOf(head: RequestHead, table: ServiceTable): Target | Refusal {
-  const { method, headers: received, hasBody } = head;
+  const { method, headers: received, hasBody, wantsWebSocket } = head;
   if (method === "CONNECT")
     return { reason: "method", detail: "CONNECT must not be used: the dispatcher chooses for each request" };
   const absolute = head.url.startsWith("/") || head.url === "*" ? null : readAbsolute(head.url);
@@ -41,6 +42,10 @@ export function targetOf(head: RequestHead, table: ServiceTable): Target | Refus
   const found = serviceOf(authority, table);
   if ("reason" in found) return found;
   const { entry, port } = found;
+  if (port.speaks === "tls")
+    return { reason: "tls", detail: "the port speaks TLS, which the dispatcher doesn't: appProtocol" };
+  if (wantsWebSocket && port.speaks === "http2")
+    return { reason: "upgrade", detail: "a WebSocket needs a port that speaks HTTP/1.1: appProtocol" };
   const hops = withHop(received[HOPS_HEADER], entry.name);
   if (hops === null)
     return {
@@ -52,9 +57,16 @@ export function targetOf(head: RequestHead, table: ServiceTable): Target | Refus
   return {
     entry,
     port,
-    speaksHttp2: port.speaksHttp2 || isGrpc(received),
+    speaksHttp2: port.speaks === "http2" || isGrpc(received),
     deadline: deadlineLeft(received, entry.order.deadlineMs),
-    outbound: { method, path, authority, headers: { ...headers, [HOPS_HEADER]: hops }, hasBody },
+    outbound: {
+      method,
+      path,
+      authority,
+      headers: { ...headers, [HOPS_HEADER]: hops },
+      hasBody,
+      wantsWebSocket,
+    },
   };
 }
 

@@ -1,6 +1,6 @@
 import { EndpointLoad, WorkTime, type Candidate } from "@isochrone/dispatch/endpoints";
 import type { Address } from "../domain/slices.ts";
-import type { RoundTrips } from "../ports/ports.ts";
+import type { RoundTrips, Speech } from "../ports/ports.ts";
 
 /** An endpoint of a port of a Service, for as long as its slice has it. */
 export class Endpoint implements Candidate {
@@ -25,12 +25,12 @@ export class Endpoint implements Candidate {
 /** A port of a Service, its endpoints and how long its requests take. */
 export class ServicePort {
   readonly work = new WorkTime();
-  readonly speaksHttp2: boolean;
+  readonly speaks: Speech;
   #endpoints: readonly Endpoint[] = [];
   #tripsVersion = -1;
 
-  constructor(speaksHttp2: boolean) {
-    this.speaksHttp2 = speaksHttp2;
+  constructor(speaks: Speech) {
+    this.speaks = speaks;
   }
 
   /** With the round trips of now. */

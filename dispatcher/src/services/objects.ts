@@ -2,7 +2,7 @@
 import { deadlineOf, DISPATCH_ANNOTATIONS, isDispatched, unspreadReason } from "@isochrone/kubernetes";
 import type { KubernetesObject, ServiceSpec } from "@isochrone/kubernetes";
 import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";
-import type { EndpointSliceView } from "../ports/ports.ts";
+import type { EndpointSliceView, Speech } from "../ports/ports.ts";
 
 /** A Service that asks for the dispatcher. */
 export interface DispatchedService {
@@ -10,10 +10,14 @@ export interface DispatchedService {
   /** Path that says an endpoint's load; null: it is not asked. */
   readonly loadPath: string | null;
   /** By the Service's own port. */
-  readonly ports: ReadonlyMap<number, { readonly name: string; readonly speaksHttp2: boolean }>;
+  readonly ports: ReadonlyMap<number, { readonly name: string; readonly speaks: Speech }>;
 }
 
-const HTTP2_PROTOCOLS = ["kubernetes.io/h2c", "h2c", "grpc"];
+/** By `appProtocol`; all others speak HTTP/1.1. */
+const SPEECHES: ReadonlyMap<string, Speech> = new Map([
+  ...["kubernetes.io/h2c", "h2c", "grpc"].map((name) => [name, "http2"] as const),
+  ...["https", "kubernetes.io/wss", "wss", "tls"].map((name) => [name, "tls"] as const),
+]);
 const LOAD_PATH = /^\/[\x21-\x7e]{0,255}$/;
 
 /** Null for a Service that doesn't ask, or that has no endpoints of its own to choose from. */
@@ -24,8 +28,8 @@ export function dispatchedService(service: KubernetesObject): DispatchedService 
   const ports = looseList(looseFields<ServiceSpec>(service.spec).ports).flatMap(
     ({ name, port, protocol, appProtocol }) => {
       if (typeof port !== "number" || looseText(protocol) === "UDP") return [];
-      const speaksHttp2 = HTTP2_PROTOCOLS.includes(looseText(appProtocol));
-      return [[port, { name: looseText(name), speaksHttp2 }] as const];
+      const speaks = SPEECHES.get(looseText(appProtocol).toLowerCase()) ?? "http1";
+      return [[port, { name: looseText(name), speaks }] as const];
     },
   );
   return {

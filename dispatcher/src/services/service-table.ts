@@ -121,11 +121,11 @@ export class ServiceTable implements Service {
 /** Ports that are as before keep what is known of their endpoints. */
 function portsOf(order: DispatchedService, before: ServiceEntry | undefined): Map<number, ServicePort> {
   const ports = new Map<number, ServicePort>();
-  for (const [number, { name, speaksHttp2 }] of order.ports) {
+  for (const [number, { name, speaks }] of order.ports) {
     const said = before?.order.ports.get(number);
     const known = before?.ports.get(number);
-    const isSame = said?.name === name && said.speaksHttp2 === speaksHttp2;
-    ports.set(number, isSame && known !== undefined ? known : new ServicePort(speaksHttp2));
+    const isSame = said?.name === name && said.speaks === speaks;
+    ports.set(number, isSame && known !== undefined ? known : new ServicePort(speaks));
   }
   return ports;
 }

@@ -60,7 +60,6 @@ labels:
   | replace "__NAMESPACE__" $namespace
   | replace "__NAME__" (include "isochrone.name" .root)
   | replace "__PREFIX__" $values.annotations.prefix
-  | replace "__BANDWIDTH_RESOURCE__" ($values.aggregator.bandwidthResource | default "network.aware.com/bandwidth")
   | replace "__GATE__" "isochrone.dev/placement"
   | replace "__TOPOLOGY_NAMESPACE__" $values.networkTopology.namespace
   | replace "__TOPOLOGY_NAME__" $values.networkTopology.name

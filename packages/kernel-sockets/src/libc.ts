@@ -66,6 +66,11 @@ export interface Libc {
   /** Lets another thread have the processor that waits for this one; returns at once when none does. */
   yieldProcessor(): void;
   interfaceIndex(name: string): number;
+  /**
+   * Descriptor that is readable when the loop of Node's main thread has something to do, timers apart. -1: it
+   * isn't known.
+   */
+  nodeLoopFd(): number;
   /** Time of a clock in ns since the base of {@link kernelTimeBase}. */
   clock(id: number): number;
   /** The system's name (EPERM) or number of the last error. */
@@ -179,7 +184,7 @@ async function load(): Promise<Libc> {
 function rareCalls(
   lib: ReturnType<Koffi["load"]>,
   scratch: Block,
-): Pick<Libc, "ioctl" | "setRealtimePriority"> {
+): Pick<Libc, "ioctl" | "setRealtimePriority" | "nodeLoopFd"> {
   const ioctl = lib.func("int ioctl(int, uint64_t, void *)");
   const schedSetScheduler = lib.func("int sched_setscheduler(int, int, void *)");
   return {
@@ -187,6 +192,15 @@ function rareCalls(
     setRealtimePriority(priority) {
       scratch.view.setInt32(0, priority, true);
       return Number(schedSetScheduler(0, SCHED_FIFO, scratch.pointer));
+    },
+    nodeLoopFd() {
+      try {
+        // What libuv offers to those who have a loop of their own around its one.
+        const loop: unknown = lib.func("void *uv_default_loop()")();
+        return Number(lib.func("int uv_backend_fd(void *)")(loop));
+      } catch {
+        return -1;
+      }
     },
   };
 }

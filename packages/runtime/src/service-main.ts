@@ -56,6 +56,7 @@ const START_DEADLINE_MS = 30_000;
 
 /** Sections of the services of this product: one file may configure them all. */
 const ALL_SECTIONS = [
+  "client",
   "probe",
   "collector",
   "aggregator",

@@ -1,3 +1,13 @@
+export {
+  AGENT_FAMILIES,
+  BYTE_REPORTERS,
+  CONNECTION_FAMILIES,
+  endLabels,
+  isWorkloadKind,
+  LINKERD_FAMILIES,
+  SAMPLING_FAMILIES,
+} from "./byte-sources.ts";
+export type { ByteFamily, ByteReporter, EndRule } from "./byte-sources.ts";
 export { CounterTracks, spreadOverPanes } from "./counters.ts";
 export type { Increment, PaneSums } from "./counters.ts";
 export { Distribution } from "./distribution.ts";

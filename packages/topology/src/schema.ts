@@ -183,9 +183,7 @@ export const PodPlacementSchema = Type.Object(
         description: "limit of what it receives, as annotated for the CNI, bits per second; absent: none",
       }),
     ),
-    egressLimitBitsPerSecond: Type.Optional(
-      Type.Number({ description: "limit of what it sends, likewise, bits per second; absent: none" }),
-    ),
+    egressLimitBitsPerSecond: Type.Optional(Type.Number({ description: "limit of what it sends, likewise" })),
   },
   { $id: "PodPlacement" },
 );
@@ -238,6 +236,7 @@ export const ChannelSchema = Type.Object(
     ),
     flow: Type.Optional(ChannelFlowSchema),
     origin: Type.Union([Type.Literal("observed"), Type.Literal("declared")]),
+    countedBy: Type.Optional(Type.String({ description: "whose figures these are" })),
     ageSeconds: NullableNumber("age of the newest sample"),
   },
   { $id: "Channel" },

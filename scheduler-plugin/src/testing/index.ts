@@ -6,4 +6,4 @@ export type { SchedulerPlugin } from "../service.ts";
 export { openOwnCertificates as openExtenderCertificates } from "../certificates/own-certificates.ts";
 export type { DeschedulerMode } from "../descheduler/decision/settings.ts";
 export { createDeschedulerTerm } from "./term-alone.ts";
-export { replicaLoad } from "./replica-load.ts";
+export { ReplicaLoad } from "./replica-load.ts";

@@ -3,55 +3,70 @@
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { links, node } from "@isochrone/placement/testing";
-import { createRegistry, systemClock } from "@isochrone/runtime";
+import { createRegistry, systemClock, type Clock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { ClusterGraph, type Demand, type ReplicaReport, type ZoneDemand } from "@isochrone/topology";
 import { DemandReader } from "../dispatch/demand-reader.ts";
+import { FrameSolver } from "../dispatch/replicas/frame-solver.ts";
 import { ReplicaFrames } from "../dispatch/replicas/frames.ts";
 import { createReplicaMetrics } from "../dispatch/replicas/metrics.ts";
 import { ReplicaScaler } from "../dispatch/replicas/scaler.ts";
 import { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 
-interface ReplicaLoad {
+interface ReplicaLoadShape {
   readonly services: number;
   readonly zones: number;
   readonly nodesPerZone: number;
   /** Requests per second by service and zone; a replica serves 100. */
   readonly rate: (service: number, zone: number) => number;
+  readonly solver?: FrameSolver;
 }
 
 const LEAST = { minNodes: 2, minZones: 2 };
 const NAMESPACE = "shop";
 const HOUR_MS = 3_600_000;
+const POLL_MS = 2;
 
-/** Works a first frame out, with a replica of each Service in each zone. */
-export function replicaLoad(load: ReplicaLoad): () => Promise<ReplicaReport> {
-  const { services, zones, nodesPerZone } = load;
-  const nodes = Array.from({ length: zones * nodesPerZone }, (_, at) =>
-    node(`n${at}`, null, null, { zone: `zone-${at % zones}`, allocatableCpuMillicores: 1e6 }),
-  );
-  const pairs = Array.from({ length: zones }, (_, from) =>
-    Array.from({ length: from }, (__, to) => [`n${from}`, `n${to}`, 1 + from - to] as const),
-  );
-  const graph = new ClusterGraph({
-    version: 1,
-    observedAt: new Date(systemClock.now()).toISOString(),
-    windowSeconds: 300,
-    nodes,
-    links: links(...pairs.flat()),
-  });
-  const names = Array.from({ length: services }, (_, at) => `svc-${at}`);
-  const pods = names.flatMap((name) => Array.from({ length: zones }, (_, zone) => podOf(name, zone)));
-  const slices = new Map(names.map((name) => [name, [sliceOf(name, zones)]]));
-  const all = names.map(serviceOf);
-  const demand = demandOf(names, load);
-  return async () => {
-    const around = { clock: systemClock, logger: new MemoryLogger() };
+/** Works frames out, one after the other, with a replica of each Service in each zone. */
+export class ReplicaLoad {
+  readonly #frames: ReplicaFrames;
+  #isStarted = false;
+  #isStopped = false;
+  #next: PromiseWithResolvers<void> = Promise.withResolvers();
+
+  constructor(load: ReplicaLoadShape) {
+    const { services, zones, nodesPerZone } = load;
+    const nodes = Array.from({ length: zones * nodesPerZone }, (_, at) =>
+      node(`n${at}`, null, null, { zone: `zone-${at % zones}`, allocatableCpuMillicores: 1e6 }),
+    );
+    const pairs = Array.from({ length: zones }, (_, from) =>
+      Array.from({ length: from }, (__, to) => [`n${from}`, `n${to}`, 1 + from - to] as const),
+    );
+    const graph = new ClusterGraph({
+      version: 1,
+      observedAt: new Date(systemClock.now()).toISOString(),
+      windowSeconds: 300,
+      nodes,
+      links: links(...pairs.flat()),
+    });
+    const names = Array.from({ length: services }, (_, at) => `svc-${at}`);
+    const pods = names.flatMap((name) => Array.from({ length: zones }, (_, zone) => podOf(name, zone)));
+    const slices = new Map(names.map((name) => [name, [sliceOf(name, zones)]]));
+    const all = names.map(serviceOf);
+    const demand = demandOf(names, load);
+    const logger = new MemoryLogger();
     const metrics = createReplicaMetrics(createRegistry());
+    // A frame begins when it is asked for.
+    const clock: Clock = {
+      now: () => systemClock.now(),
+      monotonic: () => systemClock.monotonic(),
+      sleep: (_ms, signal) => Promise.race([this.#next.promise, aborted(signal)]),
+    };
     const scaler = new ReplicaScaler({
-      ...around,
       ...LEAST,
-      store: createMemoryStore(around),
+      clock,
+      logger,
+      store: createMemoryStore({ clock }),
       leads: () => false,
       autoscalers: null,
       mayMark: false,
@@ -64,8 +79,9 @@ export function replicaLoad(load: ReplicaLoad): () => Promise<ReplicaReport> {
       },
       metrics,
     });
-    const frames = new ReplicaFrames({
-      ...around,
+    this.#frames = new ReplicaFrames({
+      clock,
+      logger,
       follower: { isSynced: true, services: () => all, slices: (_, name) => slices.get(name)! },
       demand: new DemandReader(async () => demand, systemClock),
       graphs: { cluster: () => graph },
@@ -78,12 +94,39 @@ export function replicaLoad(load: ReplicaLoad): () => Promise<ReplicaReport> {
       changes: 10,
       surplusMs: HOUR_MS,
       least: LEAST,
+      solver: load.solver ?? new FrameSolver({ clock: systemClock }),
     });
-    await frames.start();
-    while (frames.report().frameAt === null) await new Promise((resolve) => setImmediate(resolve));
-    await frames.stop();
-    return frames.report();
-  };
+  }
+
+  /** The first one begins its thread, too. */
+  async frame(): Promise<ReplicaReport> {
+    const before = this.#frames.report();
+    if (this.#isStarted) this.#go();
+    else await this.#frames.start();
+    this.#isStarted = true;
+    for (;;) {
+      await systemClock.sleep(POLL_MS);
+      if (this.#isStopped) throw new Error("no frame is worked out any more");
+      const report = this.#frames.report();
+      if (report.services !== before.services) return report;
+    }
+  }
+
+  async stop(): Promise<void> {
+    await this.#frames.stop();
+    this.#isStopped = true;
+  }
+
+  #go(): void {
+    this.#next.resolve();
+    this.#next = Promise.withResolvers();
+  }
+}
+
+function aborted(signal: AbortSignal | undefined): Promise<never> {
+  return new Promise((_, reject) =>
+    signal?.addEventListener("abort", () => reject(new Error("stopped")), { once: true }),
+  );
 }
 
 function serviceOf(name: string): KubernetesObject {
@@ -125,7 +168,7 @@ function sliceOf(name: string, zones: number): KubernetesObject {
   return { ...KINDS.endpointSlice, metadata: { namespace: NAMESPACE, name: `${name}-1` }, endpoints };
 }
 
-function demandOf(names: readonly string[], { zones, rate }: ReplicaLoad): Demand {
+function demandOf(names: readonly string[], { zones, rate }: ReplicaLoadShape): Demand {
   const services = names.map((name, service) => ({
     namespace: NAMESPACE,
     name,

@@ -1,3 +1,5 @@
+import { section } from "../settings/section.ts";
+import { inherited } from "../settings/setting.ts";
 import { text } from "../settings/texts.ts";
 
 /** Setting of a client's token file. `server` is what it speaks to: "the aggregator". */
@@ -30,6 +32,43 @@ export function keyFileSetting(server: string) {
     default: null,
     description: `PEM file of the key of the certificate for ${server}; read again as it changes.`,
   });
+}
+
+const clientTable = {
+  aggregatorUrl: text({
+    default: "http://isochrone-aggregator:8080",
+    pattern: /https?:\/\/\S+/,
+    patternRule: "must be an http or https address",
+    description:
+      "Base address of the aggregator: the graph API, the source of probe plans and flow plans, and where measurements go.",
+  }),
+  aggregatorTokenFile: tokenFileSetting("the aggregator"),
+  aggregatorCaFile: caFileSetting("the aggregator"),
+};
+
+/** How services reach the aggregator. */
+export const clientSettings = section("client", clientTable, {
+  description:
+    "How services reach the aggregator. For one service alone they are `probe.aggregatorUrl` and so on;\nin `scheduler` `graphUrl`, `graphTokenFile`, `graphCaFile`.",
+});
+
+/** The same in the section of a service. Its rule is {@link aggregatorClientRule}. */
+export const AGGREGATOR_CLIENT_SETTINGS = {
+  aggregatorUrl: inherited(clientSettings, clientTable.aggregatorUrl),
+  aggregatorTokenFile: inherited(clientSettings, clientTable.aggregatorTokenFile),
+  aggregatorCaFile: inherited(clientSettings, clientTable.aggregatorCaFile),
+};
+
+type AggregatorClient = Readonly<{
+  aggregatorUrl: string;
+  aggregatorTokenFile: string | null;
+  aggregatorCaFile: string | null;
+}>;
+
+/** What the values of {@link AGGREGATOR_CLIENT_SETTINGS} must be together. */
+export function aggregatorClientRule(ofSection: string): (values: AggregatorClient) => string | null {
+  return ({ aggregatorUrl, aggregatorTokenFile, aggregatorCaFile }) =>
+    clientFilesMistake(ofSection, { aggregatorUrl }, { aggregatorTokenFile }, { aggregatorCaFile });
 }
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/;

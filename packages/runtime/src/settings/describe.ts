@@ -8,7 +8,9 @@ export function describeSettings(sections: readonly Section[]): string {
 }
 
 function describeSection(section: Section): string {
-  const settings = Object.entries(section.table).filter(([, { removed }]) => removed === null);
+  const settings = Object.entries(section.table).filter(
+    ([, { removed, inherits }]) => removed === null && inherits === null,
+  );
   const rows = settings.map(
     ([key, setting]) =>
       `| \`${section.name}.${key}\` | \`${environmentName(section.name, key)}\` | ${cell(setting.type)} | ${defaultText(setting)} | ${cell(setting.description)} |`,

@@ -40,15 +40,22 @@ export function loadSettings<const S extends readonly Section[]>(
   const overrides = sources.overrides ?? {};
   const isOfOperator =
     (sources.fileOf ?? (typeof sources.file === "string" ? "operator" : "program")) === "operator";
+  const known = withInherited(sections);
   mistakes.push(
-    ...unknownKeys("file", sections, file, sources.ignoreSections ?? []),
-    ...unknownKeys("override", sections, overrides, []),
-    ...unknownVariables(sections, env),
+    ...unknownKeys("file", known, file, sources.ignoreSections ?? []),
+    ...unknownKeys("override", known, overrides, []),
+    ...unknownVariables(known, env),
   );
   const loaded: Record<string, unknown> = {};
   for (const section of sections) {
-    const layers = { env, file: file[section.name], overrides: overrides[section.name], isOfOperator };
-    loaded[section.name] = loadSection(section, layers, mistakes);
+    const layersOf = (name: string): Layers => ({
+      env,
+      file: file[name],
+      overrides: overrides[name],
+      isOfOperator,
+    });
+    const layers = layersOf(section.name);
+    loaded[section.name] = loadSection(section, layersOf, mistakes);
     for (const sentence of removedOnes(section, layers)) sources.onRemoved?.(sentence);
   }
   if (mistakes.length > 0) throw new SettingsError(mistakes);
@@ -63,14 +70,49 @@ interface Layers {
   readonly isOfOperator: boolean;
 }
 
-function loadSection(section: Section, layers: Layers, mistakes: string[]): Record<string, unknown> {
+/** What is looked at to tell whether somebody's setting exists. */
+type KnownSection = Pick<Section, "name" | "table">;
+
+/** These sections and those that their settings inherit from. */
+function withInherited(sections: readonly Section[]): KnownSection[] {
+  const known = new Map<string, KnownSection>();
+  for (const section of sections) {
+    known.set(section.name, section);
+    for (const { inherits } of Object.values(section.table))
+      if (inherits !== null) known.set(inherits.section.name, inherits.section);
+  }
+  return [...known.values()];
+}
+
+/** Where the value comes from, by the names that people give it, and as it was given. */
+function rawOf(
+  section: Section,
+  key: string,
+  layersOf: (section: string) => Layers,
+): { readonly subject: string; readonly raw: unknown } {
+  const setting = section.table[key]!;
+  const places = [{ of: section.name, key }];
+  if (setting.inherits !== null)
+    places.push({ of: setting.inherits.section.name, key: setting.inherits.key });
+  let raw: unknown;
+  for (const { of, key: name } of places) {
+    const variable = environmentName(of, name);
+    raw = pick(name, variable, layersOf(of));
+    if (raw !== undefined) return { subject: `${of}.${name} (${variable})`, raw };
+  }
+  return { subject: `${section.name}.${key} (${environmentName(section.name, key)})`, raw: setting.default };
+}
+
+function loadSection(
+  section: Section,
+  layersOf: (section: string) => Layers,
+  mistakes: string[],
+): Record<string, unknown> {
   const values: Record<string, unknown> = {};
   const before = mistakes.length;
   for (const [key, setting] of Object.entries(section.table)) {
     if (setting.removed !== null) continue;
-    const variable = environmentName(section.name, key);
-    const subject = `${section.name}.${key} (${variable})`;
-    const raw = pick(key, variable, layers, setting);
+    const { subject, raw } = rawOf(section, key, layersOf);
     if (raw === undefined) {
       mistakes.push(`${subject} must be set: ${setting.description}`);
     } else if (raw === null) {
@@ -84,7 +126,7 @@ function loadSection(section: Section, layers: Layers, mistakes: string[]): Reco
   }
   // Rules and constants need every value of the section; a broken one has been reported already.
   if (mistakes.length > before) return values;
-  addConstants(section, layers, values, mistakes);
+  addConstants(section, layersOf(section.name), values, mistakes);
   if (mistakes.length > before) return values;
   mistakes.push(...section.check(values).map((mistake) => `${section.name}: ${mistake}`));
   return values;
@@ -117,19 +159,15 @@ function removedOnes(section: Section, { env, file, isOfOperator }: Layers): str
   });
 }
 
-function pick(key: string, variable: string, layers: Layers, setting: Setting<unknown>): unknown {
+/** What somebody gave, null included; undefined: nothing. */
+function pick(key: string, variable: string, layers: Layers): unknown {
   const fromEnv = layers.env[variable];
   const candidates = [
     own(layers.overrides, key),
     fromEnv === "" ? undefined : fromEnv,
     own(layers.file, key),
   ];
-  return candidates.find((value) => value !== undefined) ?? fallback(candidates, setting);
-}
-
-// A null that somebody wrote wins over the default; only a place where nobody wrote takes it.
-function fallback(candidates: readonly unknown[], setting: Setting<unknown>): unknown {
-  return candidates.includes(null) ? null : setting.default;
+  return candidates.find((value) => value !== undefined);
 }
 
 function own(layer: unknown, key: string): unknown {
@@ -139,7 +177,7 @@ function own(layer: unknown, key: string): unknown {
 
 function unknownKeys(
   source: "file" | "override",
-  sections: readonly Section[],
+  sections: readonly KnownSection[],
   raw: RawSections,
   ignored: readonly string[],
 ): string[] {
@@ -186,7 +224,7 @@ function withoutServiceLinks(env: SettingsSources["env"]): SettingsSources["env"
   return Object.fromEntries(Object.entries(env).filter((entry) => !isLink(entry)));
 }
 
-function unknownVariables(sections: readonly Section[], env: SettingsSources["env"]): string[] {
+function unknownVariables(sections: readonly KnownSection[], env: SettingsSources["env"]): string[] {
   const known = sections.flatMap(({ name, table }) =>
     Object.keys(table).map((key) => environmentName(name, key)),
   );

@@ -22,11 +22,25 @@ export interface Setting<T> {
   readonly removed: string | null;
   /** Of a constant that follows from other values of its section: computes it. */
   readonly derive: ((values: Readonly<Record<string, unknown>>) => T) | null;
+  /** The setting of another section whose value holds where this one isn't given; null: none. */
+  readonly inherits: Inherited | null;
   parse(raw: unknown): Parsed<T>;
 }
 
 /** A schema, or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
+
+/** A setting by its section and key. */
+interface Inherited {
+  readonly section: SharedSection;
+  readonly key: string;
+}
+
+/** A section that settings inherit from. */
+type SharedSection = {
+  readonly name: string;
+  readonly table: Readonly<Record<string, Setting<unknown>>>;
+};
 
 /** The kinds of settings. */
 type SettingKind =
@@ -93,10 +107,21 @@ export function makeSetting<T, D>(options: SettingOptions<D>, form: SettingForm<
     units: null,
     removed: null,
     derive: null,
+    inherits: null,
     ...form,
     description,
     default: options.default,
   });
+}
+
+/**
+ * A setting of `section` that a service may be given for itself alone, too. The documentation shows it once,
+ * where it is declared.
+ */
+export function inherited<T>(section: SharedSection, setting: Setting<T>): Setting<T> {
+  const [key] = Object.entries(section.table).find(([, own]) => own === setting) ?? [];
+  if (key === undefined) throw new TypeError(`section ${section.name} must have the setting to inherit`);
+  return Object.freeze({ ...setting, inherits: { section, key } });
 }
 
 /**
@@ -134,6 +159,7 @@ function makeConstant<T>({
     default: value,
     removed: why,
     derive,
+    inherits: null,
     parse: (raw: unknown) => within(raw as T, bounds),
   });
 }

@@ -1,7 +1,6 @@
 // Whether zones have room for a replica more, and its image.
 import { looseFields, looseList } from "@isochrone/kubernetes";
 import type { Container, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
-import type { ResourceAmounts } from "@isochrone/placement";
 import type { ClusterNode } from "@isochrone/topology";
 import { identityOf } from "../../adapters/observed-pod.ts";
 import type { FramePods } from "./frame-pods.ts";
@@ -14,47 +13,80 @@ function imagesOf(pod: KubernetesObject): string[] {
   );
 }
 
-/** Where a zone has room for one replica more: `full` nowhere, `pulls` only where its image isn't. */
-type Room = "full" | "pulls" | "ready";
+/** What isn't known is infinite, and keeps nobody out: kube-scheduler judges. */
+interface FreeNode {
+  readonly name: string;
+  readonly cpuMillicores: number;
+  readonly memoryBytes: number;
+}
 
 export class ClusterRoom {
-  readonly #nodes: ReadonlyMap<string, readonly ClusterNode[]>;
-  readonly #pods: FramePods;
+  /** By zone. */
+  readonly #nodes: ReadonlyMap<string, readonly FreeNode[]>;
   readonly #images: Pick<NodeImages, "hasAll" | "sizeMb">;
 
   constructor(nodes: readonly ClusterNode[], pods: FramePods, images: Pick<NodeImages, "hasAll" | "sizeMb">) {
-    this.#nodes = Map.groupBy(
-      nodes.filter(({ ready, cordoned }) => ready && !cordoned),
-      ({ zone }) => zone ?? "",
-    );
-    this.#pods = pods;
+    const open = nodes.filter(({ ready, cordoned }) => ready && !cordoned);
+    const zones = new Map<string, FreeNode[]>(open.map(({ zone }) => [zone ?? "", []]));
+    for (const node of open) zones.get(node.zone ?? "")!.push(freeOf(node, pods));
+    this.#nodes = zones;
     this.#images = images;
   }
 
-  /** For a pod like this one. */
-  of(zone: string, like: KubernetesObject): Room {
-    const { requests } = identityOf(like);
-    const images = imagesOf(like);
-    let room: Room = "full";
-    for (const node of this.#nodes.get(zone) ?? []) {
-      if (!this.#fits(node, requests)) continue;
-      if (this.#images.hasAll(node.name, images)) return "ready";
-      room = "pulls";
-    }
-    return room;
+  /** For replicas like this pod. */
+  for(like: KubernetesObject): ReplicaRoom {
+    return new ReplicaRoom(like, this.#nodes, this.#images);
+  }
+}
+
+/** Where a replica of one workload may go. */
+export class ReplicaRoom {
+  readonly memoryBytes: number | null;
+  readonly #cpuMillicores: number;
+  readonly #images: readonly string[];
+  readonly #nodes: ReadonlyMap<string, readonly FreeNode[]>;
+  readonly #known: Pick<NodeImages, "hasAll" | "sizeMb">;
+
+  constructor(
+    like: KubernetesObject,
+    nodes: ReadonlyMap<string, readonly FreeNode[]>,
+    images: Pick<NodeImages, "hasAll" | "sizeMb">,
+  ) {
+    const { cpuMillicores, memoryBytes } = identityOf(like).requests;
+    this.memoryBytes = memoryBytes;
+    this.#cpuMillicores = cpuMillicores ?? 0;
+    this.#images = imagesOf(like);
+    this.#nodes = nodes;
+    this.#known = images;
   }
 
-  imageMb(like: KubernetesObject): number | null {
-    return this.#images.sizeMb(imagesOf(like));
+  /** Whether a node of the zone has room. */
+  isOpen(zone: string): boolean {
+    return (this.#nodes.get(zone) ?? []).some((node) => this.#fits(node));
   }
 
-  /** What isn't known keeps nobody out: kube-scheduler judges. */
-  #fits(node: ClusterNode, { cpuMillicores, memoryBytes }: ResourceAmounts): boolean {
-    const used = this.#pods.used(node.name);
-    const { allocatableCpuMillicores: cpu, allocatableMemoryBytes: memory } = node;
-    return (
-      (cpu === null || (used.cpuMillicores ?? 0) + (cpuMillicores ?? 0) <= cpu) &&
-      (memory === null || (used.memoryBytes ?? 0) + (memoryBytes ?? 0) <= memory)
-    );
+  /** Whether no node with room has the image. */
+  pulls(zone: string): boolean {
+    const nodes = this.#nodes.get(zone) ?? [];
+    return !nodes.some((node) => this.#fits(node) && this.#known.hasAll(node.name, this.#images));
   }
+
+  /** Null: nobody knows. */
+  imageMb(): number | null {
+    return this.#known.sizeMb(this.#images);
+  }
+
+  #fits({ cpuMillicores, memoryBytes }: FreeNode): boolean {
+    return this.#cpuMillicores <= cpuMillicores && (this.memoryBytes ?? 0) <= memoryBytes;
+  }
+}
+
+function freeOf(node: ClusterNode, pods: FramePods): FreeNode {
+  const used = pods.used(node.name);
+  const { allocatableCpuMillicores: cpu, allocatableMemoryBytes: memory } = node;
+  return {
+    name: node.name,
+    cpuMillicores: (cpu ?? Number.POSITIVE_INFINITY) - (used.cpuMillicores ?? 0),
+    memoryBytes: (memory ?? Number.POSITIVE_INFINITY) - (used.memoryBytes ?? 0),
+  };
 }

@@ -4,7 +4,7 @@ import { DISPATCH_ANNOTATIONS, keyOf, moveOwnerOf, replicaModeOf } from "@isochr
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Service } from "@isochrone/runtime";
-import type { KnownRate } from "@isochrone/dispatch/replicas";
+import type { KnownRate, WantedReplicas } from "@isochrone/dispatch/replicas";
 import type { ReplicaReport } from "@isochrone/topology";
 import type { ClusterPods } from "../../adapters/cluster-pods.ts";
 import type { GraphSource } from "../../ports/ports.ts";
@@ -13,11 +13,21 @@ import type { DemandReader } from "../demand-reader.ts";
 import { clusterZones } from "../objects/service-view.ts";
 import type { ServiceFollower } from "../service-follower.ts";
 import { ClusterRoom } from "./cluster-room.ts";
+import { problemOf, wantsOf } from "./frame-messages.ts";
 import { FramePods } from "./frame-pods.ts";
+import { FrameSolver } from "./frame-solver.ts";
 import type { ReplicaMetrics } from "./metrics.ts";
 import type { NodeImages } from "./node-images.ts";
 import { withoutShared, type Asking, type Outcome, type ReplicaScaler } from "./scaler.ts";
-import { serviceFrame, type FrameZones, type KnownService, type ServiceFrame } from "./service-frame.ts";
+import {
+  serviceAsk,
+  serviceFrame,
+  type FrameZones,
+  type KnownService,
+  type ReplicaRefusal,
+  type ServiceAsk,
+  type ServiceFrame,
+} from "./service-frame.ts";
 import { workloadKey } from "./workload-pods.ts";
 import type { WorkloadWish, ZoneWishes } from "./zone-wishes.ts";
 
@@ -38,9 +48,14 @@ export interface FramesOptions {
   readonly least: { readonly minNodes: number; readonly minZones: number };
   readonly clock: Clock;
   readonly logger: Logger;
+  /** @default one with a thread for large frames */
+  readonly solver?: FrameSolver;
 }
 
 type Row = ReplicaReport["services"][number];
+
+/** A Service before it is worked out what it should have. */
+type Entry = Omit<Asking, "frame"> & { readonly ask: ServiceAsk | ReplicaRefusal };
 
 /** Whoever asks for scores meanwhile waits for so long at most. */
 const SLICE_MS = 5;
@@ -48,6 +63,7 @@ const SLICE_MS = 5;
 export class ReplicaFrames implements Service {
   readonly #options: FramesOptions;
   readonly #rounds: Periodic;
+  readonly #solver: FrameSolver;
   readonly #known = new Map<string, KnownService>();
   #demandVersion: string | null = null;
   #report: ReplicaReport;
@@ -55,6 +71,7 @@ export class ReplicaFrames implements Service {
   constructor(options: FramesOptions) {
     this.#options = options;
     const { clock, logger } = options;
+    this.#solver = options.solver ?? new FrameSolver({ clock });
     this.#report = this.#reportOf([], "no frame was worked out yet");
     this.#rounds = periodic({
       clock,
@@ -72,7 +89,10 @@ export class ReplicaFrames implements Service {
   }
 
   async stop(): Promise<void> {
-    await this.#rounds.stop();
+    const ended = this.#rounds.stop();
+    // A frame that is in its thread now would be waited for.
+    await this.#solver.close();
+    await ended;
     this.#options.metrics.show([]);
   }
 
@@ -108,12 +128,24 @@ export class ReplicaFrames implements Service {
     const services = this.#services();
     const namespaces = new Set(services.map(({ metadata }) => metadata.namespace ?? "default"));
     const pods = await FramePods.of(all.items(), namespaces, signal);
-    const asking = await this.#asked(services, pods, signal);
-    if (asking === null) return;
+    const entries = await this.#entries(services, pods, signal);
+    const asking = await this.#asking(entries, signal);
+    if (signal.aborted || asking === null) return;
+    if (typeof asking === "string") return this.#failed(asking);
     metrics.frameSeconds.observe((clock.monotonic() - beganMs) / 1000);
+    await yielded();
     wishes.replace(demand.isStale ? new Map() : wishesOf(asking));
     const outcomes = demand.isStale ? scaler.stale(asking) : await scaler.settle(asking, pods.marked);
+    await yielded();
     this.#show(this.#reportOf(asking.map((each, at) => rowOf(each, outcomes[at]!))));
+  }
+
+  /** What isn't worked out is told to nobody, and no pod is sent anywhere by what was wanted before. */
+  #failed(trouble: string): void {
+    const { logger, wishes } = this.#options;
+    logger.warnOnce("replicas", "replicas can't be worked out, trying again", { trouble });
+    wishes.replace(new Map());
+    this.#show(this.#reportOf([], trouble));
   }
 
   /** Those that ask, in order; of others nothing is remembered. */
@@ -127,13 +159,13 @@ export class ReplicaFrames implements Service {
     return services;
   }
 
-  /** Null when it was aborted. */
-  async #asked(
+  /** What each Service asks, as far as there was time for it before the end. */
+  async #entries(
     services: readonly KubernetesObject[],
     pods: FramePods,
     signal: AbortSignal,
-  ): Promise<Asking[] | null> {
-    const { follower, clock, graphs, demand, images, surplusMs, least } = this.#options;
+  ): Promise<Entry[]> {
+    const { follower, clock, graphs, demand, images, surplusMs } = this.#options;
     const around = {
       pods,
       zones: this.#zones(),
@@ -141,19 +173,15 @@ export class ReplicaFrames implements Service {
       isNews: demand.version !== this.#demandVersion,
       windowSeconds: demand.windowSeconds,
       surplusMs,
-      least: { replicas: Math.max(least.minNodes, least.minZones), zones: least.minZones },
     };
     this.#demandVersion = demand.version;
-    const asking: Asking[] = [];
-    let sliceMs = clock.monotonic();
+    const entries: Entry[] = [];
+    const slice = new Slice(clock);
     for (const service of services) {
-      if (clock.monotonic() - sliceMs >= SLICE_MS) {
-        await yielded();
-        sliceMs = clock.monotonic();
-      }
-      if (signal.aborted) return null;
+      await slice.turn();
+      if (signal.aborted) break;
       const { namespace = "default", name } = service.metadata;
-      const frame = serviceFrame({
+      const ask = serviceAsk({
         ...around,
         service,
         slices: follower.slices(namespace, name),
@@ -161,7 +189,37 @@ export class ReplicaFrames implements Service {
         known: this.#knownOf(service),
         nowMs: clock.monotonic(),
       });
-      if (frame !== null) asking.push({ service, mode: replicaModeOf(service) ?? "none", frame });
+      if (ask !== null) entries.push({ service, mode: replicaModeOf(service) ?? "none", ask });
+    }
+    return entries;
+  }
+
+  /** Or why that can't be worked out; null when it was aborted. */
+  async #asking(entries: readonly Entry[], signal: AbortSignal): Promise<Asking[] | string | null> {
+    const { clock, least } = this.#options;
+    const asks = entries.flatMap(({ ask }) => ("reason" in ask ? [] : [ask]));
+    const wants: WantedReplicas[] = [];
+    const [first] = asks;
+    if (first !== undefined) {
+      const problem = problemOf(
+        asks.map(({ row }) => row),
+        {
+          zones: first.zones.names.length,
+          rttMs: first.zones.rttMs,
+          least: { replicas: Math.max(least.minNodes, least.minZones), zones: least.minZones },
+        },
+      );
+      const solution = await this.#solver.solve(problem);
+      if (solution === null || typeof solution === "string") return solution;
+      wants.push(...wantsOf(problem, solution));
+    }
+    const asking: Asking[] = [];
+    const slice = new Slice(clock);
+    let at = 0;
+    for (const { service, mode, ask } of entries) {
+      await slice.turn();
+      if (signal.aborted) return null;
+      asking.push({ service, mode, frame: "reason" in ask ? ask : serviceFrame(ask, wants[at++]!) });
     }
     return withoutShared(asking);
   }
@@ -198,6 +256,23 @@ export class ReplicaFrames implements Service {
   #show(report: ReplicaReport): void {
     this.#report = report;
     this.#options.metrics.show(report.services);
+  }
+}
+
+/** Gives others a turn when it has taken long enough. */
+class Slice {
+  readonly #clock: Clock;
+  #beganMs: number;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+    this.#beganMs = clock.monotonic();
+  }
+
+  async turn(): Promise<void> {
+    if (this.#clock.monotonic() - this.#beganMs < SLICE_MS) return;
+    await yielded();
+    this.#beganMs = this.#clock.monotonic();
   }
 }
 

@@ -3,15 +3,14 @@ import {
   expectedRate,
   isWorthItsImage,
   rateAfter,
-  wantedReplicas,
   type KnownRate,
   type WantedReplicas,
 } from "@isochrone/dispatch/replicas";
 import { readyEndpoints, replicaOrderOf, workloadOf } from "@isochrone/kubernetes";
 import type { KubernetesObject, ReplicaMode } from "@isochrone/kubernetes";
 import type { ServiceDemand } from "@isochrone/topology";
-import { identityOf } from "../../adapters/observed-pod.ts";
-import type { ClusterRoom } from "./cluster-room.ts";
+import type { ClusterRoom, ReplicaRoom } from "./cluster-room.ts";
+import type { FrameRow } from "./frame-messages.ts";
 import type { FramePods } from "./frame-pods.ts";
 import { nodeOf, type Workload } from "./workload-pods.ts";
 
@@ -64,7 +63,6 @@ interface FrameInput {
   readonly isNews: boolean;
   /** For how long requests were counted. */
   readonly windowSeconds: number;
-  readonly least: { readonly replicas: number; readonly zones: number };
   /** Before a replica goes, it must have been too much for so long. */
   readonly surplusMs: number;
   readonly nowMs: number;
@@ -106,8 +104,22 @@ export interface ServiceFrame {
   readonly unwanted: number;
 }
 
+/** What is known of a Service that can be worked out. */
+export interface ServiceAsk {
+  /** For the arithmetic. */
+  readonly row: FrameRow;
+  readonly input: FrameInput;
+  readonly mode: ReplicaMode;
+  readonly zones: FrameZones;
+  readonly served: Served;
+  readonly placed: Placed;
+  /** Requests per second by zone. */
+  readonly asked: readonly number[];
+  readonly room: ReplicaRoom;
+}
+
 /** Null for a Service that asks for nothing. */
-export function serviceFrame(input: FrameInput): ServiceFrame | ReplicaRefusal | null {
+export function serviceAsk(input: FrameInput): ServiceAsk | ReplicaRefusal | null {
   const order = replicaOrderOf(input.service);
   if (order === null) return null;
   if (typeof order === "string") return { reason: "annotation", message: order };
@@ -129,27 +141,29 @@ export function serviceFrame(input: FrameInput): ServiceFrame | ReplicaRefusal |
   const asked = askedIn(input, zones);
   if (asked.every((rate) => rate === 0) || input.demand === null)
     return { reason: "no_requests", message: "no request of a known zone was counted" };
-  const expected = expectedIn(input, zones, asked);
-  const [like] = served.pods;
-  const wants = wantedReplicas({
-    perSecond: expected,
+  const room = input.room.for(served.pods[0]!);
+  const row = {
+    perSecond: expectedIn(input, zones, asked),
     replicas: placed.counts,
-    isOpen: (zone) => input.room.of(zones.names[zone]!, like!) !== "full",
+    isOpen: zones.names.map((zone) => room.isOpen(zone)),
     capacityPerSecond,
     deadlineMs,
-    rttMs: zones.rttMs,
-    least: input.least,
-  });
-  const adds = addsOf(wants, input, zones, { like: like!, expected });
-  const removes = removesOf(wants, input, zones, like!);
+  };
+  return { row, input, mode, zones, served, placed, asked, room };
+}
+
+export function serviceFrame(ask: ServiceAsk, wants: WantedReplicas): ServiceFrame {
+  const { mode, row, served, placed } = ask;
+  const adds = addsOf(ask, wants);
+  const removes = removesOf(ask, wants);
   return {
     mode,
-    capacityPerSecond,
+    capacityPerSecond: row.capacityPerSecond,
     workload: served.workload,
     pods: served.pods,
     ready: served.ready,
     zoneOf: placed.zoneOf,
-    zones: zonesOf({ zones, asked, expected, counts: placed.counts, wants, changes: [...adds, ...removes] }),
+    zones: zonesOf(ask, wants, [...adds, ...removes]),
     // Pods without a node are going to be the first of them.
     changes: [...adds.slice(placed.pending), ...removes],
     unwanted: Math.max(0, placed.pending - adds.length),
@@ -255,57 +269,41 @@ function expectedIn(
   });
 }
 
-interface AddParts {
-  readonly like: KubernetesObject;
-  readonly expected: readonly number[];
-}
-
-function addsOf(
-  { adds }: WantedReplicas,
-  { room }: FrameInput,
-  { names }: FrameZones,
-  { like, expected }: AddParts,
-): WantedChange[] {
-  const { memoryBytes } = identityOf(like).requests;
-  const imageMb = room.imageMb(like);
+function addsOf({ room, row, zones }: ServiceAsk, { adds }: WantedReplicas): WantedChange[] {
+  const { memoryBytes } = room;
+  const imageMb = room.imageMb();
   return adds.flatMap(({ zone: at, perSecond }): WantedChange[] => {
-    const zone = names[at]!;
-    if (room.of(zone, like) === "pulls" && !isWorthItsImage(perSecond, imageMb)) return [];
-    const reason = `${amount(perSecond)} requests/s more in time, of ${amount(expected[at]!)} expected`;
+    const zone = zones.names[at]!;
+    if (!isWorthItsImage(perSecond, imageMb) && room.pulls(zone)) return [];
+    const reason = `${amount(perSecond)} requests/s more in time, of ${amount(row.perSecond[at]!)} expected`;
     return [{ kind: "add", zone, perSecond, memoryBytes, reason }];
   });
 }
 
 function removesOf(
+  { input, zones: { names }, room }: ServiceAsk,
   { removes }: WantedReplicas,
-  { known: { surplusSinceMs }, surplusMs, nowMs }: FrameInput,
-  { names }: FrameZones,
-  like: KubernetesObject,
 ): WantedChange[] {
+  const { known, surplusMs, nowMs } = input;
+  const { surplusSinceMs } = known;
   const zones = new Set(removes.map(({ zone }) => names[zone]!));
   for (const zone of surplusSinceMs.keys()) if (!zones.has(zone)) surplusSinceMs.delete(zone);
-  const { memoryBytes } = identityOf(like).requests;
   return removes.flatMap(({ zone: at, perSecond }): WantedChange[] => {
     const zone = names[at]!;
     const sinceMs = surplusSinceMs.get(zone) ?? nowMs;
     surplusSinceMs.set(zone, sinceMs);
     if (nowMs - sinceMs < surplusMs) return [];
     const reason = `without it ${amount(perSecond)} requests/s fewer are in time`;
-    return [{ kind: "remove", zone, perSecond, memoryBytes, reason }];
+    return [{ kind: "remove", zone, perSecond, memoryBytes: room.memoryBytes, reason }];
   });
 }
 
-interface ZoneParts {
-  readonly zones: FrameZones;
-  readonly asked: readonly number[];
-  readonly expected: readonly number[];
-  readonly counts: readonly number[];
-  readonly wants: WantedReplicas;
-  /** Those that pods are on their way for, too. */
-  readonly changes: readonly WantedChange[];
-}
-
-function zonesOf({ zones, asked, expected, counts, wants, changes }: ZoneParts): FrameZone[] {
+/** @param changes those that pods are on their way for, too */
+function zonesOf(
+  { zones, asked, placed: { counts }, row: { perSecond: expected } }: ServiceAsk,
+  wants: WantedReplicas,
+  changes: readonly WantedChange[],
+): FrameZone[] {
   return zones.names.flatMap((zone, at): FrameZone[] => {
     const own = changes.filter((change) => change.zone === zone);
     const wanted = own.reduce((sum, { kind }) => sum + (kind === "add" ? 1 : -1), counts[at]!);

@@ -1,0 +1,59 @@
+import { AnsweringThread } from "@isochrone/runtime";
+import type { Clock, ThreadOutcome } from "@isochrone/runtime";
+import { solved, type FrameAnswer, type FrameProblem, type FrameRequest } from "./frame-messages.ts";
+import type { FrameSolution } from "./frame-messages.ts";
+
+interface FrameSolverOptions {
+  readonly clock: Clock;
+  /** Pairs of a Service and a zone up to which a frame is worked out at once. @default 500 */
+  readonly inlinePairs?: number;
+  /** Entry file of the thread. @default frame-thread.ts */
+  readonly threadUrl?: URL;
+}
+
+/** A few milliseconds. */
+const INLINE_PAIRS = 500;
+/** With the time that a new thread takes to load its code on a busy machine. */
+const TIMEOUT_MS = 20_000;
+/** More than any frame needs; beyond it the thread ends instead of the process. */
+const MAX_HEAP_MB = 1_024;
+
+/**
+ * Works small frames out at once and large ones in a thread. A thread that dies or hangs is replaced with the
+ * next frame.
+ */
+export class FrameSolver {
+  readonly #inlinePairs: number;
+  readonly #thread: AnsweringThread<FrameRequest, FrameAnswer>;
+
+  constructor({ clock, inlinePairs = INLINE_PAIRS, threadUrl }: FrameSolverOptions) {
+    this.#inlinePairs = inlinePairs;
+    this.#thread = new AnsweringThread({
+      url: threadUrl ?? new URL("./frame-thread.ts", import.meta.url),
+      name: "isochrone-replicas",
+      maxHeapMb: MAX_HEAP_MB,
+      clock,
+    });
+  }
+
+  /** Or why there is no solution; null: it was closed meanwhile. */
+  async solve(problem: FrameProblem): Promise<FrameSolution | string | null> {
+    if (problem.perSecond.length <= this.#inlinePairs) return solved(problem);
+    return solutionOf(await this.#thread.ask({ problem }, TIMEOUT_MS));
+  }
+
+  /** What is asked meanwhile is given up. The next large frame begins a new thread. */
+  async close(): Promise<void> {
+    await this.#thread.close();
+  }
+}
+
+function solutionOf(outcome: ThreadOutcome<FrameAnswer>): FrameSolution | string | null {
+  const { kind } = outcome;
+  if (kind === "closed") return null;
+  if (kind === "busy") return "the frame before isn't worked out yet";
+  if (kind === "timeout") return `a frame must take at most ${TIMEOUT_MS} ms; its thread was ended`;
+  if (kind === "died") return "the thread that works frames out died";
+  const { answer } = outcome;
+  return "solution" in answer ? answer.solution : `the frame can't be worked out: ${answer.failure}`;
+}
