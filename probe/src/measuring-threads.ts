@@ -4,6 +4,7 @@ import { IcmpThread } from "./icmp/thread.ts";
 import { proberStarters } from "./icmp/prober-links.ts";
 import { OneLoop } from "./one-loop.ts";
 import type {
+  Doorbell,
   Engine,
   EngineConfig,
   EngineHandlers,
@@ -25,8 +26,8 @@ interface MeasuringThreadsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * `main`: all in the caller's thread, which must be the process's main one. It costs the least, and is for a
-   * process that does little else.
+   * `main`: all in the caller's thread, which must be the process's main one. It costs the least, and is for
+   * a process that does little else.
    * @default "threads", one for each task
    */
   readonly place?: "threads" | "main";
@@ -106,6 +107,10 @@ class SupervisedThreads implements MeasuringThreads {
 
   get restarts(): number {
     return this.#worker.restarts + this.#responder.restarts;
+  }
+
+  get doorbell(): Doorbell | null {
+    return this.#loop?.doorbell ?? null;
   }
 
   async createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine> {

@@ -1,15 +1,17 @@
-// Everything that measures and answers, in one thread behind one loop. A thread of its own for each costs nine
-// megabytes, and the kernel's stamps make their times independent of when this thread gets to them.
+// Everything that measures and answers, in one thread behind one loop. A thread of its own for each costs
+// nine megabytes, and the kernel's stamps make their times independent of when this thread gets to them.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
-import { isLibcSupported, loadLibc } from "@isochrone/kernel-sockets";
+import { isLibcSupported, loadLibc, READABLE } from "@isochrone/kernel-sockets";
 import type { Logger } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import { createLoop, type LoopChoice } from "./engine/create-loop.ts";
 import { EngineHost } from "./engine/engine-host.ts";
+import type { KernelLoop } from "./engine/kernel-loop.ts";
 import type { FromWorker, ToWorker } from "./engine/messages.ts";
 import { startOnLoop } from "./icmp/loop-prober.ts";
 import type { ProberEvents, ProberLink } from "./icmp/prober-links.ts";
+import type { Doorbell } from "./ports/ports.ts";
 import { KernelListeners } from "./responder/kernel-listeners.ts";
 import type { ListenerFactory } from "./responder/listener.ts";
 import type { FromResponder, ToResponder } from "./responder/messages.ts";
@@ -33,12 +35,18 @@ const monotonic = (): number => performance.now();
 export class OneLoop {
   readonly #deps: OneLoopDeps;
   #opening: Promise<LoopChoice> | null = null;
+  #doorbell: Doorbell | null = null;
   #responder: ResponderHost | null = null;
   #sweptMs = 0;
   #sweeps: NodeJS.Timeout | null = null;
 
   constructor(deps: OneLoopDeps) {
     this.#deps = deps;
+  }
+
+  /** Null: the loop isn't open, or is Node's. */
+  get doorbell(): Doorbell | null {
+    return this.#doorbell;
   }
 
   /** Of the engines: its end is the loop's end. */
@@ -84,6 +92,7 @@ export class OneLoop {
   async close(): Promise<void> {
     if (this.#sweeps !== null) clearInterval(this.#sweeps);
     this.#responder = null;
+    this.#doorbell = null;
     (await this.#opening)?.loop.close();
   }
 
@@ -92,7 +101,7 @@ export class OneLoop {
     return this.#opening;
   }
 
-  #create(): Promise<LoopChoice> {
+  async #create(): Promise<LoopChoice> {
     const { logger, sockets } = this.#deps;
     try {
       // On Linux the priority is the thread's own. A packet that waits for the processor reads as a slow
@@ -105,7 +114,10 @@ export class OneLoop {
       const message = reasonOf(error);
       logger.warnOnce(`measuring-fault:${message}`, "measuring task failed", { message });
     };
-    return createLoop({ monotonic, onError }, sockets, { isMain: true, onTurn: () => this.#sweepWhenDue() });
+    const onTurn = (): void => this.#sweepWhenDue();
+    const choice = await createLoop({ monotonic, onError }, sockets, { isMain: true, onTurn });
+    if (choice.kernel !== null) this.#doorbell = doorbellOf(choice.kernel);
+    return choice;
   }
 
   #sweepWhenDue(): void {
@@ -113,6 +125,15 @@ export class OneLoop {
     this.#sweptMs = monotonic();
     this.#responder.sweep();
   }
+}
+
+function doorbellOf({ poller }: KernelLoop): Doorbell {
+  return {
+    watch(fd, onReady) {
+      poller.add(fd, READABLE, onReady);
+      return () => poller.remove(fd);
+    },
+  };
 }
 
 async function listenersOf({ kernel }: Pick<LoopChoice, "kernel">): Promise<ListenerFactory> {

@@ -234,6 +234,7 @@ class ProbeService implements Probe {
       { keys, signingKeyId },
       {
         ...deps,
+        doorbell: this.#thread.doorbell,
         leases: bandwidthLeases ?? createHttpLeases({ ...config, fetch: this.#deps.fetch }),
         onMeasurement: (measurement) => this.#publishBandwidth(measurement),
         onReceived: (counts) => this.#recorder.recordReceived(counts),

@@ -22,7 +22,7 @@ import type { Dropped, Read } from "./tolerant.ts";
 import { statusError } from "./status-error.ts";
 import { checkSchema, compiledLate, type LateValidator } from "./validation.ts";
 
-import type { GraphClientOptions, GraphFetch } from "./client-options.ts";
+import type { GraphAnswer, GraphClientOptions, GraphFetch } from "./client-options.ts";
 
 export type { GraphClientOptions, GraphFetch } from "./client-options.ts";
 export { GraphClientError } from "./errors.ts";
@@ -318,7 +318,7 @@ export class GraphClient {
   }
 
   /** Reads no more than the limit, whatever content-length says. */
-  async #body(url: string, response: Response): Promise<string> {
+  async #body(url: string, response: GraphAnswer): Promise<string> {
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     for await (const chunk of response.body ?? []) {

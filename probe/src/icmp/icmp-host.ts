@@ -18,8 +18,9 @@ const YIELD_MS = 10;
 const REPORT_MS_PER_FLOW = 1;
 const MIN_REPORT_MS = 500;
 const MAX_REPORT_MS = 5000;
-/** Packets that are remembered by number; a power of two. */
-const REMEMBERED_PACKETS = 1 << 17;
+/** Packets that are remembered by number, powers of two: with few flows, and whatever their number. */
+const REMEMBERED_PACKETS = 1 << 10;
+const MAX_REMEMBERED_PACKETS = 1 << 17;
 /** Packets that leave at once, e.g. after the thread stood still: more would be a burst. */
 const MAX_BURST = 32;
 /**
@@ -57,6 +58,8 @@ export class IcmpHost implements EchoHandlers {
   /** Packets of active flows that wait for their reply. */
   #waiting = 0;
   #flowCount = 0;
+  /** Packets that the flows themselves remember. */
+  #remembered = 0;
   /** Packets per second that all flows together send. */
   #rate = 0;
   #reportMs = 0;
@@ -167,6 +170,9 @@ export class IcmpHost implements EchoHandlers {
     const route = this.#deps.port.open(options);
     const flow = new EchoFlow(options, route, this.#deps.monotonic(), this.#deps.random());
     this.#flowCount++;
+    this.#remembered += flow.remembered;
+    const needed = 2 ** Math.ceil(Math.log2(this.#remembered));
+    this.#inFlight.grow(Math.min(MAX_REMEMBERED_PACKETS, needed));
     this.#rate += 1000 / options.intervalMs;
     this.#due.push(flow.nextMs, flow);
     return flow;
@@ -178,6 +184,7 @@ export class IcmpHost implements EchoHandlers {
     flow.route.close();
     this.#waiting -= flow.waiting;
     this.#flowCount--;
+    this.#remembered -= flow.remembered;
     this.#rate -= 1000 / flow.options.intervalMs;
   }
 

@@ -1,6 +1,6 @@
 // The pages of a process without other routes are those of createHttpApp, byte for byte where it matters.
 import { once } from "node:events";
-import { request as ask, type IncomingHttpHeaders } from "node:http";
+import { request as ask, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { connect } from "node:net";
 import { Gauge, type Registry } from "prom-client";
 import { afterEach, describe, expect, test } from "vitest";
@@ -29,7 +29,7 @@ function ready(): typeof state {
   return state;
 }
 
-const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
+const SERVERS = {
   async app() {
     const [registry, logger] = [createRegistry(), new MemoryLogger()];
     const app = await createHttpApp({ name: "test", logger, registry, bodyLimitBytes: 1024, ready });
@@ -42,7 +42,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
     await pages.start();
     return kept({ url: pages.url, registry, logger, stop: () => pages.stop() });
   },
-};
+} satisfies Readonly<Record<string, () => Promise<Served>>>;
 
 function kept(served: Served): Served {
   running.push(served);
@@ -58,7 +58,7 @@ interface Heard {
 async function heard(url: string, method: string, headers: Record<string, string> = {}): Promise<Heard> {
   const request = ask(url, { method, headers, agent: false });
   request.end();
-  const [response] = (await once(request, "response")) as [import("node:http").IncomingMessage];
+  const [response] = (await once(request, "response")) as [IncomingMessage];
   let body = "";
   for await (const chunk of response) body += String(chunk);
   return { status: response.statusCode, headers: response.headers, body };
@@ -76,7 +76,8 @@ describe.each(Object.entries(SERVERS))("the pages of a server by %s", (_name, se
     const answer = await heard(url + path, method);
     expect(answer).toMatchObject({ status, body });
     expect(answer.headers["x-content-type-options"]).toBe("nosniff");
-    if (path !== "/metrics") expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
+    const type = path === "/metrics" ? "text/plain; version=0.0.4" : "application/json";
+    expect(answer.headers["content-type"]).toBe(`${type}; charset=utf-8`);
     expect(Number(answer.headers["content-length"])).toBeGreaterThan(0);
   });
 
@@ -161,7 +162,7 @@ describe.each(Object.entries(SERVERS))("the pages of a server by %s", (_name, se
     await once(idle, "data");
     for (const socket of [idle, silent]) socket.resume();
     await served.stop();
-    await ends;
+    expect(await ends).toHaveLength(2);
   });
 
   test("a port that is taken names host, port and setting", async () => {
@@ -178,7 +179,7 @@ describe.each(Object.entries(SERVERS))("the pages of a server by %s", (_name, se
 });
 
 test("a body that nobody reads ends with its connection", async () => {
-  const { url } = await SERVERS["pages"]!();
+  const { url } = await SERVERS.pages();
   const { port } = new URL(url);
   const socket = connect(Number(port), HOST);
   socket.write(`POST /healthz HTTP/1.1\r\nHost: ${HOST}:${port}\r\nContent-Length: 1000000000\r\n\r\nabc`);
