@@ -21,7 +21,7 @@ import type { Carrier, CarrierEvents } from "./workers/carrier.ts";
 import { SameThread } from "./workers/same-thread.ts";
 
 /** How often counts of the responder are reported and idle connections ended. Milliseconds. */
-const SWEEP_MS = 100;
+const SWEEP_MS = 500;
 
 interface OneLoopDeps {
   readonly logger: Logger;
