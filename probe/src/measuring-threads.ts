@@ -26,8 +26,8 @@ interface MeasuringThreadsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   /**
-   * `main`: all in the caller's thread, which must be the process's main one. It costs the least, and is for a
-   * process that does little else.
+   * `main`: all in the caller's thread, which must be the process's main one. It costs the least, and is for
+   * a process that does little else.
    * @default "threads", one for each task
    */
   readonly place?: "threads" | "main";

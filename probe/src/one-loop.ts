@@ -1,5 +1,5 @@
-// Everything that measures and answers, in one thread behind one loop. A thread of its own for each costs nine
-// megabytes, and the kernel's stamps make their times independent of when this thread gets to them.
+// Everything that measures and answers, in one thread behind one loop. A thread of its own for each costs
+// nine megabytes, and the kernel's stamps make their times independent of when this thread gets to them.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
 import { isLibcSupported, loadLibc, READABLE } from "@isochrone/kernel-sockets";

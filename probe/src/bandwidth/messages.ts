@@ -25,7 +25,7 @@ export interface ReceiverConfig {
 }
 
 /** Descriptors. */
-export interface ReceiverSockets {
+interface ReceiverSockets {
   readonly listener: number;
   readonly udp: number;
 }

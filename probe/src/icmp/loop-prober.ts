@@ -9,7 +9,7 @@ import type { FromIcmp, ToIcmp } from "./messages.ts";
 import type { ProberEvents, ProberLink } from "./prober-links.ts";
 
 /** The loop of the thread that pings, and where it waits for sockets. */
-export interface ProberLoop {
+interface ProberLoop {
   readonly loop: Loop;
   readonly poller: Poller;
 }

@@ -227,7 +227,9 @@ export interface Doorbell {
 export interface MeasuringThreads {
   /** How often the thread that times packets, or the one that answers, died and was started anew. */
   readonly restarts: number;
-  /** Of the caller's own thread, where that is the one that measures; null: it isn't, or there is no engine. */
+  /**
+   * Of the caller's own thread, where that is the one that measures; null: it isn't, or there is no engine.
+   */
   readonly doorbell: Doorbell | null;
   /** Rejects with a ProbeError when the engine's sockets can't be opened. */
   createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine>;

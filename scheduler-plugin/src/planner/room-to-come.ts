@@ -1,5 +1,6 @@
 // Whether a plan should wait for pods of its workflow that are being deleted: until they are gone, their room
 // counts as taken, and a plan for the whole workflow would go around it.
+import type { KubernetesObject } from "@isochrone/kubernetes";
 import { identifyPod } from "../domain/pod.ts";
 import type { ClusterModel } from "./cluster-model.ts";
 import type { GatedWorkflow } from "./gated-workflows.ts";
@@ -22,10 +23,15 @@ export function isRoomComing(
 ): boolean {
   if (waitedMs >= graphWaitMs) return false;
   const latestMs = nowMs + graphWaitMs - waitedMs;
-  for (const pod of model.leaving()) {
-    const { namespace, workflow } = identifyPod(pod);
-    if (`${namespace}/${workflow}` !== key) continue;
-    if (waitedMs < maxSettleMs || Date.parse(pod.metadata.deletionTimestamp ?? "") <= latestMs) return true;
-  }
-  return false;
+  return leavingOf(key, model).some(
+    ({ metadata }) => waitedMs < maxSettleMs || Date.parse(metadata.deletionTimestamp ?? "") <= latestMs,
+  );
+}
+
+/** Pods of the workflow whose room others will have soon. @param workflow namespace/workflow */
+export function leavingOf(workflow: string, model: Pick<ClusterModel, "leaving">): KubernetesObject[] {
+  return [...model.leaving()].filter((pod) => {
+    const { namespace, workflow: name } = identifyPod(pod);
+    return `${namespace}/${name}` === workflow;
+  });
 }

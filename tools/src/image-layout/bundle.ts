@@ -70,8 +70,8 @@ const HTTP_ID = "\0http";
 const OF_UNDICI: ReadonlySet<string> = new Set(["WebSocket", "CloseEvent", "MessageEvent"]);
 
 /**
- * `import` of node:http reads all that it exports, and so loads undici: five megabytes. Asked for in this way it
- * doesn't.
+ * `import` of node:http reads all that it exports, and so loads undici: five megabytes. Asked for in this way
+ * it doesn't.
  */
 const withoutFacade: Plugin = {
   name: "without-facade",

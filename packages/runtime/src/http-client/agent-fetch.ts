@@ -1,5 +1,5 @@
-// The part of `fetch` that our clients use, on Node's own client: undici, which is behind the platform's `fetch`,
-// takes five megabytes.
+// The part of `fetch` that our clients use, on Node's own client: undici, which is behind the platform's
+// `fetch`, takes five megabytes.
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
 
 /** What of `fetch` our clients use. */

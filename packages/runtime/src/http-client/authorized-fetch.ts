@@ -43,9 +43,9 @@ export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
   let tls: Promise<AgentFetch> | undefined;
   return async (url, init = {}) => {
     const headers = { ...init.headers };
-    if (tokenFile !== null && headers["authorization"] === undefined) {
+    if (tokenFile !== null && headers.authorization === undefined) {
       token ??= openTokenFile(tokenFile, clock);
-      headers["authorization"] = `Bearer ${await (await token).read()}`;
+      headers.authorization = `Bearer ${await (await token).read()}`;
     }
     const send = url.startsWith("https:") ? (tls ??= tlsFetch(options)) : (plain ??= plainFetch());
     const response = await (await send)(url, { ...init, headers });

@@ -29,7 +29,7 @@ function ready(): typeof state {
   return state;
 }
 
-const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
+const SERVERS = {
   async app() {
     const [registry, logger] = [createRegistry(), new MemoryLogger()];
     const app = await createHttpApp({ name: "test", logger, registry, bodyLimitBytes: 1024, ready });
@@ -42,7 +42,7 @@ const SERVERS: Readonly<Record<string, () => Promise<Served>>> = {
     await pages.start();
     return kept({ url: pages.url, registry, logger, stop: () => pages.stop() });
   },
-};
+} satisfies Readonly<Record<string, () => Promise<Served>>>;
 
 function kept(served: Served): Served {
   running.push(served);
@@ -179,7 +179,7 @@ describe.each(Object.entries(SERVERS))("the pages of a server by %s", (_name, se
 });
 
 test("a body that nobody reads ends with its connection", async () => {
-  const { url } = await SERVERS["pages"]!();
+  const { url } = await SERVERS.pages();
   const { port } = new URL(url);
   const socket = connect(Number(port), HOST);
   socket.write(`POST /healthz HTTP/1.1\r\nHost: ${HOST}:${port}\r\nContent-Length: 1000000000\r\n\r\nabc`);

@@ -31,7 +31,7 @@ interface Answer {
 }
 
 /** A server that isn't listening before `start`. */
-export interface Pages {
+interface Pages {
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Where it listens. */

@@ -17,7 +17,7 @@ test("a planned node is held against those of its zone, wherever they are in the
     model: SchedulingModel.of({ nodes, pods: [] }),
     pods: [
       {
-        metadata: { name: "p-1", namespace: "shop", labels: {} },
+        metadata: { name: "p-1", namespace: "shop" },
         spec: { containers: [{ resources: { requests: { cpu: "100m" } } }] },
       },
     ],
