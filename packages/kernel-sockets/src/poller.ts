@@ -25,6 +25,9 @@ interface Ready {
   readonly events: number;
 }
 
+/** The global itself is looked up by a getter, each time. */
+const clock = performance;
+
 /** A wait that ends so soon is a short one. Milliseconds. */
 const SHORT_WAIT_MS = 0.2;
 /** After so many short waits in a row the next one is expected to be short too. */
@@ -121,15 +124,15 @@ export class Poller {
     if (!this.#spin) return this.#serve(this.#poll(timeoutMs), onWake);
     // Now and then all are asked: who is expected mustn't keep the others from their turn.
     const awake = this.awake && this.#shortWaits % TURN !== 0;
-    const startMs = performance.now();
+    const startMs = clock.now();
     if (awake) {
       const served = this.#waitAwake(startMs, timeoutMs, onWake);
-      if (performance.now() - startMs > SHORT_WAIT_MS) this.#shortWaits = SHORT_WAITS - SHORT_WAITS_CONTENDED;
+      if (clock.now() - startMs > SHORT_WAIT_MS) this.#shortWaits = SHORT_WAITS - SHORT_WAITS_CONTENDED;
       else if (served > 0) this.#shortWaits++;
       if (served > 0) return served;
     }
     const ready = this.#poll(timeoutMs);
-    const short = ready > 0 && performance.now() - startMs < SHORT_WAIT_MS;
+    const short = ready > 0 && clock.now() - startMs < SHORT_WAIT_MS;
     this.#shortWaits = short ? this.#shortWaits + 1 : Math.min(0, this.#shortWaits);
     return this.#serve(ready, onWake);
   }
@@ -148,7 +151,7 @@ export class Poller {
       if (this.#attempt !== null && this.#attempt()) return 1;
       const ready = this.#attempt === null || round % ATTEMPTS === ATTEMPTS - 1 ? this.#poll(0) : 0;
       if (ready > 0) return this.#serve(ready, onWake);
-      if (performance.now() >= endMs) return 0;
+      if (clock.now() >= endMs) return 0;
       // Who sends what is waited for may need this very processor.
       this.#libc.yieldProcessor();
     }
