@@ -97,7 +97,7 @@ describe("an image", () => {
       .toContain("isochrone_peers");
   });
 
-  test("of the probe takes less than 70 MiB of anonymous memory while it has no peers", async () => {
+  test("of the probe takes less than 35 MiB of anonymous memory while it has no peers", async () => {
     const port = await freePort(HOST, new Set());
     const stage = readFileSync(DOCKERFILE, "utf8")
       .split(/^FROM /m)
@@ -115,7 +115,7 @@ describe("an image", () => {
       const memory = readFileSync(`/proc/${probe.pid}/smaps_rollup`, "utf8");
       return Number(/^Anonymous: +(\d+) kB$/m.exec(memory)![1]) / 1_024;
     };
-    await expect.poll(anonymousMiB, { timeout: 30_000, interval: 250 }).toBeLessThan(70);
+    await expect.poll(anonymousMiB, { timeout: 30_000, interval: 250 }).toBeLessThan(35);
   });
 
   test("of the network manager runs from a bare folder, and observes", async () => {
