@@ -42,6 +42,8 @@ const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
   istio: TOPICS.traffic,
   service_graph: TOPICS.traffic,
   hubble: TOPICS.traffic,
+  linkerd: TOPICS.traffic,
+  agent: TOPICS.traffic,
 };
 const MAX_BUFFERED_RECORDS = 10_000;
 const CLOSE_DEADLINE_MS = 2_000;
@@ -163,7 +165,7 @@ class Collector {
   }
 
   async #scrapePage(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
-    const { kind, instance } = target;
+    const { kind, instance, pod } = target;
     const { clock } = this.#deps;
     const { maxPageBytes, maxSamplesPerPage, maxSeriesPerPod, node } = this.#config;
     const begunMs = clock.monotonic();
@@ -172,6 +174,9 @@ class Collector {
       [RESOURCE_ATTRIBUTES.serviceName]: `isochrone-${kind}`,
       [RESOURCE_ATTRIBUTES.serviceInstanceId]: instance,
       [RESOURCE_ATTRIBUTES.node]: node,
+      ...(pod === undefined
+        ? {}
+        : { [RESOURCE_ATTRIBUTES.namespace]: pod.namespace, [RESOURCE_ATTRIBUTES.pod]: pod.name }),
     };
     const memories = this.#memories;
     const hasRoom = (): boolean => memories.hasRoom(target);

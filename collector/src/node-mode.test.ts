@@ -80,7 +80,7 @@ describe("collectorSettings", () => {
   it.each<[string, Partial<CollectorConfig>]>([
     ["node must be given", { node: "" }],
     ["must be an address or a host name", { nodeAddress: "https://n1" }],
-    ["must hold only istio and hubble", { discover: ["linkerd"] }],
+    ["must hold only istio, linkerd and hubble", { discover: ["retina"] }],
   ])("refuses a pair or a word that doesn't fit: %s", (rule, settings) => {
     expect(() => configOf(settings)).toThrow(rule);
   });

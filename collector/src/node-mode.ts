@@ -65,6 +65,7 @@ function discoveryOptions(config: CollectorConfig, kubelet: KubeletOptions | nul
   return {
     kubelet,
     istio: discover.includes("istio") ? { proxyAccounts, waypointServes, ztunnelDaemonSets } : null,
+    linkerdAccounts: discover.includes("linkerd") ? proxyAccounts : [],
     hubbleDaemonSets: discover.includes("hubble") ? config.hubbleDaemonSets : [],
     nodeExporterDaemonSets: config.nodeExporterDaemonSets,
     podTargets: config.podTargets.map(podTargetRule),

@@ -25,10 +25,13 @@ const SERVICE_ACCOUNT = "/var/run/secrets/kubernetes.io/serviceaccount";
 /** Pages of a kubelet that tell the usage of its pods. */
 const KUBELET_PAGES = ["cadvisor", "resource"] as const;
 /** What discovery looks for beside the kubelet. */
-const DISCOVERABLE = ["istio", "hubble"] as const;
+const DISCOVERABLE = ["istio", "linkerd", "hubble"] as const;
 
-/** Where figures come from: the pages of the own node, or a Prometheus that has scraped all. */
-const COLLECTOR_MODES = ["node", "prometheus"] as const;
+/**
+ * Where figures come from: the pages of the own node, a Prometheus that has scraped all, or the connections
+ * that the own node's kernel tracks.
+ */
+const COLLECTOR_MODES = ["node", "prometheus", "connections"] as const;
 
 /** Everything the collector can be told. */
 export const collectorSettings = section(
@@ -37,7 +40,7 @@ export const collectorSettings = section(
     mode: oneOf(COLLECTOR_MODES, {
       default: "node",
       description:
-        "node: scrape the pages of the own node (a DaemonSet); prometheus: ask a Prometheus (one process).",
+        "node: scrape the pages of the own node (a DaemonSet); prometheus: ask a Prometheus (one process); connections: count what the own node's kernel tracks of connections (a DaemonSet of its own).",
     }),
     node: text({
       default: "",
@@ -64,7 +67,7 @@ export const collectorSettings = section(
       pattern: STATIC_TARGET,
       patternRule: `must hold only kind=url with kind one of ${TARGET_KINDS.join(", ")}`,
       description:
-        "Pages to scrape beside the discovered ones, each as kind=url; kind is cadvisor, resource, node_exporter, istio, service_graph or hubble.",
+        "Pages to scrape beside the discovered ones, each as kind=url; kind is cadvisor, resource, node_exporter, istio, service_graph, hubble, linkerd or agent.",
     }),
     podTargets: list({
       default: [],
@@ -75,8 +78,8 @@ export const collectorSettings = section(
     }),
     discover: list({
       default: DISCOVERABLE,
-      pattern: /istio|hubble/,
-      patternRule: "must hold only istio and hubble",
+      pattern: /istio|linkerd|hubble/,
+      patternRule: "must hold only istio, linkerd and hubble",
       description: "Pages of pods that are found by themselves; none: an empty list.",
     }),
     sidecarPage: constant(null, "Envoy's own page has no rows of the application."),
@@ -85,7 +88,7 @@ export const collectorSettings = section(
       pattern: ACCOUNT,
       patternRule: "must hold only namespace/service-account, either of them * for any",
       description:
-        "Service accounts of pods whose Istio proxies are read. Whoever is read tells of channels that its own pod is an end of, and of no others.",
+        "Service accounts of pods whose Istio and Linkerd proxies are read. Whoever is read tells of channels that its own pod is an end of, and of no others.",
     }),
     ...trustFields,
     addressFamily: oneOf(["primary", "ipv4", "ipv6"], {
@@ -150,11 +153,11 @@ export const collectorSettings = section(
     rules: [
       aggregatorClientRule("collector"),
       ({ mode, node }) =>
-        mode !== "node" || node !== ""
+        mode === "prometheus" || node !== ""
           ? null
-          : 'collector.node must be given in the mode "node" (a DaemonSet passes spec.nodeName), got ""',
+          : `collector.node must be given in the mode "${mode}" (a DaemonSet passes spec.nodeName), got ""`,
       ({ mode, ...values }) =>
-        mode === "node"
+        mode !== "prometheus"
           ? null
           : (prometheusRules.map((rule) => rule(values)).find((mistake) => mistake !== null) ?? null),
     ],

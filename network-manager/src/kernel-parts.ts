@@ -24,7 +24,15 @@ const ATTEMPTS = [
     tool: "tc",
     args: ["qdisc", "add", "dev", "lo", "root", "handle", `${HANDLE.toString(16)}:`, "htb"],
   },
-  { part: "nftables", tool: "nft", args: ["add", "table", "inet", "isochrone-flows"] },
+  {
+    part: "nftables",
+    tool: "nft",
+    args: [
+      "add table inet isochrone-flows",
+      "add chain inet isochrone-flows in",
+      `add rule inet isochrone-flows in udp dport ${TUNNEL.port} fib saddr . iif oif missing drop`,
+    ].map((command) => `${command};`),
+  },
   {
     part: "policy routing",
     tool: "ip",

@@ -23,6 +23,8 @@ export class ManagerMetrics {
   readonly #beyond: Gauge;
   readonly #sent: Counter;
   readonly #dropped: Counter;
+  readonly #refused: Counter;
+  #refusedBefore = 0;
 
   /** @param configured the mode of the settings */
   constructor(registry: Registry, configured: Mode) {
@@ -92,6 +94,11 @@ export class ManagerMetrics {
       help: "Packets of planned flows for which their queues had no room.",
       registers,
     });
+    this.#refused = new Counter({
+      name: "isochrone_network_manager_tunnel_refused_packets_total",
+      help: "Packets to the tunnel's port that no neighbour of the plan has sent; they are dropped.",
+      registers,
+    });
   }
 
   planRefused(reason: PlanRefusal): void {
@@ -123,7 +130,15 @@ export class ManagerMetrics {
     for (const reason of UNMET_REASONS) this.#unmet.set({ reason }, unmet.get(reason) ?? 0);
     this.#pending.set(pending);
     this.#changes.inc(changes);
-    if (kernel !== null) this.#foreign.set(foreignRoots(kernel).length);
+    if (kernel === null) return;
+    this.#foreign.set(foreignRoots(kernel).length);
+    this.#countRefused(kernel.refusedPackets);
+  }
+
+  /** A table that is made anew counts from 0. */
+  #countRefused(packets: number): void {
+    this.#refused.inc(packets < this.#refusedBefore ? packets : packets - this.#refusedBefore);
+    this.#refusedBefore = packets;
   }
 
   reading({ flows }: Reading): void {

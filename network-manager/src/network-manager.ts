@@ -167,7 +167,8 @@ class ManagerService implements NetworkManager {
     if (clock.monotonic() >= this.#askFromMs)
       this.#askFromMs = clock.monotonic() + (await this.#keeper.refresh(signal));
     this.#metrics.planAge(this.#keeper.ageSeconds);
-    if (this.#keeper.wanted() !== this.#followed) this.#check.trigger();
+    const isLeaving = this.#report?.isLeaving === true;
+    if (isLeaving || this.#keeper.wanted() !== this.#followed) this.#check.trigger();
   }
 
   async #reconcile(): Promise<void> {

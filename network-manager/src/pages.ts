@@ -64,10 +64,16 @@ function flowsPage(node: string, { report, plan, planAgeSeconds }: Status): obje
     plan: planShown,
     pendingChanges: pending,
     complaints,
-    tunnel: (kernel?.tunnel ?? null) === null ? null : { device: TUNNEL.device, ...kernel!.tunnel },
+    tunnel: tunnelShown(kernel),
     foreignQdiscs: kernel === null ? [] : foreignRoots(kernel),
     flows: flows.map((placement) => flowShown(placement, kernel)),
   };
+}
+
+function tunnelShown(kernel: Report["kernel"]): object | null {
+  if (kernel === null || kernel.tunnel === null) return null;
+  const { tunnel, refusedPackets, peers } = kernel;
+  return { device: TUNNEL.device, ...tunnel, peers: [...peers], refusedPackets };
 }
 
 function flowShown({ flow, place, unmet }: Report["flows"][number], kernel: Report["kernel"]): object {

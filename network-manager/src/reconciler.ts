@@ -1,7 +1,8 @@
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { FlowPlan } from "@isochrone/topology";
 import { changesIn, difference, type Step } from "./domain/difference.ts";
-import { canonicalAddress, NOTHING, routeKey, type KernelState } from "./domain/kernel-state.ts";
+import { canonicalAddress, routeKey, type KernelState } from "./domain/kernel-state.ts";
+import { Leaving } from "./domain/leaving.ts";
 import { wantedState, type ActiveMode, type FlowPlacement, type Wanted } from "./domain/wanted.ts";
 import { KernelError } from "./ports/errors.ts";
 import type { Mode } from "./ports/modes.ts";
@@ -22,6 +23,8 @@ export interface Report {
   readonly changes: number;
   /** Null: it couldn't be read. */
   readonly kernel: KernelState | null;
+  /** Whether something stays for packets that are under way, which the next run may take back. */
+  readonly isLeaving: boolean;
 }
 
 interface ReconcilerDeps {
@@ -42,6 +45,7 @@ const PREVIEWED: ActiveMode = "guarantee";
 /** Brings the kernel to what the plan wants, by the difference alone, and reads back what it got. */
 export class Reconciler {
   readonly #deps: ReconcilerDeps;
+  readonly #leaving = new Leaving();
   #obstacle: { readonly text: string; readonly untilMs: number } | null = null;
 
   constructor(deps: ReconcilerDeps) {
@@ -117,10 +121,11 @@ export class Reconciler {
     wanted: Wanted | null,
     { mode, reason }: Pick<Report, "mode" | "reason">,
   ): Promise<Report> {
-    const target = wanted?.state ?? NOTHING;
+    const target = this.#leaving.with(wanted?.state ?? null, kernel, this.#deps.clock.monotonic());
     const steps = difference(kernel, target);
     const flows = wanted?.flows ?? [];
-    const none = { mode, reason, flows, kernel, pending: 0, complaints: [], changes: 0 };
+    const isLeaving = this.#leaving.isAny;
+    const none = { mode, reason, flows, kernel, pending: 0, complaints: [], changes: 0, isLeaving };
     if (steps.length === 0) return none;
     const complaints = await this.#deps.kernel.apply(steps);
     const after = await this.#read(plan);
@@ -150,7 +155,16 @@ export class Reconciler {
 }
 
 function handsOff(reason: string): Report {
-  return { mode: "observe", reason, flows: [], pending: 0, complaints: [], changes: 0, kernel: null };
+  return {
+    mode: "observe",
+    reason,
+    flows: [],
+    pending: 0,
+    complaints: [],
+    changes: 0,
+    kernel: null,
+    isLeaving: false,
+  };
 }
 
 /** The placements, without those that the kernel doesn't have. */

@@ -36,9 +36,9 @@ function received(snapshots: readonly EngineSnapshot[], method: string): number 
     .reduce((sum, flow) => sum + flow.outcomes.received, 0);
 }
 
-describe("measuring thread", () => {
+describe.each(["threads", "main"] as const)("measuring in %s", (place) => {
   test("hosts several engines, and one measures the other by both methods", async () => {
-    thread = createMeasuringThreads({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger, place });
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
     const b = await thread.createEngine(answerer, { onSnapshot: () => {} });
@@ -51,7 +51,7 @@ describe("measuring thread", () => {
   });
 
   test("a pace holds for all engines, those that come later included", async () => {
-    thread = createMeasuringThreads({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger, place });
     thread.setPace(1e6);
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
@@ -65,7 +65,7 @@ describe("measuring thread", () => {
   });
 
   test("the last snapshot of a stopping engine holds what wasn't published yet", async () => {
-    thread = createMeasuringThreads({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger, place });
     const snapshots: EngineSnapshot[] = [];
     const slow = { ...asker, publishIntervalMs: 3_600_000 };
     const a = await thread.createEngine(slow, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
@@ -79,7 +79,7 @@ describe("measuring thread", () => {
   });
 
   test("a peer that leaves is measured no more; the others go on without a break", async () => {
-    thread = createMeasuringThreads({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger, place });
     const snapshots: EngineSnapshot[] = [];
     const a = await thread.createEngine(asker, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
     const b = await thread.createEngine(answerer, { onSnapshot: () => {} });
@@ -101,7 +101,7 @@ describe("measuring thread", () => {
   });
 
   test("a port that is taken is a named error, and the thread lives on", async () => {
-    thread = createMeasuringThreads({ clock: systemClock, logger });
+    thread = createMeasuringThreads({ clock: systemClock, logger, place });
     const a = await thread.createEngine(asker, { onSnapshot: () => {} });
     const taken = { ...engineConfig(), udpPort: a.udpPort };
     await expect(thread.createEngine(taken, { onSnapshot: () => {} })).rejects.toMatchObject({
@@ -113,6 +113,47 @@ describe("measuring thread", () => {
     expect(thread.restarts).toBe(0);
   });
 
+  test("a closed thread creates no engines", async () => {
+    const closed = createMeasuringThreads({ clock: systemClock, logger, place });
+    await closed.close();
+    await expect(closed.createEngine(asker, { onSnapshot: () => {} })).rejects.toMatchObject({
+      code: "probe_thread_closed",
+    });
+  });
+
+  test.skipIf(!canPing)("the zero-check reads the loopback", async () => {
+    thread = createMeasuringThreads({ clock: systemClock, logger, place });
+    const snapshots: EngineSnapshot[] = [];
+    const config = { ...asker, zeroCheckIntervalMs: 20 };
+    await thread.createEngine(config, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
+    await until("some echoes", () => snapshots.some(({ zeroCheck }) => (zeroCheck?.rtt.count ?? 0) > 5));
+    const checks = snapshots.flatMap(({ zeroCheck }) => zeroCheck ?? []);
+    expect(checks.some(({ source }) => source === "kernel")).toBe(true);
+    expect(Math.min(...checks.filter(({ rtt }) => rtt.count > 0).map(({ rtt }) => rtt.min))).toBeLessThan(
+      0.005,
+    );
+  });
+
+  test.skipIf(!canPing)("peers of both IP families are pinged", async () => {
+    thread = createMeasuringThreads({ clock: systemClock, logger, place });
+    const snapshots: EngineSnapshot[] = [];
+    const config = { ...asker, methods: ["icmp"] as const };
+    const engine = await thread.createEngine(config, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
+    engine.setPeers([peerAt({}), peerAt({}, { node: "six", address: "::1", identity: "::1" })]);
+    const namesOf = (): string[] =>
+      snapshots.flatMap(({ flows }) =>
+        flows.flatMap((flow) => (flow.outcomes.received > 0 ? `${flow.node} ${flow.ipFamily}` : [])),
+      );
+    await until("echoes", () => received(snapshots, "icmp") >= 10 && new Set(namesOf()).size === 2);
+    expect(new Set(namesOf())).toEqual(new Set(["answerer 4", "six 6"]));
+    const flows = snapshots.flatMap((snapshot) => snapshot.flows);
+    expect(flows.every((flow) => flow.method === "icmp")).toBe(true);
+    expect(snapshots.at(-1)?.icmpProber).toBe("kernel");
+    expect(flows.reduce((sum, flow) => sum + flow.outcomes.lost, 0)).toBe(0);
+  });
+});
+
+describe("measuring threads", () => {
   test("a thread that dies is counted and started anew, with the same ports, and measuring goes on", async () => {
     const workerUrl = new URL("./testing/crashing-worker.ts", import.meta.url);
     thread = createMeasuringThreads({ clock: systemClock, logger, workerUrl });
@@ -143,45 +184,6 @@ describe("measuring thread", () => {
       cause: expect.objectContaining({ message: "broken build" }),
     });
     expect(thread.restarts).toBe(3);
-  });
-
-  test("a closed thread creates no engines", async () => {
-    const closed = createMeasuringThreads({ clock: systemClock, logger });
-    await closed.close();
-    await expect(closed.createEngine(asker, { onSnapshot: () => {} })).rejects.toMatchObject({
-      code: "probe_thread_closed",
-    });
-  });
-
-  test.skipIf(!canPing)("the zero-check reads the loopback", async () => {
-    thread = createMeasuringThreads({ clock: systemClock, logger });
-    const snapshots: EngineSnapshot[] = [];
-    const config = { ...asker, zeroCheckIntervalMs: 20 };
-    await thread.createEngine(config, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
-    await until("some echoes", () => snapshots.some(({ zeroCheck }) => (zeroCheck?.rtt.count ?? 0) > 5));
-    const checks = snapshots.flatMap(({ zeroCheck }) => zeroCheck ?? []);
-    expect(checks.some(({ source }) => source === "kernel")).toBe(true);
-    expect(Math.min(...checks.filter(({ rtt }) => rtt.count > 0).map(({ rtt }) => rtt.min))).toBeLessThan(
-      0.005,
-    );
-  });
-
-  test.skipIf(!canPing)("peers of both IP families are pinged", async () => {
-    thread = createMeasuringThreads({ clock: systemClock, logger });
-    const snapshots: EngineSnapshot[] = [];
-    const config = { ...asker, methods: ["icmp"] as const };
-    const engine = await thread.createEngine(config, { onSnapshot: (snapshot) => snapshots.push(snapshot) });
-    engine.setPeers([peerAt({}), peerAt({}, { node: "six", address: "::1", identity: "::1" })]);
-    const namesOf = (): string[] =>
-      snapshots.flatMap(({ flows }) =>
-        flows.flatMap((flow) => (flow.outcomes.received > 0 ? `${flow.node} ${flow.ipFamily}` : [])),
-      );
-    await until("echoes", () => received(snapshots, "icmp") >= 10 && new Set(namesOf()).size === 2);
-    expect(new Set(namesOf())).toEqual(new Set(["answerer 4", "six 6"]));
-    const flows = snapshots.flatMap((snapshot) => snapshot.flows);
-    expect(flows.every((flow) => flow.method === "icmp")).toBe(true);
-    expect(snapshots.at(-1)?.icmpProber).toBe("kernel");
-    expect(flows.reduce((sum, flow) => sum + flow.outcomes.lost, 0)).toBe(0);
   });
 
   test("without a usable ICMP thread one line says so and request/response goes on", async () => {

@@ -1,7 +1,10 @@
 import { pause, type Clock, type Logger } from "@isochrone/runtime";
 import { ProbeError } from "./ports/errors.ts";
 import { IcmpThread } from "./icmp/thread.ts";
+import { proberStarters } from "./icmp/prober-links.ts";
+import { OneLoop } from "./one-loop.ts";
 import type {
+  Doorbell,
   Engine,
   EngineConfig,
   EngineHandlers,
@@ -10,6 +13,7 @@ import type {
   ProbePeer,
 } from "./ports/ports.ts";
 import { ResponderThread } from "./responder/thread.ts";
+import type { Carrier, CarrierEvents } from "./workers/carrier.ts";
 import { SupervisedWorker } from "./workers/supervised-worker.ts";
 import type { FromWorker, ToWorker } from "./engine/messages.ts";
 
@@ -21,6 +25,12 @@ const STOP_DEADLINE_MS = 2000;
 interface MeasuringThreadsDeps {
   readonly clock: Clock;
   readonly logger: Logger;
+  /**
+   * `main`: all in the caller's thread, which must be the process's main one. It costs the least, and is for
+   * a process that does little else.
+   * @default "threads", one for each task
+   */
+  readonly place?: "threads" | "main";
   /** `node`: never the kernel's own sockets. @default "auto" */
   readonly sockets?: "auto" | "node";
   /** Entry file of the thread. @default engine/worker.ts */
@@ -49,7 +59,8 @@ export function createMeasuringThreads(deps: MeasuringThreadsDeps): MeasuringThr
 class SupervisedThreads implements MeasuringThreads {
   readonly #deps: MeasuringThreadsDeps;
   readonly #members = new Map<number, Member>();
-  readonly #worker: SupervisedWorker<ToWorker, FromWorker>;
+  readonly #loop: OneLoop | null;
+  readonly #worker: Carrier<ToWorker>;
   readonly #responder: ResponderThread;
   readonly #icmp: IcmpThread;
   #pace = 1;
@@ -57,26 +68,49 @@ class SupervisedThreads implements MeasuringThreads {
   #closed = false;
 
   constructor(deps: MeasuringThreadsDeps) {
-    const { clock, logger, sockets = "auto", icmpWorkerUrl } = deps;
+    const { clock, logger, sockets = "auto", icmpWorkerUrl, place = "threads" } = deps;
     this.#deps = deps;
-    this.#worker = new SupervisedWorker({
-      name: "isochrone-measuring",
-      title: "measuring thread",
-      url: deps.workerUrl ?? new URL("./engine/worker.ts", import.meta.url),
-      data: { sockets },
-      clock,
-      logger,
+    const loop = place === "main" ? new OneLoop({ logger, sockets }) : null;
+    this.#loop = loop;
+    this.#worker = this.#carrier();
+    if (loop === null) {
+      this.#responder = new ResponderThread({ clock, logger, sockets });
+      this.#icmp = new IcmpThread(logger, icmpWorkerUrl);
+    } else {
+      this.#responder = new ResponderThread({ clock, logger, carry: (events) => loop.responders(events) });
+      const kernel = loop.prober.bind(loop);
+      this.#icmp = new IcmpThread(logger, undefined, { ...proberStarters(), kernel });
+    }
+  }
+
+  #carrier(): Carrier<ToWorker> {
+    const events: CarrierEvents<FromWorker> = {
       onStart: () => this.#openAll(),
       onMessage: (message) => this.#handle(message),
       onDeath: (cause) => this.#died(cause),
       isNeeded: () => this.#members.size > 0,
-    });
-    this.#responder = new ResponderThread({ clock, logger, sockets });
-    this.#icmp = new IcmpThread(logger, icmpWorkerUrl);
+    };
+    const { clock, logger, sockets = "auto", workerUrl } = this.#deps;
+    return (
+      this.#loop?.engines(events) ??
+      new SupervisedWorker({
+        ...events,
+        name: "isochrone-measuring",
+        title: "measuring thread",
+        url: workerUrl ?? new URL("./engine/worker.ts", import.meta.url),
+        data: { sockets },
+        clock,
+        logger,
+      })
+    );
   }
 
   get restarts(): number {
     return this.#worker.restarts + this.#responder.restarts;
+  }
+
+  get doorbell(): Doorbell | null {
+    return this.#loop?.doorbell ?? null;
   }
 
   async createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine> {
@@ -126,6 +160,7 @@ class SupervisedThreads implements MeasuringThreads {
     await Promise.all([...this.#members.values()].map((member) => this.#stopMember(member)));
     this.#closed = true;
     await Promise.all([this.#worker.close(), this.#responder.closeAll(), this.#icmp.close()]);
+    await this.#loop?.close();
   }
 
   /** Rejects when the thread refuses the engine, or dies again and again. */

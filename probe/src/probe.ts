@@ -1,7 +1,7 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
 import { jsonFile, composeServices } from "@isochrone/runtime";
 import type { Clock, ComposedService, Fetch, Logger, Part, Periodic, Random } from "@isochrone/runtime";
-import { createHttpApp, listen, type HttpApp } from "@isochrone/runtime/http";
+import { createPages } from "@isochrone/runtime/pages";
 import { TOPICS, encodeMetrics } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
 import { createHttpPlanSource } from "./adapters/http-plan-source.ts";
@@ -85,14 +85,13 @@ class ProbeService implements Probe {
   readonly #service: ComposedService;
   #engine: Engine | null = null;
   #bandwidth: BandwidthService | null = null;
-  #app: HttpApp | null = null;
   #threadRestarts = 0;
 
   constructor(config: ProbeConfig, deps: ProbeDeps) {
     this.#config = config;
     this.#engineConfig = toEngineConfig(config);
     this.#deps = { ...deps, logger: deps.logger.child({ node: config.node }) };
-    this.#thread = deps.thread ?? createMeasuringThreads(deps);
+    this.#thread = deps.thread ?? createMeasuringThreads({ ...deps, place: "main" });
     this.#recorder = new MetricsRecorder({
       ...config,
       methods: this.#engineConfig.methods,
@@ -127,7 +126,14 @@ class ProbeService implements Probe {
         name: "pages",
         service:
           config.httpPort > 0
-            ? { start: () => this.#listen(config.httpPort), stop: () => this.#app?.close() }
+            ? createPages({
+                ...deps,
+                name: "probe",
+                ready: () => this.ready(),
+                host: config.bindAddress,
+                port: config.httpPort,
+                setting: "probe.httpPort",
+              })
             : null,
       },
       { name: "plan refresh", service: this.#refresh },
@@ -228,6 +234,7 @@ class ProbeService implements Probe {
       { keys, signingKeyId },
       {
         ...deps,
+        doorbell: this.#thread.doorbell,
         leases: bandwidthLeases ?? createHttpLeases({ ...config, fetch: this.#deps.fetch }),
         onMeasurement: (measurement) => this.#publishBandwidth(measurement),
         onReceived: (counts) => this.#recorder.recordReceived(counts),
@@ -289,19 +296,6 @@ class ProbeService implements Probe {
     const labels = { source_node: this.#config.node };
     this.#recorder.families.signingKey.removeWhere(labels);
     this.#recorder.families.signingKey.set({ ...labels, key_id: String(signingKeyId) }, 1);
-  }
-
-  async #listen(port: number): Promise<void> {
-    const { logger, registry } = this.#deps;
-    this.#app = await createHttpApp({
-      hasSchemas: false,
-      name: "probe",
-      logger,
-      registry,
-      bodyLimitBytes: 1024,
-      ready: () => this.ready(),
-    });
-    await listen(this.#app, { host: this.#config.bindAddress, port, setting: "probe.httpPort" });
   }
 
   #recordPublisher(self: { readonly source_node: string }): void {

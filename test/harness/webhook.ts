@@ -292,6 +292,10 @@ class Balancer {
   isSilent = false;
   /** Connections that were taken so. */
   held = 0;
+  /** Milliseconds for which nothing of a new connection is passed on. */
+  delayMs = 0;
+  /** While true it answers in plain text, as who has no certificate. */
+  isPlain = false;
 
   get url(): string {
     return `https://${HOST}:${(this.#server!.address() as AddressInfo).port}`;
@@ -320,10 +324,13 @@ class Balancer {
   #take(client: Socket): void {
     this.#keep(client);
     if (this.isSilent) this.held += 1;
-    else this.#connect(client, this.#ports.length);
+    else if (this.isPlain) client.end("HTTP/1.1 400 Bad Request\r\n\r\n");
+    else if (this.delayMs === 0) this.#connect(client, this.#ports.length);
+    else setTimeout(() => this.#connect(client, this.#ports.length), this.delayMs);
   }
 
   #connect(client: Socket, tries: number): void {
+    if (client.destroyed) return;
     if (tries === 0) return void client.destroy();
     const port = this.#ports[this.#next++ % this.#ports.length]!;
     const upstream = connect(port, HOST);

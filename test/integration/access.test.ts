@@ -280,7 +280,7 @@ describe.runIf(support.supported)("access to the graph API, judged by a real API
       200,
       "text/event-stream; charset=utf-8",
     ]);
-    const first = await stream.body!.getReader().read();
+    const first = await stream.body![Symbol.asyncIterator]().next();
     expect(Buffer.from(first.value as Uint8Array).toString()).toContain("event: graph");
     leaving.abort();
   });

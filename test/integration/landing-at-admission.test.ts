@@ -48,8 +48,11 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     );
     await Promise.all(plugins.map((plugin) => plugin.start()));
     await testbed.untilGating();
-    for (const workload of WORKLOADS)
+    for (const workload of WORKLOADS) {
       await cluster.createWorkload(workload, { ...gated(NAMESPACE, workload, "50m", []), replicas: 4 });
+      // The first has its pods before the others are there.
+      await cluster.waitFor("pods", (all) => all.length >= 4, { namespace: NAMESPACE, timeoutMs: 60_000 });
+    }
     await running(12);
   }, 900_000);
 
@@ -141,10 +144,27 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     for (const [node, millicores] of used) expect([node, millicores <= 4_000]).toEqual([node, true]);
   }
 
-  test("a workflow that is new waits and is planned as a whole", async () => {
+  test("a workflow that is new is planned as a whole: its pods wait while workloads of it are missing", async () => {
     const all = await pods();
-    expect(answers(all)).toEqual(["gated"]);
+    expect(answers(all.filter(({ metadata }) => metadata.labels?.["app"] === "web"))).toEqual(["gated"]);
     await expectExplained(all);
+  });
+
+  test("a new workflow whose workloads are all there waits for nothing", async () => {
+    const scaleAll = (replicas: number): Promise<unknown> =>
+      Promise.all(WORKLOADS.map((workload) => scale(workload, replicas)));
+    await scaleAll(0);
+    await running(0);
+    await cluster.waitFor("pods", (all) => all.length === 0, { namespace: NAMESPACE, timeoutMs: 60_000 });
+    await shown(0);
+    // As a package manager does, which creates the objects of a kind together.
+    await scaleAll(4);
+    const all = await running(12);
+    const said = all.map(({ metadata }) => metadata.annotations?.[WEBHOOK_ANSWER]);
+    expect(said.filter((answer) => answer === "planned").length).toBeGreaterThan(0);
+    expect(said.filter((answer) => answer !== "planned" && answer !== "gated")).toEqual([]);
+    await expectExplained(all);
+    await expectWithinAllocatable();
   });
 
   test("a scale-up by 20 waits for nothing, whichever replica is asked", async () => {
@@ -242,19 +262,26 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     await testbed.untilGating();
   });
 
-  test("a webhook that hangs, has died or that the API server can't trust costs no pod", async () => {
+  test("a webhook that hangs, is slow, has no certificate, has died or isn't trusted costs no pod", async () => {
     await shown(12);
     const grow = async (workload: string, replicas: number): Promise<KubernetesObject[]> => {
       const before = keys(await pods());
       await scale(workload, replicas);
       return (await running(8 + replicas)).filter(({ metadata }) => !before.has(metadata.name));
     };
-    testbed.balancer.isSilent = true;
-    testbed.balancer.cut();
+    const { balancer } = testbed;
+    balancer.cut();
+    balancer.isSilent = true;
     expect(answers(await grow("web", 6))).toEqual([undefined]);
-    testbed.balancer.isSilent = false;
-    await Promise.all(plugins.map((plugin) => plugin.kill()));
+    balancer.isSilent = false;
+    balancer.delayMs = 5_000;
+    expect(answers(await grow("web", 7))).toEqual([undefined]);
+    balancer.delayMs = 0;
+    balancer.isPlain = true;
     expect(answers(await grow("web", 8))).toEqual([undefined]);
+    balancer.isPlain = false;
+    await Promise.all(plugins.map((plugin) => plugin.kill()));
+    expect(answers(await grow("web", 9))).toEqual([undefined]);
     // With nobody who would put it right.
     const { webhooks } = (await cluster.get(CONFIGURATION)) as unknown as {
       webhooks: { clientConfig: { caBundle?: string } }[];

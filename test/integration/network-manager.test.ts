@@ -1,10 +1,11 @@
 // What the network manager leaves alone, keeps and takes back, in a real kernel.
 import { readFileSync } from "node:fs";
 import { createIprouteKernel, toolRunner, type Reconciler } from "@isochrone/network-manager/testing";
-import type { PlannedFlow } from "@isochrone/topology";
+import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { receivedBy, sendDatagrams } from "../harness/flow-mesh/datagrams.ts";
 import { managerWith } from "../harness/flow-mesh/manager.ts";
-import { createMesh, unnumbered, type Mesh } from "../harness/flow-mesh/mesh.ts";
+import { ADDRESS, createMesh, unnumbered, type Mesh, type NodeName } from "../harness/flow-mesh/mesh.ts";
 import { flowOnTheWay, planOf, planOfTwo, RELAYED } from "../harness/flow-mesh/plans.ts";
 import { flowMeshSupport } from "../harness/flow-mesh/support.ts";
 
@@ -94,6 +95,30 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
     expect(mesh.rules("a")).not.toContain("ipproto tcp");
     await managerOf("observe").run(plan);
     expect(mesh.rules("a")).toBe(before);
+  });
+
+  test("sends what waits on the old path of a flow before that goes", async () => {
+    const manager = managerOf("route");
+    const planBy = (way: readonly NodeName[]): FlowPlan => {
+      // Twenty packets are two seconds.
+      const flow = { ...flowOnTheWay("a", way, 5001, 8e4), protocol: "udp" } as const;
+      return planOf("a", [flow], { b: 10e6, r: 10e6 });
+    };
+    await manager.run(planBy(["a", "b"]));
+    const { texts } = await receivedBy(mesh, "b", ADDRESS.b, 5001);
+    const sent = Array.from({ length: 20 }, (_, index) => `${index}`);
+    sendDatagrams(
+      mesh.prefix("a"),
+      ADDRESS.b,
+      5001,
+      sent.map((text) => Buffer.from(text.padEnd(1_000))),
+    );
+    const moved = await manager.run(planBy(RELAYED));
+    expect(moved).toMatchObject({ pending: 0, complaints: [], isLeaving: true });
+    expect(moved.flows[0]!.place!.device).toBe("ar");
+    await expect.poll(() => texts.map((text) => text.trim())).toEqual(sent);
+    await expect.poll(() => manager.run(planBy(RELAYED))).toMatchObject({ isLeaving: false });
+    expect(mesh.inside("a", "tc", "qdisc", "show", "dev", "ab")).not.toContain("htb");
   });
 
   test("never touches a root qdisc that somebody has set, and says which one", async () => {

@@ -35,6 +35,7 @@ test.each([
   ["nothing", "it names no test"],
   ["`tools/src/gone.test.ts`: *a title*", "there is no file tools/src/gone.test.ts"],
   [`\`${HERE}\`: *${ABSENT}*`, `${HERE} has no test "${ABSENT}"`],
+  [`\`${HERE}\`: *a line of the threat model counts*, *${ABSENT}*`, `${HERE} has no test "${ABSENT}"`],
 ])("a line that names %s is found", (cell, reason) => {
   expect(untestedClaims(documentOf(cell), root)).toEqual([{ claim: "a claim", reason }]);
 });

@@ -14,8 +14,9 @@ const SECTION = /^## Threat model\b/;
 /** A row of a table; the line below the header holds dashes alone. */
 const ROW = /^\|(.*)\|$/;
 const RULER = /^[\s|:-]+$/;
-/** How a cell names a test: `file`: *title*. */
-const TEST = /`([^`]+\.test\.ts)`: \*([^*]+)\*/g;
+/** How a cell names tests of a file: `file`: *beginning of a title*, *beginning of another*. */
+const TESTS = /`([^`]+\.test\.ts)`: (\*[^*]+\*(?:, \*[^*]+\*)*)/g;
+const TITLE = /\*([^*]+)\*/g;
 const QUOTES = /["'`]/g;
 
 /**
@@ -27,7 +28,9 @@ const QUOTES = /["'`]/g;
 export function untestedClaims(document: string, root: string): UntestedClaim[] {
   return threatRows(document).flatMap((row) => {
     const claim = row.slice(0, row.indexOf("|")).trim();
-    const tests = [...row.matchAll(TEST)].map(([, file, title]) => ({ file: file!, title: title! }));
+    const tests = [...row.matchAll(TESTS)].flatMap(([, file, titles]) =>
+      [...titles!.matchAll(TITLE)].map(([, title]) => ({ file: file!, title: title! })),
+    );
     if (tests.length === 0) return [{ claim, reason: "it names no test" }];
     return tests.flatMap(({ file, title }) => {
       const path = join(root, file);

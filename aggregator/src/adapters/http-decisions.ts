@@ -1,4 +1,4 @@
-import type { Clock, Fetch } from "@isochrone/runtime";
+import type { Clock, Fetch, FetchAnswer } from "@isochrone/runtime";
 import { looseFields } from "@isochrone/primitives";
 import { AggregatorError } from "../ports/errors.ts";
 import type { DecisionsAnswer, DecisionsSource } from "../http/decisions-routes.ts";
@@ -79,7 +79,7 @@ export class HttpDecisions implements DecisionsSource {
 }
 
 /** What the scheduler-plugin says against us: an expired certificate, for example. */
-async function refusalOf(response: Response): Promise<string> {
+async function refusalOf(response: FetchAnswer): Promise<string> {
   try {
     const { detail } = looseFields<Record<"detail", unknown>>(
       JSON.parse((await readBounded(response)).toString()),

@@ -1,7 +1,7 @@
 // Flow plans of the scheduler-plugin's leader, read when somebody asks and not more often than they can
 // change; and what nodes say of them, carried back by the same way.
 import { reasonOf } from "@isochrone/primitives";
-import type { Clock, Fetch } from "@isochrone/runtime";
+import type { Clock, Fetch, FetchAnswer } from "@isochrone/runtime";
 import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";
 import type { AppliedPlan, FlowPlanSource } from "../http/flow-plan-route.ts";
 import { AggregatorError } from "../ports/errors.ts";
@@ -129,7 +129,7 @@ export class HttpFlowPlans implements FlowPlanSource {
     };
   }
 
-  async #ask(url: string, init: Parameters<Fetch>[1]): Promise<Response> {
+  async #ask(url: string, init: Parameters<Fetch>[1]): Promise<FetchAnswer> {
     const ask: Fetch = this.#options.fetch ?? fetch;
     for (let attempt = 1; ; attempt++) {
       const response = await ask(url, { ...init, redirect: "error" });

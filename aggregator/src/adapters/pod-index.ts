@@ -90,6 +90,13 @@ function isSame(a: PodState | null, b: PodState | null): boolean {
     a.workflow.name === b.workflow.name &&
     isSamePlace(a.appGroup, b.appGroup) &&
     a.isMeshProxy === b.isMeshProxy &&
+    isSameNetwork(a, b)
+  );
+}
+
+function isSameNetwork(a: PodState, b: PodState): boolean {
+  return (
+    a.addresses?.join() === b.addresses?.join() &&
     a.ingressLimitBitsPerSecond === b.ingressLimitBitsPerSecond &&
     a.egressLimitBitsPerSecond === b.egressLimitBitsPerSecond
   );

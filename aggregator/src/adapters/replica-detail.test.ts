@@ -51,7 +51,7 @@ describe("a pod as it is kept", () => {
     expect(workloadOf(kept)).toEqual(workloadOf(whole));
     expect([keyOf(kept), kept.metadata.resourceVersion]).toEqual([keyOf(whole), "77"]);
     expect([ip, ready, owner?.name, Object.keys(annotations)]).toEqual([
-      null,
+      "10.0.0.9",
       false,
       "web-5d4f8c",
       ["kubernetes.io/egress-bandwidth"],
@@ -60,6 +60,13 @@ describe("a pod as it is kept", () => {
 
   test("is small", () => {
     expect(JSON.stringify(trimmedReplica(pod())).length).toBeLessThan(500);
+  });
+
+  test("has no address on its node's network, and both of a dual stack", () => {
+    expect(podView(trimmedReplica(pod({}, { hostNetwork: true }))).ip).toBeNull();
+    const both = [{ ip: "10.0.0.9" }, { ip: "fd00::9" }];
+    expect(trimmedReplica(pod({}, {}, { podIPs: both })).status).toMatchObject({ podIPs: both });
+    expect(trimmedReplica(pod({}, {}, { podIPs: both.slice(0, 1) })).status).not.toHaveProperty("podIPs");
   });
 
   test("keeps the address of a probe", () => {

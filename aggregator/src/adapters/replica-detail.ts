@@ -5,13 +5,16 @@ import {
   INGRESS_BANDWIDTH,
   KINDS,
   LABELS,
+  looseFields,
   pickedFields,
   STREAM_TASK_LABEL,
   trimmedPod,
   type KubernetesObject,
   type ObjectMeta,
   type OwnerReference,
+  type PodStatus,
 } from "@isochrone/kubernetes";
+import { isList } from "@isochrone/primitives";
 import { PROBE_LABEL, PROBE_NAME } from "./pod-probe-addresses.ts";
 
 /** By which Istio's control plane marks the waypoints and gateways that it makes. */
@@ -37,19 +40,23 @@ const MAX_SHARED = 65_536;
 const shared = new Map<string, string>();
 
 /**
- * Whose replica a pod is, where it runs, and until when it counts; of a probe its address. A pod that waits
- * behind a gate is kept with all that is told of it, until the gate is open.
+ * Whose replica a pod is, where it runs, its addresses, and until when it counts. A pod that waits behind a
+ * gate is kept with all that is told of it, until the gate is open.
  */
 export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
   if (gatesOf(pod).length > 0) return trimmedPod(pod);
   const { apiVersion, kind, metadata, spec = {}, status = {} } = pod;
-  const { nodeName } = spec;
+  const { nodeName, hostNetwork } = spec;
   return {
     apiVersion: sharedText(apiVersion),
     kind: sharedText(kind),
     metadata: replicaMetadata(metadata),
-    spec: typeof nodeName === "string" ? { nodeName: sharedText(nodeName) } : {},
-    status: phaseOf(status, isProbe(metadata)),
+    spec: {
+      ...(typeof nodeName === "string" ? { nodeName: sharedText(nodeName) } : {}),
+      ...(hostNetwork === true ? { hostNetwork } : {}),
+    },
+    // On the node's network the address is the node's: only a probe's is asked for.
+    status: phaseOf(status, hostNetwork !== true || isProbe(metadata)),
   };
 }
 
@@ -80,7 +87,10 @@ function isProbe({ labels }: ObjectMeta): boolean {
 function phaseOf(status: Readonly<Record<string, unknown>>, keepsAddress: boolean): Record<string, unknown> {
   const { phase } = status;
   const kept = typeof phase === "string" ? { phase: sharedText(phase) } : {};
-  return keepsAddress ? { ...kept, ...pickedFields(status, ["podIP"]) } : kept;
+  if (!keepsAddress) return kept;
+  const { podIPs } = looseFields<PodStatus>(status);
+  const isDual = isList(podIPs) && podIPs.length > 1;
+  return { ...kept, ...pickedFields(status, isDual ? ["podIP", "podIPs"] : ["podIP"]) };
 }
 
 /** Null: none of them is there. */

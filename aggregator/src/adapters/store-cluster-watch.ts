@@ -38,6 +38,7 @@ import { AppGroupIndex } from "./app-group-index.ts";
 import { DeclaredObjects, type OnRefusedDeclarations } from "./declared-objects.ts";
 import { trimmedDestinationRule } from "./istio-routing.ts";
 import { NodeIndex } from "./node-index.ts";
+import { addressesOf } from "./pod-addresses.ts";
 import { PodIndex } from "./pod-index.ts";
 import { MESH_PROXY_LABELS, trimmedReplica } from "./replica-detail.ts";
 import { deadlinesOf, routingOfWorkloads, trimmedService } from "./service-routing.ts";
@@ -284,6 +285,7 @@ export class StoreClusterWatch implements ClusterWatch {
       workload: kind === "Pod" ? null : { kind, name },
       workflow: workflow(view.labels, view.namespace),
       ...placeOf(view.labels),
+      ...addressesOf(object),
       ...(ingress === null ? {} : { ingressLimitBitsPerSecond: ingress }),
       ...(egress === null ? {} : { egressLimitBitsPerSecond: egress }),
       ...(MESH_PROXY_LABELS.some((label) => view.labels[label] !== undefined) ? { isMeshProxy: true } : {}),

@@ -63,3 +63,19 @@ test("looks at the pods anew for what it misses, once a second at most", async (
   await clock.advance(1_000);
   expect([facts.runsOn("n1", "shop", "new"), facts.hasMeshProxy("n1")]).toEqual(["yes", "yes"]);
 });
+
+test("knows pods by name and by address, and whom an address belongs to now", async () => {
+  const web = { ...pod("web-1", "n1", "web"), addresses: ["10.0.0.1", "fd00::1"] };
+  state = { ...state, pods: [web, pod("bare", null, null)] };
+  const fact = { namespace: "shop", workload: "web", node: "n1" };
+  expect([facts.podNamed("shop", "web-1"), facts.podAt("10.0.0.1"), facts.podAt("fd00::1")]).toEqual([
+    fact,
+    fact,
+    fact,
+  ]);
+  expect(facts.podNamed("shop", "bare")).toEqual({ namespace: "shop", workload: "bare", node: null });
+  expect([facts.podAt("10.96.0.1"), facts.podNamed("bank", "web-1")]).toEqual(["no", "no"]);
+  state = { ...state, pods: [{ ...pod("db-1", "n1", "db"), addresses: ["10.0.0.1"] }] };
+  await clock.advance(1_000);
+  expect(facts.podAt("10.0.0.1")).toMatchObject({ workload: "db" });
+});

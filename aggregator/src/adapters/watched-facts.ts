@@ -1,6 +1,6 @@
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterNodes, ClusterState } from "../domain/cluster-state.ts";
-import type { ClusterFacts, Known } from "../domain/speakers/authority.ts";
+import type { ClusterFacts, Known, PodFact } from "../domain/speakers/authority.ts";
 
 /** What facts are drawn from; a StoreClusterWatch. */
 export interface WatchedCluster {
@@ -18,6 +18,13 @@ interface OnNode {
   hasMeshProxy: boolean;
 }
 
+/** Pods by where they run, by namespace/name, and by address. */
+interface PodsBy {
+  readonly node: ReadonlyMap<string, OnNode>;
+  readonly name: ReadonlyMap<string, PodFact>;
+  readonly address: ReadonlyMap<string, PodFact>;
+}
+
 /**
  * What the watched objects say of nodes and of what runs on them. Both are indexed when somebody asks, and
  * not before.
@@ -28,7 +35,7 @@ export class WatchedFacts implements ClusterFacts {
   #nodes: ClusterNodes["nodes"] | null = null;
   #zones: ReadonlyMap<string, string | null> = new Map();
   #pods: ClusterState["pods"] | null = null;
-  #onNodes: ReadonlyMap<string, OnNode> = new Map();
+  #by: PodsBy = { node: new Map(), name: new Map(), address: new Map() };
   #builtMs = Number.NEGATIVE_INFINITY;
   #isListed = false;
 
@@ -60,26 +67,46 @@ export class WatchedFacts implements ClusterFacts {
 
   runsOn(node: string, namespace: string, workload: string): Known {
     return this.#ask((): boolean => {
-      return this.#onNodes.get(node)?.workloads.has(`${namespace}/${workload}`) ?? false;
+      return this.#by.node.get(node)?.workloads.has(`${namespace}/${workload}`) ?? false;
     });
   }
 
   hasMeshProxy(node: string): Known {
-    return this.#ask(() => this.#onNodes.get(node)?.hasMeshProxy ?? false);
+    return this.#ask(() => this.#by.node.get(node)?.hasMeshProxy ?? false);
   }
 
-  /** A "no" may be old news: then the pods are looked at anew, once a second at most. */
+  podNamed(namespace: string, name: string): PodFact | Exclude<Known, "yes"> {
+    return this.#find(() => this.#by.name.get(`${namespace}/${name}`));
+  }
+
+  podAt(address: string): PodFact | Exclude<Known, "yes"> {
+    return this.#find(() => this.#by.address.get(address));
+  }
+
+  /** Addresses are given to other pods: what is found may be old news, too. */
+  #find(look: () => PodFact | undefined): PodFact | Exclude<Known, "yes"> {
+    if (!this.#hasAll()) return "unknown";
+    this.#refresh();
+    return look() ?? "no";
+  }
+
+  /** A "no" may be old news. */
   #ask(isSo: () => boolean): Known {
     if (!this.#hasAll()) return "unknown";
     if (isSo()) return "yes";
+    return this.#refresh() && isSo() ? "yes" : "no";
+  }
+
+  /** Looks at the pods anew, once a second at most. False: nothing has changed. */
+  #refresh(): boolean {
     const nowMs = this.#clock.monotonic();
-    if (nowMs - this.#builtMs < REBUILD_MS) return "no";
+    if (nowMs - this.#builtMs < REBUILD_MS) return false;
     const { pods } = this.#watch.current();
-    if (pods === this.#pods) return "no";
+    if (pods === this.#pods) return false;
     this.#builtMs = nowMs;
     this.#pods = pods;
-    this.#onNodes = indexed(pods);
-    return isSo() ? "yes" : "no";
+    this.#by = indexed(pods);
+    return true;
   }
 
   #hasAll(): boolean {
@@ -88,14 +115,20 @@ export class WatchedFacts implements ClusterFacts {
   }
 }
 
-function indexed(pods: ClusterState["pods"]): Map<string, OnNode> {
+function indexed(pods: ClusterState["pods"]): PodsBy {
   const byNode = new Map<string, OnNode>();
-  for (const { node, namespace, name, workload, isMeshProxy } of pods) {
+  const byName = new Map<string, PodFact>();
+  const byAddress = new Map<string, PodFact>();
+  for (const { node, namespace, name, workload: owner, isMeshProxy, addresses = [] } of pods) {
+    const workload = owner?.name ?? name;
+    const fact = { namespace, workload, node };
+    byName.set(`${namespace}/${name}`, fact);
+    for (const address of addresses) byAddress.set(address, fact);
     if (node === null) continue;
     let here = byNode.get(node);
     if (here === undefined) byNode.set(node, (here = { workloads: new Set(), hasMeshProxy: false }));
-    here.workloads.add(`${namespace}/${workload?.name ?? name}`);
+    here.workloads.add(`${namespace}/${workload}`);
     here.hasMeshProxy ||= isMeshProxy === true;
   }
-  return byNode;
+  return { node: byNode, name: byName, address: byAddress };
 }

@@ -1,5 +1,5 @@
 // Which channel it is, who reports it, and what is counted of it.
-import { LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
+import { BYTE_REPORTERS, LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
 
 /**
  * Istio's proxies at both ends report each request. One reporter is used per channel and window, never two: a
@@ -9,12 +9,13 @@ import { LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
 export const REPORTERS = ["waypoint", "source", "destination"] as const;
 
 /**
- * Everything that reports channels, best first, and never two of them added up: Istio's proxies, which alone
- * count bytes; a service graph drawn from traces; what Hubble sees at the client, at the server, or at an end
- * that it can't tell.
+ * Everything that reports channels, best first, and never two of them added up: Istio's proxies; who counts
+ * bytes without them; a service graph drawn from traces; what Hubble sees at the client, at the server, or at
+ * an end that it can't tell.
  */
 export const CHANNEL_REPORTERS = [
   ...REPORTERS,
+  ...BYTE_REPORTERS,
   "service_graph",
   "hubble_client",
   "hubble_server",
@@ -26,6 +27,34 @@ export const CHANNEL_REPORTERS = [
  * of a channel, and never in place of them.
  */
 export const FLOW_REPORTER = "network_manager" as const;
+
+/** These count requests or sightings, and no bytes. */
+const WITHOUT_BYTES: readonly Reporter[] = [
+  "service_graph",
+  "hubble_client",
+  "hubble_server",
+  "hubble_unknown",
+];
+/** These count bytes of both directions, and more than bytes. */
+const WITH_REQUESTS: readonly Reporter[] = [...REPORTERS, "linkerd"];
+/** These count the bytes of each direction for itself: those of answers as of a channel of their own. */
+const ONE_WAY: readonly Reporter[] = [
+  "netobserv_sender",
+  "netobserv_receiver",
+  "retina_sender",
+  "retina_receiver",
+];
+
+/** Whether a reporter counts bytes: of each direction for itself, or of both together. */
+export function bytesOf(reporter: Reporter): "none" | "one_way" | "both_ways" {
+  if (WITHOUT_BYTES.includes(reporter)) return "none";
+  return ONE_WAY.includes(reporter) ? "one_way" : "both_ways";
+}
+
+/** Whether a reporter may know of requests. */
+export function knowsRequests(reporter: Reporter): boolean {
+  return WITHOUT_BYTES.includes(reporter) || WITH_REQUESTS.includes(reporter);
+}
 
 export type Reporter = (typeof CHANNEL_REPORTERS)[number] | typeof FLOW_REPORTER;
 

@@ -13,6 +13,8 @@ export interface NodeState {
   readonly allocatableMemoryBytes: Bytes | null;
   /** Capacity of its network interfaces, bits per second, as an extended resource declares it. */
   readonly networkCapacityBitsPerSecond: BitsPerSecond | null;
+  /** Scheme of `spec.providerID`; null: it has none. */
+  readonly provider: string | null;
 }
 
 /** A name within a namespace. */
@@ -36,6 +38,8 @@ export interface PodState extends NamespacedName {
   /** Limits of its traffic that its annotations set for the CNI, bits per second; absent: none. */
   readonly ingressLimitBitsPerSecond?: BitsPerSecond;
   readonly egressLimitBitsPerSecond?: BitsPerSecond;
+  /** Its own addresses; absent: none yet, or those of its node. */
+  readonly addresses?: readonly string[];
   /** A waypoint or gateway that a mesh's control plane made; absent: it is none. */
   readonly isMeshProxy?: true;
 }

@@ -1,4 +1,4 @@
-import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";
+import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import type { DeschedulerReport } from "@isochrone/scheduler-plugin";
 import { CommandError, usageError } from "../errors.ts";
@@ -58,7 +58,7 @@ function checkUsage({ server, caFile, certFile, keyFile }: DeschedulerOptions): 
     throw usageError(`certificates need an https address in --server, got ${server}`);
 }
 
-async function reportOf(url: string, response: Response): Promise<DeschedulerReport> {
+async function reportOf(url: string, response: Awaited<ReturnType<Fetch>>): Promise<DeschedulerReport> {
   if (response.status === 404)
     throw new CommandError(`${url} is not there: --server must be the scheduler-plugin, not the graph API`);
   if (!response.ok) throw new CommandError(`${url} answered with status ${response.status}`);

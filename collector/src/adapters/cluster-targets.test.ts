@@ -8,6 +8,7 @@ import {
   ciliumPod,
   gatewayPod,
   injectedPod,
+  linkerdPod,
   nativeSidecarPod,
   node,
   pod,
@@ -221,6 +222,23 @@ describe("ClusterTargets", () => {
       expect(await pagesOf([dual], { addressFamily: "ipv6" })).toEqual([
         "sidecar http://[fd00::7]:15090/stats/prometheus",
       ]);
+    });
+
+    it("Linkerd's proxy is read as its own pod's, where its service account is believed", async () => {
+      expect(await targetsOf([linkerdPod()], { linkerdAccounts: ["shop/web"] })).toEqual([
+        {
+          kind: "linkerd",
+          role: "sidecar",
+          url: "http://10.0.0.5:4191/metrics",
+          instance: "shop/web-5d9c6-x7f2k:4191",
+          namespace: "shop",
+          pod: { namespace: "shop", name: "web-5d9c6-x7f2k" },
+        },
+      ]);
+    });
+
+    it("Linkerd's proxy isn't read under another account", async () => {
+      expect(await targetsOf([linkerdPod()], { linkerdAccounts: ["shop/other"] })).toEqual([]);
     });
 
     it("of a terminating pod are read to the end", async () => {

@@ -8,6 +8,7 @@ import { readablePod } from "../discovery/pod.ts";
 import {
   hubbleTarget,
   labelledTargets,
+  linkerdTarget,
   nodeExporterTarget,
   type PodTargetRule,
 } from "../discovery/pod-targets.ts";
@@ -19,6 +20,8 @@ export interface DiscoveryOptions {
   readonly kubelet: KubeletOptions | null;
   /** Null: no proxies. */
   readonly istio: IstioOptions | null;
+  /** namespace/service-account of pods whose Linkerd proxies are read; none: not looked for. */
+  readonly linkerdAccounts: readonly string[];
   /** namespace/name of Cilium's DaemonSets, whose pods show Hubble's metrics; none: not looked for. */
   readonly hubbleDaemonSets: readonly string[];
   /** namespace/name of the DaemonSets of node_exporter; none: not looked for. */
@@ -34,6 +37,7 @@ export const DEFAULT_DISCOVERY: DiscoveryOptions = Object.freeze({
     waypointServes: [],
     ztunnelDaemonSets: ["istio-system/ztunnel"],
   },
+  linkerdAccounts: ["*/*"],
   hubbleDaemonSets: ["kube-system/cilium"],
   nodeExporterDaemonSets: [],
   podTargets: [],
@@ -109,11 +113,13 @@ export class ClusterTargets implements TargetSource {
   }
 
   #targetsOf(object: KubernetesObject): Target[] {
-    const { addressFamily, istio, hubbleDaemonSets, nodeExporterDaemonSets, podTargets } = this.#discovery;
+    const { addressFamily, istio, linkerdAccounts, hubbleDaemonSets, nodeExporterDaemonSets, podTargets } =
+      this.#discovery;
     const pod = readablePod(object, addressFamily);
     if (pod === null) return [];
     const found = [
       istio === null ? null : istioTarget(pod, istio, this.#isOnNode),
+      linkerdTarget(pod, linkerdAccounts),
       hubbleTarget(pod, hubbleDaemonSets),
       nodeExporterTarget(pod, nodeExporterDaemonSets),
       ...labelledTargets(pod, podTargets),

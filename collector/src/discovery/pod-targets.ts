@@ -4,7 +4,7 @@ import type { PageScope } from "../domain/page-scope.ts";
 import { TARGET_KINDS, type Target, type TargetKind } from "../ports/ports.ts";
 import { portOf, urlOf } from "./addresses.ts";
 import { runs, type ReadablePod } from "./pod.ts";
-import { isOfDaemonSet } from "./trusted.ts";
+import { hasAccount, isOfDaemonSet } from "./trusted.ts";
 
 /** Pods with this label have such a page. */
 export interface PodTargetRule {
@@ -86,6 +86,24 @@ export function nodeExporterTarget(pod: ReadablePod, daemonSets: readonly string
     if (port !== undefined && runs(pod, container)) return podTarget(pod, "node_exporter", port, "/metrics");
   }
   return null;
+}
+
+/**
+ * The page of a Linkerd proxy, of a pod under one of the service accounts. The template
+ * charts/partials/templates/_proxy.tpl of linkerd/linkerd2@b24cd40 gives the container linkerd-proxy a port
+ * named linkerd-admin (4191). Its rows name the far end alone: a pod tells of its own calls.
+ */
+export function linkerdTarget(pod: ReadablePod, accounts: readonly string[]): Target | null {
+  const proxy = pod.containers.find(({ name }) => name === "linkerd-proxy");
+  const port = proxy?.ports.find(({ name }) => name === "linkerd-admin")?.port;
+  if (port === undefined || pod.hostNetwork || !runs(pod, proxy) || !hasAccount(pod, accounts)) return null;
+  const { namespace, name } = pod;
+  return {
+    ...podTarget(pod, "linkerd", port, "/metrics"),
+    role: "sidecar",
+    namespace,
+    pod: { namespace, name },
+  };
 }
 
 function podTarget(

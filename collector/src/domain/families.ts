@@ -1,10 +1,18 @@
 // Which families are kept of each kind of page. Lines of all others are passed over.
-import { LATENCY_BUCKETS, reductionOf, type FamilyReduction } from "@isochrone/telemetry";
+import {
+  AGENT_FAMILIES,
+  LATENCY_BUCKETS,
+  LINKERD_FAMILIES,
+  reductionOf,
+  SAMPLING_FAMILIES,
+  type FamilyReduction,
+} from "@isochrone/telemetry";
 
 /**
  * Kinds of pages. `cadvisor` and `resource` are a kubelet's; `istio` is that of sidecars, gateways, ztunnel
  * and waypoints; `service_graph` that of an OpenTelemetry Collector's service graph connector; `hubble` that
- * of Cilium's Hubble; `node_exporter` that of Prometheus' exporter of a node.
+ * of Cilium's Hubble; `node_exporter` that of Prometheus' exporter of a node; `linkerd` that of a proxy of
+ * Linkerd; `agent` that of an agent that counts bytes between workloads by eBPF.
  */
 export const TARGET_KINDS = [
   "cadvisor",
@@ -13,6 +21,8 @@ export const TARGET_KINDS = [
   "istio",
   "service_graph",
   "hubble",
+  "linkerd",
+  "agent",
 ] as const;
 export type TargetKind = (typeof TARGET_KINDS)[number];
 
@@ -60,6 +70,8 @@ export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> =
     "traces_service_graph_request_server_seconds",
   ],
   hubble: ["hubble_flows_processed_total", "hubble_http_requests_total", "hubble_http_responses_total"],
+  linkerd: LINKERD_FAMILIES.map(({ family }) => family),
+  agent: [...AGENT_FAMILIES.map(({ family }) => family), ...SAMPLING_FAMILIES],
 };
 
 /**
@@ -73,6 +85,8 @@ const COUNTS_WITH_ITS_PROCESS: Readonly<Record<TargetKind, boolean>> = {
   istio: true,
   service_graph: true,
   hubble: true,
+  linkerd: true,
+  agent: true,
 };
 
 /** Whether the counters of such a page began with the process that serves it, or after it. */

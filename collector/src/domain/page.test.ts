@@ -20,7 +20,69 @@ istio_request_bytes_count{reporter="source"} 6
 envoy_cluster_noise{a="b"} 1
 ${extra}`;
 
+// After the formats of the versions in byte-sources.ts of @isochrone/telemetry; no agent was run here.
+const AGENT_PAGE = `# HELP obi_network_flow_bytes_total bytes submitted from a source network endpoint to a destination network endpoint
+# TYPE obi_network_flow_bytes_total counter
+obi_network_flow_bytes_total{direction="request",k8s_cluster_name="",k8s_dst_namespace="store",k8s_dst_node_name="n2",k8s_dst_owner_name="db",k8s_dst_owner_type="StatefulSet",k8s_src_namespace="shop",k8s_src_node_name="n1",k8s_src_owner_name="web",k8s_src_owner_type="Deployment",src_zone="a"} 100
+obi_network_flow_bytes_total{direction="request",k8s_cluster_name="",k8s_dst_namespace="store",k8s_dst_node_name="n2",k8s_dst_owner_name="db",k8s_dst_owner_type="StatefulSet",k8s_src_namespace="shop",k8s_src_node_name="n1",k8s_src_owner_name="web",k8s_src_owner_type="Deployment",src_zone="b"} 20
+# TYPE netobserv_workload_sampling gauge
+netobserv_workload_sampling{DstK8S_Namespace="store",DstK8S_OwnerName="db",DstK8S_OwnerType="StatefulSet",DstK8S_Type="Pod",DstSubnetLabel="",K8S_FlowLayer="app",SrcK8S_Namespace="shop",SrcK8S_OwnerName="web",SrcK8S_OwnerType="Deployment",SrcK8S_Type="Pod",SrcSubnetLabel=""} 50
+# TYPE netobserv_workload_egress_bytes_total counter
+netobserv_workload_egress_bytes_total{DstK8S_Namespace="store",DstK8S_OwnerName="db",DstK8S_OwnerType="StatefulSet",DstK8S_Type="Pod",DstSubnetLabel="",K8S_FlowLayer="app",SrcK8S_Namespace="shop",SrcK8S_OwnerName="web",SrcK8S_OwnerType="Deployment",SrcK8S_Type="Pod",SrcSubnetLabel=""} 7
+# TYPE networkobservability_adv_forward_bytes gauge
+networkobservability_adv_forward_bytes{destination_ip="10.0.2.9",destination_namespace="store",destination_podname="db-0",destination_workload_kind="StatefulSet",destination_workload_name="db",direction="EGRESS",source_ip="10.0.1.7",source_namespace="shop",source_podname="web-1",source_workload_kind="Deployment",source_workload_name="web"} 8
+# TYPE container_net_tcp_bytes_sent_total counter
+container_net_tcp_bytes_sent_total{actual_destination="10.0.2.9:5432",app_id="",container_id="/k8s/shop/web-1/web",destination="10.96.0.10:5432",machine_id="m"} 9
+other_total 1
+`;
+
 describe("PageBuilder", () => {
+  it("keeps of agents' rows what names their ends, and adds up what differs in nothing else", () => {
+    const { metrics } = metricsOf("agent", AGENT_PAGE);
+    expect(
+      metrics.map(({ name, kind, points }) => [
+        name,
+        kind,
+        points.map((point) => Object.values(point).at(-1)),
+      ]),
+    ).toEqual([
+      ["obi_network_flow_bytes_total", "sum", [120]],
+      ["netobserv_workload_egress_bytes_total", "sum", [7]],
+      ["networkobservability_adv_forward_bytes", "gauge", [8]],
+      ["container_net_tcp_bytes_sent_total", "sum", [9]],
+      ["netobserv_workload_sampling", "gauge", [50]],
+    ]);
+    expect(metrics.at(-1)!.points[0]!.attributes).toEqual({
+      SrcK8S_Namespace: "shop",
+      SrcK8S_OwnerName: "web",
+      SrcK8S_OwnerType: "Deployment",
+      DstK8S_Namespace: "store",
+      DstK8S_OwnerName: "db",
+      DstK8S_OwnerType: "StatefulSet",
+    });
+    expect(metrics[3]!.points[0]!.attributes).toEqual({
+      container_id: "/k8s/shop/web-1/web",
+      actual_destination: "10.0.2.9:5432",
+    });
+  });
+
+  it("adds up a Linkerd proxy's rows by their owners, whatever pods and addresses those have", () => {
+    const row = (pod: string, value: number): string =>
+      `tcp_read_bytes_total{direction="outbound",peer="dst",target_addr="10.0.2.9:80",target_ip="10.0.2.9",target_port="80",tls="true",server_id="s",dst_control_plane_ns="linkerd",dst_deployment="db",dst_namespace="store",dst_pod="${pod}",dst_serviceaccount="db"} ${value}`;
+    const page = ["# TYPE tcp_read_bytes_total counter", row("db-1", 10), row("db-2", 5), ""].join("\n");
+    const [metric] = metricsOf("linkerd", page).metrics;
+    expect(metric).toMatchObject({
+      unit: "By",
+      points: [
+        {
+          attributes: { direction: "outbound", peer: "dst", dst_namespace: "store", dst_deployment: "db" },
+          value: 15,
+        },
+      ],
+    });
+    expect(metric!.points).toHaveLength(1);
+  });
+
   it("turns Istio counters into cumulative sums and keeps count and sum of histograms", () => {
     const { metrics } = metricsOf("istio", istio(12));
     expect(metrics).toEqual([

@@ -24,6 +24,8 @@ export interface Target {
   readonly scope?: PageScope;
   /** Whose share of the collector's budgets the page uses. @default the operator's, which goes first */
   readonly namespace?: string;
+  /** Whose page it is, where its rows don't say: the source of what they count. */
+  readonly pod?: { readonly namespace: string; readonly name: string };
   /** Instance of another page that tells the same: this one is read only while that one keeps failing. */
   readonly standsInFor?: string;
 }

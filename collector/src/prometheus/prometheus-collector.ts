@@ -177,7 +177,7 @@ class PrometheusCollector {
     const answer = await this.#ask(query.name, query.selector, round);
     if (answer === null) return;
     const { fromMs } = answer;
-    const series = this.#trusted(query, answer.series);
+    const series = this.#trusted(query, answer.series).map((one) => this.#trust.withPod(query, one));
     const leftOutBefore = this.#memory.leftOut;
     // Usage is told by kubelets, whose series are as many as there are containers.
     const namespaceOf = ({ labels }: RawSeries): string =>

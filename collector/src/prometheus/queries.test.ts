@@ -31,6 +31,7 @@ describe("queriesOf", () => {
       'nodes {__name__=~"container_cpu_usage_seconds_total|container_memory_working_set_bytes|container_network_receive_bytes_total|container_network_transmit_bytes_total",id="/",job="kubelet",metrics_path="/metrics/cadvisor"}',
       'requests {__name__=~"istio_requests_total"}',
       'traffic {__name__=~"istio_request_bytes_sum|istio_response_bytes_sum|istio_tcp_sent_bytes_total|istio_tcp_received_bytes_total"}',
+      'linkerd {__name__=~"tcp_write_bytes_total|tcp_read_bytes_total|request_total|response_total",direction="outbound",dst_namespace!=""}',
       'service_graph {__name__=~"traces_service_graph_request_total|traces_service_graph_request_failed_total|hubble_http_requests_total|hubble_http_responses_total|hubble_flows_processed_total"}',
     ]);
   });
@@ -44,9 +45,16 @@ describe("queriesOf", () => {
         prometheusPreset: "legacy",
       }),
     );
-    expect(queries).toHaveLength(4);
+    expect(queries).toHaveLength(5);
     for (const { selector } of queries) expect(selector).toMatch(/,env=~"prod\|stage"}$/);
     expect(queries[0]!.selector).toContain('pod_name!="",container_name!="POD",job="cadvisor"');
+  });
+
+  test("agents that count bytes are asked for, once somebody says whose are believed", () => {
+    const config = configOf({ prometheusTrustedPods: ["netobserv/flowlogs-pipeline"] });
+    expect(queriesOf(config).find(({ name }) => name === "agents")!.selector).toBe(
+      '{__name__=~"beyla_network_flow_bytes_total|obi_network_flow_bytes_total|netobserv_workload_egress_bytes_total|netobserv_workload_ingress_bytes_total|networkobservability_adv_forward_bytes|container_net_tcp_bytes_sent_total|container_net_tcp_bytes_received_total|netobserv_workload_sampling"}',
+    );
   });
 
   test("node_exporter is asked for idle time and free memory, once somebody says whose it is", () => {

@@ -1,12 +1,20 @@
 // The batch of queries of a round. They select samples and compute nothing: see docs/collecting.md for why.
-import { TOPICS } from "@isochrone/telemetry";
+import { AGENT_FAMILIES, LINKERD_FAMILIES, SAMPLING_FAMILIES, TOPICS } from "@isochrone/telemetry";
 import { NODE_EXPORTER_FAMILIES } from "../domain/families.ts";
 import { NODE_EXPORTER, PRESETS, type Preset, type PresetName } from "./presets.ts";
 
 /** One query of the batch. */
 export interface Query {
   /** Metric label `query`. */
-  readonly name: "pods" | "nodes" | "node_exporter" | "requests" | "traffic" | "service_graph";
+  readonly name:
+    | "pods"
+    | "nodes"
+    | "node_exporter"
+    | "requests"
+    | "traffic"
+    | "linkerd"
+    | "agents"
+    | "service_graph";
   readonly topic: string;
   /** Without the range. */
   readonly selector: string;
@@ -21,13 +29,19 @@ interface QuerySettings {
   readonly prometheusMatchers: readonly string[];
   readonly prometheusUsageMatchers: readonly string[] | null;
   readonly prometheusServiceGraphs: boolean;
+  readonly prometheusTrustedPods: readonly string[];
+  readonly prometheusTrustUnlabelled: boolean;
   readonly nodeExporterDaemonSets: readonly string[];
 }
 
 const CPU_AND_MEMORY = ["container_cpu_usage_seconds_total", "container_memory_working_set_bytes"];
 const NETWORK = ["container_network_receive_bytes_total", "container_network_transmit_bytes_total"];
 const [IDLE_TIME, FREE_MEMORY] = NODE_EXPORTER_FAMILIES;
-const GAUGES: ReadonlySet<string> = new Set(["container_memory_working_set_bytes", FREE_MEMORY]);
+const GAUGES: ReadonlySet<string> = new Set([
+  "container_memory_working_set_bytes",
+  FREE_MEMORY,
+  ...SAMPLING_FAMILIES,
+]);
 
 /** Whether the metric is a level; all others that are asked for are counters. */
 export function isGauge(metric: string): boolean {
@@ -80,6 +94,25 @@ export function queriesOf(settings: QuerySettings): Query[] {
         "istio_tcp_received_bytes_total",
       ]),
     },
+    {
+      ...trafficQuery,
+      name: "linkerd",
+      selector: select(
+        LINKERD_FAMILIES.map(({ family }) => family),
+        'direction="outbound"',
+        'dst_namespace!=""',
+      ),
+    },
+    // Nobody else's would be taken.
+    ...(settings.prometheusTrustedPods.length > 0 || settings.prometheusTrustUnlabelled
+      ? [
+          {
+            ...trafficQuery,
+            name: "agents" as const,
+            selector: select([...AGENT_FAMILIES.map(({ family }) => family), ...SAMPLING_FAMILIES]),
+          },
+        ]
+      : []),
     ...(settings.prometheusServiceGraphs
       ? [
           {

@@ -91,6 +91,23 @@ describe("Istio's series", () => {
   });
 });
 
+test("a Linkerd proxy tells of its own pod's calls: Prometheus says whose they are, and no page", () => {
+  const trust = new SeriesTrust({ ...DEFAULTS, prometheusNamespaceLabel: "ns", prometheusPodLabel: "p" });
+  const query: Query = {
+    name: "linkerd",
+    preset: null,
+    topic: "isochrone.traffic.v1",
+    selector: "",
+    startIsTold: true,
+  };
+  const labels = { ns: "shop", p: "web-0", namespace: "bank", pod: "vault-0", dst_namespace: "store" };
+  const series = { metric: "tcp_read_bytes_total", labels, samples: [] };
+  expect(trust.refusal(query, series)).toBeNull();
+  expect(trust.withPod(query, series).labels).toMatchObject({ namespace: "shop", pod: "web-0" });
+  expect(trust.refusal(query, { ...series, labels: { dst_namespace: "store" } })).toBe("no_target");
+  expect(verdict("obi_network_flow_bytes_total", WEB)).toBe("not_trusted");
+});
+
 describe("series of who watches from above", () => {
   test.each<[string, string, Labels, Partial<TrustSettings>, string | null]>([
     [

@@ -68,6 +68,8 @@ export class SeriesTrust {
     if (isPodOf(namespace, pod, prometheusTrustedPods)) return null;
     if (preset !== null) return pod === "" || this.#isOwnUsage(query, preset, labels) ? null : "not_trusted";
     if (namespace === "" || pod === "") return prometheusTrustUnlabelled ? null : "no_target";
+    // Its rows name the far end: whose they are, Prometheus says.
+    if (query === "linkerd") return null;
     if (MESH.test(metric)) return this.#meshRefusal(labels, namespace, pod);
     return HUBBLE.test(metric) && isPodOf(namespace, pod, hubbleDaemonSets) ? null : "not_trusted";
   }
@@ -77,6 +79,12 @@ export class SeriesTrust {
     const ends = MESH.test(metric) ? rowEnds((name) => labels[name] ?? "") : null;
     const { namespace, pod } = this.target(labels);
     return { reason, metric, namespace: namespace.slice(0, 253), pod: pod.slice(0, 253), ends };
+  }
+
+  /** A series of a pod's own calls, with that pod under the names that the graphs read. */
+  withPod(query: Query, series: RawSeries): RawSeries {
+    if (query.name !== "linkerd") return series;
+    return { ...series, labels: { ...series.labels, ...this.target(series.labels) } };
   }
 
   /** Who Prometheus scraped; "" where it doesn't say. */

@@ -1,4 +1,5 @@
 // What tests of other packages use.
+export { createConnectionCollector } from "../connections/connection-collector.ts";
 export { staticTargets } from "../adapters/static-targets.ts";
 export type { Target } from "../ports/ports.ts";
 export { collectorSpeaker } from "../speaker.ts";

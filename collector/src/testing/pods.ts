@@ -150,6 +150,30 @@ export function ztunnelPod(options: PodOptions = {}): KubernetesObject {
   });
 }
 
+/** A pod as Linkerd's injector leaves it, its proxy a native sidecar. */
+export function linkerdPod(options: PodOptions = {}): KubernetesObject {
+  return pod({
+    name: "web-5d9c6-x7f2k",
+    namespace: "shop",
+    ...options,
+    spec: {
+      serviceAccountName: "web",
+      containers: [{ name: "app", ports: [{ name: "http", containerPort: 8080 }] }],
+      initContainers: [
+        {
+          name: "linkerd-proxy",
+          restartPolicy: "Always",
+          ports: [
+            { name: "linkerd-proxy", containerPort: 4143 },
+            { name: "linkerd-admin", containerPort: 4191 },
+          ],
+        },
+      ],
+    },
+    status: { initContainerStatuses: [{ name: "linkerd-proxy", state: RUNNING }], podIP: "10.0.0.5" },
+  });
+}
+
 /** Cilium's agent, on the node's network; with Hubble's metrics switched on it has their port. */
 export function ciliumPod(hubbleMetrics: boolean, options: PodOptions = {}): KubernetesObject {
   const hubble = { name: "hubble-metrics", containerPort: 9965, hostPort: 9965 };

@@ -66,7 +66,7 @@ priorityClassName: {{ . }}
 {{- end }}
 
 {{/* What a component asks for, as its values say, else by the size of the cluster. Takes {root, values,
-     sizes}. Measured: docs/helm.md. */}}
+     sizes}. Measured: docs/benchmarks.md. */}}
 {{- define "isochrone.resources" -}}
 {{- if .values.resources }}
 {{- toYaml .values.resources }}

@@ -14,7 +14,8 @@ import {
 } from "../domain/kernel-state.ts";
 import type { KernelPort } from "../ports/ports.ts";
 
-type Mutable<T> = T extends ReadonlyMap<infer K, infer V> ? Map<K, Mutable<V>> : T;
+type Mutable<T> =
+  T extends ReadonlyMap<infer K, infer V> ? Map<K, Mutable<V>> : T extends ReadonlySet<infer E> ? Set<E> : T;
 type Own = { -readonly [K in keyof OwnState]: Mutable<OwnState[K]> };
 
 interface Surroundings {
@@ -36,6 +37,7 @@ export class MemoryKernel implements KernelPort {
     rules: new Map(),
     routes: new Map(),
     tunnel: null,
+    peers: new Set(),
   };
   hasTable: boolean = false;
   /** Called after each change. */
@@ -58,11 +60,23 @@ export class MemoryKernel implements KernelPort {
       new Map(
         [...own.devices].map(([device, classes]) => [
           device,
-          new Map([...classes.keys()].map((minor) => [minor, { sentBytes: 0, droppedPackets: 0 }])),
+          new Map(
+            [...classes.keys()].map((minor) => [
+              minor,
+              { sentBytes: 0, droppedPackets: 0, queuedPackets: 0 },
+            ]),
+          ),
         ]),
       );
     const table = this.hasTable ? "sound" : "absent";
-    const around = { ways, roots: new Map([...roots, ...ours]), forwards, isStrict: false, mtus };
+    const around = {
+      ways,
+      roots: new Map([...roots, ...ours]),
+      forwards,
+      isStrict: false,
+      mtus,
+      refusedPackets: 0,
+    };
     return { ...own, table, ...around, counters };
   }
 
@@ -107,12 +121,13 @@ export class MemoryKernel implements KernelPort {
   }
 
   #changeMarks(change: MarkChange): string | null {
-    const { marks, hops } = this.own;
+    const { marks, hops, peers } = this.own;
     switch (change.kind) {
       case "table-create":
       case "table-delete":
         marks.clear();
         hops.clear();
+        peers.clear();
         this.hasTable = change.kind === "table-create";
         return null;
       case "mark-add":
@@ -123,6 +138,12 @@ export class MemoryKernel implements KernelPort {
         return added(hops, change.hop.address, change.hop, this.hasTable);
       case "hop-delete":
         return removed(hops, change.hop.address);
+      case "peer-add":
+        if (!this.hasTable || peers.has(change.address)) return "no table, or there already";
+        peers.add(change.address);
+        return null;
+      case "peer-delete":
+        return peers.delete(change.address) ? null : "not there";
       default:
         return change satisfies never;
     }

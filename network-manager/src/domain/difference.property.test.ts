@@ -32,10 +32,19 @@ const flows: fc.Arbitrary<PlannedFlow[]> = fc
       next: fc.constantFrom(...NODES),
       routed: fc.boolean(),
       bitsPerSecond: fc.integer({ min: 1, max: 3_000_000 }),
+      isHere: fc.boolean(),
     }),
     { selector: ({ port }) => port, maxLength: 8 },
   )
-  .map((all) => all.map(({ port, ...fields }) => flow(port, fields)));
+  .map((all) =>
+    all.map(({ port, isHere, ...fields }) => flow(port, isHere ? arriving(port, fields) : fields)),
+  );
+
+function arriving(port: number, { next, ...fields }: Partial<PlannedFlow>): Partial<PlannedFlow> {
+  const source = { node: "z", address: "10.0.0.9", port: null };
+  const target = { node: "a", address: "10.0.0.1", port };
+  return { ...fields, source, target, next: null, previous: next ?? null };
+}
 
 const plans: fc.Arbitrary<FlowPlan> = fc
   .record({ flows, capacity: fc.constantFrom(null, 5e6, 1e7), seventh: fc.constantFrom(null, 7e6) })
@@ -59,7 +68,8 @@ test("differences lead to what is wanted, never name what is another's, and leav
   const property = fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 6 }), async (steps) => {
     const kernel = new MemoryKernel({ ways, roots });
     kernel.onChange = () => {
-      const { devices, marks, hops } = kernel.own;
+      const { devices, marks, hops, tunnel } = kernel.own;
+      expect(tunnel === null || kernel.hasTable).toBe(true);
       const classes = new Set([...devices.values()].flatMap((each) => [...each.keys()]));
       for (const { minor } of [...marks.values(), ...hops.values()]) expect(classes).toContain(minor);
     };

@@ -14,7 +14,8 @@ export type TrafficChange =
 export type MarkChange =
   | { readonly kind: "table-create" | "table-delete" }
   | { readonly kind: "mark-delete" | "mark-add"; readonly mark: Mark }
-  | { readonly kind: "hop-delete" | "hop-add"; readonly hop: HopMark };
+  | { readonly kind: "hop-delete" | "hop-add"; readonly hop: HopMark }
+  | { readonly kind: "peer-delete" | "peer-add"; readonly address: string };
 
 export type RoutingChange =
   | { readonly kind: "rule-add" | "rule-delete"; readonly rule: Rule }
@@ -31,14 +32,18 @@ export type Step =
 export function difference(kernel: KernelState, wanted: OwnState): readonly Step[] {
   const traffic = trafficChanges(kernel, wanted);
   const routing = routingChanges(kernel, wanted);
+  const marks = markChanges(kernel, wanted);
   const steps: Step[] = [
     { tool: "tc", changes: traffic.before },
+    // The tunnel never stands without its filter.
+    { tool: "nft", changes: marks.before },
     { tool: "ip", changes: routing.before },
-    { tool: "nft", changes: markChanges(kernel, wanted) },
+    { tool: "nft", changes: marks.switch },
     { tool: "ip", changes: routing.after },
-    { tool: "tc", changes: traffic.after },
     // Its routes would go with it.
     { tool: "ip", changes: oldTunnel(kernel, wanted) },
+    { tool: "nft", changes: marks.after },
+    { tool: "tc", changes: traffic.after },
   ];
   return steps.filter(({ changes }) => changes.length > 0);
 }
@@ -105,19 +110,32 @@ function parentsFirst(classes: Classes): HtbClass[] {
   return [...classes.values()].toSorted((one, other) => depth(one) - depth(other));
 }
 
-function markChanges(kernel: KernelState, wanted: OwnState): MarkChange[] {
-  const isWanted = wanted.marks.size + wanted.hops.size > 0;
-  if (!isWanted) return kernel.table === "absent" ? [] : [{ kind: "table-delete" }];
+function markChanges(
+  kernel: KernelState,
+  wanted: OwnState,
+): Changes<MarkChange> & { readonly switch: readonly MarkChange[] } {
+  const isWanted = wanted.marks.size + wanted.hops.size > 0 || wanted.tunnel !== null;
+  const none = { before: [], switch: [], after: [] };
+  if (!isWanted) return kernel.table === "absent" ? none : { ...none, after: [{ kind: "table-delete" }] };
   const isSound = kernel.table === "sound";
   const marks = changed(isSound ? kernel.marks : new Map<string, Mark>(), wanted.marks);
   const hops = changed(isSound ? kernel.hops : new Map<string, HopMark>(), wanted.hops);
-  return [
-    ...(isSound ? [] : [{ kind: "table-create" } as const]),
+  const had = isSound ? kernel.peers : new Set<string>();
+  const peers = {
+    old: [...had].filter((address) => !wanted.peers.has(address)),
+    new: [...wanted.peers].filter((address) => !had.has(address)),
+  };
+  const newPeers = peers.new.map((address) => ({ kind: "peer-add", address }) as const);
+  const turned = [
     ...marks.old.map((mark) => ({ kind: "mark-delete", mark }) as const),
     ...hops.old.map((hop) => ({ kind: "hop-delete", hop }) as const),
     ...marks.new.map((mark) => ({ kind: "mark-add", mark }) as const),
     ...hops.new.map((hop) => ({ kind: "hop-add", hop }) as const),
   ];
+  // A new table has all at once, so that no flow is without its mark in between.
+  if (!isSound) return { ...none, before: [{ kind: "table-create" }, ...newPeers, ...turned] };
+  const after = peers.old.map((address) => ({ kind: "peer-delete", address }) as const);
+  return { before: newPeers, switch: turned, after };
 }
 
 /** Whose class is another one is both. */

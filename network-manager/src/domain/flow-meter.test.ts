@@ -10,7 +10,7 @@ const placed = (minor: number): FlowPlacement[] => [
 ];
 const counted = (minor: number, sentBytes: number, droppedPackets: number): KernelState => ({
   ...new MemoryKernel({ ways: new Map(), roots: new Map() }).state(),
-  counters: new Map([["eth0", new Map([[minor, { sentBytes, droppedPackets }]])]]),
+  counters: new Map([["eth0", new Map([[minor, { sentBytes, droppedPackets, queuedPackets: 0 }]])]]),
 });
 
 test("figures are what came between two readings, also when the class was made anew", () => {

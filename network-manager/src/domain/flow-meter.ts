@@ -28,8 +28,11 @@ export interface Reading {
 interface Kept {
   /** Where the counters are from: a class that is made anew counts from 0. */
   readonly place: string;
-  readonly counters: ClassCounters;
+  readonly counters: Counted;
 }
+
+/** What only grows. */
+type Counted = Pick<ClassCounters, "sentBytes" | "droppedPackets">;
 
 /** Turns counters into what came between two readings. */
 export class FlowMeter {
@@ -62,7 +65,7 @@ export class FlowMeter {
   }
 }
 
-function sinceThen(before: Kept | undefined, now: Kept): ClassCounters {
+function sinceThen(before: Kept | undefined, now: Kept): Counted {
   const { sentBytes, droppedPackets } = now.counters;
   const isSame = before?.place === now.place && before.counters.sentBytes <= sentBytes;
   if (!isSame) return now.counters;

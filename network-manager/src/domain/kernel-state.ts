@@ -71,6 +71,8 @@ export interface OwnState {
   readonly routes: ReadonlyMap<string, Route>;
   /** Null: there is none. */
   readonly tunnel: Tunnel | null;
+  /** Addresses whose packets are let into the tunnel; those of all others are dropped. */
+  readonly peers: ReadonlySet<string>;
 }
 
 /** How the nft table is. Damaged: somebody changed its chain or maps. */
@@ -80,6 +82,8 @@ export type TableState = "absent" | "sound" | "damaged";
 export interface ClassCounters {
   readonly sentBytes: number;
   readonly droppedPackets: number;
+  /** Waiting in its queue now. */
+  readonly queuedPackets: number;
 }
 
 /** Whose the root qdisc of a device is. */
@@ -111,6 +115,8 @@ export interface KernelState extends OwnState {
   readonly isStrict: boolean;
   /** Longest packets, bytes, by device. */
   readonly mtus: ReadonlyMap<string, number>;
+  /** Packets to the tunnel's port that weren't let in since the table was made. */
+  readonly refusedPackets: number;
   /** By device and minor number. */
   readonly counters: ReadonlyMap<string, ReadonlyMap<number, ClassCounters>>;
 }
@@ -122,6 +128,7 @@ export const NOTHING: OwnState = {
   rules: new Map(),
   routes: new Map(),
   tunnel: null,
+  peers: new Set(),
 };
 
 /** Major number of the manager's root qdisc. */

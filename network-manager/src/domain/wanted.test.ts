@@ -92,13 +92,13 @@ describe("what a plan comes to", () => {
       "route",
       kernel,
     );
-    expect(sent.state.tunnel).toEqual({ mtu });
+    expect(sent.state).toMatchObject({ tunnel: { mtu }, peers: new Set() });
     expect([...sent.state.routes.values()]).toMatchObject([{ gateway: address, device: "isochrone-vx" }]);
     expect(sent.flows[0]).toMatchObject({ unmet: null, place: { device: "eth0" } });
 
     const received = flow(1, { ...COMING, next: null });
     const end = wantedState(plan({ neighbours, flows: [received] }), "route", kernel).state;
-    expect(end).toMatchObject({ tunnel: { mtu }, routes: new Map() });
+    expect(end).toMatchObject({ tunnel: { mtu }, routes: new Map(), peers: new Set([address]) });
     for (const mode of ["guarantee", "shape"] as const)
       expect(wantedState(plan({ neighbours, flows: [received] }), mode, kernel).state.tunnel).toBeNull();
   });

@@ -248,6 +248,7 @@ class Builder {
   readonly #routes = new Map<string, Route>();
   readonly #links = new Map<number, Link>();
   readonly #mtus: KernelState["mtus"];
+  readonly #peers = new Set<string>();
   #tunnel: OwnState["tunnel"] = null;
 
   constructor(mode: ActiveMode, kernel: KernelState) {
@@ -273,7 +274,9 @@ class Builder {
   /** Makes the tunnel ready for a flow that comes by it. */
   receive(flow: PlannedFlow, links: ReadonlyMap<string, Link>): void {
     const link = tunnelledFrom(flow, links);
-    if (link !== null) this.#useTunnel(link);
+    if (link === null) return;
+    this.#useTunnel(link);
+    this.#peers.add(link.address);
   }
 
   build(floors: ReadonlyMap<number, number>): OwnState {
@@ -289,7 +292,7 @@ class Builder {
       hops.set(address, { family: familyOf(address), address, minor });
     }
     const [devices, marks, rules, routes] = [this.#devices, this.#marks, this.#rules, this.#routes];
-    return { devices, marks, hops, rules, routes, tunnel: this.#tunnel };
+    return { devices, marks, hops, rules, routes, tunnel: this.#tunnel, peers: this.#peers };
   }
 
   #class(device: string, htb: HtbClass): void {

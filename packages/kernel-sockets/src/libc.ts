@@ -48,6 +48,12 @@ export interface Libc {
   receiveMessages(fd: number, messages: Block, count: number, flags: number): number;
   /** `timeout` is a timespec. */
   poll(descriptors: Block, count: number, timeout: Block): number;
+  /** Descriptor that is readable when one of those that it watches is (epoll(7)). */
+  watcher(): number;
+  /** `operation`: SYS.EPOLL_CTL_*; `event` is a struct epoll_event. */
+  watch(watcher: number, operation: number, fd: number, event: Block): number;
+  /** What is ready now, as structs epoll_event; returns how many. */
+  watched(watcher: number, events: Block, atMost: number): number;
   /** Bytes read from a descriptor that isn't a socket; -1 for an error. */
   read(fd: number, into: Block, bytes: number): number;
   /** A counter that wakes pollers when another thread writes 8 bytes to it (eventfd(2)); non-blocking. */
@@ -66,6 +72,11 @@ export interface Libc {
   /** Lets another thread have the processor that waits for this one; returns at once when none does. */
   yieldProcessor(): void;
   interfaceIndex(name: string): number;
+  /**
+   * Descriptor that is readable when the loop of Node's main thread has something to do, timers apart. -1: it
+   * isn't known.
+   */
+  nodeLoopFd(): number;
   /** Time of a clock in ns since the base of {@link kernelTimeBase}. */
   clock(id: number): number;
   /** The system's name (EPERM) or number of the last error. */
@@ -160,6 +171,7 @@ async function load(): Promise<Libc> {
     eventCounter: () => Number(eventfd(0, SYS.SOCK_CLOEXEC | SYS.SOCK_NONBLOCK)),
     open: (path, flags) => Number(open(path, flags)),
     setNetworkNamespace: (fd) => Number(setns(fd, CLONE_NEWNET)),
+    ...watcherCalls(lib),
     ...rareCalls(lib, now),
     yieldProcessor: () => void schedYield(),
     interfaceIndex: (name) => Number(ifNameToIndex(name)),
@@ -175,11 +187,22 @@ async function load(): Promise<Libc> {
   };
 }
 
+function watcherCalls(lib: ReturnType<Koffi["load"]>): Pick<Libc, "watcher" | "watch" | "watched"> {
+  const create = lib.func("int epoll_create1(int)");
+  const control = lib.func("int epoll_ctl(int, int, int, void *)");
+  const wait = lib.func("int epoll_wait(int, void *, int, int)");
+  return {
+    watcher: () => Number(create(SYS.SOCK_CLOEXEC)),
+    watch: (watcher, operation, fd, event) => Number(control(watcher, operation, fd, event.pointer)),
+    watched: (watcher, events, atMost) => Number(wait(watcher, events.pointer, atMost, 0)),
+  };
+}
+
 /** `scratch`: 4 bytes for arguments. */
 function rareCalls(
   lib: ReturnType<Koffi["load"]>,
   scratch: Block,
-): Pick<Libc, "ioctl" | "setRealtimePriority"> {
+): Pick<Libc, "ioctl" | "setRealtimePriority" | "nodeLoopFd"> {
   const ioctl = lib.func("int ioctl(int, uint64_t, void *)");
   const schedSetScheduler = lib.func("int sched_setscheduler(int, int, void *)");
   return {
@@ -187,6 +210,15 @@ function rareCalls(
     setRealtimePriority(priority) {
       scratch.view.setInt32(0, priority, true);
       return Number(schedSetScheduler(0, SCHED_FIFO, scratch.pointer));
+    },
+    nodeLoopFd() {
+      try {
+        // What libuv offers to those who have a loop of their own around its one.
+        const loop: unknown = lib.func("void *uv_default_loop()")();
+        return Number(lib.func("int uv_backend_fd(void *)")(loop));
+      } catch {
+        return -1;
+      }
     },
   };
 }

@@ -1,3 +1,13 @@
+export {
+  AGENT_FAMILIES,
+  BYTE_REPORTERS,
+  CONNECTION_FAMILIES,
+  endLabels,
+  isWorkloadKind,
+  LINKERD_FAMILIES,
+  SAMPLING_FAMILIES,
+} from "./byte-sources.ts";
+export type { ByteFamily, ByteReporter, EndRule } from "./byte-sources.ts";
 export { CounterTracks, spreadOverPanes } from "./counters.ts";
 export type { Increment, PaneSums } from "./counters.ts";
 export { Distribution } from "./distribution.ts";
@@ -9,6 +19,8 @@ export type { RecordIdentity } from "./headers.ts";
 export { parseSpeaker, speakerText } from "./speaker.ts";
 export type { ProvenSpeaker } from "./speaker.ts";
 export {
+  CONNECTION_ATTRIBUTES,
+  CONNECTION_METRICS,
   FLOW_ATTRIBUTES,
   FLOW_METRICS,
   HEADERS,

@@ -64,6 +64,19 @@ export const FLOW_ATTRIBUTES = {
   flow: "flow",
 } as const;
 
+/** OTLP metric names of what a node's kernel tracks of connections. */
+export const CONNECTION_METRICS = {
+  /** Bytes of both directions, IP headers included, delta, monotonic. */
+  bytes: "isochrone.connection.bytes",
+} as const;
+
+/** Attributes of connections: addresses, of a Service's that of the pod behind it. */
+export const CONNECTION_ATTRIBUTES = {
+  /** Who opened it. */
+  client: "client_address",
+  server: "server_address",
+} as const;
+
 /** Resource attributes of what probes and collectors publish. */
 export const RESOURCE_ATTRIBUTES = {
   serviceName: "service.name",

@@ -1,6 +1,7 @@
 // What of a scraped family the graphs need. Collectors apply it to each page, which spares the bus most of
 // it; the aggregator applies it to what comes unreduced from others. Rows that become equal are summed by
 // whoever drops the labels, within one page only.
+import { AGENT_FAMILIES, byteLabelsOf, LINKERD_FAMILIES, SAMPLING_FAMILIES } from "./byte-sources.ts";
 import { isNodeInterface } from "./interfaces.ts";
 
 /** Value of a row's label, "" where it has none: to Prometheus both are the same. */
@@ -159,6 +160,11 @@ function serviceGraph(family: string, type: "counter" | "histogram"): FamilyRedu
   return { family, type, labels: null, keeps: always };
 }
 
+/** Of who counts bytes beside Istio: what names the ends, and what says what was counted. */
+function byteSource(family: string, type: "counter" | "gauge"): FamilyReduction {
+  return { family, type, labels: kept(...new Set(byteLabelsOf(family))), keeps: always };
+}
+
 const TABLE: readonly FamilyReduction[] = [
   usage("container_cpu_usage_seconds_total", "counter"),
   usage("container_memory_working_set_bytes", "gauge"),
@@ -186,6 +192,8 @@ const TABLE: readonly FamilyReduction[] = [
   serviceGraph("traces_service_graph_request_failed_total", "counter"),
   serviceGraph("traces_service_graph_request_client_seconds", "histogram"),
   serviceGraph("traces_service_graph_request_server_seconds", "histogram"),
+  ...[...AGENT_FAMILIES, ...LINKERD_FAMILIES].map(({ family }) => byteSource(family, "counter")),
+  ...SAMPLING_FAMILIES.map((family) => byteSource(family, "gauge")),
 ];
 
 const BY_FAMILY: ReadonlyMap<string, FamilyReduction> = new Map(TABLE.map((rule) => [rule.family, rule]));

@@ -1,6 +1,7 @@
 // What each metric that the graphs are drawn from may say. One table: a value outside of it is refused where
 // it enters, so that no window, and no graph, ever holds it.
-import { FLOW_METRICS, PROBE_METRICS } from "./names.ts";
+import { AGENT_FAMILIES, LINKERD_FAMILIES, SAMPLING_FAMILIES } from "./byte-sources.ts";
+import { CONNECTION_METRICS, FLOW_METRICS, PROBE_METRICS } from "./names.ts";
 
 /** Limits of a metric's values. Of a histogram: of its sum, and of each value by its minimum and maximum. */
 export interface ValueRange {
@@ -29,6 +30,8 @@ const MAX_CORES = 1e6;
 const MAX_MEMORY_BYTES = 1e15;
 /** Requests, flows or responses since a counter began. */
 const MAX_REQUESTS = 1e15;
+/** One of so many packets. */
+const MAX_SAMPLING = 1e6;
 
 /** Of metrics that nothing here is drawn from. */
 const ANY: ValueRange = { min: -ABSURD, max: ABSURD, maxCount: ABSURD, monotonic: false };
@@ -53,6 +56,7 @@ const TABLE: Readonly<Record<string, ValueRange>> = {
   [FLOW_METRICS.allowed]: gauge(ABSURD),
   [FLOW_METRICS.sent]: counter(ABSURD),
   [FLOW_METRICS.dropped]: counter(ABSURD),
+  [CONNECTION_METRICS.bytes]: counter(ABSURD),
   container_cpu_usage_seconds_total: counter(MAX_CPU_SECONDS),
   node_cpu_usage_seconds_total: counter(MAX_CPU_SECONDS),
   node_cpu_seconds_total: counter(MAX_CPU_SECONDS),
@@ -82,6 +86,13 @@ const TABLE: Readonly<Record<string, ValueRange>> = {
   hubble_http_requests_total: counter(MAX_REQUESTS),
   hubble_http_responses_total: counter(MAX_REQUESTS),
   hubble_flows_processed_total: counter(MAX_REQUESTS),
+  ...Object.fromEntries(
+    [...AGENT_FAMILIES, ...LINKERD_FAMILIES].map(({ family, flow }) => [
+      family,
+      counter(flow === "bytes" ? ABSURD : MAX_REQUESTS),
+    ]),
+  ),
+  ...Object.fromEntries(SAMPLING_FAMILIES.map((family) => [family, gauge(MAX_SAMPLING)])),
 };
 
 const BY_NAME: ReadonlyMap<string, ValueRange> = new Map(Object.entries(TABLE));

@@ -2,7 +2,15 @@
 export type GraphFetch = (
   url: string,
   init: { readonly headers: Readonly<Record<string, string>>; readonly signal: AbortSignal },
-) => Promise<Response>;
+) => Promise<GraphAnswer>;
+
+/** What the client reads of an answer; one of `fetch` has it. */
+export interface GraphAnswer {
+  readonly status: number;
+  readonly ok: boolean;
+  readonly headers: { get(name: string): string | null };
+  readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null;
+}
 
 export interface GraphClientOptions {
   /** Where the API is, e.g. `http://127.0.0.1:8080`. */

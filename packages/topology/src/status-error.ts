@@ -1,5 +1,6 @@
 // What an answer of another status than 200 says.
 import { looseFields } from "@isochrone/primitives";
+import type { GraphAnswer } from "./client-options.ts";
 import { GraphClientError } from "./errors.ts";
 
 const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -7,7 +8,7 @@ const RETRYABLE_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
 // Retry-After is respected up to so long, milliseconds.
 const MAX_RETRY_AFTER_MS = 600_000;
 
-export function statusError(url: string, { status, headers }: Response, text: string): GraphClientError {
+export function statusError(url: string, { status, headers }: GraphAnswer, text: string): GraphClientError {
   const detail = problemDetail(text);
   const message = `answered ${status}${detail === null ? "" : ` (${detail})`}`;
   return new GraphClientError("http_status", url, message, {

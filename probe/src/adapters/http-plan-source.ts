@@ -1,5 +1,5 @@
 import { boundedBody } from "@isochrone/runtime";
-import type { Fetch } from "@isochrone/runtime";
+import type { Fetch, FetchAnswer } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import { PlanSourceBusyError, ProbeError } from "../ports/errors.ts";
 import type { PlanAnswer, PlanSource, ProbeKeyState } from "../ports/ports.ts";
@@ -64,7 +64,7 @@ function headersOf(etag: string | null, { heldKeyIds, signingKeyId }: ProbeKeySt
   };
 }
 
-function refusalOf(url: string, { status, headers }: Response): ProbeError {
+function refusalOf(url: string, { status, headers }: FetchAnswer): ProbeError {
   const retryAfterMs = BUSY_STATUSES.has(status) ? retryAfterOf(headers.get("retry-after")) : null;
   if (retryAfterMs === null) return unreachable(url, `status ${status}`);
   return new PlanSourceBusyError(

@@ -1,5 +1,5 @@
 import { boundedBody } from "@isochrone/runtime";
-import type { Fetch } from "@isochrone/runtime";
+import type { Fetch, FetchAnswer } from "@isochrone/runtime";
 import { isRecord, looseFields, reasonOf, type LooseFields } from "@isochrone/primitives";
 import { ProbeError } from "../ports/errors.ts";
 import type { BandwidthLease, BandwidthLeases } from "../ports/ports.ts";
@@ -111,7 +111,7 @@ function unreachable(url: string, what: string, retryable: boolean, cause?: unkn
   return new ProbeError("probe_lease_unreachable", message, { retryable, cause });
 }
 
-async function readAnswer(response: Response, url: string): Promise<string> {
+async function readAnswer(response: FetchAnswer, url: string): Promise<string> {
   const tooLong = (): ProbeError =>
     unreachable(url, `the answer must have at most ${MAX_BODY_BYTES} bytes, got more`, false);
   return (await boundedBody(response, MAX_BODY_BYTES, tooLong)).toString("utf8");

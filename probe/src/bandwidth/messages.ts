@@ -18,6 +18,16 @@ export interface ReceiverConfig {
   readonly maxMs: number;
   /** For tests: enter this namespace (a path) first. */
   readonly networkNamespace?: string;
+  /** Open sockets of the port, which stay their owner's. @default the receiver opens its own */
+  readonly sockets?: ReceiverSockets;
+  /** With such sockets: after so long without a connection the thread ends. Milliseconds. @default 10000 */
+  readonly restMs?: number;
+}
+
+/** Descriptors. */
+interface ReceiverSockets {
+  readonly listener: number;
+  readonly udp: number;
 }
 
 /** Counts since the last report. */
@@ -40,6 +50,8 @@ export type FromReceiver =
   | { readonly type: "opened"; readonly port: number }
   | { readonly type: "failed"; readonly message: string; readonly errno: string }
   | { readonly type: "counts"; readonly counts: ReceiverCounts }
+  /** Nobody has come for a while: the thread ends. */
+  | { readonly type: "resting" }
   | { readonly type: "closed" };
 
 export interface SenderTask {

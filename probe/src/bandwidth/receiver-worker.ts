@@ -15,6 +15,8 @@ const IDLE_WAIT_MS = 100;
 const BUSY_WAIT_MS = 1;
 const BUSY_TURNS = 20;
 const REPORT_MS = 1000;
+/** Tests of one node may follow each other. */
+const REST_MS = 10_000;
 
 const port = parentPort;
 if (port === null) throw new Error("bandwidth/receiver-worker.ts must be started as a worker thread");
@@ -51,6 +53,8 @@ try {
 
 async function serve(receiver: Receiver): Promise<void> {
   let reportedMs = performance.now();
+  let idleSinceMs = reportedMs;
+  const restMs = config.sockets === undefined ? Number.POSITIVE_INFINITY : (config.restMs ?? REST_MS);
   while (!state.closing) {
     if (receiver.isBusy) for (let i = 0; i < BUSY_TURNS && receiver.isBusy; i++) receiver.turn(BUSY_WAIT_MS);
     else receiver.turn(IDLE_WAIT_MS);
@@ -59,8 +63,10 @@ async function serve(receiver: Receiver): Promise<void> {
       const counts = receiver.takeCounts();
       if (counts.strangePackets + Object.keys(counts.ends).length > 0) post({ type: "counts", counts });
     }
+    if (!receiver.isIdle) idleSinceMs = performance.now();
+    else if (performance.now() - idleSinceMs > restMs) break;
     await turnOfLoop();
   }
   post({ type: "counts", counts: receiver.takeCounts() });
-  post({ type: "closed" });
+  post({ type: state.closing ? "closed" : "resting" });
 }

@@ -2,11 +2,12 @@
 import { createSocket } from "node:dgram";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import { isLibcSupported } from "@isochrone/kernel-sockets";
+import { isLibcSupported, loadLibc, Poller, READABLE } from "@isochrone/kernel-sockets";
 import { afterEach, describe, expect, test } from "vitest";
 import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
-import type { PacketKey } from "../ports/ports.ts";
+import type { Doorbell, PacketKey } from "../ports/ports.ts";
+import { until } from "../testing/harness.ts";
 import type { BurstOutcome } from "./burst.ts";
 import type { ReceiverConfig, ReceiverCounts, SenderTask } from "./messages.ts";
 import { RawClient } from "./testing/raw-client.ts";
@@ -23,7 +24,10 @@ afterEach(async () => {
   for (const part of open.splice(0).reverse()) await part.close();
 });
 
-async function start(config: Partial<ReceiverConfig> = {}): Promise<{
+async function start(
+  config: Partial<ReceiverConfig> = {},
+  doorbell: Doorbell | null = null,
+): Promise<{
   receiver: ReceiverThread;
   port: number;
   counts: ReceiverCounts[];
@@ -40,7 +44,12 @@ async function start(config: Partial<ReceiverConfig> = {}): Promise<{
       maxMs: 5000,
       ...config,
     },
-    { clock: systemClock, logger: new MemoryLogger(), onCounts: (count) => void counts.push(count) },
+    {
+      clock: systemClock,
+      logger: new MemoryLogger(),
+      onCounts: (count) => void counts.push(count),
+      doorbell,
+    },
   );
   open.push(receiver);
   return { receiver, port: await receiver.open(), counts };
@@ -246,6 +255,31 @@ describe.skipIf(!isLibcSupported())("bandwidth receiver", () => {
       expect(outcome?.achievedBitsPerSecond).toBeLessThan(36e6);
     },
   );
+
+  test("with a doorbell there is a thread only while somebody is connected, always on one port", async () => {
+    const poller = new Poller(await loadLibc());
+    const turns = setInterval(() => poller.wait(0), 5);
+    open.push({ close: () => (clearInterval(turns), poller.close()) });
+    const doorbell: Doorbell = {
+      watch(fd, onReady) {
+        poller.add(fd, READABLE, onReady);
+        return () => poller.remove(fd);
+      },
+    };
+    const { receiver, port, counts } = await start({ restMs: 50 }, doorbell);
+    const answers: unknown[] = [];
+    for (const keys of [[KEY], [KEY], [NEXT]]) {
+      receiver.setKeys(keys);
+      expect(receiver.isRunning).toBe(false);
+      const { client, request } = await join(port);
+      expect(receiver.isRunning).toBe(true);
+      answers.push(await answerTo(client, writeOpen(request, new Keyring([KEY]), 1)));
+      client.close();
+      await until("the end of the thread", () => !receiver.isRunning);
+    }
+    expect(answers).toEqual([null, null, "unknown_key"]);
+    expect(counts.reduce((sum, { tests }) => sum + tests, 0)).toBe(2);
+  });
 
   test("IPv6 too", async () => {
     const { port } = await start({ bindAddress: "::1", identity: "::1" });

@@ -5,7 +5,6 @@ import {
   ReceiveBatch,
   SOCKADDR_BYTES,
   SYS,
-  SystemCallError,
   ipOf,
   type Block,
   type Libc,
@@ -14,6 +13,7 @@ import { parseAddress } from "../domain/ip.ts";
 import { Keyring } from "../domain/keyring.ts";
 import { Connection } from "./connection.ts";
 import type { ReceiverConfig, ReceiverCounts } from "./messages.ts";
+import { MAX_WAITING, openPorts } from "./receiver-ports.ts";
 import { ReceiverSession } from "./receiver-session.ts";
 import {
   AT_PACKET,
@@ -33,17 +33,12 @@ import {
 } from "./wire.ts";
 
 const MS = 1e6;
-/** Connections that haven't opened a test: more are closed at once. */
-const MAX_WAITING = 8;
 const HANDSHAKE_NS = 2000 * MS;
 /** Packets read in one call; only their heads are copied. */
 const PACKETS = 64;
 const PACKET_BYTES = 64;
 /** Bytes of a stream read in one call: they share one stamp, so few. */
 const STREAM_BYTES = 16_384;
-/** Room for some 30 ms of 1 Gbit/s. */
-const RECEIVE_BUFFER_BYTES = 8_388_608;
-const BIND_ATTEMPTS = 8;
 
 interface Guest {
   readonly connection: Connection;
@@ -97,18 +92,20 @@ export class Receiver {
     return this.#active !== null;
   }
 
-  /** Opens TCP and UDP on one port and returns it. @throws SystemCallError */
+  /** Whether nobody is connected. */
+  get isIdle(): boolean {
+    return this.#guests.size === 0;
+  }
+
+  /** Takes TCP and UDP of one port, opens them if need be, and returns it. @throws SystemCallError */
   open(): number {
-    const { port } = this.#config;
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return this.#openOnce(port);
-      } catch (error) {
-        // A free TCP port may be taken for UDP.
-        const isTaken = error instanceof SystemCallError && error.code === "EADDRINUSE";
-        if (port !== 0 || !isTaken || attempt === BIND_ATTEMPTS) throw error;
-      }
-    }
+    const { sockets, port } = this.#config;
+    const ports = sockets === undefined ? openPorts(this.#libc, this.#config) : null;
+    const listener = ports?.listener ?? new KernelSocket(this.#libc, sockets!.listener);
+    this.#listener = listener;
+    this.#udp = ports?.udp ?? new KernelSocket(this.#libc, sockets!.udp);
+    this.#poller.add(listener.fd, READABLE, () => this.#accept(listener));
+    return ports?.port ?? port;
   }
 
   /** The keys that tests may be signed with from now on. */
@@ -138,39 +135,14 @@ export class Receiver {
 
   close(): void {
     for (const guest of this.#guests) this.#dismiss(guest, "closing");
-    this.#listener?.close();
-    this.#udp?.close();
+    if (this.#config.sockets === undefined) {
+      this.#listener?.close();
+      this.#udp?.close();
+    }
     this.#poller.close();
     this.#packets.free();
     this.#stream.free();
     this.#libc.free(this.#scratch);
-  }
-
-  #openOnce(port: number): number {
-    const { bindAddress } = this.#config;
-    const family = bindAddress.includes(":") ? SYS.AF_INET6 : SYS.AF_INET;
-    const listener = KernelSocket.open(this.#libc, { family, type: SYS.SOCK_STREAM, protocol: 0 });
-    let udp: KernelSocket | null = null;
-    try {
-      listener.setOption(SYS.SOL_SOCKET, SYS.SO_REUSEADDR, 1);
-      listener.bind(bindAddress, port);
-      const bound = listener.localAddress().port;
-      udp = KernelSocket.open(this.#libc, { family, type: SYS.SOCK_DGRAM, protocol: 0 });
-      udp.setReceiveBuffer(RECEIVE_BUFFER_BYTES);
-      udp.setOption(SYS.SOL_SOCKET, SYS.SO_RXQ_OVFL, 1);
-      udp.enableTimestamps({ sends: false });
-      udp.bind(bindAddress, bound);
-      if (this.#libc.listen(listener.fd, MAX_WAITING) < 0)
-        throw new SystemCallError("listen", this.#libc.lastError());
-      this.#listener = listener;
-      this.#udp = udp;
-      this.#poller.add(listener.fd, READABLE, () => this.#accept(listener));
-      return bound;
-    } catch (error) {
-      listener.close();
-      udp?.close();
-      throw error;
-    }
   }
 
   #accept(listener: KernelSocket): void {

@@ -4,6 +4,7 @@ import type {
   BandwidthLease,
   BandwidthLeases,
   BandwidthMeasurement,
+  Doorbell,
   PacketKey,
   ProbePeer,
 } from "../ports/ports.ts";
@@ -58,6 +59,8 @@ interface BandwidthDeps {
   onLeaseError?(): void;
   /** What the node's own interface says; only with hostNetwork. */
   onNic?(nic: NicUse): void;
+  /** Of this thread, so that the receiver needs none of its own while nobody tests. @default none */
+  readonly doorbell?: Doorbell | null;
 }
 
 interface Keys {

@@ -1,8 +1,10 @@
+import { loadLibc, type KernelSocket } from "@isochrone/kernel-sockets";
 import { backoffMs, reasonOf } from "@isochrone/primitives";
 import { Worker } from "node:worker_threads";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { ProbeError } from "../ports/errors.ts";
-import type { PacketKey } from "../ports/ports.ts";
+import { errnoOf } from "../engine/sockets.ts";
+import type { Doorbell, PacketKey } from "../ports/ports.ts";
 import type {
   FromReceiver,
   ReceiverConfig,
@@ -12,6 +14,7 @@ import type {
   SenderTask,
   ToReceiver,
 } from "./messages.ts";
+import { openPorts } from "./receiver-ports.ts";
 
 /** Pause before a dead receiver is started anew, doubled while it keeps dying. Milliseconds. */
 const RESTART = { initialMs: 500, maxMs: 30_000, factor: 2 };
@@ -24,6 +27,8 @@ interface ReceiverThreadDeps {
   readonly logger: Logger;
   /** Called about once a second while something happens. */
   onCounts(counts: ReceiverCounts): void;
+  /** With it the thread runs only while somebody is connected. @default none: it runs all the time */
+  readonly doorbell?: Doorbell | null;
 }
 
 /** The thread that takes bursts. It comes back when it dies. */
@@ -35,6 +40,11 @@ export class ReceiverThread {
   #closed: (() => void) | null = null;
   #failures = 0;
   #wasOpen = false;
+  /** The port's sockets, where the thread doesn't open them. */
+  #sockets: readonly KernelSocket[] = [];
+  /** Ends the wait for the next connection. */
+  #unwatch: (() => void) | null = null;
+  #isResting = false;
 
   constructor(config: ReceiverConfig, deps: ReceiverThreadDeps) {
     this.#config = config;
@@ -43,11 +53,17 @@ export class ReceiverThread {
 
   /** Resolves with the port. @throws ProbeError `probe_bind_failed` */
   async open(): Promise<number> {
-    const port = await this.#start();
+    const { doorbell = null } = this.#deps;
+    const port = await (doorbell === null ? this.#start() : this.#openHere(doorbell));
     // Peers know it by this port: a restart must come back on it.
     this.#config = { ...this.#config, port };
     this.#wasOpen = true;
     return port;
+  }
+
+  /** Whether there is a thread. */
+  get isRunning(): boolean {
+    return this.#worker !== null;
   }
 
   setKeys(keys: readonly PacketKey[]): void {
@@ -57,6 +73,14 @@ export class ReceiverThread {
 
   async close(): Promise<void> {
     this.#stopped.abort();
+    this.#unwatch?.();
+    this.#unwatch = null;
+    await this.#end();
+    for (const socket of this.#sockets) socket.close();
+    this.#sockets = [];
+  }
+
+  async #end(): Promise<void> {
     const worker = this.#worker;
     if (worker === null) return;
     const closed = Promise.withResolvers<void>();
@@ -70,6 +94,27 @@ export class ReceiverThread {
     timer.abort();
     this.#worker = null;
     await worker.terminate();
+  }
+
+  async #openHere(doorbell: Doorbell): Promise<number> {
+    try {
+      const { listener, udp, port } = openPorts(await loadLibc(), this.#config);
+      this.#sockets = [listener, udp];
+      this.#config = { ...this.#config, sockets: { listener: listener.fd, udp: udp.fd } };
+      this.#await(doorbell, listener.fd);
+      return port;
+    } catch (error) {
+      throw bindError(this.#config, reasonOf(error), errnoOf(error));
+    }
+  }
+
+  /** What it says when it can't start is said by its end too. */
+  #await(doorbell: Doorbell, listener: number): void {
+    this.#unwatch = doorbell.watch(listener, () => {
+      this.#unwatch?.();
+      this.#unwatch = null;
+      this.#start().catch(() => undefined);
+    });
   }
 
   #start(): Promise<number> {
@@ -87,7 +132,10 @@ export class ReceiverThread {
       if (this.#worker !== worker) return;
       this.#worker = null;
       this.#closed?.();
-      void this.#restart();
+      const isResting = this.#isResting;
+      this.#isResting = false;
+      if (isResting) this.#again();
+      else void this.#restart();
     });
     return opened.promise;
   }
@@ -99,6 +147,7 @@ export class ReceiverThread {
     } else if (message.type === "failed")
       opened.reject(bindError(this.#config, message.message, message.errno));
     else if (message.type === "counts") this.#deps.onCounts(message.counts);
+    else if (message.type === "resting") this.#isResting = true;
     else this.#closed?.();
   }
 
@@ -109,11 +158,20 @@ export class ReceiverThread {
       const restartInMs = backoffMs(RESTART, ++this.#failures);
       this.#deps.logger.warn("bandwidth receiver died", { restartInMs });
       await this.#deps.clock.sleep(restartInMs, signal).catch(() => undefined);
-      if (signal.aborted) return;
+      if (signal.aborted || this.#again()) return;
       await this.#start().catch((error: unknown) => {
         this.#deps.logger.warn("bandwidth receiver failed to open", { error });
       });
     }
+  }
+
+  /** Waits for the next connection. False: the thread is to run all the time. */
+  #again(): boolean {
+    const { doorbell = null } = this.#deps;
+    const { sockets } = this.#config;
+    if (doorbell === null || sockets === undefined) return false;
+    if (!this.#stopped.signal.aborted) this.#await(doorbell, sockets.listener);
+    return true;
   }
 
   #post(message: ToReceiver): void {

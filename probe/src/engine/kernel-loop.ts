@@ -12,10 +12,14 @@ const TURN_MS = 100;
 
 interface KernelLoopDeps extends LoopDeps {
   readonly libc: Libc;
+  /** Descriptor that is readable when Node's loop has something to do, which ends the turn. @default none */
+  readonly nodeFd?: number;
   /** How long one turn lasts, after which Node has the thread for a moment. @default 100 ms */
   readonly turnMs?: number;
   /** Gives the thread to Node; `run` comes when Node has done what it has to do. */
   yieldToNode(run: () => void): void;
+  /** Comes at the end of each turn. */
+  onTurn?(): void;
 }
 
 /**
@@ -28,8 +32,9 @@ export class KernelLoop implements Loop {
   readonly timetable: Timetable;
   /** Descriptor that ends the wait when 8 bytes are written to it, until `close`. -1: there is none. */
   readonly wakeFd: number;
+  /** For whoever else has sockets in this thread. */
+  readonly poller: Poller;
   readonly #deps: KernelLoopDeps;
-  readonly #poller: Poller;
   readonly #monitors = new Set<StallMonitor>();
   readonly #turnMs: number;
   #soon: (() => void)[] = [];
@@ -48,14 +53,15 @@ export class KernelLoop implements Loop {
     const { libc, monotonic, onError, turnMs = TURN_MS } = deps;
     this.#deps = deps;
     this.#turnMs = turnMs;
-    this.#poller = new Poller(libc, { spin: true });
+    this.poller = new Poller(libc, { spin: true });
     this.#wakeCount = libc.block(8);
     this.wakeFd = libc.eventCounter();
-    if (this.wakeFd >= 0) this.#poller.add(this.wakeFd, READABLE, () => this.#wake());
+    if (this.wakeFd >= 0) this.poller.add(this.wakeFd, READABLE, () => this.#wake());
+    if (deps.nodeFd !== undefined) this.poller.add(deps.nodeFd, READABLE, () => this.yieldSoon());
     this.timetable = new Timetable({ monotonic, onError });
     this.sockets = new KernelSockets({
       libc,
-      poller: this.#poller,
+      poller: this.poller,
       monotonic,
       soon: (run) => void this.#soon.push(run),
     });
@@ -63,6 +69,11 @@ export class KernelLoop implements Loop {
 
   afterPoll(run: () => void): void {
     this.#afterPoll.push(run);
+  }
+
+  /** Ends the turn with the current cycle: Node has something to do. */
+  yieldSoon(): void {
+    this.#woken = true;
   }
 
   watch(boundMs: number): StallMonitor {
@@ -90,7 +101,7 @@ export class KernelLoop implements Loop {
     this.#state = "closed";
     this.timetable.close();
     this.sockets.close();
-    this.#poller.close();
+    this.poller.close();
     if (this.wakeFd >= 0) this.#deps.libc.close(this.wakeFd);
     this.#deps.libc.free(this.#wakeCount);
   }
@@ -98,7 +109,7 @@ export class KernelLoop implements Loop {
   /** There is a message. */
   #wake(): void {
     this.#deps.libc.read(this.wakeFd, this.#wakeCount, 8);
-    this.#woken = true;
+    this.yieldSoon();
   }
 
   #schedule(): void {
@@ -117,6 +128,7 @@ export class KernelLoop implements Loop {
     this.#beat();
     do this.#cycle(endMs);
     while (this.#state === "running" && !this.#woken && this.#deps.monotonic() < endMs);
+    this.#deps.onTurn?.();
     if (this.#state === "running") this.#schedule();
   }
 
@@ -138,7 +150,7 @@ export class KernelLoop implements Loop {
       monitor.rest(Math.max(nowMs, untilMs));
     }
     try {
-      this.#poller.wait(untilMs - nowMs, this.#beat);
+      this.poller.wait(untilMs - nowMs, this.#beat);
     } catch (error) {
       this.#deps.onError(error);
     }

@@ -31,9 +31,9 @@ const monotonic = (): number => performance.now();
 const { share, sockets: wanted } = workerData as Start;
 const shared = new WorkerShare(share);
 // Messages that come meanwhile wait in the port.
-const { loop, sockets, reason, wakeFd } = await createLoop({ monotonic, onError: fault }, wanted, (libc) =>
-  trackDescriptors(libc, shared.descriptors),
-);
+const { loop, sockets, reason, wakeFd } = await createLoop({ monotonic, onError: fault }, wanted, {
+  track: (libc) => trackDescriptors(libc, shared.descriptors),
+});
 if (wakeFd !== null) shared.announceWake(wakeFd);
 post({ type: "ready", sockets, reason });
 const host = new EngineHost({

@@ -17,6 +17,8 @@ export interface EchoFlowOptions extends EchoTarget {
 export class EchoFlow {
   readonly options: EchoFlowOptions;
   readonly route: EchoRoute;
+  /** Packets of which it still knows what became. */
+  readonly remembered: number;
   /** Of the engine that asked for it. */
   active = true;
   readonly #transactions: Transactions;
@@ -27,13 +29,14 @@ export class EchoFlow {
   readonly #reasons: string[] = [];
   #stamped = { kernel: 0, user: 0 };
 
-  constructor(options: EchoFlowOptions, route: EchoRoute, startMs: number, phase: number) {
+  constructor(options: EchoFlowOptions, route: EchoRoute, firstMs: number) {
     this.options = options;
     this.route = route;
-    this.#dueMs = startMs + phase * options.intervalMs;
+    this.#dueMs = firstMs;
     this.#warmup = options.warmupPackets;
     const waiting = 2 * Math.ceil(options.timeoutMs / options.intervalMs) + REMEMBERED;
-    this.#transactions = new Transactions(options.timeoutMs, 2 ** Math.ceil(Math.log2(waiting)));
+    this.remembered = 2 ** Math.ceil(Math.log2(waiting));
+    this.#transactions = new Transactions(options.timeoutMs, this.remembered);
   }
 
   get dueMs(): number {

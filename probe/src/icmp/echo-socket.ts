@@ -10,10 +10,10 @@ import {
 import { ECHO_HEADER_BYTES, EchoCodec, MAX_PAYLOAD_BYTES, shortSequenceOf } from "./echo-packet.ts";
 import type { EchoHandlers } from "./echo-port.ts";
 
-/** Messages per system call. */
-const SEND_SLOTS = 64;
-const RECEIVE_SLOTS = 64;
-const ERROR_SLOTS = 64;
+/** Messages per system call: their memory is there whether they come or not. */
+const SEND_SLOTS = 32;
+const RECEIVE_SLOTS = 32;
+const ERROR_SLOTS = 32;
 /** An echo of the largest payload with the longest IPv4 header. */
 const DATA_BYTES = 2048;
 /** Of an ICMP error the kernel hands over what the router quoted of our packet; its beginning is enough. */

@@ -1,4 +1,5 @@
 import { MinHeap } from "@isochrone/primitives";
+import { onTick } from "../domain/ticks.ts";
 import type { ZeroCheckSnapshot } from "../ports/ports.ts";
 import { canonicalAddress } from "./canonical-address.ts";
 import { EchoFlow, type EchoFlowOptions } from "./echo-flow.ts";
@@ -18,8 +19,9 @@ const YIELD_MS = 10;
 const REPORT_MS_PER_FLOW = 1;
 const MIN_REPORT_MS = 500;
 const MAX_REPORT_MS = 5000;
-/** Packets that are remembered by number; a power of two. */
-const REMEMBERED_PACKETS = 1 << 17;
+/** Packets that are remembered by number, powers of two: with few flows, and whatever their number. */
+const REMEMBERED_PACKETS = 1 << 10;
+const MAX_REMEMBERED_PACKETS = 1 << 17;
 /** Packets that leave at once, e.g. after the thread stood still: more would be a burst. */
 const MAX_BURST = 32;
 /**
@@ -27,6 +29,8 @@ const MAX_BURST = 32;
  * when we read. Per second.
  */
 const DENSE_PER_SECOND = 1000;
+/** Below this rate of packets flows wake the thread together; above they are spread, or they would be bursts. */
+const SHARED_PER_SECOND = 100;
 /** What is sent and read together then. Milliseconds. */
 const DENSE_NAP_MS = 1;
 /** Addresses that answer without a network in between. */
@@ -57,6 +61,8 @@ export class IcmpHost implements EchoHandlers {
   /** Packets of active flows that wait for their reply. */
   #waiting = 0;
   #flowCount = 0;
+  /** Packets that the flows themselves remember. */
+  #remembered = 0;
   /** Packets per second that all flows together send. */
   #rate = 0;
   #reportMs = 0;
@@ -165,8 +171,13 @@ export class IcmpHost implements EchoHandlers {
 
   #begin(options: EchoFlowOptions): EchoFlow {
     const route = this.#deps.port.open(options);
-    const flow = new EchoFlow(options, route, this.#deps.monotonic(), this.#deps.random());
+    const firstMs = this.#deps.monotonic() + this.#deps.random() * options.intervalMs;
+    const isShared = this.#rate < SHARED_PER_SECOND;
+    const flow = new EchoFlow(options, route, isShared ? onTick(firstMs, options.intervalMs) : firstMs);
     this.#flowCount++;
+    this.#remembered += flow.remembered;
+    const needed = 2 ** Math.ceil(Math.log2(this.#remembered));
+    this.#inFlight.grow(Math.min(MAX_REMEMBERED_PACKETS, needed));
     this.#rate += 1000 / options.intervalMs;
     this.#due.push(flow.nextMs, flow);
     return flow;
@@ -178,6 +189,7 @@ export class IcmpHost implements EchoHandlers {
     flow.route.close();
     this.#waiting -= flow.waiting;
     this.#flowCount--;
+    this.#remembered -= flow.remembered;
     this.#rate -= 1000 / flow.options.intervalMs;
   }
 

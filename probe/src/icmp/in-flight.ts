@@ -13,22 +13,39 @@ interface InFlight {
 
 /** The latest packets of all flows, in a ring by number: what is older is forgotten. */
 export class InFlightRing {
-  readonly #size: number;
-  readonly #flows: (EchoFlow | null)[];
-  readonly #numbers: Uint32Array;
-  readonly #sequences: Float64Array;
-  readonly #sentMs: Float64Array;
-  readonly #departedNs: Float64Array;
+  #size = 0;
+  #flows: (EchoFlow | null)[] = [];
+  #numbers = new Uint32Array();
+  #sequences = new Float64Array();
+  #sentMs = new Float64Array();
+  #departedNs = new Float64Array();
   #next = 0;
 
   /** `size`: a power of two, or a number's wrap would move its place. */
   constructor(size: number) {
+    this.grow(size);
+  }
+
+  /** Remembers so many from now on, unless it does already. `size`: as above. */
+  grow(size: number): void {
+    if (size <= this.#size) return;
+    const before = { size: this.#size, flows: this.#flows, numbers: this.#numbers };
+    const [sequences, sentMs, departedNs] = [this.#sequences, this.#sentMs, this.#departedNs];
     this.#size = size;
     this.#flows = Array.from({ length: size }, () => null);
     this.#numbers = new Uint32Array(size);
     this.#sequences = new Float64Array(size);
     this.#sentMs = new Float64Array(size);
     this.#departedNs = new Float64Array(size);
+    for (let from = 0; from < before.size; from++) {
+      const at = before.numbers[from]! % size;
+      if ((before.flows[from] ?? null) === null) continue;
+      this.#flows[at] = before.flows[from]!;
+      this.#numbers[at] = before.numbers[from]!;
+      this.#sequences[at] = sequences[from]!;
+      this.#sentMs[at] = sentMs[from]!;
+      this.#departedNs[at] = departedNs[from]!;
+    }
   }
 
   /** Takes a packet in and returns its number. */

@@ -18,6 +18,11 @@ interface KernelEchoesOptions {
   readonly nonce: bigint;
   /** @default ["datagram", "raw"] */
   readonly modes?: readonly SocketMode[];
+  /**
+   * The thread's own loop, which waits for these sockets too, and says when one of them can be read.
+   * @default none: `wait` blocks the thread
+   */
+  readonly served?: { readonly poller: Poller; onReady(): void };
 }
 
 /**
@@ -49,7 +54,7 @@ export class KernelEchoes implements EchoPort {
   constructor(libc: Libc, options: KernelEchoesOptions) {
     this.#libc = libc;
     this.#options = options;
-    this.#poller = new Poller(libc);
+    this.#poller = options.served?.poller ?? new Poller(libc);
     this.#alarm = new Poller(libc);
     const words: string[] = [];
     const refusals: string[] = [];
@@ -93,7 +98,7 @@ export class KernelEchoes implements EchoPort {
 
   drain(handlers: EchoHandlers): void {
     this.#handlers = handlers;
-    if (!this.#polled && this.#ready.size === 0) this.#poller.wait(0);
+    if (!this.#isServed && !this.#polled && this.#ready.size === 0) this.#poller.wait(0);
     this.#polled = false;
     if (this.#ready.size === 0) return;
     this.#watchClock(handlers);
@@ -102,12 +107,14 @@ export class KernelEchoes implements EchoPort {
   }
 
   wait(timeoutMs: number): boolean {
+    if (this.#isServed) return false;
     this.#poller.wait(timeoutMs);
     this.#polled = true;
     return true;
   }
 
   nap(ms: number): boolean {
+    if (this.#isServed) return false;
     this.#alarm.wait(ms);
     return true;
   }
@@ -118,8 +125,12 @@ export class KernelEchoes implements EchoPort {
       socket.close();
     }
     this.#sockets.clear();
-    this.#poller.close();
+    if (!this.#isServed) this.#poller.close();
     this.#alarm.close();
+  }
+
+  get #isServed(): boolean {
+    return this.#options.served !== undefined;
   }
 
   #socket(family: 4 | 6, dscp: number): EchoSocket {
@@ -135,7 +146,10 @@ export class KernelEchoes implements EchoPort {
     };
     const socket = new EchoSocket(this.#libc, { ...this.#options, ...own, family, dscp });
     this.#sockets.set(key, socket);
-    this.#poller.add(socket.fd, READABLE, () => void this.#ready.add(socket));
+    this.#poller.add(socket.fd, READABLE, () => {
+      this.#ready.add(socket);
+      this.#options.served?.onReady();
+    });
     return socket;
   }
 

@@ -217,10 +217,20 @@ export interface Engine {
   stop(): Promise<void>;
 }
 
+/** Says when something waits at a descriptor. */
+export interface Doorbell {
+  /** `onReady` comes as long as something waits there. Returns what ends it, to be called before a close. */
+  watch(fd: number, onReady: () => void): () => void;
+}
+
 /** The threads that time packets, answer peers and send echoes. Engines of several nodes may share them. */
 export interface MeasuringThreads {
   /** How often the thread that times packets, or the one that answers, died and was started anew. */
   readonly restarts: number;
+  /**
+   * Of the caller's own thread, where that is the one that measures; null: it isn't, or there is no engine.
+   */
+  readonly doorbell: Doorbell | null;
   /** Rejects with a ProbeError when the engine's sockets can't be opened. */
   createEngine(config: EngineConfig, handlers: EngineHandlers): Promise<Engine>;
   /**

@@ -1,6 +1,5 @@
 import { Poller, READABLE, type Block, type Libc } from "@isochrone/kernel-sockets";
-import { KernelTcpListener, TcpMemory } from "./kernel-tcp.ts";
-import { KernelUdpListener, UdpMemory } from "./kernel-udp.ts";
+import { KernelListeners } from "./kernel-listeners.ts";
 import type { ListenAddress, Listener, ListenerFactory } from "./listener.ts";
 import type { Responder } from "./responder.ts";
 
@@ -26,8 +25,7 @@ export class KernelLoop implements ListenerFactory {
   readonly wakeFd: number;
   readonly #deps: KernelLoopDeps;
   readonly #poller: Poller;
-  readonly #udpMemory: UdpMemory;
-  readonly #tcpMemory: TcpMemory;
+  readonly #ports: KernelListeners;
   readonly #wakeCount: Block;
   #woken = false;
   #running = false;
@@ -37,8 +35,7 @@ export class KernelLoop implements ListenerFactory {
     const { libc } = deps;
     this.#deps = deps;
     this.#poller = new Poller(libc, { spin: true });
-    this.#udpMemory = new UdpMemory(libc);
-    this.#tcpMemory = new TcpMemory(libc);
+    this.#ports = new KernelListeners({ libc, poller: this.#poller, monotonic: deps.monotonic });
     this.#wakeCount = libc.block(8);
     this.wakeFd = libc.eventCounter();
     this.#poller.add(this.wakeFd, READABLE, () => {
@@ -48,15 +45,11 @@ export class KernelLoop implements ListenerFactory {
   }
 
   async openUdp(responder: Responder, listen: ListenAddress): Promise<Listener> {
-    const { libc, monotonic } = this.#deps;
-    const deps = { libc, poller: this.#poller, memory: this.#udpMemory, monotonic };
-    return this.#opened(new KernelUdpListener(responder, listen, deps));
+    return this.#opened(await this.#ports.openUdp(responder, listen));
   }
 
   async openTcp(responder: Responder, listen: ListenAddress): Promise<Listener> {
-    const { libc, monotonic } = this.#deps;
-    const deps = { libc, poller: this.#poller, memory: this.#tcpMemory, monotonic };
-    return this.#opened(new KernelTcpListener(responder, listen, deps));
+    return this.#opened(await this.#ports.openTcp(responder, listen));
   }
 
   #opened(listener: Listener): Listener {

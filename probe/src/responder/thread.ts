@@ -1,6 +1,7 @@
 import { pause, type Clock, type Logger } from "@isochrone/runtime";
 import { ProbeError } from "../ports/errors.ts";
 import type { EngineConfig, PacketKey, ResponderSnapshot } from "../ports/ports.ts";
+import type { Carrier, CarrierEvents } from "../workers/carrier.ts";
 import { SupervisedWorker } from "../workers/supervised-worker.ts";
 import type { FromResponder, ResponderConfig, ToResponder } from "./messages.ts";
 
@@ -18,6 +19,8 @@ export interface ResponderThreadDeps {
   readonly sockets?: "auto" | "node";
   /** Entry file of the thread. @default responder/worker.ts */
   readonly workerUrl?: URL;
+  /** Runs the responders. @default a thread of their own */
+  carry?(events: CarrierEvents<FromResponder>): Carrier<ToResponder>;
 }
 
 interface Member {
@@ -37,7 +40,7 @@ interface Member {
  */
 export class ResponderThread {
   readonly #deps: ResponderThreadDeps;
-  readonly #worker: SupervisedWorker<ToResponder, FromResponder>;
+  readonly #worker: Carrier<ToResponder>;
   readonly #members = new Map<number, Member>();
   /** What nobody has taken yet. */
   readonly #counts = new Map<number, { answered: number; refused: Record<string, number> }>();
@@ -46,18 +49,16 @@ export class ResponderThread {
   constructor(deps: ResponderThreadDeps) {
     const { clock, logger, sockets = "auto", workerUrl = new URL("./worker.ts", import.meta.url) } = deps;
     this.#deps = deps;
-    this.#worker = new SupervisedWorker({
-      name: "isochrone-responder",
-      title: "responder thread",
-      url: workerUrl,
-      data: { sockets },
-      clock,
-      logger,
+    const events: CarrierEvents<FromResponder> = {
       onStart: () => this.#openAll(),
       onMessage: (message) => this.#handle(message),
       onDeath: (cause) => this.#died(cause),
       isNeeded: () => this.#members.size > 0,
-    });
+    };
+    const thread = { name: "isochrone-responder", title: "responder thread", url: workerUrl };
+    this.#worker =
+      deps.carry?.(events) ??
+      new SupervisedWorker({ ...events, ...thread, data: { sockets }, clock, logger });
   }
 
   /** How often the thread died and was started anew. */

@@ -8,8 +8,7 @@ import { WorkerShare, type SharedMemory } from "../workers/share.ts";
 import { KernelLoop } from "./kernel-loop.ts";
 import type { ListenerFactory } from "./listener.ts";
 import type { FromResponder, ToResponder } from "./messages.ts";
-import { openNodeTcp } from "./node-tcp.ts";
-import { openNodeUdp } from "./node-udp.ts";
+import { nodeListeners } from "./node-listeners.ts";
 import { ResponderHost } from "./responder-host.ts";
 
 /** How often counts are reported and idle connections ended. Milliseconds. */
@@ -42,7 +41,7 @@ const host = new ResponderHost({ listeners: await openListeners(), monotonic, ra
 port.on("message", (message: ToResponder) => host.handle(message));
 
 async function openListeners(): Promise<ListenerFactory> {
-  if (sockets === "node") return nodeListeners(null);
+  if (sockets === "node") return onNode(null);
   try {
     const shared = new WorkerShare(share);
     const libc = trackDescriptors(await loadLibc(), shared.descriptors);
@@ -56,17 +55,14 @@ async function openListeners(): Promise<ListenerFactory> {
     post({ type: "ready", sockets: "kernel", reason: null });
     return loop;
   } catch (error) {
-    return nodeListeners(reasonOf(error));
+    return onNode(reasonOf(error));
   }
 }
 
-function nodeListeners(reason: string | null): ListenerFactory {
+function onNode(reason: string | null): ListenerFactory {
   setInterval(sweepWhenDue, SWEEP_MS);
   post({ type: "ready", sockets: "node", reason });
-  return {
-    openUdp: (responder, listen) => openNodeUdp(responder, listen, monotonic),
-    openTcp: (responder, listen) => openNodeTcp(responder, listen, monotonic),
-  };
+  return nodeListeners(monotonic);
 }
 
 function sweepWhenDue(): void {

@@ -2,6 +2,7 @@ import { closeSync, writeSync } from "node:fs";
 import { Worker } from "node:worker_threads";
 import { pause, type Clock, type Logger } from "@isochrone/runtime";
 import { backoffMs } from "@isochrone/primitives";
+import type { Carrier, CarrierEvents } from "./carrier.ts";
 import { WorkerShare } from "./share.ts";
 
 /** Pause before a dead thread is started anew, doubled while it keeps dying. Milliseconds. */
@@ -11,7 +12,7 @@ const HEALTHY_MS = 30_000;
 /** What wakes a worker that waits in the kernel. */
 const WAKE = new BigUint64Array([1n]);
 
-export interface SupervisedWorkerOptions<From> {
+export interface SupervisedWorkerOptions<From> extends CarrierEvents<From> {
   /** Of the thread, e.g. isochrone-measuring. */
   readonly name: string;
   /** As log lines call it, e.g. "measuring thread". */
@@ -21,18 +22,12 @@ export interface SupervisedWorkerOptions<From> {
   readonly data?: Readonly<Record<string, unknown>>;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** A thread was started, for the first time or anew: it knows nothing yet. */
-  onStart(): void;
-  readonly onMessage: (message: From) => void;
-  /** It died and will be started anew while `isNeeded`. */
-  readonly onDeath: (cause: unknown) => void;
-  isNeeded(): boolean;
 }
 
 /**
  * A worker thread that is started anew when it dies, with growing pauses; what it left open is closed first.
  */
-export class SupervisedWorker<To, From> {
+export class SupervisedWorker<To, From> implements Carrier<To> {
   readonly #options: SupervisedWorkerOptions<From>;
   readonly #closing = new AbortController();
   #worker: Worker | null = null;
@@ -47,7 +42,6 @@ export class SupervisedWorker<To, From> {
     this.#options = options;
   }
 
-  /** How often the thread died. */
   get restarts(): number {
     return this.#restarts;
   }
@@ -56,12 +50,10 @@ export class SupervisedWorker<To, From> {
     return this.#worker !== null;
   }
 
-  /** Begins, unless it runs, waits to be started anew, or is closed. */
   start(): void {
     if (this.#worker === null && !this.#resting && !this.#closing.signal.aborted) this.#spawn();
   }
 
-  /** False: no thread runs; `onStart` will tell of the next one. */
   post(message: To): boolean {
     if (this.#worker === null) return false;
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- not a window
@@ -70,7 +62,6 @@ export class SupervisedWorker<To, From> {
     return true;
   }
 
-  /** Ends the thread for good. */
   async close(): Promise<void> {
     this.#closing.abort();
     const worker = this.#worker;

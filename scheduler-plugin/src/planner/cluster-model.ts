@@ -31,6 +31,8 @@ export class ClusterModel {
   readonly #placed = new Map<string, Held>();
   /** Pods of plans that are being carried out, by key; what the cluster shows replaces them. */
   readonly #assumed = new Map<string, Held>();
+  /** Bound pods that are being deleted, by key. */
+  readonly #leaving = new Map<string, Held>();
   /** How many pods that are bound each controller has, by its uid. */
   readonly #ofController = new Map<string, number>();
   #model: SchedulingModel | null = null;
@@ -72,10 +74,16 @@ export class ClusterModel {
     this.#place(podKey);
   }
 
+  /** Pods whose room others will have soon: bound to nodes that take pods, and being deleted. */
+  *leaving(): Generator<KubernetesObject> {
+    for (const { pod, node } of this.#leaving.values())
+      if (this.model.node(node)?.noTarget === null) yield pod;
+  }
+
   /** Whether the pod is bound, and isn't about to go. @param podKey namespace/name */
   isStaying(podKey: string): boolean {
     const held = this.#placed.get(podKey);
-    return held?.isPlaced === true && held.pod.metadata.deletionTimestamp === undefined;
+    return held?.isPlaced === true && !isLeaving(held);
   }
 
   /** Whether any pod of that controller is bound. */
@@ -97,6 +105,8 @@ export class ClusterModel {
     this.#count(now, 1);
     if (now === null) this.#placed.delete(key);
     else this.#placed.set(key, now);
+    if (now?.isPlaced === true && isLeaving(now)) this.#leaving.set(key, now);
+    else this.#leaving.delete(key);
     if (wasAssumed || !isEquallyCounted(before, now)) this.#place(key);
   }
 
@@ -174,6 +184,10 @@ function put(model: SchedulingModel, { pod, node, isPlaced }: Held): void {
   if (model.node(node) === undefined) return;
   if (isPlaced) model.place(pod, node);
   else model.nominate(pod, node);
+}
+
+function isLeaving({ pod }: Held): boolean {
+  return pod.metadata.deletionTimestamp !== undefined;
 }
 
 /** null for a pod that holds no place. One that is being deleted holds its own until it is gone. */

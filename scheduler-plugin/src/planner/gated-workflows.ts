@@ -59,6 +59,11 @@ export class GatedWorkflows {
     return this.#workflowOf.has(podKey);
   }
 
+  /** Those of a workflow. @param workflow namespace/workflow */
+  of(workflow: string): readonly GatedPod[] {
+    return [...(this.#workflows.get(workflow)?.pods.values() ?? [])];
+  }
+
   /** A pod of the same name but another uid is another pod. Times are monotonic milliseconds. */
   put(object: KubernetesObject, nowMs: number): void {
     const key = keyOf(object);

@@ -104,6 +104,19 @@ describe("the planner", () => {
     expect(await nominated("p-1")).toBe("n3");
   });
 
+  test("leaves a pod of a gang alone, and says why; others of its workflow are planned", async () => {
+    const { plugin, metric } = await start();
+    await gated("member", "p", "100m", { schedulingGroup: { podGroupName: "gang" } });
+    await gated("p-1");
+    await rig.clock.advance(1_000);
+    expect([await gates("member"), await nominated("member")]).toEqual([[], undefined]);
+    expect((await decisionOf(plugin, "member")).explanation).toEqual([
+      "Released without a plan (unsupported): it belongs to a scheduling group (gang scheduling)",
+    ]);
+    expect(await metric('isochrone_planner_unplanned_total{reason="unsupported"}')).toBe(1);
+    expect(await nominated("p-1")).toBe("n2");
+  });
+
   test("says what stood against the plan, and takes the nomination back", async () => {
     const { plugin } = await start();
     await gated("p-1");

@@ -1,9 +1,9 @@
-import { StoreError } from "@isochrone/kubernetes";
+import { PLACEMENT_ENABLED, PLACEMENT_LABEL, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, EventRecorder, SharedLeadership } from "@isochrone/kubernetes";
 import { stopParts } from "@isochrone/runtime";
-import type { Clock, Logger, Part } from "@isochrone/runtime";
+import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
-import type { ClusterObjects } from "../adapters/cluster-objects.ts";
+import type { ClusterObjects, ObjectSource } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { countedEvents } from "../adapters/counted-events.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
@@ -17,13 +17,17 @@ import { Heartbeat } from "./adapters/heartbeat.ts";
 import { MoveRecords } from "./adapters/move-records.ts";
 import { PodWriter } from "./adapters/pod-writer.ts";
 import { ReleaseOrders } from "./adapters/release-orders.ts";
+import { UpcomingWorkloads } from "./adapters/upcoming-workloads.ts";
 import { ClusterModel } from "./cluster-model.ts";
+import { GatedWorkflows } from "./gated-workflows.ts";
+import type { GatedPod } from "./gated-workflows.ts";
 import { createPlannerMetrics } from "./metrics.ts";
 import type { PlannerMetrics } from "./metrics.ts";
 import type { PlanTools } from "./plan-tools.ts";
 import { WorkflowPlanning } from "./planning.ts";
 import { PlannerReports } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
+import { JointPlans } from "./promises/joint-plans.ts";
 import { PodPromises } from "./promises/pod-promises.ts";
 import type { AskedPod, PromisedNodes } from "./promises/pod-promises.ts";
 import { StrandedPods } from "./stranded-pods.ts";
@@ -59,6 +63,7 @@ export interface PlannerDeps {
   /** Whether Events are written. */
   readonly podEvents: boolean;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
 }
@@ -125,11 +130,10 @@ class LeadersPlanner implements Planner {
 
   #begin(): PlannerTerm {
     const { clock, logger, graphs, ledger, decisions, plans, wishes, newId } = this.#deps;
-    const config = this.#config;
-    const metrics = this.#metrics;
+    const [config, metrics] = [this.#config, this.#metrics];
     const objects = this.#deps.objects.follow(() => model.rebuild());
     const model = new ClusterModel(objects);
-    const { tools } = this.#deps;
+    const { tools, pods, bytesPerRequest } = this.#deps;
     const { search } = tools;
     void search.start();
     const reports = new PlannerReports({
@@ -143,7 +147,7 @@ class LeadersPlanner implements Planner {
     });
     const planning = new WorkflowPlanning({
       config,
-      bytesPerRequest: this.#deps.bytesPerRequest,
+      bytesPerRequest,
       graphs,
       model,
       search,
@@ -156,7 +160,6 @@ class LeadersPlanner implements Planner {
       clock,
     });
     const writer = new PodWriter({ store: this.#landingStore, landing: config.landing });
-    const { pods } = this.#deps;
     const stranded = new StrandedPods({
       store: this.#landingStore,
       events: this.#events,
@@ -164,14 +167,17 @@ class LeadersPlanner implements Planner {
       logger,
       metrics,
     });
+    const gated = new GatedWorkflows(config);
+    const { upcoming, joint } = this.#ahead(model, gated, objects);
     const promises = new PodPromises({
       config,
-      bytesPerRequest: this.#deps.bytesPerRequest,
+      bytesPerRequest,
       graphs,
       model,
       ledger,
       stranded,
       wishes,
+      joint,
       reports,
       isMoving: this.#deps.isMoving,
       newId,
@@ -185,6 +191,7 @@ class LeadersPlanner implements Planner {
       writer,
       stranded,
       promises,
+      gated,
       reports,
       metrics,
       clock,
@@ -195,10 +202,44 @@ class LeadersPlanner implements Planner {
       { name: "objects", service: objects },
       // First no new pods are gated, then those that are being released are released.
       { name: "workflow planner", service: planner },
+      { name: "workloads", service: upcoming },
+      { name: "plans ahead", service: joint },
       { name: "plan search", service: { stop: () => tools.close() } },
       { name: "heartbeat", service: heartbeat },
     ];
     return { planner, stop: () => stopParts(parts, { logger }) };
+  }
+
+  /** Plans for pods that are not there yet. */
+  #ahead(
+    model: ClusterModel,
+    gated: GatedWorkflows,
+    objects: ObjectSource,
+  ): { readonly upcoming: UpcomingWorkloads; readonly joint: JointPlans } {
+    const { clock, random, logger, graphs, ledger, wishes, tools } = this.#deps;
+    const config = this.#config;
+    const upcoming = new UpcomingWorkloads({
+      store: this.#store,
+      clock,
+      random,
+      logger,
+      maxPods: config.maxPods,
+    });
+    const joint = new JointPlans({
+      config,
+      bytesPerRequest: this.#deps.bytesPerRequest,
+      graphs,
+      model,
+      ledger,
+      wishes,
+      upcoming,
+      gated,
+      isAsking: (pod) => isAsking(pod, objects),
+      search: tools.search,
+      clock,
+      logger,
+    });
+    return { upcoming, joint };
   }
 
   #beat(planner: WorkflowPlanner): Heartbeat {
@@ -218,4 +259,12 @@ class LeadersPlanner implements Planner {
       },
     });
   }
+}
+
+/** Whether the webhook is asked about such pods. What AppGroups ask for is planned when it is asked. */
+function isAsking({ object, identity }: GatedPod, objects: ObjectSource): boolean {
+  const own = object.metadata.labels?.[PLACEMENT_LABEL];
+  if (own !== undefined) return own === PLACEMENT_ENABLED;
+  const namespace = objects.lists().namespaces.find(({ metadata }) => metadata.name === identity.namespace);
+  return namespace?.metadata.labels?.[PLACEMENT_LABEL] === PLACEMENT_ENABLED;
 }

@@ -9,9 +9,9 @@ import type { PodChanges } from "../adapters/cluster-pods.ts";
 import { isGone, placementOf } from "../adapters/observed-pod.ts";
 import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { ClusterModel } from "./cluster-model.ts";
-import { GatedWorkflows } from "./gated-workflows.ts";
-import type { GatedPod, GatedWorkflow } from "./gated-workflows.ts";
+import type { GatedPod, GatedWorkflow, GatedWorkflows } from "./gated-workflows.ts";
 import type { Arrival } from "./landings.ts";
+import { isRoomComing } from "./room-to-come.ts";
 import { Lander } from "./lander.ts";
 import type { PlannedPod } from "./lander.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
@@ -29,6 +29,8 @@ interface WorkflowPlannerOptions {
   readonly writer: PodWriter;
   readonly stranded: StrandedPods;
   readonly promises: PodPromises;
+  /** Empty yet. */
+  readonly gated: GatedWorkflows;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
   readonly clock: Clock;
@@ -41,13 +43,12 @@ const LOOK_MS = 500;
 const STUCK_MS = 8_000;
 /** Before a pod is tried again that could not be released. */
 const RETRY_MS = 2_000;
-/** Before graphs are looked at again that don't know a workflow yet. */
-const GRAPH_LOOK_MS = 200;
+/** Before it is looked again whether a workflow can be planned that has to wait for something. */
+const WAIT_MS = 200;
 
 /** Plans until `stop`. */
 export class WorkflowPlanner {
   readonly #options: WorkflowPlannerOptions;
-  readonly #gated: GatedWorkflows;
   readonly #lander: Lander;
   readonly #stop = new AbortController();
   readonly #endOfPods: () => void;
@@ -65,7 +66,6 @@ export class WorkflowPlanner {
   constructor(options: WorkflowPlannerOptions) {
     this.#options = options;
     const { config, pods, writer, clock, logger, metrics } = options;
-    this.#gated = new GatedWorkflows(config);
     this.#roundMs = clock.monotonic();
     this.#lander = new Lander({
       ...config,
@@ -127,7 +127,7 @@ export class WorkflowPlanner {
       this.#roundMs = nowMs;
       this.#look(nowMs);
       const isFree = this.#landing.size < config.concurrentWorkflows;
-      const workflow = isFree && this.#isReady() ? this.#gated.take(nowMs) : null;
+      const workflow = isFree && this.#isReady() ? this.#options.gated.take(nowMs) : null;
       if (workflow === null) await this.#rest(isFree);
       else
         await this.#plan(workflow).catch((error: unknown) => {
@@ -144,10 +144,10 @@ export class WorkflowPlanner {
     this.#options.promises.expire();
     this.#placeAdopted();
     this.#replaceStranded();
-    const overdue = this.#gated.waitingSince(nowMs - config.deadlineMs, nowMs);
+    const overdue = this.#options.gated.waitingSince(nowMs - config.deadlineMs, nowMs);
     if (overdue.length > 0)
       this.#release(overdue, "deadline", `it waited for a plan for ${config.deadlineMs} ms`);
-    metrics.gatedPods.set(this.#gated.pods);
+    metrics.gatedPods.set(this.#options.gated.pods);
     metrics.awaited.set(this.#lander.awaited);
   }
 
@@ -159,7 +159,7 @@ export class WorkflowPlanner {
 
   async #rest(isFree: boolean): Promise<void> {
     const { clock } = this.#options;
-    const dueMs = isFree && this.#isReady() ? this.#gated.nextDueMs() : Infinity;
+    const dueMs = isFree && this.#isReady() ? this.#options.gated.nextDueMs() : Infinity;
     const waitMs = Math.min(LOOK_MS, Math.max(1, dueMs - clock.monotonic()));
     this.#wake = new AbortController();
     await pause(clock, waitMs, AbortSignal.any([this.#stop.signal, this.#wake.signal]));
@@ -170,25 +170,27 @@ export class WorkflowPlanner {
   }
 
   async #plan(workflow: GatedWorkflow): Promise<void> {
-    const { clock, config, planning, stranded } = this.#options;
+    const { clock, config, model, planning, stranded } = this.#options;
     const nowMs = clock.monotonic();
     const replacements = workflow.pods.filter(({ object }) => stranded.isReplacement(object));
     if (replacements.length > 0) {
       const text = "it stands for a pod that none of its planned nodes took";
       return this.#release(replacements, "replacement", text);
     }
+    if (isRoomComing(workflow, model, { ...config, waitedMs: nowMs - workflow.firstMs, nowMs: clock.now() }))
+      return this.#options.gated.putOff(workflow.key, nowMs + WAIT_MS);
     const result = await planning.plan(workflow, {
       mayWait: nowMs - workflow.firstMs < config.graphWaitMs,
-      othersWaiting: this.#gated.pods - workflow.pods.length,
+      othersWaiting: this.#options.gated.pods - workflow.pods.length,
     });
     if (this.#stop.signal.aborted) return;
-    if (result.kind === "wait") return this.#gated.putOff(workflow.key, nowMs + GRAPH_LOOK_MS);
+    if (result.kind === "wait") return this.#options.gated.putOff(workflow.key, nowMs + WAIT_MS);
     this.#land(workflow, result);
   }
 
   #land(workflow: GatedWorkflow, { levels, unplanned }: Extract<PlanningResult, { kind: "planned" }>): void {
     for (const { pods, reason, text } of unplanned) this.#release(pods, reason, text);
-    const waiting = levels.map((level) => level.filter(({ pod }) => this.#gated.has(pod.key)));
+    const waiting = levels.map((level) => level.filter(({ pod }) => this.#options.gated.has(pod.key)));
     const planned = waiting.flat();
     if (planned.length === 0) return;
     for (const { pod, node } of planned) this.#options.model.assume(pod.object, node);
@@ -210,7 +212,7 @@ export class WorkflowPlanner {
   }
 
   #release(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {
-    const waiting = pods.filter(({ key }) => this.#gated.has(key));
+    const waiting = pods.filter(({ key }) => this.#options.gated.has(key));
     if (waiting.length === 0) return;
     this.#options.reports.unplanned(waiting, reason, text);
     this.#begin(waiting, (signal) => this.#lander.release(waiting, reason, signal));
@@ -218,7 +220,7 @@ export class WorkflowPlanner {
 
   #begin(pods: readonly GatedPod[], work: (signal: AbortSignal) => Promise<void>): void {
     for (const { key, object } of pods) {
-      this.#gated.remove(key);
+      this.#options.gated.remove(key);
       this.#handled.add(object.metadata.uid ?? "");
     }
     const landing = work(this.#stop.signal).finally(() => {
@@ -237,11 +239,11 @@ export class WorkflowPlanner {
     if (isOver || !hasOurGate(object)) this.#handled.delete(uid);
     if (!isOver && isOnlyOurGate(object)) {
       if (!this.#handled.has(uid)) {
-        const isNew = !this.#gated.has(key);
-        this.#gated.put(object, clock.monotonic());
+        const isNew = !this.#options.gated.has(key);
+        this.#options.gated.put(object, clock.monotonic());
         if (isNew) this.#wake.abort();
       }
-    } else this.#gated.remove(key);
+    } else this.#options.gated.remove(key);
     if (type === "added") this.#adopt(object);
     this.#lander.take(change);
     this.#options.stranded.take(change);
@@ -297,7 +299,7 @@ export class WorkflowPlanner {
     this.#handled.delete(pod.object.metadata.uid ?? "");
     if (error === null || this.#stop.signal.aborted) return;
     const nowMs = clock.monotonic();
-    this.#gated.putAgain(pod, nowMs);
-    this.#gated.putOff(`${pod.identity.namespace}/${pod.identity.workflow}`, nowMs + RETRY_MS);
+    this.#options.gated.putAgain(pod, nowMs);
+    this.#options.gated.putOff(`${pod.identity.namespace}/${pod.identity.workflow}`, nowMs + RETRY_MS);
   }
 }

@@ -2,7 +2,10 @@
 import { KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { links, node } from "@isochrone/placement/testing";
-import { loadSettings } from "@isochrone/runtime";
+import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { loadSettings, seededRandom } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { onTestFinished } from "vitest";
 import { DecisionLog } from "../domain/decision-log.ts";
 import { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import { Ledger } from "../domain/ledger.ts";
@@ -10,8 +13,12 @@ import { PlanLog } from "../domain/plan-log.ts";
 import { MemoryGraphs } from "./graphs.ts";
 import { rigClock } from "./rig.ts";
 import { ClusterModel } from "../planner/cluster-model.ts";
+import { PlanSearch } from "../planner/adapters/plan-search.ts";
+import { UpcomingWorkloads } from "../planner/adapters/upcoming-workloads.ts";
+import { GatedWorkflows } from "../planner/gated-workflows.ts";
 import { PlannerReports } from "../planner/reports.ts";
 import { plannerSettings } from "../planner/settings.ts";
+import { JointPlans } from "../planner/promises/joint-plans.ts";
 import { PodPromises } from "../planner/promises/pod-promises.ts";
 import type { AskedPod, PromisedNodes } from "../planner/promises/pod-promises.ts";
 
@@ -106,23 +113,44 @@ export function promiseRig(settings: Readonly<Record<string, unknown>> = {}) {
     newId,
     clock,
   });
-  const around = { isMoving: false, mayBind: true };
+  const around = { isMoving: false, mayBind: true, isAsking: true };
   const wishes = new ZoneWishes();
+  const config = loadSettings([plannerSettings], {
+    env: {},
+    overrides: { planner: { enabled: true, maxCpuUse: 0, minNodes: 1, minZones: 1, ...settings } },
+  }).planner;
+  const common = { config, bytesPerRequest: 1_000, graphs, model, ledger, wishes, clock };
+  const logger = new MemoryLogger();
+  const store = createMemoryStore({ clock });
+  const upcoming = new UpcomingWorkloads({
+    store,
+    clock,
+    random: seededRandom(1),
+    logger,
+    maxPods: config.maxPods,
+  });
+  const gated = new GatedWorkflows(config);
+  const search = new PlanSearch({ clock });
+  const joint = new JointPlans({
+    ...common,
+    upcoming,
+    gated,
+    isAsking: () => around.isAsking,
+    search,
+    logger,
+  });
+  onTestFinished(async () => {
+    const stopped = Promise.all([joint.stop(), upcoming.stop(), search.close()]);
+    await clock.advance(1_000);
+    await stopped;
+  });
   const promises = new PodPromises({
-    config: loadSettings([plannerSettings], {
-      env: {},
-      overrides: { planner: { enabled: true, maxCpuUse: 0, minNodes: 1, minZones: 1, ...settings } },
-    }).planner,
-    bytesPerRequest: 1_000,
-    graphs,
-    model,
-    ledger,
+    ...common,
     stranded: { mayBind: () => around.mayBind },
-    wishes,
+    joint,
     reports,
     isMoving: () => around.isMoving,
     newId,
-    clock,
   });
   const bind = (name: string, of: string, to: string, metadata: object = {}): void =>
     model.takePod(
@@ -142,5 +170,19 @@ export function promiseRig(settings: Readonly<Record<string, unknown>> = {}) {
     promises.promise({ pod, appGroup: null, isDryRun: false, ...more });
   const nodesOf = (pod: KubernetesObject): string[] | null =>
     promise(pod)?.annotations[AMONG]?.split(",") ?? null;
-  return { clock, graphs, model, ledger, decisions, promises, promise, nodesOf, around, bind, wishes };
+  return {
+    clock,
+    graphs,
+    model,
+    ledger,
+    decisions,
+    promises,
+    promise,
+    nodesOf,
+    around,
+    bind,
+    wishes,
+    store,
+    gated,
+  };
 }

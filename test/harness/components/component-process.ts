@@ -64,7 +64,7 @@ export class ComponentProcess extends RestartableProcess {
   }
 
   /** Of its own pages. */
-  async get(path: string, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  async get(path: string, headers: Readonly<Record<string, string>> = {}): ReturnType<Fetch> {
     return this.#fetch(this.url + path, { headers, signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
   }
 }

@@ -37,6 +37,13 @@ export const ADDRESS: Readonly<Record<NodeName, string>> = {
   r: "10.0.0.3",
   s: "10.0.0.4",
 };
+/** The same over IPv6, where nodes have only routers in common. */
+export const ADDRESS6: Readonly<Record<NodeName, string>> = {
+  a: "fd00::1",
+  b: "fd00::2",
+  r: "fd00::3",
+  s: "fd00::4",
+};
 export const NEIGHBOUR: Readonly<Record<string, { readonly address: string; readonly device: string }>> = {
   "a b": { address: "10.1.0.2", device: "ab" },
   "a r": { address: "10.2.0.3", device: "ar" },
@@ -52,10 +59,16 @@ export interface Mesh {
   /** What runs a command on the node. */
   prefix(node: NodeName): readonly string[];
   inside(node: NodeName, ...command: string[]): string;
+  /** Adds a pod to the node, which says that it has this address. Returns what runs a command in it. */
+  pod(node: NodeName, address: string): readonly string[];
   /** Everything that a network manager could change on the node, as its tools show it, without counters. */
   rules(node: NodeName): string;
-  /** A stream of TCP from a's address to b's port, until `stop`. */
-  stream(port: number): Promise<Stream>;
+  /**
+   * A stream of TCP from a's address to b's port, until `stop`.
+   *
+   * @param addresses of the nodes. @default ADDRESS
+   */
+  stream(port: number, addresses?: typeof ADDRESS): Promise<Stream>;
   remove(): void;
 }
 
@@ -78,7 +91,7 @@ export function createMesh(congestion: "reno" | "bbr" = "reno"): Mesh {
   });
 }
 
-/** No two of its nodes share a link; each has the device `uplink` to a router. */
+/** No two of its nodes share a link; each has the device `uplink` to a router. Over both IP families. */
 export function createRoutedMesh(): Mesh {
   const nodes = ["a", "b", "r", "s"] as const;
   return meshOf([...nodes, "x"], "reno", (names) => {
@@ -87,8 +100,23 @@ export function createRoutedMesh(): Mesh {
       link([names[node], "uplink", own], [names.x, `x${node}`, routers]);
       run("ip", "-n", names[node], "route", "add", "default", "via", routers, "src", ADDRESS[node]);
       run("ip", "-n", names.x, "route", "add", `${ADDRESS[node]}/32`, "via", own);
+      routeOverIpv6(names, node, `fd04:${at}::`);
     }
   });
+}
+
+function routeOverIpv6(names: Names, node: NodeName, prefix: string): void {
+  const [own, routers, nodes] = [`${prefix}2`, `${prefix}1`, ADDRESS6[node]];
+  run("ip", "-n", names[node], "addr", "add", `${nodes}/128`, "dev", "lo");
+  for (const [name, device, link, address] of [
+    [names[node], "uplink", "fe80::2", own],
+    [names.x, `x${node}`, "fe80::1", routers],
+  ] as const)
+    // A node asks for its router's hardware address in the name of its link-local one.
+    for (const each of [link, address])
+      run("ip", "-n", name, "addr", "add", `${each}/64`, "dev", device, "nodad");
+  run("ip", "-n", names[node], "-6", "route", "add", "default", "via", routers, "src", nodes);
+  run("ip", "-n", names.x, "-6", "route", "add", `${nodes}/128`, "via", own);
 }
 
 type Names = Readonly<Record<NodeName | "x", string>>;
@@ -97,9 +125,11 @@ function meshOf(nodes: readonly (NodeName | "x")[], congestion: string, build: (
   removeOrphans();
   const names: Names = { a: nameOf("a"), b: nameOf("b"), r: nameOf("r"), s: nameOf("s"), x: nameOf("x") };
   const children: ChildProcess[] = [];
+  const pods: string[] = [];
   const remove = (): void => {
     for (const child of children.splice(0)) child.kill("SIGKILL");
     for (const node of nodes) spawnSync("ip", ["netns", "del", names[node]]);
+    for (const pod of pods.splice(0)) spawnSync("ip", ["netns", "del", pod]);
   };
   try {
     for (const node of nodes) addNode(names[node], node === "x" ? "10.0.0.9" : ADDRESS[node], congestion);
@@ -112,8 +142,16 @@ function meshOf(nodes: readonly (NodeName | "x")[], congestion: string, build: (
     namespace: (node) => names[node],
     prefix: (node) => ["ip", "netns", "exec", names[node]],
     inside: (node, ...command) => inside(names[node], ...command),
+    pod(node, address) {
+      const pod = nameOf("p");
+      pods.push(pod);
+      addNode(pod, address, congestion);
+      link([pod, "eth0", "10.5.0.2"], [names[node], "pod", "10.5.0.1"]);
+      run("ip", "-n", pod, "route", "add", "default", "via", "10.5.0.1", "src", address);
+      return ["ip", "netns", "exec", pod];
+    },
     rules: (node) => rulesOf(names[node]),
-    stream: (port) => openStream(names, port, children),
+    stream: (port, addresses = ADDRESS) => openStream(names, port, addresses, children),
     remove,
   };
 }
@@ -124,6 +162,7 @@ function addNode(name: string, address: string, congestion: string): void {
   run("ip", "-n", name, "addr", "add", `${address}/32`, "dev", "lo");
   const settings = [
     "net/ipv4/ip_forward=1",
+    "net/ipv6/conf/all/forwarding=1",
     "net/ipv4/conf/all/rp_filter=0",
     "net/ipv4/conf/default/rp_filter=0",
     `net/ipv4/tcp_congestion_control=${congestion}`,
@@ -190,7 +229,12 @@ interface Arrival {
   readonly wireBytes: number;
 }
 
-async function openStream(names: Names, port: number, children: ChildProcess[]): Promise<Stream> {
+async function openStream(
+  names: Names,
+  port: number,
+  addresses: typeof ADDRESS,
+  children: ChildProcess[],
+): Promise<Stream> {
   const start = (node: NodeName, ...args: string[]): ChildProcess => {
     const child = spawn("ip", ["netns", "exec", names[node], process.execPath, STREAM, ...args], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -200,7 +244,7 @@ async function openStream(names: Names, port: number, children: ChildProcess[]):
   };
   const arrivals: Arrival[] = [];
   let rest = "";
-  const receiver = start("b", "receive", ADDRESS.b, String(port));
+  const receiver = start("b", "receive", addresses.b, String(port));
   const isListening = new Promise<void>((resolve) => {
     receiver.stdout!.on("data", (chunk: Buffer) => {
       const lines = (rest + chunk.toString()).split("\n");
@@ -213,7 +257,7 @@ async function openStream(names: Names, port: number, children: ChildProcess[]):
     });
   });
   await isListening;
-  const sender = start("a", "send", ADDRESS.a, ADDRESS.b, String(port));
+  const sender = start("a", "send", addresses.a, addresses.b, String(port));
   const until = async (test: () => boolean): Promise<void> => {
     while (!test()) await new Promise((resolve) => setTimeout(resolve, 20));
   };

@@ -2,6 +2,7 @@
 // loaded only when it is wanted. Node keeps kilobytes for each module that it loads: of the
 // scheduler-plugin's 145 MB 35 were those of 1,600 modules.
 import { existsSync } from "node:fs";
+import http from "node:http";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { rolldown, type Plugin } from "rolldown";
 import { urlsIn, URLS } from "./trace.ts";
@@ -31,7 +32,7 @@ export async function bundle({ root, entry, files, external, target }: BundleOpt
     input: Object.fromEntries([...programs].map(([path, name]) => [name, path])),
     platform: "node",
     external: (id) => external.some((name) => id === name || id.startsWith(`${name}/`)),
-    plugins: [relocated(root, dirname(entry), programs)],
+    plugins: [relocated(root, dirname(entry), programs), withoutFacade, withoutPushgateway],
     // Warnings are of packages: modules that name each other, `eval`.
     logLevel: "silent",
   });
@@ -62,6 +63,33 @@ function programsOf(root: string, entry: string, files: ReadonlySet<string>): Re
   );
   return new Map([[entry, basename(entry, ".ts")], ...names]);
 }
+
+const HTTP = /^(?:node:)?http$/;
+const HTTP_ID = "\0http";
+/** Parts of undici, which Node loads when somebody asks for them. */
+const OF_UNDICI: ReadonlySet<string> = new Set(["WebSocket", "CloseEvent", "MessageEvent"]);
+
+/**
+ * `import` of node:http reads all that it exports, and so loads undici: five megabytes. Asked for in this way
+ * it doesn't.
+ */
+const withoutFacade: Plugin = {
+  name: "without-facade",
+  resolveId: (id, _importer, { kind }) => (HTTP.test(id) && kind !== "require-call" ? HTTP_ID : null),
+  load(id) {
+    if (id !== HTTP_ID) return null;
+    const names = Object.keys(http).filter((name) => !OF_UNDICI.has(name));
+    return `const http = process.getBuiltinModule("node:http");
+      export default http;
+      export const { ${names.join(", ")} } = http;`;
+  },
+};
+
+/** Nobody uses this part of prom-client, which loads node:https. */
+const withoutPushgateway: Plugin = {
+  name: "without-pushgateway",
+  load: (id) => (id.endsWith("/prom-client/lib/pushgateway.js") ? "module.exports = class {};" : null),
+};
 
 /** Paths that modules make of their own place, made of the bundle's. */
 function relocated(root: string, folder: string, programs: ReadonlyMap<string, string>): Plugin {

@@ -196,13 +196,12 @@ test("every reporter counts for both ends within a namespace, and for one it sta
   expect(CHANNEL_REPORTERS.map((reporter) => bindsOf(reporter, within, none))).toEqual(
     CHANNEL_REPORTERS.map(() => "both"),
   );
-  expect(CHANNEL_REPORTERS.map((reporter) => bindsOf(reporter, between, none))).toEqual([
-    "target",
-    "source",
-    "target",
-    "both",
-    "both",
-    "both",
-    "both",
-  ]);
+  const standing = { waypoint: "target", source: "source", destination: "target", linkerd: "source" };
+  expect(CHANNEL_REPORTERS.map((reporter) => [reporter, bindsOf(reporter, between, none)])).toEqual(
+    CHANNEL_REPORTERS.map((reporter) => [
+      reporter,
+      new Map(Object.entries(standing)).get(reporter) ?? "both",
+    ]),
+  );
+  expect(CHANNEL_REPORTERS).toHaveLength(17);
 });

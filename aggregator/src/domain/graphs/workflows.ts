@@ -329,6 +329,7 @@ function buildChannel(
     ...(demands?.relationshipType === undefined ? {} : { relationshipType: demands.relationshipType }),
     ...(flow === null ? {} : { flow: flowOf(flow, figures) }),
     origin: rates === null && flow === null ? "declared" : "observed",
+    ...(rates === null ? {} : { countedBy: rates.reporter }),
     ageSeconds: ageSeconds(Number.isNaN(newestMs) ? (flow?.newestMs ?? newestMs) : newestMs, nowMs),
   };
 }

@@ -1,6 +1,6 @@
 import type { CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import type { PointTime } from "../point-time.ts";
-import type { Sink } from "./sink.ts";
+import type { Sink, Unused } from "./sink.ts";
 
 /** Of a delta series: each point is an increment by itself. */
 const DELTA = -2;
@@ -27,7 +27,7 @@ export abstract class IncrementSink implements Sink {
 
   protected abstract take(increment: Increment): void;
 
-  get unused(): null {
+  get unused(): Unused | null {
     return null;
   }
 

@@ -7,12 +7,14 @@ import {
   type Refusal,
   type Series,
 } from "@isochrone/telemetry";
+import { bindBytes } from "./bind-bytes.ts";
 import { bindDemand } from "./bind-demand.ts";
 import { bindFlow, NO_FLOWS, type FlowFacts } from "./bind-flow.ts";
 import { bindProbe } from "./bind-probe.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { bindTraffic } from "./bind-traffic.ts";
 import { bindUsage } from "./bind-usage.ts";
+import { ByteMemory } from "./byte-memory.ts";
 import { createIngestCounts, REFUSED, type IngestCounts, type Refused } from "./ingest-counts.ts";
 import { IncrementSink } from "./increments.ts";
 import { accountLimits, type IngestOptions, type IngestParts, type OnRefused } from "./ingest-options.ts";
@@ -61,6 +63,7 @@ export class Ingest implements MetricsVisitor {
   readonly #passing = new PassingSinks();
   readonly #onRefused: OnRefused;
   readonly #flows: FlowFacts;
+  readonly #bytes = new ByteMemory(() => this.#tally.connectionBytes);
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
   #foreign = false;
@@ -337,6 +340,7 @@ export class Ingest implements MetricsVisitor {
       bindProbe(series, this.#tables, permit) ??
       traffic ??
       bindServiceGraph(series, channels, this.#tracks, permit) ??
+      bindBytes(series, channels, this.#tracks, this.#bytes, permit) ??
       bindFlow(series, channels, this.#tracks, this.#flows, permit) ??
       bindUsage(series, this.#tables, this.#tracks, permit) ??
       UNUSED_SINKS.unknown_metric

@@ -27,6 +27,10 @@ export const UNUSED = [
   "too_many_pods",
   /** A node that the cluster doesn't have, or not yet. */
   "unknown_node",
+  /** An address or a name of a pod that the cluster doesn't have, or not yet. */
+  "unknown_pod",
+  /** One of so many packets was counted, and nothing says of how many. */
+  "sampling_unset",
 ] as const;
 export type Unused = (typeof UNUSED)[number];
 /** The speaker may not speak of that: its points are refused. */
@@ -43,7 +47,7 @@ export const NOT_YOURS: Sink = { live: true, unused: "not_yours" };
 
 /** Reasons that may pass: room is made, a node joins, a pod starts. */
 const PASSING: ReadonlyMap<Sink, Unused | NotYours> = new Map<Sink, Unused | NotYours>([
-  ...(["too_many_links", "too_many_channels", "too_many_pods", "unknown_node"] as const).map(
+  ...(["too_many_links", "too_many_channels", "too_many_pods", "unknown_node", "unknown_pod"] as const).map(
     (unused) => [UNUSED_SINKS[unused], unused] as const,
   ),
   [NOT_YOURS, "not_yours"],

@@ -5,6 +5,14 @@ import type { Speaker } from "./speaker.ts";
 /** "unknown": the cluster's objects are still being listed. */
 export type Known = "yes" | "no" | "unknown";
 
+/** Whose pod it is, and where. */
+export interface PodFact {
+  readonly namespace: string;
+  /** A bare pod is its own. */
+  readonly workload: string;
+  readonly node: string | null;
+}
+
 /** What the cluster's objects say of what telemetry names. */
 export interface ClusterFacts {
   /** "unknown" also where there are no nodes at all. */
@@ -13,6 +21,9 @@ export interface ClusterFacts {
   runsOn(node: string, namespace: string, workload: string): Known;
   /** Whether a waypoint, or another proxy that a mesh's control plane made, runs on the node. */
   hasMeshProxy(node: string): Known;
+  podNamed(namespace: string, name: string): PodFact | Exclude<Known, "yes">;
+  /** The pod that has the address; "no" for nodes, Services and the world outside. */
+  podAt(address: string): PodFact | Exclude<Known, "yes">;
   /** The zone of a node, null where its object names none; undefined while the node isn't known. */
   zoneOf(node: string): string | null | undefined;
 }
@@ -22,6 +33,8 @@ export const NO_FACTS: ClusterFacts = {
   isNode: () => "unknown",
   runsOn: () => "yes",
   hasMeshProxy: () => "yes",
+  podNamed: () => "unknown",
+  podAt: () => "unknown",
   zoneOf: () => null,
 };
 
@@ -76,7 +89,8 @@ class NodeAuthority implements Authority {
     // A waypoint stands beside the way of others: neither end need be near it.
     if (reporter === "waypoint") return this.#facts.hasMeshProxy(this.#node);
     // A proxy counts beside its own workload; of others it is not told which end they saw.
-    if (reporter === "source") return this.#runsHere(key.sourceNamespace, key.source);
+    if (reporter === "source" || reporter === "linkerd")
+      return this.#runsHere(key.sourceNamespace, key.source);
     if (reporter === "destination") return this.#runsHere(key.targetNamespace, key.target);
     const source = this.#runsHere(key.sourceNamespace, key.source);
     return source === "yes" ? source : this.#runsHere(key.targetNamespace, key.target);

@@ -32,6 +32,8 @@ const RUNS = new Map([
 ]);
 const FACTS: ClusterFacts = {
   isNode: (name) => (NODES.includes(name) ? "yes" : "no"),
+  podNamed: () => "no",
+  podAt: () => "no",
   runsOn: (node, namespace, workload) =>
     RUNS.get(node)?.includes(`${namespace}/${workload}`) === true ? "yes" : "no",
   hasMeshProxy: (node) => (node === "n2" ? "yes" : "no"),

@@ -9,13 +9,14 @@ export type ChannelEnd = "source" | "target";
 type Binds = "both" | ChannelEnd;
 
 /**
- * Istio's proxies stand at an end, a waypoint before its target; all others watch from above, where an
+ * Proxies of a mesh stand at an end, a waypoint before its target; all others watch from above, where an
  * operator has put them.
  */
 const STANDS_AT: Readonly<Partial<Record<Reporter, ChannelEnd>>> = {
   source: "source",
   destination: "target",
   waypoint: "target",
+  linkerd: "source",
 };
 
 /**

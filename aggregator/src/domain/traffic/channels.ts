@@ -7,9 +7,11 @@ import { BOUNDLESS, type Room } from "../speakers/permit.ts";
 import { SumPanes } from "../windows/sum-panes.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
 import {
+  bytesOf,
   CHANNEL_REPORTERS,
   FLOW_REPORTER,
   FLOWS,
+  knowsRequests,
   type ChannelKey,
   type Flow,
   type Reporter,
@@ -81,13 +83,20 @@ interface Neighbourhood {
   readonly meshNamespaces: ReadonlySet<string>;
   /** Whether the channel is a part of others that a waypoint reports whole. */
   isLeg(channel: ChannelState, nowMs: number, window: WindowName): boolean;
+  /** The channel the other way round. */
+  reverseOf(key: ChannelKey): ChannelState | undefined;
   /** A waypoint reports the channel. */
   sawWaypoint(channel: ChannelState): void;
 }
 
 const BITS_PER_BYTE = 8;
 
-const ALONE: Neighbourhood = { meshNamespaces: new Set(), isLeg: () => false, sawWaypoint: () => undefined };
+const ALONE: Neighbourhood = {
+  meshNamespaces: new Set(),
+  isLeg: () => false,
+  reverseOf: () => undefined,
+  sawWaypoint: () => undefined,
+};
 
 /** One ordered pair of workloads. */
 export class ChannelState {
@@ -124,20 +133,53 @@ export class ChannelState {
   }
 
   /**
+   * The best reporter's figures, and where it counts bytes alone, the requests of the best that knows them.
    * Null when no reporter covers any of the window, and for the way to and from a waypoint, which the whole
    * channel stands for.
    * @param end whose reporters are asked: those that this end believes; without one all of them
    */
   rates(nowMs: number, window: WindowName, end?: ChannelEnd): ChannelRates | null {
     const panes = panesOf(this.#shape, window);
-    for (const reporter of CHANNEL_REPORTERS) {
-      if (end !== undefined && !this.binds(reporter, end)) continue;
-      const side = this.#sides.get(reporter);
-      if (side === undefined || this.#seconds(side, nowMs, panes) <= 0) continue;
-      if (this.#others.isLeg(this, nowMs, window)) return null;
-      return ratesOf(reporter, side, side.coverage.settled(this.#shape, nowMs, panes), nowMs, panes);
-    }
-    return null;
+    const best = this.#best(nowMs, panes, end);
+    if (best === null || this.#others.isLeg(this, nowMs, window)) return null;
+    const rates = this.#ratesOf(best, nowMs, panes);
+    const asked = knowsRequests(best) ? best : this.#best(nowMs, panes, end, knowsRequests);
+    const requests = asked === null || asked === best ? rates : this.#ratesOf(asked, nowMs, panes);
+    const { requestsPerSecond, errorRatio, eventsPerSecond } = requests;
+    const isCounted = this.#isCountedByReverse(best, nowMs, panes, end);
+    if (isCounted && requestsPerSecond === null && eventsPerSecond === null) return null;
+    const bytesPerSecond = isCounted ? null : rates.bytesPerSecond;
+    const reporter = isCounted ? requests.reporter : best;
+    const { newestMs } = rates;
+    return { reporter, bytesPerSecond, requestsPerSecond, errorRatio, eventsPerSecond, newestMs };
+  }
+
+  /** The best reporter that speaks of the window; null: there is none. */
+  #best(
+    nowMs: number,
+    panes: number,
+    end: ChannelEnd | undefined,
+    isAsked: (reporter: Reporter) => boolean = () => true,
+  ): Reporter | null {
+    const speaks = (reporter: Reporter): boolean =>
+      isAsked(reporter) &&
+      (end === undefined || this.binds(reporter, end)) &&
+      this.#seconds(this.#sides.get(reporter), nowMs, panes) > 0;
+    return CHANNEL_REPORTERS.find(speaks) ?? null;
+  }
+
+  #ratesOf(reporter: Reporter, nowMs: number, panes: number): ChannelRates {
+    const side = this.side(reporter);
+    return ratesOf(reporter, side, side.coverage.settled(this.#shape, nowMs, panes), nowMs, panes);
+  }
+
+  /** Bytes of answers, where whoever counts the channel of the questions has counted them with those. */
+  #isCountedByReverse(best: Reporter, nowMs: number, panes: number, end: ChannelEnd | undefined): boolean {
+    if (bytesOf(best) !== "one_way") return false;
+    const reverse = this.#others.reverseOf(this.key);
+    if (reverse === undefined || reverse === this) return false;
+    const other = reverse.#best(nowMs, panes, end === undefined ? undefined : farEnd(end));
+    return other !== null && bytesOf(other) === "both_ways";
   }
 
   /** Null when no network manager speaks of the window. */
@@ -227,6 +269,8 @@ export class ChannelTable {
       meshNamespaces: new Set(meshNamespaces),
       isLeg: (channel, nowMs, window) =>
         this.#throughWaypoints.size > 0 && this.#legsAt(nowMs, window).has(channel),
+      reverseOf: ({ sourceNamespace, source, targetNamespace, target }) =>
+        this.#channels.get(idOf(targetNamespace, target, sourceNamespace, source)),
       sawWaypoint: (channel) => this.#throughWaypoints.add(channel),
     };
   }
@@ -237,7 +281,7 @@ export class ChannelTable {
 
   /** Null when there are too many. */
   open(key: ChannelKey, room: Room = BOUNDLESS): ChannelState | null {
-    const id = `${key.sourceNamespace}/${key.source}\n${key.targetNamespace}/${key.target}`;
+    const id = idOf(key.sourceNamespace, key.source, key.targetNamespace, key.target);
     const known = this.#channels.get(id);
     if (known !== undefined) return known;
     if (this.#channels.size >= this.#maxChannels || room.left <= 0) return null;
@@ -275,4 +319,12 @@ export class ChannelTable {
     this.#legs = legsThroughWaypoints(this.#throughWaypoints, channels, nowMs, window, meshNamespaces);
     return this.#legs;
   }
+}
+
+function farEnd(end: ChannelEnd): ChannelEnd {
+  return end === "source" ? "target" : "source";
+}
+
+function idOf(sourceNamespace: string, source: string, targetNamespace: string, target: string): string {
+  return `${sourceNamespace}/${source}\n${targetNamespace}/${target}`;
 }

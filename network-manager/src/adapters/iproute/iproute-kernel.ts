@@ -11,7 +11,6 @@ import {
   routeKey,
   ruleKey,
   RULE_PREFERENCES,
-  type ClassCounters,
   type HtbClass,
   type IpFamily,
   type KernelState,
@@ -45,18 +44,9 @@ class IprouteKernel implements KernelPort {
   }
 
   async read(neighbours: readonly string[]): Promise<KernelState> {
-    const { roots, queues } = parseQdiscs(await this.#text("tc", ["-j", "qdisc", "show"]));
-    const devices = new Map<string, ReadonlyMap<number, HtbClass>>();
-    const counters = new Map<string, ReadonlyMap<number, ClassCounters>>();
-    for (const [device, root] of roots) {
-      if (root.owner !== "manager") continue;
-      const text = await this.#text("tc", ["-s", "class", "show", "dev", device]);
-      const found = parseClasses(text, queues.get(device) ?? new Map());
-      devices.set(device, found.classes);
-      counters.set(device, found.counters);
-    }
     // Each is a process of its own, so they run beside each other.
-    const [table, rules, routes, ways, links, forwards4, forwards6, isStrict] = await Promise.all([
+    const [traffic, table, rules, routes, ways, links, forwards4, forwards6, isStrict] = await Promise.all([
+      this.#traffic(),
       this.#table(),
       Promise.all([this.#rules(4), this.#rules(6)]),
       Promise.all([this.#routes(4), this.#routes(6)]),
@@ -67,9 +57,7 @@ class IprouteKernel implements KernelPort {
       this.#isStrict(),
     ]);
     return {
-      roots,
-      devices,
-      counters,
+      ...traffic,
       ...table,
       rules: new Map(rules.flat().map((rule) => [ruleKey(rule), rule])),
       routes: new Map(routes.flat().map((route) => [routeKey(route), route])),
@@ -86,6 +74,22 @@ class IprouteKernel implements KernelPort {
       for (const { tool, args, input } of callsOf(step))
         complaints.push(...complaintsOf(tool, await this.#run(tool, args, input)));
     return complaints;
+  }
+
+  async #traffic(): Promise<Pick<KernelState, "roots" | "devices" | "counters">> {
+    const { roots, queues } = parseQdiscs(await this.#text("tc", ["-j", "qdisc", "show"]));
+    const own = [...roots].filter(([, { owner }]) => owner === "manager");
+    const found = await Promise.all(
+      own.map(async ([device]) => {
+        const text = await this.#text("tc", ["-s", "class", "show", "dev", device]);
+        return { device, ...parseClasses(text, queues.get(device) ?? new Map()) };
+      }),
+    );
+    return {
+      roots,
+      devices: new Map(found.map(({ device, classes }) => [device, classes])),
+      counters: new Map(found.map(({ device, counters }) => [device, counters])),
+    };
   }
 
   async #table(): Promise<ReturnType<typeof parseTable>> {
@@ -248,7 +252,9 @@ function routingText(change: RoutingChange): string {
 }
 
 function encapText(remote: string): string {
-  return `encap ${familyOf(remote) === 4 ? "ip" : "ip6"} id ${TUNNEL.id} dst ${remote}`;
+  // Without `csum` the outer packet has none, and over IPv6 the receiver drops it.
+  const kind = familyOf(remote) === 4 ? "ip" : "ip6";
+  return `encap ${kind} id ${TUNNEL.id} dst ${remote}${kind === "ip6" ? " csum" : ""}`;
 }
 
 function ruleText(verb: "add" | "delete", { match, table }: Rule): string {

@@ -3,6 +3,7 @@ import { KernelError } from "../../ports/errors.ts";
 import {
   canonicalAddress,
   classId,
+  familyOf,
   HANDLE,
   matchKey,
   minorOf,
@@ -13,14 +14,16 @@ import {
   type Match,
   type Ports,
   type TableState,
+  TUNNEL,
 } from "../../domain/kernel-state.ts";
 import type { MarkChange } from "../../domain/difference.ts";
-import { listOf, objectOf, parsed, textOf } from "./json.ts";
+import { listOf, numberOf, objectOf, parsed, textOf } from "./json.ts";
 
 const TABLE = "inet isochrone-flows";
 /** Part of each rule's comment: a manager of another version makes the table anew. */
-const LAYOUT = 1;
-const CHAIN = "type filter hook postrouting priority mangle; policy accept;";
+const LAYOUT = 2;
+const OUT = "type filter hook postrouting priority mangle; policy accept;";
+const IN = "type filter hook input priority mangle; policy accept;";
 const FAMILIES = [4, 6] as const;
 /** A later rule overrides: packets belong to the flow that says most of them. */
 const KINDS = ["none", "source", "target", "both"] as const satisfies readonly Ports[];
@@ -32,7 +35,7 @@ const PORT_KEYS: Readonly<Record<Ports, readonly string[]>> = {
 };
 
 const ip = (family: IpFamily): string => (family === 4 ? "ip" : "ip6");
-const mapName = (family: IpFamily, kind: Ports | "hops"): string => `v${family}_${kind}`;
+const mapName = (family: IpFamily, kind: Ports | "hops" | "peers"): string => `v${family}_${kind}`;
 
 /** `list` arguments of nft. */
 export const LIST_TABLE = ["-j", "list", "table", ...TABLE.split(" ")] as const;
@@ -56,6 +59,12 @@ function changeText(change: MarkChange): string {
       return `add element ${TABLE} ${hopText(change.hop, `: ${classId(change.hop.minor)} `)}`;
     case "hop-delete":
       return `delete element ${TABLE} ${hopText(change.hop, "")}`;
+    case "peer-add":
+    case "peer-delete": {
+      const verb = change.kind === "peer-add" ? "add" : "delete";
+      const { address } = change;
+      return `${verb} element ${TABLE} ${mapName(familyOf(address), "peers")} { ${address} }`;
+    }
     default:
       return change satisfies never;
   }
@@ -79,12 +88,31 @@ function tableText(): string {
       return `map ${mapName(family, kind)} { type ${address} . ${address} . inet_proto${ports} : classid; }`;
     }),
     `map ${mapName(family, "hops")} { type ipv${family}_addr : classid; }`,
+    `set ${mapName(family, "peers")} { type ipv${family}_addr; }`,
   ]);
-  const rules = ruleTexts().map((rule, index) => `${rule} comment "${commentOf(index)}"`);
-  return `table ${TABLE} {\n${maps.join("\n")}\nchain out { ${CHAIN}\n${rules.join("\n")}\n}\n}`;
+  const chains = CHAINS.map(({ name, hook, rules }) => {
+    const texts = rules().map((rule, index) => `${rule} comment "${commentOf(name, index)}"`);
+    return `chain ${name} { ${hook}\n${texts.join("\n")}\n}`;
+  });
+  return `table ${TABLE} {\n${[...maps, ...chains].join("\n")}\n}`;
 }
 
-const commentOf = (index: number): string => `isochrone ${LAYOUT}.${index}`;
+const CHAINS = [
+  { name: "out", hook: OUT, rules: ruleTexts },
+  { name: "in", hook: IN, rules: filterTexts },
+] as const;
+
+const commentOf = (chain: string, index: number): string => `isochrone ${LAYOUT} ${chain}.${index}`;
+
+/**
+ * Who may send into the tunnel: neighbours of the plan, by the device that leads back to them. A pod of this
+ * node that writes a neighbour's address as its own comes by another one.
+ */
+function filterTexts(): string[] {
+  const refused = ["iifname lo", "fib saddr . iif oif missing"];
+  const strangers = FAMILIES.map((family) => `${ip(family)} saddr != @${mapName(family, "peers")}`);
+  return [...refused, ...strangers].map((match) => `udp dport ${TUNNEL.port} ${match} counter drop`);
+}
 
 /**
  * First flows, then what else goes to a neighbour: to its own address, as outer packets of an overlay do, or
@@ -110,38 +138,72 @@ interface ReadTable {
   readonly table: TableState;
   readonly marks: ReadonlyMap<string, Mark>;
   readonly hops: ReadonlyMap<string, HopMark>;
+  readonly peers: ReadonlySet<string>;
+  readonly refusedPackets: number;
 }
 
-export const NO_TABLE: ReadTable = { table: "absent", marks: new Map(), hops: new Map() };
+export const NO_TABLE: ReadTable = {
+  table: "absent",
+  marks: new Map(),
+  hops: new Map(),
+  peers: new Set(),
+  refusedPackets: 0,
+};
 
 /** Of `nft -j list table`. */
 export function parseTable(text: string): ReadTable {
   const { nftables } = objectOf(parsed(text, "nft"), "nft");
   const marks = new Map<string, Mark>();
   const hops = new Map<string, HopMark>();
+  const peers = new Set<string>();
   const found: string[] = [];
+  let refusedPackets = 0;
   for (const entry of Array.isArray(nftables) ? nftables : []) {
-    const { map, chain, rule } = objectOf(entry, "nft");
-    if (rule !== undefined) found.push(ruleName(objectOf(rule, "nft rule")));
+    const { map, set, chain, rule } = objectOf(entry, "nft");
+    if (rule !== undefined) {
+      found.push(ruleName(objectOf(rule, "nft rule")));
+      refusedPackets += packetsOf(objectOf(rule, "nft rule"));
+    }
+    if (set !== undefined) found.push(readSet(objectOf(set, "nft set"), peers));
     if (chain !== undefined) found.push(chainText(objectOf(chain, "nft chain")));
     if (map !== undefined) found.push(readMap(objectOf(map, "nft map"), marks, hops));
   }
   const isSound = found.toSorted().join("\n") === expectedParts().toSorted().join("\n");
-  return { table: isSound ? "sound" : "damaged", marks, hops };
+  return { table: isSound ? "sound" : "damaged", marks, hops, peers, refusedPackets };
 }
 
 function expectedParts(): string[] {
   return [
     "chain out filter postrouting -150 accept",
+    "chain in filter input -150 accept",
+    ...FAMILIES.map((family) => `set ${mapName(family, "peers")}`),
     ...FAMILIES.flatMap((family) =>
       [...KINDS, "hops" as const].map((kind) => `map ${mapName(family, kind)}`),
     ),
-    ...ruleTexts().map((_, index) => `rule ${commentOf(index)}`),
+    ...CHAINS.flatMap(({ name, rules }) => rules().map((_, index) => `rule ${commentOf(name, index)}`)),
   ];
 }
 
 function ruleName({ comment }: Readonly<Record<string, unknown>>): string {
   return `rule ${String(comment)}`;
+}
+
+/** What the rule has counted; 0: it doesn't count. */
+function packetsOf({ expr }: Readonly<Record<string, unknown>>): number {
+  let packets = 0;
+  for (const part of listOf(expr, "nft rule")) {
+    const { counter } = objectOf(part, "nft rule");
+    if (counter === undefined) continue;
+    const { packets: counted } = objectOf(counter, "nft counter");
+    packets += numberOf(counted, "nft counter");
+  }
+  return packets;
+}
+
+function readSet({ name, elem }: Readonly<Record<string, unknown>>, peers: Set<string>): string {
+  for (const address of Array.isArray(elem) ? elem : [])
+    peers.add(canonicalAddress(textOf(address, "nft element")));
+  return `set ${String(name)}`;
 }
 
 function chainText({ name, type, hook, prio, policy }: Readonly<Record<string, unknown>>): string {

@@ -12,7 +12,7 @@ const QDISCS = `[{"kind":"noqueue","handle":"0:","dev":"lo","root":true,"refcnt"
 
 const CLASSES = `class htb 15c0:101 parent 15c0:1 leaf 801b: prio 3 rate 1234Kbit ceil 10Mbit burst 3027b cburst 3026b 
  Sent 12345 bytes 9 pkt (dropped 2, overlimits 0 requeues 0) 
- backlog 0b 0p requeues 0
+ backlog 37Kb 25p requeues 0
  lended: 0 borrowed: 0 giants: 0
  tokens: 306578 ctokens: 37843
 
@@ -52,7 +52,7 @@ test("classes are read with their counters", () => {
       queueBytes: null,
     },
   ]);
-  expect(counters.get(0x101)).toEqual({ sentBytes: 12_345, droppedPackets: 2 });
+  expect(counters.get(0x101)).toEqual({ sentBytes: 12_345, droppedPackets: 2, queuedPackets: 25 });
 });
 
 test.each(["class htb 15c0:1 root rate fast ceil 10Mbit burst 1b", "class htb 15c0:1 root weight 7"])(

@@ -52,6 +52,8 @@ interface Classes {
 
 const CLASS = /^class htb (\S+) (?:parent (\S+)|root)(?: leaf \S+)?(?: prio (\d+))? rate (\S+) ceil (\S+) /;
 const SENT = /^ Sent (\d+) bytes \d+ pkts? \(dropped (\d+),/;
+/** The line after it. */
+const QUEUED = /^ backlog \w+ (\d+)p /;
 
 /** Of `tc -s class show dev DEVICE`, for a device with the manager's root qdisc. */
 export function parseClasses(text: string, queues: ReadonlyMap<number, number>): Classes {
@@ -66,7 +68,11 @@ export function parseClasses(text: string, queues: ReadonlyMap<number, number>):
     }
     const [, sent, dropped] = SENT.exec(line) ?? [];
     if (minor !== null && sent !== undefined)
-      counters.set(minor, { sentBytes: Number(sent), droppedPackets: Number(dropped) });
+      counters.set(minor, { sentBytes: Number(sent), droppedPackets: Number(dropped), queuedPackets: 0 });
+    const [, queued] = QUEUED.exec(line) ?? [];
+    const counted = minor === null ? undefined : counters.get(minor);
+    if (counted !== undefined && queued !== undefined)
+      counters.set(minor!, { ...counted, queuedPackets: Number(queued) });
   }
   return { classes, counters };
 }

@@ -1,7 +1,7 @@
 import { speakerText, type ProvenSpeaker } from "@isochrone/telemetry";
 import { DEFAULT_BACKOFF, delayMs, pause } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
-import type { Clock, Fetch, Logger, Random, Service } from "@isochrone/runtime";
+import type { Clock, Fetch, FetchAnswer, Logger, Random, Service } from "@isochrone/runtime";
 
 import { BusError } from "../ports/errors.ts";
 import { MacKey } from "./record-mac.ts";
@@ -144,7 +144,7 @@ function recordKeyPath(speaker: ProvenSpeaker): string {
     : `/api/v1/record-key/service/${encodeURIComponent(speaker.name)}`;
 }
 
-async function readBounded(response: Response): Promise<string | null> {
+async function readBounded(response: FetchAnswer): Promise<string | null> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {

@@ -18,8 +18,11 @@ export interface LandingNode {
 const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 const HOSTNAME = "kubernetes.io/hostname";
-/** As much as any preference can weigh. */
-const WEIGHT = 100;
+/**
+ * By place in the order of the nodes, at most three. kube-scheduler scores a node by its weight's share of
+ * the greatest among the nodes that take the pod: whichever of them do, the first is far ahead of the next.
+ */
+const WEIGHTS = [100, 10, 1];
 
 interface Requirement {
   readonly key: string;
@@ -34,24 +37,27 @@ interface Term {
 }
 
 /**
- * The pod's affinity, narrowed to the nodes, with a preference for the first of them. Null where its own
- * terms can't be narrowed to these nodes.
+ * The pod's affinity, narrowed to the nodes, with preferences in their order. Null where its own terms can't
+ * be narrowed to these nodes.
  */
 export function narrowedAffinity(pod: KubernetesObject, nodes: readonly LandingNode[]): object | null {
   const own = ownAffinity(pod.spec);
   const terms = narrowedTerms(looseFields<{ nodeSelectorTerms: unknown }>(own.node[REQUIRED]), nodes);
-  if (terms === null || nodes[0] === undefined) return null;
+  if (terms === null || nodes.length === 0) return null;
   return withNode(own, {
     ...own.node,
     [REQUIRED]: { nodeSelectorTerms: terms },
-    [PREFERRED]: withPreference(own.node, nodes[0].name),
+    [PREFERRED]: withPreferences(
+      own.node,
+      nodes.map(({ name }) => name),
+    ),
   });
 }
 
 /** The pod's affinity with a preference for the node, beside those that it has. */
 export function preferringAffinity(pod: KubernetesObject, node: string): object {
   const own = ownAffinity(pod.spec);
-  return withNode(own, { ...own.node, [PREFERRED]: withPreference(own.node, node) });
+  return withNode(own, { ...own.node, [PREFERRED]: withPreferences(own.node, [node]) });
 }
 
 /** The pod as its controller made it: without the nodes that a plan bound it to. Shares what is the same. */
@@ -67,8 +73,7 @@ export function withoutPlannedNodes<P extends { readonly metadata: object; reado
   const terms = looseList<Term>(looseFields<{ nodeSelectorTerms: unknown }>(required).nodeSelectorTerms);
   const isAllOurs =
     terms.length === among.length && terms.every((term, index) => isNodeTerm(term, among[index]!));
-  // The last one is the plan's.
-  const preferences = looseList(preferred).slice(0, -1);
+  const preferences = withoutPreferences(looseList(preferred), among);
   const affinity = withNode(own, {
     ...rest,
     ...(isAllOurs
@@ -117,8 +122,21 @@ function withoutHostnames(term: Unchecked<Term>, count: number): object {
   return isOurs ? { ...term, matchExpressions: expressions.slice(0, -1) } : term;
 }
 
-function withPreference(node: LooseFields, name: string): object[] {
-  return [...looseList(node[PREFERRED]), { weight: WEIGHT, preference: { matchFields: [nodeField(name)] } }];
+function withPreferences(node: LooseFields, names: readonly string[]): object[] {
+  const preferences = names.slice(0, WEIGHTS.length).map((name, place) => {
+    return { weight: WEIGHTS[place]!, preference: { matchFields: [nodeField(name)] } };
+  });
+  return [...looseList(node[PREFERRED]), ...preferences];
+}
+
+/** The plan's are the last ones; there may be one for the first node alone. */
+function withoutPreferences(all: readonly LooseFields[], among: readonly string[]): LooseFields[] {
+  const left = [...all];
+  for (const name of among.toReversed()) {
+    const { preference } = looseFields<{ preference: unknown }>(left.at(-1));
+    if (isNodeTerm(looseFields<Term>(preference), name)) left.pop();
+  }
+  return left;
 }
 
 function nodeField(name: string): Requirement {

@@ -79,7 +79,7 @@ test("packets of a class that is taken away go on, and a new class counts from 0
   queue.setClasses([]);
   expect((await rates(1))[0]).toBeGreaterThan(900);
   queue.setClasses([queueClass(1)]);
-  expect(queue.counters().get(1)).toEqual({ sentBytes: 0, droppedPackets: 0 });
+  expect(queue.counters().get(1)).toEqual({ sentBytes: 0, droppedPackets: 0, queuedPackets: 0 });
 });
 
 test("a link that gets slower is slower at once", async () => {

@@ -13,6 +13,8 @@ export interface ClassCounters {
   readonly sentBytes: number;
   /** Nothing is dropped: senders wait. */
   readonly droppedPackets: 0;
+  /** Waiting now. */
+  readonly queuedPackets: number;
 }
 
 /** Time that a late timer, or an idle class, gets back at most. Milliseconds. */
@@ -41,8 +43,12 @@ class ClassQueue<Packet extends Sized> {
     this.spec = spec;
   }
 
+  get length(): number {
+    return this.#packets.length - this.#head;
+  }
+
   get isEmpty(): boolean {
-    return this.#head === this.#packets.length;
+    return this.length === 0;
   }
 
   push(packet: Packet): void {
@@ -123,9 +129,9 @@ export class LinkQueue<Packet extends Sized> {
   /** By minor number. */
   counters(): Map<number, ClassCounters> {
     return new Map(
-      [...this.#classes, ...this.#parents].map(([minor, { sentBytes }]) => [
+      [...this.#classes, ...this.#parents].map(([minor, { sentBytes, length }]) => [
         minor,
-        { sentBytes, droppedPackets: 0 },
+        { sentBytes, droppedPackets: 0, queuedPackets: length },
       ]),
     );
   }

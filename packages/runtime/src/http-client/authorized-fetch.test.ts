@@ -125,7 +125,7 @@ test("a file without a token is an error that names it and not what stands there
   expect(seen.tokens).toEqual(["Bearer token"]);
 });
 
-const bodies: readonly [string, (get: Fetch, url: string) => Promise<Response>][] = [
+const bodies: readonly [string, (get: Fetch, url: string) => ReturnType<Fetch>][] = [
   ["a text", (get, url) => get(url, { method: "POST", body: "sent" })],
   ["bytes", (get, url) => get(url, { method: "POST", body: Buffer.from("sent") })],
 ];

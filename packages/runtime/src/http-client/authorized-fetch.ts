@@ -1,6 +1,5 @@
 import type { Clock } from "../clock.ts";
-import { tokenOf, WatchedFile } from "./credential-files.ts";
-import type { FetchInit } from "./https-fetch.ts";
+import type { FetchAnswer, FetchInit } from "./agent-fetch.ts";
 
 /** How a service of ours is spoken to. */
 interface AuthorizedFetchOptions {
@@ -28,41 +27,60 @@ interface AuthorizedFetchOptions {
 }
 
 /** What of the platform's `fetch` our clients use; they take either. */
-export type Fetch = (url: string, init?: FetchInit & { readonly redirect?: "error" }) => Promise<Response>;
+export type Fetch = (url: string, init?: FetchInit & { readonly redirect?: "error" }) => Promise<FetchAnswer>;
+
+/** Idle connections are closed after this long; our servers keep them longer. Milliseconds. */
+const IDLE_MS = 30_000;
 
 /**
  * A `fetch` that sends the token, believes the authorities and shows the certificate of files. Rejects with
  * CredentialsError when one can't be used.
  */
 export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
-  const { tokenFile = null, caFile = null, ca = null, certFile = null, clock } = options;
-  const token = tokenFile === null ? null : new WatchedFile(tokenFile, clock);
-  const isTold = caFile !== null || ca !== null || certFile !== null;
-  let tls: Promise<TlsFetch> | undefined;
+  const { tokenFile = null, clock } = options;
+  let token: Promise<TokenFile> | null = null;
+  let plain: Promise<AgentFetch> | undefined;
+  let tls: Promise<AgentFetch> | undefined;
   return async (url, init = {}) => {
     const headers = { ...init.headers };
-    if (token !== null && headers["authorization"] === undefined)
-      headers["authorization"] = `Bearer ${tokenOf(await token.content(), tokenFile!)}`;
-    const response =
-      isTold && url.startsWith("https:")
-        ? await (
-            await (tls ??= tlsFetch(options))
-          )(url, { ...init, headers })
-        : await fetch(url, { redirect: "error", ...init, headers });
+    if (tokenFile !== null && headers.authorization === undefined) {
+      token ??= openTokenFile(tokenFile, clock);
+      headers.authorization = `Bearer ${await (await token).read()}`;
+    }
+    const send = url.startsWith("https:") ? (tls ??= tlsFetch(options)) : (plain ??= plainFetch());
+    const response = await (await send)(url, { ...init, headers });
     // Perhaps it has just been replaced.
-    if (response.status === 401) token?.forget();
+    if (response.status === 401) (await token)?.forget();
     return response;
   };
 }
 
-type TlsFetch = (url: string, init: FetchInit) => Promise<Response>;
+type AgentFetch = (url: string, init: FetchInit) => Promise<FetchAnswer>;
 
-/** Loaded at first use: a command that asks a server without TLS starts sooner. */
-async function tlsFetch(options: AuthorizedFetchOptions): Promise<TlsFetch> {
-  const [{ httpsFetch }, { TlsAgent }] = await Promise.all([
-    import("./https-fetch.ts"),
+interface TokenFile {
+  read(): Promise<string>;
+  forget(): void;
+}
+
+// What they are of is loaded at first use: a command that asks nobody starts sooner.
+
+async function openTokenFile(path: string, clock: Clock): Promise<TokenFile> {
+  const { tokenOf, WatchedFile } = await import("./credential-files.ts");
+  const file = new WatchedFile(path, clock);
+  return { read: async () => tokenOf(await file.content(), path), forget: () => file.forget() };
+}
+
+async function plainFetch(): Promise<AgentFetch> {
+  const { agentFetch, plainAgent } = await import("./agent-fetch.ts");
+  const agent = plainAgent(IDLE_MS);
+  return (url, init) => agentFetch(agent, url, init);
+}
+
+async function tlsFetch(options: AuthorizedFetchOptions): Promise<AgentFetch> {
+  const [{ agentFetch }, { TlsAgent }] = await Promise.all([
+    import("./agent-fetch.ts"),
     import("./tls-agent.ts"),
   ]);
-  const tls = new TlsAgent(options);
-  return async (url, init) => httpsFetch(await tls.agent(), url, init);
+  const tls = new TlsAgent({ ...options, idleMs: IDLE_MS });
+  return async (url, init) => agentFetch(await tls.agent(), url, init);
 }

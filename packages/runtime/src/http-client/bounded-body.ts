@@ -1,6 +1,8 @@
+import type { FetchAnswer } from "./agent-fetch.ts";
+
 /** All bytes of an answer. Rejects with what `onMore` makes when there are more than `maxBytes`. */
 export async function boundedBody(
-  response: Response,
+  response: Pick<FetchAnswer, "body">,
   maxBytes: number,
   onMore: () => Error,
 ): Promise<Buffer> {

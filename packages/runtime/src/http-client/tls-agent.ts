@@ -14,6 +14,8 @@ interface TlsAgentOptions {
   /** Told when the certificate that is shown from now on ends, seconds since the epoch. */
   readonly onCertificate?: (notAfterSeconds: number) => void;
   readonly clock: Clock;
+  /** After which an idle connection is closed. */
+  readonly idleMs: number;
 }
 
 /** Content of the files that there are, PEM. */
@@ -22,9 +24,6 @@ interface Material {
   readonly cert?: string;
   readonly key?: string;
 }
-
-/** Idle connections are closed after this long; our servers keep them longer. */
-const IDLE_MS = 30_000;
 
 /**
  * Connections that believe the authorities of a file and show the certificate of another; what is replaced
@@ -56,11 +55,11 @@ export class TlsAgent {
     this.#check(material);
     if (this.#agent !== null) retire(this.#agent);
     this.#material = JSON.stringify(material);
-    const { serverName: servername = null, onCertificate } = this.#options;
+    const { serverName: servername = null, onCertificate, idleMs: timeout } = this.#options;
     if (material.cert !== undefined)
       onCertificate?.(Math.floor(Date.parse(new X509Certificate(material.cert).validTo) / 1000));
     const named = servername === null ? {} : { servername };
-    this.#agent = new Agent({ keepAlive: true, timeout: IDLE_MS, ...material, ...named });
+    this.#agent = new Agent({ keepAlive: true, timeout, ...material, ...named });
     return this.#agent;
   }
 

@@ -1,5 +1,4 @@
-import type { FastifyInstance } from "fastify";
-import type { Socket } from "node:net";
+import type { Server, Socket } from "node:net";
 import { Server as TlsServer, type TLSSocket } from "node:tls";
 import { addressKey } from "./addresses.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
@@ -31,11 +30,9 @@ export class ConnectionGuard {
   #open = 0;
   #turns = 0;
 
-  constructor(app: FastifyInstance, max: number, metrics: HttpMetrics) {
+  constructor(server: Server, max: number, metrics: HttpMetrics) {
     this.#max = max;
     this.#metrics = metrics;
-    const { server } = app;
-    app.addHook("preClose", async () => this.#closeUnused());
     server.prependListener("connection", (socket: Socket) =>
       this.#opened(socket, server instanceof TlsServer),
     );
@@ -101,9 +98,9 @@ export class ConnectionGuard {
 
   /**
    * Clients open connections that they then don't need. Node.js takes one that has sent nothing for one whose
-   * request is on its way, and a server that closes would wait for it.
+   * request is on its way, and a server that closes would wait for it: call this first.
    */
-  #closeUnused(): void {
+  closeUnused(): void {
     for (const ofClient of this.#byTurn.values())
       for (const { socket } of ofClient) if (socket.bytesRead === 0) socket.destroy();
   }

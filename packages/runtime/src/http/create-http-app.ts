@@ -6,9 +6,10 @@ import type { Registry } from "prom-client";
 import type { Logger } from "../log.ts";
 import { installBodyLimits } from "./bodies.ts";
 import { ConnectionGuard } from "./connection-guard.ts";
-import { installCrossSiteGuard, type AllowedHosts } from "./cross-site.ts";
+import { installCrossSiteGuard, NO_HOSTS, type AllowedHosts } from "./cross-site.ts";
 import { installErrorHandling } from "./errors.ts";
 import { installGates, type RequestGate } from "./gate.ts";
+import { CLOSE_DEADLINE_MS, MAX_CONNECTIONS, SERVER_TIMES, type Readiness } from "./defaults.ts";
 import { createHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
 import { installOverloadGuard } from "./overload-guard.ts";
 import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
@@ -21,12 +22,6 @@ declare module "fastify" {
      */
     readonly answersAtOnce?: boolean;
   }
-}
-
-/** Whether a service can take work, and why not. */
-export interface Readiness {
-  readonly ready: boolean;
-  readonly reasons: readonly string[];
 }
 
 /** Options of {@link createHttpApp}. */
@@ -82,28 +77,27 @@ export type HttpApp = FastifyInstance<
   TypeBoxTypeProvider
 >;
 
-const NO_HOSTS: AllowedHosts = {
-  hosts: [],
-  setting: "a setting of allowed hosts, which this server has none of",
-};
 /** An unpacked body may be several times as large as what came; small ones are many. */
 const BODIES_AT_ONCE = 8;
 const SMALL_BODIES_BYTES = 16 * 1024 * 1024;
-/** A client that is slow to say what it wants holds a connection only. */
-const HEADERS_TIMEOUT_MS = 10_000;
 
 /** A server, not listening yet, with errors, health, readiness, metrics and limits in place. */
 export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
-  const requestTimeoutMs = options.requestTimeoutMs ?? 30_000;
+  const requestTimeoutMs = options.requestTimeoutMs ?? SERVER_TIMES.requestTimeout;
   const tls = options.tls === undefined ? null : await ServerTls.load(options.tls, options);
   // node looks for late requests this often; its own default of 30 s would let them stay much longer
-  const server = { connectionsCheckingInterval: Math.min(5000, Math.ceil(requestTimeoutMs / 2)) };
+  const server = {
+    connectionsCheckingInterval: Math.min(
+      SERVER_TIMES.connectionsCheckingInterval,
+      Math.ceil(requestTimeoutMs / 2),
+    ),
+  };
   const app = fastify({
     logger: false,
     ...(tls === null ? { http: server } : { https: { ...server, ...tls.serverOptions } as unknown as null }),
     bodyLimit: options.bodyLimitBytes,
     requestTimeout: requestTimeoutMs,
-    keepAliveTimeout: options.keepAliveTimeoutMs ?? 65_000,
+    keepAliveTimeout: options.keepAliveTimeoutMs ?? SERVER_TIMES.keepAliveTimeout,
     exposeHeadRoutes: true,
     forceCloseConnections: "idle",
   }).withTypeProvider<TypeBoxTypeProvider>();
@@ -112,7 +106,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     if (route.config?.answersAtOnce !== true) route.handlerTimeout ??= handlerTimeout;
   });
   // left above requestTimeout, node would swap the two and let slow bodies stay for this long
-  app.server.headersTimeout = Math.min(requestTimeoutMs, HEADERS_TIMEOUT_MS);
+  app.server.headersTimeout = Math.min(requestTimeoutMs, SERVER_TIMES.headersTimeout);
   const plain = app as unknown as FastifyInstance;
   if (options.hasSchemas ?? true) (await import("./validator.ts")).installValidation(plain);
   installErrorHandling(plain, options.logger);
@@ -123,7 +117,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
     [tls?.gate, options.gate].filter((gate) => gate !== undefined && gate !== null),
   );
   tls?.install(plain);
-  installClose(plain, options.closeDeadlineMs ?? 5000);
+  installClose(plain, options.closeDeadlineMs ?? CLOSE_DEADLINE_MS);
   if (options.openapi) await installOpenapi(plain, options.openapi);
   installOwnRoutes(plain, options);
   return app;
@@ -135,7 +129,8 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
 function installProtection(app: FastifyInstance, options: HttpAppOptions, metrics: HttpMetrics): void {
   const { allowedHosts, maxConnections, maxConcurrentRequests, bodyLimitBytes, bodyBudgetBytes } = options;
   installCrossSiteGuard(app, allowedHosts ?? NO_HOSTS, metrics);
-  const connections = new ConnectionGuard(app, maxConnections ?? 4096, metrics);
+  const connections = new ConnectionGuard(app.server, maxConnections ?? MAX_CONNECTIONS, metrics);
+  app.addHook("preClose", async () => connections.closeUnused());
   installOverloadGuard(app, maxConcurrentRequests ?? 512, metrics, connections);
   installBodyLimits(app, {
     totalBytes: bodyBudgetBytes ?? BODIES_AT_ONCE * bodyLimitBytes + SMALL_BODIES_BYTES,

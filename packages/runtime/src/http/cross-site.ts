@@ -1,7 +1,8 @@
 // What a web page may ask of a server through the browser of somebody who can reach it. On a loopback address
 // there is often no other protection, and DNS rebinding lets a foreign page take the server for its own:
 // there the Host says by which name the browser came.
-import type { FastifyInstance, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
+import type { IncomingHttpHeaders } from "node:http";
 import { Socket, type AddressInfo } from "node:net";
 import { list } from "../settings/texts.ts";
 import { isLoopback } from "./addresses.ts";
@@ -33,6 +34,17 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 /** Longer ones are no names. */
 const MAX_CHARACTERS = 300;
 
+/** Of a server that is reached by no other names. */
+export const NO_HOSTS: AllowedHosts = {
+  hosts: [],
+  setting: "a setting of allowed hosts, which this server has none of",
+};
+
+interface Asked {
+  readonly method: string;
+  readonly headers: IncomingHttpHeaders;
+}
+
 interface Place {
   readonly isLoopbackOnly: boolean;
   readonly port: number;
@@ -49,19 +61,21 @@ export function installCrossSiteGuard(
     void reply.header("x-content-type-options", "nosniff");
     // A request that is made inside of this process comes over no socket.
     if (!(request.raw.socket instanceof Socket)) return done();
-    const refusal = guard.check(request, () => placeOf(app));
+    const refusal = guard.check(request, () => placeOf(app.server.address()));
     if (refusal === null) return done();
     metrics.refused(refusal.code === "foreign_host" ? "foreign_host" : "foreign_origin");
     return void sendProblem(reply, refusal);
   });
 }
 
-function placeOf(app: FastifyInstance): Place | null {
-  const address = app.server.address() as AddressInfo | null;
-  return address === null ? null : { isLoopbackOnly: isLoopback(address.address), port: address.port };
+/** Of what a server says of its address. */
+export function placeOf(address: AddressInfo | string | null): Place | null {
+  return address === null || typeof address === "string"
+    ? null
+    : { isLoopbackOnly: isLoopback(address.address), port: address.port };
 }
 
-class CrossSiteGuard {
+export class CrossSiteGuard {
   readonly #names: ReadonlySet<string>;
   readonly #setting: string;
   #place: Place | null = null;
@@ -73,7 +87,7 @@ class CrossSiteGuard {
     this.#setting = setting;
   }
 
-  check(request: FastifyRequest, where: () => Place | null): Problem | null {
+  check(request: Asked, where: () => Place | null): Problem | null {
     const place = (this.#place ??= where());
     const onLoopback = place?.isLoopbackOnly === true;
     if (!onLoopback && SAFE_METHODS.has(request.method)) return null;
@@ -100,7 +114,7 @@ class CrossSiteGuard {
   }
 
   /** By what the browser says of the page (Sec-Fetch-*), else by its Origin; programs send neither. */
-  #isFromHere({ headers, method }: FastifyRequest, host: string | undefined): boolean {
+  #isFromHere({ headers, method }: Asked, host: string | undefined): boolean {
     const site = headers["sec-fetch-site"];
     // Where somebody follows a link to here, the page with the link learns nothing of what is shown.
     const isVisit = headers["sec-fetch-mode"] === "navigate" && headers["sec-fetch-dest"] === "document";
@@ -121,7 +135,7 @@ class CrossSiteGuard {
     });
   }
 
-  #foreignOrigin({ headers }: FastifyRequest): Problem {
+  #foreignOrigin({ headers }: Asked): Problem {
     const got = headers.origin ?? `Sec-Fetch-Site ${String(headers["sec-fetch-site"])}`;
     return problem(403, {
       code: "foreign_origin",

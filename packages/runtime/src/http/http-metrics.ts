@@ -27,10 +27,29 @@ export interface HttpMetrics {
   rejected(): void;
   /** Where to read how many requests are under way. */
   inFlight(count: () => number): void;
+  /** Counts and times a request by route pattern: never by path, which clients choose. */
+  answered(request: AnsweredRequest): void;
 }
 
-/** Counts and times every request by route pattern: never by path, which clients choose. */
+interface AnsweredRequest {
+  /** Undefined: no route is known for it. */
+  readonly route: string | undefined;
+  readonly method: string;
+  readonly status: number;
+  readonly seconds: number;
+}
+
+/** Of every request of the app. */
 export function createHttpMetrics(app: FastifyInstance, server: string, registry: Registry): HttpMetrics {
+  const metrics = httpMetrics(server, registry);
+  app.addHook("onResponse", ({ routeOptions, method }, { statusCode: status, elapsedTime }, done) => {
+    metrics.answered({ route: routeOptions.url, method, status, seconds: elapsedTime / 1000 });
+    done();
+  });
+  return metrics;
+}
+
+export function httpMetrics(server: string, registry: Registry): HttpMetrics {
   const requests = reuse(registry, REQUESTS_TOTAL, () => {
     return new Counter({
       name: REQUESTS_TOTAL,
@@ -65,17 +84,14 @@ export function createHttpMetrics(app: FastifyInstance, server: string, registry
     });
   });
   const inFlight = reuse(registry, IN_FLIGHT, () => new InFlight(registry));
-  app.addHook("onResponse", (request, reply, done) => {
-    const route = request.routeOptions.url ?? "unmatched";
-    const { method } = request;
-    requests.inc({ server, route, method, code: String(reply.statusCode) });
-    seconds.observe({ server, route, method }, reply.elapsedTime / 1000);
-    done();
-  });
   return {
     refused: (reason) => refused.inc({ server, reason }),
     rejected: () => rejected.inc({ server }),
     inFlight: (count) => void inFlight.counts.set(server, count),
+    answered({ route = "unmatched", method, status, seconds: elapsed }) {
+      requests.inc({ server, route, method, code: String(status) });
+      seconds.observe({ server, route, method }, elapsed);
+    },
   };
 }
 

@@ -17,7 +17,7 @@ const field = (...values: string[]): object => ({ key: "metadata.name", operator
 const label = (key: string, ...values: string[]): object => ({ key, operator: "In", values });
 
 describe("a narrowed affinity", () => {
-  test("of a pod without terms has one term for each node, and prefers the first", () => {
+  test("of a pod without terms has one term for each node, and prefers them in their order", () => {
     expect(narrowedAffinity(podWith(), [named("n1"), named("n2")])).toEqual({
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
@@ -25,6 +25,7 @@ describe("a narrowed affinity", () => {
         },
         preferredDuringSchedulingIgnoredDuringExecution: [
           { weight: 100, preference: { matchFields: [field("n1")] } },
+          { weight: 10, preference: { matchFields: [field("n2")] } },
         ],
       },
     });
@@ -53,6 +54,7 @@ describe("a narrowed affinity", () => {
         preferredDuringSchedulingIgnoredDuringExecution: [
           { weight: 1, preference: {} },
           { weight: 100, preference: { matchFields: [field("n1")] } },
+          { weight: 10, preference: { matchFields: [field("n2")] } },
         ],
       },
     });
@@ -118,6 +120,21 @@ describe("a narrowed affinity", () => {
     const { nodeAffinity } = (own ?? {}) as { nodeAffinity?: Record<string, unknown> };
     expect(spec.affinity?.nodeAffinity?.[preferred]).toEqual(nodeAffinity?.[preferred]);
     expect(withoutPlannedNodes(pod)).toBe(pod);
+  });
+
+  test("is taken off whole where it prefers the first node alone", () => {
+    const annotations = { "isochrone.dev/planned-among": "n1,n2" };
+    const preferred = [{ weight: 100, preference: { matchFields: [field("n1")] } }];
+    const affinity = {
+      nodeAffinity: {
+        ...(narrowedAffinity(podWith(), [named("n1"), named("n2")]) as { nodeAffinity: object }).nodeAffinity,
+        preferredDuringSchedulingIgnoredDuringExecution: preferred,
+      },
+    };
+    const pod = podWith(affinity);
+    expect(withoutPlannedNodes({ ...pod, metadata: { ...pod.metadata, annotations } }).spec).toMatchObject({
+      affinity: { nodeAffinity: {} },
+    });
   });
 
   test("allows the nodes that it names and the pod allows, and no other", () => {

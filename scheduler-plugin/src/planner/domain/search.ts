@@ -82,9 +82,7 @@ function alternativesOf(
   const { pods, nodes } = problem;
   const perPod = Math.min(options.maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
   const objective = createObjective(problem, costSettings(options));
-  const tried = [...new Set([...assignment].filter((node) => node >= 0))];
-  for (let node = 0; node < nodes.length && tried.length <= perPod * 2; node++)
-    if (!tried.includes(node)) tried.push(node);
+  const tried = nodesToTry(nodes, assignment, perPod * 2 + 1);
   return pods.map(({ allowed }, pod) => {
     const at = assignment[pod]!;
     if (at < 0) return [];
@@ -94,6 +92,25 @@ function alternativesOf(
       .sort((a, b) => a.delta - b.delta)
       .slice(0, perPod);
   });
+}
+
+/** Those of the plan, some of the same zones, and others: so many at least, where there are so many. */
+function nodesToTry(nodes: PlanProblem["nodes"], assignment: Int32Array, count: number): number[] {
+  const used = new Set([...assignment].filter((node) => node >= 0));
+  const tried = new Set(used);
+  const perUsed = Math.ceil((count - used.size) / Math.max(1, used.size));
+  for (const node of used) {
+    const { zone } = nodes[node]!;
+    let left = perUsed;
+    for (let step = 1; step < nodes.length && left > 0; step++) {
+      const next = (node + step) % nodes.length;
+      if (nodes[next]!.zone !== zone || tried.has(next)) continue;
+      tried.add(next);
+      left--;
+    }
+  }
+  for (let node = 0; node < nodes.length && tried.size < count; node++) tried.add(node);
+  return [...tried];
 }
 
 /** What plans cost by. */

@@ -21,9 +21,12 @@ describe("at its admission a pod", () => {
         requiredDuringSchedulingIgnoredDuringExecution: {
           nodeSelectorTerms: annotations[AMONG]!.split(",").map((name) => ({ matchFields: [field(name)] })),
         },
-        preferredDuringSchedulingIgnoredDuringExecution: [
-          { weight: 100, preference: { matchFields: [field("n2")] } },
-        ],
+        preferredDuringSchedulingIgnoredDuringExecution: annotations[AMONG]!.split(",").map(
+          (name, place) => ({
+            weight: [100, 10, 1][place],
+            preference: { matchFields: [field(name)] },
+          }),
+        ),
       },
     });
   });

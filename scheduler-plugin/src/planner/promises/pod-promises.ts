@@ -24,8 +24,10 @@ import { workloadOf } from "../planning.ts";
 import type { PlannerReports } from "../reports.ts";
 import type { Release } from "../settings.ts";
 import type { StrandedPods } from "../stranded-pods.ts";
+import type { JointPlans } from "./joint-plans.ts";
 import { singlePlan } from "./single-plan.ts";
 import type { SinglePlan, SinglePlanOptions } from "./single-plan.ts";
+import { standingIn } from "./standing.ts";
 import { TimeBudget } from "./time-budget.ts";
 
 /** A pod that the API server is about to create. */
@@ -57,6 +59,7 @@ interface KeptPromise {
 interface PodPromisesOptions extends SinglePlanOptions {
   readonly graphs: GraphSource;
   readonly stranded: Pick<StrandedPods, "mayBind">;
+  readonly joint: Pick<JointPlans, "placeFor" | "take" | "planFor">;
   readonly reports: Pick<PlannerReports, "admitted">;
   /** Whether a pod of that controller is being moved: the move's record says where its replacement goes. */
   readonly isMoving: (controllerUid: string) => boolean;
@@ -142,38 +145,41 @@ export class PodPromises {
       { namespace: identity.namespace, name: identity.workflow },
       clock.now(),
     );
-    if ("reason" in found || !this.#runs(asked, found)) return null;
+    if ("reason" in found) return null;
     this.#isModelWanted ||= !model.isQuick;
     if (this.#isModelWanted || this.#promises.size >= MAX_PROMISES) return null;
     if (model.model.unsupported(object).length > 0) return null;
-    const plan = singlePlan(asked, found, this.#options);
+    const plan = this.#plan(asked, found);
     if (plan === null) return null;
     model.assume(object, plan.node);
     const among = model.landingNodes(asked.key, [plan.node, ...plan.others], config.landingNodes);
     const affinity = among[0]?.name === plan.node ? narrowedAffinity(pod, among) : null;
     if (isDryRun || affinity === null) model.withdraw(asked.key);
-    else this.#keep(id, { plan, graphs: found, madeMs: nowMs });
+    else {
+      this.#options.joint.take(plan);
+      this.#keep(id, { plan: { ...plan, pod: asked }, graphs: found, madeMs: nowMs });
+    }
     return affinity && { affinity, annotations: annotationsOf(id, among) };
+  }
+
+  /** With all of its workflow where that was or must be planned, else for this pod alone. */
+  #plan(asked: GatedPod, graphs: UsableGraphs): SinglePlan | null {
+    const { joint } = this.#options;
+    const place = joint.placeFor(asked, graphs);
+    if (place !== null) return place;
+    if (this.#runs(asked, graphs)) return singlePlan(asked, graphs, this.#options);
+    joint.planFor(asked, graphs);
+    return joint.placeFor(asked, graphs);
   }
 
   /**
    * Whether all that the pod exchanges anything with is there to stay: else it is planned together with them.
    */
   #runs(asked: GatedPod, { workflow }: UsableGraphs): boolean {
-    const { model, ledger } = this.#options;
-    const { namespace, workflow: name } = asked.identity;
     const workload = workloadOf(asked, workflow);
     if (workload === null) return false;
-    const assumed = ledger.assumed(namespace, name);
-    const isThere = (peer: string): boolean => {
-      const of = workflow.workload(peer)?.namespace ?? namespace;
-      return (
-        peer === workload ||
-        [...workflow.replicas(peer).keys()].some((pod) => model.isStaying(`${of}/${pod}`)) ||
-        assumed.some((pod) => pod.workload === peer)
-      );
-    };
-    return [...workflow.peersOf(workload)].every(isThere);
+    const isStanding = standingIn(workflow, this.#options);
+    return [...workflow.peersOf(workload)].every((peer) => peer === workload || isStanding(peer));
   }
 
   #keep(id: string, promise: Made): void {

@@ -1,5 +1,5 @@
 import { HEADERS } from "@isochrone/telemetry";
-import type { Fetch } from "@isochrone/runtime";
+import type { Fetch, FetchAnswer } from "@isochrone/runtime";
 import { TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 import { promisify } from "node:util";
 import { gzip } from "node:zlib";
@@ -113,7 +113,7 @@ export class OtlpHttpPublisher implements Publisher {
     return { ...headers, [TOPIC_HEADER]: topic, [KEY_HEADER]: encodeURIComponent(record.key) };
   }
 
-  #judge(response: Response, answer: Uint8Array): void {
+  #judge(response: FetchAnswer, answer: Uint8Array): void {
     if (response.ok) {
       const partial = decodeQuietly(answer);
       if (partial) this.#options.onPartialSuccess?.(partial);
@@ -141,7 +141,7 @@ export class OtlpHttpPublisher implements Publisher {
   }
 }
 
-async function readAnswer(response: Response): Promise<Uint8Array> {
+async function readAnswer(response: FetchAnswer): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let bytes = 0;
   for await (const chunk of response.body ?? []) {

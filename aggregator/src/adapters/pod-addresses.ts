@@ -1,0 +1,13 @@
+import { looseFields, type KubernetesObject, type PodSpec, type PodStatus } from "@isochrone/kubernetes";
+import { isList } from "@isochrone/primitives";
+import { isIP } from "node:net";
+import type { PodState } from "../domain/cluster-state.ts";
+
+/** Addresses by which a pod alone is known: on its node's network it has none. */
+export function addressesOf(pod: KubernetesObject): Pick<PodState, "addresses"> {
+  const { podIP, podIPs } = looseFields<PodStatus>(pod.status);
+  if (looseFields<PodSpec>(pod.spec).hostNetwork === true) return {};
+  const others = isList(podIPs) ? podIPs.map((entry) => looseFields<{ ip: string }>(entry).ip) : [];
+  const addresses = [podIP, ...others].filter((ip): ip is string => typeof ip === "string" && isIP(ip) !== 0);
+  return addresses.length === 0 ? {} : { addresses: [...new Set(addresses)] };
+}

@@ -1,0 +1,180 @@
+// Channels by who counts bytes without Istio. What each one's metrics mean is in the table of
+// @isochrone/telemetry's byte-sources; here the table is read.
+import {
+  AGENT_FAMILIES,
+  CONNECTION_FAMILIES,
+  LINKERD_FAMILIES,
+  RESOURCE_ATTRIBUTES,
+  SAMPLING_FAMILIES,
+  type ByteFamily,
+  type ByteReporter,
+  type CounterTracks,
+  type Increment,
+  type Series,
+} from "@isochrone/telemetry";
+import type { ChannelKey } from "../channel-key.ts";
+import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
+import { textOf } from "../text.ts";
+import { endOf, type ResolvedEnd } from "./byte-ends.ts";
+import type { ByteMemory } from "./byte-memory.ts";
+import { openChannel } from "./bind-traffic.ts";
+import { IncrementSink } from "./increments.ts";
+import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
+import { UNUSED_SINKS, type Sink, type Unused } from "./sink.ts";
+
+const RULES: ReadonlyMap<string, ByteFamily> = new Map(
+  [...AGENT_FAMILIES, ...LINKERD_FAMILIES, ...CONNECTION_FAMILIES].map((rule) => [rule.family, rule]),
+);
+const IGNORED: Sink = { live: true, unused: null };
+
+/** What one series counts, and of which channel. */
+interface Reading {
+  readonly source: ResolvedEnd;
+  readonly target: ResolvedEnd;
+  readonly reporter: ByteReporter;
+}
+
+class ByteSink extends IncrementSink {
+  readonly #channel: ChannelTarget;
+  readonly #side: ChannelSideTarget;
+  readonly #rule: ByteFamily;
+  readonly #factor: () => number | null;
+  readonly #isSame: () => boolean;
+  readonly #onBytes: ((bytes: number) => void) | null;
+
+  constructor(
+    channel: ChannelTarget,
+    parts: {
+      readonly reporter: ByteReporter;
+      readonly rule: ByteFamily;
+      /** What a counted byte stands for; null: nothing says so. */
+      readonly factor: () => number | null;
+      /** False once the addresses belong to others. */
+      readonly isSame: () => boolean;
+      readonly onBytes: ((bytes: number) => void) | null;
+    },
+    series: Series,
+    tracks: CounterTracks,
+  ) {
+    super(series, tracks);
+    this.#channel = channel;
+    this.#side = channel.side(parts.reporter);
+    this.#rule = parts.rule;
+    this.#factor = parts.factor;
+    this.#isSame = parts.isSame;
+    this.#onBytes = parts.onBytes;
+  }
+
+  get live(): boolean {
+    return this.#channel.live && this.#isSame();
+  }
+
+  override get unused(): Unused | null {
+    return this.#factor() === null ? "sampling_unset" : null;
+  }
+
+  protected take(increment: Increment): void {
+    const delta = increment.delta * (this.#factor() ?? 0);
+    this.#side.take(this.#rule.flow, { ...increment, delta });
+    this.#onBytes?.(delta);
+  }
+}
+
+/** What a metric of one of them flows into; null when the series isn't one. */
+export function bindBytes(
+  series: Series,
+  channels: SinkTables["channels"],
+  tracks: CounterTracks,
+  memory: ByteMemory,
+  permit: Permit = OPEN_PERMIT,
+): Sink | null {
+  if (SAMPLING_FAMILIES.includes(series.name)) return memory.samplingSink(series);
+  const rule = RULES.get(series.name);
+  if (rule === undefined) return null;
+  if (!isOfKind(rule, series)) return UNUSED_SINKS.unknown_metric;
+  for (const [label, value] of Object.entries(rule.where ?? {}))
+    if (series.attributes[label] !== value) return IGNORED;
+  const reading = readingOf(rule, series, permit);
+  if ("live" in reading) return reading;
+  const { reporter } = reading;
+  const channel = openChannel(channels, keyOf(reading), reporter, permit);
+  if ("unused" in channel) return channel;
+  const parts = {
+    reporter,
+    rule,
+    factor: memory.factorOf(rule, series),
+    isSame: sameReading(rule, series, permit, reading),
+    onBytes: isCompared(rule, reading) ? (bytes: number): void => memory.compare(reporter, bytes) : null,
+  };
+  return new ByteSink(channel, parts, series, tracks);
+}
+
+function isOfKind({ isGauge }: ByteFamily, { kind }: Series): boolean {
+  return kind === "sum" || (isGauge === true && kind === "gauge");
+}
+
+function sameReading(rule: ByteFamily, series: Series, permit: Permit, reading: Reading): () => boolean {
+  if (!reading.source.mayChange && !reading.target.mayChange) return () => true;
+  const key = keyOf(reading);
+  return () => {
+    const now = readingOf(rule, series, permit);
+    return !("live" in now) && now.reporter === reading.reporter && isSameKey(keyOf(now), key);
+  };
+}
+
+/** Whether the kernels at both ends should have counted the same. */
+function isCompared({ side }: ByteFamily, { source, target }: Reading): boolean {
+  if (side.by !== "node" || side.labels !== null) return false;
+  return source.node !== null && target.node !== null && source.node !== target.node;
+}
+
+/** Or what the series flows into that names no channel, or not yet. */
+function readingOf(rule: ByteFamily, series: Series, permit: Permit): Reading | Sink {
+  const sender = endOf(rule.source, series, permit.facts);
+  const receiver = endOf(rule.target, series, permit.facts);
+  if (sender === "nobody" || receiver === "nobody") return UNUSED_SINKS.unattributed;
+  if (sender === "later" || receiver === "later") return UNUSED_SINKS.unknown_pod;
+  const ends = { source: sender, target: receiver };
+  const reporter = reporterOf(rule, series, ends);
+  if (reporter === null) return UNUSED_SINKS.unattributed;
+  if (reporter === "elsewhere") return IGNORED;
+  if (rule.answers === undefined) return { ...ends, reporter };
+  const { label, request, response } = rule.answers;
+  const direction = series.attributes[label];
+  if (direction === response) return { source: ends.target, target: ends.source, reporter };
+  return direction === request ? { ...ends, reporter } : UNUSED_SINKS.unattributed;
+}
+
+/** Null: nothing says at which end it was counted. "elsewhere": at none of both. */
+function reporterOf(
+  { side }: ByteFamily,
+  { attributes, resource }: Series,
+  { source, target }: Pick<Reading, "source" | "target">,
+): ByteReporter | "elsewhere" | null {
+  if (side.by === "one") return side.reporter;
+  if (side.by === "label") return side.reporters[String(attributes[side.label] ?? "").toLowerCase()] ?? null;
+  const node = textOf(resource[RESOURCE_ATTRIBUTES.node]);
+  const sender = side.labels === null ? source.node : textOf(attributes[side.labels.source]);
+  const receiver = side.labels === null ? target.node : textOf(attributes[side.labels.target]);
+  if (node === null || (sender === null && receiver === null)) return null;
+  if (sender === node) return side.source;
+  return receiver === node ? side.target : "elsewhere";
+}
+
+function keyOf({ source, target }: Reading): ChannelKey {
+  return {
+    sourceNamespace: source.namespace,
+    source: source.workload,
+    targetNamespace: target.namespace,
+    target: target.workload,
+  };
+}
+
+function isSameKey(a: ChannelKey, b: ChannelKey): boolean {
+  return (
+    a.source === b.source &&
+    a.target === b.target &&
+    a.sourceNamespace === b.sourceNamespace &&
+    a.targetNamespace === b.targetNamespace
+  );
+}

@@ -1,0 +1,66 @@
+// Who the ends of a row are: by owner, by pod, by a container's path, or by address.
+import { isWorkloadKind, RESOURCE_ATTRIBUTES, type EndRule, type Series } from "@isochrone/telemetry";
+import { isIP } from "node:net";
+import type { ClusterFacts, PodFact } from "../speakers/authority.ts";
+import { textOf, type Labels } from "../text.ts";
+
+/** An end of a channel that is a workload. */
+export interface ResolvedEnd extends PodFact {
+  /** True where a pod was looked up: its name or address may be another's later. */
+  readonly mayChange: boolean;
+}
+
+/** "nobody": no workload that the row names. "later": a pod that isn't known, or not yet. */
+type End = ResolvedEnd | "nobody" | "later";
+
+/** containers/registry.go of coroot-node-agent: calcId. */
+const CONTAINER = /^\/k8s\/([^/]+)\/([^/]+)\/[^/]+$/;
+
+export function endOf(rule: EndRule, series: Series, facts: ClusterFacts): End {
+  switch (rule.by) {
+    case "workload":
+      return workloadOf(rule, series);
+    case "pod":
+      return ownPod(series, facts);
+    case "container": {
+      const [, namespace = "", pod = ""] = CONTAINER.exec(textOf(series.attributes[rule.label]) ?? "") ?? [];
+      return pod === "" ? "nobody" : looked(facts.podNamed(namespace, pod));
+    }
+    case "address": {
+      const address = addressOf(textOf(series.attributes[rule.label]) ?? "");
+      return address === null ? "nobody" : looked(facts.podAt(address));
+    }
+    default:
+      return rule satisfies never;
+  }
+}
+
+function workloadOf(
+  { namespace: label, names, kind }: Extract<EndRule, { readonly by: "workload" }>,
+  { attributes }: Series,
+): End {
+  const namespace = textOf(attributes[label]);
+  const workload = names.map((name) => textOf(attributes[name])).find((name) => name !== null) ?? null;
+  const isOne = kind === undefined || isWorkloadKind(String(attributes[kind] ?? ""));
+  if (namespace === null || workload === null || !isOne) return "nobody";
+  return { namespace, workload, node: null, mayChange: false };
+}
+
+/** The collector has written the resource; the labels may be the page's own. */
+function ownPod({ attributes, resource }: Series, facts: ClusterFacts): End {
+  const labels: Labels<"namespace" | "pod"> = attributes;
+  const namespace = textOf(resource[RESOURCE_ATTRIBUTES.namespace]) ?? textOf(labels.namespace);
+  const pod = textOf(resource[RESOURCE_ATTRIBUTES.pod]) ?? textOf(labels.pod);
+  return namespace === null || pod === null ? "nobody" : looked(facts.podNamed(namespace, pod));
+}
+
+function looked(found: ReturnType<ClusterFacts["podAt"]>): End {
+  return typeof found === "object" ? { ...found, mayChange: true } : "later";
+}
+
+/** Of `address`, `address:port` and `[address]:port`. */
+function addressOf(text: string): string | null {
+  if (isIP(text) !== 0) return text;
+  const host = /^\[(.*)\]:\d+$/.exec(text)?.[1] ?? /^(.*):\d+$/.exec(text)?.[1] ?? "";
+  return isIP(host) === 0 ? null : host;
+}

@@ -1,0 +1,67 @@
+import {
+  AGENT_FAMILIES,
+  endLabels,
+  type ByteFamily,
+  type ByteReporter,
+  type Series,
+} from "@isochrone/telemetry";
+import type { PointTime } from "../point-time.ts";
+import type { IngestCounts } from "./ingest-counts.ts";
+import type { Sink } from "./sink.ts";
+
+/** Factors of pairs of workloads that are kept. */
+const MAX_FACTORS = 100_000;
+
+const WHOLE = (): number => 1;
+
+/** What series that count bytes need to know of others. */
+export class ByteMemory {
+  readonly #ends: () => IngestCounts["connectionBytes"];
+  readonly #factors = new Map<string, number>();
+
+  /** @param ends where bytes are counted that both ends' nodes should tell alike */
+  constructor(ends: () => IngestCounts["connectionBytes"]) {
+    this.#ends = ends;
+  }
+
+  compare(reporter: ByteReporter, bytes: number): void {
+    this.#ends()[reporter === "conntrack_client" ? "client" : "server"] += bytes;
+  }
+
+  /** What takes by how much other series with the same ends are to be multiplied. */
+  samplingSink(series: Series): Sink {
+    const rule = AGENT_FAMILIES.find(({ sampling }) => sampling?.family === series.name);
+    const key = rule === undefined ? series.name : keyOf(rule, series);
+    return {
+      live: true,
+      unused: null,
+      number: (_point: PointTime, value: number) => {
+        const factor = factorFrom(value);
+        if (factor === null) return;
+        this.#factors.delete(key);
+        this.#factors.set(key, factor);
+        if (this.#factors.size > MAX_FACTORS) this.#factors.delete(this.#factors.keys().next().value!);
+      },
+    };
+  }
+
+  /** What a counted byte stands for, as the row says, or another with the same ends; null: unknown. */
+  factorOf(rule: ByteFamily, series: Series): () => number | null {
+    const { sampling } = rule;
+    if (sampling === undefined) return WHOLE;
+    const own = factorFrom(Number(series.attributes[sampling.label] ?? NaN));
+    if (own !== null) return () => own;
+    const key = keyOf(rule, series);
+    return () => this.#factors.get(key) ?? null;
+  }
+}
+
+/** 0 and 1 both mean every packet (`sampling` of NetObserv's FlowCollector). */
+function factorFrom(value: number): number | null {
+  return value >= 0 && value < Infinity ? Math.max(1, value) : null;
+}
+
+function keyOf({ sampling, source, target }: ByteFamily, { attributes }: Series): string {
+  const labels = [...endLabels(source), ...endLabels(target)];
+  return [sampling?.family, ...labels.map((label) => String(attributes[label] ?? ""))].join("\n");
+}

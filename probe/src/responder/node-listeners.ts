@@ -1,0 +1,11 @@
+import type { ListenerFactory } from "./listener.ts";
+import { openNodeTcp } from "./node-tcp.ts";
+import { openNodeUdp } from "./node-udp.ts";
+
+/** Ports of responders on Node's sockets, where the kernel's own calls can't be made. */
+export function nodeListeners(monotonic: () => number): ListenerFactory {
+  return {
+    openUdp: (responder, listen) => openNodeUdp(responder, listen, monotonic),
+    openTcp: (responder, listen) => openNodeTcp(responder, listen, monotonic),
+  };
+}
