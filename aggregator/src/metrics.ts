@@ -106,6 +106,12 @@ function registerCounts(scraped: ScrapedMetrics, intake: Intake): void {
     ["reason"],
     () => byReason(Object.entries(counts.unused)),
   );
+  scraped.counters(
+    "isochrone_aggregator_connection_bytes_total",
+    "Bytes of connections between pods on two nodes, by the end whose node counted them: both should agree.",
+    ["end"],
+    () => Object.entries(counts.connectionBytes).map(([end, bytes]) => [{ end }, bytes]),
+  );
 }
 
 function byReason(

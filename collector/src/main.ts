@@ -5,6 +5,7 @@ import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server"
 import { authorizedFetch } from "@isochrone/runtime";
 import { serviceMain } from "@isochrone/runtime/main";
 import { createCollector } from "./collector.ts";
+import { createConnectionCollector } from "./connections/connection-collector.ts";
 import { nodeTargets } from "./node-mode.ts";
 import { createPages } from "./pages.ts";
 import { createPrometheusCollector } from "./prometheus/prometheus-collector.ts";
@@ -34,6 +35,10 @@ await serviceMain({
       { name: "pages", service: createPages(config, surroundings) },
       { name: "bus", service },
     ];
+    if (config.mode === "connections") {
+      const collector = createConnectionCollector(config, { ...surroundings, bus });
+      return [...carrying, { name: "collector", service: collector }];
+    }
     if (config.mode === "prometheus") {
       const collector = createPrometheusCollector(config, { ...surroundings, bus });
       return [...carrying, { name: "collector", service: collector }];

@@ -27,8 +27,11 @@ const KUBELET_PAGES = ["cadvisor", "resource"] as const;
 /** What discovery looks for beside the kubelet. */
 const DISCOVERABLE = ["istio", "linkerd", "hubble"] as const;
 
-/** Where figures come from: the pages of the own node, or a Prometheus that has scraped all. */
-const COLLECTOR_MODES = ["node", "prometheus"] as const;
+/**
+ * Where figures come from: the pages of the own node, a Prometheus that has scraped all, or the connections
+ * that the own node's kernel tracks.
+ */
+const COLLECTOR_MODES = ["node", "prometheus", "connections"] as const;
 
 /** Everything the collector can be told. */
 export const collectorSettings = section(
@@ -37,7 +40,7 @@ export const collectorSettings = section(
     mode: oneOf(COLLECTOR_MODES, {
       default: "node",
       description:
-        "node: scrape the pages of the own node (a DaemonSet); prometheus: ask a Prometheus (one process).",
+        "node: scrape the pages of the own node (a DaemonSet); prometheus: ask a Prometheus (one process); connections: count what the own node's kernel tracks of connections (a DaemonSet of its own).",
     }),
     node: text({
       default: "",
@@ -150,11 +153,11 @@ export const collectorSettings = section(
     rules: [
       aggregatorClientRule("collector"),
       ({ mode, node }) =>
-        mode !== "node" || node !== ""
+        mode === "prometheus" || node !== ""
           ? null
-          : 'collector.node must be given in the mode "node" (a DaemonSet passes spec.nodeName), got ""',
+          : `collector.node must be given in the mode "${mode}" (a DaemonSet passes spec.nodeName), got ""`,
       ({ mode, ...values }) =>
-        mode === "node"
+        mode !== "prometheus"
           ? null
           : (prometheusRules.map((rule) => rule(values)).find((mistake) => mistake !== null) ?? null),
     ],

@@ -55,6 +55,26 @@ describe.runIf(support.supported)("the chart's network manager", () => {
     );
   });
 
+  test("has a neighbour that counts connections when asked, with the same rights in the kernel and fewer elsewhere", async () => {
+    expect(workloadOf(await helm.template(), "connections")).toBeNull();
+    const objects = await helm.template({ connections: { enabled: true }, monitoring: { monitors: true } });
+    const workload = only(objects, "DaemonSet", "isochrone-connections");
+    const spec = podSpecOf(workload)!;
+    expect(spec).toMatchObject({ hostNetwork: true, automountServiceAccountToken: false });
+    expect(spec.containers[0]).toMatchObject({
+      image: expect.stringContaining("isochrone-collector:"),
+      ports: [{ containerPort: 9103 }],
+      securityContext: { readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"], add: ["NET_ADMIN"] } },
+    });
+    const file = settingsIn(objects, "connections");
+    expect(file).toMatchObject({ collector: { mode: "connections", port: 9103 } });
+    expect(() => loadSettings(SECTIONS.collector!, { env: environmentOf(workload), file })).not.toThrow();
+    expect(chartFilesIn(file).filter((path) => !mountedBy(workload).includes(path))).toEqual([]);
+    expect(only(objects, "PodMonitor", "isochrone-connections")).toBeDefined();
+    const grants = grantsOf(objects).filter(({ user }) => user.endsWith("-connections"));
+    expect(grants.map(({ verb, on }) => `${verb} ${on}`)).toEqual(["post /isochrone/v1/metrics"]);
+  });
+
   test("takes its rules back before the chart goes, by a hook that may change its DaemonSet alone", async () => {
     const hook = "isochrone-release-flows";
     expect((await helm.template()).filter(({ metadata }) => metadata.name === hook)).toEqual([]);

@@ -21,7 +21,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
   "packages/tosca": ["primitives", "topology", "placement", "runtime", "kubernetes"],
   "packages/lab": ["primitives", "telemetry", "placement", "runtime", "kubernetes", "kernel-sockets"],
   probe: ["primitives", "telemetry", "runtime", "bus", "kernel-sockets"],
-  collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes"],
+  collector: ["primitives", "telemetry", "runtime", "bus", "kubernetes", "kernel-sockets"],
   "network-manager": ["primitives", "telemetry", "topology", "runtime", "bus"],
   dispatcher: ["primitives", "topology", "dispatch", "runtime", "kubernetes"],
   aggregator: ["primitives", "telemetry", "topology", "prices", "runtime", "bus", "kubernetes", "dashboard"],

@@ -18,7 +18,18 @@ interface SourceFacts {
 const REMEDY_USAGE =
   "Look at isochrone_collector_targets_failing and isochrone_collector_scrape_failures_total of the collectors (docs/collecting.md): rights on nodes/metrics, the kubelet's certificate, the port.";
 const REMEDY_TRAFFIC =
-  "See that sidecars, ztunnel or the service graph's pages are read (docs/collecting.md), and that the workflow has traffic.";
+  "See that a mesh's, an agent's or the service graph's pages are read, or connections are counted (docs/traffic-sources.md), and that the workflow has traffic.";
+/** By state of isochrone_collector_connections_state. */
+const REMEDY_CONNECTIONS: ReadonlyMap<string, string> = new Map([
+  ["refused", "Give the pod the node's network and NET_ADMIN; the kernel needs nf_conntrack_netlink."],
+  [
+    "accounting_off",
+    "Set net.netfilter.nf_conntrack_acct=1 on the node; connections from before stay uncounted.",
+  ],
+  ["bypassed", "The CNI passes connection tracking by: use another source (docs/traffic-sources.md)."],
+  ["table_full", "Raise net.netfilter.nf_conntrack_max on the node."],
+  ["overflowed", "Give the pod more CPU: connections end faster than it reads."],
+]);
 
 export function judgeSources({ cluster, workflows, why, collector }: SourceFacts): Verdict[] {
   return [
@@ -53,7 +64,7 @@ function trafficVerdicts(workflows: readonly WorkflowGraphSnapshot[] | null, why
   };
   const traffic = {
     check: "traffic",
-    looked: "channels of the workflows: Istio, the service graph or Hubble answer",
+    looked: "channels of the workflows: a mesh, an agent, the service graph or Hubble answers",
     rule: "each workflow has a channel with traffic",
     remedy: REMEDY_TRAFFIC,
   };
@@ -110,6 +121,8 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
     ];
   const { text, error } = collector;
   if (text === null) return [verdict(false, "error", { ...parts, value: error ?? "no answer" })];
+  const [state] = samplesOf(text, "isochrone_collector_connections_state").filter(({ value }) => value > 0);
+  if (state !== undefined) return [connectionsVerdict(parts, /state="(\w+)"/.exec(state.labels)?.[1] ?? "")];
   const failing = samplesOf(text, "isochrone_collector_targets_failing").filter(({ value }) => value > 0);
   const up = samplesOf(text, "isochrone_collector_targets_up").reduce((sum, { value }) => sum + value, 0);
   const unverified = samplesOf(
@@ -134,6 +147,17 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
         "Set collector.kubeletCaFile in place of collector.kubeletInsecureSkipVerify (docs/collecting.md).",
     }),
   ];
+}
+
+/** Of a collector in the mode `connections`, which has no targets. */
+function connectionsVerdict(parts: { readonly looked: string }, state: string): Verdict {
+  return verdict(state === "ok", "error", {
+    looked: parts.looked,
+    check: "connections",
+    rule: "the kernel counts the bytes of all connections",
+    value: state,
+    remedy: REMEDY_CONNECTIONS.get(state) ?? "See docs/traffic-sources.md.",
+  });
 }
 
 /** Of a page in Prometheus' text format. */

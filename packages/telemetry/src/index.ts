@@ -19,6 +19,8 @@ export type { RecordIdentity } from "./headers.ts";
 export { parseSpeaker, speakerText } from "./speaker.ts";
 export type { ProvenSpeaker } from "./speaker.ts";
 export {
+  CONNECTION_ATTRIBUTES,
+  CONNECTION_METRICS,
   FLOW_ATTRIBUTES,
   FLOW_METRICS,
   HEADERS,

@@ -62,6 +62,16 @@ const RUNS: readonly Run[] = [
     },
   },
   {
+    component: "collector",
+    until: HTTP,
+    env: {
+      COLLECTOR_MODE: "connections",
+      COLLECTOR_NODE: "node",
+      COLLECTOR_HOST: HOST,
+      COLLECTOR_PORT: "0",
+    },
+  },
+  {
     component: "network-manager",
     until: HTTP,
     env: { FLOWS_NODE: "node", FLOWS_HTTP_PORT: ANY_PORT, FLOWS_AGGREGATOR_URL: `http://${NOWHERE}` },

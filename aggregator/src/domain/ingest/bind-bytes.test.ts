@@ -292,7 +292,7 @@ describe("pods of connections", () => {
   test("on two nodes are compared: both ends should have counted the same", () => {
     run(conntrack);
     const bytes = (ASKED + ANSWERED) * (STEP_MS / 1000) * STEPS;
-    expect(ingest.connectionEnds).toMatchObject({ client: bytes, server: bytes });
+    expect(ingest.counts.connectionBytes).toMatchObject({ client: bytes, server: bytes });
   });
 
   test("on one node count once, as the client's", () => {
@@ -300,7 +300,7 @@ describe("pods of connections", () => {
     sent(NOW);
     const [channel] = tables.channels.values();
     expect(channel!.rates(NOW, "full")).toMatchObject({ reporter: "conntrack_client", bytesPerSecond: 5000 });
-    expect(ingest.connectionEnds).toMatchObject({ client: 0, server: 0 });
+    expect(ingest.counts.connectionBytes).toMatchObject({ client: 0, server: 0 });
   });
 
   test("a pod's resource tells whose a Linkerd page is, whatever its rows claim", () => {

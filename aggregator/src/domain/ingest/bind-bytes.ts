@@ -104,7 +104,7 @@ export function bindBytes(
     rule,
     factor: memory.factorOf(rule, series),
     isSame: sameReading(rule, series, permit, reading),
-    onBytes: isCompared(rule, reading) ? (bytes: number): void => memory.ends.add(reporter, bytes) : null,
+    onBytes: isCompared(rule, reading) ? (bytes: number): void => memory.compare(reporter, bytes) : null,
   };
   return new ByteSink(channel, parts, series, tracks);
 }

@@ -6,6 +6,7 @@ import {
   type Series,
 } from "@isochrone/telemetry";
 import type { PointTime } from "../point-time.ts";
+import type { IngestCounts } from "./ingest-counts.ts";
 import type { Sink } from "./sink.ts";
 
 /** Factors of pairs of workloads that are kept. */
@@ -15,8 +16,17 @@ const WHOLE = (): number => 1;
 
 /** What series that count bytes need to know of others. */
 export class ByteMemory {
-  readonly ends = new ConnectionEnds();
+  readonly #ends: () => IngestCounts["connectionBytes"];
   readonly #factors = new Map<string, number>();
+
+  /** @param ends where bytes are counted that both ends' nodes should tell alike */
+  constructor(ends: () => IngestCounts["connectionBytes"]) {
+    this.#ends = ends;
+  }
+
+  compare(reporter: ByteReporter, bytes: number): void {
+    this.#ends()[reporter === "conntrack_client" ? "client" : "server"] += bytes;
+  }
 
   /** What takes by how much other series with the same ends are to be multiplied. */
   samplingSink(series: Series): Sink {
@@ -43,17 +53,6 @@ export class ByteMemory {
     if (own !== null) return () => own;
     const key = keyOf(rule, series);
     return () => this.#factors.get(key) ?? null;
-  }
-}
-
-/** Bytes between pods on two nodes, by the end whose kernel counted them: both ends should have the same. */
-export class ConnectionEnds {
-  client = 0;
-  server = 0;
-
-  add(reporter: ByteReporter, bytes: number): void {
-    if (reporter === "conntrack_client") this.client += bytes;
-    else this.server += bytes;
   }
 }
 

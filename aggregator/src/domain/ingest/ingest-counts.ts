@@ -16,6 +16,9 @@ export const REFUSED = [
 ] as const;
 export type Refused = (typeof REFUSED)[number];
 
+/** Whose node counted a connection. */
+type ConnectionEnd = "client" | "server";
+
 /** What an ingest has seen since it was made. Only grows. */
 export interface IngestCounts {
   records: number;
@@ -29,6 +32,8 @@ export interface IngestCounts {
   refusedRecords: number;
   readonly refused: Record<Refused, number>;
   readonly unused: Record<Unused, number>;
+  /** Bytes of connections between pods on two nodes, as the kernels at both ends counted them: the same. */
+  readonly connectionBytes: Record<ConnectionEnd, number>;
 }
 
 /** All zero. */
@@ -43,5 +48,6 @@ export function createIngestCounts(): IngestCounts {
     refusedRecords: 0,
     refused: recordOf(REFUSED, () => 0),
     unused: recordOf(UNUSED, () => 0),
+    connectionBytes: { client: 0, server: 0 },
   };
 }

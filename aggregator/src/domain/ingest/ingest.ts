@@ -14,7 +14,7 @@ import { bindProbe } from "./bind-probe.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { bindTraffic } from "./bind-traffic.ts";
 import { bindUsage } from "./bind-usage.ts";
-import { ByteMemory, type ConnectionEnds } from "./byte-memory.ts";
+import { ByteMemory } from "./byte-memory.ts";
 import { createIngestCounts, REFUSED, type IngestCounts, type Refused } from "./ingest-counts.ts";
 import { IncrementSink } from "./increments.ts";
 import { accountLimits, type IngestOptions, type IngestParts, type OnRefused } from "./ingest-options.ts";
@@ -63,7 +63,7 @@ export class Ingest implements MetricsVisitor {
   readonly #passing = new PassingSinks();
   readonly #onRefused: OnRefused;
   readonly #flows: FlowFacts;
-  readonly #bytes = new ByteMemory();
+  readonly #bytes = new ByteMemory(() => this.#tally.connectionBytes);
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
   #foreign = false;
@@ -121,11 +121,6 @@ export class Ingest implements MetricsVisitor {
   /** Series in memory. */
   get series(): number {
     return this.#decoder.seriesCount;
-  }
-
-  /** What both ends of connections have counted, each for itself. */
-  get connectionEnds(): ConnectionEnds {
-    return this.#bytes.ends;
   }
 
   /** Counters of these that have a last value. */

@@ -1,0 +1,226 @@
+import { beforeEach, describe, expect, test } from "vitest";
+import { ConnectionRounds, type RoundResult } from "./connection-rounds.ts";
+import { MESSAGE, NetlinkReader, type Connection, type NetlinkVisitor } from "./netlink.ts";
+import { connectionMessage, cpuMessage, type TestConnection } from "./testing/messages.ts";
+
+const NOW = 1_700_000_000_000;
+const PAIR = "10.0.1.7 10.0.2.9";
+
+/** A kernel's table and events, by the bytes of its messages. */
+class Kernel {
+  table: TestConnection[] = [];
+  ended: TestConnection[] = [];
+  /** What comes between a dump's beginning and what is read of it. */
+  duringDump: (() => void) | null = null;
+  overflows = 0;
+  drops: [number, number, number] = [0, 0, 0];
+  interfaceBytes: number | null = null;
+  accounting: string | null = "1\n";
+  readonly #reader = new NetlinkReader();
+
+  async ask(message: number, visitor: Omit<NetlinkVisitor, "done">): Promise<void> {
+    const dump =
+      message === MESSAGE.get
+        ? Buffer.concat(this.table.map((connection) => connectionMessage(connection)))
+        : Buffer.concat([cpuMessage(...this.drops), cpuMessage(0, 0, 0)]);
+    if (message === MESSAGE.get) {
+      this.duringDump?.();
+      this.duringDump = null;
+    }
+    this.#reader.read(dump, { ...visitor, done: () => undefined });
+  }
+
+  ends(onEnd: (connection: Connection) => void): number {
+    const events = Buffer.concat(this.ended.map((connection) => connectionMessage(connection, true)));
+    this.ended = [];
+    this.#reader.read(events, { connection: onEnd, done: () => undefined });
+    const { overflows } = this;
+    this.overflows = 0;
+    return overflows;
+  }
+
+  /** It leaves the table, and an event has its last bytes. */
+  end(id: number, bytes: number): void {
+    const gone = this.table.find((connection) => connection.id === id) ?? { id };
+    this.table = this.table.filter((connection) => connection !== gone);
+    this.ended.push({ ...gone, bytes });
+  }
+}
+
+let kernel: Kernel;
+let rounds: ConnectionRounds;
+let atMs: number;
+let told: Map<string, number>;
+
+beforeEach(() => {
+  kernel = new Kernel();
+  atMs = NOW;
+  told = new Map();
+  rounds = new ConnectionRounds(kernel, {
+    interfaces: async () =>
+      kernel.interfaceBytes === null
+        ? "Inter-| Receive\n face |bytes\n    lo: 99999999 1 0 0 0 0 0 0 99999999 1 0 0 0 0 0 0\n  cali1: 1 1 0 0 0 0 0 0 9 1\n"
+        : `  eth0: ${kernel.interfaceBytes} 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n`,
+    accounting: async () => kernel.accounting,
+  });
+});
+
+async function round(): Promise<RoundResult> {
+  const result = await rounds.round((atMs += 10_000));
+  for (const { attributes, value } of result.metric?.kind === "sum" ? result.metric.points : []) {
+    const key = Object.values(attributes).join(" ");
+    told.set(key, (told.get(key) ?? 0) + value);
+  }
+  return result;
+}
+
+describe("bytes of connections", () => {
+  test("are what was added since the dump before; what was there at first is a baseline", async () => {
+    kernel.table = [{ id: 1, bytes: 1_000_000 }];
+    expect(await round()).toMatchObject({ metric: null, bytes: 0 });
+    kernel.table = [
+      { id: 1, bytes: 1_000_500 },
+      { id: 2, bytes: 300, clientPort: 40_001 },
+    ];
+    const { metric } = await round();
+    expect(metric).toMatchObject({
+      kind: "sum",
+      temporality: "delta",
+      points: [{ startMs: NOW + 10_000, timeMs: NOW + 20_000, value: 800 }],
+    });
+    expect(told).toEqual(new Map([[PAIR, 800]]));
+  });
+
+  test("of one that began and ended between two dumps come with its end", async () => {
+    await round();
+    kernel.end(5, 700);
+    await round();
+    expect(told.get(PAIR)).toBe(700);
+  });
+
+  test("of one that ends are counted to its end, and once, though a dump under way still has it", async () => {
+    await round();
+    kernel.table = [{ id: 1, bytes: 100 }];
+    await round();
+    // The event is read before the rest of a dump that was asked for before it.
+    kernel.duringDump = () => {
+      kernel.end(1, 150);
+      rounds.takeEnds();
+    };
+    await round();
+    await round();
+    expect(told.get(PAIR)).toBe(150);
+  });
+
+  test("of the next one with the same ends begin anew", async () => {
+    await round();
+    kernel.table = [{ id: 1, bytes: 1000 }];
+    await round();
+    kernel.end(1, 1000);
+    kernel.table = [{ id: 2, bytes: 400 }];
+    await round();
+    expect(told.get(PAIR)).toBe(1400);
+  });
+
+  test("count on through a dump that missed it; one that stays away without its end is told of", async () => {
+    await round();
+    kernel.table = [{ id: 1, bytes: 1000 }];
+    await round();
+    kernel.table = [];
+    expect((await round()).lostEnds).toBe(0);
+    kernel.table = [{ id: 1, bytes: 1200 }];
+    await round();
+    expect(told.get(PAIR)).toBe(1200);
+    kernel.table = [];
+    await round();
+    expect((await round()).lostEnds).toBe(1);
+  });
+
+  test("of a connection that is tracked in two zones count once", async () => {
+    await round();
+    for (const bytes of [100, 250, 400]) {
+      kernel.table = [
+        { id: 1, bytes, zone: 0, service: "10.96.0.10" },
+        { id: 2, bytes, zone: 7 },
+      ];
+      if (bytes === 250) kernel.table.reverse();
+      await round();
+    }
+    kernel.end(1, 500);
+    kernel.end(2, 500);
+    expect((await round()).duplicates).toBe(1);
+    expect(told.get(PAIR)).toBe(500);
+  });
+
+  test("of tunnels are those of pods once more, and are left out; so are hosts' own", async () => {
+    await round();
+    kernel.table = [
+      { id: 1, bytes: 1000, protocol: 17, serverPort: 8472 },
+      { id: 2, bytes: 1000, client: "127.0.0.1", server: "127.0.0.1" },
+    ];
+    expect(await round()).toMatchObject({ metric: null, bytes: 1000 });
+  });
+
+  test("fall to 0 when a pair goes silent, and are not told of for ever", async () => {
+    await round();
+    kernel.table = [{ id: 1, bytes: 100 }];
+    await round();
+    const { metric } = await round();
+    expect(metric).toMatchObject({ points: [{ value: 0 }] });
+    for (let i = 0; i < 30; i++) await round();
+    expect((await round()).metric).toBeNull();
+  });
+
+  test("of more pairs than a round may tell of are counted as left out, the smallest first", async () => {
+    await round();
+    kernel.table = Array.from({ length: 20_010 }, (_, index) => ({
+      id: index + 1,
+      bytes: index < 10 ? 2 : 100,
+      client: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
+    }));
+    const { metric, leftOutBytes } = await round();
+    expect([metric?.points.length, leftOutBytes]).toEqual([20_000, 20]);
+  });
+});
+
+describe("the state of connection tracking", () => {
+  test("is ok, with traffic or without", async () => {
+    await round();
+    expect((await round()).state).toBe("ok");
+  });
+
+  test.each([
+    ["the kernel says so", "0\n", 100],
+    ["it doesn't say, and no entry has counters", null, null],
+  ])("is accounting_off where %s", async (_, accounting, bytes) => {
+    kernel.accounting = accounting;
+    kernel.table = [{ id: 1, bytes }];
+    const { state, uncounted } = await round();
+    expect([state, uncounted]).toEqual(["accounting_off", bytes === null ? 1 : 0]);
+  });
+
+  test("is bypassed where interfaces carry what isn't tracked, for three rounds", async () => {
+    const states: string[] = [];
+    for (let i = 0; i < 5; i++) {
+      kernel.interfaceBytes = i * 20e6;
+      kernel.table = [{ id: 1, bytes: i * 1e6 }];
+      states.push((await round()).state);
+    }
+    expect(states).toEqual(["ok", "ok", "ok", "bypassed", "bypassed"]);
+    kernel.interfaceBytes = 100e6;
+    kernel.table = [{ id: 1, bytes: 25e6 }];
+    expect((await round()).state).toBe("ok");
+  });
+
+  test.each([
+    ["table_full", (): void => void (kernel.drops = [3, 0, 0])],
+    ["table_full", (): void => void (kernel.drops = [0, 1, 0])],
+    ["overflowed", (): void => void (kernel.overflows = 1)],
+  ] as const)("is %s for five minutes after something was lost", async (state, lose) => {
+    await round();
+    lose();
+    expect((await round()).state).toBe(state);
+    for (let i = 0; i < 29; i++) expect((await round()).state).toBe(state);
+    expect((await round()).state).toBe("ok");
+  });
+});

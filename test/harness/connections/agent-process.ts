@@ -1,0 +1,51 @@
+// `NODE INTERVAL_MS`: counts the connections of the network namespace that it runs in. Prints a line of JSON
+// for each record, and at SIGTERM one with its metrics page.
+import { createConnectionCollector } from "@isochrone/collector/testing";
+import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
+import { MetricsDecoder, type Series } from "@isochrone/telemetry";
+
+const [node = "", intervalMs] = process.argv.slice(2);
+const registry = createRegistry();
+const decoder = new MetricsDecoder();
+const print = (line: unknown): void => void process.stdout.write(`${JSON.stringify(line)}\n`);
+
+const collector = createConnectionCollector(
+  {
+    node,
+    intervalMs: Number(intervalMs),
+    bufferBytes: 8e6,
+    bufferMaxAgeMs: 60_000,
+    catchUpRecordsPerSecond: 1000,
+  },
+  {
+    bus: {
+      async publish(_topic, records) {
+        const points: [client: unknown, server: unknown, bytes: number][] = [];
+        for (const { value } of records)
+          decoder.decode(value, {
+            number({ attributes }: Series, _startMs: number, _timeMs: number, bytes: number) {
+              const { client_address: client, server_address: server }: Record<string, unknown> = attributes;
+              points.push([client, server, bytes]);
+            },
+            histogram: () => undefined,
+            exponentialHistogram: () => undefined,
+            refused: (reason) => print({ refused: reason }),
+          });
+        print({ points });
+      },
+    },
+    clock: systemClock,
+    random: seededRandom(1),
+    logger: new MemoryLogger(),
+    registry,
+  },
+);
+process.once("SIGTERM", () => {
+  void (async () => {
+    await collector.stop();
+    print({ metrics: await registry.metrics(), cpuMs: process.cpuUsage().user / 1000 });
+    process.exit(0);
+  })();
+});
+await collector.start();

@@ -1,0 +1,99 @@
+// Bytes of real connections by the kernel's connection tracking, against counters of the pods themselves:
+// through a Service address to pods on the same and on another node, short connections and long ones.
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  ConnectionLab,
+  connectionLabSupport,
+  PODS,
+  PORT,
+  SERVICE,
+  type AgentReport,
+} from "../harness/connections/lab.ts";
+
+const INTERVAL_MS = 500;
+const LOAD_SECONDS = 5;
+
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+describe.skipIf(!connectionLabSupport().supported)("connections between namespaces", () => {
+  let lab: ConnectionLab;
+  let counted: Map<string, number>;
+  let reports: Record<"n1" | "n2", AgentReport>;
+
+  beforeAll(async () => {
+    lab = new ConnectionLab();
+    await Promise.all([lab.serve("near"), lab.serve("far")]);
+    // What was there before the agents is a baseline.
+    const before = lab.traffic("cart", "long", SERVICE, PORT, 2000 + LOAD_SECONDS * 1000);
+    const agents = { n1: lab.agent("n1", INTERVAL_MS), n2: lab.agent("n2", INTERVAL_MS) };
+    await sleep(2000);
+    const atStart = lab.counted();
+    await Promise.all([
+      lab.traffic("web", "load", SERVICE, PORT, 200, 200 * LOAD_SECONDS),
+      lab.traffic("cart", "load", PODS.far.address, PORT, 20, 20 * LOAD_SECONDS),
+      lab.traffic("web", "long", SERVICE, PORT, LOAD_SECONDS * 1000),
+      before,
+    ]);
+    await sleep(INTERVAL_MS * 4);
+    counted = new Map([...lab.counted()].map(([key, bytes]) => [key, bytes - (atStart.get(key) ?? 0)]));
+    await Promise.all([agents.n1.stop(), agents.n2.stop()]);
+    reports = { n1: agents.n1.report, n2: agents.n2.report };
+  }, 60_000);
+  afterAll(() => lab.remove());
+
+  const web = PODS.web.address;
+  const near = PODS.near.address;
+  const far = PODS.far.address;
+
+  test.each([
+    ["to the pod on its node", `${web} ${near}`, "n1"],
+    ["to the pod on the other node, at the client's", `${web} ${far}`, "n1"],
+    ["to the pod on the other node, at the server's", `${web} ${far}`, "n2"],
+  ] as const)("are counted whole, and as the pod behind the Service: %s", (_, pair, node) => {
+    const lab = counted.get(pair)!;
+    expect(lab).toBeGreaterThan(1e6);
+    expect(Math.abs(reports[node].pairs.get(pair)! / lab - 1)).toBeLessThan(0.01);
+  });
+
+  test("no pair is missed, and none is there that exchanged nothing", () => {
+    const pairs = [...reports.n1.pairs].filter(([, bytes]) => bytes > 0).map(([pair]) => pair);
+    const exchanged = [...counted].filter(([, bytes]) => bytes > 0).map(([pair]) => pair);
+    expect(pairs.toSorted()).toEqual(exchanged.toSorted());
+    expect(pairs.join(" ")).not.toContain(SERVICE);
+  });
+
+  test("nothing was lost on the way, and both agents say so", () => {
+    for (const { metrics } of Object.values(reports)) {
+      expect(metrics).toContain('isochrone_collector_connections_state{state="ok"} 1');
+      expect(metrics).toContain("isochrone_collector_connections_overflows_total 0");
+    }
+  });
+
+  test("a node that doesn't count bytes is told from one without traffic", async () => {
+    lab.setAccounting("n2", "0");
+    const agent = lab.agent("n2", INTERVAL_MS);
+    await lab.traffic("cart", "load", far, PORT, 50, 50);
+    await agent.stop();
+    expect(agent.report.metrics).toContain('isochrone_collector_connections_state{state="accounting_off"} 1');
+    lab.setAccounting("n2", "1");
+  }, 30_000);
+
+  test("a table without room is reported", async () => {
+    const agent = lab.agent("n1", INTERVAL_MS);
+    await sleep(INTERVAL_MS * 3);
+    const entries = lab.tracked("n1");
+    expect(entries).toBeGreaterThan(1000);
+    const before = lab.drops("n1");
+    // Whose packets the table has no room for tries again for long: it ends with the lab.
+    void lab.traffic("web", "load", far, PORT, 50, 1000).catch(() => undefined);
+    const restore = lab.limitTables(Math.floor(entries / 2));
+    try {
+      while (lab.drops("n1") === before) await sleep(50);
+    } finally {
+      restore();
+    }
+    await sleep(INTERVAL_MS * 3);
+    await agent.stop();
+    expect(agent.report.metrics).toContain('isochrone_collector_connections_state{state="table_full"} 1');
+  }, 60_000);
+});
