@@ -17,7 +17,7 @@ export function BillPage(): VNode {
         <h1>Bill</h1>
       </div>
       <Lead>
-        What the traffic between workloads costs in a month, if it stays as it is: who pays whom, and across
+        What the traffic between workloads costs in a month, if nothing changes: who pays whom, and across
         which zones. The caller pays for both directions.
       </Lead>
       {data !== null ? (
