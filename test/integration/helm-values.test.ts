@@ -1,6 +1,6 @@
 // What the chart makes of values, and what it refuses, without a cluster.
 import type { KubernetesObject } from "@isochrone/kubernetes";
-import { loadSettings } from "@isochrone/runtime";
+import { loadSettings, yamlValue } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { grantsOf, RULE_FILES, textOf } from "../harness/components/index.ts";
 import {
@@ -171,6 +171,28 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
   });
 
   // That their fields are right, the operators' own definitions say: helm-install.test.ts.
+  test("put prices beside the aggregator's settings, and refuse what is none", async () => {
+    const row = { provider: "own", scope: "same-zone", from: "*", out: 0, in: 0, per: "GB" };
+    const prices = { replace: true, prices: [{ ...row, currency: "EUR", source: "ours", date: "2026-10" }] };
+    const dataOf = (objects: readonly KubernetesObject[]): Record<string, string> =>
+      objects.find(({ kind, metadata }) => kind === "ConfigMap" && metadata.name === "isochrone-aggregator")![
+        "data"
+      ] as Record<string, string>;
+    const checksumOf = (objects: readonly KubernetesObject[]): string =>
+      /checksum\/config":"(\w+)"/.exec(
+        JSON.stringify(
+          objects.find(
+            ({ kind, metadata }) => kind === "StatefulSet" && metadata.name.endsWith("-aggregator"),
+          ),
+        ),
+      )![1]!;
+    const [plain, priced] = [await helm.template({}), await helm.template({ prices })];
+    expect(Object.keys(dataOf(plain))).toEqual(["isochrone.yaml"]);
+    expect(yamlValue(dataOf(priced)["prices.yaml"]!)).toEqual(prices);
+    expect(checksumOf(priced)).not.toBe(checksumOf(plain));
+    await expect(helm.template({ prices: { mode: "replace" } })).rejects.toThrow(/mode/);
+  });
+
   test("seal records on Kafka, by keys that nobody mounts; not where no token is asked for", async () => {
     const kafka = { enabled: true, brokers: ["kafka:9093"] };
     const objects = await helm.template({ kafka });
