@@ -17,6 +17,7 @@ import {
   type Readiness,
 } from "@isochrone/runtime/http";
 import { DeclarationRights, STALE_AFTER_WINDOWS } from "@isochrone/topology";
+import { createBills } from "./bill/create-bills.ts";
 import { CoordinateWorker } from "./coordinates/coordinate-worker.ts";
 import { refusedDeclarationEvent } from "./adapters/declared-objects.ts";
 import { PodProbeAddresses } from "./adapters/pod-probe-addresses.ts";
@@ -26,7 +27,6 @@ import { CoordinateKeeper } from "./coordinates/coordinate-keeper.ts";
 import { createCoordinateMetrics } from "./coordinates/coordinate-metrics.ts";
 import { EventHistory } from "./domain/graphs/event-history.ts";
 import { Tables } from "./domain/graphs/tables.ts";
-import { GraphHistory, HISTORY_GAP_MS } from "./domain/graphs/graph-history.ts";
 import { GraphKeeper } from "./domain/graphs/graph-keeper.ts";
 import { createGraphApi } from "./http/app.ts";
 import { EventStream } from "./http/event-stream.ts";
@@ -41,7 +41,7 @@ import { Probing, type PastTest } from "./probing/probing.ts";
 import { createRecordProofs, type ProvenBus } from "./record-keys/create-record-proofs.ts";
 import { Replication } from "./replication/replication.ts";
 import { costMethodsOf, type AggregatorConfig } from "./settings.ts";
-import { shapeOf, turnsOf } from "./windows.ts";
+import { historyOf, shapeOf, turnsOf } from "./windows.ts";
 import { annotatedObjectsOf, ownershipOf, writerOf } from "./writers/sources.ts";
 import { createStreams } from "./streams/create-streams.ts";
 import { createSpeaking, type Speaking } from "./speaking.ts";
@@ -73,7 +73,8 @@ class RunningAggregator implements Aggregator {
   readonly #proven: ProvenBus;
   readonly #intake: Intake;
   readonly #keeper: GraphKeeper;
-  readonly #pastGraphs: GraphHistory;
+  readonly #pastGraphs: ReturnType<typeof historyOf>;
+  readonly #bills: ReturnType<typeof createBills>;
   readonly #coordinates: CoordinateKeeper;
   readonly #events: EventStream;
   readonly #metrics: AggregatorMetrics;
@@ -97,11 +98,8 @@ class RunningAggregator implements Aggregator {
     this.#tables = new Tables(shapeOf(config), config, costMethodsOf(config));
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));
-    this.#pastGraphs = new GraphHistory({
-      horizonMs: config.historyMs,
-      minGapMs: HISTORY_GAP_MS,
-      maxBytes: config.historyBytes,
-    });
+    this.#pastGraphs = historyOf(config);
+    this.#bills = createBills(config, registry, () => this.#keeper.newest, deps.prices);
     this.#replication = Replication.of(config, {
       ...deps,
       store: deps.leaseStore ?? deps.store,
@@ -197,6 +195,7 @@ class RunningAggregator implements Aggregator {
       epoch: this.#epoch,
       keeper: this.#keeper,
       pastGraphs: this.#pastGraphs,
+      bills: this.#bills,
       replica: config.replicaName,
       nowMs: () => clock.now(),
       events: this.#events,
@@ -297,6 +296,7 @@ class RunningAggregator implements Aggregator {
     this.#metrics.buildSeconds.observe((clock.monotonic() - beganMs) / 1000);
     this.#coordinates.offer(graphs.cluster("full"));
     this.#pastGraphs.keep(graphs);
+    this.#bills.keep(graphs);
   }
 
   /**

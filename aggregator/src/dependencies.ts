@@ -1,5 +1,6 @@
 import type { Bus } from "@isochrone/bus";
 import type { ClusterStore, Leadership } from "@isochrone/kubernetes";
+import type { PriceTable } from "@isochrone/prices";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { HttpApp, RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
@@ -44,6 +45,8 @@ export interface AggregatorDependencies {
   readonly controllers?: ClusterControllersConfig;
   /** Of the same cluster, for Leases alone: they must not wait behind other writes. @default `store` */
   readonly leaseStore?: ClusterStore;
+  /** What traffic costs. @default as the settings say */
+  readonly prices?: PriceTable;
   /** Who may ask for what. @default everyone: for loopback only */
   readonly access?: { readonly gate: RequestGate | undefined; readonly isMetricsOpen: boolean };
   /**

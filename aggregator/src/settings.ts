@@ -137,6 +137,10 @@ export const aggregatorSettings = section(
       description:
         "Base address of the scheduler-plugin, whose decisions and plans are passed through; without it there are none.",
     }),
+    pricesFile: constant(
+      "/etc/isochrone/config/prices.yaml",
+      "The chart puts its value prices there; without such a file prices are those that are built in.",
+    ),
     decisionsTimeoutMs: constant(5000, "It is a bound for how long a page waits."),
     dumpFile: text({
       default: null,

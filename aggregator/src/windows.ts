@@ -3,6 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type { Clock } from "@isochrone/runtime";
 import type { Tables } from "./domain/graphs/tables.ts";
 import type { AggregatorConfig } from "./settings.ts";
+import { GraphHistory, HISTORY_GAP_MS } from "./domain/graphs/graph-history.ts";
 
 /** How long building a graph may hold up the event loop at a time, as far as its steps are fine enough. */
 const MAX_BLOCK_MS = 10;
@@ -24,4 +25,9 @@ export function turnsOf(clock: Clock): () => Promise<void> | null {
 export function shapeOf({ windowMs, paneMs, fastPanes, counterLagMs }: AggregatorConfig): Tables["shape"] {
   const lagMs = Math.min(counterLagMs, windowMs * MAX_LAG_SHARE);
   return { windowMs, paneMs, panes: windowMs / paneMs, fastPanes, counterLagMs: lagMs };
+}
+
+/** Keeps the graphs of the last hour. */
+export function historyOf({ historyMs, historyBytes }: AggregatorConfig): GraphHistory {
+  return new GraphHistory({ horizonMs: historyMs, minGapMs: HISTORY_GAP_MS, maxBytes: historyBytes });
 }

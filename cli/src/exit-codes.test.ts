@@ -41,6 +41,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "lab objects": [],
   score: ["--cluster", "DUMP", "--pod", "s/p"],
   plan: ["shop"],
+  bill: [],
   "scheduler-config": ["--url", "https://10.0.0.1:1"],
   "appgroup order": ["DUMP"],
   "gates list": [],
@@ -85,6 +86,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--decision": NO_FILE,
   "--manifest": NO_FILE,
   "--matrix": NO_FILE,
+  "--prices": NO_FILE,
   "--trace": NO_FILE,
   "--chart": ["NOWHERE", "DUMP"],
   "--namespace": NO_NAMESPACE,
@@ -102,6 +104,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--time": NO_DURATION,
   "--timeout": NO_DURATION,
   "--watch": NO_DURATION.slice(1),
+  "--by": ["", "pods", "Channel"],
   "--limit": ["", "0", "1.5", "x", "501"],
   "--window": [...NO_DURATION, "10ms"],
   "--output": NO_FORMAT,
@@ -152,6 +155,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
 const WRONG_OF: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
   // A path.
   "scheduler-config": { "--prefix": ["", "scheduler"] },
+  bill: { "--limit": ["", "0", "1.5", "x", "100001"] },
   // A workflow's name, of a namespace that is an argument.
   plan: { "--workflow": [] },
   // A name in a file, whatever it be.

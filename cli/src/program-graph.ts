@@ -1,5 +1,5 @@
 // Commands that read the graph API.
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import {
   dnsLabel,
   durationMs,
@@ -9,6 +9,7 @@ import {
   readableFile,
   wholeNumber,
 } from "./options.ts";
+import { BILL_SORTS } from "./output/format.ts";
 import {
   caFile,
   commandOf,
@@ -63,6 +64,22 @@ export function addGraph(program: Command, print: Print): void {
     "% explain web-7c9f -n shop --kubeconfig ~/.kube/config",
     "% explain web --watch",
   );
+}
+
+export function addBill(program: Command, print: Print): void {
+  program
+    .command("bill")
+    .description("say what the traffic between workloads costs in a month, the dearest first")
+    .addOption(new Option("--by <what>", "what the lines are").choices(BILL_SORTS).default("channel"))
+    .addOption(namespace("only channels that begin or end there, and its workloads"))
+    .option("--limit <number>", "so many channels and workloads", wholeNumber(1, 100_000), 1000)
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (options) => (await import("./bill/bill.ts")).billCommand(options, print));
+  examples(commandOf(program, "bill"), "% bill", "% bill --by zones", "% bill -n shop --limit 20 -o json");
 }
 
 export function addPlan(program: Command, print: Print): void {

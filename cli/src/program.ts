@@ -7,7 +7,7 @@ import { addDescheduler } from "./program-descheduler.ts";
 import type { StartScheduler } from "./commands/experiment.ts";
 import { addCompletion, addDoctor } from "./program-doctor.ts";
 import { addExperiment } from "./program-experiment.ts";
-import { addDispatch, addGraph, addPlan } from "./program-graph.ts";
+import { addBill, addDispatch, addGraph, addPlan } from "./program-graph.ts";
 import { addStreams } from "./program-streams.ts";
 import { addAppGroup, addBench, addSchedulerConfig, addScore, addTosca } from "./program-offline.ts";
 import {
@@ -71,6 +71,7 @@ export function createProgram(
   addLab(program, print);
   addScore(program, print);
   addPlan(program, print);
+  addBill(program, print);
   addSchedulerConfig(program, print);
   addAppGroup(program, print);
   addGates(program, print);
@@ -88,6 +89,11 @@ export function createProgram(
   addCompletion(program, print);
   return program;
 }
+
+const prices = (): Option =>
+  new Option("--prices <file>", "prices of traffic, beside those that are built in")
+    .argParser(readableFile)
+    .conflicts(["streams", "hotSite"]);
 
 function addUp(program: Command, print: Print): void {
   program
@@ -110,6 +116,7 @@ function addUp(program: Command, print: Print): void {
       "Deployments of the workflow, instead of the sample of 17 services",
       readableFile,
     )
+    .addOption(prices())
     .addOption(
       new Option(
         "--kubeconfig <file>",

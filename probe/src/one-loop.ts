@@ -21,7 +21,7 @@ import type { Carrier, CarrierEvents } from "./workers/carrier.ts";
 import { SameThread } from "./workers/same-thread.ts";
 
 /** How often counts of the responder are reported and idle connections ended. Milliseconds. */
-const SWEEP_MS = 100;
+const SWEEP_MS = 500;
 
 interface OneLoopDeps {
   readonly logger: Logger;
@@ -29,7 +29,9 @@ interface OneLoopDeps {
   readonly sockets: "auto" | "node";
 }
 
-const monotonic = (): number => performance.now();
+/** The global itself is looked up by a getter, each time. */
+const clock = performance;
+const monotonic = (): number => clock.now();
 
 /** Carries all hosts of a process in its main thread. */
 export class OneLoop {

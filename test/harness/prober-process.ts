@@ -13,6 +13,8 @@ const plain = (_key: string, value: unknown): unknown =>
 const tell = (line: ProberLine): void => void process.stdout.write(`${JSON.stringify(line, plain)}\n`);
 
 const thread = createMeasuringThreads({
+  // As in the probe's own process.
+  place: "main",
   clock: systemClock,
   logger: createLogger({ service: "probe", level: "info", destination: process.stderr }),
 });

@@ -129,6 +129,7 @@ export class WriterTestbed {
       version: 1,
       builtAtMs,
       coordinates: null,
+      nodes: graph.nodes,
       cluster: () => graph,
       demand: () => ({ version: 1, observedAt: graph.observedAt, windowSeconds: 300, services: [] }),
       workflows: () => new Map(this.workflows.map((each) => [`${each.namespace}/${each.name}`, each])),

@@ -65,9 +65,7 @@ describe("alert rules", () => {
     const index = readFileSync(join(runbooks, "README.md"), "utf8");
     for (const alert of alerts) {
       const page = readFileSync(join(runbooks, `${alert}.md`), "utf8");
-      expect(page).toMatch(
-        /^# \w+\n\n.+\n\n## What follows from it\n\n.+\n\n## Where to look\n\n- .+\n\n## What to do\n\n- .+/s,
-      );
+      expect(page).toMatch(/^# \w+\n\n.+\n\n## Effect\n\n.+\n\n## Check\n\n- .+\n\n## Remedy\n\n- .+/s);
       expect(index).toContain(`(${alert}.md)`);
     }
   });

@@ -52,6 +52,22 @@ describe.skipIf(!flowMeshSupport().supported)("the tunnel", () => {
     expect(RELAYED.map((node) => mesh.rules(node))).toEqual(before);
   });
 
+  test("isn't there while another program has its port, and is once that is free", async () => {
+    mesh = createRoutedMesh();
+    const manager = managerOf("a");
+    const { stop } = await receivedBy(mesh, "a", ADDRESS.a, 8477);
+    const report = await manager.run(relayed("a", ADDRESS));
+    expect(report.complaints.join()).toContain("Address already in use");
+    expect(report.pending).toBeGreaterThan(0);
+    expect(report.flows[0]!.unmet?.reason).toBe("not_in_kernel");
+    await stop();
+    expect(await manager.run(relayed("a", ADDRESS))).toMatchObject({
+      pending: 0,
+      complaints: [],
+      flows: [{ unmet: null }],
+    });
+  });
+
   test("lets in what neighbours of the plan send, and nothing of anybody else", async () => {
     mesh = createRoutedMesh();
     const manager = managerOf("b");
@@ -59,7 +75,7 @@ describe.skipIf(!flowMeshSupport().supported)("the tunnel", () => {
       pending: 0,
       kernel: { peers: new Set([ADDRESS.r]), refusedPackets: 0 },
     });
-    const texts = await receivedBy(mesh, "b", ADDRESS.b, PORT);
+    const { texts } = await receivedBy(mesh, "b", ADDRESS.b, PORT);
     const inject = (prefix: readonly string[], text: string, to = ADDRESS.b): void => {
       const packet = tunnelled({ source: ADDRESS.a, target: ADDRESS.b, port: PORT, text });
       sendDatagrams(prefix, to, 8477, [packet]);

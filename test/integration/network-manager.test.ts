@@ -105,7 +105,7 @@ describe.skipIf(!flowMeshSupport().supported)("a network manager", () => {
       return planOf("a", [flow], { b: 10e6, r: 10e6 });
     };
     await manager.run(planBy(["a", "b"]));
-    const texts = await receivedBy(mesh, "b", ADDRESS.b, 5001);
+    const { texts } = await receivedBy(mesh, "b", ADDRESS.b, 5001);
     const sent = Array.from({ length: 20 }, (_, index) => `${index}`);
     sendDatagrams(
       mesh.prefix("a"),

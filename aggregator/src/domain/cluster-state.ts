@@ -13,6 +13,8 @@ export interface NodeState {
   readonly allocatableMemoryBytes: Bytes | null;
   /** Capacity of its network interfaces, bits per second, as an extended resource declares it. */
   readonly networkCapacityBitsPerSecond: BitsPerSecond | null;
+  /** Scheme of `spec.providerID`; null: it has none. */
+  readonly provider: string | null;
 }
 
 /** A name within a namespace. */

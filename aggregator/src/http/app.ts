@@ -12,6 +12,8 @@ import type { Logger } from "@isochrone/runtime";
 import type { FastifyInstance } from "fastify";
 import type { Registry } from "prom-client";
 import { AggregatorError } from "../ports/errors.ts";
+import { registerBillRoutes } from "../bill/bill-routes.ts";
+import type { Bills } from "../bill/domain/bills.ts";
 import type { GraphHistory } from "../domain/graphs/graph-history.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import type { PageAssets } from "../ports/ports.ts";
@@ -21,6 +23,7 @@ import { registerFlowPlanRoutes, type FlowPlanSource } from "./flow-plan-route.t
 import type { EventStream } from "./event-stream.ts";
 import type { ReportRelay } from "./forward-reports.ts";
 import type { LeaderForward } from "./forward.ts";
+import { freshGraphs } from "./fresh.ts";
 import { registerGraphRoutes } from "./graph-routes.ts";
 import { registerHealthRoute, type HealthSources } from "./health-route.ts";
 import { registerHistoryRoutes } from "./history-routes.ts";
@@ -46,6 +49,7 @@ interface GraphApiParts {
   readonly epoch: string;
   readonly keeper: GraphKeeper;
   readonly pastGraphs: GraphHistory;
+  readonly bills: Bills;
   /** Name among several replicas. */
   readonly replica: string | null;
   readonly nowMs: () => number;
@@ -92,7 +96,9 @@ export async function createGraphApi(parts: GraphApiParts): Promise<HttpApp> {
     // The routes state their types themselves: with a type provider, 304 without a body has none.
     const api = scope as unknown as FastifyInstance;
     answerKnownErrors(api);
-    registerGraphRoutes(api, parts.keeper, parts.pastGraphs, parts.epoch);
+    const fresh = freshGraphs(parts.keeper, parts.pastGraphs, parts.epoch);
+    registerGraphRoutes(api, parts.keeper, fresh, parts.epoch);
+    registerBillRoutes(api, fresh, parts.bills);
     registerLinkRoute(api, parts.keeper, parts.nowMs);
     registerHistoryRoutes(api, parts.pastGraphs, parts.keeper);
     registerHealthRoute(api, parts);

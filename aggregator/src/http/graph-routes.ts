@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance, FastifyReply } from "fastify";
 import {
   ClusterColumnsSchema,
   ClusterGraphSchema,
@@ -17,22 +17,15 @@ import type { Coordinates } from "../coordinates/domain/coordinates.ts";
 import type { WindowName } from "../domain/windows/window-shape.ts";
 import { AggregatorError } from "../ports/errors.ts";
 import type { GraphKeeper, PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
-import type { GraphHistory } from "../domain/graphs/graph-history.ts";
 import { sendColumns } from "./cluster-columns.ts";
-import { isUnchanged } from "./etag.ts";
-import { AtQuery, momentOf } from "./history-routes.ts";
+import { Unchanged, WindowQuery, type Fresh } from "./fresh.ts";
+import { AtQuery } from "./history-routes.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { listWorkflows, listWithGraphs, WorkflowListQuery } from "./workflow-list.ts";
 
 const MAX_LINKS_PER_PAGE = 100_000;
 /** Estimated links are as many as pairs. */
 const MAX_ESTIMATED_NODES = 100;
-
-const WindowQuery = Type.Optional(
-  Type.Union([Type.Literal("full"), Type.Literal("fast")], {
-    description: "fast: the newest panes only, for alerts. Default: full",
-  }),
-);
 
 const ClusterQuery = Type.Object(
   {
@@ -67,8 +60,6 @@ const WorkflowParams = Type.Object({
 });
 type WorkflowParams = Static<typeof WorkflowParams>;
 
-const Unchanged = Type.Null({ description: "The client has this version" });
-
 /**
  * `GET /api/v1/graph/...`. `epoch` tells lives of replicas apart: a restarted one counts versions from 1
  * again.
@@ -76,27 +67,14 @@ const Unchanged = Type.Null({ description: "The client has this version" });
 export function registerGraphRoutes(
   app: FastifyInstance,
   keeper: GraphKeeper,
-  pastGraphs: GraphHistory,
+  fresh: Fresh,
   epoch: string,
 ): void {
-  const fresh: Fresh = (request, reply, { window = "full", at }) => {
-    const graphs = at === undefined ? keeper.newest : pastGraphs.at(momentOf(at));
-    if (graphs === null) throw new AggregatorError("no_graph_yet", "the first graph is still being built");
-    return isUnchanged(request, reply, `"${epoch}-${graphs.version}-${window}"`) ? null : graphs;
-  };
   registerCluster(app, keeper, fresh);
   registerColumns(app, fresh);
   registerWorkflowList(app, keeper, fresh, epoch);
   registerWorkflow(app, fresh);
   registerDemand(app, fresh);
-}
-
-/** Null: the client has them. */
-type Fresh = (request: FastifyRequest, reply: FastifyReply, wanted: Wanted) => PublishedGraphs | null;
-
-interface Wanted {
-  readonly window?: WindowName;
-  readonly at?: string;
 }
 
 function registerCluster(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh): void {

@@ -6,6 +6,7 @@ export function nodeState(name: string, more: Partial<NodeState> = {}): NodeStat
   return {
     name,
     zone: null,
+    provider: null,
     region: null,
     segment: null,
     ready: true,

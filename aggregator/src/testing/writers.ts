@@ -161,6 +161,7 @@ export class WriterTestbed {
       version: 1,
       builtAtMs,
       coordinates: null,
+      nodes: this.nodes,
       cluster: () => graph,
       demand: () => ({ version: 1, observedAt: graph.observedAt, windowSeconds: 300, services: [] }),
       workflows: () => new Map(this.workflows.map((each) => [`${each.namespace}/${each.name}`, each])),

@@ -29,6 +29,7 @@ interface UpOptions {
   readonly matrix?: string;
   readonly manifest?: string;
   readonly kubeconfig?: string;
+  readonly prices?: string;
   readonly rate: number;
   readonly window: number;
   readonly seed: number;
@@ -164,7 +165,7 @@ function reporterOf(output: Format, print: (text: string) => void): { reporter: 
 }
 
 function embeddedOptions(options: UpOptions, [first]: readonly Act[]) {
-  const { port, nodes, matrix, manifest, kubeconfig, rate, window, seed, allowHost } = options;
+  const { port, nodes, matrix, manifest, kubeconfig, prices, rate, window, seed, allowHost } = options;
   return {
     port,
     nodes,
@@ -173,7 +174,7 @@ function embeddedOptions(options: UpOptions, [first]: readonly Act[]) {
     seed,
     placement: first === "score" ? ("score" as const) : ("spread" as const),
     allowedHosts: allowHost,
-    ...definedOf({ matrix, manifest, kubeconfig }),
+    ...definedOf({ matrix, manifest, kubeconfig, prices }),
   };
 }
 

@@ -9,6 +9,8 @@ export interface EmbeddedOptions {
   readonly matrix?: string;
   /** File of Deployments; undefined: the sample workflow. */
   readonly manifest?: string;
+  /** File of prices of traffic; undefined: those that are built in. */
+  readonly prices?: string;
   readonly requestsPerSecond: number;
   readonly windowMs: number;
   readonly seed: number;

@@ -1,6 +1,6 @@
 // One of each service, as `isochrone up` composes them: on the memory bus, with real sockets between
 // everything that has sockets in a cluster.
-import { createAggregator, type ProbeAddresses } from "@isochrone/aggregator";
+import { createAggregator, loadPrices, type ProbeAddresses } from "@isochrone/aggregator";
 import type { Bus } from "@isochrone/bus";
 import {
   ClusterTargets,
@@ -85,6 +85,7 @@ export function aggregatorOf(
     addresses,
     page: withEmulator(createPage()),
     addRoutes: (app) => addLinkRoutes(app, emulator),
+    ...(options.prices === undefined ? {} : { prices: loadPrices(options.prices) }),
     ...(isReal ? writingConfig(options) : {}),
   });
 }

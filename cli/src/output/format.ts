@@ -9,6 +9,10 @@ const require = createRequire(import.meta.url);
 export const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
 
+/** What the lines of a bill are. */
+export const BILL_SORTS = ["channel", "workload", "namespace", "zones"] as const;
+export type BillSort = (typeof BILL_SORTS)[number];
+
 /**
  * `value` as JSON or YAML, or its text for people, which is made of a copy in which nothing is hidden. YAML
  * repeats what occurs twice: anchors are for machines that nobody has.

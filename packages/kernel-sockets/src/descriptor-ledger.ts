@@ -50,6 +50,7 @@ export function trackDescriptors(libc: Libc, ledger: DescriptorLedger): Libc {
     accept: (...args) => noted(libc.accept(...args)),
     open: (...args) => noted(libc.open(...args)),
     eventCounter: () => noted(libc.eventCounter()),
+    watcher: () => noted(libc.watcher()),
     close(fd) {
       // Before: afterwards the number may be another thread's.
       ledger.closed(fd);

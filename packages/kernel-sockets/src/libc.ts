@@ -48,6 +48,12 @@ export interface Libc {
   receiveMessages(fd: number, messages: Block, count: number, flags: number): number;
   /** `timeout` is a timespec. */
   poll(descriptors: Block, count: number, timeout: Block): number;
+  /** Descriptor that is readable when one of those that it watches is (epoll(7)). */
+  watcher(): number;
+  /** `operation`: SYS.EPOLL_CTL_*; `event` is a struct epoll_event. */
+  watch(watcher: number, operation: number, fd: number, event: Block): number;
+  /** What is ready now, as structs epoll_event; returns how many. */
+  watched(watcher: number, events: Block, atMost: number): number;
   /** Bytes read from a descriptor that isn't a socket; -1 for an error. */
   read(fd: number, into: Block, bytes: number): number;
   /** A counter that wakes pollers when another thread writes 8 bytes to it (eventfd(2)); non-blocking. */
@@ -165,6 +171,7 @@ async function load(): Promise<Libc> {
     eventCounter: () => Number(eventfd(0, SYS.SOCK_CLOEXEC | SYS.SOCK_NONBLOCK)),
     open: (path, flags) => Number(open(path, flags)),
     setNetworkNamespace: (fd) => Number(setns(fd, CLONE_NEWNET)),
+    ...watcherCalls(lib),
     ...rareCalls(lib, now),
     yieldProcessor: () => void schedYield(),
     interfaceIndex: (name) => Number(ifNameToIndex(name)),
@@ -177,6 +184,17 @@ async function load(): Promise<Libc> {
       const errno = koffi.errno();
       return names.get(errno) ?? `errno_${errno}`;
     },
+  };
+}
+
+function watcherCalls(lib: ReturnType<Koffi["load"]>): Pick<Libc, "watcher" | "watch" | "watched"> {
+  const create = lib.func("int epoll_create1(int)");
+  const control = lib.func("int epoll_ctl(int, int, int, void *)");
+  const wait = lib.func("int epoll_wait(int, void *, int, int)");
+  return {
+    watcher: () => Number(create(SYS.SOCK_CLOEXEC)),
+    watch: (watcher, operation, fd, event) => Number(control(watcher, operation, fd, event.pointer)),
+    watched: (watcher, events, atMost) => Number(wait(watcher, events.pointer, atMost, 0)),
   };
 }
 

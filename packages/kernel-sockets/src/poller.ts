@@ -1,16 +1,34 @@
 import type { Block, Libc } from "./libc.ts";
+import { SystemCallError } from "./socket.ts";
 import { SYS } from "./sys.ts";
 
+/** struct pollfd. */
 const ENTRY_BYTES = 8;
+/**
+ * struct epoll_event, which one architecture packs: events (4), then what was given with the descriptor (8).
+ */
+const EVENT = process.arch === "x64" ? { bytes: 12, dataAt: 4 } : { bytes: 16, dataAt: 8 };
+/** Descriptors that one wait tells of; the others' turn is the next. */
+const EVENTS = 64;
 
-/** Hears what poll(2) said of a descriptor: `events` are POLLIN, POLLOUT, POLLERR, POLLHUP. */
+/** Hears what the kernel said of a descriptor: `events` are POLLIN, POLLOUT, POLLERR, POLLHUP. */
 type ReadyHandler = (events: number) => void;
 
 interface Watched {
   readonly fd: number;
+  /** Of its adding: handlers run in this order. */
+  readonly order: number;
   interest: number;
   readonly handle: ReadyHandler;
 }
+
+interface Ready {
+  readonly watched: Watched;
+  readonly events: number;
+}
+
+/** The global itself is looked up by a getter, each time. */
+const clock = performance;
 
 /** A wait that ends so soon is a short one. Milliseconds. */
 const SHORT_WAIT_MS = 0.2;
@@ -46,15 +64,18 @@ export class Poller {
   #attempt: (() => boolean) | null = null;
   readonly #timeout: Block;
   readonly #watched = new Map<number, Watched>();
-  #descriptors: Block;
-  #order: Watched[] = [];
-  #dirty = false;
+  /** One descriptor for all, so that a wait costs the same whatever their number; -1: there was none yet. */
+  #watcher = -1;
+  readonly #entry: Block;
+  readonly #events: Block;
+  #added = 0;
 
   constructor(libc: Libc, { spin = false }: PollerOptions = {}) {
     this.#libc = libc;
     this.#spin = spin;
     this.#timeout = libc.block(16);
-    this.#descriptors = libc.block(16 * ENTRY_BYTES);
+    this.#entry = libc.block(Math.max(ENTRY_BYTES, EVENT.bytes));
+    this.#events = libc.block(EVENTS * EVENT.bytes);
   }
 
   get size(): number {
@@ -66,10 +87,14 @@ export class Poller {
     return this.#shortWaits >= SHORT_WAITS;
   }
 
-  /** `interest`: POLLIN, POLLOUT or both; errors are always reported. */
+  /** `interest`: POLLIN, POLLOUT or both; errors are always reported. @throws SystemCallError */
   add(fd: number, interest: number, handle: ReadyHandler): void {
-    this.#watched.set(fd, { fd, interest, handle });
-    this.#dirty = true;
+    if (this.#watcher < 0) this.#watcher = this.#libc.watcher();
+    const isKnown = this.#watched.has(fd);
+    this.#watched.set(fd, { fd, order: this.#added++, interest, handle });
+    if (this.#control(isKnown ? SYS.EPOLL_CTL_MOD : SYS.EPOLL_CTL_ADD, fd, interest) >= 0) return;
+    this.#watched.delete(fd);
+    throw new SystemCallError("epoll_ctl", this.#libc.lastError());
   }
 
   /**
@@ -85,12 +110,12 @@ export class Poller {
     const watched = this.#watched.get(fd);
     if (watched === undefined || watched.interest === interest) return;
     watched.interest = interest;
-    this.#dirty = true;
+    this.#control(SYS.EPOLL_CTL_MOD, fd, interest);
   }
 
   /** Must come before the descriptor is closed. */
   remove(fd: number): void {
-    this.#dirty = this.#watched.delete(fd) || this.#dirty;
+    if (this.#watched.delete(fd)) this.#control(SYS.EPOLL_CTL_DEL, fd, 0);
   }
 
   /**
@@ -101,24 +126,24 @@ export class Poller {
     if (!this.#spin) return this.#serve(this.#poll(timeoutMs), onWake);
     // Now and then all are asked: who is expected mustn't keep the others from their turn.
     const awake = this.awake && this.#shortWaits % TURN !== 0;
-    const startMs = performance.now();
+    const startMs = clock.now();
     if (awake) {
       const served = this.#waitAwake(startMs, timeoutMs, onWake);
-      if (performance.now() - startMs > SHORT_WAIT_MS) this.#shortWaits = SHORT_WAITS - SHORT_WAITS_CONTENDED;
+      if (clock.now() - startMs > SHORT_WAIT_MS) this.#shortWaits = SHORT_WAITS - SHORT_WAITS_CONTENDED;
       else if (served > 0) this.#shortWaits++;
       if (served > 0) return served;
     }
     const ready = this.#poll(timeoutMs);
-    const short = ready > 0 && performance.now() - startMs < SHORT_WAIT_MS;
+    const short = ready > 0 && clock.now() - startMs < SHORT_WAIT_MS;
     this.#shortWaits = short ? this.#shortWaits + 1 : Math.min(0, this.#shortWaits);
     return this.#serve(ready, onWake);
   }
 
   close(): void {
     this.#watched.clear();
-    this.#order = [];
-    this.#libc.free(this.#timeout);
-    this.#libc.free(this.#descriptors);
+    if (this.#watcher >= 0) this.#libc.close(this.#watcher);
+    this.#watcher = -1;
+    for (const block of [this.#timeout, this.#entry, this.#events]) this.#libc.free(block);
   }
 
   /** Returns how many were ready; 0: nothing came in the time that is worth it. */
@@ -128,7 +153,7 @@ export class Poller {
       if (this.#attempt !== null && this.#attempt()) return 1;
       const ready = this.#attempt === null || round % ATTEMPTS === ATTEMPTS - 1 ? this.#poll(0) : 0;
       if (ready > 0) return this.#serve(ready, onWake);
-      if (performance.now() >= endMs) return 0;
+      if (clock.now() >= endMs) return 0;
       // Who sends what is waited for may need this very processor.
       this.#libc.yieldProcessor();
     }
@@ -138,40 +163,45 @@ export class Poller {
   #serve(ready: number, onWake: (() => void) | undefined): number {
     onWake?.();
     if (ready <= 0) return 0;
-    const order = this.#order;
-    for (let i = 0, left = ready; i < order.length && left > 0; i++) {
-      const events = this.#descriptors.view.getInt16(i * ENTRY_BYTES + 6, true);
-      if (events === 0) continue;
-      left--;
-      const watched = order[i]!;
+    for (const { watched, events } of this.#readyNow(ready)) {
       // A handler before may have removed this one, or its number may belong to another socket by now.
       if (this.#watched.get(watched.fd) === watched) watched.handle(events);
     }
     return ready;
   }
 
-  #poll(timeoutMs: number): number {
-    if (this.#dirty) this.#rebuild();
-    const ns = Math.max(0, Math.round(timeoutMs * 1e6));
-    const { view } = this.#timeout;
-    view.setUint32(0, Math.floor(ns / 1e9), true);
-    view.setUint32(8, ns % 1e9, true);
-    return this.#libc.poll(this.#descriptors, this.#order.length, this.#timeout);
+  #readyNow(count: number): readonly Ready[] {
+    const { view } = this.#events;
+    const ready: Ready[] = [];
+    for (let at = 0; at < count * EVENT.bytes; at += EVENT.bytes) {
+      const watched = this.#watched.get(view.getInt32(at + EVENT.dataAt, true));
+      if (watched !== undefined) ready.push({ watched, events: view.getUint32(at, true) });
+    }
+    return count > 1 ? ready.sort((a, b) => a.watched.order - b.watched.order) : ready;
   }
 
-  #rebuild(): void {
-    this.#dirty = false;
-    this.#order = [...this.#watched.values()];
-    const needed = this.#order.length * ENTRY_BYTES;
-    if (needed > this.#descriptors.view.byteLength) {
-      this.#libc.free(this.#descriptors);
-      this.#descriptors = this.#libc.block(2 * needed);
+  /** How many are ready. */
+  #poll(timeoutMs: number): number {
+    if (timeoutMs > 0) {
+      const ns = Math.round(timeoutMs * 1e6);
+      const { view } = this.#timeout;
+      view.setUint32(0, Math.floor(ns / 1e9), true);
+      view.setUint32(8, ns % 1e9, true);
+      const isWatching = this.#watcher >= 0;
+      this.#entry.view.setInt32(0, this.#watcher, true);
+      this.#entry.view.setInt16(4, SYS.POLLIN, true);
+      // Its timeout is finer than epoll_wait's.
+      const ready = this.#libc.poll(this.#entry, isWatching ? 1 : 0, this.#timeout);
+      if (ready <= 0) return ready;
     }
-    for (const [i, { fd, interest }] of this.#order.entries()) {
-      this.#descriptors.view.setInt32(i * ENTRY_BYTES, fd, true);
-      this.#descriptors.view.setInt16(i * ENTRY_BYTES + 4, interest, true);
-      this.#descriptors.view.setInt16(i * ENTRY_BYTES + 6, 0, true);
-    }
+    return this.#watcher < 0 ? 0 : this.#libc.watched(this.#watcher, this.#events, EVENTS);
+  }
+
+  #control(operation: number, fd: number, interest: number): number {
+    const { view } = this.#entry;
+    view.setUint32(0, interest, true);
+    view.setInt32(EVENT.dataAt, fd, true);
+    return this.#libc.watch(this.#watcher, operation, fd, this.#entry);
   }
 }
 

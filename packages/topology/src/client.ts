@@ -1,6 +1,7 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
 import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
+import type { Bill } from "./bill/bill.ts";
 import { parseDemand, type Demand } from "./demand/demand.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
@@ -58,6 +59,12 @@ interface DecisionQuery {
   readonly limit?: number;
   /** Whether the scorer is asked again with the graphs of now. @default false */
   readonly now?: boolean;
+}
+
+interface BillQuery {
+  /** Channels that begin or end there, and its workloads. */
+  readonly namespace?: string;
+  readonly limit?: number;
 }
 
 interface Cached {
@@ -181,10 +188,18 @@ export class GraphClient {
     return this.#read("/api/v1/graph/demand", parseDemand, signal);
   }
 
+  /**
+   * What traffic costs; channels and workloads at most `limit`, the dearest. An earlier release's has no such
+   * page: GraphClientError of status 404.
+   */
+  async bill(query: BillQuery = {}, signal?: AbortSignal): Promise<Fetched<Bill>> {
+    // Loaded when it is asked for: most commands have no use for it.
+    const { parseBill } = await import("./bill/bill.ts");
+    return this.#read(withQuery("/api/v1/graph/bill", query), parseBill, signal);
+  }
+
   async decisions(query: DecisionQuery = {}, signal?: AbortSignal): Promise<Fetched<DecisionList>> {
-    const search = new URLSearchParams();
-    for (const [key, value] of Object.entries(query)) search.set(key, String(value));
-    const path = search.size === 0 ? "/api/v1/decisions" : `/api/v1/decisions?${search.toString()}`;
+    const path = withQuery("/api/v1/decisions", query);
     return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
   }
 
@@ -331,6 +346,12 @@ export class GraphClient {
     }
     return Buffer.concat(chunks).toString("utf8");
   }
+}
+
+function withQuery(path: string, query: object): string {
+  const search = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) search.set(key, String(value));
+  return search.size === 0 ? path : `${path}?${search.toString()}`;
 }
 
 function parseJson(url: string, text: string): unknown {

@@ -1,6 +1,5 @@
-// The graph API's schema (design §10): JSON Schema and TypeScript type from one definition. A public
-// contract: extend, don't rename. Units stand in the names; a number that isn't known is null, never NaN and
-// never 0.
+// The graph API's schema: JSON Schema and TypeScript type from one definition. A public contract: extend,
+// don't rename. Units stand in the names; a number that isn't known is null, never NaN and never 0.
 import { Type, type Static } from "typebox";
 import { ChannelFlowSchema } from "./flows/channel-flow.ts";
 import { METHODS } from "@isochrone/telemetry";
@@ -31,6 +30,7 @@ export const ClusterNodeSchema = Type.Object(
     zone: NullableString("topology.kubernetes.io/zone"),
     region: NullableString("topology.kubernetes.io/region"),
     segment: NullableString("topology.kubernetes.io/segment"),
+    provider: Type.Optional(NullableString("scheme of spec.providerID, as aws; null: it has none")),
     ready: Type.Boolean(),
     cordoned: Type.Boolean(),
     allocatableCpuMillicores: NullableNumber("allocatable CPU, thousandths of a core"),

@@ -1,4 +1,4 @@
-import type { Channel, Workload, WorkflowGraphSnapshot } from "./schema.ts";
+import type { Channel, RoutingScope, Workload, WorkflowGraphSnapshot } from "./schema.ts";
 import { parseWorkflowGraph } from "./validation.ts";
 
 const NONE: readonly never[] = [];
@@ -88,6 +88,22 @@ export class WorkflowGraph {
   podsOn(node: string): readonly PodOfWorkload[] {
     return this.#index.podsByNode.get(node) ?? NONE;
   }
+}
+
+/**
+ * Where a nearer replica may be preferred, the narrowest first; what `nearest` means when a channel doesn't
+ * say.
+ */
+const ROUTING_SCOPES: readonly RoutingScope[] = ["node", "zone", "region"];
+
+/**
+ * Where the channel's traffic prefers a nearer replica, the narrowest first; null: it is spread evenly over
+ * all of them.
+ */
+export function routingScopes(channel: Channel): readonly RoutingScope[] | null {
+  if (channel.routing !== "nearest") return null;
+  const { routingScopes: said } = channel;
+  return said === undefined ? ROUTING_SCOPES : ROUTING_SCOPES.filter((scope) => said.includes(scope));
 }
 
 interface WorkflowIndex {

@@ -13,6 +13,7 @@ import {
   signRequest,
   type Transport,
 } from "../domain/packet.ts";
+import { onTick } from "../domain/ticks.ts";
 import { Tally } from "../domain/tally.ts";
 import { Transactions } from "../domain/transactions.ts";
 import type { FlowSnapshot, ProbePeer } from "../ports/ports.ts";
@@ -211,7 +212,8 @@ export class RrSession {
     if (this.#expiry !== null || this.#stopped) return;
     const deadlineMs = this.#transactions.nextDeadlineMs();
     if (deadlineMs === null) return;
-    this.#expiry = this.#context.timetable.at(deadlineMs, () => {
+    const atMs = onTick(deadlineMs, this.#context.config.intervalMs);
+    this.#expiry = this.#context.timetable.at(atMs, () => {
       const nowMs = this.#context.monotonic();
       // An answer that lies in the socket's buffer must not lose the race against the timer.
       this.#context.afterPoll(() => {

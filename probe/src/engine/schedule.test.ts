@@ -89,7 +89,10 @@ describe("timetable", () => {
 });
 
 describe("send schedule", () => {
-  function schedule(random: number): {
+  function schedule(
+    random: number,
+    intervalMs = 100,
+  ): {
     time: FakeTime;
     context: EngineContext;
     log: string[];
@@ -101,7 +104,7 @@ describe("send schedule", () => {
     const sends: number[] = [];
     const pace = { factor: 1 };
     const context = {
-      ...manualContext({ intervalMs: 100 }),
+      ...manualContext({ intervalMs }),
       timetable: time.timetable,
       monotonic: () => time.nowMs,
       random: () => random,
@@ -122,6 +125,12 @@ describe("send schedule", () => {
     const { time, log } = schedule(0.25);
     time.advance(300);
     expect(log).toEqual(["prepare 22", "send 25", "prepare 122", "send 125", "prepare 222", "send 225"]);
+  });
+
+  test("an ordinary interval's sends are on ticks, and prepared with the tick before", () => {
+    const { time, log } = schedule(0.26, 1000);
+    time.advance(1300);
+    expect(log).toEqual(["prepare 250", "send 300", "prepare 1250", "send 1300"]);
   });
 
   test("a slower pace takes effect with the send after the next, and the first pace comes back", () => {

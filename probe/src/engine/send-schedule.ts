@@ -1,4 +1,5 @@
 import type { Appointment } from "./timetable.ts";
+import { onTick, tickMsOf } from "../domain/ticks.ts";
 import type { EngineContext } from "./context.ts";
 
 /**
@@ -16,7 +17,8 @@ export interface ScheduledSender {
 }
 
 /**
- * A fixed grid of send times with a random phase, so that flows don't burst together. What is late doesn't
+ * A fixed grid of send times with a random phase, so that flows don't burst together; at
+ * ordinary intervals on shared ticks, so that a wake-up serves several. What is late doesn't
  * move the grid, and no answer is waited for: a slow network is asked as often as a fast one.
  */
 export class SendSchedule {
@@ -37,7 +39,8 @@ export class SendSchedule {
   }
 
   start(): void {
-    this.#plannedMs = this.#context.monotonic() + this.#context.random() * this.#intervalMs;
+    const phaseMs = this.#context.random() * this.#intervalMs;
+    this.#plannedMs = onTick(this.#context.monotonic() + phaseMs, this.#intervalMs);
     this.#next();
   }
 
@@ -47,7 +50,8 @@ export class SendSchedule {
   }
 
   #next(): void {
-    const ahead = Math.min(PREPARE_AHEAD_MS, this.#intervalMs / 2);
+    // With the sends of the tick before: no wake-up of its own.
+    const ahead = Math.min(Math.max(PREPARE_AHEAD_MS, tickMsOf(this.#intervalMs)), this.#intervalMs / 2);
     this.#appointment = this.#context.timetable.at(this.#plannedMs - ahead, () => {
       this.#sender.prepare();
       this.#appointment = this.#context.timetable.at(this.#plannedMs, () => this.#send());

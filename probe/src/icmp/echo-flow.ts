@@ -29,10 +29,10 @@ export class EchoFlow {
   readonly #reasons: string[] = [];
   #stamped = { kernel: 0, user: 0 };
 
-  constructor(options: EchoFlowOptions, route: EchoRoute, startMs: number, phase: number) {
+  constructor(options: EchoFlowOptions, route: EchoRoute, firstMs: number) {
     this.options = options;
     this.route = route;
-    this.#dueMs = startMs + phase * options.intervalMs;
+    this.#dueMs = firstMs;
     this.#warmup = options.warmupPackets;
     const waiting = 2 * Math.ceil(options.timeoutMs / options.intervalMs) + REMEMBERED;
     this.remembered = 2 ** Math.ceil(Math.log2(waiting));

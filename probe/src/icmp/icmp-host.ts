@@ -1,4 +1,5 @@
 import { MinHeap } from "@isochrone/primitives";
+import { onTick } from "../domain/ticks.ts";
 import type { ZeroCheckSnapshot } from "../ports/ports.ts";
 import { canonicalAddress } from "./canonical-address.ts";
 import { EchoFlow, type EchoFlowOptions } from "./echo-flow.ts";
@@ -28,6 +29,10 @@ const MAX_BURST = 32;
  * when we read. Per second.
  */
 const DENSE_PER_SECOND = 1000;
+/**
+ * Below this rate of packets flows wake the thread together; above they are spread, or they would be bursts.
+ */
+const SHARED_PER_SECOND = 100;
 /** What is sent and read together then. Milliseconds. */
 const DENSE_NAP_MS = 1;
 /** Addresses that answer without a network in between. */
@@ -168,7 +173,9 @@ export class IcmpHost implements EchoHandlers {
 
   #begin(options: EchoFlowOptions): EchoFlow {
     const route = this.#deps.port.open(options);
-    const flow = new EchoFlow(options, route, this.#deps.monotonic(), this.#deps.random());
+    const firstMs = this.#deps.monotonic() + this.#deps.random() * options.intervalMs;
+    const isShared = this.#rate < SHARED_PER_SECOND;
+    const flow = new EchoFlow(options, route, isShared ? onTick(firstMs, options.intervalMs) : firstMs);
     this.#flowCount++;
     this.#remembered += flow.remembered;
     const needed = 2 ** Math.ceil(Math.log2(this.#remembered));

@@ -6,16 +6,14 @@ import { NAMESPACE, plannerRig } from "../testing/planner-rig.ts";
 describe("pods of a controller", () => {
   const rig = plannerRig();
   const { start, nominated, gates } = rig;
-  const owned = async (name: string): Promise<unknown> =>
+  const owned = async (name: string, apiVersion = "apps/v1", kind = "ReplicaSet"): Promise<unknown> =>
     rig.store.create({
       ...KINDS.pod,
       metadata: {
         namespace: NAMESPACE,
         name,
         labels: { app: "p", "isochrone.dev/workflow": "flow" },
-        ownerReferences: [
-          { apiVersion: "apps/v1", kind: "ReplicaSet", name: "p-5d4f", uid: "p-5d4f", controller: true },
-        ],
+        ownerReferences: [{ apiVersion, kind, name: "p-5d4f", uid: "p-5d4f", controller: true }],
       },
       spec: {
         terminationGracePeriodSeconds: 0,
@@ -87,6 +85,22 @@ describe("pods of a controller", () => {
     await unschedulable("p-3");
     await rig.clock.advance(20_000);
     expect(await podOf("p-3")).not.toBeNull();
+  });
+
+  test.each([
+    ["batch/v1", "Job"],
+    ["argoproj.io/v1alpha1", "Workflow"],
+  ])("are nominated and never replaced where that counts as a failure: %s %s", async (...owner) => {
+    await start();
+    await owned("p-1", ...owner);
+    await rig.clock.advance(1_000);
+    expect([await nominated("p-1"), await among("p-1")]).toEqual(["n2", undefined]);
+    // Even if somebody says that it is bound to nodes.
+    const annotations = { "isochrone.dev/planned-among": "n1,n2" };
+    await rig.store.patch({ ...KINDS.pod, namespace: NAMESPACE, name: "p-1" }, { metadata: { annotations } });
+    await unschedulable("p-1");
+    await rig.clock.advance(20_000);
+    expect(await podOf("p-1")).not.toBeNull();
   });
 
   test("that find a node in time are left alone", async () => {

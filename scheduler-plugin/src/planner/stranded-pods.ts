@@ -43,6 +43,8 @@ interface CoolDown {
   owed: number;
 }
 
+/** To a Job a deleted pod is a failed one, and so it is to many controllers that aren't of Kubernetes. */
+const REPLACING = new Set(["apps/v1 ReplicaSet", "apps/v1 StatefulSet", "v1 ReplicationController"]);
 /** kube-scheduler tries a pod again at once when something in the cluster has changed for it. */
 const GRACE_MS = 5_000;
 /** Before it is tried again to replace a pod that the API server keeps. */
@@ -62,8 +64,8 @@ export class StrandedPods {
 
   /** Whether the pod may be bound to nodes: its controller would replace it, and hasn't had to lately. */
   mayBind(pod: KubernetesObject): boolean {
-    const owner = moveOwnerOf(pod);
-    return owner !== null && !this.#isCoolingDown(owner.uid);
+    const owner = replacingOwnerOf(pod);
+    return owner !== null && !this.#isCoolingDown(owner);
   }
 
   /** Whether the pod stands for one that was replaced; each of those is asked for once. */
@@ -82,8 +84,8 @@ export class StrandedPods {
       this.#stranded.delete(key);
       return;
     }
-    const owner = moveOwnerOf(object)?.uid;
-    if (owner === undefined) return;
+    const owner = replacingOwnerOf(object);
+    if (owner === null) return;
     const isSame = before !== undefined && before.pod.metadata.uid === object.metadata.uid;
     const dueMs = isSame ? before.dueMs : this.#options.clock.monotonic() + GRACE_MS;
     this.#stranded.set(key, { pod: object, owner, dueMs });
@@ -141,6 +143,12 @@ export class StrandedPods {
   #isCoolingDown(uid: string): boolean {
     return (this.#coolDowns.get(uid)?.untilMs ?? -Infinity) > this.#options.clock.monotonic();
   }
+}
+
+/** Uid of the controller that would make another pod in its place, and take no harm; null: there is none. */
+function replacingOwnerOf(pod: KubernetesObject): string | null {
+  const owner = moveOwnerOf(pod);
+  return owner !== null && REPLACING.has(`${owner.apiVersion} ${owner.kind}`) ? owner.uid : null;
 }
 
 function isStranded(pod: KubernetesObject): boolean {

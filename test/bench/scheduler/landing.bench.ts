@@ -205,7 +205,7 @@ function report(size: number, { plain, trivial, planned, nominated }: Runs): Ben
 
 function reportGrowth(size: number, { grown, answered, admitted }: Runs): BenchResult[] {
   const where = `${size} nodes`;
-  const ratio = (to: readonly Grown[], of: readonly Grown[], rate: keyof Grown): number =>
+  const ratio = (to: readonly Grown[], of: readonly Grown[], rate: "createdRate" | "boundRate"): number =>
     median(of.map((each, round) => each[rate] / to[round]![rate]))!;
   const least = (part: "share" | "landed"): number => Math.min(...admitted.map((each) => each[part]));
   const p99Ms = Math.max(...admitted.map((each) => each.p99Ms));
@@ -233,8 +233,22 @@ function reportGrowth(size: number, { grown, answered, admitted }: Runs): BenchR
       },
     ];
   });
+  const cpu = (of: readonly Grown[]): number =>
+    median(of.map(({ createdCpuMs }) => Object.values(createdCpuMs).reduce((sum, each) => sum + each, 0)))!;
+  const spent = [
+    { what: "created with their nodes", of: admitted },
+    { what: "created with nodes by a webhook without planning", of: answered },
+    { what: "created plainly", of: grown },
+  ].map(({ what, of }): BenchResult => ({
+    name: `${where}: CPU of all processes per pod ${what}`,
+    value: cpu(of),
+    unit: "ms",
+    peer: "plain kube-scheduler",
+    ratio: cpu(of) / cpu(grown),
+  }));
   return [
     ...rates,
+    ...spent,
     { name: `${where}: added pods that were created with their nodes`, value: least("share"), unit: "share" },
     {
       name: `${where}: of these bound to their planned nodes`,

@@ -1,24 +1,32 @@
 // Datagrams between nodes of a mesh, and such as the tunnel carries: VXLAN with a bare IP packet inside.
 import { execFileSync, spawn } from "node:child_process";
+import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onTestFinished, vi } from "vitest";
 import type { Mesh, NodeName } from "./mesh.ts";
 
 const PROCESS = fileURLToPath(new URL("./datagram-process.ts", import.meta.url));
 
-/** Texts that have arrived at the address since; it grows. */
+interface Receiver {
+  /** What has arrived since; it grows. */
+  readonly texts: readonly string[];
+  /** The port is free again. */
+  stop(): Promise<void>;
+}
+
+/** A program of the node that has the port. */
 export async function receivedBy(
   mesh: Mesh,
   node: NodeName,
   address: string,
   port: number,
-): Promise<readonly string[]> {
+): Promise<Receiver> {
   const [program = "", ...prefix] = mesh.prefix(node);
   const child = spawn(program, [...prefix, process.execPath, PROCESS, "receive", address, String(port)], {
     stdio: ["ignore", "pipe", "inherit"],
   });
   onTestFinished(() => void child.kill("SIGKILL"));
-  const lines: string[] = [];
+  const texts: string[] = [];
   let rest = "";
   let isListening = false;
   child.stdout.on("data", (chunk: Buffer) => {
@@ -26,10 +34,14 @@ export async function receivedBy(
     rest = read.pop()!;
     for (const line of read)
       if (line === "listening") isListening = true;
-      else lines.push(line);
+      else texts.push(line);
   });
   await vi.waitUntil(() => isListening, { timeout: 30_000 });
-  return lines;
+  const stop = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await once(child, "close");
+  };
+  return { texts, stop };
 }
 
 /** @param prefix what runs a command where they are sent from */

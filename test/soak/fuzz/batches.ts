@@ -16,6 +16,7 @@ const stateOf = (name: string): ClusterState["nodes"][number] => ({
   zone: "z",
   region: "r",
   segment: null,
+  provider: null,
   ready: true,
   cordoned: false,
   allocatableCpuMillicores: 4_000,

@@ -13,7 +13,7 @@ export const LIMITS = {
   casts: 249,
   // 200; dispatch.levers, dispatch.changes (how fast a cluster may change is a matter of its size); and the
   // eight without which a dispatcher has no place, port or aggregator.
-  settings: 210,
+  settings: 204,
 } as const;
 
 export type Limited = keyof typeof LIMITS;

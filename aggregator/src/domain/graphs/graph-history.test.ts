@@ -39,6 +39,7 @@ function graphs(version: number, builtAtMs: number, links: Link[]): PublishedGra
     version,
     builtAtMs,
     coordinates: null,
+    nodes: cluster.nodes,
     cluster: () => cluster,
     workflows: () => new Map(),
     demand: () => demand,

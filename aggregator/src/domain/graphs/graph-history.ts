@@ -1,6 +1,12 @@
 // The graphs of the last hour, thinned out: every graph is some hundred bytes per link as objects, and 56
 // bytes here.
-import type { ClusterGraphSnapshot, Demand, LinkHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type {
+  ClusterGraphSnapshot,
+  ClusterNode,
+  Demand,
+  LinkHistory,
+  WorkflowGraphSnapshot,
+} from "@isochrone/topology";
 import type { Coordinates } from "../../coordinates/domain/coordinates.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 import { AggregatorError } from "../../ports/errors.ts";
@@ -186,6 +192,10 @@ class PastGraphs implements PublishedGraphs {
     this.builtAtMs = frame.atMs;
     this.coordinates = frame.coordinates;
     this.#frame = frame;
+  }
+
+  get nodes(): readonly ClusterNode[] {
+    return this.#frame.cluster.nodes;
   }
 
   cluster(window: WindowName): ClusterGraphSnapshot {

@@ -1,6 +1,7 @@
 import type { Distribution } from "@isochrone/telemetry";
 import type {
   ClusterGraphSnapshot,
+  ClusterNode,
   DeclaredCosts,
   Demand,
   GraphEvent,
@@ -29,6 +30,8 @@ export interface PublishedGraphs {
   readonly builtAtMs: number;
   /** What pairs without a measured link are estimated from; null while there is nothing. */
   readonly coordinates: Coordinates | null;
+  /** Those of the cluster graph, without its links. */
+  readonly nodes: readonly ClusterNode[];
   cluster(window: WindowName): ClusterGraphSnapshot;
   /** By namespace/name. */
   workflows(window: WindowName): ReadonlyMap<string, WorkflowGraphSnapshot>;
@@ -286,6 +289,10 @@ class LazyGraphs implements PublishedGraphs {
 
   get coordinates(): Coordinates | null {
     return this.#inputs.coordinates;
+  }
+
+  get nodes(): readonly ClusterNode[] {
+    return this.cluster("full").nodes;
   }
 
   cluster(window: WindowName): ClusterGraphSnapshot {

@@ -58,7 +58,7 @@ describe("trims", () => {
     const node: KubernetesObject = {
       ...KINDS.node,
       metadata: { name: "n", labels: { "topology.kubernetes.io/zone": "z" } },
-      spec: { unschedulable: true, podCIDR: "10.0.0.0/24" },
+      spec: { unschedulable: true, podCIDR: "10.0.0.0/24", providerID: "aws:///us-east-1a/i-0123" },
       status: {
         capacity: { "network.aware.com/bandwidth": "10G" },
         allocatable: { cpu: "4", memory: "16Gi" },
@@ -67,6 +67,7 @@ describe("trims", () => {
       },
     };
     expect(nodeView(trimmedNode(node))).toEqual(nodeView(node));
+    expect(nodeView(node)).toMatchObject({ provider: "aws" });
     expect(trimmedNode(node).status).toMatchObject({ capacity: { "network.aware.com/bandwidth": "10G" } });
     expect(JSON.stringify(trimmedNode(node))).not.toContain("xxx");
   });

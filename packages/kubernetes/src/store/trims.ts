@@ -47,7 +47,7 @@ export function trimmedNode(node: KubernetesObject): KubernetesObject {
     apiVersion,
     kind,
     metadata: withoutLastApplied(metadata),
-    spec: pickedFields(spec, ["unschedulable", "taints"]),
+    spec: pickedFields(spec, ["unschedulable", "taints", "providerID"]),
     status: {
       ...pickedFields(status, ["capacity", "allocatable", "addresses"]),
       conditions: bareConditions(node, ["Ready"]),

@@ -45,6 +45,7 @@ describe("nodeView", () => {
       zone: "z1",
       region: "r1",
       segment: null,
+      provider: null,
       ready: true,
       cordoned: true,
       allocatableCpuMillicores: 1_930,

@@ -29,6 +29,8 @@ interface NodeView {
   readonly zone: string | null;
   readonly region: string | null;
   readonly segment: string | null;
+  /** Scheme of `spec.providerID`, as `aws` of `aws:///us-east-1a/i-0123`; null: it has none. */
+  readonly provider: string | null;
   readonly ready: boolean;
   readonly cordoned: boolean;
   /** null when absent or unreadable. */
@@ -64,14 +66,16 @@ export interface PodView extends BandwidthLimits {
 /** Reads a Node. Fields of a wrong type count as absent: one odd object must not stop who reads all. */
 export function nodeView(node: KubernetesObject): NodeView {
   const labels = node.metadata.labels ?? {};
+  const spec = looseFields<NodeSpec>(node.spec);
   const allocatable = looseFields(looseFields<NodeStatus>(node.status).allocatable);
   return {
     name: node.metadata.name,
     zone: labels[LABELS.zone] || null,
     region: labels[LABELS.region] || null,
     segment: labels[LABELS.segment] || null,
+    provider: /^([a-z0-9-]{1,63}):/.exec(text(spec.providerID) ?? "")?.[1] ?? null,
     ready: hasCondition(node, "Ready"),
-    cordoned: looseFields<NodeSpec>(node.spec).unschedulable === true,
+    cordoned: spec.unschedulable === true,
     allocatableCpuMillicores: parseMillicores(allocatable.cpu),
     allocatableMemoryBytes: parseBytes(allocatable.memory),
   };

@@ -1,12 +1,12 @@
 // What draws a pod to the nodes of the pods that it talks to: lines 4 to 10 of Algorithm 1.
 // Source: Marchese 2022, section 3.4.
-import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { bytesPerSecondOf } from "../scoring/channel-traffic.ts";
 import type { RequestValue } from "../scoring/channel-traffic.ts";
 import { nearestExchanges, ownReplicas, peersOf } from "../scoring/neighbours.ts";
 import type { NearestExchange } from "../scoring/neighbours.ts";
 import type { AssumedPod, PodToPlace } from "../scoring/problem.ts";
-import { Proximity, routingScopes } from "../scoring/routing.ts";
+import { Proximity } from "../scoring/routing.ts";
 import type { Place } from "../scoring/routing.ts";
 import { BASE_TYPE, REQUEST_TYPE } from "./channel-types.ts";
 import type { ChannelTypes } from "./channel-types.ts";

@@ -1,8 +1,8 @@
 // What channels cost whose callers talk to the replica that is nearest to them, from every node of a cluster
 // graph.
-import type { ClusterGraph } from "@isochrone/topology";
+import { routingScopes, type ClusterGraph } from "@isochrone/topology";
 import type { NearestExchange } from "./neighbours.ts";
-import { NearestShares, Proximity, routingScopes } from "./routing.ts";
+import { NearestShares, Proximity } from "./routing.ts";
 import type { Place } from "./routing.ts";
 
 /** Milliseconds x bytes per second, by node id: 0 or more, finite. */

@@ -1,8 +1,7 @@
-import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { bytesPerSecondOf, trafficSources } from "./channel-traffic.ts";
 import type { RequestValue, TrafficSources } from "./channel-traffic.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
-import { routingScopes } from "./routing.ts";
 import type { NearestEnds, Place } from "./routing.ts";
 
 /**

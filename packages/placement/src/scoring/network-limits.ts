@@ -1,10 +1,10 @@
 // Limits that a channel declares: how far, and how narrow, the network between its ends may be.
-import { NO_NETWORK_LIMIT } from "@isochrone/topology";
+import { routingScopes, NO_NETWORK_LIMIT } from "@isochrone/topology";
 import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { AllocatedBandwidth } from "./allocated-bandwidth.ts";
 import { nearestExchanges, peersOf } from "./neighbours.ts";
 import type { PlacementProblem } from "./problem.ts";
-import { NearestShares, Proximity, routingScopes } from "./routing.ts";
+import { NearestShares, Proximity } from "./routing.ts";
 import type { Place, Shares } from "./routing.ts";
 
 /**

@@ -1,6 +1,6 @@
 // What a workload's traffic costs from every node of a cluster graph, worked out once per state of the graphs
 // and of the peers' decisions, so that scoring a pod over thousands of candidates is a look-up per candidate.
-import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { noTrafficReason } from "./channel-traffic.ts";
 import type { RequestValue, TrafficSources } from "./channel-traffic.ts";
 import { nearestCosts } from "./nearest-part.ts";
@@ -8,7 +8,6 @@ import type { StandIns } from "./nearest-part.ts";
 import { isSoughtNearest, neighboursOf } from "./neighbours.ts";
 import type { CostEnd, Neighbours } from "./neighbours.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
-import { routingScopes } from "./routing.ts";
 
 /** Milliseconds x bytes per second of all replicas of a workload together. */
 export interface NetworkVector {

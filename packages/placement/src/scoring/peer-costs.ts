@@ -1,10 +1,10 @@
 // Whom a pod talks to, and how far away they are from each candidate: the facts behind a network score, for
 // people.
-import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { DEFAULT_BYTES_PER_REQUEST } from "./channel-traffic.ts";
 import { nearestExchanges, ownReplicas, peersOf } from "./neighbours.ts";
 import type { AssumedPod, PlacementProblem, PodToPlace } from "./problem.ts";
-import { NearestShares, Proximity, routingScopes } from "./routing.ts";
+import { NearestShares, Proximity } from "./routing.ts";
 
 /** Pods of one workload on one node, as peers over one channel. */
 export interface PeerCost {

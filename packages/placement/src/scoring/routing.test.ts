@@ -1,10 +1,9 @@
 // Tables worked by hand. a1 and a2 are in zone A, b1 in zone B, c1 in zone C: 1 ms within A, 10 ms between A
 // and B, 30 ms to c1.
-import type { Channel, RoutingScope } from "@isochrone/topology";
+import { routingScopes, type Channel, type RoutingScope } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import type { PlacementProblem } from "./problem.ts";
 import { ResourceNetwork } from "../resource-network/resource-network.ts";
-import { routingScopes } from "./routing.ts";
 import { channel, links, node, problem, workload } from "../testing/problems.ts";
 
 const use = { cpu: 1, memory: 1 };

@@ -1,22 +1,6 @@
 // To which replicas of a channel's target a caller's traffic goes: to all alike, or to those that are nearest
 // to it.
-import type { Channel, ClusterGraph, RoutingScope } from "@isochrone/topology";
-
-/**
- * Where a nearer replica may be preferred, the narrowest first; what `nearest` means when a channel doesn't
- * say.
- */
-const ROUTING_SCOPES: readonly RoutingScope[] = ["node", "zone", "region"];
-
-/**
- * Where the channel's traffic prefers a nearer replica, the narrowest first; null: it is spread evenly over
- * all of them.
- */
-export function routingScopes(channel: Channel): readonly RoutingScope[] | null {
-  if (channel.routing !== "nearest") return null;
-  const { routingScopes: said } = channel;
-  return said === undefined ? ROUTING_SCOPES : ROUTING_SCOPES.filter((scope) => said.includes(scope));
-}
+import type { ClusterGraph, RoutingScope } from "@isochrone/topology";
 
 /** A node that holds a replica. */
 export interface Place {

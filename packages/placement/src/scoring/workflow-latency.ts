@@ -1,7 +1,7 @@
 // What a workflow's placement means for its traffic, as one figure that people can follow over time.
-import type { Channel, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { routingScopes, type Channel, type ClusterGraph, type WorkflowGraph } from "@isochrone/topology";
 import { bytesPerSecondOf, type RequestValue } from "./channel-traffic.ts";
-import { Proximity, routingScopes, type Place } from "./routing.ts";
+import { Proximity, type Place } from "./routing.ts";
 
 /** What the graphs say of all channels of a workflow together. */
 interface WorkflowLatency {

@@ -160,5 +160,6 @@ function isRead(method: string): boolean {
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {
-  return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
+  const { "transfer-encoding": encoding, "content-length": length } = headers;
+  return encoding !== undefined || Number(length ?? 0) > 0;
 }

@@ -30,7 +30,10 @@ export async function measured(cluster: ControlPlane, warmUp: number, pods: numb
   const now = await until(cluster, pods, (look) => {
     if (look.bound > warmUp) first ??= look;
   });
-  const from = first ?? now;
+  return between(first ?? now, now);
+}
+
+export function between(from: Look, now: Look): Run {
   const done = now.bound - from.bound;
   const spent = (of: Spender): number => ((now.cpuSeconds[of] - from.cpuSeconds[of]) * 1_000) / done;
   return {
@@ -62,7 +65,7 @@ export async function until(
   throw new Error(`kube-scheduler did not bind ${pods} pods within ${DEADLINE_MS} ms`);
 }
 
-async function lookAt(cluster: ControlPlane): Promise<Look> {
+export async function lookAt(cluster: ControlPlane): Promise<Look> {
   const metrics = await cluster.metrics("scheduler");
   const cpuOf = (name: Component): number => cluster.usage(name).cpuSeconds;
   const { user, system } = process.cpuUsage();

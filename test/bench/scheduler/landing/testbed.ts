@@ -116,7 +116,8 @@ export async function createWorkflows(
   return pods.map(({ metadata }) => metadata.name);
 }
 
-function podsOf(
+/** Of one workflow. */
+export function podsOf(
   workflow: string,
   gates: readonly string[],
   run: number,

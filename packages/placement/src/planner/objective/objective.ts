@@ -51,7 +51,27 @@ export function createObjective(problem: PlanProblem, settings: Partial<PlanSett
   return objectiveOf(costModel(problem, planSettings(settings)));
 }
 
+/** The last one of each problem: a plan is searched, and then held against others. */
+const models = new WeakMap<PlanProblem, CostModel>();
+
 export function costModel(problem: PlanProblem, settings: PlanSettings): CostModel {
+  const known = models.get(problem);
+  if (known !== undefined && areEqual(known.settings, settings)) return known;
+  const made = newModel(problem, settings);
+  models.set(problem, made);
+  return made;
+}
+
+function areEqual(a: PlanSettings, b: PlanSettings): boolean {
+  return (
+    a.bytesPerRequest === b.bytesPerRequest &&
+    a.pressureShare === b.pressureShare &&
+    a.maxCpuUse === b.maxCpuUse &&
+    a.moveCost === b.moveCost
+  );
+}
+
+function newModel(problem: PlanProblem, settings: PlanSettings): CostModel {
   const field = new CostField(problem.cluster, problem.nodes);
   const traffic = trafficOf(problem, field, settings.bytesPerRequest);
   const atMedian = traffic.bytesPerSecond * field.medianMs;

@@ -1,9 +1,8 @@
 // Channels of a workflow, as the planner pays for them.
-import type { Channel } from "@isochrone/topology";
+import { routingScopes, type Channel } from "@isochrone/topology";
 import { bytesPerSecondOf } from "../../scoring/channel-traffic.ts";
 import type { RequestValue } from "../../scoring/channel-traffic.ts";
 import { LARGEST_PRIORITY } from "../../communication-affinity/channel-types.ts";
-import { routingScopes } from "../../scoring/routing.ts";
 import type { CostField } from "./cost-field.ts";
 import { NearestChannel } from "./nearest-channel.ts";
 import type { PlanProblem } from "./plan-problem.ts";

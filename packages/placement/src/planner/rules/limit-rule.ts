@@ -1,6 +1,5 @@
-import type { Channel, RoutingScope } from "@isochrone/topology";
+import { routingScopes, type Channel, type RoutingScope } from "@isochrone/topology";
 import { reachLimit } from "../../scoring/network-limits.ts";
-import { routingScopes } from "../../scoring/routing.ts";
 import type { CostField } from "../objective/cost-field.ts";
 import { nearness } from "../objective/nearness.ts";
 import type { PlanProblem } from "../objective/plan-problem.ts";

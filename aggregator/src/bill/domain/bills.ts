@@ -1,0 +1,88 @@
+import { billOf, type PriceTable } from "@isochrone/prices";
+import type { Bill, BillHistory } from "@isochrone/topology";
+import type { PublishedGraphs } from "../../domain/graphs/graph-keeper.ts";
+import { rfc3339 } from "../../domain/graphs/graph-time.ts";
+import type { WindowName } from "../../domain/windows/window-shape.ts";
+
+/** A moment's sums are kept once a minute: an hour's are 60. */
+const POINT_GAP_MS = 60_000;
+
+interface BillsOptions {
+  readonly prices: PriceTable;
+  readonly windowSeconds: (window: WindowName) => number;
+  /** How far back sums are kept, ms. */
+  readonly horizonMs: number;
+}
+
+/** What a reader wants of a bill. */
+interface BillPart {
+  /** Channels that begin or end there, and workloads there. */
+  readonly namespace?: string;
+  /** So many channels and workloads. */
+  readonly limit: number;
+}
+
+/** The bills of graphs, each worked out when it is first asked for. */
+export class Bills {
+  readonly #options: BillsOptions;
+  /** By the workflows, which are the same object whoever asks. */
+  readonly #bills = new WeakMap<object, Bill>();
+  /** Oldest first. */
+  readonly #points: { readonly atMs: number; readonly point: BillHistory["points"][number] }[] = [];
+
+  constructor(options: BillsOptions) {
+    this.#options = options;
+  }
+
+  of(graphs: PublishedGraphs, window: WindowName): Bill {
+    const workflows = graphs.workflows(window);
+    let bill = this.#bills.get(workflows);
+    if (bill === undefined) {
+      const { prices, windowSeconds } = this.#options;
+      const { version, builtAtMs, nodes } = graphs;
+      const demand = graphs.demand(window);
+      const billed = {
+        version,
+        observedAt: rfc3339(builtAtMs),
+        nodes,
+        workflows: workflows.values(),
+        demand,
+      };
+      bill = billOf({ ...billed, windowSeconds: windowSeconds(window) }, prices);
+      this.#bills.set(workflows, bill);
+    }
+    return bill;
+  }
+
+  /** Keeps the sums of now. */
+  keep(graphs: PublishedGraphs): void {
+    const { horizonMs } = this.#options;
+    const { builtAtMs: atMs } = graphs;
+    const last = this.#points.at(-1);
+    if (horizonMs === 0 || (last !== undefined && atMs - last.atMs < POINT_GAP_MS)) return;
+    const { total } = this.of(graphs, "full");
+    const { bytesPerSecond, perMonth, unpricedBytesPerSecond } = total;
+    const point = { at: rfc3339(atMs), bytesPerSecond, perMonth, unpricedBytesPerSecond };
+    this.#points.push({ atMs, point });
+    while (this.#points[0]!.atMs < atMs - horizonMs) this.#points.shift();
+  }
+
+  history(): BillHistory {
+    return { currency: this.#options.prices.currency, points: this.#points.map(({ point }) => point) };
+  }
+}
+
+/** Sums stay those of all channels. */
+export function partOf(bill: Bill, { namespace, limit }: BillPart): Bill {
+  const isIn = (end: { readonly namespace: string }): boolean =>
+    namespace === undefined || end.namespace === namespace;
+  const channels = bill.channels.filter(({ source, target }) => isIn(source) || isIn(target));
+  const workloads = bill.workloads.filter(isIn);
+  const leftOut = Math.max(0, channels.length - limit) + Math.max(0, workloads.length - limit);
+  return {
+    ...bill,
+    channels: channels.slice(0, limit),
+    workloads: workloads.slice(0, limit),
+    leftOut,
+  };
+}

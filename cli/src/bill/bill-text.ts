@@ -1,0 +1,89 @@
+import type { Bill, BillAmount, BillZone } from "@isochrone/topology";
+import type { BillSort } from "../output/format.ts";
+import { table, type Cell } from "../output/table.ts";
+
+/** Money by line, the dearest first, with what is unknown and the prices that it is worked out by. */
+export function billText(bill: Bill, by: BillSort): string {
+  const { currency, observedAt, windowSeconds, leftOut } = bill;
+  const { head, rows } = linesOf(bill)[by];
+  const heads = [head, `${currency}/month`, "GB/month", "GB without price", "unknown"];
+  return [
+    `bill of ${observedAt}, window ${windowSeconds} s, as if a month were like it: ${totalText(bill)}`,
+    rows.length === 0 ? "no traffic" : table(heads, rows),
+    ...(leftOut > 0 && (by === "channel" || by === "workload")
+      ? [`${leftOut} channels and workloads are left out (--limit)`]
+      : []),
+    ...pricesText(bill),
+  ].join("\n\n");
+}
+
+function totalText({ total, currency, monthSeconds }: Bill): string {
+  const { perMonth, bytesPerSecond, channels, channelsUnknown } = total;
+  const sum = perMonth === null ? "unknown" : `${money(perMonth)} ${currency}`;
+  const bytes = bytesPerSecond === null ? "" : ` for ${amount((bytesPerSecond * monthSeconds) / 1e9)} GB`;
+  return channelsUnknown === 0
+    ? `${sum}${bytes}`
+    : `${sum}${bytes}; ${channelsUnknown} of ${channels} channels are not, or not wholly, in it`;
+}
+
+function linesOf({
+  channels,
+  workloads,
+  namespaces,
+  zones,
+  monthSeconds,
+}: Bill): Readonly<Record<BillSort, { readonly head: string; readonly rows: readonly (readonly Cell[])[] }>> {
+  const cells = (name: string, line: BillAmount, unknown: string | null): readonly Cell[] => {
+    const monthly = (bytesPerSecond: number): string => amount((bytesPerSecond * monthSeconds) / 1e9);
+    const { bytesPerSecond, perMonth, unpricedBytesPerSecond: unpriced } = line;
+    return [
+      name,
+      perMonth === null ? null : money(perMonth),
+      bytesPerSecond === null ? null : monthly(bytesPerSecond),
+      unpriced === 0 ? "" : monthly(unpriced),
+      unknown ?? "",
+    ];
+  };
+  return {
+    channel: {
+      head: "channel",
+      rows: channels.map((line) =>
+        cells(`${nameOf(line.source)} -> ${nameOf(line.target)}`, line, line.unknown),
+      ),
+    },
+    workload: { head: "workload", rows: workloads.map((line) => cells(nameOf(line), line, null)) },
+    namespace: { head: "namespace", rows: namespaces.map((line) => cells(line.namespace, line, null)) },
+    zones: {
+      head: "caller's zone -> callee's zone",
+      rows: zones.map((line) => cells(`${zoneText(line.from)} -> ${zoneText(line.to)}`, line, line.unknown)),
+    },
+  };
+}
+
+function pricesText({ prices }: Bill): string[] {
+  if (prices.length === 0) return [];
+  const rows = prices.map(({ provider, scope, from, to, out, in: arriving, per, currency, date, source }) => [
+    [provider, scope, from, ...(to === null ? [] : ["to", to])].join(" "),
+    `${out} + ${arriving} ${currency}/${per}`,
+    date,
+    source,
+  ]);
+  return [table(["price (sent + received)", "", "listed", "source"], rows)];
+}
+
+function nameOf({ namespace, name }: { readonly namespace: string; readonly name: string }): string {
+  return `${namespace}/${name}`;
+}
+
+function zoneText({ provider, region, zone }: BillZone): string {
+  return zone ?? `(no zone, ${region ?? provider})`;
+}
+
+/** Cents, and of less the first two digits. */
+function money(value: number): string {
+  return value === 0 || value >= 0.1 ? value.toFixed(2) : value.toPrecision(2);
+}
+
+function amount(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}

@@ -1,0 +1,11 @@
+/** Thrown for prices that can't be used; the message names each row, its rule and the value. */
+export class PriceError extends Error {
+  readonly code = "bad_prices";
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join("; "));
+    this.name = new.target.name;
+    this.mistakes = mistakes;
+  }
+}

@@ -1,0 +1,105 @@
+import { describe, expect, test } from "vitest";
+import { PriceError } from "./errors.ts";
+import { readPrices } from "./read.ts";
+import { AWS_ROWS } from "./rows/aws.ts";
+import { AZURE_ROWS } from "./rows/azure.ts";
+import { GCP_ROWS } from "./rows/gcp.ts";
+import { PriceTable } from "./table.ts";
+
+const row = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
+  provider: "own",
+  scope: "zone-to-zone",
+  from: "*",
+  out: 0.004,
+  in: 0,
+  per: "GB",
+  currency: "USD",
+  source: "contract of 2026",
+  date: "2026-10-01",
+  ...fields,
+});
+
+const without = (field: string): Record<string, unknown> => {
+  const { [field]: _, ...others } = row();
+  return others;
+};
+
+const mistakesOf = (json: unknown): readonly string[] => {
+  try {
+    PriceTable.of(readPrices(json));
+  } catch (error) {
+    if (error instanceof PriceError) return error.mistakes;
+    throw error;
+  }
+  return [];
+};
+
+describe("a file of prices is refused, with subject, rule and value, when", () => {
+  test.each<[string, unknown, RegExp]>([
+    ["it is a list", [row()], /^prices must be an object with a list prices, got \[/],
+    ["it has no rows", { prices: [] }, /^prices must be a list of 1 to 10000 rows, got 0$/],
+    ["it has other fields", { prices: [row()], mode: 1 }, /^mode is no field of prices/],
+    ["replace is a word", { prices: [row()], replace: "yes" }, /^replace must be true or false, got "yes"$/],
+    ["a row is no object", { prices: ["free"] }, /^prices\[0\] must be an object, got "free"$/],
+    [
+      "a price is negative",
+      { prices: [row({ out: -0.01 })] },
+      /^prices\[0\]\.out must be .* 0 .*, got -0.01$/,
+    ],
+    ["a price is a text", { prices: [row({ in: "0.01" })] }, /^prices\[0\]\.in must be a number .*"0.01"$/],
+    ["a price is no number", { prices: [row({ in: Number.NaN })] }, /^prices\[0\]\.in must be a number/],
+    ["a price is beyond belief", { prices: [row({ out: 1e9 })] }, /^prices\[0\]\.out must be .* to 10000/],
+    ["the provider is unknown", { prices: [row({ provider: "hetzner" })] }, /provider must be one of aws,/],
+    ["the unit is unknown", { prices: [row({ per: "TB" })] }, /per must be one of GB, GiB, got "TB"$/],
+    ["the region has a star within", { prices: [row({ from: "us-*-1" })] }, /from must be a region/],
+    ["a zone's price names two regions", { prices: [row({ to: "*" })] }, /to is for scope region-to-region/],
+    ["a region's names one", { prices: [row({ scope: "region-to-region" })] }, /\.to must be a region/],
+    ["the date is none", { prices: [row({ date: "yesterday" })] }, /date must be a date/],
+    ["a field is unknown", { prices: [row({ price: 1 })] }, /^prices\[0\]\.price is no field of a price$/],
+    [
+      "a row stands twice",
+      { prices: [row(), row()] },
+      /^prices\[1\] must not stand twice, got own zone-to-zone \*$/,
+    ],
+    [
+      "rows contradict each other",
+      { prices: [row(), row({ out: 0.1 })] },
+      /^prices\[1\] must not contradict a row before, got own zone-to-zone \*$/,
+    ],
+    ["it is in another currency", { prices: [row({ currency: "EUR" })] }, /in one currency, got USD and EUR/],
+    [
+      "it is in two",
+      { replace: true, prices: [row(), row({ from: "a", currency: "EUR" })] },
+      /in one currency/,
+    ],
+  ])("%s", (_, json, words) => {
+    expect(mistakesOf(json).join("\n")).toMatch(words);
+  });
+
+  test.each(["provider", "scope", "from", "out", "in", "per", "currency", "source", "date"])(
+    "a row lacks %s",
+    (field) => {
+      expect(mistakesOf({ prices: [without(field)] })).toContainEqual(
+        expect.stringMatching(new RegExp(`^prices\\[0\\]\\.${field} must .*, got nothing$`)),
+      );
+    },
+  );
+
+  test("all mistakes are told at once", () => {
+    expect(mistakesOf({ prices: [row({ out: -1, date: "" }), without("in")] })).toHaveLength(3);
+  });
+});
+
+test.each([
+  ["aws", AWS_ROWS],
+  ["gcp", GCP_ROWS],
+  ["azure", AZURE_ROWS],
+] as const)("the built-in rows of %s follow the rules of a file", (provider, rows) => {
+  const prices = rows.map(({ to, ...others }) => (to === null ? others : { ...others, to }));
+  expect(mistakesOf({ replace: true, prices })).toEqual([]);
+  expect(readPrices({ prices }).rows).toEqual(rows);
+  for (const each of rows) {
+    expect(each.provider).toBe(provider);
+    expect(each.source).toMatch(/^https:\/\//);
+  }
+});

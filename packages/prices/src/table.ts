@@ -1,0 +1,128 @@
+import { PriceError } from "./errors.ts";
+import type { Place } from "./place.ts";
+import type { PriceFile } from "./read.ts";
+import { rowName, UNITS, type PriceRow, type Scope } from "./row.ts";
+import { AWS_ROWS } from "./rows/aws.ts";
+import { AZURE_ROWS } from "./rows/azure.ts";
+import { GCP_ROWS } from "./rows/gcp.ts";
+
+/**
+ * Why bytes between two places have no price: a place has no zone or region; no row is for them; both ways
+ * have prices of their own, and nobody tells how many bytes went which way.
+ */
+type Unpriced = "direction" | "no_price" | "no_zone";
+
+/** What a byte costs between two places, whichever way it goes, and the rows that say so. */
+interface Price {
+  readonly perByte: number;
+  readonly rows: readonly PriceRow[];
+}
+
+const BUILT_IN: readonly PriceRow[] = [...AWS_ROWS, ...GCP_ROWS, ...AZURE_ROWS];
+
+/** Prices that differ by less are one: they are sums of decimal fractions. */
+const SAME = 1e-9;
+
+/** All prices that are known. Nothing is guessed: what no row is for has none. */
+export class PriceTable {
+  readonly currency: string;
+  readonly #rows = new Map<string, PriceRow[]>();
+
+  private constructor(rows: readonly PriceRow[]) {
+    this.currency = rows[0]!.currency;
+    for (const row of rows) {
+      const key = groupOf(row.provider, row.scope);
+      const group = this.#rows.get(key);
+      if (group === undefined) this.#rows.set(key, [row]);
+      else group.push(row);
+    }
+    for (const group of this.#rows.values()) group.sort(bySharpness);
+  }
+
+  /**
+   * Rows of the file stand in place of built-in ones for the same provider, scope and regions. Throws
+   * PriceError for rows that contradict each other, and for two currencies.
+   */
+  static of(file: PriceFile | null): PriceTable {
+    const own = distinct(file?.rows ?? []);
+    const builtIn = file?.replace === true ? [] : BUILT_IN.filter((row) => !own.has(rowName(row)));
+    const rows = [...builtIn, ...own.values()];
+    const currencies = [...new Set(rows.map(({ currency }) => currency))];
+    if (currencies.length > 1)
+      throw new PriceError([
+        `prices must be in one currency, got ${currencies.join(" and ")}; replace: true leaves out the rows in ${currencies[0]!} that are built in`,
+      ]);
+    return new PriceTable(rows);
+  }
+
+  /** What bytes cost between two places, both ways taken together. */
+  between(a: Place, b: Place): Price | Unpriced {
+    const scope = scopeOf(a, b);
+    if (scope === null) return "no_zone";
+    if (a.provider !== b.provider) return "no_price";
+    const there = this.#row(scope, a, b);
+    const back = this.#row(scope, b, a);
+    if (there === null || back === null) return "no_price";
+    const perByte = perByteOf(there);
+    if (Math.abs(perByte - perByteOf(back)) > SAME * perByte) return "direction";
+    return { perByte, rows: there === back ? [there] : [there, back] };
+  }
+
+  #row(scope: Scope, from: Place, to: Place): PriceRow | null {
+    const rows = this.#rows.get(groupOf(from.provider, scope)) ?? [];
+    return (
+      rows.find((row) => holds(row.from, from.region) && (row.to === null || holds(row.to, to.region))) ??
+      null
+    );
+  }
+}
+
+/** By name. Throws PriceError. */
+function distinct(rows: readonly PriceRow[]): ReadonlyMap<string, PriceRow> {
+  const byName = new Map<string, PriceRow>();
+  const mistakes: string[] = [];
+  for (const [index, row] of rows.entries()) {
+    const name = rowName(row);
+    const before = byName.get(name);
+    if (before !== undefined) {
+      const rule =
+        perByteOf(before) === perByteOf(row) && before.currency === row.currency
+          ? "must not stand twice"
+          : "must not contradict a row before";
+      mistakes.push(`prices[${index}] ${rule}, got ${name}`);
+    }
+    byName.set(name, row);
+  }
+  if (mistakes.length > 0) throw new PriceError(mistakes);
+  return byName;
+}
+
+function groupOf(provider: string, scope: string): string {
+  return `${provider} ${scope}`;
+}
+
+/** Who names its regions most closely comes first: by where bytes leave, then by where they arrive. */
+function bySharpness(a: PriceRow, b: PriceRow): number {
+  return sharpness(b.from) - sharpness(a.from) || sharpness(b.to ?? "*") - sharpness(a.to ?? "*");
+}
+
+/** A whole name is closer than its own beginning. */
+function sharpness(pattern: string): number {
+  return pattern.endsWith("*") ? pattern.length - 1 : pattern.length + 0.5;
+}
+
+function holds(pattern: string, region: string | null): boolean {
+  if (!pattern.endsWith("*")) return pattern === region;
+  return pattern === "*" || (region?.startsWith(pattern.slice(0, -1)) ?? false);
+}
+
+function perByteOf({ out, in: arriving, per }: PriceRow): number {
+  return (out + arriving) / UNITS[per];
+}
+
+/** Null where labels don't tell. A cluster without regions is in one. */
+function scopeOf(a: Place, b: Place): Scope | null {
+  if (a.region !== b.region) return a.region === null || b.region === null ? null : "region-to-region";
+  if (a.zone === null || b.zone === null) return null;
+  return a.zone === b.zone ? "same-zone" : "zone-to-zone";
+}
