@@ -76,6 +76,7 @@ describe("the program", () => {
       "graph",
       "explain",
       "plan",
+      "bill",
       "descheduler",
       "dispatch advise",
       "dispatch status",

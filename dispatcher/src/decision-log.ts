@@ -2,14 +2,15 @@
 import { TokenBucket } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime";
 import type { DeadlineSource } from "./domain/deadline-left.ts";
-import type { Outcome, RefusalReason } from "./ports/ports.ts";
+import type { Outcome, Policy, RefusalReason } from "./ports/ports.ts";
 
 /** A request and what became of it. Durations in milliseconds. */
 export interface DispatchRecord {
   /** RFC 3339. */
   at: string;
   readonly service: string;
-  readonly policy: string;
+  /** What chose last; null: nobody did. */
+  readonly policy: Policy | null;
   readonly leftMs: number | null;
   readonly deadlineFrom: DeadlineSource | null;
   /** How long such a request takes without waiting; null: not known yet. */

@@ -12,6 +12,7 @@ import { DecisionLog, type DispatchRecord } from "./decision-log.ts";
 import { RetryBudget } from "./domain/retries.ts";
 import { DispatcherMetrics } from "./metrics.ts";
 import { createPages } from "./pages.ts";
+import { createPolicy } from "./policies.ts";
 import { LoadProber } from "./probes/load-prober.ts";
 import { sendRefusal } from "./proxy/client-response.ts";
 import { Exchange, type ExchangeDeps } from "./proxy/exchange.ts";
@@ -88,7 +89,7 @@ class Dispatcher implements DispatcherService {
       metrics: this.#metrics,
       log: this.#log,
       budget: new RetryBudget(),
-      policy: config.policy,
+      policy: createPolicy(config.policy, { metrics: this.#metrics, logger: deps.logger }),
       clock,
       draw,
       isDraining: () => this.#isDraining,

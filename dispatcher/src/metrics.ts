@@ -26,6 +26,7 @@ export class DispatcherMetrics {
   readonly #reports: Counter<"result">;
   readonly #probes: Counter<"result">;
   readonly #malformed: Counter;
+  readonly #unlearned: Counter;
   readonly #added: Histogram;
   readonly #services = new Set<string>();
   readonly #zones = new Set<string>();
@@ -67,6 +68,11 @@ export class DispatcherMetrics {
     this.#malformed = counter(
       "isochrone_dispatcher_malformed_deadlines_total",
       "Headers with a deadline that can't be read.",
+      [],
+    );
+    this.#unlearned = counter(
+      "isochrone_dispatcher_unlearned_total",
+      "Choices by deadline in place of the learned policy, which had no answer: too many endpoints.",
       [],
     );
     this.#added = new Histogram({
@@ -119,6 +125,10 @@ export class DispatcherMetrics {
 
   malformedDeadline(): void {
     this.#malformed.inc();
+  }
+
+  unlearned(): void {
+    this.#unlearned.inc();
   }
 
   decided(milliseconds: number): void {

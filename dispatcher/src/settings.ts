@@ -3,13 +3,11 @@ import {
   aggregatorClientRule,
   constant,
   integer,
-  oneOf,
   section,
   text,
   type Section,
   type SettingsOf,
 } from "@isochrone/runtime";
-import { POLICIES } from "./ports/ports.ts";
 
 const table = {
   node: text({
@@ -17,10 +15,12 @@ const table = {
     description:
       "Name of the Kubernetes node that the dispatcher runs on: round trips count from it. Without it all endpoints are equally near.",
   }),
-  policy: oneOf(POLICIES, {
+  policy: text({
     default: "deadline",
+    pattern: /deadline|least-request|learned(?::\S+)?/,
+    patternRule: "must be deadline, least-request, learned, or learned: with the path of a weights file",
     description:
-      "How endpoints are chosen. deadline: the one that is most probably in time, near ones first. least-request: of two at random, the one with fewer requests.",
+      "How endpoints are chosen. deadline: the one that is most probably in time, near ones first. least-request: of two at random, the one with fewer requests. learned: by a net, with the weights that come with it, or of a file: learned:/path/weights.json.",
   }),
   host: text({ default: "0.0.0.0", description: "Address to listen on." }),
   port: integer({

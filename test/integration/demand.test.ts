@@ -8,7 +8,7 @@ import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, loadSettings, seededRandom, systemClock, type Service } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import type { Demand, GraphHistory } from "@isochrone/topology";
+import type { Bill, Demand, GraphHistory } from "@isochrone/topology";
 import { GraphClient } from "@isochrone/topology/client";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -30,8 +30,38 @@ let load: Promise<void>;
 
 const node = (name: string): KubernetesObject => ({
   ...KINDS.node,
-  metadata: { name, labels: { "topology.kubernetes.io/zone": ZONE_OF[name]! } },
+  metadata: {
+    name,
+    labels: { "topology.kubernetes.io/zone": ZONE_OF[name]!, "topology.kubernetes.io/region": "us-east-1" },
+  },
+  spec: { providerID: `aws:///${ZONE_OF[name]!}/${name}` },
 });
+const ownedBy = (kind: string, name: string) => [
+  { apiVersion: "apps/v1", kind, name, uid: `${kind}-${name}`, controller: true },
+];
+/** A Deployment with a pod on each of the nodes. */
+const workload = (name: string, ...nodes: readonly string[]): KubernetesObject[] => [
+  {
+    ...KINDS.deployment,
+    metadata: { namespace: "shop", name },
+    spec: { selector: { matchLabels: { app: name } }, template: { metadata: { labels: { app: name } } } },
+  },
+  {
+    ...KINDS.replicaSet,
+    metadata: { namespace: "shop", name: `${name}-1`, ownerReferences: ownedBy("Deployment", name) },
+  },
+  ...nodes.map((on) => ({
+    ...KINDS.pod,
+    metadata: {
+      namespace: "shop",
+      name: `${name}-${on}`,
+      labels: { app: name },
+      ownerReferences: ownedBy("ReplicaSet", `${name}-1`),
+    },
+    spec: { nodeName: on, containers: [{ name: "main", image: "none" }] },
+    status: { phase: "Running" },
+  })),
+];
 const db: KubernetesObject = {
   ...KINDS.service,
   metadata: { namespace: "shop", name: "db", annotations: { "isochrone.dev/deadline": "100ms" } },
@@ -70,7 +100,8 @@ beforeAll(async () => {
   const { port } = server.address() as AddressInfo;
   const bus = createMemoryBus({ clock: systemClock });
   const store = createMemoryStore({ clock: systemClock });
-  for (const object of [node("n1"), node("n2"), db]) await store.create(object);
+  const workloads = [...workload("web", "n1", "n2"), ...workload("db", "n1")];
+  for (const object of [node("n1"), node("n2"), db, ...workloads]) await store.create(object);
   const surroundings = { bus, clock: systemClock, random: seededRandom(1), logger: new MemoryLogger() };
   const section = { windowMs: 30_000, paneMs: 2000, buildIntervalMs: 300, host: "127.0.0.1", port: 0 };
   const { aggregator: config } = loadSettings([aggregatorSettings], {
@@ -146,4 +177,20 @@ test("what each zone asks of a Service is in the graph API, with its share in ti
   const { port } = aggregator.app.server.address() as AddressInfo;
   const client = new GraphClient({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 10_000 });
   expect((await client.demand()).value.services[0]!.name).toBe("db");
+}, 120_000);
+
+test("the bill has the bytes that the proxies of each zone counted, by the prices of AWS, within 1 %", async () => {
+  const MONTH_SECONDS = 730 * 3600;
+  /** What each end pays for a byte between zones. */
+  const PER_BYTE = 0.02 / 1e9;
+  const difference = async (): Promise<number> => {
+    const { total, zones } = await read<Bill>("/api/v1/graph/bill");
+    expect(total).toMatchObject({ channels: 1, channelsUnknown: 0, unpricedBytesPerSecond: 0 });
+    expect(zones.map(({ from, to }) => `${from.zone} ${to.zone}`)).toEqual(["east west", "west west"]);
+    // db is in the west alone: what its callers of the east exchange with it crosses.
+    const crossing = pages.n2!.bytes / (pages.n1!.bytes + pages.n2!.bytes);
+    const counted = total.bytesPerSecond! * crossing * MONTH_SECONDS * PER_BYTE;
+    return Math.abs(total.perMonth! / counted - 1);
+  };
+  await expect.poll(difference, { timeout: 60_000, interval: 500 }).toBeLessThan(0.01);
 }, 120_000);

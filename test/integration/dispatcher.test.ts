@@ -1,8 +1,10 @@
 // The dispatcher's process on a real API server with Kubernetes' own EndpointSlice controller, under the
 // rights of the chart and no more. Nobody listens on the address of its pod.
-import { KINDS } from "@isochrone/kubernetes";
-import { request } from "node:http";
+import { KINDS, looseList, type KubernetesObject } from "@isochrone/kubernetes";
+import { once } from "node:events";
+import { createServer, request, type Server } from "node:http";
 import { networkInterfaces } from "node:os";
+import { codeOf } from "@isochrone/primitives";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/common/free-port.ts";
 import {
@@ -81,6 +83,31 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
     ) as T;
   }
 
+  /** A pod of web, ready at the address of this machine. */
+  async function addPod(name: string): Promise<void> {
+    const pod = { namespace: "default", name };
+    await cluster.create({
+      ...KINDS.pod,
+      metadata: { ...pod, labels: { app: "web" } },
+      spec: { containers: [{ name: "main", image: "none" }], terminationGracePeriodSeconds: 0 },
+    });
+    await cluster.bindAndRun(pod, "node-0");
+    await cluster.request("PATCH", `/api/v1/namespaces/default/pods/${name}/status`, {
+      status: { podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] },
+    });
+  }
+
+  const slices = (): Promise<KubernetesObject[]> =>
+    cluster.list(KINDS.endpointSlice, { namespace: "default", labels: "kubernetes.io/service-name=web" });
+
+  /** Where kube-proxy sends a connection to the Service. */
+  async function endpointOfService(): Promise<{ readonly host: string; readonly port: number }> {
+    const [slice] = await slices();
+    const [endpoint] = looseList<{ addresses: unknown }>(slice?.endpoints);
+    const [to] = looseList<{ port: number }>(slice?.ports);
+    return { host: String(endpoint?.addresses), port: Number(to?.port) };
+  }
+
   async function reason(): Promise<string> {
     return await new Promise((resolve, reject) => {
       const sent = request({ host: HOST, port, headers: { host: "web.default" }, agent: false }, (answer) => {
@@ -102,16 +129,7 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
     expect(await reason()).toBe("unknown_service");
     await cluster.patch(service, { metadata: { annotations: { "isochrone.dev/dispatch": "dispatcher" } } });
     await expect.poll(reason, WITHIN).toBe("no_endpoints");
-    const pod = { namespace: "default", name: "web-0" };
-    await cluster.create({
-      ...KINDS.pod,
-      metadata: { ...pod, labels: { app: "web" } },
-      spec: { containers: [{ name: "main", image: "none" }], terminationGracePeriodSeconds: 0 },
-    });
-    await cluster.bindAndRun(pod, "node-0");
-    await cluster.request("PATCH", "/api/v1/namespaces/default/pods/web-0/status", {
-      status: { podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] },
-    });
+    await addPod("web-0");
     await expect.poll(reason, WITHIN).toBe("unreachable");
     const answer = await dispatcher.get("/api/v1/dispatch-decisions?service=default/web&limit=1");
     expect(((await answer.json()) as Decisions).decisions).toMatchObject([
@@ -121,8 +139,28 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
         tries: [{ endpoint: `${ADDRESS}:${nobodysPort}`, node: "node-0" }],
       },
     ]);
-    await cluster.remove({ ...KINDS.pod, ...pod });
+    await cluster.remove({ ...KINDS.pod, namespace: "default", name: "web-0" });
     await expect.poll(reason, WITHIN).toBe("no_endpoints");
+  });
+
+  test("killed at once it leaves the Service as it was, which answers, and serves again when it is back", async () => {
+    const server = await serving(nobodysPort);
+    try {
+      await addPod("web-1");
+      const through = { host: HOST, port };
+      await expect.poll(() => answerOf(through), WITHIN).toBe("200 from the pod");
+      const before = await slices();
+      await dispatcher.kill();
+      expect(await answerOf(through)).toBe("ECONNREFUSED");
+      const direct = await endpointOfService();
+      for (let each = 0; each < 20; each++) expect(await answerOf(direct)).toBe("200 from the pod");
+      expect(await slices()).toEqual(before);
+      await dispatcher.start();
+      await expect.poll(() => answerOf(through), WITHIN).toBe("200 from the pod");
+    } finally {
+      server.closeAllConnections();
+      server.close();
+    }
   });
 
   test("asks for nothing else, and leaves no right on the API server unused", async () => {
@@ -141,3 +179,24 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
     expect({ unused: verdict.unused, denied: verdict.denied }).toEqual({ unused: [], denied: [] });
   });
 });
+
+/** What a pod of web answers, at the address of this machine. */
+async function serving(port: number): Promise<Server> {
+  const server = createServer((_request, response) => response.end("from the pod"));
+  server.listen(port, ADDRESS);
+  await once(server, "listening");
+  return server;
+}
+
+/** Status and body, or why there is none. */
+function answerOf(to: { readonly host: string; readonly port: number }): Promise<string> {
+  return new Promise((resolve) => {
+    const sent = request({ ...to, headers: { host: "web.default" }, agent: false }, (answer) => {
+      let text = `${answer.statusCode} `;
+      answer.on("data", (data: Buffer) => (text += data.toString()));
+      answer.once("end", () => resolve(text));
+    });
+    sent.once("error", (error) => resolve(codeOf(error) ?? error.message));
+    sent.end();
+  });
+}

@@ -1,5 +1,7 @@
 // What tests of other packages use.
 export { createConnectionCollector } from "../connections/connection-collector.ts";
+export { ConnectionRounds } from "../connections/connection-rounds.ts";
+export { ConntrackSocket } from "../connections/conntrack-socket.ts";
 export { staticTargets } from "../adapters/static-targets.ts";
 export type { Target } from "../ports/ports.ts";
 export { collectorSpeaker } from "../speaker.ts";

@@ -104,6 +104,11 @@ describe("loads", () => {
 
   test("that say nothing of use are none", () => {
     expect(readLoadHeader("TEXT rps_fractional=5")).toBeNull();
+    // As Envoy has it, 0 isn't set.
+    expect(readLoadHeader("TEXT application_utilization=0")).toBeNull();
+    expect(readLoadHeader("TEXT application_utilization=0,cpu_utilization=0")).toMatchObject({
+      utilization: 0,
+    });
     expect(readLoadJson('{"cpu_utilization": -0.1}')).toBeNull();
     expect(readLoadJson('{"__proto__": {"cpu_utilization": 0.5}}')).toBeNull();
   });

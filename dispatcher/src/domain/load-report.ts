@@ -47,7 +47,7 @@ function reportOf(fields: LooseFields): LoadReport | null {
   const requestsPerSecond = amount(fields, ["rps_fractional", "rpsFractional"], MAX_RATE);
   const errorsPerSecond = amount(fields, ["eps"], MAX_RATE);
   if ([application, cpu, requestsPerSecond, errorsPerSecond].some(Number.isNaN)) return null;
-  // An application that doesn't measure itself says 0.
+  // 0 is not set: the proto has no other word for that, and Envoy and gRPC go on to the CPU.
   const utilization = application || cpu;
   return utilization === null ? null : { utilization, requestsPerSecond, errorsPerSecond };
 }

@@ -1,6 +1,7 @@
 /** How endpoints are chosen. */
-export const POLICIES = ["deadline", "least-request"] as const;
-export type Policy = (typeof POLICIES)[number];
+export type Policy = "deadline" | "least-request" | "learned";
+/** In the setting, before the path of a weights file. */
+export const LEARNED_FILE = "learned:";
 
 /** Round trips from the dispatcher's node, and the zone of nodes. */
 export interface RoundTrips {

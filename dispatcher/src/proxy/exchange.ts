@@ -1,5 +1,5 @@
 // One request from a client to an endpoint, and the answer back.
-import { byDeadline, byLeastRequest, type EndpointChoice } from "@isochrone/dispatch/endpoints";
+import type { EndpointChoice } from "@isochrone/dispatch/endpoints";
 import type { Draw } from "@isochrone/primitives";
 import { reasonOf } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime";
@@ -10,6 +10,7 @@ import { passedOn } from "../domain/headers.ts";
 import { mayRetry, type RetryBudget } from "../domain/retries.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { UpstreamError } from "../ports/errors.ts";
+import type { ChoicePolicy } from "../policies.ts";
 import type { Outcome, Policy, RefusalReason, RoundTrips } from "../ports/ports.ts";
 import type { LoadProber } from "../probes/load-prober.ts";
 import type { Endpoint } from "../services/endpoint.ts";
@@ -29,13 +30,12 @@ export interface ExchangeDeps {
   readonly metrics: DispatcherMetrics;
   readonly log: DecisionLog;
   readonly budget: RetryBudget;
-  readonly policy: Policy;
+  readonly policy: ChoicePolicy;
   readonly clock: Clock;
   readonly draw: Draw;
   readonly isDraining: () => boolean;
 }
 
-const CHOICES = { deadline: byDeadline, "least-request": byLeastRequest };
 /** Assumed until the first answer. */
 const FIRST_WORK_MS = 10;
 
@@ -48,6 +48,8 @@ export class Exchange {
   readonly #timer = new AbortController();
   readonly #tries: Try[] = [];
   #target: Target | null = null;
+  /** Of the newest choice; null: none was made. */
+  #chosenBy: Policy | null = null;
   #attempt: Attempt | null = null;
   /** That has the request now. */
   #endpoint: Endpoint | null = null;
@@ -139,7 +141,8 @@ export class Exchange {
     const candidates = tried.size === 0 ? all : all.filter(({ id }) => !tried.has(id));
     const left = leftMs === null ? null : leftMs - (nowMs - this.#beganMs);
     const ask = { leftMs: left, workMs: port.work.ms ?? FIRST_WORK_MS, nowMs };
-    const choice = CHOICES[policy](candidates, ask, draw);
+    const { choice, policy: by } = policy.choose(candidates, ask, draw);
+    this.#chosenBy = by;
     metrics.decided(clock.monotonic() - nowMs);
     if (choice === null) return null;
     const { endpoint, inTime, waitMs } = choice;
@@ -289,7 +292,7 @@ export class Exchange {
   }
 
   #closed(): void {
-    const { clock, metrics, log, policy } = this.#deps;
+    const { clock, metrics, log } = this.#deps;
     const isWhole = this.#client.wasSent();
     if (!isWhole) {
       if (this.#ended === null) this.#unanswered();
@@ -310,7 +313,7 @@ export class Exchange {
     const { entry, deadline, port } = target;
     log.add({
       service: entry.name,
-      policy,
+      policy: this.#chosenBy,
       leftMs: deadline.leftMs,
       deadlineFrom: deadline.source,
       workMs: port.work.ms,

@@ -9,6 +9,7 @@ import { openStore } from "../run/store.ts";
 import type { Verdict } from "../run/verdict.ts";
 import { ScenarioError } from "../scenario/errors.ts";
 import { recordOf } from "@isochrone/primitives";
+import { trainEndpoints } from "./endpoints/train-endpoints.ts";
 import { FOCUS, meanOf, ratioOf } from "./figures.ts";
 import { comparison, kaisReport } from "./report.ts";
 import { readTrace, skippedText, TraceError, type Trace } from "./requests/trace.ts";
@@ -116,7 +117,16 @@ function weightsFile(contender: LearnedContender, folder: string, { train }: Con
 
 async function trainAll(scenario: KaisScenario, folder: string, options: ConductOptions): Promise<void> {
   const { seed, decisions, system } = scenario.training!;
+  const { signal } = options;
   const began = performance.now();
+  const total = LEARNED.length + 1;
+  const tell = (at: number, name: keyof typeof decisions, part: number, inTime: number | null): void => {
+    const share = (at + part) / total;
+    const secondsLeft = ((performance.now() - began) / 1e3 / share) * (1 - share);
+    const look = inTime === null ? "" : `, ${inTime.toFixed(3)} in time`;
+    const what = `training ${name}: ${Math.round(part * decisions[name])} decisions${look}`;
+    options.onProgress({ done: at, total, share, secondsLeft, what });
+  };
   for (const [at, contender] of LEARNED.entries()) {
     if (existsSync(join(folder, `${contender}-weights.json`))) continue;
     await train({
@@ -125,16 +135,19 @@ async function trainAll(scenario: KaisScenario, folder: string, options: Conduct
       seed,
       decisions: decisions[contender],
       folder,
-      signal: options.signal,
-      onProgress(part, point) {
-        const share = (at + part) / LEARNED.length;
-        const secondsLeft = ((performance.now() - began) / 1e3 / share) * (1 - share);
-        const look = point === null ? "" : `, ${point.inTime.toFixed(3)} in time`;
-        const what = `training ${contender}: ${Math.round(part * decisions[contender])} decisions${look}`;
-        options.onProgress({ done: at, total: LEARNED.length, share, secondsLeft, what });
-      },
+      signal,
+      onProgress: (part, point) => tell(at, contender, part, point?.inTime ?? null),
     });
   }
+  const file = join(folder, "endpoint-weights.json");
+  if (existsSync(file)) return;
+  const weights = await trainEndpoints({
+    seed,
+    decisions: decisions.endpoints,
+    signal,
+    onProgress: (part, inTime) => tell(LEARNED.length, "endpoints", Math.min(1, part), inTime),
+  });
+  writeFileSync(file, weights);
 }
 
 function progressOf({ onProgress }: ConductOptions) {

@@ -1,3 +1,4 @@
+import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -145,7 +146,7 @@ describe("a run", () => {
   it("trains both nets first when asked, uses them, and trains no more the next time", async () => {
     const out = temporary();
     const text = textOf("kais")
-      .replace("{ kais: 700000, kais-improved: 295000 }", "{ kais: 1000, kais-improved: 1000 }")
+      .replace(/decisions: \{ kais.*?\}/, "decisions: { kais: 1000, kais-improved: 1000, endpoints: 4000 }")
       .replace("  sites: 5\n  nodesPerSite: 8", "  sites: 2\n  nodesPerSite: 2")
       .replace("  frame: 25s", "  frame: 5s");
     const told: string[] = [];
@@ -161,9 +162,28 @@ describe("a run", () => {
     expect(first).toMatchObject({ cells: 3, measured: 3 });
     expect(told.some((what) => /^training kais: \d+ decisions/.test(what))).toBe(true);
     expect(readFileSync(first.files.html, "utf8")).toContain("<h3>Training</h3>");
+    expect(told.findLast((what) => what.startsWith("training"))).toMatch(
+      /^training endpoints: 4000 decisions, 0\.\d+ in time/,
+    );
+    const weights = readFileSync(join(out, "kais-training/endpoint-weights.json"), "utf8");
+    expect(EndpointPolicy.read(weights, "weights").net.sizes.at(-1)).toBe(1);
     told.length = 0;
     expect(await conductKais(improved, options)).toMatchObject({ measured: 0 });
     expect(told.filter((what) => what.startsWith("training"))).toEqual([]);
+  }, 120_000);
+
+  it("of a hot site has PreferSameZone below hints, and hints below the dispatcher, each in its bounds", async () => {
+    const { figures } = await conductKais(textOf("hot-site").replace("runs: 6", "runs: 1"), {
+      ...OPTIONS,
+      quick: false,
+      file: scenarioFile("hot-site")!,
+      out: temporary(),
+      contenders: ["prefer-same-zone", "hints", "isochrone"],
+    });
+    const inTime = (id: string): number => figures!.find(({ contender }) => contender === id)!.inTime;
+    expect(inTime("prefer-same-zone")).toBeLessThanOrEqual(0.65);
+    expect(inTime("hints")).toBeGreaterThanOrEqual(0.75);
+    expect(inTime("isochrone")).toBeGreaterThanOrEqual(0.92);
   }, 120_000);
 
   it("refuses what it can't run before it starts", async () => {

@@ -7,7 +7,7 @@ import type { Labels } from "../scenario/model.ts";
 import { closeSheet } from "../scenario/sheet.ts";
 import { KAIS_CONTENDERS, type KaisContender } from "./contenders.ts";
 import { PATTERNS, type SystemSettings } from "./settings.ts";
-import { LEARNED, type LearnedContender } from "./training/learned.ts";
+import { LEARNED } from "./training/learned.ts";
 
 /** One setting of all axes. */
 export interface KaisPoint {
@@ -33,10 +33,14 @@ export interface KaisScenario {
   readonly training: KaisTraining | null;
 }
 
+/** The dispatcher's own net is no contender: it has systems of its own. */
+const TRAINED = [...LEARNED, "endpoints"] as const;
+type Trained = (typeof TRAINED)[number];
+
 interface KaisTraining {
   readonly seed: number;
   /** How many decisions each learned contender learns from. */
-  readonly decisions: Readonly<Record<LearnedContender, number>>;
+  readonly decisions: Readonly<Record<Trained, number>>;
   readonly system: SystemSettings;
 }
 
@@ -123,10 +127,10 @@ function readTraining(root: Field): KaisTraining | null {
   const field = root.get("training");
   if (!field.isPresent) return null;
   field.map("seed", "decisions");
-  const decisions = field.get("decisions").map(...LEARNED);
+  const decisions = field.get("decisions").map(...TRAINED);
   return {
     seed: field.get("seed").number({ min: 1, max: 1_000, whole: true }),
-    decisions: recordOf(LEARNED, (id) => decisions.get(id).number({ min: 1_000, max: 1e8, whole: true })),
+    decisions: recordOf(TRAINED, (id) => decisions.get(id).number({ min: 1_000, max: 1e8, whole: true })),
     system: readSystem(root, false),
   };
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, it } from "vitest";
@@ -79,6 +80,12 @@ describe("a scenario", () => {
     expect([web!.name, db!.name]).toStrictEqual(["web", "db"]);
     expect(web!.calls.map(({ probability }) => probability)).toStrictEqual([0.5, 0.5, 1]);
     expect(db).toMatchObject({ memoryBytes: 128 * 2 ** 20, pinnedTo: "b", cpuSpread: "exponential" });
+  });
+
+  it("has every field in the example of the documentation", () => {
+    const text = readFileSync(new URL("../../../docs/examples/experiment.yaml", import.meta.url), "utf8");
+    expect(read(text).points.map(({ id }) => id)).toHaveLength(4);
+    expect(read(text, true).points.map(({ id }) => id)).toHaveLength(2);
   });
 
   it("is smaller where its quick part says so, and the same elsewhere", () => {

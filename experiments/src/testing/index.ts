@@ -11,3 +11,4 @@ export { LINK_KINDS, type LinkKind } from "../testbed/lab/index.ts";
 export { createModelTestbed } from "../testbed/model/index.ts";
 export { LOADS } from "../testbed/testing/validation/points.ts";
 export { type Comparison, validateGrounds, type Validation } from "../testbed/testing/validation/validate.ts";
+export { shareInTime } from "../kais/endpoints/share-in-time.ts";

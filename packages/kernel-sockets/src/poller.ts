@@ -4,7 +4,9 @@ import { SYS } from "./sys.ts";
 
 /** struct pollfd. */
 const ENTRY_BYTES = 8;
-/** struct epoll_event, which one architecture packs: events (4), then what was given with the descriptor (8). */
+/**
+ * struct epoll_event, which one architecture packs: events (4), then what was given with the descriptor (8).
+ */
 const EVENT = process.arch === "x64" ? { bytes: 12, dataAt: 4 } : { bytes: 16, dataAt: 8 };
 /** Descriptors that one wait tells of; the others' turn is the next. */
 const EVENTS = 64;

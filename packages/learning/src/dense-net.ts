@@ -1,6 +1,6 @@
 import { seeded } from "@isochrone/primitives";
-import type { Layer } from "./affine.ts";
-import { Tape, type Activation } from "./tape.ts";
+import { affine, type Layer } from "./affine.ts";
+import { activate, type Activation, type Tape } from "./tape.ts";
 import { constant, type Tensor } from "./tensor.ts";
 
 interface DenseNetOptions {
@@ -25,6 +25,7 @@ export class DenseNet {
   readonly sizes: readonly number[];
   readonly #layers: readonly Layer[];
   readonly #activation: Activation;
+  readonly #rooms: Float32Array[] = [];
 
   constructor({ sizes, seed, activation = "relu", lastScale = 1 }: DenseNetOptions) {
     if (sizes.length < 2 || !sizes.every((size) => Number.isInteger(size) && size > 0))
@@ -41,14 +42,32 @@ export class DenseNet {
   /** @param x a row for each input */
   through(tape: Tape, x: Tensor): Tensor {
     let y = x;
-    for (const [at, layer] of this.#layers.entries())
-      y = tape.dense(y, layer, at === this.#layers.length - 1 ? "none" : this.#activation);
+    for (const [at, layer] of this.#layers.entries()) y = tape.dense(y, layer, this.#activationOf(at));
     return y;
   }
 
   /** Outputs for rows of input, without gradients. */
   outputs(x: Float32Array, rows = 1): Float32Array {
-    return this.through(new Tape(), constant(rows, this.sizes[0]!, x)).values;
+    let y = constant(rows, this.sizes[0]!, x);
+    for (const [at, layer] of this.#layers.entries()) {
+      const next = constant(rows, layer.outputs, this.#roomFor(at, rows * layer.outputs));
+      affine(y, layer, next);
+      activate(next.values, this.#activationOf(at));
+      y = next;
+    }
+    return y.values;
+  }
+
+  /** Of hidden layers it is used again and again: each request of a dispatcher would leave it behind. */
+  #roomFor(layer: number, size: number): Float32Array {
+    if (layer === this.#layers.length - 1) return new Float32Array(size);
+    const room = this.#rooms[layer];
+    if (room !== undefined && room.length >= size) return room.subarray(0, size);
+    return (this.#rooms[layer] = new Float32Array(size));
+  }
+
+  #activationOf(layer: number): Activation {
+    return layer === this.#layers.length - 1 ? "none" : this.#activation;
   }
 
   /** Weights and bias of each layer, in order. */

@@ -20,8 +20,7 @@ export class Tape {
     const y = tensor(x.rows, layer.outputs, activation === "relu");
     affine(x, layer, y);
     const slope = SLOPES[activation];
-    if (slope !== 1)
-      for (let at = 0; at < y.values.length; at++) if (y.values[at]! < 0) y.values[at]! *= slope;
+    activate(y.values, activation);
     this.#back.push(() => {
       if (slope !== 1)
         // Behind a ReLU, what is 0 was below it; behind a leaky one, signs are kept.
@@ -83,3 +82,10 @@ export class Tape {
 }
 
 const SLOPES: Readonly<Record<Activation, number>> = { none: 1, relu: 0, "leaky-relu": LEAK };
+
+/** In place. */
+export function activate(values: Float32Array, activation: Activation): void {
+  const slope = SLOPES[activation];
+  if (slope === 1) return;
+  for (let at = 0; at < values.length; at++) if (values[at]! < 0) values[at]! *= slope;
+}

@@ -1,5 +1,12 @@
 // Bills worked out by hand. A channel of GB carries a billion bytes in a month, one of GIB 2^30.
-import type { BillReason, Channel, ClusterNode, Workload, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type {
+  BillReason,
+  Channel,
+  ClusterNode,
+  Demand,
+  Workload,
+  WorkflowGraphSnapshot,
+} from "@isochrone/topology";
 import { channel, node, workflowSnapshot, workload } from "@isochrone/topology/testing";
 import { describe, expect, test } from "vitest";
 import { billOf, MONTH_SECONDS } from "./bill.ts";
@@ -50,7 +57,11 @@ const bill = (
   nodes: readonly ClusterNode[],
   workflows: readonly WorkflowGraphSnapshot[],
   table: PriceTable = BUILT_IN,
-) => billOf({ version: 1, observedAt: "2026-01-01T00:00:00Z", windowSeconds: 30, nodes, workflows }, table);
+  services: Demand["services"] = [],
+) => {
+  const stamp = { version: 1, observedAt: "2026-01-01T00:00:00Z", windowSeconds: 30 };
+  return billOf({ ...stamp, nodes, workflows, demand: { services } }, table);
+};
 
 describe("a channel's month costs", () => {
   test.each<[string, readonly ClusterNode[], string, string, number, number]>([
@@ -197,6 +208,44 @@ describe("replicas in several zones", () => {
     expect(total.perMonth).toBeCloseTo(0.06, 12);
     expect(total.unpricedBytesPerSecond).toBeCloseTo(3 * GB, 9);
     expect(total.channelsUnknown).toBe(1);
+  });
+});
+
+describe("where it was counted what zones ask of a Service, its callers' zones weigh by that", () => {
+  const asked = (a: number, b: number): Demand["services"] => {
+    const zones = Object.entries({ "us-east-1a": a, "us-east-1b": b }).map(([zone, requestsPerSecond]) => ({
+      zone,
+      requestsPerSecond,
+      errorRatio: 0,
+      inTimeRatio: null,
+      latencyMs: { p50: 1, p90: 1, p99: 1 },
+      ageSeconds: 1,
+    }));
+    return [{ namespace: "shop", name: "q", deadlineMs: null, zones }];
+  };
+  const P = workload("p", { "p-1": "a1", "p-2": "b1" });
+  const Q = workload("q", { "q-1": "a1" });
+  const money = (requestsPerSecond: number | null, services: Demand["services"], others: Channel[] = []) => {
+    const channels = [channel("p", "q", 4 * GB, { requestsPerSecond }), ...others];
+    return bill(AWS, [workflowSnapshot([P, Q, workload("r", { "r-1": "b1" })], channels)], BUILT_IN, services)
+      .channels[0]!.perMonth;
+  };
+
+  test("a quarter of the requests comes from b: 1 of 4 GB crosses, not 2", () => {
+    expect(money(8, [])).toBeCloseTo(0.04, 12);
+    expect(money(8, asked(6, 2))).toBeCloseTo(0.02, 12);
+    expect(money(8, asked(8, 0))).toBeCloseTo(0, 12);
+  });
+
+  test("others of the zone take their part of what it asks", () => {
+    // r, in b, asks 4 of the 6 of b; p asks 8: even shares would be 4 from a and 8 from b.
+    const others = [channel("r", "q", 0, { requestsPerSecond: 4 })];
+    expect(money(8, asked(6, 6), others)).toBeCloseTo(0.02 * 4 * (0.75 / (1.5 + 0.75)), 12);
+  });
+
+  test("but not where a caller's requests aren't counted, nor where nobody asks from its zones", () => {
+    expect(money(null, asked(6, 2))).toBeCloseTo(0.04, 12);
+    expect(money(8, asked(0, 0))).toBeCloseTo(0.04, 12);
   });
 });
 

@@ -4,11 +4,13 @@ import type {
   BillZone,
   Channel,
   ClusterNode,
+  Demand,
   PodPlacement,
   WorkflowGraphSnapshot,
   Workload,
 } from "@isochrone/topology";
 import { Amount, Amounts } from "./amounts.ts";
+import { callerWeights, type WeightOf } from "./caller-weights.ts";
 import { providerOf, type Place } from "./place.ts";
 import { rowName, type PriceRow } from "./row.ts";
 import type { PriceTable } from "./table.ts";
@@ -24,6 +26,7 @@ interface BilledGraphs {
   readonly windowSeconds: number;
   readonly nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[];
   readonly workflows: Iterable<WorkflowGraphSnapshot>;
+  readonly demand: Pick<Demand, "services">;
 }
 
 interface Name {
@@ -52,8 +55,11 @@ type Pairs = Amounts<Pick<ZonePair, "from" | "to">>;
  * without bytes is in the bill as unknown, never as 0.
  */
 export function billOf(graphs: BilledGraphs, table: PriceTable): Bill {
-  const bill = new BillDraft(placesOf(graphs.nodes), table, graphs.windowSeconds);
-  for (const billed of channelsOf(graphs.workflows)) bill.add(billed);
+  const placeOf = placesOf(graphs.nodes);
+  const channels = [...channelsOf(graphs.workflows)];
+  const weights = weightsOf(graphs.demand, channels, placeOf);
+  const bill = new BillDraft(placeOf, table, graphs.windowSeconds);
+  for (const billed of channels) bill.add(billed, weights.get(keyOf(billed.target)) ?? (() => 1));
   const { version, observedAt, windowSeconds } = graphs;
   return {
     version,
@@ -84,11 +90,11 @@ class BillDraft {
     this.#windowSeconds = windowSeconds;
   }
 
-  add(billed: Billed): void {
+  add(billed: Billed, weightOf: WeightOf): void {
     const { source, target } = billed;
     const pairs: Pairs = new Amounts();
     const amount = this.#channels.at(`${keyOf(source)}\n${keyOf(target)}`, { billed, pairs });
-    this.#addBytes(billed, amount, pairs);
+    this.#addBytes(billed, weightOf, amount, pairs);
     if (amount.unknown !== null) this.#unknown++;
     const { namespace, name } = source;
     this.#workloads.at(keyOf(source), { namespace, name }).add(amount);
@@ -96,11 +102,11 @@ class BillDraft {
     this.#total.add(amount);
   }
 
-  #addBytes({ source, target, channel }: Billed, amount: Amount, pairs: Pairs): void {
+  #addBytes({ source, target, channel }: Billed, weightOf: WeightOf, amount: Amount, pairs: Pairs): void {
     const { bytesPerSecond, ageSeconds } = channel;
     if (bytesPerSecond === null) return amount.addUnpriced(null, "no_bytes");
     if (ageSeconds !== null && ageSeconds > this.#windowSeconds) return amount.addUnpriced(null, "old");
-    const split = placePairs(channel, source.pods, target.pods, this.#placeOf);
+    const split = placePairs(channel, source.pods, target.pods, this.#placeOf, weightOf);
     if (split.length === 0) return amount.addUnpriced(bytesPerSecond, "no_pods");
     for (const { from, to, share } of split) {
       const key = `${placeKey(from)}\n${placeKey(to)}`;
@@ -162,6 +168,26 @@ function keyOf({ namespace, name }: Name): string {
 
 function placeKey({ provider, region, zone }: Place): string {
   return JSON.stringify([provider, region, zone]);
+}
+
+/** By workload that is called by way of a Service of its name, how much each zone's callers send. */
+function weightsOf(
+  { services }: Pick<Demand, "services">,
+  channels: readonly Billed[],
+  placeOf: PlaceOf,
+): ReadonlyMap<string, WeightOf> {
+  const weights = new Map<string, WeightOf>();
+  if (services.length === 0) return weights;
+  const calls = Map.groupBy(channels, ({ target }) => keyOf(target));
+  for (const service of services) {
+    const of = (calls.get(keyOf(service)) ?? []).map(({ channel, source }) => ({
+      channel,
+      callers: source.pods,
+    }));
+    const weightOf = callerWeights(service, of, placeOf);
+    if (weightOf !== null) weights.set(keyOf(service), weightOf);
+  }
+  return weights;
 }
 
 /** Nodes of one place share its object. */

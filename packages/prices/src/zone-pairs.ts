@@ -1,5 +1,6 @@
 // How a channel's bytes are split over the places of its pods.
 import { routingScopes, type Channel, type PodPlacement, type RoutingScope } from "@isochrone/topology";
+import type { WeightOf } from "./caller-weights.ts";
 import type { Place } from "./place.ts";
 
 /** A place that is the same object for all nodes in it. */
@@ -13,7 +14,7 @@ interface PlacePair {
   readonly share: number;
 }
 
-/** Pods of one end that are on nodes of the cluster. */
+/** Pods of one end that are on nodes of the cluster, by their weights. */
 interface End {
   readonly pods: number;
   readonly byNode: ReadonlyMap<string, number>;
@@ -21,18 +22,21 @@ interface End {
 }
 
 /**
- * Each caller on a node has an even share of the bytes. It exchanges them with all callees on nodes alike,
- * or, where a nearer one is preferred, with those of the narrowest scope that has any: the planner's rule.
- * Empty: an end has no pod on a node.
+ * Callers on nodes of a place have even shares of its bytes. Each exchanges them with all callees on nodes
+ * alike, or, where a nearer one is preferred, with those of the narrowest scope that has any: the planner's
+ * rule. Empty: an end has no pod on a node.
  */
 export function placePairs(
   channel: Channel,
   callers: readonly PodPlacement[],
   callees: readonly PodPlacement[],
   placeOf: PlaceOf,
+  weightOf: WeightOf,
 ): PlacePair[] {
-  const from = endOf(callers, placeOf);
-  const to = endOf(callees, placeOf);
+  const to = endOf(callees, placeOf, () => 1);
+  // Where nobody was seen to call from these places, all send alike.
+  let from = endOf(callers, placeOf, weightOf);
+  if (from.pods === 0) from = endOf(callers, placeOf, () => 1);
   if (from.pods === 0 || to.pods === 0) return [];
   const shares = new Shares();
   const scopes = routingScopes(channel);
@@ -47,16 +51,18 @@ export function placePairs(
   return shares.pairs();
 }
 
-function endOf(pods: readonly PodPlacement[], placeOf: PlaceOf): End {
+function endOf(pods: readonly PodPlacement[], placeOf: PlaceOf, weightOf: WeightOf): End {
   const byNode = new Map<string, number>();
   const byPlace = new Map<Place, number>();
   let placed = 0;
   for (const { node } of pods) {
     const place = node === null ? undefined : placeOf(node);
     if (node === null || place === undefined) continue;
-    placed++;
-    byNode.set(node, (byNode.get(node) ?? 0) + 1);
-    byPlace.set(place, (byPlace.get(place) ?? 0) + 1);
+    const weight = weightOf(place);
+    if (weight === 0) continue;
+    placed += weight;
+    byNode.set(node, (byNode.get(node) ?? 0) + weight);
+    byPlace.set(place, (byPlace.get(place) ?? 0) + weight);
   }
   return { pods: placed, byNode, byPlace };
 }

@@ -29,7 +29,9 @@ const MAX_BURST = 32;
  * when we read. Per second.
  */
 const DENSE_PER_SECOND = 1000;
-/** Below this rate of packets flows wake the thread together; above they are spread, or they would be bursts. */
+/**
+ * Below this rate of packets flows wake the thread together; above they are spread, or they would be bursts.
+ */
 const SHARED_PER_SECOND = 100;
 /** What is sent and read together then. Milliseconds. */
 const DENSE_NAP_MS = 1;

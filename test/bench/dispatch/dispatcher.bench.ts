@@ -1,6 +1,7 @@
 // What the dispatcher adds to a request, beside a proxy of a few lines that chooses in turn, and how long it
 // takes to choose among many endpoints. Client and endpoints are a process of their own.
 import { byDeadline, byLeastRequest, EndpointLoad } from "@isochrone/dispatch/endpoints";
+import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { DispatchRig } from "@isochrone/dispatcher/testing";
 import { boundPort, quantile, seeded } from "@isochrone/primitives";
 import { fork, type ChildProcess } from "node:child_process";
@@ -90,7 +91,13 @@ async function plainProxy(ports: readonly number[]): Promise<Server> {
 }
 
 function decisions(): BenchResult[] {
-  return [byDeadline, byLeastRequest].map((choose) => {
+  const learned = new EndpointPolicy(1);
+  const policies: Readonly<Record<string, typeof byDeadline>> = {
+    deadline: byDeadline,
+    "least-request": byLeastRequest,
+    learned: (...asked) => learned.choose(...asked),
+  };
+  return Object.entries(policies).map(([name, choose]) => {
     const draw = seeded(1);
     const candidates = Array.from({ length: ENDPOINTS }, (_, at) => {
       const load = new EndpointLoad();
@@ -104,7 +111,6 @@ function decisions(): BenchResult[] {
       choose(candidates, { leftMs: 100 * draw(), workMs: 10, nowMs: at / 10 }, draw);
       if (at >= WARM_UP) times.push(cpuMs() - began);
     }
-    const name = choose === byDeadline ? "deadline" : "least-request";
     return below(`choice by ${name} among 400 endpoints, p99`, quantile(times, 0.99)!, 1, "ms of CPU");
   });
 }

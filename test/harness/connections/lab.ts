@@ -249,6 +249,27 @@ export class ConnectionLab {
   }
 }
 
+/** What a program of this folder prints in a namespace of its own, whose connections are tracked and counted. */
+export function runInNamespace(program: string, ...args: readonly number[]): string {
+  const path = fileURLToPath(new URL(program, import.meta.url));
+  run("ip", "netns", "add", nameOf("own"));
+  try {
+    inside("own", "ip", "link", "set", "lo", "up");
+    write("own", "/proc/sys/net/netfilter/nf_conntrack_acct", "1");
+    rules("own", [
+      "table ip seen {",
+      "  chain out {",
+      "    type filter hook output priority 0;",
+      "    ct state new counter",
+      "  }",
+      "}",
+    ]);
+    return inside("own", process.execPath, path, ...args.map(String));
+  } finally {
+    spawnSync("ip", ["netns", "del", nameOf("own")]);
+  }
+}
+
 function take(report: AgentReport, line: string): void {
   const said: { points?: [string, string, number][]; metrics?: string } = JSON.parse(line);
   for (const [client, server, bytes] of said.points ?? []) {

@@ -40,7 +40,14 @@ export class Bills {
     if (bill === undefined) {
       const { prices, windowSeconds } = this.#options;
       const { version, builtAtMs, nodes } = graphs;
-      const billed = { version, observedAt: rfc3339(builtAtMs), nodes, workflows: workflows.values() };
+      const demand = graphs.demand(window);
+      const billed = {
+        version,
+        observedAt: rfc3339(builtAtMs),
+        nodes,
+        workflows: workflows.values(),
+        demand,
+      };
       bill = billOf({ ...billed, windowSeconds: windowSeconds(window) }, prices);
       this.#bills.set(workflows, bill);
     }

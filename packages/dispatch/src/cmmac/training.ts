@@ -5,6 +5,7 @@ import type { DispatchRequest, DispatchView } from "../dispatcher.ts";
 import { imbalance, type SystemState } from "../system.ts";
 import { scoresOf, total, type Cmmac, type Decision } from "./cmmac.ts";
 import { globalSize, observeGlobally, type Shape } from "./observation.ts";
+import { matrix, normalize, shuffled } from "../steps.ts";
 import type { CmmacOptions } from "./options.ts";
 
 /** Units of the critic's hidden layers, as printed. */
@@ -207,26 +208,4 @@ function clipped({ advantage, probability }: Step, now: number): number {
   const ratio = now / probability;
   const isFarEnough = advantage > 0 ? ratio > 1 + CLIP : ratio < 1 - CLIP;
   return isFarEnough ? 0 : advantage * ratio;
-}
-
-function normalize(steps: readonly Step[]): void {
-  const mean = steps.reduce((sum, { advantage }) => sum + advantage, 0) / steps.length;
-  const variance = steps.reduce((sum, { advantage }) => sum + (advantage - mean) ** 2, 0) / steps.length;
-  for (const step of steps) step.advantage = (step.advantage - mean) / (Math.sqrt(variance) + 1e-6);
-}
-
-function shuffled(steps: readonly Step[], draw: Draw): Step[] {
-  const order = [...steps];
-  for (let at = order.length - 1; at > 0; at--) {
-    const other = Math.floor(draw() * (at + 1));
-    [order[at], order[other]] = [order[other]!, order[at]!];
-  }
-  return order;
-}
-
-function matrix(rows: readonly Float32Array[]): Float32Array {
-  const width = rows[0]!.length;
-  const values = new Float32Array(rows.length * width);
-  for (const [at, row] of rows.entries()) values.set(row, at * width);
-  return values;
 }

@@ -12,7 +12,7 @@ export interface Candidate {
 }
 
 /** What is asked for. */
-interface Ask {
+export interface Ask {
   /** Until the deadline; null: there is none. */
   readonly leftMs: number | null;
   /** How long such a request takes without waiting. */
@@ -29,7 +29,7 @@ export interface EndpointChoice<C extends Candidate> {
 }
 
 /** Without a deadline, a request is late after so many times of its work. */
-const LATE_WITHOUT_DEADLINE = 3;
+export const LATE_WITHOUT_DEADLINE = 3;
 /** Slope of the probability at no slack. */
 const STEEPNESS = 6;
 /**
@@ -44,15 +44,23 @@ const FAR_PRICE = 0.01;
 const FULLNESS_PRICE = 0.002;
 const TIE = 1e-3;
 
+/**
+ * Where nobody is likelier than this to be in time, the greatest value is a guess, and all who have the same
+ * news would send there what can't be in time anyway: then it is the least loaded of two.
+ */
+const EVEN_CHANCE = 0.5;
+
 /** The greatest value wins; nearly equal ones win at random, so that many dispatchers don't herd. */
 export function byDeadline<C extends Candidate>(
   candidates: readonly C[],
-  { leftMs, workMs, nowMs }: Ask,
+  ask: Ask,
   draw: Draw,
 ): EndpointChoice<C> | null {
+  const { leftMs, workMs, nowMs } = ask;
   const mostMs = leftMs ?? LATE_WITHOUT_DEADLINE * workMs;
   let best: EndpointChoice<C> | null = null;
   let most = Number.NEGATIVE_INFINITY;
+  let bestChance = 0;
   for (const endpoint of candidates) {
     const { load, roundTripMs, isFar } = endpoint;
     const waitMs = load.waitMs(workMs, nowMs);
@@ -60,6 +68,7 @@ export function byDeadline<C extends Candidate>(
     const inTime = 1 / (1 + Math.exp((-STEEPNESS * slack) / (workMs + waitMs)));
     const failing = load.failureShare(nowMs);
     const times = (waitMs + roundTripMs) / workMs;
+    bestChance = Math.max(bestChance, inTime * (1 - failing));
     const value =
       inTime * (1 - failing) -
       failing -
@@ -71,7 +80,10 @@ export function byDeadline<C extends Candidate>(
     most = value;
     best = { endpoint, inTime, waitMs };
   }
-  return best;
+  if (bestChance >= EVEN_CHANCE) return best;
+  // Those that are too far away for any request stay out.
+  const near = candidates.filter(({ roundTripMs }) => roundTripMs + workMs <= mostMs);
+  return byLeastRequest(near, ask, draw) ?? best;
 }
 
 /** A share of failures of 1 makes an endpoint as busy as so many times its requests. */

@@ -46,6 +46,18 @@ describe("by deadline", () => {
     expect(shares([near, far], byDeadline)).toEqual([1, 0]);
   });
 
+  test("requests that are late anyway don't all follow the best guess, but none goes too far away", () => {
+    const busy = [35, 40, 45].map((times) => {
+      const one = candidate();
+      seen(one.load, times * WORK);
+      return one;
+    });
+    const gone = candidate({ roundTripMs: 60_000, isFar: true });
+    const found = shares([...busy, gone], byDeadline);
+    for (const share of found.slice(0, 3)) expect(share).toBeGreaterThan(0.2);
+    expect(found[3]).toBe(0);
+  });
+
   test("equal endpoints share evenly", () => {
     const even = shares([candidate(), candidate(), candidate(), candidate()], byDeadline);
     for (const share of even) expect(share).toBeCloseTo(0.25, 1);

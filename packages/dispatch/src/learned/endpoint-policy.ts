@@ -1,0 +1,121 @@
+// cMMAC for endpoints whose number changes: the actor of (5) gives one score to each endpoint by what a
+// dispatcher knows of it, in place of one output to each node.
+import { DenseNet, readWeights, writeWeights, type NamedArray } from "@isochrone/learning";
+import type { Draw } from "@isochrone/primitives";
+import { LATE_WITHOUT_DEADLINE, type Ask, type Candidate, type EndpointChoice } from "../endpoints/choose.ts";
+
+/** Numbers by which an endpoint is judged, all between -1 and 1. */
+export const FEATURES = 9;
+const HIDDEN = [16, 8];
+const KIND = "endpoints";
+/** Beyond so many endpoints a decision may take longer than a millisecond. */
+const MOST_ENDPOINTS = 1_000;
+
+export class EndpointPolicy {
+  readonly net: DenseNet;
+  /** Used again and again. */
+  #rows = new Float32Array(0);
+
+  /** @param seed of its first weights */
+  constructor(seed = 0) {
+    this.net = new DenseNet({ sizes: [FEATURES, ...HIDDEN, 1], seed, lastScale: 0.1 });
+  }
+
+  /**
+   * With the weights of a file. Throws WeightsError for one of another version, kind or shape, one that is
+   * damaged, and one with numbers that aren't finite.
+   * @param subject how messages name the file
+   */
+  static read(text: string, subject: string): EndpointPolicy {
+    const policy = new EndpointPolicy();
+    readWeights(text, { subject, kind: KIND, arrays: policy.arrays() });
+    return policy;
+  }
+
+  /** A file with its weights. @param settings where they come from */
+  text(settings: Readonly<Record<string, string | number | boolean>> = {}): string {
+    return writeWeights({ kind: KIND, settings, arrays: this.arrays() });
+  }
+
+  /** Its weights, under names for a file. */
+  arrays(): NamedArray[] {
+    return this.net.parameters().map(({ shape, values }, at) => ({ name: `actor.${at}`, shape, values }));
+  }
+
+  /** Null where it has no answer: without endpoints, with too many, or where a score isn't finite. */
+  choose<C extends Candidate>(candidates: readonly C[], ask: Ask, draw: Draw): EndpointChoice<C> | null {
+    if (candidates.length === 0 || candidates.length > MOST_ENDPOINTS) return null;
+    if (this.#rows.length < candidates.length * FEATURES)
+      this.#rows = new Float32Array(2 * candidates.length * FEATURES);
+    const rows = this.#rows.subarray(0, candidates.length * FEATURES);
+    fillFeatures(rows, candidates, ask);
+    const probabilities = probabilitiesOf(this.net.outputs(rows, candidates.length));
+    if (probabilities === null) return null;
+    const endpoint = candidates[sampled(probabilities, draw)]!;
+    return { endpoint, inTime: null, waitMs: endpoint.load.waitMs(ask.workMs, ask.nowMs) };
+  }
+}
+
+export function featuresOf(candidates: readonly Candidate[], ask: Ask): Float32Array {
+  const rows = new Float32Array(candidates.length * FEATURES);
+  fillFeatures(rows, candidates, ask);
+  return rows;
+}
+
+/** A row for each endpoint. Times are in times of the work. */
+function fillFeatures(
+  rows: Float32Array,
+  candidates: readonly Candidate[],
+  { leftMs, workMs, nowMs }: Ask,
+): void {
+  const mostMs = leftMs ?? LATE_WITHOUT_DEADLINE * workMs;
+  let at = 0;
+  for (const { load, roundTripMs, isFar } of candidates) {
+    const waitMs = load.waitMs(workMs, nowMs);
+    const slack = (mostMs - roundTripMs - waitMs - workMs) / (workMs + waitMs);
+    rows[at] = squashed(mostMs / workMs, 4);
+    rows[at + 1] = leftMs === null ? 0 : 1;
+    rows[at + 2] = squashed(roundTripMs / workMs, 1);
+    rows[at + 3] = squashed(waitMs / workMs, 2);
+    rows[at + 4] = Math.tanh(slack);
+    rows[at + 5] = load.failureShare(nowMs);
+    rows[at + 6] = squashed(load.fullness(), 1);
+    rows[at + 7] = squashed(load.inFlight, 4);
+    rows[at + 8] = isFar ? 1 : 0;
+    at += FEATURES;
+  }
+}
+
+/** 0 to 1, half of it at `scale`. */
+function squashed(value: number, scale: number): number {
+  const positive = Math.max(0, value);
+  return Number.isFinite(positive) ? positive / (positive + scale) : 1;
+}
+
+/**
+ * Softmax in place of (5): (ReLU(out) + 1) can't be sure of one among hundreds. Null where a score isn't
+ * finite.
+ */
+export function probabilitiesOf(scores: Float32Array): Float64Array | null {
+  let most = Number.NEGATIVE_INFINITY;
+  for (const score of scores) {
+    if (!Number.isFinite(score)) return null;
+    most = Math.max(most, score);
+  }
+  let sum = 0;
+  const weights = Float64Array.from(scores, (score) => {
+    const weight = Math.exp(score - most);
+    sum += weight;
+    return weight;
+  });
+  return weights.map((weight) => weight / sum);
+}
+
+export function sampled(probabilities: Float64Array, draw: Draw): number {
+  let left = draw();
+  for (const [at, probability] of probabilities.entries()) {
+    left -= probability;
+    if (left < 0) return at;
+  }
+  return probabilities.length - 1;
+}
