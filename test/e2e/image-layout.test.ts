@@ -38,7 +38,7 @@ describe("an image", () => {
     await build("probe", "again");
     await build("collector", "kafkajs", ["--kafka-client", "kafkajs"]);
     if (netPingMissing === null) await build("probe", "net-ping", ["--net-ping", "yes"]);
-  }, 120_000);
+  }, 300_000);
   afterAll(async () => {
     for (const child of processes.filter(({ exitCode }) => exitCode === null)) {
       const ended = once(child, "exit");

@@ -23,25 +23,12 @@ export function keepHeapDense(): void {
   for (const flag of ["--heap-growing-percent=25", "--optimize-for-size"]) setFlagsFromString(flag);
 }
 
-/** What V8 shares of its collections with threads of its own. */
-const HELPED = [
-  "concurrent-marking",
-  "concurrent-sweeping",
-  "parallel-compaction",
-  "parallel-marking",
-  "parallel-pointer-update",
-  "parallel-scavenge",
-];
-
 /**
  * Lets V8 prefer less memory to faster code: collections come earlier, and functions that run seldom are
- * compiled to less. It collects without the help of other threads: where these wait for a processor, so does
- * the one that is helped (on two busy cores up to 126 ms for a collection of half a millisecond). Affects the
- * whole process, threads that begin later included; call it first.
+ * compiled to less. Affects the whole process, threads that begin later included; call it first.
  */
 export function keepHeapSmall(): void {
-  for (const flag of ["--optimize-for-size", ...HELPED.map((part) => `--no-${part}`)])
-    setFlagsFromString(flag);
+  setFlagsFromString("--optimize-for-size");
 }
 
 /** Whether whoever started the process has said how large its heap may be. */
