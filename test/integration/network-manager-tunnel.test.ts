@@ -55,12 +55,12 @@ describe.skipIf(!flowMeshSupport().supported)("the tunnel", () => {
   test("isn't there while another program has its port, and is once that is free", async () => {
     mesh = createRoutedMesh();
     const manager = managerOf("a");
-    const { stop } = await receivedBy(mesh, "a", ADDRESS.a, 8477);
+    const other = await receivedBy(mesh, "a", ADDRESS.a, 8477);
     const report = await manager.run(relayed("a", ADDRESS));
     expect(report.complaints.join()).toContain("Address already in use");
     expect(report.pending).toBeGreaterThan(0);
     expect(report.flows[0]!.unmet?.reason).toBe("not_in_kernel");
-    await stop();
+    await other.stop();
     expect(await manager.run(relayed("a", ADDRESS))).toMatchObject({
       pending: 0,
       complaints: [],
