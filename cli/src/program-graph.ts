@@ -38,8 +38,8 @@ export function addGraph(program: Command, print: Print): void {
     .action(async (options) => (await import("./commands/graph.ts")).graphCommand(options, print));
   program
     .command("explain")
-    .description("explain why a pod is on its node")
-    .argument("<pod>", "name of the pod, or of its workload", objectName)
+    .description("explain why a pod is on its node, or where a StreamJob runs and what limits it")
+    .argument("<pod>", "name of the pod, of its workload, or of a StreamJob", objectName)
     .addOption(namespace("its namespace").default("default"))
     .addOption(kubeconfig("also read the pod from this cluster: its node, or why it is pending"))
     .addOption(context())

@@ -59,6 +59,12 @@ describe("the embedded cluster of stream jobs", { timeout: 240_000 }, () => {
     expect(flows).toMatch(/site\/yard\/decode->detect +4\.182 Mbit\/s .*camera-3 box-2/);
   });
 
+  it("explains a job", async () => {
+    const text = await system.cli("explain", "gate", "-n", "site", "--server", system.urls.page);
+    expect(text).toMatch(/^StreamJob site\/gate: Running, .*\nlimited by link camera-1 -> box-1$/m);
+    expect(text).toMatch(/^source -> decode +.* Mbit\/s +camera-1 box-1/m);
+  });
+
   it("ends in good order", async () => {
     expect(await system.stop()).toBe(0);
   });

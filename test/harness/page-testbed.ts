@@ -1,6 +1,6 @@
 // A real aggregator with its page over the memory bus, fed with a cluster of any size: what the page is
 // looked at and measured with.
-import { aggregatorSettings, createAggregator } from "@isochrone/aggregator";
+import { aggregatorSettings, createAggregator, loadPrices } from "@isochrone/aggregator";
 import type { Aggregator } from "@isochrone/aggregator/testing";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createPage, withEmulator } from "@isochrone/dashboard";
@@ -33,6 +33,8 @@ interface PageTestbedOptions {
   /** As in the embedded cluster: the page has its controls. @default none */
   readonly emulator?: LinkRoutesOptions;
   readonly settings?: Readonly<Record<string, unknown>>;
+  /** A file. @default those that are built in */
+  readonly prices?: string;
 }
 
 export interface PageTestbed {
@@ -88,6 +90,7 @@ export async function startPageTestbed(options: PageTestbedOptions): Promise<Pag
     logger: new MemoryLogger(),
     registry: createRegistry(),
     ...pageOf(options.emulator),
+    ...(options.prices === undefined ? {} : { prices: loadPrices(options.prices) }),
   });
   await aggregator.start();
   const rttOf = (source: number, target: number): number | null => {
@@ -97,12 +100,14 @@ export async function startPageTestbed(options: PageTestbedOptions): Promise<Pag
     return 0.3 + Math.hypot(a.x - b.x, a.y - b.y) + 0.2 * random.next();
   };
   const beganMs = Date.now() - 1000;
+  const bytes = options.prices === undefined ? [] : ["istio_request_bytes_sum"];
+  const counted = ["istio_requests_total", ...bytes];
   const publish = async (): Promise<void> => {
     for (const [source, name] of names.entries()) {
       const samples = peers[source]!.map((target) => ({ target: names[target]!, ms: rttOf(source, target) }));
       await bus.publish(TOPICS.probe, [{ key: name, value: recordsOf(name, samples), headers: {} }]);
     }
-    if (shop.length > 1) await bus.publish(TOPICS.traffic, [trafficOf(names[0]!, shop, beganMs)]);
+    if (shop.length > 1) await bus.publish(TOPICS.traffic, [trafficOf(names[0]!, shop, beganMs, counted)]);
   };
   await publish();
   return {
@@ -202,7 +207,13 @@ function shopObjects(workload: string, nodeName: string) {
 const REQUESTS_PER_SECOND = 10;
 
 /** What the sidecars count: each request of the first goes on to the next. */
-function trafficOf(node: string, shop: readonly (readonly [string, number])[], beganMs: number) {
+/** @param counted metrics that count the same: requests, and bytes where money is asked for */
+function trafficOf(
+  node: string,
+  shop: readonly (readonly [string, number])[],
+  beganMs: number,
+  counted: readonly string[],
+) {
   const timeMs = Date.now();
   const value = Math.round(((timeMs - beganMs) / 1000) * REQUESTS_PER_SECOND);
   const points = shop.slice(1).map(([target], index) => ({
@@ -218,8 +229,13 @@ function trafficOf(node: string, shop: readonly (readonly [string, number])[], b
     timeMs,
     value,
   }));
-  const name = "istio_requests_total";
-  const metrics: Metric[] = [{ kind: "sum", name, temporality: "cumulative", monotonic: true, points }];
+  const metrics = counted.map((name): Metric => ({
+    kind: "sum",
+    name,
+    temporality: "cumulative",
+    monotonic: true,
+    points,
+  }));
   const resource = { [RESOURCE_ATTRIBUTES.node]: node };
   return {
     key: node,

@@ -53,7 +53,7 @@ describe.each(readdirSync(FOLDER))("%s", (file) => {
 
   test("a panel whose feature is off says so and names the value, in the place of No data", () => {
     const optional = panels.filter(({ description = "" }) => / Needs .+\.$/.test(description));
-    expect(optional.length > 0).toBe(file !== "isochrone-workflows.json");
+    expect(optional.length).toBeGreaterThan(0);
     for (const { title, fieldConfig } of optional)
       expect([title, fieldConfig?.defaults.noValue]).toEqual([
         title,

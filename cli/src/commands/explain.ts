@@ -1,5 +1,5 @@
 import { reasonOf } from "@isochrone/primitives";
-import type { Decision } from "@isochrone/topology";
+import type { Decision, StreamJobView } from "@isochrone/topology";
 import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { decisionText } from "../explain/decision-text.ts";
@@ -32,7 +32,7 @@ const RECENT = 1_000;
 
 /**
  * Prints why a pod was placed where it is: the newest decision about it, and what the cluster says. `name` is
- * a pod's or a workload's.
+ * a pod's, a workload's or a StreamJob's.
  */
 export async function explainCommand(
   name: string,
@@ -46,11 +46,25 @@ export async function explainCommand(
 
 async function explainDecision(name: string, options: ExplainOptions): Promise<View> {
   const decision = await findDecision(name, options);
-  if (decision === null)
+  if (decision !== null) return viewOf(decision, { text: decisionText });
+  const job = await findStreamJob(name, options);
+  if (job === null)
     throw new CommandError(
       `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept`,
     );
-  return viewOf(decision, { text: decisionText });
+  const { jobText, jobViewOf } = await import("../streams/job-view.ts");
+  return viewOf(jobViewOf(job), { text: jobText });
+}
+
+/** Null: there is none, or the server knows no stream jobs. */
+async function findStreamJob(name: string, options: ExplainOptions): Promise<StreamJobView | null> {
+  try {
+    const { jobs } = (await graphClientOf(options).streams()).value;
+    return jobs.find((job) => job.name === name && job.namespace === options.namespace) ?? null;
+  } catch (error) {
+    if (error instanceof GraphClientError) return null;
+    throw error;
+  }
 }
 
 /** The cluster knows more than our decisions do, which may be gone or may never have been made. */

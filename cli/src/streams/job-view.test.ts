@@ -1,9 +1,9 @@
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
-import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
+import type { FlowPlan, PlannedFlow, StreamJobView } from "@isochrone/topology";
 import { channel } from "@isochrone/placement/testing";
 import { describe, expect, test } from "vitest";
 import { flowsText, flowViews } from "./flows-text.ts";
-import { jobsText, jobText, jobView } from "./job-view.ts";
+import { jobsText, jobText, jobView, jobViewOf } from "./job-view.ts";
 
 const RUNNING: KubernetesObject = {
   ...KINDS.streamJob,
@@ -80,6 +80,47 @@ describe("StreamJobs for people", () => {
       "StreamJob site/yard: no controller has seen it",
     );
   });
+});
+
+test("a StreamJob as the graph API says it is explained alike", () => {
+  const job: StreamJobView = {
+    namespace: "site",
+    name: "gate",
+    phase: "Running",
+    framesPerSecond: 5,
+    measuredFramesPerSecond: 4.8,
+    minThroughput: 2,
+    limit: { kind: "link", source: "box", target: "server" },
+    waits: null,
+    tasks: [{ name: "detect", node: "box", secondsPerFrame: 0.2 }],
+    flows: [
+      {
+        from: null,
+        to: "detect",
+        bytesPerFrame: 250_000,
+        bitsPerSecond: 10e6,
+        sentBitsPerSecond: null,
+        route: ["camera", "box"],
+      },
+    ],
+  };
+  expect(jobText(jobViewOf(job))).toBe(
+    [
+      "StreamJob site/gate: Running, 5.00 frames/s of 2 promised, 4.8 measured",
+      "limited by link box -> server",
+      "",
+      "task    node  s/frame  frames/s",
+      "detect  box      0.20         5",
+      "",
+      "flow              rate           route",
+      "source -> detect  10.000 Mbit/s  camera box",
+    ].join("\n"),
+  );
+  const waits = { reason: "NoRoom", message: "task detect needs 2000m CPU" };
+  const waiting = { ...job, phase: "Waiting", framesPerSecond: null, limit: null, waits } as const;
+  expect(jobText(jobViewOf({ ...waiting, measuredFramesPerSecond: null, tasks: [], flows: [] }))).toBe(
+    "StreamJob site/gate: Waiting, 2 frames/s promised\n\nPlaced: NoRoom: task detect needs 2000m CPU",
+  );
 });
 
 describe("planned flows", () => {

@@ -6,6 +6,7 @@ import {
   looseText,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
+import type { StreamJobView } from "@isochrone/topology";
 import { table } from "../output/table.ts";
 
 /** A StreamJob as it stands. Null: its status doesn't say. */
@@ -94,6 +95,36 @@ export function jobView(object: KubernetesObject): JobView {
   };
 }
 
+/** The same as the graph API says it; it has no profiles. */
+export function jobViewOf({
+  framesPerSecond,
+  measuredFramesPerSecond,
+  waits,
+  ...job
+}: StreamJobView): JobView {
+  return {
+    ...job,
+    throughput: framesPerSecond,
+    measuredThroughput: measuredFramesPerSecond,
+    limit: job.limit === null ? null : limitText(job.limit),
+    profiles: [],
+    conditions: waits === null ? [] : [{ type: "Placed", status: "False", ...waits }],
+  };
+}
+
+function limitText(limit: NonNullable<StreamJobView["limit"]>): string {
+  switch (limit.kind) {
+    case "task":
+      return `task ${limit.task} on ${limit.node}`;
+    case "link":
+      return `link ${limit.source} -> ${limit.target}`;
+    case "source":
+      return `its source on ${limit.node}`;
+    default:
+      return limit satisfies never;
+  }
+}
+
 export function jobsText(jobs: readonly JobView[]): string {
   if (jobs.length === 0) return "there is no StreamJob";
   return table(
@@ -116,7 +147,7 @@ export function jobText(job: JobView): string {
   const { namespace, name, phase, throughput, minThroughput, limit, tasks, flows, profiles, conditions } =
     job;
   const pace = throughput === null ? "" : `, ${throughput.toFixed(2)} frames/s`;
-  const promise = minThroughput === null ? "" : ` of ${minThroughput} promised`;
+  const promise = minThroughput === null ? "" : promiseText(minThroughput, throughput);
   const measured = job.measuredThroughput === null ? "" : `, ${job.measuredThroughput} measured`;
   const parts = [
     `StreamJob ${namespace}/${name}: ${phase ?? "no controller has seen it"}${pace}${promise}${measured}`,
@@ -161,6 +192,10 @@ export function jobText(job: JobView): string {
       ),
     );
   return parts.join("\n\n");
+}
+
+function promiseText(promised: number, throughput: number | null): string {
+  return throughput === null ? `, ${promised} frames/s promised` : ` of ${promised} promised`;
 }
 
 export function megabits(bitsPerSecond: number): string {

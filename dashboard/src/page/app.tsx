@@ -1,5 +1,6 @@
 import type { VNode } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { BillPage } from "./bill/bill.tsx";
 import { DecisionsPage } from "./decisions/decisions.tsx";
 import { HealthPage } from "./health/health.tsx";
 import type { Place } from "./model/route.ts";
@@ -26,6 +27,7 @@ const PAGES: readonly {
   { name: "Network", pages: ["network", "pair"], place: { page: "network", view: "matrix" } },
   { name: "Workflows", pages: ["workflows"], place: { page: "workflows", workflow: null } },
   { name: "Traffic", pages: ["traffic"], place: { page: "traffic", service: null } },
+  { name: "Bill", pages: ["bill"], place: { page: "bill" } },
   { name: "Streams", pages: ["streams"], place: { page: "streams", job: null } },
   { name: "Decisions", pages: ["decisions"], place: { page: "decisions", kind: "decision", id: null } },
   { name: "Health", pages: ["health"], place: { page: "health" } },
@@ -110,6 +112,8 @@ function Content({ place }: { readonly place: Place }): VNode | null {
       return <StreamsPage job={place.job} />;
     case "traffic":
       return <TrafficPage service={place.service} />;
+    case "bill":
+      return <BillPage />;
     case "decisions":
       return <DecisionsPage kind={place.kind} id={place.id} />;
     default:

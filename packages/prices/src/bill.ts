@@ -11,10 +11,10 @@ import type {
 } from "@isochrone/topology";
 import { Amount, Amounts } from "./amounts.ts";
 import { callerWeights, type WeightOf } from "./caller-weights.ts";
-import { providerOf, type Place } from "./place.ts";
+import { providerOf, type Place, type PlaceOf } from "./place.ts";
 import { rowName, type PriceRow } from "./row.ts";
 import type { PriceTable } from "./table.ts";
-import { placePairs, type PlaceOf } from "./zone-pairs.ts";
+import { placePairs } from "./zone-pairs.ts";
 
 /** 730 hours, as clouds count a month. */
 export const MONTH_SECONDS = 730 * 3600;

@@ -1,13 +1,12 @@
 // How much each zone's callers send, where that was counted: they rarely all send alike.
 import type { Channel, Demand, PodPlacement } from "@isochrone/topology";
-import type { Place } from "./place.ts";
-import type { PlaceOf } from "./zone-pairs.ts";
+import type { Place, PlaceOf } from "./place.ts";
 
 /** How much more than an even share a caller of a place sends. */
 export type WeightOf = (place: Place) => number;
 
 /** A channel with the pods that it begins at. */
-export interface Calls {
+interface Calls {
   readonly channel: Pick<Channel, "requestsPerSecond">;
   readonly callers: readonly PodPlacement[];
 }
@@ -15,8 +14,8 @@ export interface Calls {
 type ServiceDemand = Demand["services"][number];
 
 /**
- * By what zones ask of a Service, over what they would ask if all callers of a workload sent alike. Null where
- * a caller's requests aren't counted: then nothing is known of who asks more.
+ * By what zones ask of a Service, over what they would ask if all callers of a workload sent alike. Null
+ * where a caller's requests aren't counted: then nothing is known of who asks more.
  * @param calls all channels to the Service's workload
  */
 export function callerWeights(

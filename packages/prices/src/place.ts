@@ -7,6 +7,9 @@ export interface Place {
   readonly zone: string | null;
 }
 
+/** The place of a node: the same object for all nodes in it. */
+export type PlaceOf = (node: string) => Place | undefined;
+
 /** How cloud controllers begin `spec.providerID` of their nodes. */
 const SCHEMES: Readonly<Record<string, Provider>> = { aws: "aws", gce: "gcp", azure: "azure" };
 

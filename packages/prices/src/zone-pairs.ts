@@ -1,10 +1,7 @@
 // How a channel's bytes are split over the places of its pods.
 import { routingScopes, type Channel, type PodPlacement, type RoutingScope } from "@isochrone/topology";
 import type { WeightOf } from "./caller-weights.ts";
-import type { Place } from "./place.ts";
-
-/** A place that is the same object for all nodes in it. */
-export type PlaceOf = (node: string) => Place | undefined;
+import type { Place, PlaceOf } from "./place.ts";
 
 /** A share of a channel's bytes, of callers in one place with callees in another. */
 interface PlacePair {

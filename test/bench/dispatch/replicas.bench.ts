@@ -2,7 +2,7 @@
 // loop, and how long it keeps the event loop at most. Whoever asks the extender meanwhile waits for so long.
 import { median, seeded } from "@isochrone/primitives";
 import { ReplicaLoad } from "@isochrone/scheduler-plugin/testing";
-import { cpuMs } from "../streams/problems.ts";
+import { cpuMs, threadMs } from "../streams/problems.ts";
 import type { BenchResult } from "../types.ts";
 
 const SERVICES = 1_000;
@@ -44,9 +44,9 @@ async function measured(most: number): Promise<Frames> {
   const loops: number[] = [];
   const holds: number[] = [];
   for (let at = 0; at < WARM_UP + FRAMES; at++) {
-    const [began, beganHere] = [cpuMs(), loopMs()];
+    const [began, beganHere] = [cpuMs(), threadMs()];
     await load.frame();
-    const [tookMs, tookHereMs] = [cpuMs() - began, loopMs() - beganHere];
+    const [tookMs, tookHereMs] = [cpuMs() - began, threadMs() - beganHere];
     // Turns cost time of their own, which is no frame's.
     const turns = new Turns();
     await load.frame();
@@ -60,15 +60,9 @@ async function measured(most: number): Promise<Frames> {
   return { frameMs: Math.max(...frames), loopMs: median(loops)!, heldMs: median(holds)! };
 }
 
-/** CPU time of this thread alone, ms. */
-function loopMs(): number {
-  const { user, system } = process.threadCpuUsage();
-  return (user + system) / 1_000;
-}
-
 /** CPU time between two turns of the event loop. */
 class Turns {
-  #last = loopMs();
+  #last = threadMs();
   #longest = 0;
   #isOver = false;
 
@@ -83,7 +77,7 @@ class Turns {
 
   #next(): void {
     setImmediate(() => {
-      const now = loopMs();
+      const now = threadMs();
       this.#longest = Math.max(this.#longest, now - this.#last);
       this.#last = now;
       if (!this.#isOver) this.#next();

@@ -15,3 +15,9 @@ export function cpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1_000;
 }
+
+/** CPU time of this thread alone, ms: without that of compilers, collectors and other threads beside it. */
+export function threadMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
+}

@@ -49,3 +49,6 @@ process.once("SIGTERM", () => {
   })();
 });
 await collector.start();
+// What is there at the first dump is a baseline.
+while (!/_connections_state\{[^}]*\} 1/.test(await registry.metrics())) await systemClock.sleep(50);
+print({ isReady: true });

@@ -2,6 +2,7 @@
 // turns into that of a pod, as kube-proxy does. What pods exchange is counted in the pods themselves.
 import { execFileSync, spawn, spawnSync, type ChildProcess } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { supportFrom, type Support } from "../common/support.ts";
 
@@ -45,6 +46,12 @@ export interface AgentReport {
   /** Bytes by `client server`. */
   readonly pairs: Map<string, number>;
   metrics: string;
+  isReady: boolean;
+}
+
+interface RunningAgent {
+  readonly report: AgentReport;
+  stop(): Promise<void>;
 }
 
 /** A lab of its own; remove it at the end. */
@@ -200,8 +207,8 @@ export class ConnectionLab {
   }
 
   /** Begins to count the connections of a node; the function ends it. */
-  agent(node: NodeName, intervalMs: number): { readonly report: AgentReport; stop(): Promise<void> } {
-    const report: AgentReport = { pairs: new Map(), metrics: "" };
+  async agent(node: NodeName, intervalMs: number): Promise<RunningAgent> {
+    const report: AgentReport = { pairs: new Map(), metrics: "", isReady: false };
     const child = this.#spawn(node, [AGENT, node, String(intervalMs)]);
     let rest = "";
     child.stdout!.on("data", (chunk: Buffer) => {
@@ -210,6 +217,10 @@ export class ConnectionLab {
       for (const line of lines) take(report, line);
     });
     const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
+    while (!report.isReady) {
+      if (child.exitCode !== null) throw new Error(`the agent of ${node} has ended`);
+      await sleep(50);
+    }
     return {
       report,
       stop: async () => {
@@ -249,7 +260,7 @@ export class ConnectionLab {
   }
 }
 
-/** What a program of this folder prints in a namespace of its own, whose connections are tracked and counted. */
+/** What a program of this folder prints in a namespace of its own, whose connections are counted. */
 export function runInNamespace(program: string, ...args: readonly number[]): string {
   const path = fileURLToPath(new URL(program, import.meta.url));
   run("ip", "netns", "add", nameOf("own"));
@@ -271,12 +282,13 @@ export function runInNamespace(program: string, ...args: readonly number[]): str
 }
 
 function take(report: AgentReport, line: string): void {
-  const said: { points?: [string, string, number][]; metrics?: string } = JSON.parse(line);
+  const said: { points?: [string, string, number][]; metrics?: string; isReady?: true } = JSON.parse(line);
   for (const [client, server, bytes] of said.points ?? []) {
     const key = `${client} ${server}`;
     report.pairs.set(key, (report.pairs.get(key) ?? 0) + bytes);
   }
   report.metrics = said.metrics ?? report.metrics;
+  report.isReady ||= said.isReady === true;
 }
 
 function nameOf(name: string): string {

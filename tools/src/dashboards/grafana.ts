@@ -29,6 +29,7 @@ const NEEDS = {
     off: "Levers are off: values settings.dispatch.levers",
   },
   dispatcher: { needs: "dispatcher.enabled", off: "The dispatcher is off: values dispatcher.enabled" },
+  prices: { needs: "prices for the nodes' zones", off: "There is no price for these zones: values prices" },
   webhook: { needs: "webhook.enabled", off: "The webhook is off: values settings.webhook.enabled" },
   icmp: { needs: "icmp among probe.methods", off: "ICMP is off: values settings.probe.methods" },
   bandwidth: { needs: "probe.bandwidth", off: "Bandwidth is off: values settings.probe.bandwidth" },

@@ -1,3 +1,4 @@
+import { billRow } from "./bill.ts";
 import type { Dashboard } from "./grafana.ts";
 
 const CHOSEN = 'namespace=~"$namespace", workflow=~"$workflow"';
@@ -127,5 +128,6 @@ export const workflows: Dashboard = {
         },
       ],
     },
+    billRow,
   ],
 };

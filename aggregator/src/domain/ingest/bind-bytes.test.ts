@@ -258,6 +258,21 @@ describe("rows that name nobody, or not how much", () => {
     expect(Object.values(ingest.counts.refused).reduce((sum, count) => sum + count)).toBe(2);
   });
 
+  test("a node's speaker can't count as another node, where the other end may be its own", () => {
+    const speakers = { speakerOf: () => ({ kind: "node", node: "n1" }) as const };
+    const believing = new Ingest(
+      tables,
+      { maxFutureMs: 1000, maxSeries: 1000, maxSources: 100 },
+      { facts, speakers },
+    );
+    const row = { client_address: "10.0.1.7", server_address: "10.0.2.9" };
+    const metrics = [counter(CONNECTION_BYTES, row, NOW, 1)];
+    for (const node of ["n2", "n1"])
+      believing.take(recordOf(node, metrics, { source: "connections/n1", arrivedAtMs: NOW }), NOW);
+    expect(believing.counts.refused.not_yours).toBe(1);
+    expect(tables.channels.size).toBe(1);
+  });
+
   test("what a node passes on counts at neither end", () => {
     const row = { client_address: "10.0.1.7", server_address: "10.0.2.9" };
     expect(unused([counter(CONNECTION_BYTES, row, NOW, 1)], "n3")).toEqual({});

@@ -20,7 +20,7 @@ import type { ByteMemory } from "./byte-memory.ts";
 import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
-import { UNUSED_SINKS, type Sink, type Unused } from "./sink.ts";
+import { NOT_YOURS, UNUSED_SINKS, type Sink, type Unused } from "./sink.ts";
 
 const RULES: ReadonlyMap<string, ByteFamily> = new Map(
   [...AGENT_FAMILIES, ...LINKERD_FAMILIES, ...CONNECTION_FAMILIES].map((rule) => [rule.family, rule]),
@@ -92,6 +92,7 @@ export function bindBytes(
   const rule = RULES.get(series.name);
   if (rule === undefined) return null;
   if (!isOfKind(rule, series)) return UNUSED_SINKS.unknown_metric;
+  if (!isOwnNode(rule, series, permit)) return NOT_YOURS;
   for (const [label, value] of Object.entries(rule.where ?? {}))
     if (series.attributes[label] !== value) return IGNORED;
   const reading = readingOf(rule, series, permit);
@@ -111,6 +112,12 @@ export function bindBytes(
 
 function isOfKind({ isGauge }: ByteFamily, { kind }: Series): boolean {
   return kind === "sum" || (isGauge === true && kind === "gauge");
+}
+
+/** At which end a row was counted, the node says that it is from: it must be the speaker's. */
+function isOwnNode({ side }: ByteFamily, { resource }: Series, { authority }: Permit): boolean {
+  const node = textOf(resource[RESOURCE_ATTRIBUTES.node]);
+  return side.by !== "node" || node === null || authority.speaksForNode(node);
 }
 
 function sameReading(rule: ByteFamily, series: Series, permit: Permit, reading: Reading): () => boolean {

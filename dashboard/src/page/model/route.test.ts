@@ -15,6 +15,7 @@ describe("routes", () => {
       { place: { page: "workflows", workflow: { namespace: "default", name: "sample" } }, view },
     ],
     ["#/streams", { place: { page: "streams", job: null }, view }],
+    ["#/bill", { place: { page: "bill" }, view }],
     ["#/traffic", { place: { page: "traffic", service: null }, view }],
     ["#/traffic/shop/db", { place: { page: "traffic", service: { namespace: "shop", name: "db" } }, view }],
     ["#/streams/site/gate", { place: { page: "streams", job: { namespace: "site", name: "gate" } }, view }],

@@ -29,6 +29,7 @@ export type Place =
       readonly service: { readonly namespace: string; readonly name: string } | null;
     }
   | { readonly page: "decisions"; readonly kind: "decision" | "plan"; readonly id: string | null }
+  | { readonly page: "bill" }
   | { readonly page: "health" };
 
 /** How it is looked at; null: as the page thinks best. */
@@ -88,6 +89,7 @@ function placeOf([page, ...rest]: readonly string[]): Place {
       return { page, kind: "decision", id: rest[0] ?? null };
     case "plans":
       return { page: "decisions", kind: "plan", id: rest[0] ?? null };
+    case "bill":
     case "health":
       return { page };
     case "network":

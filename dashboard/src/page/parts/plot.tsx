@@ -29,7 +29,7 @@ function newest(plot: UPlot): void {
   if (idx === null || idx === undefined) plot.setLegend({ idx: plot.data[0].length - 1 }, false);
 }
 
-/** Milliseconds over time; gaps where nothing is known. */
+/** Figures over time; gaps where nothing is known. */
 export function TimePlot(props: {
   readonly label: string;
   /** Seconds since the epoch. */
@@ -38,7 +38,11 @@ export function TimePlot(props: {
   readonly height?: number;
   /** Vertical lines at moments. */
   readonly marks?: readonly PlotMark[];
+  /** @default milliseconds */
+  readonly text?: (value: number | null) => string;
 }): VNode {
+  const text = useRef(props.text ?? milliseconds);
+  text.current = props.text ?? milliseconds;
   const marks = useRef(props.marks ?? []);
   marks.current = props.marks ?? [];
   const place = useRef<HTMLDivElement>(null);
@@ -76,7 +80,7 @@ export function TimePlot(props: {
         scales: { y: { range: (_plot, _low, high) => [0, Math.max(high, 0.001) * 1.15] } },
         axes: [
           { ...axis, space: CLOCK_SPACE, values: (_plot, ticks) => ticks.map(clock) },
-          { ...axis, size: 78, space: 36, values: (_plot, ticks) => ticks.map((tick) => milliseconds(tick)) },
+          { ...axis, size: 78, space: 36, values: (_plot, ticks) => ticks.map((tick) => text.current(tick)) },
         ],
         series: [
           {
@@ -89,7 +93,7 @@ export function TimePlot(props: {
             width: 1.75,
             dash: [...DASHES[index % 3]!],
             points: { show: props.times.length < 30, size: 4 },
-            value: (_plot: UPlot, value: number | null) => milliseconds(value),
+            value: (_plot: UPlot, value: number | null) => text.current(value),
           })),
         ],
       },

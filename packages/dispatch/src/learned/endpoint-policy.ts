@@ -6,9 +6,11 @@ import { LATE_WITHOUT_DEADLINE, type Ask, type Candidate, type EndpointChoice } 
 
 /** Numbers by which an endpoint is judged, all between -1 and 1. */
 export const FEATURES = 9;
-const HIDDEN = [16, 8];
+const HIDDEN = [24, 12];
 const KIND = "endpoints";
-/** Beyond so many endpoints a decision may take longer than a millisecond. */
+/** So many are judged, of more at random: a decision is to take less than a millisecond. */
+const MOST_JUDGED = 200;
+/** Beyond so many endpoints that is a sample too small to find the near ones. */
 const MOST_ENDPOINTS = 1_000;
 
 export class EndpointPolicy {
@@ -43,8 +45,9 @@ export class EndpointPolicy {
   }
 
   /** Null where it has no answer: without endpoints, with too many, or where a score isn't finite. */
-  choose<C extends Candidate>(candidates: readonly C[], ask: Ask, draw: Draw): EndpointChoice<C> | null {
-    if (candidates.length === 0 || candidates.length > MOST_ENDPOINTS) return null;
+  choose<C extends Candidate>(all: readonly C[], ask: Ask, draw: Draw): EndpointChoice<C> | null {
+    if (all.length === 0 || all.length > MOST_ENDPOINTS) return null;
+    const candidates = all.length <= MOST_JUDGED ? all : drawn(all, MOST_JUDGED, draw);
     if (this.#rows.length < candidates.length * FEATURES)
       this.#rows = new Float32Array(2 * candidates.length * FEATURES);
     const rows = this.#rows.subarray(0, candidates.length * FEATURES);
@@ -118,4 +121,14 @@ export function sampled(probabilities: Float64Array, draw: Draw): number {
     if (left < 0) return at;
   }
   return probabilities.length - 1;
+}
+
+/** So many of them, each at most once. */
+function drawn<T>(all: readonly T[], count: number, draw: Draw): T[] {
+  const left = [...all];
+  for (let at = 0; at < count; at++) {
+    const other = at + Math.floor(draw() * (left.length - at));
+    [left[at], left[other]] = [left[other]!, left[at]!];
+  }
+  return left.slice(0, count);
 }

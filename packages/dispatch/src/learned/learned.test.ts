@@ -53,6 +53,14 @@ describe("a learned policy", () => {
     expect(policy.choose(candidates(2), ASK, seeded(1))).toBeNull();
   });
 
+  test("of many endpoints judges some at random, and each is chosen some time", () => {
+    const policy = new EndpointPolicy(1);
+    const all = candidates(400);
+    const draw = seeded(3);
+    const chosen = new Set(Array.from({ length: 6_000 }, () => policy.choose(all, ASK, draw)!.endpoint));
+    expect(chosen.size).toBe(400);
+  });
+
   test("judges whatever it is told of an endpoint", () => {
     const policy = new EndpointPolicy(1);
     const odd = [
@@ -86,7 +94,7 @@ describe("a learned policy", () => {
         text.replace('"kind": "endpoints"', '"kind": "kais"'),
         "weights.json: kind must be endpoints, got kais",
       ],
-      [wide, "weights.json: shape of actor.0 must be 9 x 16, got 9 x 16 x 1"],
+      [wide, "weights.json: shape of actor.0 must be 9 x 24, got 9 x 24 x 1"],
       [nan, "weights.json: actor.0[3] must be a finite number, got NaN"],
     ] as const)
       expect(() => EndpointPolicy.read(wrong, "weights.json")).toThrow(message);

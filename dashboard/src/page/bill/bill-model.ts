@@ -1,0 +1,38 @@
+// What the page says of money. Pure.
+import type { BillReason, BillZone } from "@isochrone/topology";
+import { UNKNOWN } from "../model/format.ts";
+
+/** Cents; of less the first two digits. Unknown is a dash, never 0. */
+export function money(value: number | null): string {
+  if (value === null) return UNKNOWN;
+  if (value === 0) return "0";
+  if (value < 0.1) return value < 1e-6 ? "< 0.000001" : String(Number(value.toPrecision(2)));
+  return value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
+}
+
+export function objectName({
+  namespace,
+  name,
+}: {
+  readonly namespace: string;
+  readonly name: string;
+}): string {
+  return `${namespace}/${name}`;
+}
+
+export function zoneText({ provider, region, zone }: BillZone): string {
+  return zone ?? `no zone (${region ?? provider})`;
+}
+
+const REASONS: Readonly<Record<BillReason, string>> = {
+  direction: "each direction has a price of its own",
+  no_bytes: "nobody counts its bytes",
+  no_pods: "an end has no pod on a node",
+  no_price: "no price is known for these zones",
+  no_zone: "a node has no zone or region",
+  old: "remembered from before its pods were replaced",
+};
+
+export function reasonText(reason: BillReason): string {
+  return REASONS[reason];
+}
