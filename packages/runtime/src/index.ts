@@ -42,8 +42,7 @@ export type { YamlDocument } from "./settings/yaml-text.ts";
 export { authorizedFetch } from "./http-client/authorized-fetch.ts";
 export { boundedBody } from "./http-client/bounded-body.ts";
 export { jsonFile, type JsonFile } from "./json-file.ts";
-export type { FetchAnswer } from "./http-client/agent-fetch.ts";
-export type { Fetch } from "./http-client/authorized-fetch.ts";
+export type { Fetch, FetchAnswer } from "./http-client/authorized-fetch.ts";
 export {
   AGGREGATOR_CLIENT_SETTINGS,
   aggregatorClientRule,

@@ -1,5 +1,7 @@
+// The part of `fetch` that our clients use, on Node's own client: undici, which is behind the platform's
+// `fetch`, takes five megabytes.
+import type { Agent, IncomingMessage, request as nodeRequest } from "node:http";
 import type { Clock } from "../clock.ts";
-import type { FetchAnswer, FetchInit } from "./agent-fetch.ts";
 
 /** How a service of ours is spoken to. */
 interface AuthorizedFetchOptions {
@@ -24,6 +26,26 @@ interface AuthorizedFetchOptions {
   /** Told when the certificate that is shown from now on ends, seconds since the epoch. @default nobody */
   readonly onCertificate?: (notAfterSeconds: number) => void;
   readonly clock: Clock;
+}
+
+/** What of `fetch` our clients use. */
+export interface FetchInit {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | Uint8Array;
+  readonly signal?: AbortSignal;
+}
+
+/** What of an answer of `fetch` our clients use: the platform's is one too. */
+export interface FetchAnswer {
+  readonly status: number;
+  /** Whether the status is 200 to 299. */
+  readonly ok: boolean;
+  readonly headers: { get(name: string): string | null };
+  /** Null: there can be none. Leaving a loop over it cancels the rest. */
+  readonly body: (AsyncIterable<Uint8Array> & { cancel(): Promise<void> }) | null;
+  text(): Promise<string>;
+  json(): Promise<unknown>;
 }
 
 /** What of the platform's `fetch` our clients use; they take either. */
@@ -71,16 +93,89 @@ async function openTokenFile(path: string, clock: Clock): Promise<TokenFile> {
 }
 
 async function plainFetch(): Promise<AgentFetch> {
-  const { agentFetch, plainAgent } = await import("./agent-fetch.ts");
-  const agent = plainAgent(IDLE_MS);
-  return (url, init) => agentFetch(agent, url, init);
+  const http = await import("node:http");
+  const agent = new http.Agent({ keepAlive: true, timeout: IDLE_MS });
+  return (url, init) => agentFetch(http, agent, url, init);
 }
 
 async function tlsFetch(options: AuthorizedFetchOptions): Promise<AgentFetch> {
-  const [{ agentFetch }, { TlsAgent }] = await Promise.all([
-    import("./agent-fetch.ts"),
-    import("./tls-agent.ts"),
-  ]);
+  const [http, { TlsAgent }] = await Promise.all([import("node:http"), import("./tls-agent.ts")]);
   const tls = new TlsAgent({ ...options, idleMs: IDLE_MS });
-  return async (url, init) => agentFetch(await tls.agent(), url, init);
+  return async (url, init) => agentFetch(http, await tls.agent(), url, init);
+}
+
+const WITHOUT_BODY = new Set([204, 205, 304]);
+
+/**
+ * `fetch` over an agent, which says how it connects. Redirects aren't followed: they are answers like others.
+ */
+function agentFetch(
+  { request: httpRequest }: { readonly request: typeof nodeRequest },
+  agent: Agent,
+  url: string,
+  init: FetchInit,
+): Promise<FetchAnswer> {
+  const { method = "GET", headers = {}, body, signal } = init;
+  return new Promise((resolve, reject) => {
+    const failed = (cause: unknown): void => reject(new TypeError("fetch failed", { cause }));
+    const options = { method, headers, agent, ...(signal === undefined ? {} : { signal }) };
+    try {
+      const request = httpRequest(url, options, (message) => resolve(new Answer(message, method)));
+      request.on("error", failed);
+      request.end(body);
+    } catch (error) {
+      // E.g. an address that is none.
+      failed(error);
+    }
+  });
+}
+
+class Answer implements FetchAnswer {
+  readonly status: number;
+  readonly headers: FetchAnswer["headers"];
+  readonly body: FetchAnswer["body"];
+
+  constructor(message: IncomingMessage, method: string) {
+    this.status = message.statusCode ?? 0;
+    this.headers = {
+      get: (name) => message.headersDistinct[name.toLowerCase()]?.join(", ") ?? null,
+    };
+    if (method !== "HEAD" && !WITHOUT_BODY.has(this.status)) this.body = new Body(message);
+    else {
+      this.body = null;
+      message.resume();
+    }
+  }
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status <= 299;
+  }
+
+  async text(): Promise<string> {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of this.body ?? []) chunks.push(chunk);
+    return new TextDecoder().decode(Buffer.concat(chunks));
+  }
+
+  async json(): Promise<unknown> {
+    return JSON.parse(await this.text());
+  }
+}
+
+class Body implements AsyncIterable<Uint8Array> {
+  readonly #message: IncomingMessage;
+
+  constructor(message: IncomingMessage) {
+    this.#message = message;
+    // Whoever reads hears of it; who doesn't has no use for it.
+    message.on("error", () => undefined);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+    return this.#message[Symbol.asyncIterator]() as AsyncIterator<Uint8Array>;
+  }
+
+  async cancel(): Promise<void> {
+    this.#message.destroy();
+  }
 }

@@ -1,4 +1,4 @@
-import type { FetchAnswer } from "./agent-fetch.ts";
+import type { FetchAnswer } from "./authorized-fetch.ts";
 
 /** All bytes of an answer. Rejects with what `onMore` makes when there are more than `maxBytes`. */
 export async function boundedBody(
