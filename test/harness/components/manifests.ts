@@ -13,7 +13,6 @@ export const MANIFEST_VALUES = {
   NAMESPACE: "isochrone",
   NAME: "isochrone",
   PREFIX: "isochrone.dev/",
-  BANDWIDTH_RESOURCE: "network.aware.com/bandwidth",
   GATE: "isochrone.dev/placement",
   TOPOLOGY_NAMESPACE: "default",
   TOPOLOGY_NAME: "nt-default",

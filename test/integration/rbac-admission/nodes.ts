@@ -1,10 +1,10 @@
 import { KINDS } from "@isochrone/kubernetes";
 import { DEFAULT_ANNOTATION_PREFIX, writeNodeAnnotations } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { MANIFEST_VALUES } from "../../harness/components/index.ts";
 import { annotate, NODE, type AdmissionTestbed } from "./testbed.ts";
 
-const { BANDWIDTH_RESOURCE } = MANIFEST_VALUES;
+/** As the policy names it. */
+const BANDWIDTH_RESOURCE = "network.aware.com/bandwidth";
 const REPLICA_SET = "/apis/apps/v1/namespaces/default/replicasets/web-1";
 const DEPLOYMENT = "/apis/apps/v1/namespaces/default/deployments/web";
 
