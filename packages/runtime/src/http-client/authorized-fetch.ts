@@ -29,7 +29,7 @@ interface AuthorizedFetchOptions {
 }
 
 /** What of `fetch` our clients use. */
-export interface FetchInit {
+interface FetchInit {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
