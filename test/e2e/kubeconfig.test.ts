@@ -118,9 +118,11 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
     expect(slices.length).toBe(deployments.length);
     expect(failuresOf(cluster.log("controller-manager"))).toEqual([]);
     const events = await listOf<{ type: string; reason: string; message: string }>("/api/v1/events");
-    expect(
-      events.filter(({ reason }) => reason.startsWith("FailedTo")).map(({ message }) => message),
-    ).toEqual([]);
+    // Kubernetes' endpoints controller may find what it has just made itself: its watch is behind.
+    const isRace = (message: string): boolean =>
+      /^Failed to create endpoint .* already exists$/.test(message);
+    const failures = events.filter(({ reason }) => reason.startsWith("FailedTo"));
+    expect(failures.map(({ message }) => message).filter((message) => !isRace(message))).toEqual([]);
   }, 200_000);
 
   test("nodes carry what was measured: costs to all others, and what each has available", async () => {
