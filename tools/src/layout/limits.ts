@@ -9,11 +9,11 @@ export const LIMITS = {
   secondDefinitions: 0,
   wideCommentLines: 0,
   wideMarkdownLines: 0,
-  stringIndexReads: 102,
+  stringIndexReads: 101,
   casts: 249,
   // 200; dispatch.levers, dispatch.changes (how fast a cluster may change is a matter of its size); and the
   // eight without which a dispatcher has no place, port or aggregator.
-  settings: 204,
+  settings: 200,
 } as const;
 
 export type Limited = keyof typeof LIMITS;
