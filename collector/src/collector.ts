@@ -13,6 +13,7 @@ import { withSpan } from "@isochrone/runtime/tracing";
 import { RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
 import { HttpReader } from "./adapters/http-reader.ts";
+import { bufferLimits } from "./domain/buffer-limits.ts";
 import { scrape, type ScrapeResult } from "./domain/scrape.ts";
 import { ScrapeError } from "./ports/errors.ts";
 import { createCollectorMetrics, GaugeShare, type CollectorMetrics } from "./metrics.ts";
@@ -45,7 +46,6 @@ const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
   linkerd: TOPICS.traffic,
   agent: TOPICS.traffic,
 };
-const MAX_BUFFERED_RECORDS = 10_000;
 const CLOSE_DEADLINE_MS = 2_000;
 
 /**
@@ -88,10 +88,7 @@ class Collector {
       source: `collector/${config.node}`,
       clock,
       random,
-      maxRecords: MAX_BUFFERED_RECORDS,
-      maxBytes: config.bufferBytes,
-      maxAgeMs: config.bufferMaxAgeMs,
-      catchUpRecordsPerSecond: config.catchUpRecordsPerSecond,
+      ...bufferLimits(config),
       onDropped: (reason, count) => this.#metrics.dropped.inc({ reason }, count),
       onFailure: (error) => {
         this.#metrics.publishFailures.inc();

@@ -2,7 +2,7 @@ import { ProblemSchema } from "@isochrone/topology";
 import { BillHistorySchema, BillSchema } from "@isochrone/topology/bill";
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
-import { Unchanged, WindowQuery, type Fresh } from "../http/fresh.ts";
+import { sendJson, Unchanged, WindowQuery, type Fresh } from "../http/fresh.ts";
 import { AtQuery } from "../http/history-routes.ts";
 import { NoQuery, NOTHING_ELSE } from "../http/query.ts";
 import { partOf, type Bills } from "./domain/bills.ts";
@@ -50,7 +50,7 @@ export function registerBillRoutes(app: FastifyInstance, fresh: Fresh, bills: Bi
       const { window = "full", namespace, limit = DEFAULT_CHANNELS } = request.query;
       const part = { limit, ...(namespace === undefined ? {} : { namespace }) };
       const bill = partOf(bills.of(graphs, window), part);
-      return reply.type("application/json; charset=utf-8").send(JSON.stringify(bill));
+      return sendJson(reply, JSON.stringify(bill));
     },
   );
   app.get(

@@ -32,3 +32,11 @@ export function freshGraphs(keeper: GraphKeeper, pastGraphs: GraphHistory, epoch
     return isUnchanged(request, reply, `"${epoch}-${graphs.version}-${window}"`) ? null : graphs;
   };
 }
+
+/**
+ * The snapshots have their schemas' types; a serializer driven by the schema takes ten times as long over the
+ * nullable numbers.
+ */
+export function sendJson(reply: FastifyReply, text: string): FastifyReply {
+  return reply.type("application/json; charset=utf-8").send(text);
+}

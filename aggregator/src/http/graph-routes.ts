@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply } from "fastify";
+import type { FastifyInstance } from "fastify";
 import {
   ClusterColumnsSchema,
   ClusterGraphSchema,
@@ -18,7 +18,7 @@ import type { WindowName } from "../domain/windows/window-shape.ts";
 import { AggregatorError } from "../ports/errors.ts";
 import type { GraphKeeper, PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import { sendColumns } from "./cluster-columns.ts";
-import { Unchanged, WindowQuery, type Fresh } from "./fresh.ts";
+import { sendJson, Unchanged, WindowQuery, type Fresh } from "./fresh.ts";
 import { AtQuery } from "./history-routes.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { listWorkflows, listWithGraphs, WorkflowListQuery } from "./workflow-list.ts";
@@ -134,14 +134,6 @@ function clusterJson(
   let text = wholeTexts.get(graph);
   if (text === undefined) wholeTexts.set(graph, (text = JSON.stringify(graph)));
   return text;
-}
-
-/**
- * The snapshots have their schemas' types; a serializer driven by the schema takes ten times as long over the
- * nullable numbers.
- */
-function sendJson(reply: FastifyReply, text: string): FastifyReply {
-  return reply.type("application/json; charset=utf-8").send(text);
 }
 
 function selectPart(

@@ -12,6 +12,7 @@ import {
 import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 import { readFile } from "node:fs/promises";
 import type { Registry } from "prom-client";
+import { bufferLimits } from "../domain/buffer-limits.ts";
 import { batchesOf } from "../domain/records.ts";
 import type { CollectorConfig } from "../settings.ts";
 import { ConnectionRounds, type KernelFiles, type RoundResult } from "./connection-rounds.ts";
@@ -32,7 +33,6 @@ type ConnectionConfig = Pick<
   "node" | "intervalMs" | "bufferBytes" | "bufferMaxAgeMs" | "catchUpRecordsPerSecond"
 >;
 
-const MAX_BUFFERED_RECORDS = 10_000;
 const CLOSE_DEADLINE_MS = 2_000;
 /** How often ends are read: the kernel keeps some 20,000. */
 const ENDS_MS = 100;
@@ -80,10 +80,7 @@ class ConnectionCollector {
       source: `connections/${config.node}`,
       clock,
       random,
-      maxRecords: MAX_BUFFERED_RECORDS,
-      maxBytes: config.bufferBytes,
-      maxAgeMs: config.bufferMaxAgeMs,
-      catchUpRecordsPerSecond: config.catchUpRecordsPerSecond,
+      ...bufferLimits(config),
       onDropped: (reason, count) => this.#metrics.dropped.inc({ reason }, count),
       onFailure: (error) => logger.warnOnce("publish", "the bus takes nothing, trying again", { error }),
     });

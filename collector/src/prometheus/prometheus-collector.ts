@@ -12,6 +12,7 @@ import {
 } from "@isochrone/runtime";
 import { encodeMetrics, RESOURCE_ATTRIBUTES } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
+import { bufferLimits } from "../domain/buffer-limits.ts";
 import { batchesOf } from "../domain/records.ts";
 import type { RawSeries } from "./answer.ts";
 import { PrometheusApi, type Credentials } from "./api.ts";
@@ -57,7 +58,6 @@ interface Round {
   readonly signal: AbortSignal;
 }
 
-const MAX_BUFFERED_RECORDS = 10_000;
 const CLOSE_DEADLINE_MS = 2000;
 /** Queries under way at once: a batch must not take all of a server's workers. */
 const CONCURRENCY = 2;
@@ -112,10 +112,7 @@ class PrometheusCollector {
       source: `collector/${config.prometheusName}`,
       clock: deps.clock,
       random: deps.random,
-      maxRecords: MAX_BUFFERED_RECORDS,
-      maxBytes: config.bufferBytes,
-      maxAgeMs: config.bufferMaxAgeMs,
-      catchUpRecordsPerSecond: config.catchUpRecordsPerSecond,
+      ...bufferLimits(config),
       onDropped: (reason, count) => this.#metrics.dropped.inc({ reason }, count),
     });
     this.#rounds = periodic({
