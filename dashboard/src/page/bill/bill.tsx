@@ -155,13 +155,7 @@ function Past({ currency }: { readonly currency: string }): VNode | null {
   const text = (value: number | null): string => (value === null ? UNKNOWN : money(value));
   return (
     <Card title={`Cost per month over the last hour, ${currency}`} id="past">
-      <TimePlot
-        label="cost per month over the last hour"
-        times={times}
-        lines={lines}
-        height={160}
-        text={text}
-      />
+      <TimePlot label="cost per month over the last hour" times={times} lines={lines} text={text} />
     </Card>
   );
 }
