@@ -33,4 +33,5 @@ export {
 } from "./quantity.ts";
 export { seeded, type Draw } from "./seeded.ts";
 export { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
+export { allSteps, inTurns, sortedSteps } from "./steps.ts";
 export { TokenBucket, type TokenRate } from "./token-bucket.ts";
