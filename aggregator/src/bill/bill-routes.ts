@@ -44,12 +44,12 @@ export function registerBillRoutes(app: FastifyInstance, fresh: Fresh, bills: Bi
         response: { 200: BillSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
       },
     },
-    (request, reply) => {
+    async (request, reply) => {
       const graphs = fresh(request, reply, request.query);
       if (graphs === null) return reply.send();
       const { window = "full", namespace, limit = DEFAULT_CHANNELS } = request.query;
       const part = { limit, ...(namespace === undefined ? {} : { namespace }) };
-      const bill = partOf(bills.of(graphs, window), part);
+      const bill = partOf(await bills.of(graphs, window), part);
       return sendJson(reply, JSON.stringify(bill));
     },
   );

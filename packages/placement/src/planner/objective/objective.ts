@@ -4,6 +4,7 @@ import { Overload } from "./overload.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 import { OVERLOAD_SHARE, planSettings } from "./plan-settings.ts";
 import type { PlanSettings } from "./plan-settings.ts";
+import type { ZoneLack } from "./starving-zones.ts";
 import { trafficOf } from "./traffic.ts";
 import type { Traffic } from "./traffic.ts";
 
@@ -15,8 +16,8 @@ export interface PlanCost {
    */
   readonly network: number;
   /**
-   * What the load of the nodes adds, in the same unit, and moves where they cost something: see
-   * `pressureShare`, `maxCpuUse` and `moveCost`.
+   * What the load of the nodes adds, and of zones whose replicas are asked too much, in the same unit, and
+   * moves where they cost something: see `pressureShare`, `maxCpuUse` and `moveCost`.
    */
   readonly pressure: number;
   readonly total: number;
@@ -51,6 +52,17 @@ export function createObjective(problem: PlanProblem, settings: Partial<PlanSett
   return objectiveOf(costModel(problem, planSettings(settings)));
 }
 
+/** Of workloads whose callers go to the nearest: those of whose replicas zones ask too much. */
+export function zoneLacks(
+  problem: PlanProblem,
+  assignment: Int32Array,
+  settings: Partial<PlanSettings> = {},
+): ZoneLack[] {
+  return costModel(problem, planSettings(settings))
+    .traffic.starving.map((zones) => zones.lack(assignment))
+    .filter(({ before, after }) => Math.max(before, after) >= 1);
+}
+
 /** The last one of each problem: a plan is searched, and then held against others. */
 const models = new WeakMap<PlanProblem, CostModel>();
 
@@ -73,7 +85,7 @@ function areEqual(a: PlanSettings, b: PlanSettings): boolean {
 
 function newModel(problem: PlanProblem, settings: PlanSettings): CostModel {
   const field = new CostField(problem.cluster, problem.nodes);
-  const traffic = trafficOf(problem, field, settings.bytesPerRequest);
+  const traffic = trafficOf(problem, field, settings);
   const atMedian = traffic.bytesPerSecond * field.medianMs;
   // Without traffic or costs nothing but the load is left to decide.
   const whole = atMedian > 0 ? atMedian : 1;
@@ -86,7 +98,7 @@ function newModel(problem: PlanProblem, settings: PlanSettings): CostModel {
 /** Of the same problem with fewer nodes: costs are the same. */
 export function restrictedModel(model: CostModel, problem: PlanProblem): CostModel {
   const field = new CostField(problem.cluster, problem.nodes);
-  const traffic = trafficOf(problem, field, model.settings.bytesPerRequest);
+  const traffic = trafficOf(problem, field, model.settings);
   const overload = Overload.of(problem, OVERLOAD_SHARE * model.whole, model.settings.maxCpuUse);
   const prices = { scale: model.capacity.scale, moveCost: model.settings.moveCost };
   return { ...model, problem, field, traffic, capacity: new Capacity(problem, prices, overload) };
@@ -95,7 +107,7 @@ export function restrictedModel(model: CostModel, problem: PlanProblem): CostMod
 export function objectiveOf(model: CostModel): Objective {
   const total = (assignment: Int32Array): PlanCost => {
     const network = networkCost(model, assignment);
-    const pressure = pressureCost(model, assignment);
+    const pressure = pressureCost(model, assignment) + starvingCost(model, assignment);
     return { network, pressure, total: network + pressure };
   };
   const delta = (assignment: Int32Array, changed: Int32Array): number =>
@@ -152,6 +164,10 @@ function pressureCost({ capacity }: CostModel, assignment: Int32Array): number {
   }
   for (const [pod, node] of assignment.entries()) if (node >= 0) capacity.remove(pod, node);
   return sum;
+}
+
+function starvingCost({ traffic }: CostModel, assignment: Int32Array): number {
+  return traffic.starving.reduce((sum, zones) => sum + zones.total(assignment), 0);
 }
 
 /** The cost of what differs between two assignments, each pair once. */

@@ -25,6 +25,11 @@ export interface PlanProblem {
   readonly assumed?: readonly AssumedPod[];
   /** What is really used of CPU, where that is measured. @default nobody knows */
   readonly use?: PlanUse;
+  /**
+   * By workload: CPU that each of its replicas can get, its limit, else its request; millicores. Of those
+   * whose callers go to the nearest. @default nobody knows
+   */
+  readonly replicaCpu?: ReadonlyMap<string, number>;
 }
 
 /** CPU as it is used, whatever is requested; millicores. */
