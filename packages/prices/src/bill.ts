@@ -191,7 +191,7 @@ function weightsOf(
 }
 
 /** Nodes of one place share its object. */
-function placesOf(nodes: BilledGraphs["nodes"]): PlaceOf {
+export function placesOf(nodes: BilledGraphs["nodes"]): PlaceOf {
   const places = new Map<string, Place>();
   const byNode = new Map<string, Place>();
   for (const { name, provider = null, region, zone } of nodes) {

@@ -1,4 +1,6 @@
-export { billOf } from "./bill.ts";
+export { billOf, MONTH_SECONDS } from "./bill.ts";
 export { PriceError } from "./errors.ts";
+export { pairPrices } from "./pair-prices.ts";
+export type { PairPrices } from "./pair-prices.ts";
 export { readPrices } from "./read.ts";
 export { PriceTable } from "./table.ts";

@@ -93,7 +93,7 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     notes: [...planned.flatMap(unplannable), ...notes],
     cluster,
     workflow,
-    ...definedOf({ assumed, use }),
+    ...definedOf({ assumed, use, prices: input.prices }),
   };
 }
 
