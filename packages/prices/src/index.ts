@@ -1,5 +1,6 @@
-export { billOf, MONTH_SECONDS } from "./bill.ts";
+export { billSteps, MONTH_SECONDS } from "./bill.ts";
 export { PriceError } from "./errors.ts";
+export { listedPrices } from "./listed.ts";
 export { pairPrices } from "./pair-prices.ts";
 export type { PairPrices } from "./pair-prices.ts";
 export { readPrices } from "./read.ts";

@@ -1,7 +1,6 @@
 // What bytes cost between the nodes of a cluster, as a planner asks for it: a table by place.
 import type { BillReason, BillZone, ClusterNode } from "@isochrone/topology";
-import { placesOf } from "./bill.ts";
-import type { Place } from "./place.ts";
+import { placesOf, type Place } from "./place.ts";
 import type { PriceTable } from "./table.ts";
 
 /** Plain data, which may travel to a thread. */

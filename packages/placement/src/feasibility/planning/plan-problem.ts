@@ -13,6 +13,7 @@ import type { FeasiblePlanProblem, PlanInput, PlannedPod } from "./plan-input.ts
 import { PODS, vector } from "../objects/plan-nodes.ts";
 import { matchesAll } from "../filters/pod-affinity.ts";
 import { podRules } from "./pod-rules.ts";
+import { replicaCpu } from "./replica-cpu.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
 import { DEFAULT_SPREAD } from "../objects/spread-limits.ts";
 
@@ -84,6 +85,7 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     };
   });
   const use = measuredUse(nodes, pods, resources, { cluster, workflow });
+  const byWorkload = new Map(planned.map(({ pod, index }) => [pods[index]!.workload ?? "", pod]));
   return {
     nodes,
     pods,
@@ -93,6 +95,7 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     notes: [...planned.flatMap(unplannable), ...notes],
     cluster,
     workflow,
+    replicaCpu: replicaCpu(workflow, model, byWorkload),
     ...definedOf({ assumed, use, prices: input.prices }),
   };
 }

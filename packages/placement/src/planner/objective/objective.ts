@@ -5,6 +5,7 @@ import { Overload } from "./overload.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 import { OVERLOAD_SHARE, planSettings } from "./plan-settings.ts";
 import type { PlanSettings } from "./plan-settings.ts";
+import type { ZoneLack } from "./starving-zones.ts";
 import { trafficOf } from "./traffic.ts";
 import type { Traffic } from "./traffic.ts";
 
@@ -19,8 +20,8 @@ export interface PlanCost {
    */
   readonly network: number;
   /**
-   * What the load of the nodes adds, in the same unit, and moves where they cost something: see
-   * `pressureShare`, `maxCpuUse` and `moveCost`.
+   * What the load of the nodes adds, and of zones whose replicas are asked too much, in the same unit, and
+   * moves where they cost something: see `pressureShare`, `maxCpuUse` and `moveCost`.
    */
   readonly pressure: number;
   readonly total: number;
@@ -67,6 +68,17 @@ export function createObjective(problem: PlanProblem, settings: Partial<PlanSett
   return objectiveOf(costModel(problem, planSettings(settings)));
 }
 
+/** Of workloads whose callers go to the nearest: those of whose replicas zones ask too much. */
+export function zoneLacks(
+  problem: PlanProblem,
+  assignment: Int32Array,
+  settings: Partial<PlanSettings> = {},
+): ZoneLack[] {
+  return costModel(problem, planSettings(settings))
+    .traffic.starving.map((zones) => zones.lack(assignment))
+    .filter(({ before, after }) => Math.max(before, after) >= 1);
+}
+
 /** The last one of each problem: a plan is searched, and then held against others. */
 const models = new WeakMap<PlanProblem, CostModel>();
 
@@ -110,15 +122,15 @@ export function restrictedModel(model: CostModel, problem: PlanProblem): CostMod
 
 function networkOf(
   problem: PlanProblem,
-  { bytesPerRequest, moneyShare }: PlanSettings,
+  settings: PlanSettings,
 ): Pick<CostModel, "fallback" | "field" | "latency" | "traffic"> {
   const field = new CostField(problem.cluster, problem.nodes);
-  const traffic = trafficOf(problem, field, bytesPerRequest);
+  const traffic = trafficOf(problem, field, settings);
   const byLatency = { field, traffic };
-  if (moneyShare === 0) return { ...byLatency, latency: null, fallback: null };
-  const priced = moneyField(problem, field, moneyShare);
+  if (settings.moneyShare === 0) return { ...byLatency, latency: null, fallback: null };
+  const priced = moneyField(problem, field, settings.moneyShare);
   if (typeof priced === "string") return { ...byLatency, latency: null, fallback: priced };
-  const byMoney = { field: priced, traffic: trafficOf(problem, priced, bytesPerRequest) };
+  const byMoney = { field: priced, traffic: trafficOf(problem, priced, settings) };
   return { ...byMoney, latency: byLatency, fallback: null };
 }
 
@@ -141,7 +153,7 @@ function latencyOf(model: CostModel, assignment: Int32Array): number {
 export function objectiveOf(model: CostModel): Objective {
   const total = (assignment: Int32Array): PlanCost => {
     const network = networkCost(model, assignment);
-    const pressure = pressureCost(model, assignment);
+    const pressure = pressureCost(model, assignment) + starvingCost(model, assignment);
     return { network, pressure, total: network + pressure };
   };
   const delta = (assignment: Int32Array, changed: Int32Array): number =>
@@ -198,6 +210,10 @@ function pressureCost({ capacity }: CostModel, assignment: Int32Array): number {
   }
   for (const [pod, node] of assignment.entries()) if (node >= 0) capacity.remove(pod, node);
   return sum;
+}
+
+function starvingCost({ traffic }: CostModel, assignment: Int32Array): number {
+  return traffic.starving.reduce((sum, zones) => sum + zones.total(assignment), 0);
 }
 
 /** The cost of what differs between two assignments, each pair once. */

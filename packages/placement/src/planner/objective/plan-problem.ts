@@ -28,6 +28,11 @@ export interface PlanProblem {
   readonly use?: PlanUse;
   /** What bytes cost between the nodes of `cluster`, in its order. @default nobody knows */
   readonly prices?: PairPrices;
+  /**
+   * By workload: CPU that each of its replicas can get, its limit, else its request; millicores. Of those
+   * whose callers go to the nearest. @default nobody knows
+   */
+  readonly replicaCpu?: ReadonlyMap<string, number>;
 }
 
 /** CPU as it is used, whatever is requested; millicores. */

@@ -25,13 +25,14 @@ export function trafficCosts(
   bytesPerRequest: number,
 ): TrafficCosts {
   const sum = (field: CostField, ofRequest: number): number => {
-    const traffic = trafficOf(problem, field, ofRequest);
+    const traffic = trafficOf(problem, field, { bytesPerRequest: ofRequest, maxCpuUse: 0 });
     return networkCost({ traffic, field }, assignment);
   };
   const latencyField = new CostField(problem.cluster, problem.nodes);
   const latency = sum(latencyField, bytesPerRequest);
   const { prices } = problem;
-  const isCounted = trafficOf(problem, latencyField, 0).source === "measured";
+  const isCounted =
+    trafficOf(problem, latencyField, { bytesPerRequest: 0, maxCpuUse: 0 }).source === "measured";
   if (prices === undefined || !isCounted) return { latency, perMonth: null, unpricedBytesPerSecond: 0 };
   const unpricedBytesPerSecond = sum(unknownField(problem, prices), 0);
   const perMonth = sum(monthField(problem, prices), 0);

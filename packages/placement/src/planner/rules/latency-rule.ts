@@ -1,4 +1,5 @@
 import { networkCost, type CostModel } from "../objective/objective.ts";
+import type { NearestCost } from "../objective/nearest-channel.ts";
 import { PayColumns } from "../objective/pay-columns.ts";
 import type { PodsRule } from "./limit-rule.ts";
 import type { Rule } from "./rule.ts";
@@ -19,6 +20,8 @@ class LatencyRule implements Rule {
   readonly #network: NonNullable<CostModel["latency"]>;
   readonly #limit: number;
   readonly #pays: PayColumns;
+  /** By pod: channels to the nearest that it has a part in. */
+  readonly #nearestOf: readonly (readonly NearestCost[])[];
   readonly #assignment: Int32Array;
   /** Of callers that aren't planned with targets that aren't. */
   readonly #base: number;
@@ -29,6 +32,8 @@ class LatencyRule implements Rule {
     this.#network = network;
     this.#limit = limit * (1 + ROUNDING);
     this.#pays = new PayColumns(network.field, network.traffic.groups);
+    const { nearest } = network.traffic;
+    this.#nearestOf = Array.from({ length: pods }, (_, pod) => nearest.filter((each) => each.concerns(pod)));
     this.#assignment = new Int32Array(pods).fill(-1);
     this.#base = networkCost(network, this.#assignment);
     this.#sum = this.#base;
@@ -63,10 +68,9 @@ class LatencyRule implements Rule {
   }
 
   #addedBy(pod: number, node: number): number {
-    const { groupOf, nearestOf } = this.#network.traffic;
-    const group = groupOf[pod]!;
+    const group = this.#network.traffic.groupOf[pod]!;
     let ms = group < 0 ? 0 : this.#pays.at(group, node);
-    for (const channel of nearestOf[pod]!) ms += channel.added(this.#assignment, pod, node);
+    for (const channel of this.#nearestOf[pod]!) ms += channel.added(this.#assignment, pod, node);
     return ms;
   }
 

@@ -1,7 +1,8 @@
 // Plans where money leads: how far from the proven optimum, within which bound on latency, and whether their
 // money is the bill's.
 import { WorkflowGraph, type WorkflowGraphSnapshot } from "@isochrone/topology";
-import { billOf, pairPrices, PriceTable, readPrices } from "@isochrone/prices";
+import { pairPrices, PriceTable, readPrices } from "@isochrone/prices";
+import { billOf } from "@isochrone/prices/testing";
 import { expect, test } from "vitest";
 import { MONEY_LEADS } from "../objective/money.ts";
 import { createObjective } from "../objective/objective.ts";
