@@ -96,7 +96,7 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     cluster,
     workflow,
     replicaCpu: replicaCpu(workflow, model, byWorkload),
-    ...definedOf({ assumed, use }),
+    ...definedOf({ assumed, use, prices: input.prices }),
   };
 }
 

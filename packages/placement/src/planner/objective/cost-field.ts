@@ -34,7 +34,7 @@ export class CostField {
   readonly #kept: Map<number, Columns>;
   /** Of the locations after them, which are this problem's own. */
   readonly #keptBehind = new Map<number, Columns>();
-  readonly #maxColumns: number;
+  protected readonly maxColumns: number;
 
   constructor(cluster: ClusterGraph, nodes: readonly PlanNode[]) {
     const median = cluster.medianKnownCost();
@@ -48,7 +48,7 @@ export class CostField {
     this.#ids = Array.from(cluster.idsOf(this.#names));
     this.#shared = sharedOn(cluster, this.#ids);
     this.#kept = this.#shared.kept;
-    this.#maxColumns = Math.max(MIN_COLUMNS, Math.floor(MAX_COLUMN_BYTES / (16 * Math.max(1, nodes.length))));
+    this.maxColumns = Math.max(MIN_COLUMNS, Math.floor(MAX_COLUMN_BYTES / (16 * Math.max(1, nodes.length))));
   }
 
   /** Of the node of that name, which becomes one if it is none yet. */
@@ -120,7 +120,7 @@ export class CostField {
     let columns = kept.get(location);
     if (columns === undefined) {
       columns = this.#build(location);
-      if (kept.size >= this.#maxColumns) kept.delete(kept.keys().next().value!);
+      if (kept.size >= this.maxColumns) kept.delete(kept.keys().next().value!);
       kept.set(location, columns);
     }
     return columns;
