@@ -64,6 +64,7 @@ export type { SortAlgorithm } from "./order/sort-algorithms.ts";
 export { workloadOrder } from "./order/workload-order.ts";
 export type { OrderedWorkload, WorkloadOrder } from "./order/workload-order.ts";
 export { EXACT_PAIRS, exactPlan } from "./planner/exact/exact-plan.ts";
+export { MONEY_LEADS } from "./planner/objective/money.ts";
 export { createObjective, zoneLacks } from "./planner/objective/objective.ts";
 export type { PlanCost } from "./planner/objective/objective.ts";
 export type { ZoneLack } from "./planner/objective/starving-zones.ts";

@@ -1,5 +1,6 @@
 import { Capacity } from "./capacity.ts";
 import { CostField } from "./cost-field.ts";
+import { moneyField, type MoneyFallback } from "./money.ts";
 import { Overload } from "./overload.ts";
 import type { PlanProblem } from "./plan-problem.ts";
 import { OVERLOAD_SHARE, planSettings } from "./plan-settings.ts";
@@ -8,7 +9,10 @@ import type { ZoneLack } from "./starving-zones.ts";
 import { trafficOf } from "./traffic.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** What an assignment costs; bytes per second x milliseconds, 0 or more, finite. */
+/**
+ * What an assignment costs; bytes per second x milliseconds, 0 or more, finite. Where money has a share, a
+ * typical price counts as a median round trip.
+ */
 export interface PlanCost {
   /**
    * Sum over the channels of the planned pods of traffic x network cost. Pods without a node count for
@@ -35,12 +39,24 @@ export interface Objective {
   readonly swapDelta: (assignment: Int32Array, podA: number, podB: number) => number;
 }
 
+/** Who talks to whom, and what that costs between nodes. */
+interface NetworkCosts {
+  readonly field: CostField;
+  readonly traffic: Traffic;
+}
+
 /** What the planner's parts share: costs, traffic, and what nodes have room for. */
 export interface CostModel {
   readonly settings: PlanSettings;
   readonly problem: PlanProblem;
   readonly field: CostField;
   readonly traffic: Traffic;
+  /** The same by latency alone; null where that is what decides. */
+  readonly latency: NetworkCosts | null;
+  /** What the network may cost by latency alone, bytes/s x ms; it is no part of costs. */
+  readonly latencyLimit: number;
+  /** Why latency alone decides although money was asked for; null: as asked. */
+  readonly fallback: MoneyFallback | null;
   /** Of the nodes without any planned pod. */
   readonly capacity: Capacity;
   /** What all planned traffic would cost at the median known network cost; 1 where there is neither. */
@@ -79,29 +95,59 @@ function areEqual(a: PlanSettings, b: PlanSettings): boolean {
     a.bytesPerRequest === b.bytesPerRequest &&
     a.pressureShare === b.pressureShare &&
     a.maxCpuUse === b.maxCpuUse &&
-    a.moveCost === b.moveCost
+    a.moveCost === b.moveCost &&
+    a.moneyShare === b.moneyShare
   );
 }
 
 function newModel(problem: PlanProblem, settings: PlanSettings): CostModel {
-  const field = new CostField(problem.cluster, problem.nodes);
-  const traffic = trafficOf(problem, field, settings);
+  const network = networkOf(problem, settings);
+  const { traffic, field } = network;
   const atMedian = traffic.bytesPerSecond * field.medianMs;
   // Without traffic or costs nothing but the load is left to decide.
   const whole = atMedian > 0 ? atMedian : 1;
   const overload = Overload.of(problem, OVERLOAD_SHARE * whole, settings.maxCpuUse);
   const prices = { scale: settings.pressureShare * whole, moveCost: settings.moveCost };
   const capacity = new Capacity(problem, prices, overload);
-  return { settings, problem, field, traffic, capacity, whole };
+  return { settings, problem, ...network, latencyLimit: Infinity, capacity, whole };
 }
 
 /** Of the same problem with fewer nodes: costs are the same. */
 export function restrictedModel(model: CostModel, problem: PlanProblem): CostModel {
-  const field = new CostField(problem.cluster, problem.nodes);
-  const traffic = trafficOf(problem, field, model.settings);
   const overload = Overload.of(problem, OVERLOAD_SHARE * model.whole, model.settings.maxCpuUse);
   const prices = { scale: model.capacity.scale, moveCost: model.settings.moveCost };
-  return { ...model, problem, field, traffic, capacity: new Capacity(problem, prices, overload) };
+  const capacity = new Capacity(problem, prices, overload);
+  return { ...model, problem, ...networkOf(problem, model.settings), capacity };
+}
+
+function networkOf(
+  problem: PlanProblem,
+  settings: PlanSettings,
+): Pick<CostModel, "fallback" | "field" | "latency" | "traffic"> {
+  const field = new CostField(problem.cluster, problem.nodes);
+  const traffic = trafficOf(problem, field, settings);
+  const byLatency = { field, traffic };
+  if (settings.moneyShare === 0) return { ...byLatency, latency: null, fallback: null };
+  const priced = moneyField(problem, field, settings.moneyShare);
+  if (typeof priced === "string") return { ...byLatency, latency: null, fallback: priced };
+  const byMoney = { field: priced, traffic: trafficOf(problem, priced, settings) };
+  return { ...byMoney, latency: byLatency, fallback: null };
+}
+
+/**
+ * With the bound on latency. Of today's latency no more is lost, of the least that was found only the given
+ * share.
+ * @param byLatency the plan by latency alone
+ */
+export function boundedModel(model: CostModel, byLatency: Int32Array, maxLatencyLoss: number): CostModel {
+  const current = Int32Array.from(model.problem.pods, (pod) => pod.current);
+  const today = current.includes(-1) ? 0 : latencyOf(model, current);
+  return { ...model, latencyLimit: Math.max((1 + maxLatencyLoss) * latencyOf(model, byLatency), today) };
+}
+
+/** What the network of an assignment costs by latency alone, bytes/s x ms. */
+function latencyOf(model: CostModel, assignment: Int32Array): number {
+  return networkCost(model.latency ?? model, assignment);
 }
 
 export function objectiveOf(model: CostModel): Objective {
@@ -120,7 +166,7 @@ export function objectiveOf(model: CostModel): Objective {
   };
 }
 
-function networkCost({ traffic, field }: CostModel, assignment: Int32Array): number {
+export function networkCost({ traffic, field }: NetworkCosts, assignment: Int32Array): number {
   let sum = 0;
   for (const pod of assignment.keys()) sum += podCost(traffic, field, assignment, pod, true);
   for (const channel of traffic.nearest) sum += channel.total(assignment);
