@@ -10,6 +10,7 @@ import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
 import { demandOf, pollGraphs } from "./polled-graphs.ts";
 import { createAppGroupController } from "./appgroup/controller.ts";
 import { ClusterPart } from "./cluster-part.ts";
+import { createDeletionCosts } from "./deletion-costs/controller.ts";
 import { createDispatch } from "./dispatch/controller.ts";
 import type { Dispatch, DispatchDeps } from "./dispatch/controller.ts";
 import { addReplicaRoutes } from "./dispatch/replicas/routes.ts";
@@ -105,7 +106,7 @@ class SchedulerService implements SchedulerPlugin {
     this.#ledger = new Ledger(
       store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
     );
-    const ofCluster = store === undefined ? null : withCluster({ ...deps, store });
+    const ofCluster = store === undefined ? null : withCluster(config, { ...deps, store });
     const kept = {
       ledger: this.#ledger,
       decisions: new DecisionLog(config.keptDecisions, recordedProfile(config)),
@@ -164,6 +165,7 @@ class SchedulerService implements SchedulerPlugin {
       { name: "proposals", service: this.#proposer },
       { name: "streams", service: this.#streams },
       { name: "dispatch", service: this.#dispatch },
+      { name: "deletion costs", service: createDeletionCosts(config, ofLeader, this.#graphs) },
       { name: "webhook", service: this.#webhook },
       { name: "extender", service: this.#server() },
       { name: "gauges", service: this.#gauges },
