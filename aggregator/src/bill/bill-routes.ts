@@ -1,5 +1,6 @@
 import { ProblemSchema } from "@isochrone/topology";
-import { BillHistorySchema, BillSchema } from "@isochrone/topology/bill";
+import { BillHistorySchema, BillSchema, PriceListSchema } from "@isochrone/topology/bill";
+import { definedOf } from "@isochrone/primitives";
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { sendJson, Unchanged, WindowQuery, type Fresh } from "../http/fresh.ts";
@@ -52,6 +53,21 @@ export function registerBillRoutes(app: FastifyInstance, fresh: Fresh, bills: Bi
       const bill = partOf(bills.of(graphs, window), part);
       return sendJson(reply, JSON.stringify(bill));
     },
+  );
+  app.get(
+    "/api/v1/graph/prices",
+    {
+      schema: {
+        summary: "All prices that the bill is worked out by, as a file of prices has them",
+        querystring: NoQuery,
+        response: { 200: PriceListSchema, 400: ProblemSchema },
+      },
+    },
+    (_request, reply) =>
+      reply.send({
+        replace: true,
+        prices: bills.prices.map(({ to, ...row }) => ({ ...row, ...definedOf({ to: to ?? undefined }) })),
+      }),
   );
   app.get(
     "/api/v1/graph/bill/history",

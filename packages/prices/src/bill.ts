@@ -5,12 +5,14 @@ import type {
   Channel,
   ClusterNode,
   Demand,
-  PodPlacement,
   WorkflowGraphSnapshot,
   Workload,
 } from "@isochrone/topology";
 import { Amount, Amounts } from "./amounts.ts";
+import { keyOf, type Billed, type End, type Name } from "./billed.ts";
 import { callerWeights, type WeightOf } from "./caller-weights.ts";
+import { NO_CHANGE, type Change } from "./change.ts";
+import { exchangesOf, type Exchange } from "./exchanges.ts";
 import { providerOf, type Place, type PlaceOf } from "./place.ts";
 import { rowName, type PriceRow } from "./row.ts";
 import type { PriceTable } from "./table.ts";
@@ -19,32 +21,20 @@ import { placePairs } from "./zone-pairs.ts";
 /** 730 hours, as clouds count a month. */
 export const MONTH_SECONDS = 730 * 3600;
 
+/** As far as it is billed. */
+export type BilledWorkflow = Pick<WorkflowGraphSnapshot, "name" | "namespace"> & {
+  readonly workloads: readonly Workload[];
+  readonly channels: readonly Channel[];
+};
+
 /** The graphs of one moment. */
-interface BilledGraphs {
+export interface BilledGraphs {
   readonly version: number;
   readonly observedAt: string;
   readonly windowSeconds: number;
   readonly nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[];
-  readonly workflows: Iterable<WorkflowGraphSnapshot>;
+  readonly workflows: Iterable<BilledWorkflow>;
   readonly demand: Pick<Demand, "services">;
-}
-
-interface Name {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** A channel once, though two workflows may have it. */
-interface Billed {
-  readonly source: End;
-  readonly target: End;
-  readonly channel: Channel;
-  /** Its source's own namespace tells of it. */
-  readonly isOwn: boolean;
-}
-
-interface End extends Name {
-  readonly pods: readonly PodPlacement[];
 }
 
 type ZonePair = Bill["zones"][number];
@@ -53,23 +43,49 @@ type Pairs = Amounts<Pick<ZonePair, "from" | "to">>;
 /**
  * What a month of the traffic of now costs. The caller pays for both directions of its channels. A channel
  * without bytes is in the bill as unknown, never as 0.
+ * @param change what it would cost with that. @default as it is
  */
-export function billOf(graphs: BilledGraphs, table: PriceTable): Bill {
-  const placeOf = placesOf(graphs.nodes);
-  const channels = [...channelsOf(graphs.workflows)];
-  const weights = weightsOf(graphs.demand, channels, placeOf);
-  const bill = new BillDraft(placeOf, table, graphs.windowSeconds);
-  for (const billed of channels) bill.add(billed, weights.get(keyOf(billed.target)) ?? (() => 1));
+export function billOf(graphs: BilledGraphs, table: PriceTable, change: Change = NO_CHANGE): Bill {
   const { version, observedAt, windowSeconds } = graphs;
+  const scene = sceneOf(graphs);
   return {
     version,
     observedAt,
     windowSeconds,
     currency: table.currency,
     monthSeconds: MONTH_SECONDS,
-    ...bill.read(),
+    ...sumsOf(exchangesOf(scene.channels, { ...scene, change }), scene, table),
     leftOut: 0,
   };
+}
+
+/** The channels of the graphs, and what is known of who sends how much. */
+export interface Scene {
+  readonly channels: readonly Billed[];
+  readonly placeOf: PlaceOf;
+  /** By workload that is called, how much callers in each place send, as it was counted. */
+  readonly weights: ReadonlyMap<string, WeightOf>;
+  readonly windowSeconds: number;
+}
+
+export function sceneOf(graphs: Omit<BilledGraphs, "observedAt" | "version">): Scene {
+  const placeOf = placesOf(graphs.nodes);
+  const channels = [...channelsOf(graphs.workflows)];
+  const weights = weightsOf(graphs.demand, channels, placeOf);
+  return { channels, placeOf, weights, windowSeconds: graphs.windowSeconds };
+}
+
+type Sums = Pick<Bill, "channels" | "namespaces" | "prices" | "total" | "workloads" | "zones">;
+
+/** The sums of a bill of these exchanges. */
+export function sumsOf(
+  exchanges: readonly Exchange[],
+  { placeOf, windowSeconds }: Pick<Scene, "placeOf" | "windowSeconds">,
+  table: PriceTable,
+): Sums {
+  const bill = new BillDraft(placeOf, table, windowSeconds);
+  for (const exchange of exchanges) bill.add(exchange);
+  return bill.read();
 }
 
 class BillDraft {
@@ -90,11 +106,12 @@ class BillDraft {
     this.#windowSeconds = windowSeconds;
   }
 
-  add(billed: Billed, weightOf: WeightOf): void {
+  add(exchange: Exchange): void {
+    const { billed } = exchange;
     const { source, target } = billed;
     const pairs: Pairs = new Amounts();
     const amount = this.#channels.at(`${keyOf(source)}\n${keyOf(target)}`, { billed, pairs });
-    this.#addBytes(billed, weightOf, amount, pairs);
+    this.#addBytes(exchange, amount, pairs);
     if (amount.unknown !== null) this.#unknown++;
     const { namespace, name } = source;
     this.#workloads.at(keyOf(source), { namespace, name }).add(amount);
@@ -102,11 +119,11 @@ class BillDraft {
     this.#total.add(amount);
   }
 
-  #addBytes({ source, target, channel }: Billed, weightOf: WeightOf, amount: Amount, pairs: Pairs): void {
-    const { bytesPerSecond, ageSeconds } = channel;
+  #addBytes({ billed, scopes, callers, callees }: Exchange, amount: Amount, pairs: Pairs): void {
+    const { bytesPerSecond, ageSeconds } = billed.channel;
     if (bytesPerSecond === null) return amount.addUnpriced(null, "no_bytes");
     if (ageSeconds !== null && ageSeconds > this.#windowSeconds) return amount.addUnpriced(null, "old");
-    const split = placePairs(channel, source.pods, target.pods, this.#placeOf, weightOf);
+    const split = placePairs(scopes, callers, callees, this.#placeOf);
     if (split.length === 0) return amount.addUnpriced(bytesPerSecond, "no_pods");
     for (const { from, to, share } of split) {
       const key = `${placeKey(from)}\n${placeKey(to)}`;
@@ -126,7 +143,7 @@ class BillDraft {
     for (const line of lines) line.addPriced(bytesPerSecond, perMonth);
   }
 
-  read(): Pick<Bill, "channels" | "namespaces" | "prices" | "total" | "workloads" | "zones"> {
+  read(): Sums {
     const channels = this.#channels.lines().map(({ of: { billed, pairs }, amount }) => ({
       source: nameOf(billed.source),
       target: nameOf(billed.target),
@@ -160,10 +177,6 @@ function zoneOf({ provider, region, zone }: BillZone): BillZone {
 
 function nameOf({ namespace, name }: Name): Name {
   return { namespace, name };
-}
-
-function keyOf({ namespace, name }: Name): string {
-  return `${namespace}/${name}`;
 }
 
 function placeKey({ provider, region, zone }: Place): string {
@@ -208,7 +221,7 @@ function placesOf(nodes: BilledGraphs["nodes"]): PlaceOf {
  * A channel between workflows is in both, each with what its own namespace believes: that of the source is
  * billed, or the other one's where the source's has no bytes.
  */
-function channelsOf(workflows: Iterable<WorkflowGraphSnapshot>): Iterable<Billed> {
+function channelsOf(workflows: Iterable<BilledWorkflow>): Iterable<Billed> {
   const found = new Map<string, Billed>();
   for (const { namespace, workloads, channels } of workflows) {
     const byLabel = labelled(namespace, workloads);

@@ -26,10 +26,13 @@ const SAME = 1e-9;
 /** All prices that are known. Nothing is guessed: what no row is for has none. */
 export class PriceTable {
   readonly currency: string;
+  /** All of them: with `replace` they make the same table. */
+  readonly rows: readonly PriceRow[];
   readonly #rows = new Map<string, PriceRow[]>();
 
   private constructor(rows: readonly PriceRow[]) {
     this.currency = rows[0]!.currency;
+    this.rows = rows;
     for (const row of rows) {
       const key = groupOf(row.provider, row.scope);
       const group = this.#rows.get(key);

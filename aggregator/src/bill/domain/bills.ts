@@ -34,6 +34,10 @@ export class Bills {
     this.#options = options;
   }
 
+  get prices(): PriceTable["rows"] {
+    return this.#options.prices.rows;
+  }
+
   of(graphs: PublishedGraphs, window: WindowName): Bill {
     const workflows = graphs.workflows(window);
     let bill = this.#bills.get(workflows);

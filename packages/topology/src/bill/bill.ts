@@ -106,7 +106,19 @@ export const BillHistorySchema = Type.Object(
   { $id: "BillHistory" },
 );
 
+/** As a file of prices has them. */
+export const PriceListSchema = Type.Object(
+  {
+    replace: Type.Literal(true, { description: "there are no others" }),
+    prices: Type.Array(
+      Type.Object({ ...PriceSchema.properties, to: Type.Optional(PriceSchema.properties.from) }),
+    ),
+  },
+  { $id: "PriceList" },
+);
+
 export type Bill = Static<typeof BillSchema>;
+export type PriceList = Static<typeof PriceListSchema>;
 export type BillHistory = Static<typeof BillHistorySchema>;
 export type BillReason = Static<typeof ReasonSchema>;
 export type BillZone = Static<typeof ZoneSchema>;
@@ -116,6 +128,14 @@ export type BillAmount = Pick<Static<typeof ZonePairSchema>, keyof typeof Amount
 const DOCUMENT = "bill";
 const schema = compiledLate(BillSchema);
 const FIGURES = ["bytesPerSecond", "perMonth", "unpricedBytesPerSecond"] as const;
+
+const priceList = compiledLate(PriceListSchema);
+
+/** Checks prices that came from elsewhere. Throws SnapshotError. */
+export function parsePriceList(json: unknown): PriceList {
+  checkSchema("prices", priceList, json);
+  return json;
+}
 
 /** Checks a bill that came from elsewhere. Throws SnapshotError. */
 export function parseBill(json: unknown): Bill {

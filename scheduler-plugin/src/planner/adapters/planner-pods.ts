@@ -72,7 +72,10 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
     },
     status: {
       ...pickedFields(status, ["phase", "nominatedNodeName"]),
-      conditions: conditionsOf(pod).filter(({ type }) => type === "PodScheduled"),
+      conditions: conditionsOf(pod).flatMap((condition): LooseFields[] => {
+        if (condition.type === "PodScheduled") return [{ ...condition }];
+        return condition.type === "Ready" ? [{ type: "Ready", status: condition.status }] : [];
+      }),
     },
   };
 }
@@ -103,7 +106,7 @@ function trimmedContainer(container: Unchecked<Container>): LooseFields {
   );
   return {
     ...pickedFields(container, ["restartPolicy"]),
-    resources: pickedFields(looseFields(container.resources), ["requests"]),
+    resources: pickedFields(looseFields(container.resources), ["requests", "limits"]),
     ...(ports.length === 0 ? {} : { ports }),
   };
 }
