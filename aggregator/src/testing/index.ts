@@ -24,3 +24,4 @@ export { SpeakerPolicy } from "../domain/speakers/policy.ts";
 export { createUnprovenCounter } from "../record-keys/metrics.ts";
 export { RecordKeys } from "../record-keys/record-keys.ts";
 export { RecordSeals } from "../record-keys/record-seals.ts";
+export { turnsOf } from "../windows.ts";

@@ -27,28 +27,33 @@ interface Circumstances {
  * Callers take with them what they were seen to send. What they send on follows what they receive: more or
  * less by the ratio in which the change alters that.
  */
-export function exchangesOf(channels: readonly Billed[], circumstances: Circumstances): Exchange[] {
-  const { change, placeOf, weights } = circumstances;
-  const counted = channels.map(({ source, target }) => {
-    const weightOf = weights.get(keyOf(target)) ?? ((): number => 1);
-    return source.pods.map(({ node }) => {
-      const place = node === null ? undefined : placeOf(node);
-      return place === undefined ? 0 : weightOf(place);
-    });
-  });
-  const ratios = ratiosOf(channels, counted, circumstances);
-  return channels.map((billed, index): Exchange => {
+export function* exchangesOf(
+  channels: readonly Billed[],
+  circumstances: Circumstances,
+): Generator<Exchange, void, void> {
+  const { change } = circumstances;
+  const ratios = ratiosOf(channels, circumstances);
+  for (const billed of channels) {
     const { source, target, channel } = billed;
     const ratio = ratios.get(keyOf(source));
-    return {
+    const counted = countedOf(billed, circumstances);
+    yield {
       billed,
       scopes: scopesOf(change, target, channel),
       callers: source.pods.map((pod, caller) => ({
         node: nodeOf(change, source, pod),
-        weight: weightAfter(counted[index]![caller]!, ratio?.[caller]),
+        weight: weightAfter(counted[caller]!, ratio?.[caller]),
       })),
       callees: target.pods.map((pod) => ({ node: nodeOf(change, target, pod) })),
     };
+  }
+}
+
+function countedOf({ source, target }: Billed, { weights, placeOf }: Circumstances): number[] {
+  const weightOf = weights.get(keyOf(target)) ?? ((): number => 1);
+  return source.pods.map(({ node }) => {
+    const place = node === null ? undefined : placeOf(node);
+    return place === undefined ? 0 : weightOf(place);
   });
 }
 
@@ -67,10 +72,11 @@ interface Ratio {
 
 function ratiosOf(
   channels: readonly Billed[],
-  counted: readonly (readonly number[])[],
-  { change, placeOf }: Circumstances,
+  circumstances: Circumstances,
 ): ReadonlyMap<string, readonly Ratio[]> {
+  const { change, placeOf } = circumstances;
   if (change.moves.size === 0 && change.routing.size === 0) return new Map();
+  const counted = channels.map((billed) => countedOf(billed, circumstances));
   const inflows = (after: boolean): Inflow[] =>
     channels.map(({ source, target, channel }, index) => ({
       source: { key: keyOf(source), pods: source.pods },

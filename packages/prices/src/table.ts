@@ -10,10 +10,10 @@ import { GCP_ROWS } from "./rows/gcp.ts";
  * Why bytes between two places have no price: a place has no zone or region; no row is for them; both ways
  * have prices of their own, and nobody tells how many bytes went which way.
  */
-type Unpriced = "direction" | "no_price" | "no_zone";
+export type Unpriced = "direction" | "no_price" | "no_zone";
 
 /** What a byte costs between two places, whichever way it goes, and the rows that say so. */
-interface Price {
+export interface Price {
   readonly perByte: number;
   readonly rows: readonly PriceRow[];
 }
@@ -26,7 +26,7 @@ const SAME = 1e-9;
 /** All prices that are known. Nothing is guessed: what no row is for has none. */
 export class PriceTable {
   readonly currency: string;
-  /** All of them: with `replace` they make the same table. */
+  /** All of them. */
   readonly rows: readonly PriceRow[];
   readonly #rows = new Map<string, PriceRow[]>();
 

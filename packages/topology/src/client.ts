@@ -199,7 +199,7 @@ export class GraphClient {
     return this.#read(withQuery("/api/v1/graph/bill", query), parseBill, signal);
   }
 
-  /** All rows that the bill is worked out by. */
+  /** The price table. Throws GraphClientError, SnapshotError. */
   async prices(signal?: AbortSignal): Promise<Fetched<PriceList>> {
     const { parsePriceList } = await import("./bill/bill.ts");
     return this.#read("/api/v1/graph/prices", parsePriceList, signal);

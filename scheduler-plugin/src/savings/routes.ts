@@ -1,3 +1,4 @@
+import { MONTH_SECONDS } from "@isochrone/prices";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { ProblemSchema, type Savings } from "@isochrone/topology";
 import { SavingsSchema } from "@isochrone/topology/savings";
@@ -44,7 +45,7 @@ export function addSavingsRoute(app: HttpApp, view: SavingsView | null): void {
 const NO_CLUSTER: Savings = {
   observedAt: null,
   currency: "",
-  monthSeconds: 730 * 3600,
+  monthSeconds: MONTH_SECONDS,
   trouble: "the scheduler-plugin reads no cluster",
   lines: [],
   leftOut: 0,

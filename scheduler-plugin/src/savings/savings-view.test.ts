@@ -17,11 +17,12 @@ import { SavingsView } from "./savings-view.ts";
 const GB = 1e9 / (730 * 3600);
 const ZONES: Readonly<Record<string, string>> = { a1: "a", a2: "a", b1: "b" };
 const PRICES: PriceList = {
-  replace: true,
+  currency: "USD",
   prices: ["same-zone", "zone-to-zone"].map((scope, index) => ({
     provider: "aws",
     scope,
     from: "*",
+    to: null,
     out: 0.01 * index,
     in: 0.01 * index,
     per: "GB",

@@ -1,7 +1,13 @@
 // Savings, worked out when somebody asks: from the graphs, the aggregator's prices, and what is proposed.
 import { reasonOf } from "@isochrone/primitives";
 import { workflowTraffic } from "@isochrone/placement";
-import { PriceTable, readPrices, savingsInSteps, type ProposedMove } from "@isochrone/prices";
+import {
+  listedPrices,
+  MONTH_SECONDS,
+  savingsInSteps,
+  type PriceTable,
+  type ProposedMove,
+} from "@isochrone/prices";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraph, Demand, PriceList, Savings, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
@@ -32,7 +38,6 @@ const MAX_WORKFLOWS = 50;
 const MAX_SERVICES = 50;
 /** Others are served after so long, milliseconds. */
 const SLICE_MS = 5;
-const MONTH_SECONDS = 730 * 3600;
 
 export class SavingsView {
   readonly #deps: SavingsDeps;
@@ -56,9 +61,8 @@ export class SavingsView {
     if (cluster === null) return inVain("no graph was read yet");
     if (!pods.isSynced) return inVain("the pods were not listed yet");
     try {
-      const [demand, { prices }] = await Promise.all([this.#deps.readDemand(), this.#deps.readPrices()]);
-      const table = PriceTable.of(readPrices({ replace: true, prices }));
-      return await this.#savings(cluster, demand, table);
+      const [demand, list] = await Promise.all([this.#deps.readDemand(), this.#deps.readPrices()]);
+      return await this.#savings(cluster, demand, listedPrices(list));
     } catch (error) {
       return inVain(`prices and demand can't be read: ${reasonOf(error)}`);
     }

@@ -1,8 +1,8 @@
 // The advice for a Service from what is known of it: graphs, pods, and what proxies count.
 import type { ClusterGraph } from "@isochrone/topology";
-import { exactAmounts } from "../feasibility/objects/amounts.ts";
-import type { Container, PodSpec, PodStatus } from "../feasibility/objects/fields.ts";
+import type { PodSpec, PodStatus } from "../feasibility/objects/fields.ts";
 import { isTerminating, record, records, text, type ApiObject } from "../feasibility/objects/json.ts";
+import { podCpuLimit } from "../feasibility/objects/pod-cpu.ts";
 import { podRequests } from "../feasibility/objects/pod-requests.ts";
 import { zoneAdvice, type ZoneAdvice } from "./advice.ts";
 import { endpointsWithCapacity } from "./capacity.ts";
@@ -26,7 +26,7 @@ export function serviceZoneAdvice(input: ServiceAdviceInput): ZoneAdvice {
     name: pod.metadata.name,
     node: text(record<PodSpec>(pod.spec).nodeName),
     cpuRequestMillicores: podRequests(pod, true).requests.get("cpu") ?? null,
-    cpuLimitMillicores: cpuLimit(pod),
+    cpuLimitMillicores: podCpuLimit(record<PodSpec>(pod.spec)),
   }));
   return zoneAdvice({
     demand: asked === undefined ? demand : { ...demand, zones: asked },
@@ -40,24 +40,6 @@ export function serviceZoneAdvice(input: ServiceAdviceInput): ZoneAdvice {
 function isReady(pod: ApiObject): boolean {
   const conditions = records(record<PodStatus>(pod.status).conditions);
   return !isTerminating(pod) && conditions.some(({ type, status }) => type === "Ready" && status === "True");
-}
-
-const MICRO = 1e6;
-
-/** Millicores of all containers together; null: one may use any. */
-function cpuLimit(pod: ApiObject): number | null {
-  const { containers, initContainers } = record<PodSpec>(pod.spec);
-  const running: Container[] = [
-    ...records(containers),
-    ...records(initContainers).filter(({ restartPolicy }) => restartPolicy === "Always"),
-  ];
-  let sum = 0;
-  for (const { resources } of running) {
-    const limit = exactAmounts(record(resources).limits).get("cpu");
-    if (limit === undefined) return null;
-    sum += Number(limit) / MICRO;
-  }
-  return sum > 0 ? sum : null;
 }
 
 function zoneRoundTrips(cluster: ClusterGraph): (from: string, to: string) => number | null {

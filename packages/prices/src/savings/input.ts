@@ -1,5 +1,5 @@
-import type { BilledGraphs, BilledWorkflow } from "../bill.ts";
-import type { Name } from "../billed.ts";
+import type { BilledGraphs } from "../bill.ts";
+import type { BilledWorkflow, Name } from "../billed.ts";
 import type { Change } from "../change.ts";
 import type { PriceTable } from "../table.ts";
 

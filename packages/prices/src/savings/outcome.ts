@@ -1,6 +1,7 @@
 // What a change makes of a workflow: money, round trips, and what each zone asks.
 import type { PodPlacement } from "@isochrone/topology";
-import { sumsOf, type Scene } from "../bill.ts";
+import { allSteps } from "@isochrone/primitives";
+import { sumSteps, type Scene, type Sums } from "../bill.ts";
 import { keyOf, type Billed, type Name } from "../billed.ts";
 import { nodeOf, type Change } from "../change.ts";
 import { exchangesOf, type Exchange } from "../exchanges.ts";
@@ -34,14 +35,14 @@ export class Outcome {
   readonly change: Change;
   readonly #input: OutcomeInput;
   readonly #exchanges: readonly Exchange[];
-  readonly #money: ReturnType<typeof sumsOf>;
+  readonly #money: Sums;
 
   constructor(input: OutcomeInput, change: Change) {
     const { scene, channels, table } = input;
     this.change = change;
     this.#input = input;
-    this.#exchanges = exchangesOf(channels, { ...scene, change });
-    this.#money = sumsOf(this.#exchanges, scene, table);
+    this.#exchanges = [...exchangesOf(channels, { ...scene, change })];
+    this.#money = allSteps(sumSteps(this.#exchanges, scene, table));
   }
 
   whole(): Sum {

@@ -1,8 +1,8 @@
 // What would be saved: by keeping traffic in its zone, by moving pods, and by both. What it promises is the
 // bill of the workflow under that routing and placement.
 import type { Savings, SavingsLine, SavingsOption, Workload } from "@isochrone/topology";
-import { sceneOf, type BilledWorkflow, type Scene } from "../bill.ts";
-import { keyOf, type Billed, type Name } from "../billed.ts";
+import { sceneSteps, type Scene } from "../bill.ts";
+import { keyOf, type Billed, type BilledWorkflow, type Name } from "../billed.ts";
 import { NO_CHANGE, scopesOf, type Change } from "../change.ts";
 import type { Judgement, ProposedMove, SavingsInput } from "./input.ts";
 import { Outcome, type Sum } from "./outcome.ts";
@@ -20,7 +20,7 @@ type Lines = Pick<Savings, "leftOut" | "lines">;
  * whoever has others to serve meanwhile.
  */
 export function* savingsInSteps(input: SavingsInput): Generator<void, Lines, void> {
-  const scene = sceneOf(input.graphs);
+  const scene = yield* sceneSteps(input.graphs);
   const lines: SavingsLine[] = [];
   let leftOut = 0;
   for (const workflow of input.graphs.workflows) {
