@@ -79,6 +79,25 @@ export function addBill(program: Command, print: Print): void {
     .addOption(output())
     .addOption(watch())
     .action(async (options) => (await import("./bill/bill.ts")).billCommand(options, print));
+  program
+    .command("savings")
+    .description("say what would be saved by keeping traffic in its zone, by moving pods, and by both")
+    .argument(
+      "[name]",
+      "workflow or Service, namespace/name: then also why not, and the commands",
+      namespacedName,
+    )
+    .addOption(namespace("only its workflows and Services"))
+    .option("--limit <number>", "so many lines, those that save most", wholeNumber(1, 10_000), 50)
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (name, options) =>
+      (await import("./bill/savings.ts")).savingsCommand(name, options, print),
+    );
+  examples(commandOf(program, "savings"), "% savings", "% savings shop/api", "% savings -n shop -o json");
   examples(commandOf(program, "bill"), "% bill", "% bill --by zones", "% bill -n shop --limit 20 -o json");
 }
 
