@@ -18,24 +18,24 @@ const REASONS: Readonly<Record<BillReason, null>> = {
 };
 
 /** @param bill the newest; null before the first graph */
-export function createBillMetrics(registry: Registry, bill: () => Bill | null): void {
+export function createBillMetrics(registry: Registry, bill: () => Promise<Bill | null>): void {
   const scraped = new ScrapedMetrics(registry);
   scraped.gauges(
     "isochrone_traffic_cost_per_hour",
     `Money for an hour of the traffic of now, by namespace of the callers: the ${MAX_NAMESPACES} dearest, and all others together.`,
     ["namespace", "currency"],
-    () => namespacesOf(bill()),
+    async () => namespacesOf(await bill()),
   );
   scraped.gauges(
     "isochrone_traffic_cost_unknown_channels",
     "Channels whose money is unknown, or is without a part, by reason.",
     ["reason"],
-    () => channelsOf(bill()),
+    async () => channelsOf(await bill()),
   );
   scraped.gauge(
     "isochrone_traffic_cost_unknown_bytes_per_second",
     "Bytes whose price is unknown.",
-    () => bill()?.total.unpricedBytesPerSecond ?? null,
+    async () => (await bill())?.total.unpricedBytesPerSecond ?? null,
   );
 }
 

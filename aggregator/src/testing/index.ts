@@ -26,3 +26,4 @@ export { RecordKeys } from "../record-keys/record-keys.ts";
 export { RecordSeals } from "../record-keys/record-seals.ts";
 export { startAggregator, type RunningAggregator } from "./aggregator.ts";
 export { fill, podObject } from "./cluster.ts";
+export { turnsOf } from "../windows.ts";

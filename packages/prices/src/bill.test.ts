@@ -9,7 +9,8 @@ import type {
 } from "@isochrone/topology";
 import { channel, node, workflowSnapshot, workload } from "@isochrone/topology/testing";
 import { describe, expect, test } from "vitest";
-import { billOf, MONTH_SECONDS } from "./bill.ts";
+import { inTurns } from "@isochrone/primitives";
+import { billOf, billSteps, MONTH_SECONDS } from "./bill.ts";
 import { readPrices } from "./read.ts";
 import { PriceTable } from "./table.ts";
 
@@ -296,4 +297,32 @@ test("a channel between two workflows is in the bill once, as its source's names
   });
   expect(both.total.perMonth).toBeCloseTo(0.02, 12);
   expect(bill(AWS, [seenBy("shop", null), seenBy("data", 3 * GB)]).total.perMonth).toBeCloseTo(0.06, 12);
+});
+
+test("worked out in turns it is the same, and each channel is in it once", async () => {
+  const names = Array.from({ length: 70 }, (_, at) => `w${at}`);
+  const workloads = names.map((name, at) => workload(name, { [`${name}-1`]: at % 2 === 0 ? "a1" : "b1" }));
+  const channels = names.flatMap((source, from) =>
+    names.map((target, to) => channel(source, target, (from * 31 + to * 17) % 101)),
+  );
+  const stamp = { version: 1, observedAt: "2026-01-01T00:00:00Z", windowSeconds: 30 };
+  const graphs = {
+    ...stamp,
+    nodes: AWS,
+    workflows: [workflowSnapshot(workloads, channels)],
+    demand: { services: [] },
+  };
+  let turns = 0;
+  const sliced = await inTurns(billSteps(graphs, BUILT_IN), async () => void turns++);
+  expect(turns).toBeGreaterThan(10);
+  expect(sliced).toEqual(billOf(graphs, BUILT_IN));
+  expect(new Set(sliced.channels.map(({ source, target }) => `${source.name} ${target.name}`)).size).toBe(
+    4900,
+  );
+  const money = sliced.channels.map(({ perMonth }) => perMonth!);
+  expect(money).toEqual(money.toSorted((a, b) => b - a));
+  expect(sliced.total.perMonth).toBeCloseTo(
+    money.reduce((sum, each) => sum + each, 0),
+    9,
+  );
 });

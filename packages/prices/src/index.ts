@@ -1,4 +1,7 @@
-export { billOf } from "./bill.ts";
+export { billSteps, MONTH_SECONDS } from "./bill.ts";
 export { PriceError } from "./errors.ts";
+export { listedPrices } from "./listed.ts";
+export { pairPrices } from "./pair-prices.ts";
+export type { PairPrices } from "./pair-prices.ts";
 export { readPrices } from "./read.ts";
 export { PriceTable } from "./table.ts";

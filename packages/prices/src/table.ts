@@ -10,10 +10,10 @@ import { GCP_ROWS } from "./rows/gcp.ts";
  * Why bytes between two places have no price: a place has no zone or region; no row is for them; both ways
  * have prices of their own, and nobody tells how many bytes went which way.
  */
-type Unpriced = "direction" | "no_price" | "no_zone";
+export type Unpriced = "direction" | "no_price" | "no_zone";
 
 /** What a byte costs between two places, whichever way it goes, and the rows that say so. */
-interface Price {
+export interface Price {
   readonly perByte: number;
   readonly rows: readonly PriceRow[];
 }
@@ -26,10 +26,13 @@ const SAME = 1e-9;
 /** All prices that are known. Nothing is guessed: what no row is for has none. */
 export class PriceTable {
   readonly currency: string;
+  /** All of them. */
+  readonly rows: readonly PriceRow[];
   readonly #rows = new Map<string, PriceRow[]>();
 
   private constructor(rows: readonly PriceRow[]) {
     this.currency = rows[0]!.currency;
+    this.rows = rows;
     for (const row of rows) {
       const key = groupOf(row.provider, row.scope);
       const group = this.#rows.get(key);

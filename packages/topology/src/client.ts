@@ -1,7 +1,7 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
 import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
-import type { Bill } from "./bill/bill.ts";
+import type { Bill, PriceList } from "./bill/bill.ts";
 import { parseDemand, type Demand } from "./demand/demand.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
@@ -196,6 +196,12 @@ export class GraphClient {
     // Loaded when it is asked for: most commands have no use for it.
     const { parseBill } = await import("./bill/bill.ts");
     return this.#read(withQuery("/api/v1/graph/bill", query), parseBill, signal);
+  }
+
+  /** The price table. Throws GraphClientError, SnapshotError. */
+  async prices(signal?: AbortSignal): Promise<Fetched<PriceList>> {
+    const { parsePriceList } = await import("./bill/bill.ts");
+    return this.#read("/api/v1/graph/prices", parsePriceList, signal);
   }
 
   async decisions(query: DecisionQuery = {}, signal?: AbortSignal): Promise<Fetched<DecisionList>> {

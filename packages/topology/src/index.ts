@@ -118,7 +118,7 @@ export { addedAmount, figureOrNull } from "./figures.ts";
 export { droppedElements } from "./tolerant.ts";
 export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { routingScopes, WorkflowGraph } from "./workflow-graph.ts";
-export type { Bill, BillAmount, BillHistory, BillReason, BillZone } from "./bill/bill.ts";
+export type { Bill, BillAmount, BillHistory, BillReason, BillZone, PriceList } from "./bill/bill.ts";
 export { DemandSchema } from "./demand/demand.ts";
 export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
 export { parseReplicaReport, ReplicaReportSchema } from "./demand/replicas.ts";

@@ -1,3 +1,4 @@
+import { allSteps } from "@isochrone/primitives";
 import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import type { WorkloadPods } from "./channel-memory.ts";
 import { compareText } from "../compare.ts";
@@ -13,7 +14,6 @@ import {
 import type { Figures } from "./figures.ts";
 import { channelFlows, observedChannels, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "../speakers/authority.ts";
-import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import type { FlowRates } from "../traffic/channels.ts";
 import type { UsageState } from "../usage/usage.ts";

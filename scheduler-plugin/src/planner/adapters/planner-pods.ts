@@ -101,9 +101,14 @@ function trimmedContainer(container: Unchecked<Container>): LooseFields {
   const ports = looseList<ContainerPort>(container.ports).filter(
     ({ hostPort }) => typeof hostPort === "number",
   );
+  const resources = looseFields<Record<"limits" | "requests", unknown>>(container.resources);
+  const { cpu } = looseFields<Record<"cpu", unknown>>(resources.limits);
   return {
     ...pickedFields(container, ["restartPolicy"]),
-    resources: pickedFields(looseFields(container.resources), ["requests"]),
+    resources: {
+      ...pickedFields(resources, ["requests"]),
+      ...(cpu === undefined ? {} : { limits: { cpu } }),
+    },
     ...(ports.length === 0 ? {} : { ports }),
   };
 }

@@ -1,0 +1,23 @@
+import type { Channel, PodPlacement } from "@isochrone/topology";
+
+export interface Name {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface End extends Name {
+  readonly pods: readonly PodPlacement[];
+}
+
+/** A channel once, though two workflows may have it. */
+export interface Billed {
+  readonly source: End;
+  readonly target: End;
+  readonly channel: Channel;
+  /** Its source's own namespace tells of it. */
+  readonly isOwn: boolean;
+}
+
+export function keyOf({ namespace, name }: Name): string {
+  return `${namespace}/${name}`;
+}
