@@ -3,6 +3,7 @@ import { Option, type Command } from "commander";
 import {
   dnsLabel,
   durationMs,
+  hostNames,
   httpUrl,
   namespacedName,
   objectName,
@@ -99,6 +100,34 @@ export function addBill(program: Command, print: Print): void {
     );
   examples(commandOf(program, "savings"), "% savings", "% savings shop/api", "% savings -n shop -o json");
   examples(commandOf(program, "bill"), "% bill", "% bill --by zones", "% bill -n shop --limit 20 -o json");
+}
+
+export function addMcp(program: Command, print: Print): void {
+  program
+    .command("mcp")
+    .description(
+      "answer questions of a client of the Model Context Protocol from the graph API; changes nothing",
+    )
+    .option(
+      "--http <port>",
+      "listen for HTTP on 127.0.0.1, each client with its own token, instead of reading standard input; 0 = any",
+      wholeNumber(0, 65_535),
+    )
+    .option(
+      "--allow-host <name>",
+      "another host name, or name:port, that clients may use, such as a proxy's; repeatable",
+      hostNames,
+      [],
+    )
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .action(async (options) => (await import("./mcp/mcp.ts")).mcpCommand(options, print));
+  examples(
+    commandOf(program, "mcp"),
+    "% mcp --server https://graph.example:8080 --ca-file ca.pem --token-file token",
+    "% mcp --http 7420",
+  );
 }
 
 export function addPlan(program: Command, print: Print): void {

@@ -18,7 +18,7 @@ const leaves = leavesOf(
   "",
 );
 /** What it prints is a script. */
-const WITHOUT_FORMATS = ["completion"];
+const WITHOUT_FORMATS = ["mcp", "completion"];
 
 function helpOf(command: Command): string {
   let text = "";

@@ -249,6 +249,11 @@ export class GraphClient {
     return this.#read("/api/v1/traffic", parseTraffic, signal);
   }
 
+  /** A page as it came, for who passes it on. Throws GraphClientError. */
+  async page(path: string, query: object, signal?: AbortSignal): Promise<unknown> {
+    return (await this.#get(withQuery(path, query), null, signal)).json;
+  }
+
   async #read<T>(
     path: string,
     parse: (json: unknown) => T,
