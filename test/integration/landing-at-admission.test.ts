@@ -12,7 +12,9 @@ import { PLANNER_COMPONENTS } from "../harness/planner-testbed.ts";
 import { CONFIGURATION, ENABLED, WebhookTestbed } from "../harness/webhook.ts";
 
 const NAMESPACE = "shop";
-/** Its pods, two for each node, are kube-scheduler's alone; what is done to the others is done to them, too. */
+/**
+ * Its pods, two for each node, are kube-scheduler's alone; what is done to the others is done to them, too.
+ */
 const PLAIN = "plain";
 const PLAIN_REPLICAS = 16;
 const WORKLOADS = ["web", "api", "db"];
