@@ -41,6 +41,9 @@ import { proposalsOf } from "./proposals/config.ts";
 import { Proposer } from "./proposals/proposer.ts";
 import type { ProposerDeps } from "./proposals/proposer.ts";
 import type { SchedulerPluginDeps } from "./plugin-deps.ts";
+import { createSavings } from "./savings/create-savings.ts";
+import { addSavingsRoute } from "./savings/routes.ts";
+import type { SavingsView } from "./savings/savings-view.ts";
 import { createStreams } from "./streams/controller.ts";
 import type { Streams } from "./streams/controller.ts";
 import { addStreamRoutes } from "./streams/routes.ts";
@@ -82,6 +85,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #descheduler: Descheduler | null;
   readonly #tools: PlanTools;
   readonly #proposer: Proposer | null;
+  readonly #savings: SavingsView | null;
   readonly #streams: Streams | null;
   readonly #plans = new PlanLog(KEPT_PLANS);
   readonly #wishes = new ZoneWishes();
@@ -132,6 +136,7 @@ class SchedulerService implements SchedulerPlugin {
     this.#planner = this.#createPlanner(ofLeader, newId);
     this.#descheduler = this.#createDescheduler(ofLeader, newId);
     this.#proposer = this.#createProposer(ofCluster, newId);
+    this.#savings = ofCluster && createSavings(config, { ...ofCluster, ...kept, plans: this.#plans });
     this.#streams = createStreams({ ...ofLeader, graphs: this.#graphs, newId });
     const { usageHeadroom } = config;
     this.#placer = new Placer({
@@ -333,6 +338,7 @@ class SchedulerService implements SchedulerPlugin {
       clock,
       metrics: this.#metrics,
     });
+    addSavingsRoute(app, this.#savings);
     addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addStreamRoutes(app, this.#streams);

@@ -94,3 +94,4 @@ export { allCandidates, keptRows, rank, rankedTable } from "./scoring/score-tabl
 export type { ScoreTable } from "./scoring/score-table.ts";
 export { workflowLatency, workflowTraffic } from "./scoring/workflow-latency.ts";
 export type { Strategy } from "./scoring/strategy.ts";
+export { serviceZoneAdvice } from "./zones/service-advice.ts";

@@ -73,7 +73,10 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
     },
     status: {
       ...pickedFields(status, ["phase", "nominatedNodeName"]),
-      conditions: conditionsOf(pod).filter(({ type }) => type === "PodScheduled"),
+      conditions: conditionsOf(pod).flatMap((condition): LooseFields[] => {
+        if (condition.type === "PodScheduled") return [{ ...condition }];
+        return condition.type === "Ready" ? [{ type: "Ready", status: condition.status }] : [];
+      }),
     },
   };
 }
