@@ -1,4 +1,5 @@
 // The page Bill in a real browser, over a real aggregator with prices of one's own.
+import type { Savings, SavingsOption } from "@isochrone/topology";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,6 +12,39 @@ const PRICES = ["same-zone", "zone-to-zone"].map(
   (scope, index) =>
     `- {provider: own, scope: ${scope}, from: "*", out: ${index}, in: 0, per: GB, currency: EUR, source: ours, date: 2026-10}`,
 );
+
+const option = (savedPerMonth: number, reason: string | null): SavingsOption => ({
+  savedPerMonth,
+  roundTripMs: 3,
+  roundTripChangeMs: -1.234,
+  zones: 2,
+  headroomRatio: 0.25,
+  isAdvised: reason === null,
+  reason,
+  services: ["shop/api"],
+  moves: [],
+  commands: reason === null ? ["kubectl patch"] : [],
+});
+const SAVINGS: Savings = {
+  observedAt: "2026-01-01T00:00:00Z",
+  currency: "EUR",
+  monthSeconds: 2_628_000,
+  trouble: null,
+  leftOut: 0,
+  lines: [
+    {
+      kind: "service",
+      namespace: "shop",
+      name: "api",
+      workflow: "flow",
+      perMonth: 24,
+      roundTripMs: 5,
+      routing: option(12, null),
+      moves: option(-3, "it would cost more"),
+      both: option(12, "one of both alone saves as much"),
+    },
+  ],
+};
 
 describe.runIf(hasBrowser)("the page of the bill", { timeout: 120_000 }, () => {
   const folder = mkdtempSync(join(tmpdir(), "isochrone-prices-"));
@@ -51,10 +85,24 @@ describe.runIf(hasBrowser)("the page of the bill", { timeout: 120_000 }, () => {
     expect(pays.map((name, index) => `${name} ${payees[index]!}`)[0]).toMatch(/web \S*api$/);
     expect((await visit.column("#channels", 3))[1]).toBe("0");
     expect(await main()).toContain("EUR a month");
+    await expect.poll(main).toContain("no scheduler-plugin is configured");
     for (const colorScheme of ["dark", "light"] as const) {
       await visit.page.emulateMedia({ colorScheme });
       expect(await visit.barriers()).toEqual([]);
     }
+  });
+
+  test("shows what would be saved, what saves nothing with its reason", async () => {
+    const { page } = visit;
+    await page.route("**/api/v1/savings**", (route) => route.fulfill({ json: SAVINGS }));
+    await visit.goTo("/network");
+    await visit.goTo("/bill");
+    await expect
+      .poll(async () => (await visit.column("#savings-lines", 3))[0] ?? "")
+      .toMatch(/^12\.00.*-1\.2 ms/);
+    expect((await visit.column("#savings-lines", 4))[0]).toMatch(/^-3\.00it would cost more/);
+    expect(await visit.barriers()).toEqual([]);
+    await page.unroute("**/api/v1/savings**");
   });
 
   test("fits a telephone, and says that of a moment nothing is kept", async () => {

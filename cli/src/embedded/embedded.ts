@@ -55,7 +55,8 @@ export class Embedded {
   readonly moves: Pick<PodMoves, "subscribe">;
   /** The page with the token of the emulator's controls: for the user's own eyes. */
   readonly pageWithControls: string;
-  readonly #store: ClusterStore;
+  /** Where the cluster's objects are. */
+  readonly store: ClusterStore;
   readonly #namespace: string;
   readonly #thread: MeasuringThreads;
   readonly #services: Service;
@@ -68,7 +69,7 @@ export class Embedded {
     this.cluster = parts.cluster;
     this.graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
     this.moves = parts.moves;
-    this.#store = parts.store;
+    this.store = parts.store;
     this.#namespace = parts.namespace;
     this.#thread = parts.thread;
     this.#services = parts.services;
@@ -178,7 +179,7 @@ export class Embedded {
    */
   async placeByPlan(signal: AbortSignal): Promise<readonly Move[]> {
     return placeByPlan({
-      store: this.#store,
+      store: this.store,
       cluster: this.cluster,
       namespace: this.#namespace,
       clock: systemClock,
@@ -192,7 +193,7 @@ export class Embedded {
    * node would serve better.
    */
   async startMoving(): Promise<void> {
-    await optIn({ store: this.#store, namespace: this.#namespace }, true);
+    await optIn({ store: this.store, namespace: this.#namespace }, true);
   }
 
   /** Requests and probes come so many times as rarely as at first. */
@@ -246,7 +247,7 @@ async function startNetwork(
 }
 
 function clusterOptions(
-  { requestsPerSecond, placement, logger }: EmbeddedOptions,
+  { requestsPerSecond, placement, slices = false, logger }: EmbeddedOptions,
   { store, sites, isReal }: EmbeddedCluster,
   urls: EmbeddedUrls,
 ) {
@@ -256,6 +257,8 @@ function clusterOptions(
     controlPlane: isReal ? ("real" as const) : ("stand-in" as const),
     requestsPerSecond,
     placement,
+    slices,
+    choice: "in-turn" as const,
     // A spread start is what a scheduler without knowledge of the network may choose: it has no extender yet.
     ...(placement === "score" ? { extender: extenderOf(urls) } : {}),
     clock: systemClock,

@@ -15,6 +15,12 @@ export interface EmbeddedOptions {
   readonly windowMs: number;
   readonly seed: number;
   readonly placement: "score" | "spread";
+  /**
+   * Services have EndpointSlices, and requests follow their hints, one endpoint after the other. Of a
+   * stand-in alone.
+   * @default false
+   */
+  readonly slices?: boolean;
   /** Names, or name:port, by which browsers may reach the servers beside loopback ones. */
   readonly allowedHosts: readonly string[];
   readonly logger: Logger;

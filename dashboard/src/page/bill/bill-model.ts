@@ -6,7 +6,8 @@ import { UNKNOWN } from "../model/format.ts";
 export function money(value: number | null): string {
   if (value === null) return UNKNOWN;
   if (value === 0) return "0";
-  if (value < 0.1) return value < 1e-6 ? "< 0.000001" : String(Number(value.toPrecision(2)));
+  const size = Math.abs(value);
+  if (size < 0.1) return size < 1e-6 ? "< 0.000001" : String(Number(value.toPrecision(2)));
   return value.toLocaleString("en", { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 }
 

@@ -1,6 +1,6 @@
 import type { Savings, SavingsLine, SavingsOption } from "@isochrone/topology";
 import type { VNode } from "preact";
-import { plural } from "../model/format.ts";
+import { count } from "../model/format.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Loading, Name, Table, Trouble } from "../parts/common.tsx";
 import { moment } from "../state/store.ts";
@@ -26,7 +26,7 @@ export function SavingsCard(): VNode | null {
 }
 
 function NoSavings({ text }: { readonly text: string }): VNode {
-  return <Trouble title="Savings can't be shown">{text.replace(/\.$/, "")}.</Trouble>;
+  return <Trouble title="Savings can't be shown">{text.replace(/^no graphs: |\.$/g, "")}.</Trouble>;
 }
 
 function Whole({ savings: { lines, trouble, currency, leftOut } }: { readonly savings: Savings }): VNode {
@@ -58,7 +58,7 @@ function Whole({ savings: { lines, trouble, currency, leftOut } }: { readonly sa
           ],
         }))}
       />
-      {leftOut === 0 ? null : <p class="soft">{plural(leftOut, "workflow or Service")} more.</p>}
+      {leftOut === 0 ? null : <p class="soft">{count(leftOut)} workflows and Services more.</p>}
     </>
   );
 }

@@ -61,6 +61,11 @@ export interface LabClusterOptions {
    * @default false
    */
   readonly slices?: boolean;
+  /**
+   * Which of these endpoints gets a request: any, as kube-proxy chooses, or one after the other.
+   * @default "random"
+   */
+  readonly choice?: "in-turn" | "random";
 }
 
 const POLL_MS = 25;
@@ -111,6 +116,7 @@ export class LabCluster {
           pods,
           services,
           slices,
+          choice: options.choice ?? "random",
           options: runner,
           registersNode: !isReal,
           addresses: isReal

@@ -35,6 +35,8 @@ interface KubeletDependencies {
   readonly services: Informer;
   /** Requests go where they say; null: to all ready pods. */
   readonly slices: Informer | null;
+  /** Which endpoint of a slice gets a request. */
+  readonly choice: "in-turn" | "random";
   readonly options: RunnerOptions;
   /** False: the node is there already, and is its maker's. */
   readonly registersNode: boolean;
@@ -239,7 +241,8 @@ export class Kubelet {
         routes.push({ service, namespace, endpoints: [{ ...first, ...proxy }], authority });
         continue;
       }
-      const choice = this.#deps.slices === null ? {} : ({ choice: "random" } as const);
+      const { slices, choice: said } = this.#deps;
+      const choice = slices === null || said === "in-turn" ? {} : { choice: said };
       routes.push({ service, namespace, endpoints: resolved, ...choice });
     }
     const text = JSON.stringify(routes);
