@@ -1,7 +1,7 @@
 // `npm test`: static checks, then the vitest suites one after the other, each timed against its budget; the
-// last line counts everything. Arguments name suites (check unit contract integration e2e paired measuring); none
-// means all. Contract, integration and e2e share their workers. `check layout` prints the measures of the
-// layout instead.
+// last line counts everything. Arguments name suites (check unit contract integration e2e paired measuring);
+// none means all. Contract, integration and e2e share their workers. `check layout` prints the measures of
+// the layout instead.
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { availableParallelism, homedir, tmpdir, totalmem } from "node:os";

@@ -69,6 +69,7 @@ export { createObjective, zoneLacks } from "./planner/objective/objective.ts";
 export type { PlanCost } from "./planner/objective/objective.ts";
 export type { ZoneLack } from "./planner/objective/starving-zones.ts";
 export { plan } from "./planner/search/plan.ts";
+export { podLosses } from "./zones/pod-losses.ts";
 export type { Plan } from "./planner/search/plan.ts";
 export type { DomainConstraint, PlanProblem } from "./planner/objective/plan-problem.ts";
 export { trafficCosts } from "./planner/objective/traffic-costs.ts";
@@ -95,3 +96,4 @@ export { allCandidates, keptRows, rank, rankedTable } from "./scoring/score-tabl
 export type { ScoreTable } from "./scoring/score-table.ts";
 export { workflowLatency, workflowTraffic } from "./scoring/workflow-latency.ts";
 export type { Strategy } from "./scoring/strategy.ts";
+export { serviceZoneAdvice } from "./zones/service-advice.ts";
