@@ -78,8 +78,7 @@ export class CostKeeper {
       for (const { name, namespace } of usable.workflow.workloads) {
         if (signal.aborted || this.#left <= 0) return;
         if (namespace !== workflow.namespace) continue;
-        await this.#rank(usable, name, byKey);
-        await yielded();
+        await this.#rank(usable, name, byKey, signal);
       }
     }
   }
@@ -88,6 +87,7 @@ export class CostKeeper {
     { cluster, workflow }: UsableGraphs,
     workload: string,
     byKey: ReadonlyMap<string, KubernetesObject>,
+    signal: AbortSignal,
   ): Promise<void> {
     const running = runningPods(workflow, workload, byKey);
     const sets = [...Map.groupBy(running, replicaSetOf)].filter(
@@ -96,7 +96,14 @@ export class CostKeeper {
     if (sets.length === 0 || running.length > MOST_PODS) return;
     const { bytesPerRequest, maxCpuUse } = this.#options;
     const settings = { bytesPerRequest, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
-    const losses = podLosses({ cluster, workflow, workload, replicaCpu: cpuOf(running[0]!), settings });
+    const losses = new Map<string, number>();
+    const asked = { cluster, workflow, workload, replicaCpu: cpuOf(running[0]!), settings };
+    for (const [name, loss] of podLosses(asked)) {
+      losses.set(name, loss);
+      // Whoever asks for scores meanwhile waits for one pod at most.
+      await yielded();
+      if (signal.aborted) return;
+    }
     for (const [, pods] of sets) {
       const costs = pods.map(ownCost);
       // One of them is somebody else's to rank: then so are all.
