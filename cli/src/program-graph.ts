@@ -148,6 +148,13 @@ export function addPlan(program: Command, print: Print): void {
       "the scheduler-plugin's settings: limits and costs are those of its planner",
       readableFile,
     )
+    .addOption(
+      new Option("--objective <what>", "what plans save; default: that of the settings").choices([
+        "latency",
+        "money",
+        "weighted",
+      ] as const),
+    )
     .addOption(server())
     .addOption(tokenFile())
     .addOption(caFile())
