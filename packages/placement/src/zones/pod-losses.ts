@@ -11,6 +11,7 @@ interface LossInput {
   readonly workload: string;
   /** CPU that each of its pods can get, millicores; null: not known, and no zone starves. */
   readonly replicaCpu: number | null;
+  readonly prices?: PlanProblem["prices"] | undefined;
   /** How the planner weighs costs. */
   readonly settings: Partial<PlanSettings>;
 }
@@ -21,7 +22,7 @@ interface LossInput {
  * worked out at a time: all of many take long.
  */
 export function* podLosses(input: LossInput): Generator<readonly [pod: string, loss: number]> {
-  const { cluster, workflow, workload, replicaCpu } = input;
+  const { cluster, workflow, workload, replicaCpu, prices } = input;
   const places = [...workflow.replicas(workload)].flatMap(([name, node]) =>
     node === null ? [] : [{ name, node }],
   );
@@ -37,6 +38,7 @@ export function* podLosses(input: LossInput): Generator<readonly [pod: string, l
       constraints: [],
       cluster,
       workflow: withoutPod(workflow, workload, gone.name, places.length),
+      ...(prices === undefined ? {} : { prices }),
       ...(replicaCpu === null ? {} : { replicaCpu: new Map([[workload, replicaCpu]]) }),
     };
     const assignment = Int32Array.from(problem.pods, ({ current }) => current);
