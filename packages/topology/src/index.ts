@@ -119,7 +119,7 @@ export { droppedElements } from "./tolerant.ts";
 export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { routingScopes, WorkflowGraph } from "./workflow-graph.ts";
 export type { Bill, BillAmount, BillHistory, BillReason, BillZone, PriceList } from "./bill/bill.ts";
-export { DemandSchema } from "./demand/demand.ts";
+export { DemandSchema, parseDemand } from "./demand/demand.ts";
 export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
 export { parseReplicaReport, ReplicaReportSchema } from "./demand/replicas.ts";
 export type { ReplicaReport } from "./demand/replicas.ts";
@@ -148,3 +148,4 @@ export {
   type StreamLinkView,
   type StreamsSnapshot,
 } from "./flows/streams.ts";
+export { parseClusterGraph, parseWorkflowGraph } from "./validation.ts";
