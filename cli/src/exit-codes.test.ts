@@ -43,6 +43,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   plan: ["shop"],
   "what-if": [],
   bill: [],
+  savings: [],
   "scheduler-config": ["--url", "https://10.0.0.1:1"],
   "appgroup order": ["DUMP"],
   "gates list": [],
@@ -164,6 +165,7 @@ const WRONG_OF: Readonly<Record<string, Readonly<Record<string, readonly string[
   // A path.
   "scheduler-config": { "--prefix": ["", "scheduler"] },
   bill: { "--limit": ["", "0", "1.5", "x", "100001"] },
+  savings: { "--limit": ["", "0", "1.5", "x", "10001"] },
   // A workflow's name, of a namespace that is an argument.
   plan: { "--workflow": [] },
   // A name in a file, whatever it be.

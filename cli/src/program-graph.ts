@@ -83,6 +83,25 @@ export function addBill(program: Command, print: Print): void {
     .addOption(output())
     .addOption(watch())
     .action(async (options) => (await import("./bill/bill.ts")).billCommand(options, print));
+  program
+    .command("savings")
+    .description("say what would be saved by keeping traffic in its zone, by moving pods, and by both")
+    .argument(
+      "[name]",
+      "workflow or Service, namespace/name: then also why not, and the commands",
+      namespacedName,
+    )
+    .addOption(namespace("only its workflows and Services"))
+    .option("--limit <number>", "so many lines, those that save most", wholeNumber(1, 10_000), 50)
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (name, options) =>
+      (await import("./bill/savings.ts")).savingsCommand(name, options, print),
+    );
+  examples(commandOf(program, "savings"), "% savings", "% savings shop/api", "% savings -n shop -o json");
   examples(commandOf(program, "bill"), "% bill", "% bill --by zones", "% bill -n shop --limit 20 -o json");
 }
 
@@ -114,6 +133,13 @@ export function addMcp(program: Command, print: Print): void {
   );
 }
 
+const objective = (): Option =>
+  new Option("--objective <what>", "what plans save; default: that of the settings").choices([
+    "latency",
+    "money",
+    "weighted",
+  ] as const);
+
 export function addPlan(program: Command, print: Print): void {
   program
     .command("plan")
@@ -132,6 +158,7 @@ export function addPlan(program: Command, print: Print): void {
       "the scheduler-plugin's settings: limits and costs are those of its planner",
       readableFile,
     )
+    .addOption(objective())
     .addOption(server())
     .addOption(tokenFile())
     .addOption(caFile())
@@ -162,11 +189,7 @@ export function addWhatIf(program: Command, print: Print): void {
       [],
     )
     .option("--prices <file>", "other prices of traffic, beside those that are built in", readableFile)
-    .addOption(
-      new Option("--objective <what>", "what the plan is to save")
-        .choices(["latency", "money"])
-        .default("latency"),
-    )
+    .addOption(objective())
     .addOption(namespace("only workflows of this namespace (default: all)"))
     .option("--cluster <file>", "the cluster's objects, as kubectl prints them; with --graph", readableFile)
     .option("--graph <file>", "its graphs, as `graph -o json` prints them; with --cluster", readableFile)

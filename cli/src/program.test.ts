@@ -77,6 +77,7 @@ describe("the program", () => {
       "explain",
       "plan",
       "bill",
+      "savings",
       "descheduler",
       "dispatch advise",
       "dispatch status",

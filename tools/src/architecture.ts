@@ -29,6 +29,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "primitives",
     "telemetry",
     "topology",
+    "prices",
     "placement",
     "streams",
     "dispatch",

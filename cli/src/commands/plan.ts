@@ -1,7 +1,8 @@
 import { planVerdict, SchedulingModel, workflowPlan } from "@isochrone/placement";
 import type { WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
-import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import type { GraphClient } from "@isochrone/topology/client";
+import { listedPrices, pairPrices, type PairPrices } from "@isochrone/prices";
+import { ClusterGraph, WorkflowGraph, type ClusterGraphSnapshot } from "@isochrone/topology";
+import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
@@ -23,6 +24,8 @@ interface PlanOptions extends GraphServerOptions, ClusterSource {
    * @default the planner's defaults
    */
   readonly settings?: string;
+  /** What plans save. @default that of the settings */
+  readonly objective?: "latency" | "money" | "weighted";
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
   readonly output: Format;
@@ -38,7 +41,7 @@ export async function planCommand(
   print: (text: string) => void,
 ): Promise<void> {
   const client = graphClientOf(options);
-  const planning = await planningOf(options.settings);
+  const planning = await planningOf(options);
   await show(() => readPlans(client, namespace, options, planning), options, print);
 }
 
@@ -48,10 +51,17 @@ type Planning = Pick<WorkflowPlanInput, "spread" | "cost">;
 const PLANNER_VARIABLES = /^ISOCHRONE_(PLANNER|SCHEDULER)_/;
 
 /** As the planner that runs is set: with other limits its plans would be others. Throws CommandError. */
-export async function planningOf(settings: string | undefined): Promise<Planning> {
+export async function planningOf({
+  settings,
+  objective,
+}: Pick<PlanOptions, "objective" | "settings">): Promise<Planning> {
   const isSet =
-    settings !== undefined || Object.keys(process.env).some((name) => PLANNER_VARIABLES.test(name));
-  return isSet ? (await import("../planner-settings.ts")).plannerPlanning(settings, process.env) : {};
+    settings !== undefined ||
+    objective !== undefined ||
+    Object.keys(process.env).some((name) => PLANNER_VARIABLES.test(name));
+  return isSet
+    ? (await import("../planner-settings.ts")).plannerPlanning(settings, process.env, objective)
+    : {};
 }
 
 async function readPlans(
@@ -77,6 +87,7 @@ async function readPlans(
   const { pods } = objects;
   const model = SchedulingModel.of(objects);
   const graph = new ClusterGraph(cluster);
+  const prices = await pricesOf(client, cluster);
   const reports: WorkflowPlanReport[] = [];
   for (const name of names) {
     const { value } = await client.workflow(namespace, name);
@@ -87,6 +98,7 @@ async function readPlans(
       pods,
       cluster: graph,
       workflow: new WorkflowGraph(value),
+      prices,
       seed: options.seed,
       budgetMs: options.time,
       ...planning,
@@ -100,17 +112,34 @@ async function readPlans(
   });
 }
 
+/** Undefined: an aggregator of before knows none. */
+async function pricesOf(
+  client: GraphClient,
+  { nodes }: ClusterGraphSnapshot,
+): Promise<PairPrices | undefined> {
+  try {
+    return pairPrices(nodes, listedPrices((await client.prices()).value));
+  } catch (error) {
+    if (error instanceof GraphClientError && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
 /** Costs in kB/s x ms: bytes give numbers that nobody can read. */
 export function reportText(report: WorkflowPlanReport): string {
-  const { workflow, today, best, moves, kept, notes } = report;
+  const { workflow, today, best, currency, moves, kept, notes } = report;
   const kilo = (cost: number): number => cost / 1_000;
+  const costsOf = ({ latency, perMonth }: WorkflowPlanReport["today"]): [number, number | null] => [
+    kilo(latency),
+    perMonth,
+  ];
   const rows = [
-    ["today", kilo(today.network), kilo(today.pressure), kilo(today.total)],
-    ["best plan", kilo(best.network), kilo(best.pressure), kilo(best.total)],
+    ["today", kilo(today.network), kilo(today.pressure), kilo(today.total), ...costsOf(today)],
+    ["best plan", kilo(best.network), kilo(best.pressure), kilo(best.total), ...costsOf(best)],
   ] as const;
   return [
     `workflow ${workflow}: cost in kB/s x ms`,
-    table(["", "network", "load of nodes", "total"], rows),
+    table(["", "network", "load of nodes", "total", "latency", `${currency ?? "money"}/month`], rows),
     "",
     planVerdict(report),
     ...(moves.length === 0

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { ChangeError, MONEY_LEADS, whatIf } from "@isochrone/placement";
+import { ChangeError, whatIf } from "@isochrone/placement";
 import type { Change, Scaling, Slowdown, WhatIf, World } from "@isochrone/placement";
 import { listedPrices, PriceTable } from "@isochrone/prices";
 import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
@@ -18,7 +18,8 @@ interface WhatIfOptions extends GraphServerOptions, ClusterSource {
   readonly slow: readonly Slowdown[];
   /** File of other prices. */
   readonly prices?: string;
-  readonly objective: "latency" | "money";
+  /** @default that of the settings */
+  readonly objective?: "latency" | "money" | "weighted";
   /** Only workflows of this namespace. */
   readonly namespace?: string;
   /** Objects and graphs of files, in place of those of a cluster. */
@@ -38,11 +39,10 @@ interface Looked {
 
 /** Prints what a change would make of placement, latency and bill. Changes nothing. */
 export async function whatIfCommand(options: WhatIfOptions, print: Print): Promise<void> {
-  const { drain, loseZone, scale, slow, objective, seed, time } = options;
+  const { drain, loseZone, scale, slow, seed, time } = options;
   const change: Change = { drain, loseZones: loseZone, scale, slow };
-  const planning = await planningOf(options.settings);
+  const planning = await planningOf(options);
   const newPrices = options.prices === undefined ? {} : { newPrices: await pricesOf(options.prices) };
-  const share = objective === "money" ? { moneyShare: MONEY_LEADS } : {};
   const read = async (): Promise<View> => {
     const { world, prices } = await look(options);
     const found = asked(() =>
@@ -52,7 +52,6 @@ export async function whatIfCommand(options: WhatIfOptions, print: Print): Promi
         change,
         prices,
         ...newPrices,
-        cost: { ...planning.cost, ...share },
         seed,
         budgetMs: time,
         now: () => performance.now(),

@@ -1,4 +1,4 @@
-import type { Channel, PodPlacement } from "@isochrone/topology";
+import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 
 export interface Name {
   readonly namespace: string;
@@ -8,6 +8,12 @@ export interface Name {
 export interface End extends Name {
   readonly pods: readonly PodPlacement[];
 }
+
+/** A workflow graph, as far as it is billed. */
+export type BilledWorkflow = Pick<WorkflowGraphSnapshot, "name" | "namespace"> & {
+  readonly workloads: readonly Workload[];
+  readonly channels: readonly Channel[];
+};
 
 /** A channel once, though two workflows may have it. */
 export interface Billed {

@@ -2,6 +2,7 @@
 import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
 import type { Bill, PriceList } from "./bill/bill.ts";
+import type { Savings } from "./bill/savings.ts";
 import { parseDemand, type Demand } from "./demand/demand.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
@@ -202,6 +203,12 @@ export class GraphClient {
   async prices(signal?: AbortSignal): Promise<Fetched<PriceList>> {
     const { parsePriceList } = await import("./bill/bill.ts");
     return this.#read("/api/v1/graph/prices", parsePriceList, signal);
+  }
+
+  /** What would be saved; workflows and Services at most `limit`, those that save most. */
+  async savings(query: BillQuery = {}, signal?: AbortSignal): Promise<Fetched<Savings>> {
+    const { parseSavings } = await import("./bill/savings.ts");
+    return this.#read(withQuery("/api/v1/savings", query), parseSavings, signal);
   }
 
   async decisions(query: DecisionQuery = {}, signal?: AbortSignal): Promise<Fetched<DecisionList>> {

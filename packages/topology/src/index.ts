@@ -119,6 +119,7 @@ export { droppedElements } from "./tolerant.ts";
 export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { routingScopes, WorkflowGraph } from "./workflow-graph.ts";
 export type { Bill, BillAmount, BillHistory, BillReason, BillZone, PriceList } from "./bill/bill.ts";
+export type { Savings, SavingsLine, SavingsOption } from "./bill/savings.ts";
 export { DemandSchema, parseDemand } from "./demand/demand.ts";
 export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
 export { parseReplicaReport, ReplicaReportSchema } from "./demand/replicas.ts";

@@ -2,7 +2,7 @@
 // one more could be.
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { DEFAULT_PLAN_SETTINGS, OVERLOAD_SHARE } from "../planner/objective/plan-settings.ts";
-import { AreaIndex, AreaLoads, carriedMillicores, zoneScopes, type Occupation } from "../zones/area-loads.ts";
+import { AreaLoads, areasOf, carriedMillicores, zoneScopes, type Occupation } from "../zones/area-loads.ts";
 import { bytesPerSecondOf, type RequestValue } from "./channel-traffic.ts";
 import type { NearestExchange } from "./neighbours.ts";
 import type { PodToPlace } from "./problem.ts";
@@ -43,7 +43,8 @@ export function starvingCosts(
   if (scopes === null || carried === null || medianMs === null || called.length === 0) return null;
   if (!(rate > 0) || !(used > 0)) return null;
 
-  const { areas, at, occupation } = occupationOf(graph, called, used / rate);
+  const { areas, at } = areasOf(graph);
+  const occupation = occupationOf(graph, called, used / rate);
   const { caused, endpoints } = occupation;
   const loads = new AreaLoads(areas, scopes, carried);
   const price = (OVERLOAD_SHARE * rate * medianMs) / used;
@@ -59,23 +60,13 @@ export function starvingCosts(
   };
 }
 
-interface Occupied {
-  readonly areas: AreaIndex["areas"];
-  /** The area of a node, by id. */
-  readonly at: (id: number) => number;
-  readonly occupation: Occupation;
-}
-
 /** @param perByte CPU of the workload that its callers cause, millicores per byte per second */
-function occupationOf(graph: ClusterGraph, called: readonly NearestExchange[], perByte: number): Occupied {
-  const index = new AreaIndex();
-  const nowhere = index.of(null, null);
-  const ids = Int32Array.from(graph.nodes, ({ zone, region }) => index.of(zone, region));
-  const at = (id: number): number => (id < 0 ? nowhere : ids[id]!);
-  const caused = new Float64Array(index.areas.length);
-  const endpoints = new Float64Array(index.areas.length);
+function occupationOf(graph: ClusterGraph, called: readonly NearestExchange[], perByte: number): Occupation {
+  const { areas, at } = areasOf(graph);
+  const caused = new Float64Array(areas.length);
+  const endpoints = new Float64Array(areas.length);
   for (const { peers, replicas, bytesPerSecond } of called)
     for (const { id } of peers) caused[at(id)]! += (perByte * bytesPerSecond) / replicas;
   for (const { id } of called[0]!.siblings) endpoints[at(id)]!++;
-  return { areas: index.areas, at, occupation: { caused, endpoints } };
+  return { caused, endpoints };
 }

@@ -1,27 +1,41 @@
 // How far endpoints are above what they may use, when callers go to the nearest, by areas: nodes that are
 // alike to routing.
-import { routingScopes, type Channel, type RoutingScope } from "@isochrone/topology";
+import { routingScopes, type Channel, type ClusterGraph, type RoutingScope } from "@isochrone/topology";
 
 interface Area {
   readonly zone: string | null;
   readonly region: string | null;
 }
 
-/** Numbers for the areas of places. */
-export class AreaIndex {
-  readonly areas: Area[] = [];
-  readonly #ids = new Map<string, number>();
+/** The areas of a cluster's nodes. */
+interface Areas {
+  /** The first is that of places that have neither zone nor region, or that nobody knows. */
+  readonly areas: readonly Area[];
+  /** Of a node, by id; -1: nobody knows it. */
+  readonly at: (id: number) => number;
+}
 
-  of(zone: string | null, region: string | null): number {
+const areasByGraph = new WeakMap<ClusterGraph, Areas>();
+
+export function areasOf(graph: ClusterGraph): Areas {
+  let known = areasByGraph.get(graph);
+  if (known === undefined) areasByGraph.set(graph, (known = numbered(graph.nodes)));
+  return known;
+}
+
+function numbered(nodes: readonly Area[]): Areas {
+  const areas: Area[] = [{ zone: null, region: null }];
+  const numbers = new Map([[JSON.stringify([null, null]), 0]]);
+  const ids = Int32Array.from(nodes, ({ zone, region }) => {
     const key = JSON.stringify([zone, region]);
-    let id = this.#ids.get(key);
-    if (id === undefined) {
-      id = this.areas.length;
-      this.#ids.set(key, id);
-      this.areas.push({ zone, region });
+    let number = numbers.get(key);
+    if (number === undefined) {
+      numbers.set(key, (number = areas.length));
+      areas.push({ zone, region });
     }
-    return id;
-  }
+    return number;
+  });
+  return { areas, at: (id) => ids[id] ?? 0 };
 }
 
 /** Where callers and endpoints are; by area. */

@@ -6,18 +6,21 @@ import { podCpuLimit } from "../feasibility/objects/pod-cpu.ts";
 import { podRequests } from "../feasibility/objects/pod-requests.ts";
 import { zoneAdvice, type ZoneAdvice } from "./advice.ts";
 import { endpointsWithCapacity } from "./capacity.ts";
-import { zoneDemand, type DemandInput } from "./demand.ts";
+import { zoneDemand, type DemandInput, type ZoneDemand } from "./demand.ts";
 
 interface ServiceAdviceInput extends DemandInput {
   /** Those that the Service selects, ready or not. */
   readonly pods: readonly ApiObject[];
   /** Share of a node's CPU, and of an endpoint's, that may be used. */
   readonly maxCpuUse: number;
+  /** What each zone would ask. @default as the graphs and what is counted show it */
+  readonly asked?: readonly ZoneDemand[];
 }
 
 /** What `trafficDistribution: PreferSameZone` would do to the Service in front of the workload. */
 export function serviceZoneAdvice(input: ServiceAdviceInput): ZoneAdvice {
-  const { cluster, workflow, workload, pods, maxCpuUse } = input;
+  const { cluster, workflow, workload, pods, maxCpuUse, asked } = input;
+  const demand = zoneDemand(input);
   const cpuMillicores = workflow.workload(workload)?.cpuMillicores ?? null;
   const ready = pods.filter(isReady).map((pod) => ({
     name: pod.metadata.name,
@@ -26,7 +29,7 @@ export function serviceZoneAdvice(input: ServiceAdviceInput): ZoneAdvice {
     cpuLimitMillicores: podCpuLimit(record<PodSpec>(pod.spec)),
   }));
   return zoneAdvice({
-    demand: zoneDemand(input),
+    demand: asked === undefined ? demand : { ...demand, zones: asked },
     endpoints: endpointsWithCapacity({ cluster, pods: ready, cpuMillicores, maxCpuUse }),
     cpuMillicores,
     maxCpuUse,

@@ -137,7 +137,10 @@ export function parseBill(json: unknown): Bill {
   return json;
 }
 
-/** Checks a price list that came from elsewhere; what rows mean is the reader's to check. Throws SnapshotError. */
+/**
+ * Checks a price list that came from elsewhere; what rows mean is the reader's to check. Throws
+ * SnapshotError.
+ */
 export function parsePriceList(json: unknown): PriceList {
   checkSchema("price list", priceList, json);
   return json;

@@ -19,6 +19,7 @@ import type {
   Unchecked,
 } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
+import { keptResources } from "../../adapters/observed-pod.ts";
 import { PROMISE_ANNOTATION } from "./pod-writer.ts";
 
 const METADATA = [
@@ -72,7 +73,10 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
     },
     status: {
       ...pickedFields(status, ["phase", "nominatedNodeName"]),
-      conditions: conditionsOf(pod).filter(({ type }) => type === "PodScheduled"),
+      conditions: conditionsOf(pod).flatMap((condition): LooseFields[] => {
+        if (condition.type === "PodScheduled") return [{ ...condition }];
+        return condition.type === "Ready" ? [{ type: "Ready", status: condition.status }] : [];
+      }),
     },
   };
 }
@@ -101,14 +105,9 @@ function trimmedContainer(container: Unchecked<Container>): LooseFields {
   const ports = looseList<ContainerPort>(container.ports).filter(
     ({ hostPort }) => typeof hostPort === "number",
   );
-  const resources = looseFields<Record<"limits" | "requests", unknown>>(container.resources);
-  const { cpu } = looseFields<Record<"cpu", unknown>>(resources.limits);
   return {
     ...pickedFields(container, ["restartPolicy"]),
-    resources: {
-      ...pickedFields(resources, ["requests"]),
-      ...(cpu === undefined ? {} : { limits: { cpu } }),
-    },
+    resources: keptResources(container.resources),
     ...(ports.length === 0 ? {} : { ports }),
   };
 }

@@ -34,7 +34,9 @@ export function measuredUse(
 
 type UseOfNodes = Pick<PlanUse, "capacity" | "others">;
 
-/** Of the last nodes of each graph; null where none of them is measured. One pod after the other is planned. */
+/**
+ * Of the last nodes of each graph; null where none of them is measured. One pod after the other is planned.
+ */
 const KNOWN = new WeakMap<
   ClusterGraph,
   { readonly nodes: readonly NodeName[]; readonly use: UseOfNodes | null }

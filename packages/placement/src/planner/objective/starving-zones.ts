@@ -1,7 +1,7 @@
-import type { Channel, RoutingScope } from "@isochrone/topology";
+import type { Channel, ClusterGraph, RoutingScope } from "@isochrone/topology";
 import {
-  AreaIndex,
   AreaLoads,
+  areasOf,
   carriedMillicores,
   zoneScopes,
   type Occupation,
@@ -22,6 +22,7 @@ export interface ZoneLack {
 
 interface StarvingZonesOptions {
   readonly workload: string;
+  readonly cluster: ClusterGraph;
   readonly field: CostField;
   /** Where callers prefer a nearer replica; none is the node. */
   readonly scopes: readonly RoutingScope[];
@@ -57,16 +58,16 @@ export class StarvingZones implements NearestCost {
   constructor(options: StarvingZonesOptions) {
     const { field, scopes, targets, callers, carriedMillicores } = options;
     this.#options = options;
-    const index = new AreaIndex();
-    const areaOf = (location: number): number => index.of(field.zone(location), field.region(location));
+    const { areas, at } = areasOf(options.cluster);
+    const areaOf = (location: number): number => at(field.id(location));
     this.#areaOfNode = Int32Array.from({ length: field.nodeCount }, (_, node) => areaOf(node));
     const targetAreas = targets.fixed.map(areaOf);
     const callerAreas = callers.map(({ replicas }) => replicas.fixed.map(areaOf));
-    this.#fixed = emptyOccupation(index.areas.length);
+    this.#fixed = emptyOccupation(areas.length);
     for (const area of targetAreas) this.#fixed.endpoints[area]!++;
-    for (const [at, areas] of callerAreas.entries())
-      for (const area of areas) this.#fixed.caused[area]! += callers[at]!.eachMillicores;
-    this.#loads = new AreaLoads(index.areas, scopes, carriedMillicores);
+    for (const [index, own] of callerAreas.entries())
+      for (const area of own) this.#fixed.caused[area]! += callers[index]!.eachMillicores;
+    this.#loads = new AreaLoads(areas, scopes, carriedMillicores);
     this.#called = new Set(targets.planned);
     for (const { replicas, eachMillicores } of callers)
       for (const pod of replicas.planned)
@@ -187,7 +188,16 @@ function zonesOf(problem: PlanProblem, workload: string, input: StarvingInput): 
     return null;
   const atMedian = rate * field.medianMs;
   const price = (OVERLOAD_SHARE * (atMedian > 0 ? atMedian : rate)) / used;
-  return new StarvingZones({ workload, field, scopes, targets, callers, carriedMillicores: carried, price });
+  return new StarvingZones({
+    workload,
+    cluster: problem.cluster,
+    field,
+    scopes,
+    targets,
+    callers,
+    carriedMillicores: carried,
+    price,
+  });
 }
 
 function emptyOccupation(areas: number): Occupation {
