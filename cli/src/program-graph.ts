@@ -79,7 +79,12 @@ export function addBill(program: Command, print: Print): void {
     .addOption(output())
     .addOption(watch())
     .action(async (options) => (await import("./bill/bill.ts")).billCommand(options, print));
-  examples(commandOf(program, "bill"), "% bill", "% bill --by zones", "% bill -n shop --limit 20 -o json");
+  examples(
+    commandOf(program, "bill"),
+    "% bill",
+    "% bill --by destination",
+    "% bill -n shop --limit 20 -o json",
+  );
 }
 
 export function addPlan(program: Command, print: Print): void {

@@ -4,11 +4,17 @@ import { Amount, Amounts } from "./amounts.ts";
 import { keyOf, type Billed, type Name } from "./billed.ts";
 import { channelSteps, CHANNELS_PER_STEP } from "./billed-channels.ts";
 import { callerWeights, type WeightOf } from "./caller-weights.ts";
+import { outsideSteps, type BilledOutside } from "./outside-bill.ts";
 import { PricedPairs, type PricedPair } from "./priced-pairs.ts";
 import { placesOf, type PlaceOf } from "./place.ts";
 import type { PriceRow } from "./row.ts";
 import type { PriceTable } from "./table.ts";
 import { placePairs } from "./zone-pairs.ts";
+
+type BillLines = Pick<
+  Bill,
+  "channels" | "destinations" | "namespaces" | "outside" | "prices" | "total" | "workloads" | "zones"
+>;
 
 /** 730 hours, as clouds count a month. */
 export const MONTH_SECONDS = 730 * 3600;
@@ -22,12 +28,14 @@ interface BilledGraphs {
   readonly observedAt: string;
   readonly windowSeconds: number;
   readonly nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[];
+  /** Read more than once. */
   readonly workflows: Iterable<WorkflowGraphSnapshot>;
   readonly demand: Pick<Demand, "services">;
 }
 
 type ZonePair = Bill["zones"][number];
 type Pairs = Amounts<PricedPair>;
+type OutsideLine = NonNullable<Bill["outside"]>[number];
 type ChannelLine = Pick<Bill["channels"][number], "source" | "target" | "zones">;
 
 /**
@@ -53,6 +61,8 @@ export function* billSteps(graphs: BilledGraphs, table: PriceTable): Generator<v
     untilStep = PODS_PER_STEP;
     yield;
   }
+  for (const billed of yield* outsideSteps(graphs.workflows, table, placeOf, MONTH_SECONDS))
+    bill.addOutside(billed);
   const lines = yield* bill.readSteps();
   const { version, observedAt, windowSeconds } = graphs;
   return {
@@ -76,6 +86,8 @@ class BillDraft {
   readonly #workloads = new Amounts<Name>();
   readonly #namespaces = new Amounts<string>();
   readonly #zones: Pairs = new Amounts();
+  readonly #outside = new Amounts<Pick<OutsideLine, "destination" | "source">>();
+  readonly #destinations = new Amounts<string>();
   readonly #rows = new Set<PriceRow>();
 
   constructor(placeOf: PlaceOf, table: PriceTable, windowSeconds: number) {
@@ -91,6 +103,18 @@ class BillDraft {
     const pairs: Pairs = new Amounts();
     this.#addBytes(billed, weightOf, amount, pairs);
     line.zones = zoneLines(pairs);
+    this.#addTo(source, amount);
+  }
+
+  addOutside({ source, destination, amount, rows }: BilledOutside): void {
+    const line = { source: nameOf(source), destination };
+    this.#outside.at(`${keyOf(source)}\n${destination}`, line).add(amount);
+    this.#destinations.at(destination, destination).add(amount);
+    for (const row of rows) this.#rows.add(row);
+    this.#addTo(source, amount);
+  }
+
+  #addTo(source: Name, amount: Amount): void {
     if (amount.unknown !== null) this.#unknown++;
     const { namespace, name } = source;
     this.#workloads.at(keyOf(source), { namespace, name }).add(amount);
@@ -122,10 +146,7 @@ class BillDraft {
     for (const line of lines) line.addPriced(bytesPerSecond, perMonth);
   }
 
-  *readSteps(): Generator<
-    void,
-    Pick<Bill, "channels" | "namespaces" | "prices" | "total" | "workloads" | "zones">
-  > {
+  *readSteps(): Generator<void, BillLines> {
     const channels: Bill["channels"] = [];
     for (const { of, amount } of yield* this.#channels.lineSteps()) {
       const { source, target, zones } = of;
@@ -133,8 +154,16 @@ class BillDraft {
       if (channels.length % CHANNELS_PER_STEP === 0) yield;
     }
     const workloads = yield* this.#workloads.lineSteps();
+    const outside = (yield* this.#outside.lineSteps()).map(readLine);
+    const destinations = this.#destinations.lines().map(({ of, amount }) => ({
+      destination: of,
+      ...amount.read(),
+      unknown: amount.unknown,
+    }));
+    const count = channels.length + outside.length;
     return {
-      total: { ...this.#total.read(), channels: channels.length, channelsUnknown: this.#unknown },
+      ...(outside.length === 0 ? {} : { outside, destinations }),
+      total: { ...this.#total.read(), channels: count, channelsUnknown: this.#unknown },
       channels,
       workloads: workloads.map(({ of, amount }) => ({ ...of, ...amount.read() })),
       namespaces: this.#namespaces.lines().map(({ of, amount }) => ({ namespace: of, ...amount.read() })),
@@ -142,6 +171,10 @@ class BillDraft {
       prices: [...this.#rows],
     };
   }
+}
+
+function readLine<T extends object>({ of, amount }: { readonly of: T; readonly amount: Amount }) {
+  return { ...of, ...amount.read(), unknown: amount.unknown };
 }
 
 function zoneLines(pairs: Pairs): ZonePair[] {
