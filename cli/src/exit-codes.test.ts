@@ -42,6 +42,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   score: ["--cluster", "DUMP", "--pod", "s/p"],
   plan: ["shop"],
   bill: [],
+  savings: [],
   "scheduler-config": ["--url", "https://10.0.0.1:1"],
   "appgroup order": ["DUMP"],
   "gates list": [],
@@ -58,6 +59,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "bench coordinates": ["--matrix", "MATRIX"],
   experiment: ["messaging"],
   doctor: [],
+  mcp: [],
   "crds apply": ["FOLDER"],
   "clean-up": [],
   "release-flows": [],
@@ -114,6 +116,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--rate": ["0", "-1", "x", "1e9"],
   "--acts": ["", "random", "live", "plan"],
   "--hot-site": ["", "south", "West"],
+  "--http": ["-1", "65536", "http"],
   "--allow-host": ["", "a b", "http://h"],
   "--loss": ["", "2", "-1", "x", "101%"],
   "--bandwidth": ["", "fast", "-1M", "1T"],
@@ -156,6 +159,7 @@ const WRONG_OF: Readonly<Record<string, Readonly<Record<string, readonly string[
   // A path.
   "scheduler-config": { "--prefix": ["", "scheduler"] },
   bill: { "--limit": ["", "0", "1.5", "x", "100001"] },
+  savings: { "--limit": ["", "0", "1.5", "x", "10001"] },
   // A workflow's name, of a namespace that is an argument.
   plan: { "--workflow": [] },
   // A name in a file, whatever it be.
@@ -230,6 +234,8 @@ const TOGETHER: readonly (readonly string[])[] = [
   ["experiment"],
   ["experiment", "luck"],
   ["doctor", "--only", "luck"],
+  ["mcp", "--http", "0", "--token-file", "WHATEVER"],
+  ["mcp", "--ca-file", "WHATEVER"],
   ["crds", "apply"],
   ["crds", "apply", "NOWHERE"],
   ["crds", "apply", "DUMP"],

@@ -3,6 +3,7 @@ import { Option, type Command } from "commander";
 import {
   dnsLabel,
   durationMs,
+  hostNames,
   httpUrl,
   namespacedName,
   objectName,
@@ -79,11 +80,58 @@ export function addBill(program: Command, print: Print): void {
     .addOption(output())
     .addOption(watch())
     .action(async (options) => (await import("./bill/bill.ts")).billCommand(options, print));
+  program
+    .command("savings")
+    .description("say what would be saved by keeping traffic in its zone, by moving pods, and by both")
+    .argument(
+      "[name]",
+      "workflow or Service, namespace/name: then also why not, and the commands",
+      namespacedName,
+    )
+    .addOption(namespace("only its workflows and Services"))
+    .option("--limit <number>", "so many lines, those that save most", wholeNumber(1, 10_000), 50)
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (name, options) =>
+      (await import("./bill/savings.ts")).savingsCommand(name, options, print),
+    );
+  examples(commandOf(program, "savings"), "% savings", "% savings shop/api", "% savings -n shop -o json");
   examples(
     commandOf(program, "bill"),
     "% bill",
     "% bill --by destination",
     "% bill -n shop --limit 20 -o json",
+  );
+}
+
+export function addMcp(program: Command, print: Print): void {
+  program
+    .command("mcp")
+    .description(
+      "answer questions of a client of the Model Context Protocol from the graph API; changes nothing",
+    )
+    .option(
+      "--http <port>",
+      "listen for HTTP on 127.0.0.1, each client with its own token, instead of reading standard input; 0 = any",
+      wholeNumber(0, 65_535),
+    )
+    .option(
+      "--allow-host <name>",
+      "another host name, or name:port, that clients may use, such as a proxy's; repeatable",
+      hostNames,
+      [],
+    )
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .action(async (options) => (await import("./mcp/mcp.ts")).mcpCommand(options, print));
+  examples(
+    commandOf(program, "mcp"),
+    "% mcp --server https://graph.example:8080 --ca-file ca.pem --token-file token",
+    "% mcp --http 7420",
   );
 }
 

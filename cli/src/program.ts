@@ -7,7 +7,7 @@ import { addDescheduler } from "./program-descheduler.ts";
 import type { StartScheduler } from "./commands/experiment.ts";
 import { addCompletion, addDoctor } from "./program-doctor.ts";
 import { addExperiment } from "./program-experiment.ts";
-import { addBill, addDispatch, addGraph, addPlan } from "./program-graph.ts";
+import { addBill, addDispatch, addGraph, addMcp, addPlan } from "./program-graph.ts";
 import { addStreams } from "./program-streams.ts";
 import { addAppGroup, addBench, addSchedulerConfig, addScore, addTosca } from "./program-offline.ts";
 import {
@@ -82,6 +82,7 @@ export function createProgram(
   addBench(program, print);
   addExperiment(program, print, startScheduler);
   addDoctor(program, print);
+  addMcp(program, print);
   addChart(program, print);
   examples(commandOf(program, "crds", "apply"), "% crds apply helm/isochrone/crds --dry-run");
   examples(commandOf(program, "clean-up"), "% clean-up --system-namespace isochrone");

@@ -39,6 +39,7 @@ describe("what a command loads", () => {
   it.each([
     [["--help"]],
     [["up", "--help"]],
+    [["mcp", "--help"]],
     [["completion", "bash"]],
     [["lab", "matrix", "--lab", NOWHERE]],
     [["descheduler", "--server", NOWHERE]],

@@ -1,7 +1,7 @@
 // The graph API's graphs, polled as the settings say.
 import { authorizedFetch } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
-import type { Demand } from "@isochrone/topology";
+import type { Demand, PriceList } from "@isochrone/topology";
 import { GraphClient } from "@isochrone/topology/client";
 import type { SchedulerMetrics } from "./adapters/metrics.ts";
 import type { GraphSource } from "./ports/ports.ts";
@@ -35,6 +35,18 @@ export function demandOf(
 ): (signal?: AbortSignal) => Promise<Demand> {
   const client = clientOf(config, deps);
   return async (signal) => (await client.demand(signal)).value;
+}
+
+/** What savings are worked out from beside the graphs, from the graph API of the settings. */
+export function savingsReaders(
+  config: SchedulerPluginConfig,
+  deps: Surroundings,
+): { readonly readDemand: () => Promise<Demand>; readonly readPrices: () => Promise<PriceList> } {
+  const client = clientOf(config, deps);
+  return {
+    readDemand: async () => (await client.demand()).value,
+    readPrices: async () => (await client.prices()).value,
+  };
 }
 
 function clientOf(config: SchedulerPluginConfig, { clock }: Surroundings): GraphClient {

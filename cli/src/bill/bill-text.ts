@@ -1,6 +1,7 @@
 import type { Bill, BillAmount, BillZone } from "@isochrone/topology";
 import type { BillSort } from "../output/format.ts";
 import { table, type Cell } from "../output/table.ts";
+import { money } from "./money-text.ts";
 
 /** Money by line, the dearest first, with what is unknown and the prices that it is worked out by. */
 export function billText(bill: Bill, by: BillSort): string {
@@ -86,11 +87,6 @@ function nameOf({ namespace, name }: { readonly namespace: string; readonly name
 
 function zoneText({ provider, region, zone }: BillZone): string {
   return zone ?? `(no zone, ${region ?? provider})`;
-}
-
-/** Cents, and of less the first two digits. */
-function money(value: number): string {
-  return value === 0 || value >= 0.1 ? value.toFixed(2) : value.toPrecision(2);
 }
 
 function amount(value: number): string {

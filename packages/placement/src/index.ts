@@ -64,9 +64,12 @@ export type { SortAlgorithm } from "./order/sort-algorithms.ts";
 export { workloadOrder } from "./order/workload-order.ts";
 export type { OrderedWorkload, WorkloadOrder } from "./order/workload-order.ts";
 export { EXACT_PAIRS, exactPlan } from "./planner/exact/exact-plan.ts";
-export { createObjective } from "./planner/objective/objective.ts";
+export { MONEY_LEADS } from "./planner/objective/money.ts";
+export { createObjective, zoneLacks } from "./planner/objective/objective.ts";
 export type { PlanCost } from "./planner/objective/objective.ts";
+export type { ZoneLack } from "./planner/objective/starving-zones.ts";
 export { plan } from "./planner/search/plan.ts";
+export { podLosses } from "./zones/pod-losses.ts";
 export type { Plan } from "./planner/search/plan.ts";
 export type { DomainConstraint, PlanProblem } from "./planner/objective/plan-problem.ts";
 export { DEFAULT_PLAN_SETTINGS } from "./planner/objective/plan-settings.ts";
@@ -91,3 +94,4 @@ export { allCandidates, keptRows, rank, rankedTable } from "./scoring/score-tabl
 export type { ScoreTable } from "./scoring/score-table.ts";
 export { workflowLatency, workflowTraffic } from "./scoring/workflow-latency.ts";
 export type { Strategy } from "./scoring/strategy.ts";
+export { serviceZoneAdvice } from "./zones/service-advice.ts";

@@ -1,20 +1,17 @@
 import { allSteps } from "@isochrone/primitives";
-import type { Bill, BillReason, ClusterNode, Demand, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { Bill, BillReason, ClusterNode, Demand } from "@isochrone/topology";
 import { Amount, Amounts } from "./amounts.ts";
-import { keyOf, type Billed, type Name } from "./billed.ts";
+import { keyOf, type Billed, type BilledWorkflow, type Name } from "./billed.ts";
 import { channelSteps, CHANNELS_PER_STEP } from "./billed-channels.ts";
 import { callerWeights, type WeightOf } from "./caller-weights.ts";
+import { NO_CHANGE, type Change } from "./change.ts";
+import { exchangesOf, type Exchange } from "./exchanges.ts";
 import { outsideSteps, type BilledOutside } from "./outside-bill.ts";
 import { PricedPairs, type PricedPair } from "./priced-pairs.ts";
 import { placesOf, type PlaceOf } from "./place.ts";
 import type { PriceRow } from "./row.ts";
 import type { PriceTable } from "./table.ts";
 import { placePairs } from "./zone-pairs.ts";
-
-type BillLines = Pick<
-  Bill,
-  "channels" | "destinations" | "namespaces" | "outside" | "prices" | "total" | "workloads" | "zones"
->;
 
 /** 730 hours, as clouds count a month. */
 export const MONTH_SECONDS = 730 * 3600;
@@ -23,13 +20,13 @@ export const MONTH_SECONDS = 730 * 3600;
 const PODS_PER_STEP = 10_000;
 
 /** The graphs of one moment. */
-interface BilledGraphs {
+export interface BilledGraphs {
   readonly version: number;
   readonly observedAt: string;
   readonly windowSeconds: number;
   readonly nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[];
   /** Read more than once. */
-  readonly workflows: Iterable<WorkflowGraphSnapshot>;
+  readonly workflows: Iterable<BilledWorkflow>;
   readonly demand: Pick<Demand, "services">;
 }
 
@@ -42,28 +39,23 @@ type ChannelLine = Pick<Bill["channels"][number], "source" | "target" | "zones">
  * What a month of the traffic of now costs. The caller pays for both directions of its channels. A channel
  * without bytes is in the bill as unknown, never as 0.
  */
-export function billOf(graphs: BilledGraphs, table: PriceTable): Bill {
-  return allSteps(billSteps(graphs, table));
+export function billOf(graphs: BilledGraphs, table: PriceTable, change?: Change): Bill {
+  return allSteps(billSteps(graphs, table, change));
 }
 
-/** As {@link billOf}, in steps between which a caller may let others have their turn. */
-export function* billSteps(graphs: BilledGraphs, table: PriceTable): Generator<void, Bill> {
-  const placeOf = placesOf(graphs.nodes);
-  const channels = yield* channelSteps(graphs.workflows);
-  const weights = yield* weightSteps(graphs.demand, channels, placeOf);
-  const bill = new BillDraft(placeOf, table, graphs.windowSeconds);
-  let untilStep = PODS_PER_STEP;
-  for (const billed of channels) {
-    const { source, target } = billed;
-    bill.add(billed, weights.get(keyOf(target)) ?? (() => 1));
-    untilStep -= PODS_PER_STEP / CHANNELS_PER_STEP + source.pods.length + target.pods.length;
-    if (untilStep > 0) continue;
-    untilStep = PODS_PER_STEP;
-    yield;
-  }
-  for (const billed of yield* outsideSteps(graphs.workflows, table, placeOf, MONTH_SECONDS))
-    bill.addOutside(billed);
-  const lines = yield* bill.readSteps();
+/**
+ * As {@link billOf}, in steps between which a caller may let others have their turn.
+ * @param change what it would cost with that. @default as it is
+ */
+export function* billSteps(
+  graphs: BilledGraphs,
+  table: PriceTable,
+  change: Change = NO_CHANGE,
+): Generator<void, Bill> {
+  const scene = yield* sceneSteps(graphs);
+  const exchanges = exchangesOf(scene.channels, { ...scene, change });
+  const outside = yield* outsideSteps(graphs.workflows, table, scene.placeOf, MONTH_SECONDS);
+  const lines = yield* sumSteps(exchanges, scene, table, outside);
   const { version, observedAt, windowSeconds } = graphs;
   return {
     version,
@@ -74,6 +66,48 @@ export function* billSteps(graphs: BilledGraphs, table: PriceTable): Generator<v
     ...lines,
     leftOut: 0,
   };
+}
+
+/** The channels of the graphs, and what is known of who sends how much. */
+export interface Scene {
+  readonly channels: readonly Billed[];
+  readonly placeOf: PlaceOf;
+  /** By workload that is called, how much callers in each place send, as it was counted. */
+  readonly weights: ReadonlyMap<string, WeightOf>;
+  readonly windowSeconds: number;
+}
+
+export function* sceneSteps(graphs: Omit<BilledGraphs, "observedAt" | "version">): Generator<void, Scene> {
+  const placeOf = placesOf(graphs.nodes);
+  const channels = yield* channelSteps(graphs.workflows);
+  const weights = yield* weightSteps(graphs.demand, channels, placeOf);
+  return { channels, placeOf, weights, windowSeconds: graphs.windowSeconds };
+}
+
+export type Sums = Pick<
+  Bill,
+  "channels" | "destinations" | "namespaces" | "outside" | "prices" | "total" | "workloads" | "zones"
+>;
+
+/** The sums of a bill of these exchanges. */
+export function* sumSteps(
+  exchanges: Iterable<Exchange>,
+  { placeOf, windowSeconds }: Pick<Scene, "placeOf" | "windowSeconds">,
+  table: PriceTable,
+  outside: readonly BilledOutside[] = [],
+): Generator<void, Sums> {
+  const bill = new BillDraft(placeOf, table, windowSeconds);
+  let untilStep = PODS_PER_STEP;
+  for (const exchange of exchanges) {
+    bill.add(exchange);
+    const { callers, callees } = exchange;
+    untilStep -= PODS_PER_STEP / CHANNELS_PER_STEP + callers.length + callees.length;
+    if (untilStep > 0) continue;
+    untilStep = PODS_PER_STEP;
+    yield;
+  }
+  for (const billed of outside) bill.addOutside(billed);
+  return yield* bill.readSteps();
 }
 
 class BillDraft {
@@ -96,12 +130,12 @@ class BillDraft {
     this.#windowSeconds = windowSeconds;
   }
 
-  add(billed: Billed, weightOf: WeightOf): void {
-    const { source, target } = billed;
+  add(exchange: Exchange): void {
+    const { source, target } = exchange.billed;
     const line: ChannelLine = { source: nameOf(source), target: nameOf(target), zones: [] };
     const amount = this.#channels.at(`${keyOf(source)}\n${keyOf(target)}`, line);
     const pairs: Pairs = new Amounts();
-    this.#addBytes(billed, weightOf, amount, pairs);
+    this.#addBytes(exchange, amount, pairs);
     line.zones = zoneLines(pairs);
     this.#addTo(source, amount);
   }
@@ -122,11 +156,11 @@ class BillDraft {
     this.#total.add(amount);
   }
 
-  #addBytes({ source, target, channel }: Billed, weightOf: WeightOf, amount: Amount, pairs: Pairs): void {
-    const { bytesPerSecond, ageSeconds } = channel;
+  #addBytes({ billed, scopes, callers, callees }: Exchange, amount: Amount, pairs: Pairs): void {
+    const { bytesPerSecond, ageSeconds } = billed.channel;
     if (bytesPerSecond === null) return amount.addUnpriced(null, "no_bytes");
     if (ageSeconds !== null && ageSeconds > this.#windowSeconds) return amount.addUnpriced(null, "old");
-    const split = placePairs(channel, source.pods, target.pods, this.#placeOf, weightOf);
+    const split = placePairs(scopes, callers, callees, this.#placeOf);
     if (split.length === 0) return amount.addUnpriced(bytesPerSecond, "no_pods");
     for (const { from, to, share } of split) {
       const pair = this.#pairs.of(from, to);
@@ -146,7 +180,7 @@ class BillDraft {
     for (const line of lines) line.addPriced(bytesPerSecond, perMonth);
   }
 
-  *readSteps(): Generator<void, BillLines> {
+  *readSteps(): Generator<void, Sums> {
     const channels: Bill["channels"] = [];
     for (const { of, amount } of yield* this.#channels.lineSteps()) {
       const { source, target, zones } = of;

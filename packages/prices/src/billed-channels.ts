@@ -1,6 +1,6 @@
 // The channels of workflow graphs, each once.
-import type { WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
-import { keyOf, type Billed, type End } from "./billed.ts";
+import type { Workload } from "@isochrone/topology";
+import { keyOf, type Billed, type BilledWorkflow, type End } from "./billed.ts";
 
 /** Channels between two steps: some milliseconds' work. */
 export const CHANNELS_PER_STEP = 500;
@@ -9,7 +9,7 @@ export const CHANNELS_PER_STEP = 500;
  * A channel between workflows is in both, each with what its own namespace believes: that of the source is
  * billed, or the other one's where the source's has no bytes.
  */
-export function* channelSteps(workflows: Iterable<WorkflowGraphSnapshot>): Generator<void, Billed[]> {
+export function* channelSteps(workflows: Iterable<BilledWorkflow>): Generator<void, Billed[]> {
   const found = new Map<string, Billed>();
   let untilStep = CHANNELS_PER_STEP;
   for (const workflow of workflows) {
@@ -41,7 +41,7 @@ function isBetter({ channel, isOwn }: Billed, before: Billed): boolean {
 export function workloadEnds({
   namespace,
   workloads,
-}: Pick<WorkflowGraphSnapshot, "namespace" | "workloads">): (label: string) => End | null {
+}: Pick<BilledWorkflow, "namespace" | "workloads">): (label: string) => End | null {
   const byLabel = labelled(namespace, workloads);
   return (label) => endOf(byLabel.get(label));
 }

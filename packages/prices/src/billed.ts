@@ -1,4 +1,10 @@
-import type { Channel, PodPlacement } from "@isochrone/topology";
+import type {
+  Channel,
+  OutsideFlow,
+  PodPlacement,
+  WorkflowGraphSnapshot,
+  Workload,
+} from "@isochrone/topology";
 
 export interface Name {
   readonly namespace: string;
@@ -8,6 +14,14 @@ export interface Name {
 export interface End extends Name {
   readonly pods: readonly PodPlacement[];
 }
+
+/** A workflow graph, as far as it is billed. */
+export type BilledWorkflow = Pick<WorkflowGraphSnapshot, "name" | "namespace"> & {
+  readonly workloads: readonly Workload[];
+  readonly channels: readonly Channel[];
+  /** What goes to the outside of the cluster; absent: nothing is known of it. */
+  readonly outside?: readonly OutsideFlow[];
+};
 
 /** A channel once, though two workflows may have it. */
 export interface Billed {

@@ -1,13 +1,11 @@
 // What the traffic with the outside of the cluster costs.
-import type { BillReason, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { BillReason, OutsideFlow } from "@isochrone/topology";
 import { Amount } from "./amounts.ts";
 import { CHANNELS_PER_STEP, workloadEnds } from "./billed-channels.ts";
-import type { End } from "./billed.ts";
+import type { BilledWorkflow, End } from "./billed.ts";
 import type { Place, PlaceOf } from "./place.ts";
 import type { PriceRow } from "./row.ts";
 import type { OutsidePrice, PriceTable, Unpriced } from "./table.ts";
-
-type OutsideFlow = NonNullable<WorkflowGraphSnapshot["outside"]>[number];
 
 /** A workload with one destination. */
 export interface BilledOutside {
@@ -19,7 +17,7 @@ export interface BilledOutside {
 
 /** As part of a bill. Replicas of a workload send alike. @param monthSeconds length of a month */
 export function* outsideSteps(
-  workflows: Iterable<WorkflowGraphSnapshot>,
+  workflows: Iterable<BilledWorkflow>,
   table: PriceTable,
   placeOf: PlaceOf,
   monthSeconds: number,

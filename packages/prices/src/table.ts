@@ -36,12 +36,15 @@ const SAME = 1e-9;
 /** All prices that are known. Nothing is guessed: what no row is for has none. */
 export class PriceTable {
   readonly currency: string;
+  /** All of them. */
+  readonly rows: readonly PriceRow[];
   readonly #rows = new Map<string, PriceRow[]>();
   readonly #destinations: ReadonlyMap<string, Destination>;
 
   private constructor(rows: readonly PriceRow[], destinations: readonly Destination[]) {
     this.#destinations = new Map([INTERNET, ...destinations].map((each) => [each.name, each]));
     this.currency = rows[0]!.currency;
+    this.rows = rows;
     for (const row of rows) {
       const key = groupOf(row.provider, row.scope);
       const group = this.#rows.get(key);

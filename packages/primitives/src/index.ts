@@ -32,6 +32,7 @@ export {
   type Bytes,
   type Millicores,
 } from "./quantity.ts";
+export { erlangC } from "./queueing.ts";
 export { seeded, type Draw } from "./seeded.ts";
 export { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
 export { allSteps, inTurns, sortedSteps } from "./steps.ts";

@@ -12,7 +12,7 @@ const TELLING_GAP = 0.5;
 
 /** Of the plan as a whole. */
 export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: SearchResult): string[] {
-  const { cost, lowerBound, complete, ended, traffic, networkKnown } = result;
+  const { cost, lowerBound, complete, ended, traffic, networkKnown, lacks } = result;
   const parts = `network ${costText(cost.network)}, load of the nodes ${costText(cost.pressure)}`;
   const sentences = [`The plan of ${workflow.key} costs ${costText(cost.total)} (${parts}).`];
   if (complete && lowerBound > 0) {
@@ -23,6 +23,10 @@ export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: Sear
         `No plan costs less than ${costText(lowerBound)}: it is at most ${(100 * gap).toFixed(1)} % above the best.`,
       );
   }
+  for (const { workload, before, after } of lacks)
+    sentences.push(
+      `Zones ask the replicas of ${workload} for ${Math.round(before)} millicores more than they may use; with this plan ${Math.round(after)}.`,
+    );
   if (traffic === "declared")
     sentences.push("No rate of its channels is known: declared priorities stood in for them.");
   if (!networkKnown) sentences.push("No network cost is known: the load of the nodes decided.");

@@ -75,6 +75,10 @@ export class Bills {
     while (this.#points[0]!.atMs < atMs - horizonMs) this.#points.shift();
   }
 
+  get prices(): PriceTable {
+    return this.#options.prices;
+  }
+
   history(): BillHistory {
     return { currency: this.#options.prices.currency, points: this.#points.map(({ point }) => point) };
   }

@@ -6,6 +6,7 @@ import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { TimePlot } from "../parts/plot.tsx";
 import { money, objectName, reasonText, zoneText } from "./bill-model.ts";
+import { SavingsCard } from "./savings.tsx";
 
 type Amount = Pick<Bill["zones"][number], "bytesPerSecond" | "perMonth" | "unpricedBytesPerSecond">;
 
@@ -50,6 +51,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
     <>
       <Tiles bill={bill} />
       <Past currency={currency} />
+      <SavingsCard />
       <Card title="Who pays whom" id="payers">
         <Table
           id="channels"

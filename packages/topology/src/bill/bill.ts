@@ -117,6 +117,14 @@ export const BillSchema = Type.Object(
   { $id: "Bill" },
 );
 
+export const PriceListSchema = Type.Object(
+  {
+    currency: Type.String(),
+    prices: Type.Array(PriceSchema, { description: "all rows of the price table" }),
+  },
+  { $id: "PriceList" },
+);
+
 export const BillHistorySchema = Type.Object(
   {
     currency: Type.String(),
@@ -129,6 +137,7 @@ export const BillHistorySchema = Type.Object(
 
 export type Bill = Static<typeof BillSchema>;
 export type BillHistory = Static<typeof BillHistorySchema>;
+export type PriceList = Static<typeof PriceListSchema>;
 export type BillReason = Static<typeof ReasonSchema>;
 export type BillZone = Static<typeof ZoneSchema>;
 /** Bytes and money of a line. */
@@ -136,6 +145,7 @@ export type BillAmount = Pick<Static<typeof ZonePairSchema>, keyof typeof Amount
 
 const DOCUMENT = "bill";
 const schema = compiledLate(BillSchema);
+const priceList = compiledLate(PriceListSchema);
 const FIGURES = ["bytesPerSecond", "perMonth", "unpricedBytesPerSecond"] as const;
 
 /** Checks a bill that came from elsewhere. Throws SnapshotError. */
@@ -145,5 +155,14 @@ export function parseBill(json: unknown): Bill {
   for (const list of ["channels", "workloads", "namespaces", "zones", "outside", "destinations"] as const)
     for (const [index, line] of (json[list] ?? []).entries())
       checkFigures(DOCUMENT, `${list}[${index}]`, line, FIGURES);
+  return json;
+}
+
+/**
+ * Checks a price list that came from elsewhere; what rows mean is the reader's to check. Throws
+ * SnapshotError.
+ */
+export function parsePriceList(json: unknown): PriceList {
+  checkSchema("price list", priceList, json);
   return json;
 }

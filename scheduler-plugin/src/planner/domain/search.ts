@@ -1,6 +1,6 @@
 // The search for a plan, and what is told of it: the same on the event loop and in a thread.
-import { createObjective, plan } from "@isochrone/placement";
-import type { Plan, PlanCost, PlanProblem, PlanSettings } from "@isochrone/placement";
+import { createObjective, plan, zoneLacks } from "@isochrone/placement";
+import type { Plan, PlanCost, PlanProblem, PlanSettings, ZoneLack } from "@isochrone/placement";
 import { definedOf } from "@isochrone/primitives";
 
 export interface SearchOptions {
@@ -29,6 +29,7 @@ interface Alternative {
 export interface SearchResult extends Omit<Plan, "greedyCost" | "tries"> {
   /** By pod, cheapest first; none for pods without a node. */
   readonly alternatives: readonly (readonly Alternative[])[];
+  readonly lacks: readonly ZoneLack[];
   readonly durationMs: number;
 }
 
@@ -54,6 +55,7 @@ export function searchPlan(problem: PlanProblem, options: SearchOptions): Search
     traffic,
     networkKnown,
     alternatives,
+    lacks: zoneLacks(problem, assignment, costSettings(options)),
     durationMs,
   };
 }
@@ -68,7 +70,8 @@ export function provenResult(
   const { assignment, lowerBound } = proof;
   const cost = createObjective(problem, costSettings(options)).total(assignment);
   const alternatives = alternativesOf(problem, assignment, options);
-  return { ...found, assignment, cost: bounded(cost), lowerBound, ended: "optimal", alternatives };
+  const lacks = zoneLacks(problem, assignment, costSettings(options));
+  return { ...found, assignment, cost: bounded(cost), lowerBound, ended: "optimal", alternatives, lacks };
 }
 
 /**
