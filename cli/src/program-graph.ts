@@ -102,7 +102,12 @@ export function addBill(program: Command, print: Print): void {
       (await import("./bill/savings.ts")).savingsCommand(name, options, print),
     );
   examples(commandOf(program, "savings"), "% savings", "% savings shop/api", "% savings -n shop -o json");
-  examples(commandOf(program, "bill"), "% bill", "% bill --by zones", "% bill -n shop --limit 20 -o json");
+  examples(
+    commandOf(program, "bill"),
+    "% bill",
+    "% bill --by destination",
+    "% bill -n shop --limit 20 -o json",
+  );
 }
 
 export function addMcp(program: Command, print: Print): void {

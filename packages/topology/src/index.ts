@@ -140,6 +140,7 @@ export {
   type FlowPlan,
   type PlannedFlow,
 } from "./flows/flow-plan.ts";
+export type { OutsideFlow } from "./flows/outside-flow.ts";
 export {
   parseStreamJobs,
   streamFlowId,
