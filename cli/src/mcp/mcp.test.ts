@@ -45,10 +45,19 @@ async function asked<T>(client: Client, use: (client: Client) => Promise<T>): Pr
   }
 }
 
-const clientOf = (): Client => new Client({ name: "test", version: "1" });
+/** Of the protocol of 2025, as most clients are, or of the revision that is newest here. */
+const REVISIONS = ["legacy", { pin: "2026-07-28" }] as const;
+type Revision = (typeof REVISIONS)[number];
 
-async function byStdio<T>(server: string, use: (client: Client) => Promise<T>): Promise<T> {
-  const client = clientOf();
+const clientOf = (mode: Revision = "legacy"): Client =>
+  new Client({ name: "test", version: "1" }, { versionNegotiation: { mode } });
+
+async function byStdio<T>(
+  server: string,
+  use: (client: Client) => Promise<T>,
+  revision: Revision = "legacy",
+): Promise<T> {
+  const client = clientOf(revision);
   const args = [...NODE, "mcp", "--server", server];
   await client.connect(new StdioClientTransport({ command: process.execPath, args, stderr: "inherit" }));
   return asked(client, use);
@@ -96,6 +105,11 @@ describe("by standard input", () => {
       const bill = await client.callTool({ name: "bill", arguments: { limit: 5 } });
       expect(bill.structuredContent).toMatchObject({ answer: { total: { channels: 0 } } });
     });
+  });
+
+  it("speaks the newest revision of the protocol", async () => {
+    const use = (client: Client) => client.callTool({ name: "bill", arguments: { limit: 1 } });
+    expect((await byStdio(url, use, REVISIONS[1])).structuredContent).toMatchObject({ leftOut: [] });
   });
 
   it("refuses hostile input by subject, rule and value, and goes on", async () => {
@@ -162,8 +176,12 @@ describe("by HTTP", () => {
     await closed.stop();
   });
 
-  const byHttp = async <T>(token: string | null, use: (client: Client) => Promise<T>): Promise<T> => {
-    const client = clientOf();
+  const byHttp = async <T>(
+    token: string | null,
+    use: (client: Client) => Promise<T>,
+    revision: Revision = "legacy",
+  ): Promise<T> => {
+    const client = clientOf(revision);
     const headers = token === null ? {} : { authorization: `Bearer ${token}` };
     await client.connect(new StreamableHTTPClientTransport(new URL(endpoint), { requestInit: { headers } }));
     return asked(client, use);
@@ -182,12 +200,13 @@ describe("by HTTP", () => {
     });
   const LIST = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" });
 
-  it("answers a client whose token the graph API knows", async () => {
-    await byHttp(TOKEN, async (client) => {
+  it.each(REVISIONS)("answers a client of %j whose token the graph API knows", async (revision) => {
+    const use = async (client: Client): Promise<void> => {
       expect((await client.listTools()).tools).toHaveLength(NAMES.length);
       const list = await client.callTool({ name: "workflow_graph", arguments: {} });
       expect(list.structuredContent).toMatchObject({ answer: { workflows: [{ name: "flow" }] } });
-    });
+    };
+    await byHttp(TOKEN, use, revision);
   });
 
   it.each([null, "another"])("refuses a client with the token %j", async (token) => {
