@@ -119,6 +119,7 @@ describe("decisions of the scheduler-plugin", () => {
       ["/api/v1/decisions?limit=3&pod=web-1", 200],
       ["/api/v1/decisions?limit=bad", 400],
       ["/api/v1/plans", 200],
+      ["/api/v1/savings?limit=3", 200],
     ] as const) {
       const answer = await fetch(urlOf(running, path));
       expect(answer.status).toBe(status);

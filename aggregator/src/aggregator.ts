@@ -99,7 +99,7 @@ class RunningAggregator implements Aggregator {
     const rule = { methods: costMethodsOf(config), quantile: config.costQuantile ?? "p50" } as const;
     this.#keeper = new GraphKeeper(this.#tables, rule, new EventHistory(this.#epoch, config.eventHistory));
     this.#pastGraphs = historyOf(config);
-    this.#bills = createBills(config, registry, () => this.#keeper.newest, deps.prices);
+    this.#bills = createBills(config, registry, () => this.#keeper.newest, clock, deps.prices);
     this.#replication = Replication.of(config, {
       ...deps,
       store: deps.leaseStore ?? deps.store,
@@ -296,7 +296,7 @@ class RunningAggregator implements Aggregator {
     this.#metrics.buildSeconds.observe((clock.monotonic() - beganMs) / 1000);
     this.#coordinates.offer(graphs.cluster("full"));
     this.#pastGraphs.keep(graphs);
-    this.#bills.keep(graphs);
+    await this.#bills.keep(graphs);
   }
 
   /**

@@ -41,7 +41,9 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "lab objects": [],
   score: ["--cluster", "DUMP", "--pod", "s/p"],
   plan: ["shop"],
+  "what-if": [],
   bill: [],
+  savings: [],
   "scheduler-config": ["--url", "https://10.0.0.1:1"],
   "appgroup order": ["DUMP"],
   "gates list": [],
@@ -58,6 +60,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "bench coordinates": ["--matrix", "MATRIX"],
   experiment: ["messaging"],
   doctor: [],
+  mcp: [],
   "crds apply": ["FOLDER"],
   "clean-up": [],
   "release-flows": [],
@@ -114,6 +117,11 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--rate": ["0", "-1", "x", "1e9"],
   "--acts": ["", "random", "live", "plan"],
   "--hot-site": ["", "south", "West"],
+  "--drain": [""],
+  "--lose-zone": [""],
+  "--slow": ["", "a:b", "a=+1ms", "a:b=1ms", "a:b=+-1ms", "a:b=x0", "a:b=x-1", "a:b=xfast"],
+  "--objective": ["", "speed"],
+  "--http": ["-1", "65536", "http"],
   "--allow-host": ["", "a b", "http://h"],
   "--loss": ["", "2", "-1", "x", "101%"],
   "--bandwidth": ["", "fast", "-1M", "1T"],
@@ -153,9 +161,11 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
 
 /** Options of one command whose wrong values are others. */
 const WRONG_OF: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  "what-if": { "--scale": ["", "web=1", "shop/web", "shop/web=-1", "shop/web=1.5", "shop/web=many"] },
   // A path.
   "scheduler-config": { "--prefix": ["", "scheduler"] },
   bill: { "--limit": ["", "0", "1.5", "x", "100001"] },
+  savings: { "--limit": ["", "0", "1.5", "x", "10001"] },
   // A workflow's name, of a namespace that is an argument.
   plan: { "--workflow": [] },
   // A name in a file, whatever it be.
@@ -200,6 +210,8 @@ const TOGETHER: readonly (readonly string[])[] = [
   ["plan"],
   ["plan", "Shop"],
   ["plan", "shop", "--ca-file", "WHATEVER"],
+  ["what-if", "--cluster", "DUMP"],
+  ["what-if", "--graph", "WHATEVER"],
   ["streams", "explain"],
   ["streams", "explain", "Gate_1"],
   ["flows", "Box_1"],
@@ -230,6 +242,8 @@ const TOGETHER: readonly (readonly string[])[] = [
   ["experiment"],
   ["experiment", "luck"],
   ["doctor", "--only", "luck"],
+  ["mcp", "--http", "0", "--token-file", "WHATEVER"],
+  ["mcp", "--ca-file", "WHATEVER"],
   ["crds", "apply"],
   ["crds", "apply", "NOWHERE"],
   ["crds", "apply", "DUMP"],

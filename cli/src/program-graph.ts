@@ -3,10 +3,14 @@ import { Option, type Command } from "commander";
 import {
   dnsLabel,
   durationMs,
+  hostNames,
   httpUrl,
+  names,
   namespacedName,
   objectName,
   readableFile,
+  scalings,
+  slowdowns,
   wholeNumber,
 } from "./options.ts";
 import { BILL_SORTS } from "./output/format.ts";
@@ -79,8 +83,67 @@ export function addBill(program: Command, print: Print): void {
     .addOption(output())
     .addOption(watch())
     .action(async (options) => (await import("./bill/bill.ts")).billCommand(options, print));
-  examples(commandOf(program, "bill"), "% bill", "% bill --by zones", "% bill -n shop --limit 20 -o json");
+  program
+    .command("savings")
+    .description("say what would be saved by keeping traffic in its zone, by moving pods, and by both")
+    .argument(
+      "[name]",
+      "workflow or Service, namespace/name: then also why not, and the commands",
+      namespacedName,
+    )
+    .addOption(namespace("only its workflows and Services"))
+    .option("--limit <number>", "so many lines, those that save most", wholeNumber(1, 10_000), 50)
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .addOption(watch())
+    .action(async (name, options) =>
+      (await import("./bill/savings.ts")).savingsCommand(name, options, print),
+    );
+  examples(commandOf(program, "savings"), "% savings", "% savings shop/api", "% savings -n shop -o json");
+  examples(
+    commandOf(program, "bill"),
+    "% bill",
+    "% bill --by destination",
+    "% bill -n shop --limit 20 -o json",
+  );
 }
+
+export function addMcp(program: Command, print: Print): void {
+  program
+    .command("mcp")
+    .description(
+      "answer questions of a client of the Model Context Protocol from the graph API; changes nothing",
+    )
+    .option(
+      "--http <port>",
+      "listen for HTTP on 127.0.0.1, each client with its own token, instead of reading standard input; 0 = any",
+      wholeNumber(0, 65_535),
+    )
+    .option(
+      "--allow-host <name>",
+      "another host name, or name:port, that clients may use, such as a proxy's; repeatable",
+      hostNames,
+      [],
+    )
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .action(async (options) => (await import("./mcp/mcp.ts")).mcpCommand(options, print));
+  examples(
+    commandOf(program, "mcp"),
+    "% mcp --server https://graph.example:8080 --ca-file ca.pem --token-file token",
+    "% mcp --http 7420",
+  );
+}
+
+const objective = (): Option =>
+  new Option("--objective <what>", "what plans save; default: that of the settings").choices([
+    "latency",
+    "money",
+    "weighted",
+  ] as const);
 
 export function addPlan(program: Command, print: Print): void {
   program
@@ -100,6 +163,7 @@ export function addPlan(program: Command, print: Print): void {
       "the scheduler-plugin's settings: limits and costs are those of its planner",
       readableFile,
     )
+    .addOption(objective())
     .addOption(server())
     .addOption(tokenFile())
     .addOption(caFile())
@@ -113,6 +177,48 @@ export function addPlan(program: Command, print: Print): void {
     "% plan default                                     # of `% up`",
     "% plan shop --server http://127.0.0.1:8080 --kubeconfig ~/.kube/config",
     "% plan shop --watch 30s -o json",
+  );
+}
+
+export function addWhatIf(program: Command, print: Print): void {
+  program
+    .command("what-if")
+    .description("say what a change would make of placement, latency and bill; changes nothing")
+    .option("--drain <node>", "this node is gone; repeatable", names, [])
+    .option("--lose-zone <zone>", "all nodes of this zone are gone; repeatable", names, [])
+    .option("--scale <workload=n>", "namespace/name=replicas of a workload; repeatable", scalings, [])
+    .option(
+      "--slow <a:b=change>",
+      "links between two nodes or zones take +10ms more, or x1.5 as long; repeatable",
+      slowdowns,
+      [],
+    )
+    .option("--prices <file>", "other prices of traffic, beside those that are built in", readableFile)
+    .addOption(objective())
+    .addOption(namespace("only workflows of this namespace (default: all)"))
+    .option("--cluster <file>", "the cluster's objects, as kubectl prints them; with --graph", readableFile)
+    .option("--graph <file>", "its graphs, as `graph -o json` prints them; with --cluster", readableFile)
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(lab())
+    .option("--time <duration>", "time for each workflow's search", durationMs, 1_000)
+    .option("--seed <number>", "seed of the search", wholeNumber(0, 2 ** 31), 1)
+    .option(
+      "--settings <file>",
+      "the scheduler-plugin's settings: limits and costs are those of its planner",
+      readableFile,
+    )
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .action(async (options) => (await import("./what-if/what-if.ts")).whatIfCommand(options, print));
+  examples(
+    commandOf(program, "what-if"),
+    "% what-if --drain west-a-1                         # of `% up`",
+    "% what-if --lose-zone us-east-1a --scale shop/web=5 -o json",
+    "% what-if --slow us-east-1a:us-east-1b=+10ms --objective money",
+    "% what-if --cluster dump.json --graph graph.json --prices prices.yaml",
   );
 }
 

@@ -18,7 +18,7 @@ const leaves = leavesOf(
   "",
 );
 /** What it prints is a script. */
-const WITHOUT_FORMATS = ["completion"];
+const WITHOUT_FORMATS = ["mcp", "completion"];
 
 function helpOf(command: Command): string {
   let text = "";
@@ -77,6 +77,7 @@ describe("the program", () => {
       "explain",
       "plan",
       "bill",
+      "savings",
       "descheduler",
       "dispatch advise",
       "dispatch status",

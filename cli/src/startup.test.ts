@@ -39,6 +39,8 @@ describe("what a command loads", () => {
   it.each([
     [["--help"]],
     [["up", "--help"]],
+    [["mcp", "--help"]],
+    [["what-if", "--help"]],
     [["completion", "bash"]],
     [["lab", "matrix", "--lab", NOWHERE]],
     [["descheduler", "--server", NOWHERE]],

@@ -32,6 +32,8 @@ interface PodReaders {
   readonly webhook?: WebhookConfig;
   readonly streams?: StreamsConfig;
   readonly dispatch?: DispatchConfig;
+  /** Whether deletion costs are written by how much pods are missed. */
+  readonly hasCosts?: boolean;
 }
 
 type Trim = NonNullable<ClusterPodsOptions["trim"]>;
@@ -41,11 +43,15 @@ type Trim = NonNullable<ClusterPodsOptions["trim"]>;
  */
 export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOptions, "trim"> {
   let trim = trimOfPlans(readers);
-  const { streams, dispatch } = readers;
+  const { streams, dispatch, hasCosts } = readers;
   if (dispatch?.levers.includes("replicas") === true) {
     const kept = trim ?? trimmedPod;
     const names = new Map<string, string>();
     trim = (pod) => withImages(pod, kept(pod), names);
+  }
+  if (hasCosts === true) {
+    const kept = trim ?? trimmedPod;
+    trim = (pod) => withCosts(pod, kept(pod));
   }
   if (streams?.enabled === true) {
     const kept = trim ?? plannerPod;
@@ -109,6 +115,15 @@ function withImages(
         image: images[at],
       })),
     },
+  };
+}
+
+function withCosts(pod: KubernetesObject, kept: KubernetesObject): KubernetesObject {
+  const costs = pickedFields(pod.metadata.annotations ?? {}, DELETION_COST_ANNOTATIONS);
+  if (kept === pod || Object.keys(costs).length === 0) return kept;
+  return {
+    ...kept,
+    metadata: { ...kept.metadata, annotations: { ...kept.metadata.annotations, ...costs } },
   };
 }
 

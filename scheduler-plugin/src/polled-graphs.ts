@@ -1,9 +1,10 @@
 // The graph API's graphs, polled as the settings say.
 import { authorizedFetch } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
-import type { Demand } from "@isochrone/topology";
+import type { Demand, PriceList } from "@isochrone/topology";
 import { GraphClient } from "@isochrone/topology/client";
 import type { SchedulerMetrics } from "./adapters/metrics.ts";
+import type { PlannerConfig } from "./planner/settings.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { GraphApiSource } from "./adapters/graph-api-source.ts";
@@ -11,6 +12,7 @@ import { GraphApiSource } from "./adapters/graph-api-source.ts";
 interface Surroundings {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly planner?: Pick<PlannerConfig, "objective"> | undefined;
 }
 
 export function pollGraphs(
@@ -21,6 +23,7 @@ export function pollGraphs(
   return new GraphApiSource({
     client: clientOf(config, deps),
     refreshMs: config.refreshMs,
+    withPrices: (deps.planner?.objective ?? "latency") !== "latency",
     clock: deps.clock,
     logger: deps.logger,
     onFailure: (reason) => metrics.graphRefreshFailures.inc({ reason }),
@@ -35,6 +38,18 @@ export function demandOf(
 ): (signal?: AbortSignal) => Promise<Demand> {
   const client = clientOf(config, deps);
   return async (signal) => (await client.demand(signal)).value;
+}
+
+/** What savings are worked out from beside the graphs, from the graph API of the settings. */
+export function savingsReaders(
+  config: SchedulerPluginConfig,
+  deps: Surroundings,
+): { readonly readDemand: () => Promise<Demand>; readonly readPrices: () => Promise<PriceList> } {
+  const client = clientOf(config, deps);
+  return {
+    readDemand: async () => (await client.demand()).value,
+    readPrices: async () => (await client.prices()).value,
+  };
 }
 
 function clientOf(config: SchedulerPluginConfig, { clock }: Surroundings): GraphClient {

@@ -10,6 +10,7 @@ import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
 import { demandOf, pollGraphs } from "./polled-graphs.ts";
 import { createAppGroupController } from "./appgroup/controller.ts";
 import { ClusterPart } from "./cluster-part.ts";
+import { createDeletionCosts } from "./deletion-costs/controller.ts";
 import { createDispatch } from "./dispatch/controller.ts";
 import type { Dispatch, DispatchDeps } from "./dispatch/controller.ts";
 import { addReplicaRoutes } from "./dispatch/replicas/routes.ts";
@@ -34,12 +35,16 @@ import { planTools } from "./planner/plan-tools.ts";
 import type { PlanTools } from "./planner/plan-tools.ts";
 import { createPlanner } from "./planner/planner.ts";
 import type { Planner, PlannerDeps } from "./planner/planner.ts";
+import { costOf } from "./planner/objective.ts";
 import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import { proposalsOf } from "./proposals/config.ts";
 import { Proposer } from "./proposals/proposer.ts";
 import type { ProposerDeps } from "./proposals/proposer.ts";
 import type { SchedulerPluginDeps } from "./plugin-deps.ts";
+import { createSavings } from "./savings/create-savings.ts";
+import { addSavingsRoute } from "./savings/routes.ts";
+import type { SavingsView } from "./savings/savings-view.ts";
 import { createStreams } from "./streams/controller.ts";
 import type { Streams } from "./streams/controller.ts";
 import { addStreamRoutes } from "./streams/routes.ts";
@@ -81,6 +86,7 @@ class SchedulerService implements SchedulerPlugin {
   readonly #descheduler: Descheduler | null;
   readonly #tools: PlanTools;
   readonly #proposer: Proposer | null;
+  readonly #savings: SavingsView | null;
   readonly #streams: Streams | null;
   readonly #plans = new PlanLog(KEPT_PLANS);
   readonly #wishes = new ZoneWishes();
@@ -105,7 +111,7 @@ class SchedulerService implements SchedulerPlugin {
     this.#ledger = new Ledger(
       store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
     );
-    const ofCluster = store === undefined ? null : withCluster({ ...deps, store });
+    const ofCluster = store === undefined ? null : withCluster(config, { ...deps, store });
     const kept = {
       ledger: this.#ledger,
       decisions: new DecisionLog(config.keptDecisions, recordedProfile(config)),
@@ -131,6 +137,7 @@ class SchedulerService implements SchedulerPlugin {
     this.#planner = this.#createPlanner(ofLeader, newId);
     this.#descheduler = this.#createDescheduler(ofLeader, newId);
     this.#proposer = this.#createProposer(ofCluster, newId);
+    this.#savings = ofCluster && createSavings(config, { ...ofCluster, ...kept, plans: this.#plans });
     this.#streams = createStreams({ ...ofLeader, graphs: this.#graphs, newId });
     const { usageHeadroom } = config;
     this.#placer = new Placer({
@@ -164,6 +171,7 @@ class SchedulerService implements SchedulerPlugin {
       { name: "proposals", service: this.#proposer },
       { name: "streams", service: this.#streams },
       { name: "dispatch", service: this.#dispatch },
+      { name: "deletion costs", service: createDeletionCosts(config, ofLeader, this.#graphs) },
       { name: "webhook", service: this.#webhook },
       { name: "extender", service: this.#server() },
       { name: "gauges", service: this.#gauges },
@@ -305,7 +313,7 @@ class SchedulerService implements SchedulerPlugin {
       bytesPerRequest,
       // Without a planner nothing is moved, and what is shown as worth moving is by its defaults.
       spread: deps.planner === undefined ? DEFAULT_SPREAD : spreadLimits(deps.planner),
-      maxCpuUse: deps.planner?.maxCpuUse,
+      cost: deps.planner === undefined ? undefined : costOf(deps.planner),
       // A strategy of its own: what the extender's remembers is of pods that wait.
       scoring: { strategy: createStrategy(profileOf(this.#config)), usageHeadroom },
       podEvents,
@@ -331,6 +339,7 @@ class SchedulerService implements SchedulerPlugin {
       clock,
       metrics: this.#metrics,
     });
+    addSavingsRoute(app, this.#savings);
     addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addStreamRoutes(app, this.#streams);

@@ -102,6 +102,12 @@ const table = {
     description:
       "Write an Event on a pod of a workflow when it gets its node: what was decided, and whether it was followed.",
   }),
+  deletionCosts: oneOf(["off", "write", "remove"], {
+    default: "off",
+    description:
+      "Annotate pods of ReplicaSets with controller.kubernetes.io/pod-deletion-cost, so that a scale-down takes the pod whose loss costs least; remove takes back what was written. Never where somebody else annotates one of them.",
+  }),
+  deletionCostMs: constant(60_000, "Which pod is missed least changes slowly, and each write costs."),
   managedResource: text({
     default: null,
     description:

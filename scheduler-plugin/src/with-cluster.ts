@@ -3,9 +3,13 @@ import { ClusterObjects } from "./adapters/cluster-objects.ts";
 import { ClusterPods } from "./adapters/cluster-pods.ts";
 import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { trimOf } from "./pod-trim.ts";
+import type { SchedulerPluginConfig } from "./settings.ts";
 
 /** What the parts share that work with the cluster's objects. */
-export function withCluster<D extends SchedulerPluginDeps & { readonly store: ClusterStore }>(deps: D) {
-  const pods = new ClusterPods({ ...deps, ...trimOf(deps) });
+export function withCluster<D extends SchedulerPluginDeps & { readonly store: ClusterStore }>(
+  { deletionCosts }: Pick<SchedulerPluginConfig, "deletionCosts">,
+  deps: D,
+) {
+  const pods = new ClusterPods({ ...deps, ...trimOf({ ...deps, hasCosts: deletionCosts !== "off" }) });
   return { ...deps, pods, objects: new ClusterObjects(deps) };
 }

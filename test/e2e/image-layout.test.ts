@@ -65,9 +65,10 @@ describe("an image", () => {
     component: string,
     env: Readonly<Record<string, string>>,
     name: string = component,
+    flags: readonly string[] = [],
   ): { readonly said: () => string; readonly pid: number } {
     const main = join(folder, name, component, "src/main.js");
-    const child = spawn(process.execPath, [main], { cwd: join(folder, name), env });
+    const child = spawn(process.execPath, [...flags, main], { cwd: join(folder, name), env });
     processes.push(child);
     let text = "";
     for (const stream of [child.stdout, child.stderr])
@@ -98,12 +99,13 @@ describe("an image", () => {
   });
 
   /** What the Dockerfile has a component's process start with. */
-  function environmentOf(component: string): Record<string, string> {
+  function startOf(component: string): { env: Record<string, string>; flags: string[] } {
     const stage = readFileSync(DOCKERFILE, "utf8")
       .split(/^FROM /m)
       .find((text) => text.startsWith(`base AS ${component}\n`))!;
     const pairs = /^ENV (.*)$/m.exec(stage)![1]!.split(" ");
-    return Object.fromEntries(pairs.map((pair) => pair.split("=")));
+    const [, ...args] = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(stage)![1]!) as string[];
+    return { env: Object.fromEntries(pairs.map((pair) => pair.split("="))), flags: args.slice(0, -1) };
   }
 
   const collectorOn = (port: number): Record<string, string> => ({
@@ -119,7 +121,8 @@ describe("an image", () => {
     ["collector", 40, "kafkajs", collectorOn],
   ] as const)("of the %s takes less than %i MiB of anonymous memory", async (component, most, name, on) => {
     const port = await freePort(HOST, new Set());
-    const started = start(component, { ...on(port), ...environmentOf(component) }, name);
+    const { env, flags } = startOf(component);
+    const started = start(component, { ...on(port), ...env }, name, flags);
     await expect
       .poll(() => page(port, "/metrics").catch(() => started.said()), { timeout: 30_000, interval: 250 })
       .toContain("isochrone_");

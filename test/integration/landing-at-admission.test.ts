@@ -1,6 +1,6 @@
 // Pods that are created with their nodes: two replicas of the scheduler-plugin as processes, one of which
 // leads, behind one address on a real control plane, with the rights of the chart.
-import { KINDS, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
+import { conditionsOf, KINDS, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -12,6 +12,11 @@ import { PLANNER_COMPONENTS } from "../harness/planner-testbed.ts";
 import { CONFIGURATION, ENABLED, WebhookTestbed } from "../harness/webhook.ts";
 
 const NAMESPACE = "shop";
+/**
+ * Its pods, two for each node, are kube-scheduler's alone; what is done to the others is done to them, too.
+ */
+const PLAIN = "plain";
+const PLAIN_REPLICAS = 16;
 const WORKLOADS = ["web", "api", "db"];
 const PLANNED_NODE = "isochrone.dev/planned-node";
 /** A busy machine is no reason to take the planner for dead. */
@@ -39,6 +44,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     await testbed.prepare(0, ["scheduler-plugin-planner"]);
     await cluster.addNodes(SHOP_NODES);
     await cluster.createNamespace(NAMESPACE, ENABLED);
+    await cluster.createNamespace(PLAIN);
     await sayGraphs();
     graphs = setInterval(() => void sayGraphs().catch(() => undefined), 500);
     plugins = await Promise.all(
@@ -53,7 +59,8 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
       // The first has its pods before the others are there.
       await cluster.waitFor("pods", (all) => all.length >= 4, { namespace: NAMESPACE, timeoutMs: 60_000 });
     }
-    await running(12);
+    await cluster.createWorkload("web", { ...gated(PLAIN, "web", "10m", []), replicas: PLAIN_REPLICAS });
+    await Promise.all([running(12), running(PLAIN_REPLICAS, PLAIN)]);
   }, 900_000);
 
   afterAll(async () => {
@@ -75,25 +82,30 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     testbed.say({ cluster: ofNodes, workflow: { ...workflow, workloads } });
     return bound.length;
   }
-  const pods = async (): Promise<KubernetesObject[]> =>
-    (await cluster.list("pods", { namespace: NAMESPACE })).filter(
+  const pods = async (namespace = NAMESPACE): Promise<KubernetesObject[]> =>
+    (await cluster.list("pods", { namespace })).filter(
       ({ metadata }) => metadata.deletionTimestamp === undefined,
     );
   /** So many pods, each on a node. */
-  const running = (count: number): Promise<KubernetesObject[]> =>
+  const running = (count: number, namespace = NAMESPACE): Promise<KubernetesObject[]> =>
     cluster.waitFor(
       "pods",
       (all) => {
         const alive = all.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
         return alive.length === count && alive.every((pod) => nodeNameOf(pod) !== null) ? alive : null;
       },
-      { namespace: NAMESPACE, timeoutMs: 60_000 },
+      { namespace, timeoutMs: 60_000 },
     );
   const shown = (count: number): Promise<void> => expect.poll(sayGraphs, WITHIN).toBe(count);
-  const scale = (workload: string, replicas: number): Promise<unknown> =>
-    cluster.request("PATCH", `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/${workload}`, {
-      spec: { replicas },
-    });
+  const change = (workload: string, spec: object, namespace = NAMESPACE): Promise<unknown> =>
+    cluster.request("PATCH", `/apis/apps/v1/namespaces/${namespace}/deployments/${workload}`, { spec });
+  const scale = (workload: string, replicas: number, namespace = NAMESPACE): Promise<unknown> =>
+    change(workload, { replicas }, namespace);
+  /** None of the pods of kube-scheduler that were there before. */
+  const replaced = (before: ReadonlySet<string>): Promise<void> =>
+    expect
+      .poll(async () => (await pods(PLAIN)).filter(({ metadata }) => before.has(metadata.name)), WITHIN)
+      .toEqual([]);
   const keys = (of: readonly KubernetesObject[]): Set<string> =>
     new Set(of.map(({ metadata }) => metadata.name));
   const answers = (of: readonly KubernetesObject[]): (string | undefined)[] => [
@@ -106,6 +118,29 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     const atOnce = said.filter((answer) => answer === "planned");
     expect(said.filter((answer) => answer !== "planned" && answer !== "gated")).toEqual([]);
     expect(atOnce.length).toBeGreaterThanOrEqual(of.length / 2);
+  }
+
+  /**
+   * Says how long they waited from their creation until they were bound, beside pods of kube-scheduler alone
+   * to which the same was done, and sees that kube-scheduler never looked for a node in vain.
+   * @param before names of the pods of kube-scheduler that were there before
+   */
+  async function reportWaits(
+    what: string,
+    added: readonly KubernetesObject[],
+    before: ReadonlySet<string>,
+    replicas = PLAIN_REPLICAS,
+  ): Promise<void> {
+    const plain = (await running(replicas, PLAIN)).filter(({ metadata }) => !before.has(metadata.name));
+    const longest = (of: readonly KubernetesObject[]): string =>
+      `${Math.max(0, ...of.map(waitedSeconds))} s of ${of.length} pods`;
+    console.log(`${what}: longest wait ${longest(added)}; by kube-scheduler alone ${longest(plain)}`);
+    const names = keys(added);
+    const events = await cluster.list("events", { namespace: NAMESPACE });
+    const failed = (events as unknown as readonly SchedulingEvent[]).filter(
+      ({ reason, involvedObject }) => reason === "FailedScheduling" && names.has(involvedObject.name),
+    );
+    expect(failed).toEqual([]);
   }
 
   async function decisionsOn(pod: string): Promise<Decision[]> {
@@ -169,12 +204,14 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
 
   test("a scale-up by 20 waits for nothing, whichever replica is asked", async () => {
     const before = keys(await pods());
-    await scale("web", 24);
+    const plain = keys(await pods(PLAIN));
+    await Promise.all([scale("web", 24), scale("web", PLAIN_REPLICAS + 20, PLAIN)]);
     const added = (await running(32)).filter(({ metadata }) => !before.has(metadata.name));
     onTestFinished(async () => {
-      await scale("web", 4);
-      await running(12);
+      await Promise.all([scale("web", 4), scale("web", PLAIN_REPLICAS, PLAIN)]);
+      await Promise.all([running(12), running(PLAIN_REPLICAS, PLAIN)]);
     });
+    await reportWaits("scale-up by 20", added, plain, PLAIN_REPLICAS + 20);
     expectAtOnce(added);
     await expectExplained(added);
     const landed = added.filter((pod) => nodeNameOf(pod) === pod.metadata.annotations?.[PLANNED_NODE]);
@@ -188,9 +225,9 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
   test("so do the pods of a rolling update", async () => {
     await shown(12);
     const before = keys(await pods());
-    await cluster.request("PATCH", `/apis/apps/v1/namespaces/${NAMESPACE}/deployments/api`, {
-      spec: { template: { metadata: { annotations: { version: "2" } } } },
-    });
+    const plain = keys(await pods(PLAIN));
+    const update = { template: { metadata: { annotations: { version: "2" } } } };
+    await Promise.all([change("api", update), change("web", update, PLAIN)]);
     const added = await cluster.waitFor(
       "pods",
       (all) => {
@@ -204,7 +241,8 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     expect(added.some(({ metadata }) => before.has(metadata.name))).toBe(false);
     expectAtOnce(added);
     await expectExplained(added);
-    await running(12);
+    await Promise.all([running(12), replaced(plain)]);
+    await reportWaits("rolling update", added, plain);
   });
 
   test.each(["drained", "dead"])("so do those in the place of pods of a node that is %s", async (what) => {
@@ -212,17 +250,19 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     const all = await pods();
     const node = nodeNameOf(all.find(({ metadata }) => metadata.labels?.["app"] === "web")!)!;
     const before = keys(all);
+    const plain = await pods(PLAIN);
     const left = all.filter((pod) => nodeNameOf(pod) === node);
+    const leaving = [...left, ...plain.filter((pod) => nodeNameOf(pod) === node)];
     if (what === "drained") {
       const cordon = (unschedulable: boolean): Promise<unknown> =>
         cluster.request("PATCH", `/api/v1/nodes/${node}`, { spec: { unschedulable } });
       onTestFinished(async () => void (await cordon(false)));
       await cordon(true);
-      for (const { metadata } of left)
-        await cluster.request("POST", `/api/v1/namespaces/${NAMESPACE}/pods/${metadata.name}/eviction`, {
+      for (const { metadata } of leaving)
+        await cluster.request("POST", `${pathOf(metadata)}/eviction`, {
           apiVersion: "policy/v1",
           kind: "Eviction",
-          metadata: { name: metadata.name, namespace: NAMESPACE },
+          metadata: { name: metadata.name, namespace: metadata.namespace },
         });
     } else {
       await cluster.remove({ ...KINDS.node, name: node });
@@ -231,9 +271,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
       );
       // As the garbage collector of pods does, which looks every 20 s.
       await Promise.all(
-        left.map(({ metadata: { name } }) =>
-          cluster.request("DELETE", `/api/v1/namespaces/${NAMESPACE}/pods/${name}?gracePeriodSeconds=0`),
-        ),
+        leaving.map(({ metadata }) => cluster.request("DELETE", `${pathOf(metadata)}?gracePeriodSeconds=0`)),
       );
     }
     const added = (await running(12)).filter(({ metadata }) => !before.has(metadata.name));
@@ -241,6 +279,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     expect(added.map(nodeNameOf)).not.toContain(node);
     expectAtOnce(added);
     await expectExplained(added);
+    await reportWaits(`node ${what}`, added, keys(plain));
   });
 
   test("200 pods at once, while the leader dies: none is lost, and no node has more than it can allocate", async () => {
@@ -305,3 +344,18 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     return undefined;
   }
 });
+
+interface SchedulingEvent {
+  readonly reason: string;
+  readonly involvedObject: { readonly name: string };
+}
+
+/** To the second, as Kubernetes tells the time. */
+function waitedSeconds(pod: KubernetesObject): number {
+  const bound = conditionsOf(pod).find(({ type, status }) => type === "PodScheduled" && status === "True");
+  return (Date.parse(bound!.lastTransitionTime!) - Date.parse(pod.metadata.creationTimestamp!)) / 1_000;
+}
+
+function pathOf({ namespace, name }: KubernetesObject["metadata"]): string {
+  return `/api/v1/namespaces/${namespace}/pods/${name}`;
+}

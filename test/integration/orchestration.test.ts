@@ -47,6 +47,8 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
   let plugin: ComponentProcess;
   let adapter: MetricsAdapter;
   const rates: Record<string, Readonly<Record<string, number>>> = {};
+  /** Pods of db get their nodes at their admission, those of others by a plan. */
+  let workflow = workflowGraph({ db: [] }, []);
 
   beforeAll(async () => {
     cluster = await startControlPlane({
@@ -67,6 +69,7 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
       "scheduler-plugin-0",
       {},
       {
+        scheduler: { deletionCosts: "write", deletionCostMs: 500 },
         planner: { enabled: true },
         dispatch: { levers: ["replicas", "scale", "deletion-cost"], ...QUICK },
       },
@@ -105,8 +108,7 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
         ageSeconds: 1,
       })),
     }));
-    // Pods of db get their nodes at their admission, those of others by a plan.
-    testbed.say({ cluster: { ...graph, nodes }, workflow: workflowGraph({ db: [] }, []), demand });
+    testbed.say({ cluster: { ...graph, nodes }, workflow, demand });
   }
 
   /** A Service and its Deployment, whose pods the planner places. */
@@ -244,6 +246,36 @@ describe.runIf(support.supported)("replicas on a real control plane", { timeout:
     };
     await expect.poll(told, WITHIN).toEqual([expect.stringContaining("HorizontalPodAutoscaler db scales")]);
     expect(await replicas("db")).toBe(before);
+  });
+
+  test("a scale-down of an app that nobody orchestrates takes the pods that are missed least", async () => {
+    await app("cart", 4);
+    const before = await untilRunning("cart", 4);
+    const zone = ZONE_OF.get(nodeNameOf(before[0]!)!)!;
+    const near = before.filter((pod) => ZONE_OF.get(nodeNameOf(pod)!) === zone);
+    expect(near.length).toBeLessThan(4);
+    // All callers are in the zone of the first.
+    const callers = NODES.filter(([, at]) => at === zone).map(([name]) => name);
+    const flow = workflowGraph({ db: [], web: callers, cart: [] }, [["web", "cart", 50_000]]);
+    const shown = before.map((pod) => ({ name: pod.metadata.name, node: nodeNameOf(pod)! }));
+    workflow = {
+      ...flow,
+      workloads: flow.workloads.map((each) => (each.name === "cart" ? { ...each, pods: shown } : each)),
+    };
+    say({});
+    const costs = async (): Promise<string[]> =>
+      (await pods("cart")).flatMap(({ metadata }) =>
+        metadata.annotations?.["controller.kubernetes.io/pod-deletion-cost"] === "-99" ? [metadata.name] : [],
+      );
+    await expect.poll(async () => (await costs()).length, WITHIN).toBe(4 - near.length);
+    await cluster.patch(
+      { ...KINDS.deployment, namespace: "default", name: "cart" },
+      { spec: { replicas: near.length } },
+    );
+    const left = await untilRunning("cart", near.length);
+    const namesOf = (found: readonly KubernetesObject[]): string[] =>
+      found.map(({ metadata }) => metadata.name).sort();
+    expect(namesOf(left)).toEqual(namesOf(near));
   });
 
   test("nothing else is asked for, and no right of its own is left unused", async () => {

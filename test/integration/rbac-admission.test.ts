@@ -57,8 +57,14 @@ describe.runIf(support.supported)("admission policies on a real API server", { t
       expect(await testbed.verdict("scheduler-plugin", "PATCH", POD, ours)).toBe("ok");
       const back = annotate({ [COST]: null, "isochrone.dev/surplus": null });
       expect(await testbed.verdict("scheduler-plugin", "PATCH", POD, back)).toBe("ok");
-      const other = annotate({ [COST]: "-2147483648" });
-      expect(await testbed.denialOf("scheduler-plugin", ["PATCH", POD, other])).toContain(COST);
+      for (const other of ["-2147483648", "-101", "0", "7", "-1.5", ""])
+        expect(
+          await testbed.denialOf("scheduler-plugin", ["PATCH", POD, annotate({ [COST]: other })]),
+        ).toContain(COST);
+      const missed = (cost: string | null): object =>
+        annotate({ [COST]: cost, "isochrone.dev/deletion-cost": cost });
+      for (const cost of ["-99", "-1", null])
+        expect(await testbed.verdict("scheduler-plugin", "PATCH", POD, missed(cost))).toBe("ok");
       expect(await testbed.denialOf("aggregator", ["PATCH", POD, annotate({ [COST]: "-100" })])).toContain(
         COST,
       );
@@ -67,6 +73,9 @@ describe.runIf(support.supported)("admission policies on a real API server", { t
         expect(
           await testbed.denialOf("scheduler-plugin", ["PATCH", POD, annotate({ [COST]: value })]),
         ).toContain(COST);
+      // Not even a value that might be ours.
+      expect(await testbed.verdict("stranger", "PATCH", POD, annotate({ [COST]: "-50" }))).toBe("ok");
+      expect(await testbed.denialOf("scheduler-plugin", ["PATCH", POD, missed("-60")])).toContain(COST);
       expect(await testbed.verdict("stranger", "PATCH", POD, annotate({ [COST]: null }))).toBe("ok");
     });
   });

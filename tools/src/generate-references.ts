@@ -1,11 +1,13 @@
-// Writes the references in docs/metrics.md and docs/annotations.md, between their marks: metrics as the
-// services register them, names as constants in the code have them. With --check it writes nothing and ends
-// with code 1 when they are not what it would write.
+// Writes the references in docs, between their marks: metrics as the services register them, names as
+// constants in the code, rights as the chart has them, topics as they are checked. With --check it writes
+// nothing and ends with code 1 when they are not what it would write.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { metricsReference } from "./metrics-reference/render.ts";
 import { recordedMetrics } from "./metrics-reference/services.ts";
 import { documentedNames, namesTable } from "./names-reference.ts";
+import { rightsTable } from "./rights-reference.ts";
+import { topicsTable } from "./topics-reference.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const BEGIN = "<!-- reference: written by `npm run docs` from the code -->\n";
@@ -14,6 +16,8 @@ const END = "\n<!-- end of the reference -->";
 const references = {
   "docs/metrics.md": metricsReference(await recordedMetrics()),
   "docs/annotations.md": namesTable(documentedNames(ROOT)),
+  "docs/rbac.md": rightsTable(ROOT),
+  "docs/kafka.md": topicsTable(),
 };
 for (const [path, reference] of Object.entries(references)) {
   const text = readFileSync(join(ROOT, path), "utf8");

@@ -7,7 +7,7 @@ export const bandwidthResourceSettings = section(
     advertise: oneOf(["off", "declared", "measured"], {
       default: "off",
       description:
-        "Whether each node's status carries its network capacity (bit/s) as the extended resource of aggregator.bandwidthResource. declared: from the node's annotation isochrone.dev/bandwidth-capacity; measured: the best bandwidth test from or to the node, else the annotation; off: what was advertised is taken back.",
+        "Whether each node's status carries its network capacity (bit/s) as the extended resource network.aware.com/bandwidth. declared: from the node's annotation isochrone.dev/bandwidth-capacity; measured: the best bandwidth test from or to the node, else the annotation; off: what was advertised is taken back.",
     }),
     checkIntervalMs: constant(10_000, "No documented case changes this default; tests are rarer."),
     maxWritesPerCheck: constant(20, "The others follow in the next check."),

@@ -1,5 +1,5 @@
 import { ProblemSchema } from "@isochrone/topology";
-import { BillHistorySchema, BillSchema } from "@isochrone/topology/bill";
+import { BillHistorySchema, BillSchema, PriceListSchema } from "@isochrone/topology/bill";
 import type { FastifyInstance } from "fastify";
 import { Type, type Static } from "typebox";
 import { sendJson, Unchanged, WindowQuery, type Fresh } from "../http/fresh.ts";
@@ -33,7 +33,7 @@ const BillQuery = Type.Object(
 );
 type BillQuery = Static<typeof BillQuery>;
 
-/** `GET /api/v1/graph/bill`, and its sums over the last hour. */
+/** `GET /api/v1/graph/bill`, its sums over the last hour, and the prices. */
 export function registerBillRoutes(app: FastifyInstance, fresh: Fresh, bills: Bills): void {
   app.get<{ Querystring: BillQuery }>(
     "/api/v1/graph/bill",
@@ -44,12 +44,12 @@ export function registerBillRoutes(app: FastifyInstance, fresh: Fresh, bills: Bi
         response: { 200: BillSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
       },
     },
-    (request, reply) => {
+    async (request, reply) => {
       const graphs = fresh(request, reply, request.query);
       if (graphs === null) return reply.send();
       const { window = "full", namespace, limit = DEFAULT_CHANNELS } = request.query;
       const part = { limit, ...(namespace === undefined ? {} : { namespace }) };
-      const bill = partOf(bills.of(graphs, window), part);
+      const bill = partOf(await bills.of(graphs, window), part);
       return sendJson(reply, JSON.stringify(bill));
     },
   );
@@ -63,5 +63,19 @@ export function registerBillRoutes(app: FastifyInstance, fresh: Fresh, bills: Bi
       },
     },
     (_request, reply) => reply.header("cache-control", "no-store").send(bills.history()),
+  );
+  app.get(
+    "/api/v1/graph/prices",
+    {
+      schema: {
+        summary: "The price table",
+        querystring: NoQuery,
+        response: { 200: PriceListSchema, 400: ProblemSchema },
+      },
+    },
+    (_request, reply) => {
+      const { currency, rows } = bills.prices;
+      return reply.header("cache-control", "no-store").send({ currency, prices: rows });
+    },
   );
 }

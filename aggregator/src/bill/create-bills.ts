@@ -1,8 +1,9 @@
+import type { Clock } from "@isochrone/runtime";
 import type { Registry } from "prom-client";
 import type { PublishedGraphs } from "../domain/graphs/graph-keeper.ts";
 import { panesOf } from "../domain/windows/window-shape.ts";
 import type { AggregatorConfig } from "../settings.ts";
-import { shapeOf } from "../windows.ts";
+import { shapeOf, turnsOf } from "../windows.ts";
 import { Bills } from "./domain/bills.ts";
 import { createBillMetrics } from "./metrics.ts";
 import { pricesIfAny } from "./price-file.ts";
@@ -12,6 +13,7 @@ export function createBills(
   config: AggregatorConfig,
   registry: Registry,
   newest: () => PublishedGraphs | null,
+  clock: Clock,
   prices = pricesIfAny(config.pricesFile),
 ): Bills {
   const shape = shapeOf(config);
@@ -19,8 +21,9 @@ export function createBills(
     prices,
     windowSeconds: (window) => (panesOf(shape, window) * shape.paneMs) / 1000,
     horizonMs: config.historyMs,
+    turn: turnsOf(clock),
   });
-  createBillMetrics(registry, () => {
+  createBillMetrics(registry, async () => {
     const graphs = newest();
     return graphs === null ? null : bills.of(graphs, "full");
   });

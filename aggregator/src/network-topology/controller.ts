@@ -10,6 +10,7 @@ import {
   type ReportedEvent,
   type Leadership,
 } from "@isochrone/kubernetes";
+import { inTurns } from "@isochrone/primitives";
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import { STALE_AFTER_WINDOWS, type ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Registry } from "prom-client";
@@ -250,7 +251,8 @@ export class NetworkTopologyController implements Service {
   async #measure(graph: ClusterGraphSnapshot): Promise<MeasuredAreas> {
     if (this.#areas?.graph === graph) return this.#areas;
     const areas = new AreaIndex(graph.nodes);
-    const costsMs = await inTurns(areaCostSteps(graph, areas, STALE_AFTER_WINDOWS * graph.windowSeconds));
+    const steps = areaCostSteps(graph, areas, STALE_AFTER_WINDOWS * graph.windowSeconds);
+    const costsMs = await inTurns(steps, () => setImmediate());
     this.#areas = { graph, areas, costsMs, capacities: areaCapacities(graph, areas) };
     return this.#areas;
   }
@@ -267,7 +269,8 @@ export class NetworkTopologyController implements Service {
     if (appGroups === null) return null;
     const requirements = requirementsOf(appGroups);
     if (requirements.length === 0) return new Map();
-    return inTurns(allocatedBandwidthSteps(areas, placedPods(inputs.pods()), requirements));
+    const steps = allocatedBandwidthSteps(areas, placedPods(inputs.pods()), requirements);
+    return inTurns(steps, () => setImmediate());
   }
 
   #writing(graph: ClusterGraphSnapshot, figures: Writing["figures"], unitMs: number): Writing {
@@ -312,13 +315,5 @@ export class NetworkTopologyController implements Service {
     this.#fault = fault;
     this.#options.logger.warn("the NetworkTopology is not written", { ...this.#ref, ...event });
     this.#options.events.event(object, { type: "Warning", action: "WriteNetperfCosts", ...event });
-  }
-}
-
-/** Lets others have their turn between the steps. */
-async function inTurns<T>(steps: Generator<void, T>): Promise<T> {
-  for (let step = steps.next(); ; step = steps.next()) {
-    if (step.done === true) return step.value;
-    await setImmediate();
   }
 }

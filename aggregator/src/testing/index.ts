@@ -24,3 +24,6 @@ export { SpeakerPolicy } from "../domain/speakers/policy.ts";
 export { createUnprovenCounter } from "../record-keys/metrics.ts";
 export { RecordKeys } from "../record-keys/record-keys.ts";
 export { RecordSeals } from "../record-keys/record-seals.ts";
+export { startAggregator, type RunningAggregator } from "./aggregator.ts";
+export { fill, podObject } from "./cluster.ts";
+export { turnsOf } from "../windows.ts";

@@ -3,6 +3,7 @@ import type { Decision, StreamJobView } from "@isochrone/topology";
 import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { decisionText } from "../explain/decision-text.ts";
+import { findDecision } from "../explain/find-decision.ts";
 import type { PodReport } from "../explain/pod-report.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
@@ -28,8 +29,6 @@ interface PodAnswer {
   readonly trouble: string | null;
 }
 
-const RECENT = 1_000;
-
 /**
  * Prints why a pod was placed where it is: the newest decision about it, and what the cluster says. `name` is
  * a pod's, a workload's or a StreamJob's.
@@ -45,7 +44,7 @@ export async function explainCommand(
 }
 
 async function explainDecision(name: string, options: ExplainOptions): Promise<View> {
-  const decision = await findDecision(name, options);
+  const decision = await findDecision(graphClientOf(options), options.namespace, name);
   if (decision !== null) return viewOf(decision, { text: decisionText });
   const job = await findStreamJob(name, options);
   if (job === null)
@@ -89,22 +88,10 @@ async function decisionIfAny(
   options: ExplainOptions,
 ): Promise<{ decision: Decision | null; trouble: string | null }> {
   try {
-    return { decision: await findDecision(name, options), trouble: null };
+    const decision = await findDecision(graphClientOf(options), options.namespace, name);
+    return { decision, trouble: null };
   } catch (error) {
     if (!(error instanceof GraphClientError)) throw error;
     return { decision: null, trouble: `Our decisions can't be read: ${reasonOf(error)}` };
   }
-}
-
-async function findDecision(name: string, options: ExplainOptions): Promise<Decision | null> {
-  const { namespace } = options;
-  const client = graphClientOf(options);
-  const exact = await client.decisions({ namespace, pod: name, limit: 1, now: true });
-  const [decision] = exact.value.decisions;
-  if (decision !== undefined) return decision;
-  const recent = await client.decisions({ namespace, limit: RECENT });
-  const newest = recent.value.decisions.find(({ workload }) => workload === name);
-  if (newest === undefined) return null;
-  const again = await client.decisions({ id: newest.id, limit: 1, now: true });
-  return again.value.decisions[0] ?? newest;
 }

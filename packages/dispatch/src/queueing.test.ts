@@ -1,6 +1,6 @@
-import { seeded } from "@isochrone/primitives";
+import { erlangC, seeded } from "@isochrone/primitives";
 import { describe, expect, it } from "vitest";
-import { erlangC, shareInTime, shareServed } from "./queueing.ts";
+import { shareInTime, shareServed } from "./queueing.ts";
 
 describe("Erlang C", () => {
   // Tables of Erlang C: servers, load in erlangs, probability of waiting.

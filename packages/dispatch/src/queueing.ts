@@ -1,21 +1,8 @@
 // Shares of requests in time by queueing formulas, for Poisson arrivals and exponential work (M/M/k).
+import { erlangC } from "@isochrone/primitives";
 
 /** A difference of rates that is none. */
 const BALANCED = 1e-9;
-
-/**
- * Probability that a request must wait (Erlang C).
- * @param servers requests that are served at once
- * @param load arrivals per second times seconds of work each
- */
-export function erlangC(servers: number, load: number): number {
-  if (load >= servers) return 1;
-  if (load <= 0) return 0;
-  let inverse = 1;
-  for (let k = 1; k <= servers; k++) inverse = 1 + (inverse * k) / load;
-  const blocked = 1 / inverse;
-  return blocked / (1 - (load / servers) * (1 - blocked));
-}
 
 /**
  * Share of requests that wait for less than their slack, when all wait until they are served.

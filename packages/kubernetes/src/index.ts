@@ -58,9 +58,11 @@ export { LABELS, matchesLabels, matchesSelector, workflowOf } from "./store/labe
 export {
   moveOwnerOf,
   moveRecordPatch,
+  MOVES_ANNOTATION,
   movesDonePatch,
   readLastMove,
   readMoveRecords,
+  textOfRecords,
 } from "./store/move-record.ts";
 export type { LastMove, MoveRecord } from "./store/move-record.ts";
 export {

@@ -1,3 +1,4 @@
+import { allSteps, sortedSteps } from "@isochrone/primitives";
 import type { BillAmount, BillReason } from "@isochrone/topology";
 
 /** Bytes and money, summed. Unknown stays unknown until something is known. */
@@ -34,6 +35,14 @@ export class Amount {
     this.#unknown ??= other.#unknown;
   }
 
+  /** Below 0: dearer than the other. What has no price comes last, by bytes. */
+  compare(other: Amount): number {
+    return (
+      (other.#perMonth ?? -1) - (this.#perMonth ?? -1) ||
+      (other.#bytesPerSecond ?? -1) - (this.#bytesPerSecond ?? -1)
+    );
+  }
+
   read(): BillAmount {
     return {
       bytesPerSecond: this.#bytesPerSecond,
@@ -45,7 +54,7 @@ export class Amount {
 
 /** Sums by key. */
 export class Amounts<T> {
-  readonly #byKey = new Map<string, { readonly of: T; readonly amount: Amount }>();
+  readonly #byKey = new Map<string, AmountLine<T>>();
 
   at(key: string, of: T): Amount {
     let found = this.#byKey.get(key);
@@ -54,17 +63,21 @@ export class Amounts<T> {
   }
 
   /** The dearest first. */
-  lines(): { readonly of: T; readonly amount: Amount }[] {
-    return Array.from(this.#byKey)
-      .sort(([a, { amount: one }], [b, { amount: other }]) => byMoney(one, other) || (a < b ? -1 : 1))
-      .map(([, line]) => line);
+  lines(): AmountLine<T>[] {
+    return allSteps(this.lineSteps());
+  }
+
+  /** As {@link lines}, in steps. */
+  *lineSteps(): Generator<void, AmountLine<T>[]> {
+    const sorted = yield* sortedSteps(
+      [...this.#byKey],
+      ([a, { amount: one }], [b, { amount: other }]) => one.compare(other) || (a < b ? -1 : 1),
+    );
+    return sorted.map(([, line]) => line);
   }
 }
 
-/** What has no price comes last, by bytes. */
-function byMoney(a: Amount, b: Amount): number {
-  const [one, other] = [a.read(), b.read()];
-  return (
-    (other.perMonth ?? -1) - (one.perMonth ?? -1) || (other.bytesPerSecond ?? -1) - (one.bytesPerSecond ?? -1)
-  );
+interface AmountLine<T> {
+  readonly of: T;
+  readonly amount: Amount;
 }

@@ -1,65 +1,61 @@
-import type {
-  Bill,
-  BillReason,
-  BillZone,
-  Channel,
-  ClusterNode,
-  Demand,
-  PodPlacement,
-  WorkflowGraphSnapshot,
-  Workload,
-} from "@isochrone/topology";
+import { allSteps } from "@isochrone/primitives";
+import type { Bill, BillReason, ClusterNode, Demand } from "@isochrone/topology";
 import { Amount, Amounts } from "./amounts.ts";
+import { keyOf, type Billed, type BilledWorkflow, type Name } from "./billed.ts";
+import { channelSteps, CHANNELS_PER_STEP } from "./billed-channels.ts";
 import { callerWeights, type WeightOf } from "./caller-weights.ts";
-import { providerOf, type Place, type PlaceOf } from "./place.ts";
-import { rowName, type PriceRow } from "./row.ts";
+import { NO_CHANGE, type Change } from "./change.ts";
+import { exchangesOf, type Exchange } from "./exchanges.ts";
+import { outsideSteps, type BilledOutside } from "./outside-bill.ts";
+import { PricedPairs, type PricedPair } from "./priced-pairs.ts";
+import { placesOf, type PlaceOf } from "./place.ts";
+import type { PriceRow } from "./row.ts";
 import type { PriceTable } from "./table.ts";
 import { placePairs } from "./zone-pairs.ts";
 
 /** 730 hours, as clouds count a month. */
 export const MONTH_SECONDS = 730 * 3600;
 
+/** Pods of channels between two steps: some milliseconds' work. */
+const PODS_PER_STEP = 10_000;
+
 /** The graphs of one moment. */
-interface BilledGraphs {
+export interface BilledGraphs {
   readonly version: number;
   readonly observedAt: string;
   readonly windowSeconds: number;
   readonly nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[];
-  readonly workflows: Iterable<WorkflowGraphSnapshot>;
+  /** Read more than once. */
+  readonly workflows: Iterable<BilledWorkflow>;
   readonly demand: Pick<Demand, "services">;
 }
 
-interface Name {
-  readonly namespace: string;
-  readonly name: string;
-}
-
-/** A channel once, though two workflows may have it. */
-interface Billed {
-  readonly source: End;
-  readonly target: End;
-  readonly channel: Channel;
-  /** Its source's own namespace tells of it. */
-  readonly isOwn: boolean;
-}
-
-interface End extends Name {
-  readonly pods: readonly PodPlacement[];
-}
-
 type ZonePair = Bill["zones"][number];
-type Pairs = Amounts<Pick<ZonePair, "from" | "to">>;
+type Pairs = Amounts<PricedPair>;
+type OutsideLine = NonNullable<Bill["outside"]>[number];
+type ChannelLine = Pick<Bill["channels"][number], "source" | "target" | "zones">;
 
 /**
  * What a month of the traffic of now costs. The caller pays for both directions of its channels. A channel
  * without bytes is in the bill as unknown, never as 0.
  */
-export function billOf(graphs: BilledGraphs, table: PriceTable): Bill {
-  const placeOf = placesOf(graphs.nodes);
-  const channels = [...channelsOf(graphs.workflows)];
-  const weights = weightsOf(graphs.demand, channels, placeOf);
-  const bill = new BillDraft(placeOf, table, graphs.windowSeconds);
-  for (const billed of channels) bill.add(billed, weights.get(keyOf(billed.target)) ?? (() => 1));
+export function billOf(graphs: BilledGraphs, table: PriceTable, change?: Change): Bill {
+  return allSteps(billSteps(graphs, table, change));
+}
+
+/**
+ * As {@link billOf}, in steps between which a caller may let others have their turn.
+ * @param change what it would cost with that. @default as it is
+ */
+export function* billSteps(
+  graphs: BilledGraphs,
+  table: PriceTable,
+  change: Change = NO_CHANGE,
+): Generator<void, Bill> {
+  const scene = yield* sceneSteps(graphs);
+  const exchanges = exchangesOf(scene.channels, { ...scene, change });
+  const outside = yield* outsideSteps(graphs.workflows, table, scene.placeOf, MONTH_SECONDS);
+  const lines = yield* sumSteps(exchanges, scene, table, outside);
   const { version, observedAt, windowSeconds } = graphs;
   return {
     version,
@@ -67,34 +63,92 @@ export function billOf(graphs: BilledGraphs, table: PriceTable): Bill {
     windowSeconds,
     currency: table.currency,
     monthSeconds: MONTH_SECONDS,
-    ...bill.read(),
+    ...lines,
     leftOut: 0,
   };
 }
 
+/** The channels of the graphs, and what is known of who sends how much. */
+export interface Scene {
+  readonly channels: readonly Billed[];
+  readonly placeOf: PlaceOf;
+  /** By workload that is called, how much callers in each place send, as it was counted. */
+  readonly weights: ReadonlyMap<string, WeightOf>;
+  readonly windowSeconds: number;
+}
+
+export function* sceneSteps(graphs: Omit<BilledGraphs, "observedAt" | "version">): Generator<void, Scene> {
+  const placeOf = placesOf(graphs.nodes);
+  const channels = yield* channelSteps(graphs.workflows);
+  const weights = yield* weightSteps(graphs.demand, channels, placeOf);
+  return { channels, placeOf, weights, windowSeconds: graphs.windowSeconds };
+}
+
+export type Sums = Pick<
+  Bill,
+  "channels" | "destinations" | "namespaces" | "outside" | "prices" | "total" | "workloads" | "zones"
+>;
+
+/** The sums of a bill of these exchanges. */
+export function* sumSteps(
+  exchanges: Iterable<Exchange>,
+  { placeOf, windowSeconds }: Pick<Scene, "placeOf" | "windowSeconds">,
+  table: PriceTable,
+  outside: readonly BilledOutside[] = [],
+): Generator<void, Sums> {
+  const bill = new BillDraft(placeOf, table, windowSeconds);
+  let untilStep = PODS_PER_STEP;
+  for (const exchange of exchanges) {
+    bill.add(exchange);
+    const { callers, callees } = exchange;
+    untilStep -= PODS_PER_STEP / CHANNELS_PER_STEP + callers.length + callees.length;
+    if (untilStep > 0) continue;
+    untilStep = PODS_PER_STEP;
+    yield;
+  }
+  for (const billed of outside) bill.addOutside(billed);
+  return yield* bill.readSteps();
+}
+
 class BillDraft {
   readonly #placeOf: PlaceOf;
-  readonly #table: PriceTable;
+  readonly #pairs: PricedPairs;
   readonly #windowSeconds: number;
   readonly #total = new Amount();
   #unknown = 0;
-  readonly #channels = new Amounts<{ readonly billed: Billed; readonly pairs: Pairs }>();
+  readonly #channels = new Amounts<ChannelLine>();
   readonly #workloads = new Amounts<Name>();
   readonly #namespaces = new Amounts<string>();
   readonly #zones: Pairs = new Amounts();
-  readonly #rows = new Map<string, PriceRow>();
+  readonly #outside = new Amounts<Pick<OutsideLine, "destination" | "source">>();
+  readonly #destinations = new Amounts<string>();
+  readonly #rows = new Set<PriceRow>();
 
   constructor(placeOf: PlaceOf, table: PriceTable, windowSeconds: number) {
     this.#placeOf = placeOf;
-    this.#table = table;
+    this.#pairs = new PricedPairs(table);
     this.#windowSeconds = windowSeconds;
   }
 
-  add(billed: Billed, weightOf: WeightOf): void {
-    const { source, target } = billed;
+  add(exchange: Exchange): void {
+    const { source, target } = exchange.billed;
+    const line: ChannelLine = { source: nameOf(source), target: nameOf(target), zones: [] };
+    const amount = this.#channels.at(`${keyOf(source)}\n${keyOf(target)}`, line);
     const pairs: Pairs = new Amounts();
-    const amount = this.#channels.at(`${keyOf(source)}\n${keyOf(target)}`, { billed, pairs });
-    this.#addBytes(billed, weightOf, amount, pairs);
+    this.#addBytes(exchange, amount, pairs);
+    line.zones = zoneLines(pairs);
+    this.#addTo(source, amount);
+  }
+
+  addOutside({ source, destination, amount, rows }: BilledOutside): void {
+    const line = { source: nameOf(source), destination };
+    this.#outside.at(`${keyOf(source)}\n${destination}`, line).add(amount);
+    this.#destinations.at(destination, destination).add(amount);
+    for (const row of rows) this.#rows.add(row);
+    this.#addTo(source, amount);
+  }
+
+  #addTo(source: Name, amount: Amount): void {
     if (amount.unknown !== null) this.#unknown++;
     const { namespace, name } = source;
     this.#workloads.at(keyOf(source), { namespace, name }).add(amount);
@@ -102,84 +156,90 @@ class BillDraft {
     this.#total.add(amount);
   }
 
-  #addBytes({ source, target, channel }: Billed, weightOf: WeightOf, amount: Amount, pairs: Pairs): void {
-    const { bytesPerSecond, ageSeconds } = channel;
+  #addBytes({ billed, scopes, callers, callees }: Exchange, amount: Amount, pairs: Pairs): void {
+    const { bytesPerSecond, ageSeconds } = billed.channel;
     if (bytesPerSecond === null) return amount.addUnpriced(null, "no_bytes");
     if (ageSeconds !== null && ageSeconds > this.#windowSeconds) return amount.addUnpriced(null, "old");
-    const split = placePairs(channel, source.pods, target.pods, this.#placeOf, weightOf);
+    const split = placePairs(scopes, callers, callees, this.#placeOf);
     if (split.length === 0) return amount.addUnpriced(bytesPerSecond, "no_pods");
     for (const { from, to, share } of split) {
-      const key = `${placeKey(from)}\n${placeKey(to)}`;
-      const lines = [amount, pairs.at(key, { from, to }), this.#zones.at(key, { from, to })];
-      this.#addPair(from, to, share * bytesPerSecond, lines);
+      const pair = this.#pairs.of(from, to);
+      const { key } = pair;
+      const lines = [amount, pairs.at(key, pair), this.#zones.at(key, pair)];
+      this.#addPair(pair.price, share * bytesPerSecond, lines);
     }
   }
 
-  #addPair(from: Place, to: Place, bytesPerSecond: number, lines: readonly Amount[]): void {
-    const price = this.#table.between(from, to);
+  #addPair(price: PricedPair["price"], bytesPerSecond: number, lines: readonly Amount[]): void {
     if (typeof price === "string") {
       for (const line of lines) line.addUnpriced(bytesPerSecond, price satisfies BillReason);
       return;
     }
-    for (const row of price.rows) this.#rows.set(rowName(row), row);
+    for (const row of price.rows) this.#rows.add(row);
     const perMonth = bytesPerSecond * MONTH_SECONDS * price.perByte;
     for (const line of lines) line.addPriced(bytesPerSecond, perMonth);
   }
 
-  read(): Pick<Bill, "channels" | "namespaces" | "prices" | "total" | "workloads" | "zones"> {
-    const channels = this.#channels.lines().map(({ of: { billed, pairs }, amount }) => ({
-      source: nameOf(billed.source),
-      target: nameOf(billed.target),
+  *readSteps(): Generator<void, Sums> {
+    const channels: Bill["channels"] = [];
+    for (const { of, amount } of yield* this.#channels.lineSteps()) {
+      const { source, target, zones } = of;
+      channels.push({ source, target, ...amount.read(), unknown: amount.unknown, zones });
+      if (channels.length % CHANNELS_PER_STEP === 0) yield;
+    }
+    const workloads = yield* this.#workloads.lineSteps();
+    const outside = (yield* this.#outside.lineSteps()).map(readLine);
+    const destinations = this.#destinations.lines().map(({ of, amount }) => ({
+      destination: of,
       ...amount.read(),
       unknown: amount.unknown,
-      zones: zoneLines(pairs),
     }));
+    const count = channels.length + outside.length;
     return {
-      total: { ...this.#total.read(), channels: channels.length, channelsUnknown: this.#unknown },
+      ...(outside.length === 0 ? {} : { outside, destinations }),
+      total: { ...this.#total.read(), channels: count, channelsUnknown: this.#unknown },
       channels,
-      workloads: this.#workloads.lines().map(({ of, amount }) => ({ ...of, ...amount.read() })),
+      workloads: workloads.map(({ of, amount }) => ({ ...of, ...amount.read() })),
       namespaces: this.#namespaces.lines().map(({ of, amount }) => ({ namespace: of, ...amount.read() })),
       zones: zoneLines(this.#zones),
-      prices: [...this.#rows.values()],
+      prices: [...this.#rows],
     };
   }
 }
 
-function zoneLines(pairs: Pairs): ZonePair[] {
-  return pairs.lines().map(({ of: { from, to }, amount }) => ({
-    from: zoneOf(from),
-    to: zoneOf(to),
-    ...amount.read(),
-    unknown: amount.unknown,
-  }));
+function readLine<T extends object>({ of, amount }: { readonly of: T; readonly amount: Amount }) {
+  return { ...of, ...amount.read(), unknown: amount.unknown };
 }
 
-function zoneOf({ provider, region, zone }: BillZone): BillZone {
-  return { provider, region, zone };
+function zoneLines(pairs: Pairs): ZonePair[] {
+  return pairs
+    .lines()
+    .map(({ of: { from, to }, amount }) => ({ from, to, ...amount.read(), unknown: amount.unknown }));
 }
 
 function nameOf({ namespace, name }: Name): Name {
   return { namespace, name };
 }
 
-function keyOf({ namespace, name }: Name): string {
-  return `${namespace}/${name}`;
-}
-
-function placeKey({ provider, region, zone }: Place): string {
-  return JSON.stringify([provider, region, zone]);
-}
-
 /** By workload that is called by way of a Service of its name, how much each zone's callers send. */
-function weightsOf(
+function* weightSteps(
   { services }: Pick<Demand, "services">,
   channels: readonly Billed[],
   placeOf: PlaceOf,
-): ReadonlyMap<string, WeightOf> {
+): Generator<void, ReadonlyMap<string, WeightOf>> {
   const weights = new Map<string, WeightOf>();
-  if (services.length === 0) return weights;
-  const calls = Map.groupBy(channels, ({ target }) => keyOf(target));
-  for (const service of services) {
+  const asked = new Set(services.map(keyOf));
+  const calls = new Map<string, Billed[]>();
+  for (const [at, billed] of asked.size === 0 ? [] : channels.entries()) {
+    if (at % CHANNELS_PER_STEP === 0) yield;
+    const key = keyOf(billed.target);
+    if (!asked.has(key)) continue;
+    const those = calls.get(key);
+    if (those === undefined) calls.set(key, [billed]);
+    else those.push(billed);
+  }
+  for (const [at, service] of services.entries()) {
+    if (at % CHANNELS_PER_STEP === 0) yield;
     const of = (calls.get(keyOf(service)) ?? []).map(({ channel, source }) => ({
       channel,
       callers: source.pods,
@@ -188,60 +248,4 @@ function weightsOf(
     if (weightOf !== null) weights.set(keyOf(service), weightOf);
   }
   return weights;
-}
-
-/** Nodes of one place share its object. */
-function placesOf(nodes: BilledGraphs["nodes"]): PlaceOf {
-  const places = new Map<string, Place>();
-  const byNode = new Map<string, Place>();
-  for (const { name, provider = null, region, zone } of nodes) {
-    const place = { provider: providerOf(provider), region, zone };
-    const key = placeKey(place);
-    const known = places.get(key) ?? place;
-    places.set(key, known);
-    byNode.set(name, known);
-  }
-  return (node) => byNode.get(node);
-}
-
-/**
- * A channel between workflows is in both, each with what its own namespace believes: that of the source is
- * billed, or the other one's where the source's has no bytes.
- */
-function channelsOf(workflows: Iterable<WorkflowGraphSnapshot>): Iterable<Billed> {
-  const found = new Map<string, Billed>();
-  for (const { namespace, workloads, channels } of workflows) {
-    const byLabel = labelled(namespace, workloads);
-    for (const channel of channels) {
-      const source = endOf(byLabel.get(channel.source));
-      const target = endOf(byLabel.get(channel.target));
-      if (source === null || target === null) continue;
-      const key = `${keyOf(source)}\n${keyOf(target)}`;
-      const billed = { source, target, channel, isOwn: source.namespace === namespace };
-      const before = found.get(key);
-      if (before === undefined || isBetter(billed, before)) found.set(key, billed);
-    }
-  }
-  return found.values();
-}
-
-function isBetter({ channel, isOwn }: Billed, before: Billed): boolean {
-  const [has, had] = [channel.bytesPerSecond !== null, before.channel.bytesPerSecond !== null];
-  return has === had ? isOwn && !before.isOwn : has;
-}
-
-/** The workflow's own namespace wins over an equal name in another one: channels carry names only. */
-function labelled(namespace: string, workloads: readonly Workload[]): ReadonlyMap<string, Workload> {
-  const byLabel = new Map<string, Workload>();
-  for (const workload of workloads)
-    if (!byLabel.has(workload.name) || workload.namespace === namespace) byLabel.set(workload.name, workload);
-  return byLabel;
-}
-
-/** A workload of another namespace may be called namespace/name. */
-function endOf(workload: Workload | undefined): End | null {
-  if (workload === undefined) return null;
-  const { namespace, name, pods } = workload;
-  const prefix = `${namespace}/`;
-  return { namespace, name: name.startsWith(prefix) ? name.slice(prefix.length) : name, pods };
 }

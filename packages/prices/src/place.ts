@@ -1,3 +1,4 @@
+import type { ClusterNode } from "@isochrone/topology";
 import type { Provider } from "./row.ts";
 
 /** Where a node is, as far as prices care. */
@@ -13,7 +14,28 @@ export type PlaceOf = (node: string) => Place | undefined;
 /** How cloud controllers begin `spec.providerID` of their nodes. */
 const SCHEMES: Readonly<Record<string, Provider>> = { aws: "aws", gce: "gcp", azure: "azure" };
 
+/** Nodes of one place share its object. */
+export function placesOf(
+  nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[],
+): PlaceOf {
+  const places = new Map<string, Place>();
+  const byNode = new Map<string, Place>();
+  for (const { name, provider = null, region, zone } of nodes) {
+    const place = { provider: providerOf(provider), region, zone };
+    const key = placeKey(place);
+    const known = places.get(key) ?? place;
+    places.set(key, known);
+    byNode.set(name, known);
+  }
+  return (node) => byNode.get(node);
+}
+
+/** Tells places apart. */
+export function placeKey({ provider, region, zone }: Place): string {
+  return JSON.stringify([provider, region, zone]);
+}
+
 /** Whose node it is; `own` for nodes of no cloud that is known here. @param scheme of `spec.providerID` */
-export function providerOf(scheme: string | null): Provider {
+function providerOf(scheme: string | null): Provider {
   return (scheme === null ? undefined : SCHEMES[scheme]) ?? "own";
 }

@@ -1,21 +1,26 @@
 // How a channel's bytes are split over the places of its pods.
-import { routingScopes, type Channel, type PodPlacement, type RoutingScope } from "@isochrone/topology";
-import type { WeightOf } from "./caller-weights.ts";
-import type { Place, PlaceOf } from "./place.ts";
+import type { RoutingScope } from "@isochrone/topology";
+import type { Place } from "./place.ts";
+
+/** A pod, and how much it sends beside the others of its end. */
+export interface WeighedPod {
+  readonly node: string | null;
+  readonly weight: number;
+}
 
 /** A share of a channel's bytes, of callers in one place with callees in another. */
-interface PlacePair {
-  readonly from: Place;
-  readonly to: Place;
+interface PlacePair<P> {
+  readonly from: P;
+  readonly to: P;
   /** 0 to 1. */
   readonly share: number;
 }
 
 /** Pods of one end that are on nodes of the cluster, by their weights. */
-interface End {
+interface End<P> {
   readonly pods: number;
   readonly byNode: ReadonlyMap<string, number>;
-  readonly byPlace: ReadonlyMap<Place, number>;
+  readonly byPlace: ReadonlyMap<P, number>;
 }
 
 /**
@@ -23,20 +28,18 @@ interface End {
  * alike, or, where a nearer one is preferred, with those of the narrowest scope that has any: the planner's
  * rule. Empty: an end has no pod on a node.
  */
-export function placePairs(
-  channel: Channel,
-  callers: readonly PodPlacement[],
-  callees: readonly PodPlacement[],
-  placeOf: PlaceOf,
-  weightOf: WeightOf,
-): PlacePair[] {
-  const to = endOf(callees, placeOf, () => 1);
+export function placePairs<P extends Place>(
+  scopes: readonly RoutingScope[] | null,
+  callers: readonly WeighedPod[],
+  callees: readonly Pick<WeighedPod, "node">[],
+  placeOf: (node: string) => P | undefined,
+): PlacePair<P>[] {
+  const to = endOf(callees.map(evenly), placeOf);
   // Where nobody was seen to call from these places, all send alike.
-  let from = endOf(callers, placeOf, weightOf);
-  if (from.pods === 0) from = endOf(callers, placeOf, () => 1);
+  let from = endOf(callers, placeOf);
+  if (from.pods === 0) from = endOf(callers.map(evenly), placeOf);
   if (from.pods === 0 || to.pods === 0) return [];
-  const shares = new Shares();
-  const scopes = routingScopes(channel);
+  const shares = new Shares<P>();
   if (scopes === null) {
     for (const [caller, count] of from.byPlace) shares.add(caller, to.byPlace, count / from.pods);
     return shares.pairs();
@@ -48,15 +51,17 @@ export function placePairs(
   return shares.pairs();
 }
 
-function endOf(pods: readonly PodPlacement[], placeOf: PlaceOf, weightOf: WeightOf): End {
+function evenly({ node }: Pick<WeighedPod, "node">): WeighedPod {
+  return { node, weight: 1 };
+}
+
+function endOf<P>(pods: readonly WeighedPod[], placeOf: (node: string) => P | undefined): End<P> {
   const byNode = new Map<string, number>();
-  const byPlace = new Map<Place, number>();
+  const byPlace = new Map<P, number>();
   let placed = 0;
-  for (const { node } of pods) {
+  for (const { node, weight } of pods) {
     const place = node === null ? undefined : placeOf(node);
-    if (node === null || place === undefined) continue;
-    const weight = weightOf(place);
-    if (weight === 0) continue;
+    if (node === null || place === undefined || weight === 0) continue;
     placed += weight;
     byNode.set(node, (byNode.get(node) ?? 0) + weight);
     byPlace.set(place, (byPlace.get(place) ?? 0) + weight);
@@ -65,12 +70,12 @@ function endOf(pods: readonly PodPlacement[], placeOf: PlaceOf, weightOf: Weight
 }
 
 /** Callees by place of the narrowest scope around a caller that has any. */
-function nearest(
+function nearest<P extends Place>(
   scopes: readonly RoutingScope[],
   node: string,
-  caller: Place,
-  to: End,
-): ReadonlyMap<Place, number> {
+  caller: P,
+  to: End<P>,
+): ReadonlyMap<P, number> {
   for (const scope of scopes) {
     const found =
       scope === "node"
@@ -83,11 +88,11 @@ function nearest(
   return to.byPlace;
 }
 
-class Shares {
-  readonly #shares = new Map<Place, Map<Place, number>>();
+class Shares<P> {
+  readonly #shares = new Map<P, Map<P, number>>();
 
   /** Shares `part` out evenly among the callees. */
-  add(from: Place, callees: ReadonlyMap<Place, number>, part: number): void {
+  add(from: P, callees: ReadonlyMap<P, number>, part: number): void {
     let total = 0;
     for (const count of callees.values()) total += count;
     let row = this.#shares.get(from);
@@ -95,9 +100,9 @@ class Shares {
     for (const [to, count] of callees) row.set(to, (row.get(to) ?? 0) + (part * count) / total);
   }
 
-  pairs(): PlacePair[] {
+  pairs(): PlacePair<P>[] {
     return Array.from(this.#shares, ([from, row]) =>
-      Array.from(row, ([to, share]): PlacePair => ({ from, to, share })),
+      Array.from(row, ([to, share]): PlacePair<P> => ({ from, to, share })),
     ).flat();
   }
 }

@@ -4,6 +4,9 @@ import { Counter, Gauge, type Registry } from "prom-client";
 /** Values by label. */
 type Labelled<L extends string> = Iterable<readonly [labels: Readonly<Record<L, string>>, value: number]>;
 
+/** What is long work is told when it is done. */
+type Later<T> = T | Promise<T>;
+
 export class ScrapedMetrics {
   readonly #registers: Registry[];
 
@@ -12,25 +15,31 @@ export class ScrapedMetrics {
   }
 
   /** @param read null: unknown, shown as NaN */
-  gauge(name: string, help: string, read: () => number | null): void {
+  gauge(name: string, help: string, read: () => Later<number | null>): void {
     const gauge: Gauge = new Gauge({
       name,
       help,
       registers: this.#registers,
-      collect: () => gauge.set(read() ?? Number.NaN),
+      collect: async () => gauge.set((await read()) ?? Number.NaN),
     });
   }
 
   /** @param read all series that there are now */
-  gauges<L extends string>(name: string, help: string, labelNames: L[], read: () => Labelled<L>): void {
+  gauges<L extends string>(
+    name: string,
+    help: string,
+    labelNames: L[],
+    read: () => Later<Labelled<L>>,
+  ): void {
     const gauge: Gauge<L> = new Gauge({
       name,
       help,
       labelNames,
       registers: this.#registers,
-      collect(): void {
+      async collect(): Promise<void> {
+        const values = await read();
         gauge.reset();
-        for (const [labels, value] of read()) gauge.set(labels, value);
+        for (const [labels, value] of values) gauge.set(labels, value);
       },
     });
   }

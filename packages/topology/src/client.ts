@@ -1,7 +1,8 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
 import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
-import type { Bill } from "./bill/bill.ts";
+import type { Bill, PriceList } from "./bill/bill.ts";
+import type { Savings } from "./bill/savings.ts";
 import { parseDemand, type Demand } from "./demand/demand.ts";
 import { DecisionListSchema } from "./decision-schema.ts";
 import type { DecisionList } from "./decision-schema.ts";
@@ -198,6 +199,18 @@ export class GraphClient {
     return this.#read(withQuery("/api/v1/graph/bill", query), parseBill, signal);
   }
 
+  /** The price table. Throws GraphClientError, SnapshotError. */
+  async prices(signal?: AbortSignal): Promise<Fetched<PriceList>> {
+    const { parsePriceList } = await import("./bill/bill.ts");
+    return this.#read("/api/v1/graph/prices", parsePriceList, signal);
+  }
+
+  /** What would be saved; workflows and Services at most `limit`, those that save most. */
+  async savings(query: BillQuery = {}, signal?: AbortSignal): Promise<Fetched<Savings>> {
+    const { parseSavings } = await import("./bill/savings.ts");
+    return this.#read(withQuery("/api/v1/savings", query), parseSavings, signal);
+  }
+
   async decisions(query: DecisionQuery = {}, signal?: AbortSignal): Promise<Fetched<DecisionList>> {
     const path = withQuery("/api/v1/decisions", query);
     return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
@@ -234,6 +247,11 @@ export class GraphClient {
   /** How the requests of Services are spread over zones. */
   async traffic(signal?: AbortSignal): Promise<Fetched<TrafficSnapshot>> {
     return this.#read("/api/v1/traffic", parseTraffic, signal);
+  }
+
+  /** A page as it came, for who passes it on. Throws GraphClientError. */
+  async page(path: string, query: object, signal?: AbortSignal): Promise<unknown> {
+    return (await this.#get(withQuery(path, query), null, signal)).json;
   }
 
   async #read<T>(

@@ -1,7 +1,7 @@
 // What a pod's object in the cluster says about where it is or will be.
 import { conditionsOf, looseFields, pickedFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
-import { looseList } from "@isochrone/primitives";
+import { looseList, type LooseFields } from "@isochrone/primitives";
 import type { Standing } from "../domain/decision-recorder.ts";
 import { identifyPod, POD_LABELS } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
@@ -76,10 +76,17 @@ export function identityOf(pod: KubernetesObject): PodIdentity {
   return identity;
 }
 
-function trimmedContainers(containers: unknown): { resources: { requests: unknown } }[] {
+function trimmedContainers(containers: unknown): { resources: LooseFields }[] {
   return looseList<Record<"resources", unknown>>(containers).map(({ resources }) => ({
-    resources: { requests: looseFields<Record<"requests", unknown>>(resources).requests ?? {} },
+    resources: { requests: {}, ...keptResources(resources) },
   }));
+}
+
+/** What a container requests, and how much CPU it may use. */
+export function keptResources(resources: unknown): LooseFields {
+  const fields = looseFields<Record<"limits" | "requests", unknown>>(resources);
+  const { cpu } = looseFields<Record<"cpu", unknown>>(fields.limits);
+  return { ...pickedFields(fields, ["requests"]), ...(cpu === undefined ? {} : { limits: { cpu } }) };
 }
 
 function textOf(value: unknown): string | null {

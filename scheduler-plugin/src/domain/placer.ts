@@ -212,7 +212,13 @@ export function problemOf(
 ): PlacementProblem {
   const maxAgeSeconds = cluster?.maxAgeSeconds ?? DEFAULT_MAX_AGE_SECONDS;
   return {
-    pod: { namespace: pod.namespace, name: pod.name, workload, requests: pod.requests },
+    pod: {
+      namespace: pod.namespace,
+      name: pod.name,
+      workload,
+      requests: pod.requests,
+      cpuLimitMillicores: pod.cpuLimitMillicores ?? null,
+    },
     candidates,
     cluster: usable("cluster graph", cluster, nowMs, maxAgeSeconds),
     workflow: usable("workflow graph", workflow, nowMs, maxAgeSeconds),

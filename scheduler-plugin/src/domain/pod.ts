@@ -24,6 +24,8 @@ export interface PodIdentity {
   /** Names that its workload may have, the most certain first. */
   readonly workloads: readonly string[];
   readonly requests: ResourceAmounts;
+  /** Of all its containers; null: one has none. Watched pods don't keep it. */
+  readonly cpuLimitMillicores?: number | null;
 }
 
 /** Labels that name a pod's workflow, by precedence (design §3). */
@@ -84,6 +86,7 @@ export function identifyPod(pod: unknown): PodIdentity {
     labelled: workflow !== null,
     workloads: workloadNames(metadata, labels, name),
     requests: requestsOf(pod),
+    cpuLimitMillicores: cpuLimitOf(pod),
   };
 }
 
@@ -124,6 +127,18 @@ function requestsOf(pod: unknown): ResourceAmounts {
     cpuMillicores: boundedAmount(cpu, MAX_AMOUNTS.cpuMillicores),
     memoryBytes: boundedAmount(memory, MAX_AMOUNTS.memoryBytes),
   };
+}
+
+function cpuLimitOf(pod: unknown): number | null {
+  const spec = looseFields<PodFields["spec"]>(looseFields<PodFields>(pod).spec);
+  let sum = 0;
+  for (const { resources } of looseList<Record<"resources", unknown>>(spec.containers)) {
+    const { limits } = looseFields<Record<"limits", unknown>>(resources);
+    const limit = parseMillicores(looseFields<Record<"cpu", unknown>>(limits).cpu);
+    if (limit === null) return null;
+    sum += limit;
+  }
+  return sum > 0 ? boundedAmount(sum, MAX_AMOUNTS.cpuMillicores) : null;
 }
 
 function firstLabel(labels: LooseFields, names: readonly string[]): string | null {

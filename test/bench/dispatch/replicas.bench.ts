@@ -3,6 +3,7 @@
 import { median, seeded } from "@isochrone/primitives";
 import { ReplicaLoad } from "@isochrone/scheduler-plugin/testing";
 import { cpuMs, threadMs } from "../streams/problems.ts";
+import { Turns } from "../turns.ts";
 import type { BenchResult } from "../types.ts";
 
 const SERVICES = 1_000;
@@ -58,31 +59,6 @@ async function measured(most: number): Promise<Frames> {
   }
   await load.stop();
   return { frameMs: Math.max(...frames), loopMs: median(loops)!, heldMs: median(holds)! };
-}
-
-/** CPU time between two turns of the event loop. */
-class Turns {
-  #last = threadMs();
-  #longest = 0;
-  #isOver = false;
-
-  constructor() {
-    this.#next();
-  }
-
-  stop(): number {
-    this.#isOver = true;
-    return this.#longest;
-  }
-
-  #next(): void {
-    setImmediate(() => {
-      const now = threadMs();
-      this.#longest = Math.max(this.#longest, now - this.#last);
-      this.#last = now;
-      if (!this.#isOver) this.#next();
-    });
-  }
 }
 
 function below(name: string, value: number, target: number): BenchResult {

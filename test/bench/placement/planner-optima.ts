@@ -2,25 +2,45 @@
 // `node tools/node24.mjs test/bench/placement/planner-optima.ts`. Instances that have no complete plan, or
 // whose optimum isn't proven within the limit, are passed over.
 import { writeFileSync } from "node:fs";
-import { plan } from "@isochrone/placement";
-import { optimum, smallProblem } from "@isochrone/placement/planner-testing";
+import { MONEY_LEADS, plan } from "@isochrone/placement";
+import { optimum, pricedProblem, smallProblem } from "@isochrone/placement/planner-testing";
 
 const INSTANCES = 200;
 /** Nodes of the search tree. */
 const LIMIT = 500_000;
+/** A good plan to begin with: the proof needs to look at less. */
+const OPTIONS = { seed: 1, now: (): number => 0, deadlineMs: 1 };
 
-const file = new URL("../../../packages/placement/src/planner/testing/optima.json", import.meta.url);
-const optima: [seed: number, total: number, visited: number][] = [];
-const passed = { infeasible: 0, unproven: 0 };
-for (let seed = 1; optima.length < INSTANCES; seed++) {
+write("optima.json", (seed) => {
   const problem = smallProblem(seed);
-  // A good plan to begin with: the proof needs to look at less.
-  const { assignment } = plan(problem, { seed: 1, now: () => 0, deadlineMs: 1 });
-  const found = optimum(problem, assignment, LIMIT);
-  if (found === null) passed.unproven++;
-  else if (found.assignment === null) passed.infeasible++;
-  else optima.push([seed, found.total, found.visited]);
-  if (seed % 20 === 0) console.log(`${seed}: ${optima.length} proven, ${JSON.stringify(passed)}`);
+  const { assignment } = plan(problem, OPTIONS);
+  return { found: optimum(problem, assignment, { limit: LIMIT }), more: [] };
+});
+write("money-optima.json", (seed) => {
+  const problem = pricedProblem(smallProblem(seed), seed);
+  const settings = { moneyShare: MONEY_LEADS };
+  const { assignment, latencyLimit } = plan(problem, { ...OPTIONS, ...settings });
+  if (latencyLimit === null) return { found: null, more: [] };
+  const found = optimum(problem, assignment, { limit: LIMIT, settings, latencyLimit });
+  return { found, more: [latencyLimit] };
+});
+
+interface Proof {
+  /** null: not proven. */
+  readonly found: ReturnType<typeof optimum>;
+  readonly more: readonly number[];
 }
-const rows = optima.map((row) => `  ${JSON.stringify(row)}`);
-writeFileSync(file, `[\n${rows.join(",\n")}\n]\n`);
+
+function write(name: string, prove: (seed: number) => Proof): void {
+  const optima: number[][] = [];
+  const passed = { infeasible: 0, unproven: 0 };
+  for (let seed = 1; optima.length < INSTANCES; seed++) {
+    const { found, more } = prove(seed);
+    if (found === null) passed.unproven++;
+    else if (found.assignment === null) passed.infeasible++;
+    else optima.push([seed, found.total, found.visited, ...more]);
+    if (seed % 20 === 0) console.log(`${seed}: ${optima.length} proven, ${JSON.stringify(passed)}`);
+  }
+  const file = new URL(`../../../packages/placement/src/planner/testing/${name}`, import.meta.url);
+  writeFileSync(file, `[\n${optima.map((row) => `  ${JSON.stringify(row)}`).join(",\n")}\n]\n`);
+}

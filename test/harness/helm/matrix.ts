@@ -48,7 +48,11 @@ export const MATRIX: Readonly<Record<string, ChartValues>> = {
       bandwidthResource: { advertise: "measured" },
       aggregator: { istioRouting: true, windowMs: "10m", costQuantile: "mean" },
       collector: { nodeExporterDaemonSets: ["monitoring/prometheus-node-exporter"] },
-      scheduler: { managedResource: "isochrone.dev/placement", canaryNamespace: "canaries" },
+      scheduler: {
+        managedResource: "isochrone.dev/placement",
+        canaryNamespace: "canaries",
+        deletionCosts: "write",
+      },
       descheduler: { mode: "evict", maxUnreadyRatio: "34%", windows: ["Sat 00:00-24:00"] },
       streams: { enabled: true, strategy: "joint" },
       dispatch: { levers: ["hints", "istio", "replicas", "scale", "deletion-cost"], changes: 4 },

@@ -1,4 +1,5 @@
-import { billOf, type PriceTable } from "@isochrone/prices";
+import { billSteps, type PriceTable } from "@isochrone/prices";
+import { definedOf, inTurns } from "@isochrone/primitives";
 import type { Bill, BillHistory } from "@isochrone/topology";
 import type { PublishedGraphs } from "../../domain/graphs/graph-keeper.ts";
 import { rfc3339 } from "../../domain/graphs/graph-time.ts";
@@ -12,6 +13,8 @@ interface BillsOptions {
   readonly windowSeconds: (window: WindowName) => number;
   /** How far back sums are kept, ms. */
   readonly horizonMs: number;
+  /** Asked between two steps of the work, and waited for while it says so. */
+  readonly turn: () => Promise<void> | null;
 }
 
 /** What a reader wants of a bill. */
@@ -26,7 +29,7 @@ interface BillPart {
 export class Bills {
   readonly #options: BillsOptions;
   /** By the workflows, which are the same object whoever asks. */
-  readonly #bills = new WeakMap<object, Bill>();
+  readonly #bills = new WeakMap<object, Promise<Bill>>();
   /** Oldest first. */
   readonly #points: { readonly atMs: number; readonly point: BillHistory["points"][number] }[] = [];
 
@@ -34,37 +37,46 @@ export class Bills {
     this.#options = options;
   }
 
-  of(graphs: PublishedGraphs, window: WindowName): Bill {
+  /** Whoever asks for the same bill waits for the same work. */
+  of(graphs: PublishedGraphs, window: WindowName): Promise<Bill> {
     const workflows = graphs.workflows(window);
     let bill = this.#bills.get(workflows);
     if (bill === undefined) {
-      const { prices, windowSeconds } = this.#options;
-      const { version, builtAtMs, nodes } = graphs;
-      const demand = graphs.demand(window);
-      const billed = {
-        version,
-        observedAt: rfc3339(builtAtMs),
-        nodes,
-        workflows: workflows.values(),
-        demand,
-      };
-      bill = billOf({ ...billed, windowSeconds: windowSeconds(window) }, prices);
+      bill = this.#workOut(graphs, window);
       this.#bills.set(workflows, bill);
     }
     return bill;
   }
 
+  #workOut(graphs: PublishedGraphs, window: WindowName): Promise<Bill> {
+    const { prices, windowSeconds, turn } = this.#options;
+    const { version, builtAtMs, nodes } = graphs;
+    const billed = {
+      version,
+      observedAt: rfc3339(builtAtMs),
+      windowSeconds: windowSeconds(window),
+      nodes,
+      workflows: [...graphs.workflows(window).values()],
+      demand: graphs.demand(window),
+    };
+    return inTurns(billSteps(billed, prices), turn);
+  }
+
   /** Keeps the sums of now. */
-  keep(graphs: PublishedGraphs): void {
+  async keep(graphs: PublishedGraphs): Promise<void> {
     const { horizonMs } = this.#options;
     const { builtAtMs: atMs } = graphs;
     const last = this.#points.at(-1);
     if (horizonMs === 0 || (last !== undefined && atMs - last.atMs < POINT_GAP_MS)) return;
-    const { total } = this.of(graphs, "full");
+    const { total } = await this.of(graphs, "full");
     const { bytesPerSecond, perMonth, unpricedBytesPerSecond } = total;
     const point = { at: rfc3339(atMs), bytesPerSecond, perMonth, unpricedBytesPerSecond };
     this.#points.push({ atMs, point });
     while (this.#points[0]!.atMs < atMs - horizonMs) this.#points.shift();
+  }
+
+  get prices(): PriceTable {
+    return this.#options.prices;
   }
 
   history(): BillHistory {
@@ -78,11 +90,14 @@ export function partOf(bill: Bill, { namespace, limit }: BillPart): Bill {
     namespace === undefined || end.namespace === namespace;
   const channels = bill.channels.filter(({ source, target }) => isIn(source) || isIn(target));
   const workloads = bill.workloads.filter(isIn);
-  const leftOut = Math.max(0, channels.length - limit) + Math.max(0, workloads.length - limit);
+  const outside = bill.outside?.filter(({ source }) => isIn(source));
+  const beyond = (lines: readonly unknown[] = []): number => Math.max(0, lines.length - limit);
+  const leftOut = beyond(channels) + beyond(workloads) + beyond(outside);
   return {
     ...bill,
     channels: channels.slice(0, limit),
     workloads: workloads.slice(0, limit),
+    ...definedOf({ outside: outside?.slice(0, limit) }),
     leftOut,
   };
 }

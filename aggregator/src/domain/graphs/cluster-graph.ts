@@ -1,3 +1,4 @@
+import { allSteps } from "@isochrone/primitives";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { BandwidthWalk, type LinkBandwidth, type NodeNetwork } from "../bandwidth/bandwidth-view.ts";
 import type { Pair, PairBandwidth } from "../bandwidth/bandwidth.ts";
@@ -5,7 +6,6 @@ import type { ClusterState, NodeState } from "../cluster-state.ts";
 import type { Coordinates } from "../../coordinates/domain/coordinates.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
 import { LinkBuilder } from "./link-builder.ts";
-import { allSteps } from "./steps.ts";
 import type { Tables } from "./tables.ts";
 import type { UsageState } from "../usage/usage.ts";
 import { panesOf, type WindowName } from "../windows/window-shape.ts";

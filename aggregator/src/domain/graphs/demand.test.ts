@@ -1,3 +1,4 @@
+import { allSteps } from "@isochrone/primitives";
 import { LATENCY_BOUNDS_MS, LATENCY_BUCKETS, type Metric } from "@isochrone/telemetry";
 import type { ServiceDemand } from "@isochrone/topology";
 import { beforeEach, describe, expect, test } from "vitest";
@@ -7,7 +8,6 @@ import { Ingest } from "../ingest/ingest.ts";
 import { NO_FACTS, type ClusterFacts } from "../speakers/authority.ts";
 import { OPEN_SPEAKERS } from "../speakers/speaker.ts";
 import { demandSteps } from "./demand.ts";
-import { allSteps } from "./steps.ts";
 import { Tables } from "./tables.ts";
 
 const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };

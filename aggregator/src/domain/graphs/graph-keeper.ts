@@ -1,3 +1,4 @@
+import { allSteps, inTurns } from "@isochrone/primitives";
 import type { Distribution } from "@isochrone/telemetry";
 import type {
   ClusterGraphSnapshot,
@@ -21,7 +22,6 @@ import { rfc3339 } from "./graph-time.ts";
 import type { LinkKey, LinkState } from "../links/links.ts";
 import type { Tables } from "./tables.ts";
 import type { WindowName } from "../windows/window-shape.ts";
-import { allSteps } from "./steps.ts";
 import { buildWorkflows, workflowSteps } from "./workflows.ts";
 
 /** The graphs of one version. A window's graphs are built when they are first asked for, and then stay. */
@@ -188,13 +188,8 @@ export class GraphKeeper {
    * goes into the windows, and may be in the graph already or not. Never to be called while a build is under
    * way.
    */
-  async buildInTurns(inputs: BuildInputs, turn: () => Promise<void> | null): Promise<PublishedGraphs> {
-    const steps = this.#steps(inputs);
-    for (let step = steps.next(); ; step = steps.next()) {
-      if (step.done === true) return step.value;
-      const wait = turn();
-      if (wait !== null) await wait;
-    }
+  buildInTurns(inputs: BuildInputs, turn: () => Promise<void> | null): Promise<PublishedGraphs> {
+    return inTurns(this.#steps(inputs), turn);
   }
 
   *#steps(inputs: BuildInputs): Generator<void, PublishedGraphs> {

@@ -1,6 +1,6 @@
+import { allSteps } from "@isochrone/primitives";
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
-import { allSteps } from "../../domain/graphs/steps.ts";
 import { allocatedBandwidthSteps, type PlacedPod, type Requirement } from "./allocated-bandwidth.ts";
 import { AreaIndex, type AreaNode } from "./areas.ts";
 

@@ -1,5 +1,5 @@
+import { allSteps } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
-import { allSteps } from "../../domain/graphs/steps.ts";
 import { clusterNode, linkOf, snapshotOf } from "../../testing/snapshots.ts";
 import { areaCapacities } from "./area-capacity.ts";
 import { areaCostSteps } from "./area-costs.ts";

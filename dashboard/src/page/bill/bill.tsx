@@ -6,6 +6,7 @@ import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { TimePlot } from "../parts/plot.tsx";
 import { money, objectName, reasonText, zoneText } from "./bill-model.ts";
+import { SavingsCard } from "./savings.tsx";
 
 type Amount = Pick<Bill["zones"][number], "bytesPerSecond" | "perMonth" | "unpricedBytesPerSecond">;
 
@@ -38,7 +39,7 @@ export function BillPage(): VNode {
 }
 
 function Whole({ bill }: { readonly bill: Bill }): VNode {
-  const { total, channels, namespaces, zones, currency, leftOut } = bill;
+  const { total, channels, namespaces, zones, destinations, currency, leftOut } = bill;
   if (total.channels === 0)
     return (
       <Card title="Who pays whom" id="payers">
@@ -50,6 +51,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
     <>
       <Tiles bill={bill} />
       <Past currency={currency} />
+      <SavingsCard />
       <Card title="Who pays whom" id="payers">
         <Table
           id="channels"
@@ -85,6 +87,27 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
           }))}
         />
       </Card>
+      {destinations === undefined ? null : (
+        <Card title="Outside of the cluster" id="destinations">
+          <Table
+            label="destinations outside of the cluster, the dearest first"
+            columns={[
+              { title: "Destination", isText: true },
+              costs,
+              { title: "Traffic" },
+              { title: "Remark", isText: true },
+            ]}
+            rows={destinations.map((line) => ({
+              key: line.destination,
+              cells: [
+                <Name>{line.destination}</Name>,
+                ...amountCells(line),
+                line.unknown === null ? "" : reasonText(line.unknown),
+              ],
+            }))}
+          />
+        </Card>
+      )}
       <Card title="Zones" id="zones">
         <Table
           label="pairs of zones, the dearest first"

@@ -137,7 +137,8 @@ function annotated(
   return operations;
 }
 
-function textOfRecords(records: readonly MoveRecord[]): string {
+/** What the annotation says. */
+export function textOfRecords(records: readonly MoveRecord[]): string {
   return JSON.stringify(
     records.map(({ podUid, from, to, deadlineMs }) => ({
       podUid,

@@ -1,16 +1,10 @@
 // A workflow planned anew: the moves that would bring its pods to where they would be, were they placed now.
 import { plan } from "../planner/search/plan.ts";
 import type { PlanProblem } from "../planner/objective/plan-problem.ts";
+import { isPlannable, PLAN_EFFORT } from "./move-costs.ts";
 import type { MoveRules } from "./deschedule-input.ts";
 import type { PodMove } from "./proposal.ts";
 import type { WorkflowMoves } from "./workflow-moves.ts";
-
-/** Work of a plan, in pairs of a pod and a node that are weighed up: some 20 ms. */
-const PLAN_EFFORT = 60_000;
-/**
- * Pods x nodes of a workflow above which it isn't planned anew: that would keep the process from answering.
- */
-const MAX_PLANNED = 200_000;
 
 export class Replanning {
   readonly #moves: WorkflowMoves;
@@ -41,7 +35,7 @@ export class Replanning {
    */
   leaving(zone: string | null): PodMove[] {
     const { problem } = this.#moves.workflow;
-    if (!this.#isPlannable) return [];
+    if (!isPlannable(problem)) return [];
     const { nodes } = problem;
     const moving = this.#replicasOf(zone);
     const fixed = problem.pods.map((pod, index) => {
@@ -60,7 +54,7 @@ export class Replanning {
   /** As a whole. Replicas are alike: one that is where the plan has another one stays. */
   whole(): PodMove[] {
     const { problem, pods } = this.#moves.workflow;
-    const assignment = this.#isPlannable ? this.#plan(problem) : null;
+    const assignment = isPlannable(problem) ? this.#plan(problem) : null;
     if (assignment === null) return [];
     const moves: PodMove[] = [];
     for (const replicas of Map.groupBy(pods.keys(), (pod) => pods[pod]!.owner).values()) {
@@ -75,15 +69,11 @@ export class Replanning {
     return moves;
   }
 
-  get #isPlannable(): boolean {
-    const { problem, pods } = this.#moves.workflow;
-    return pods.length * problem.nodes.length <= MAX_PLANNED;
-  }
-
   #plan(problem: PlanProblem): Int32Array | null {
-    const { bytesPerRequest, pressureShare, maxCpuUse } = this.#rules;
+    const { bytesPerRequest, pressureShare, maxCpuUse, moneyShare, maxLatencyLoss } = this.#rules;
     const limits = { seed: this.#seed, now: () => 0, deadlineMs: 1, effort: PLAN_EFFORT };
-    const found = plan(problem, { ...limits, bytesPerRequest, pressureShare, maxCpuUse });
+    const cost = { bytesPerRequest, pressureShare, maxCpuUse, moneyShare, maxLatencyLoss };
+    const found = plan(problem, { ...limits, ...cost });
     return found.complete ? found.assignment : null;
   }
 

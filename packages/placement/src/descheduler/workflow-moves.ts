@@ -1,10 +1,9 @@
 // What moving pods of one workflow would gain, by the planner's own cost. Moves that were decided are
 // simulated: later questions see the pods where they will be, and nodes without what they will use.
-import { costModel } from "../planner/objective/objective.ts";
-import { planSettings } from "../planner/objective/plan-settings.ts";
 import { PlanState } from "../planner/search/plan-state.ts";
 import type { MoveRules, WorkflowToImprove } from "./deschedule-input.ts";
 import { gainErrorOf, LeastGain } from "./least-gain.ts";
+import { moveCosts } from "./move-costs.ts";
 import { gainOf } from "./proposal.ts";
 import type { PodMove, Proposal } from "./proposal.ts";
 import { keepsSpan } from "./span.ts";
@@ -49,7 +48,7 @@ export class WorkflowMoves {
     const { problem } = workflow;
     this.#leastGain = new LeastGain(problem, rules);
     this.#all = [...problem.nodes.keys()];
-    const model = costModel(problem, planSettings(rules));
+    const model = moveCosts(problem, rules);
     this.blind = !model.field.known
       ? "no network cost is known"
       : model.traffic.source === "measured"

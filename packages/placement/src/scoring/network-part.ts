@@ -104,11 +104,13 @@ function countGaps({ gaps, peerNodes }: NetworkVector, ids: Int32Array, stranger
 }
 
 function remarks(gaps: Gaps, vector: NetworkVector): Remarks {
-  const { traffic, unknownMs, unreachableMs } = vector;
-  return remarksOf({ ...gaps, traffic, unknownMs, unreachableMs });
+  const { traffic, unknownMs, unreachableMs, lackMillicores } = vector;
+  return remarksOf({ ...gaps, traffic, unknownMs, unreachableMs, lackMillicores });
 }
 
-function remarksOf(kept: Gaps & Pick<NetworkVector, "traffic" | "unknownMs" | "unreachableMs">): Remarks {
+type Kept = Gaps & Pick<NetworkVector, "traffic" | "unknownMs" | "unreachableMs" | "lackMillicores">;
+
+function remarksOf(kept: Kept): Remarks {
   return () => {
     const said: string[] = [];
     if (kept.unknown > 0)
@@ -118,6 +120,11 @@ function remarksOf(kept: Gaps & Pick<NetworkVector, "traffic" | "unknownMs" | "u
     if (kept.unreachable > 0) {
       said.push(
         `${kept.unreachable} node pairs were unreachable and counted as the worst known cost, ${fixed(kept.unreachableMs)} ms`,
+      );
+    }
+    if (kept.lackMillicores >= 1) {
+      said.push(
+        `zones ask its workload's replicas for ${Math.round(kept.lackMillicores)} millicores more than these may use, and nodes where it takes over most of that cost least`,
       );
     }
     return [...said, ...trafficRemarks(kept.traffic)];

@@ -8,6 +8,7 @@ import type { StandIns } from "./nearest-part.ts";
 import { isSoughtNearest, neighboursOf } from "./neighbours.ts";
 import type { CostEnd, Neighbours } from "./neighbours.ts";
 import type { AssumedPod, PodToPlace } from "./problem.ts";
+import { starvingCosts } from "./starving-part.ts";
 
 /** Milliseconds x bytes per second of all replicas of a workload together. */
 export interface NetworkVector {
@@ -20,6 +21,8 @@ export interface NetworkVector {
    * share; null without any.
    */
   readonly called: { readonly byId: Float64Array; readonly stranger: number } | null;
+  /** CPU that zones ask of the workload's replicas above what these may use, millicores. */
+  readonly lackMillicores: number;
   /** Deducted for the candidate of that name, which the graph doesn't know but which holds peers. */
   readonly free: ReadonlyMap<string, number>;
   /** By node id, how many peer nodes' costs are unknown or unreachable; null when all are known. */
@@ -59,7 +62,11 @@ export class NetworkVectors {
     let figures = kept.get(key);
     if (figures === undefined) {
       const value = this.#requestValue;
-      figures = figuresOf(cluster, neighboursOf(pod, cluster, workflow, assumed, value, this.#costEnd));
+      const neighbours = neighboursOf(pod, cluster, workflow, assumed, value, this.#costEnd);
+      // The paper's sum knows nothing of zones.
+      const starving =
+        this.#costEnd === "scored" ? null : starvingCosts(pod, cluster, workflow, neighbours.nearest, value);
+      figures = withStarving(figuresOf(cluster, neighbours), starving);
       if (kept.size >= MAX_VECTORS) kept.delete(kept.keys().next().value!);
       kept.set(key, figures);
     }
@@ -92,6 +99,15 @@ function stateKey(
   for (const { workload, name, node } of assumed)
     if (peers.has(workload) || (siblings && workload === pod.workload)) relevant.push(workload, name, node);
   return relevant.length === 0 ? `workload ${pod.workload}` : JSON.stringify([pod.workload, ...relevant]);
+}
+
+function withStarving(figures: NetworkFigures, starving: ReturnType<typeof starvingCosts>): NetworkFigures {
+  const called = figures.vector?.called ?? null;
+  if (figures.vector === null || called === null || starving === null) return figures;
+  const byId = called.byId.map((cost, id) => cost + starving.byId[id]!);
+  const stranger = called.stranger + starving.stranger;
+  const { lackMillicores } = starving;
+  return { vector: { ...figures.vector, called: { byId, stranger }, lackMillicores } };
 }
 
 function figuresOf(graph: ClusterGraph, neighbours: Neighbours): NetworkFigures {
@@ -196,6 +212,7 @@ function vectorOf(
     byId,
     stranger,
     called: null,
+    lackMillicores: 0,
     free,
     gaps: complete ? null : gaps,
     peerNodes: node.length,

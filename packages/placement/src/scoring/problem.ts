@@ -36,6 +36,8 @@ export interface PodToPlace {
   readonly workload: string | null;
   /** What its containers request; used for a resource whose use was never measured. */
   readonly requests?: ResourceAmounts;
+  /** What all its containers may use together; null: one may use any. @default null */
+  readonly cpuLimitMillicores?: Millicores | null;
 }
 
 export interface ResourceAmounts {

@@ -55,6 +55,19 @@ const ChannelSchema = Type.Object({
   zones: Type.Array(ZonePairSchema),
 });
 
+const OutsideLineSchema = Type.Object({
+  source: WorkloadNameSchema,
+  destination: Type.String({ description: "name of the range of addresses outside of the cluster" }),
+  ...AmountFields,
+  unknown: Type.Union([ReasonSchema, Type.Null()]),
+});
+
+const DestinationSchema = Type.Object({
+  destination: Type.String(),
+  ...AmountFields,
+  unknown: Type.Union([ReasonSchema, Type.Null()]),
+});
+
 const PriceSchema = Type.Object({
   provider: Type.String(),
   scope: Type.String(),
@@ -77,7 +90,7 @@ export const BillSchema = Type.Object(
     monthSeconds: Type.Number({ description: "length of the month that money is for: 730 hours" }),
     total: Type.Object({
       ...AmountFields,
-      channels: Type.Integer(),
+      channels: Type.Integer({ description: "with those to the outside" }),
       channelsUnknown: Type.Integer({ description: "channels whose money is unknown, or is without a part" }),
     }),
     channels: Type.Array(ChannelSchema, { description: "the dearest first" }),
@@ -88,12 +101,28 @@ export const BillSchema = Type.Object(
       description: "by caller, the dearest first",
     }),
     zones: Type.Array(ZonePairSchema, { description: "the dearest first" }),
+    outside: Type.Optional(
+      Type.Array(OutsideLineSchema, {
+        description: "traffic with the outside of the cluster, the dearest first; absent: none is counted",
+      }),
+    ),
+    destinations: Type.Optional(
+      Type.Array(DestinationSchema, { description: "the same by destination, the dearest first" }),
+    ),
     prices: Type.Array(PriceSchema, {
       description: "rows of the price table that the money is worked out by",
     }),
     leftOut: Type.Integer({ description: "channels and workloads that ?limit= leaves out; sums have them" }),
   },
   { $id: "Bill" },
+);
+
+export const PriceListSchema = Type.Object(
+  {
+    currency: Type.String(),
+    prices: Type.Array(PriceSchema, { description: "all rows of the price table" }),
+  },
+  { $id: "PriceList" },
 );
 
 export const BillHistorySchema = Type.Object(
@@ -108,6 +137,7 @@ export const BillHistorySchema = Type.Object(
 
 export type Bill = Static<typeof BillSchema>;
 export type BillHistory = Static<typeof BillHistorySchema>;
+export type PriceList = Static<typeof PriceListSchema>;
 export type BillReason = Static<typeof ReasonSchema>;
 export type BillZone = Static<typeof ZoneSchema>;
 /** Bytes and money of a line. */
@@ -115,14 +145,24 @@ export type BillAmount = Pick<Static<typeof ZonePairSchema>, keyof typeof Amount
 
 const DOCUMENT = "bill";
 const schema = compiledLate(BillSchema);
+const priceList = compiledLate(PriceListSchema);
 const FIGURES = ["bytesPerSecond", "perMonth", "unpricedBytesPerSecond"] as const;
 
 /** Checks a bill that came from elsewhere. Throws SnapshotError. */
 export function parseBill(json: unknown): Bill {
   checkSchema(DOCUMENT, schema, json);
   checkFigures(DOCUMENT, "total", json.total, FIGURES);
-  for (const list of ["channels", "workloads", "namespaces", "zones"] as const)
-    for (const [index, line] of json[list].entries())
+  for (const list of ["channels", "workloads", "namespaces", "zones", "outside", "destinations"] as const)
+    for (const [index, line] of (json[list] ?? []).entries())
       checkFigures(DOCUMENT, `${list}[${index}]`, line, FIGURES);
+  return json;
+}
+
+/**
+ * Checks a price list that came from elsewhere; what rows mean is the reader's to check. Throws
+ * SnapshotError.
+ */
+export function parsePriceList(json: unknown): PriceList {
+  checkSchema("price list", priceList, json);
   return json;
 }

@@ -4,14 +4,16 @@ import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { nodeOf } from "./workload-pods.ts";
 
 /** Kubernetes' own annotation. */
-const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
-/** Annotation of a pod: its deletion cost is ours. */
+export const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
+/** Annotation of a pod: its deletion cost is that of a replica too many. */
 const SURPLUS = "isochrone.dev/surplus";
+/** Annotation of a pod: the deletion cost that it has by how much it would be missed. */
+export const OWN_COST = "isochrone.dev/deletion-cost";
 /** Pods without the annotation cost 0. */
 const COST = "-100";
 
 /** Annotations that are to be kept of pods. */
-export const DELETION_COST_ANNOTATIONS: readonly string[] = [DELETION_COST, SURPLUS];
+export const DELETION_COST_ANNOTATIONS: readonly string[] = [DELETION_COST, SURPLUS, OWN_COST];
 
 export function isMarked({ metadata: { annotations = {} } }: KubernetesObject): boolean {
   return annotations[SURPLUS] !== undefined;
@@ -19,7 +21,8 @@ export function isMarked({ metadata: { annotations = {} } }: KubernetesObject): 
 
 /** Whether somebody else says what its deletion costs. */
 export function hasForeignCost(pod: KubernetesObject): boolean {
-  return pod.metadata.annotations?.[DELETION_COST] !== undefined && !isMarked(pod);
+  const { [DELETION_COST]: cost, [OWN_COST]: own } = pod.metadata.annotations ?? {};
+  return cost !== undefined && cost !== own && !isMarked(pod);
 }
 
 /** Has the pod go first. Throws StoreErrors. */

@@ -7,6 +7,7 @@ import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { clusterSnapshot, workflowSnapshot } from "../../testing/graphs.ts";
 import { ExactSolver } from "../../adapters/exact-solver.ts";
+import { planSentences } from "../plan-words.ts";
 import { PlanSearch } from "./plan-search.ts";
 import type { PlanSearchOptions } from "./plan-search.ts";
 
@@ -63,6 +64,88 @@ describe("the search for a plan", () => {
     const there = await search.run(problem, snapshot, heedful);
     expect(problem.nodes[there.assignment[0]!]!.name).toBe("n1");
     expect(there.cost).toEqual(here.cost);
+  });
+
+  test("plans by money in a thread as it does here", async () => {
+    const snapshot = clusterSnapshot();
+    const perByte = Float64Array.of(0, 1e-11, 1e-11, 0);
+    const places = { currency: "USD", placeOf: Int32Array.of(0, 0, 1), places: 2, perByte };
+    const problem = { ...problemOf(snapshot), prices: { ...places, unknown: [], unknownPairs: 0 } };
+    const thrifty = { ...OPTIONS, moneyShare: 0.9, maxLatencyLoss: 5 };
+    const here = await searchBy({ inlinePairs: 1_000 }).run(problem, snapshot, thrifty);
+    const search = searchBy();
+    await search.start();
+    const there = await search.run(problem, snapshot, thrifty);
+    expect(there.costs!.perMonth).toBeGreaterThanOrEqual(0);
+    const told = ({ cost, costs, fallback, latencyLimit }: typeof here): unknown[] => [
+      cost,
+      costs,
+      fallback,
+      latencyLimit,
+    ];
+    expect(told(there)).toEqual(told(here));
+  });
+
+  test("knows zones that starve in a thread as it does here, and says what they lack", async () => {
+    const zones = { n1: "a", n2: "b", n3: "b" };
+    const plain = clusterSnapshot();
+    const snapshot = {
+      ...plain,
+      nodes: plain.nodes.map((node) => ({ ...node, zone: zones[node.name as keyof typeof zones] })),
+    };
+    const flow = workflowSnapshot();
+    const [channel] = flow.channels;
+    const workflow = new WorkflowGraph({
+      ...flow,
+      workloads: [
+        {
+          ...flow.workloads[0]!,
+          name: "web",
+          pods: [
+            { name: "w-1", node: "n1" },
+            { name: "w-2", node: "n1" },
+            { name: "w-3", node: "n2" },
+          ],
+        },
+        {
+          ...flow.workloads[0]!,
+          name: "p",
+          cpuMillicores: 600,
+          pods: [
+            { name: "p-0", node: "n1" },
+            { name: "p-2", node: "n3" },
+          ],
+        },
+        ...flow.workloads.filter(({ name }) => name !== "p"),
+      ],
+      // It exchanges most with q on n2.
+      channels: [
+        {
+          ...channel!,
+          source: "web",
+          target: "p",
+          bytesPerSecond: 1_000,
+          routing: "nearest",
+          routingScopes: ["zone"],
+        },
+        { ...channel!, source: "p", target: "q", bytesPerSecond: 900 },
+      ],
+    });
+    const { cluster, ...rest } = problemOf(snapshot);
+    const nodes = rest.nodes.map((node) => ({ ...node, zone: zones[node.name as keyof typeof zones] }));
+    // Limited to 800 millicores, of which 75 % may be used: 600. Zone a asks 800.
+    const problem = { ...rest, nodes, cluster, workflow, replicaCpu: new Map([["p", 800]]) };
+    const heedful = { ...OPTIONS, maxCpuUse: 0.75 };
+    const here = await searchBy({ inlinePairs: 1_000 }).run(problem, snapshot, heedful);
+    const search = searchBy();
+    await search.start();
+    const there = await search.run(problem, snapshot, heedful);
+    expect(problem.nodes[there.assignment[0]!]!.name).toBe("n1");
+    expect(there.cost).toEqual(here.cost);
+    expect(there.lacks).toEqual([{ workload: "p", before: expect.closeTo(200, 6), after: 0 }]);
+    expect(planSentences({ key: "shop/flow" }, there)).toContain(
+      "Zones ask the replicas of p for 200 millicores more than they may use; with this plan 0.",
+    );
   });
 
   test("finds in a thread what it finds here, twice by the same graph", async () => {

@@ -19,6 +19,7 @@ import type {
   Unchecked,
 } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
+import { keptResources } from "../../adapters/observed-pod.ts";
 import { PROMISE_ANNOTATION } from "./pod-writer.ts";
 
 const METADATA = [
@@ -72,7 +73,10 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
     },
     status: {
       ...pickedFields(status, ["phase", "nominatedNodeName"]),
-      conditions: conditionsOf(pod).filter(({ type }) => type === "PodScheduled"),
+      conditions: conditionsOf(pod).flatMap((condition): LooseFields[] => {
+        if (condition.type === "PodScheduled") return [{ ...condition }];
+        return condition.type === "Ready" ? [{ type: "Ready", status: condition.status }] : [];
+      }),
     },
   };
 }
@@ -103,7 +107,7 @@ function trimmedContainer(container: Unchecked<Container>): LooseFields {
   );
   return {
     ...pickedFields(container, ["restartPolicy"]),
-    resources: pickedFields(looseFields(container.resources), ["requests"]),
+    resources: keptResources(container.resources),
     ...(ports.length === 0 ? {} : { ports }),
   };
 }

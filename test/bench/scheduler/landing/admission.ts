@@ -116,7 +116,7 @@ async function grow(cluster: ControlPlane, workflows: number): Promise<Grown> {
   await cluster.stop("scheduler");
   const others = await createWorkflows(cluster, workflows, [], OTHERS);
   await cluster.restartScheduler();
-  const { rate: boundRate } = await measured(cluster, 0, others.length);
+  const { rate: boundRate } = await measured(cluster, 0, others.length, QUICK_POLL_MS);
   return { createdRate: created.rate, boundRate, createdCpuMs: created.cpuMs };
 }
 

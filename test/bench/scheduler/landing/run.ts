@@ -25,11 +25,17 @@ const POLL_MS = 500;
 const DEADLINE_MS = 300_000;
 
 /** From when more than `warmUp` pods are bound until `pods` are. kube-scheduler's count MUST begin at 0. */
-export async function measured(cluster: ControlPlane, warmUp: number, pods: number): Promise<Run> {
+export async function measured(
+  cluster: ControlPlane,
+  warmUp: number,
+  pods: number,
+  pollMs = POLL_MS,
+): Promise<Run> {
   let first: Look | null = null;
-  const now = await until(cluster, pods, (look) => {
+  const seen = (look: Look): void => {
     if (look.bound > warmUp) first ??= look;
-  });
+  };
+  const now = await until(cluster, pods, seen, pollMs);
   return between(first ?? now, now);
 }
 

@@ -135,7 +135,7 @@ export function podsOf(
           {
             apiVersion: "apps/v1",
             kind: "ReplicaSet",
-            name: `${workload}-5d4f`,
+            name: `${workflow}-${workload}-5d4f`,
             uid: `${workflow}-${workload}`,
             controller: true,
           },

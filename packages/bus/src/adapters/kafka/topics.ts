@@ -83,69 +83,66 @@ export function topicSpecs(choices: TopicChoices = {}): TopicSpec[] {
 function commonSettings(replicationFactor: number): TopicSetting[] {
   return [
     setting("min.insync.replicas", Math.min(2, replicationFactor), "at least", "error", {
-      reason: "an acknowledged record is on two brokers, so the loss of one can't lose it",
+      reason: "losing a broker loses no acknowledged record",
     }),
     setting("unclean.leader.election.enable", "false", "equal", "error", {
-      reason: "a broker that lacks acknowledged records must not become leader: it would lose them",
+      reason: "a leader that lacks acknowledged records would lose them",
     }),
     setting("message.timestamp.type", "LogAppendTime", "equal", "error", {
-      reason:
-        "a source's clock is compared with the broker's; with the source's own time its skew is not seen, and decides when segments expire",
+      reason: "a source's clock is compared with the broker's, and must not decide when segments expire",
     }),
     setting("max.message.bytes", MAX_RECORD_BYTES + BATCH_OVERHEAD_BYTES, "at least", "error", {
-      reason: "records of 1 MiB with key, headers and batch header; smaller, and large ones are refused",
+      reason: "records of 1 MiB with key and headers; smaller refuses large ones",
     }),
     setting("compression.type", "producer", "equal", "warning", {
-      reason: "brokers keep the batches as they come; anything else makes them compress anew",
+      reason: "anything else makes brokers compress anew",
     }),
   ];
 }
 
 function inputSettings(retentionMs: number): TopicSetting[] {
   return [
-    cleanup("delete", "measurements are of no use when their window has gone"),
+    cleanup("delete", "measurements are useless after their window"),
     setting("retention.ms", retentionMs, "at least", "warning", {
-      reason:
-        "what aggregators that were away can still catch up on; more than their window is for other readers",
+      reason: "what aggregators that were away can catch up on",
     }),
     setting("retention.bytes", 512 * MIB, "at least", "warning", {
-      reason: "per partition: a flood of one source fills no disk",
+      reason: "per partition: a flood fills no disk",
     }),
-    ...segments(64 * MIB, 10 * MINUTE_MS, "expired data goes by whole segments, ten minutes late at most"),
+    ...segments(64 * MIB, 10 * MINUTE_MS, "expired data goes by whole segments"),
   ];
 }
 
 function paneSettings(retentionMs: number): TopicSetting[] {
   return [
-    cleanup("delete", "a compacted topic would drop deltas: each of them counts"),
+    cleanup("delete", "compaction would drop deltas"),
     setting("retention.ms", retentionMs, "at least", "error", {
-      reason:
-        "an aggregator that starts reads the whole window from here; what is missing is missing in its graph",
+      reason: "an aggregator that starts reads its window here",
     }),
     setting("retention.bytes", -1, "at least", "error", {
-      reason: "a limit by size would take deltas that are still within the window",
+      reason: "a limit by size could drop deltas of the window",
     }),
-    ...segments(64 * MIB, 2 * MINUTE_MS, "an aggregator that starts has less to read that is too old"),
+    ...segments(64 * MIB, 2 * MINUTE_MS, "less old data to read at a start"),
   ];
 }
 
 function graphSettings(): TopicSetting[] {
   return [
-    cleanup("compact", "the last value of each key is kept for as long as it is valid"),
-    setting("retention.ms", -1, "at least", "error", { reason: "last values must not expire by themselves" }),
+    cleanup("compact", "the last value of each key is kept"),
+    setting("retention.ms", -1, "at least", "error", { reason: "last values must not expire" }),
     setting("retention.bytes", -1, "at least", "error", {
-      reason: "last values must not expire by themselves",
+      reason: "last values must not expire",
     }),
     setting("delete.retention.ms", DAY_MS, "at least", "error", {
-      reason: "a tombstone must be there for as long as a reader may take that has seen the value before it",
+      reason: "slow readers must see tombstones",
     }),
     setting("max.compaction.lag.ms", HOUR_MS, "at most", "warning", {
-      reason: "compacted within the hour even where little is written, so that a start reads little",
+      reason: "a start reads little",
     }),
     setting("min.cleanable.dirty.ratio", "0.2", "at most", "warning", {
-      reason: "a small topic that is read as a whole is worth compacting early",
+      reason: "it is read as a whole: compacted early",
     }),
-    ...segments(16 * MIB, 10 * MINUTE_MS, "the segment that is written to is never compacted"),
+    ...segments(16 * MIB, 10 * MINUTE_MS, "the active segment is never compacted"),
   ];
 }
 
@@ -154,9 +151,9 @@ function deadLetterSettings(): TopicSetting[] {
     cleanup("delete", "for people to look at"),
     setting("retention.ms", 7 * DAY_MS, "at least", "warning", { reason: "a week to notice and to look" }),
     setting("retention.bytes", 64 * MIB, "at least", "warning", {
-      reason: "per partition: bad input fills no disk",
+      reason: "per partition: a flood fills no disk",
     }),
-    ...segments(16 * MIB, DAY_MS, "small files for a topic that is mostly empty"),
+    ...segments(16 * MIB, DAY_MS, "it is mostly empty"),
   ];
 }
 

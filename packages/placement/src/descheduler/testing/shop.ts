@@ -12,6 +12,8 @@ export const RULES: MoveRules = {
   bytesPerRequest: 2_000,
   pressureShare: 0.1,
   maxCpuUse: 0.8,
+  moneyShare: 0,
+  maxLatencyLoss: 0.1,
   minNodes: 2,
   minZones: 2,
   minGainRatio: 0.2,

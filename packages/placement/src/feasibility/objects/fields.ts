@@ -25,7 +25,7 @@ export type PodSpec = Named<"nodeName" | "nodeSelector" | "overhead" | "priority
   readonly topologySpreadConstraints?: Untrusted<readonly SpreadConstraint[]>;
   readonly volumes?: Untrusted<readonly PodVolume[]>;
 };
-type Resources = Named<"requests">;
+type Resources = Named<"requests" | "limits">;
 export type Container = Named<"name" | "restartPolicy"> & {
   readonly ports?: Untrusted<readonly Named<"hostPort" | "hostIP" | "protocol">[]>;
   readonly resources?: Untrusted<Resources>;

@@ -12,15 +12,15 @@ export const PODS = "pods";
 const MAX_LISTS = 8;
 
 interface Kept {
-  readonly node: PlanNode;
-  /** Of the node's state. */
-  readonly version: number;
+  readonly nodes: PlanNode[];
+  /** Of the node's state when it was made; -1: it is to be made anew. */
+  readonly versions: Int32Array;
 }
 
 export class PlanNodes {
   readonly #nodes: readonly NodeState[];
-  /** By list of resources, then by node. */
-  readonly #kept = new Map<string, (Kept | undefined)[]>();
+  /** By list of resources. */
+  readonly #kept = new Map<string, Kept>();
 
   constructor(nodes: readonly NodeState[]) {
     this.#nodes = nodes;
@@ -32,23 +32,23 @@ export class PlanNodes {
    * @param lowestPriority of the planned pods
    */
   of(resources: readonly string[], lowestPriority: number): PlanNode[] {
-    const kept = this.#keptFor(resources);
-    return this.#nodes.map((node, index) => {
-      const known = kept[index];
-      if (known !== undefined && known.version === node.version) return known.node;
-      const made = planNode(node, resources, lowestPriority, known?.node);
+    const { nodes, versions } = this.#keptFor(resources);
+    for (let index = 0; index < this.#nodes.length; index++) {
+      const node = this.#nodes[index]!;
+      if (versions[index] === node.version) continue;
+      nodes[index] = planNode(node, resources, lowestPriority, nodes[index]);
       // Who counts among the nominated depends on who asks.
-      if (node.nominated.size === 0) kept[index] = { node: made, version: node.version };
-      return made;
-    });
+      versions[index] = node.nominated.size === 0 ? node.version : -1;
+    }
+    return nodes.slice();
   }
 
-  #keptFor(resources: readonly string[]): (Kept | undefined)[] {
+  #keptFor(resources: readonly string[]): Kept {
     const key = JSON.stringify(resources);
     let kept = this.#kept.get(key);
     if (kept === undefined) {
       if (this.#kept.size >= MAX_LISTS) this.#kept.clear();
-      kept = Array.from<undefined>({ length: this.#nodes.length });
+      kept = { nodes: [], versions: new Int32Array(this.#nodes.length).fill(-1) };
       this.#kept.set(key, kept);
     }
     return kept;

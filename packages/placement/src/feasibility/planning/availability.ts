@@ -62,8 +62,6 @@ interface Scale {
   readonly size: number;
   readonly maxSkew: number | null;
   readonly minDistinct: number;
-  /** By the nodes open to a workload: their domains, numbered anew. */
-  readonly spreads: Map<Int32Array, SpreadDomains>;
 }
 
 interface SpreadDomains {
@@ -71,6 +69,9 @@ interface SpreadDomains {
   readonly domainOf: Int32Array;
   readonly size: number;
 }
+
+/** By all nodes' domains, then by the nodes open to a workload: the domains of these, numbered anew. */
+const SPREADS = new WeakMap<Int32Array, WeakMap<Int32Array, SpreadDomains>>();
 
 function scalesOf(model: SchedulingModel, limits: SpreadLimits): Scale[] {
   const zones = model.topologies.of(ZONE);
@@ -81,7 +82,6 @@ function scalesOf(model: SchedulingModel, limits: SpreadLimits): Scale[] {
       size: model.nodes.length,
       maxSkew: limits.hostnameMaxSkew,
       minDistinct: limits.minNodes,
-      spreads: new Map(),
     },
     {
       what: "zones",
@@ -89,7 +89,6 @@ function scalesOf(model: SchedulingModel, limits: SpreadLimits): Scale[] {
       size: zones.values.length,
       maxSkew: limits.zoneMaxSkew,
       minDistinct: limits.minZones,
-      spreads: new Map(),
     },
   ];
 }
@@ -126,7 +125,9 @@ function spreadOf(
   ];
 }
 
-function spreadDomains(nodes: Int32Array, { domainOf, size, spreads }: Scale): SpreadDomains {
+function spreadDomains(nodes: Int32Array, { domainOf, size }: Scale): SpreadDomains {
+  let spreads = SPREADS.get(domainOf);
+  if (spreads === undefined) SPREADS.set(domainOf, (spreads = new WeakMap<Int32Array, SpreadDomains>()));
   let spread = spreads.get(nodes);
   if (spread === undefined) {
     const ids = new Int32Array(size).fill(-1);

@@ -1,20 +1,50 @@
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { PlanNode, PlanPod, PlanUse } from "../../planner/objective/plan-problem.ts";
 
+type NodeName = Pick<PlanNode, "name">;
+
 const CPU = "cpu";
 
 /**
  * CPU as the graphs have measured it; undefined where no node's use is known. A pod is taken to use what pods
  * of its workload do on average, or what it requests as long as nobody has measured any.
  *
+ * @param nodes of a model: they don't change
  * @param resources of the pods' demands
  */
 export function measuredUse(
-  nodes: readonly PlanNode[],
+  nodes: readonly NodeName[],
   pods: readonly PlanPod[],
   resources: readonly string[],
   { cluster, workflow }: { readonly cluster: ClusterGraph; readonly workflow: WorkflowGraph },
 ): PlanUse | undefined {
+  const known = useOfNodes(nodes, cluster);
+  if (known === null) return undefined;
+  const { capacity } = known;
+  const cpu = resources.indexOf(CPU);
+  const uses = Float64Array.from(pods, ({ workload, demand }) => {
+    const measured = workload === null ? null : (workflow.workload(workload)?.cpuMillicores ?? null);
+    return measured ?? demand[cpu] ?? 0;
+  });
+  const others = pods.some(({ current }) => current >= 0) ? known.others.slice() : known.others;
+  for (const [pod, { current }] of pods.entries())
+    if (current >= 0) others[current] = Math.max(0, others[current]! - uses[pod]!);
+  return { capacity, others, pods: uses };
+}
+
+type UseOfNodes = Pick<PlanUse, "capacity" | "others">;
+
+/**
+ * Of the last nodes of each graph; null where none of them is measured. One pod after the other is planned.
+ */
+const KNOWN = new WeakMap<
+  ClusterGraph,
+  { readonly nodes: readonly NodeName[]; readonly use: UseOfNodes | null }
+>();
+
+function useOfNodes(nodes: readonly NodeName[], cluster: ClusterGraph): UseOfNodes | null {
+  const known = KNOWN.get(cluster);
+  if (known?.nodes === nodes) return known.use;
   const capacity = new Float64Array(nodes.length);
   const others = new Float64Array(nodes.length);
   const available = cluster.available("cpuMillicores");
@@ -28,13 +58,7 @@ export function measuredUse(
     capacity[index] = whole;
     others[index] = Math.max(0, whole - free);
   }
-  if (!isKnown) return undefined;
-  const cpu = resources.indexOf(CPU);
-  const uses = Float64Array.from(pods, ({ workload, demand }) => {
-    const measured = workload === null ? null : (workflow.workload(workload)?.cpuMillicores ?? null);
-    return measured ?? demand[cpu] ?? 0;
-  });
-  for (const [pod, { current }] of pods.entries())
-    if (current >= 0) others[current] = Math.max(0, others[current]! - uses[pod]!);
-  return { capacity, others, pods: uses };
+  const use = isKnown ? { capacity, others } : null;
+  KNOWN.set(cluster, { nodes, use });
+  return use;
 }

@@ -1,3 +1,4 @@
+import type { PairPrices } from "@isochrone/prices";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { DomainConstraint, PlanProblem } from "../../planner/objective/plan-problem.ts";
 import type { AssumedPod } from "../../scoring/problem.ts";
@@ -19,6 +20,8 @@ export interface PlanInput {
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
   readonly assumed?: readonly AssumedPod[];
+  /** See PlanProblem. */
+  readonly prices?: PairPrices | undefined;
   /** Parts of {@link DEFAULT_SPREAD} that are to be others. */
   readonly spread?: Partial<SpreadLimits>;
   /**

@@ -13,6 +13,7 @@ import type { FeasiblePlanProblem, PlanInput, PlannedPod } from "./plan-input.ts
 import { PODS, vector } from "../objects/plan-nodes.ts";
 import { matchesAll } from "../filters/pod-affinity.ts";
 import { podRules } from "./pod-rules.ts";
+import { replicaCpu } from "./replica-cpu.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
 import { DEFAULT_SPREAD } from "../objects/spread-limits.ts";
 
@@ -64,13 +65,13 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     if (where !== null) nodes[where.node.index] = lessFree(nodes[where.node.index]!, demands[index]!);
 
   const open = openNodes(planned);
-  const fitting = new FittingNodes(nodes);
+  const kind = JSON.stringify(resources);
   const limits = { ...DEFAULT_SPREAD, ...input.spread };
   const { rules, notes } = availabilityRules({
     model,
     planned,
     limits,
-    fits: ({ template, index }) => fitting.of(open.get(template)!.nodes, demands[index]!),
+    fits: ({ template, index }) => fittingNodes(open.get(template)!.nodes, nodes, demands[index]!, kind),
   });
   const workloadOf = input.workloadOf ?? ((pod) => knownWorkload(pod, workflow));
   const pods = planned.map(({ raw, pod, template, index }): PlanPod => {
@@ -83,7 +84,8 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
       current: running[index]?.node.index ?? -1,
     };
   });
-  const use = measuredUse(nodes, pods, resources, { cluster, workflow });
+  const use = measuredUse(model.nodes, pods, resources, { cluster, workflow });
+  const byWorkload = new Map(planned.map(({ pod, index }) => [pods[index]!.workload ?? "", pod]));
   return {
     nodes,
     pods,
@@ -93,7 +95,8 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
     notes: [...planned.flatMap(unplannable), ...notes],
     cluster,
     workflow,
-    ...definedOf({ assumed, use }),
+    replicaCpu: replicaCpu(workflow, model, byWorkload),
+    ...definedOf({ assumed, use, prices: input.prices }),
   };
 }
 
@@ -120,30 +123,34 @@ function openNodes(planned: readonly PlannedPod[]): Map<JudgedTemplate, OpenNode
   return open;
 }
 
-/** Nodes that are open to pods and large enough for them, worked out once for those that are alike. */
-class FittingNodes {
-  readonly #nodes: readonly PlanNode[];
-  readonly #known = new Map<Uint8Array, Map<string, Int32Array>>();
+/**
+ * Worked out once for pods that are alike: a model's nodes keep their allocatable amounts. By the nodes that
+ * are open.
+ */
+const FITTING = new WeakMap<Uint8Array, Map<string, Int32Array>>();
 
-  constructor(nodes: readonly PlanNode[]) {
-    this.#nodes = nodes;
+/**
+ * Indices of nodes that are open to a pod and large enough for it, ascending.
+ * @param kind of the demand's resources
+ */
+function fittingNodes(
+  open: Uint8Array,
+  nodes: readonly PlanNode[],
+  demand: Float64Array,
+  kind: string,
+): Int32Array {
+  let byDemand = FITTING.get(open);
+  if (byDemand === undefined) FITTING.set(open, (byDemand = new Map<string, Int32Array>()));
+  const key = `${demand.join()} ${kind}`;
+  let fitting = byDemand.get(key);
+  if (fitting === undefined) {
+    const found: number[] = [];
+    for (let node = 0; node < open.length; node++)
+      if (open[node] === 1 && isWithin(demand, nodes[node]!.allocatable)) found.push(node);
+    fitting = Int32Array.from(found);
+    byDemand.set(key, fitting);
   }
-
-  /** Indices, ascending. */
-  of(open: Uint8Array, demand: Float64Array): Int32Array {
-    let byDemand = this.#known.get(open);
-    if (byDemand === undefined) this.#known.set(open, (byDemand = new Map<string, Int32Array>()));
-    const key = demand.join();
-    let fitting = byDemand.get(key);
-    if (fitting === undefined) {
-      const found: number[] = [];
-      for (let node = 0; node < open.length; node++)
-        if (open[node] === 1 && isWithin(demand, this.#nodes[node]!.allocatable)) found.push(node);
-      fitting = Int32Array.from(found);
-      byDemand.set(key, fitting);
-    }
-    return fitting;
-  }
+  return fitting;
 }
 
 /** Nodes are kept from one problem to the next. */

@@ -1,6 +1,9 @@
 // What a workflow's placement costs today, what the best plan would cost, and which moves lie between.
+import type { PairPrices } from "@isochrone/prices";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { costModel, createObjective, objectiveOf, type PlanCost } from "../../planner/objective/objective.ts";
+import { FALLBACK_WORDS } from "../../planner/objective/money.ts";
+import { trafficCosts, type TrafficCosts } from "../../planner/objective/traffic-costs.ts";
 import { choosePlan } from "../../planner/search/plan-choice.ts";
 import { plan, type Plan } from "../../planner/search/plan.ts";
 import { planSettings, type PlanSettings } from "../../planner/objective/plan-settings.ts";
@@ -26,8 +29,10 @@ export interface WorkflowPlanReport {
   /** namespace/name */
   readonly workflow: string;
   readonly pods: number;
-  readonly today: PlanCost;
-  readonly best: PlanCost;
+  readonly today: PlanCost & TrafficCosts;
+  readonly best: PlanCost & TrafficCosts;
+  /** What `perMonth` is in; null: no prices were read. */
+  readonly currency: string | null;
   /** Share of what the network costs today that the plan saves; null where it costs nothing. */
   readonly savedRatio: number | null;
   /** In the order in which they are to be made: those that bring most first, as far as there is room. */
@@ -44,6 +49,8 @@ interface RunningWorkflowInput {
   readonly podOf: (key: string) => ApiObject | undefined;
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
+  /** See PlanProblem. */
+  readonly prices?: PairPrices | undefined;
   /** @default DEFAULT_SPREAD */
   readonly spread?: Partial<SpreadLimits>;
 }
@@ -64,7 +71,9 @@ export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
 /** By pod, the node that it was to move to. */
 export type PreviousMoves = ReadonlyMap<string, string>;
 
-type CostSettings = Partial<Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">>;
+type CostSettings = Partial<
+  Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse" | "maxLatencyLoss" | "moneyShare">
+>;
 
 /** The pods of a workflow that run, to be placed anew. */
 interface RunningWorkflow {
@@ -89,7 +98,7 @@ export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | nul
  * runs.
  */
 export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | null {
-  const { model, cluster, workflow, spread } = input;
+  const { model, cluster, workflow, prices, spread } = input;
   const { movable, kept } = podsOf(input);
   if (movable.length === 0 && kept.length === 0) return null;
   const workloads = new Map(movable.map(({ object, workload }) => [object, workload]));
@@ -98,6 +107,7 @@ export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | 
     pods: movable.map(({ object }) => object),
     cluster,
     workflow,
+    prices,
     workloadOf: (object) => workloads.get(object) ?? null,
     ...(spread === undefined ? {} : { spread }),
   });
@@ -126,7 +136,7 @@ export function moveCostOf(problem: FeasiblePlanProblem, options: CostSettings =
 /** What was found for it, held against where its pods are and against what was proposed before. */
 export function workflowPlanReport(
   { problem, kept }: RunningWorkflow,
-  found: Pick<Plan, "assignment" | "complete" | "traffic" | "networkKnown">,
+  found: Pick<Plan, "assignment" | "complete" | "fallback" | "traffic" | "networkKnown">,
   options: CostSettings & Pick<PlanSettings, "moveCost">,
   previous: PreviousMoves = new Map(),
 ): WorkflowPlanReport {
@@ -137,19 +147,24 @@ export function workflowPlanReport(
   const assignment = found.complete ? stayingPut(problem, current, found.assignment) : null;
   const model = costModel(problem, planSettings(options));
   const { target, moves } = choosePlan(model, assignment, assignmentOf(problem, previous));
-  const today = objective.total(current);
-  const best = objective.total(target);
+  const { bytesPerRequest } = model.settings;
+  const [today, best] = [current, target].map((assignment) => ({
+    ...objective.total(assignment),
+    ...trafficCosts(problem, assignment, bytesPerRequest),
+  }));
   const notes = [...problem.notes];
   if (!found.complete) notes.push("no plan has room for all pods");
+  if (found.fallback !== null) notes.push(`latency decided, not money: ${FALLBACK_WORDS[found.fallback]}`);
   if (found.traffic === "declared") notes.push("no rate is known: declared priorities stood in for them");
   if (found.traffic === "none") notes.push("nothing is known of what its pods say to each other");
   if (!found.networkKnown) notes.push("no network cost is known");
   return {
     workflow: `${problem.workflow.namespace}/${problem.workflow.name}`,
     pods: problem.pods.length + kept.length,
-    today,
-    best,
-    savedRatio: today.network > 0 ? 1 - best.network / today.network : null,
+    today: today!,
+    best: best!,
+    currency: problem.prices?.currency ?? null,
+    savedRatio: today!.network > 0 ? 1 - best!.network / today!.network : null,
     moves: moves.map(({ pod, node, gain, obstacle }): PlannedMove => {
       const { name, workload } = problem.pods[pod]!;
       const [from, to] = [problem.nodes[current[pod]!]!.name, problem.nodes[node]!.name];

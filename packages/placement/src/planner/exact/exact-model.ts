@@ -36,6 +36,7 @@ export class ExactModel {
     this.#addPairs(program);
     this.#addLoads(program);
     this.#addOverload(program);
+    this.#addLatencyLimit(program);
     for (const [index, rule] of this.#costs.problem.constraints.entries())
       addRule(program, rule, (pod, domain) => this.#inDomain(rule.domainOf, pod, domain), `c${index}_`);
     return program.text();
@@ -128,7 +129,7 @@ export class ExactModel {
         const { calling, called } = this.#rates(a, b);
         if (calling + called === 0) continue;
         const [spotsA, spotsB] = [this.#spots(a), this.#spots(b)];
-        const y = (n: number, m: number): string => `y${a}_${b}_${n}_${m}`;
+        const y = (n: number, m: number): string => pairName(a, b, n, m);
         for (const n of spotsA) {
           for (const m of spotsB)
             program.cost((calling * field.ms(n, m) + called * field.ms(m, n)) / this.unit, y(n, m));
@@ -138,6 +139,33 @@ export class ExactModel {
           program.row([...spotsA.map((n) => [1, y(n, m)] as const), [-1, x(b, m)]], "=", 0);
       }
     }
+  }
+
+  /** What all pods cost by latency is within the bound, as shares of it. */
+  #addLatencyLimit(program: LinearProgram): void {
+    const { problem, latency, latencyLimit } = this.#costs;
+    if (latency === null || latencyLimit === Infinity) return;
+    const { field, traffic } = latency;
+    const terms: (readonly [number, string])[] = [];
+    const add = (cost: number, variable: string): void => {
+      if (cost > 0) terms.push([latencyLimit > 0 ? cost / latencyLimit : 1, variable]);
+    };
+    for (const a of problem.pods.keys()) {
+      const fixed = traffic.groups[traffic.groupOf[a]!]?.fixed ?? [];
+      for (const n of this.#spots(a)) {
+        let cost = 0;
+        for (const { location, calling, called } of fixed)
+          cost += calling * field.ms(n, location) + called * field.ms(location, n);
+        add(cost, x(a, n));
+      }
+      for (let b = a + 1; b < problem.pods.length; b++) {
+        const { calling, called } = this.#rates(a, b);
+        for (const n of this.#spots(a))
+          for (const m of this.#spots(b))
+            add(calling * field.ms(n, m) + called * field.ms(m, n), pairName(a, b, n, m));
+      }
+    }
+    if (terms.length > 0) program.row(terms, "<=", latencyLimit > 0 ? 1 : 0);
   }
 
   /** What a starts with b, and b with a. */
@@ -198,4 +226,9 @@ export class ExactModel {
 
 function x(pod: number, node: number): string {
   return `x${pod}_${node}`;
+}
+
+/** 1 when a is on n and b on m. */
+function pairName(a: number, b: number, n: number, m: number): string {
+  return `y${a}_${b}_${n}_${m}`;
 }

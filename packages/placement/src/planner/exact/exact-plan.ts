@@ -16,6 +16,8 @@ interface ExactOptions extends Partial<PlanSettings> {
   /** Milliseconds by a clock that never goes back. */
   readonly now: () => number;
   readonly deadlineMs: number;
+  /** Where money has a share: see Plan. @default none */
+  readonly latencyLimit?: number | null;
   /** @default EXACT_PAIRS */
   readonly maxPairs?: number;
 }
@@ -44,7 +46,8 @@ export async function exactPlan(problem: PlanProblem, options: ExactOptions): Pr
   const pairs = problem.pods.length * problem.nodes.length;
   if (pairs > maxPairs)
     return unsupported(`it has ${pairs} pairs of a pod and a node, at most ${maxPairs} are solved exactly`);
-  const costs = costModel(problem, planSettings(options));
+  const unbounded = costModel(problem, planSettings(options));
+  const costs = { ...unbounded, latencyLimit: options.latencyLimit ?? Infinity };
   if (costs.traffic.nearest.length > 0) return unsupported("a channel goes to the nearest replica");
   if (limitRules(problem, costs.field).length > 0) return unsupported("a channel declares a limit");
   const model = new ExactModel(costs);

@@ -1,5 +1,6 @@
 import type { Overload } from "./overload.ts";
-import type { PlanProblem } from "./plan-problem.ts";
+import type { ClusterGraph } from "@isochrone/topology";
+import type { PlanNode, PlanProblem } from "./plan-problem.ts";
 
 /**
  * Resources that a node runs short of gradually; of all others (pods, devices, ports) it has one left or
@@ -29,7 +30,9 @@ export class Capacity {
   /** By pod and resource. */
   readonly #demand: Float64Array;
   readonly #pressed: readonly number[];
-  /** By node and resource: scale / (3 x capacity^2 x all demand x resources). */
+  /** By node and resource: 1 / (3 x capacity^2). */
+  readonly #steepness: Float64Array;
+  /** By resource: scale / (all demand x resources). */
   readonly #price: Float64Array;
 
   /** @param other one of the same problem, scale and cost of moves, whose state it begins with */
@@ -39,7 +42,7 @@ export class Capacity {
     overload: Overload,
     other?: Capacity,
   ) {
-    const { nodes, pods, resources } = problem;
+    const { pods, resources } = problem;
     const width = resources.length;
     this.#problem = problem;
     this.scale = scale;
@@ -49,22 +52,18 @@ export class Capacity {
     if (other !== undefined) {
       this.#left = other.#left.slice();
       this.#allocatable = other.#allocatable;
+      this.#steepness = other.#steepness;
       this.#price = other.#price;
       this.#demand = other.#demand;
       this.#pressed = other.#pressed;
       return;
     }
-    this.#left = new Float64Array(nodes.length * width);
-    this.#allocatable = new Float64Array(nodes.length * width);
-    this.#price = new Float64Array(nodes.length * width);
+    const amounts = amountsOf(problem);
+    this.#left = amounts.free.slice();
+    this.#allocatable = amounts.allocatable;
+    this.#steepness = amounts.steepness;
+    this.#price = new Float64Array(width);
     this.#demand = new Float64Array(pods.length * width);
-    let at = 0;
-    for (const { free, allocatable } of nodes) {
-      for (let resource = 0; resource < width; resource++, at++) {
-        this.#left[at] = free[resource]!;
-        this.#allocatable[at] = allocatable[resource]!;
-      }
-    }
     const sums = new Float64Array(width);
     for (const [index, { demand, current }] of pods.entries()) {
       this.#demand.set(demand, index * width);
@@ -74,13 +73,8 @@ export class Capacity {
       }
     }
     this.#pressed = PRESSED.map((name) => resources.indexOf(name)).filter((at) => at >= 0 && sums[at]! > 0);
-    for (const resource of this.#pressed) {
-      for (let at = resource; at < this.#price.length; at += width) {
-        const capacity = this.#allocatable[at]!;
-        if (capacity > 0)
-          this.#price[at] = scale / (3 * capacity * capacity * sums[resource]! * this.#pressed.length);
-      }
-    }
+    for (const resource of this.#pressed)
+      this.#price[resource] = scale / (sums[resource]! * this.#pressed.length);
   }
 
   /** Another one in the same state. */
@@ -136,7 +130,8 @@ export class Capacity {
     for (const resource of this.#pressed) {
       const demand = this.#demand[from + resource]!;
       const load = Math.max(0, this.#allocatable[at + resource]! - this.#left[at + resource]!);
-      sum += this.#price[at + resource]! * demand * (3 * load * (load + demand) + demand * demand);
+      const price = this.#price[resource]! * this.#steepness[at + resource]!;
+      sum += price * demand * (3 * load * (load + demand) + demand * demand);
     }
     return sum;
   }
@@ -153,7 +148,10 @@ export class Capacity {
   /** Load L of the node costs `price` x L^3 in all; `load` is what it has now. */
   curve(node: number, resource: number): { readonly price: number; readonly load: number } {
     const at = node * this.#resources + resource;
-    return { price: this.#price[at]!, load: Math.max(0, this.#allocatable[at]! - this.#left[at]!) };
+    return {
+      price: this.#price[resource]! * this.#steepness[at]!,
+      load: Math.max(0, this.#allocatable[at]! - this.#left[at]!),
+    };
   }
 
   add(pod: number, node: number): void {
@@ -166,5 +164,59 @@ export class Capacity {
     this.overload.remove(pod, node);
     for (let resource = 0; resource < this.#resources; resource++)
       this.#left[node * this.#resources + resource]! += this.#demand[pod * this.#resources + resource]!;
+  }
+}
+
+/** By node and resource, what all problems on the same nodes begin with. */
+interface Amounts {
+  readonly nodes: PlanNode[];
+  /** Names of the resources. */
+  readonly kind: string;
+  readonly free: Float64Array;
+  readonly allocatable: Float64Array;
+  readonly steepness: Float64Array;
+}
+
+/** Of the last problem on each cluster graph: between two of them few of thousands of nodes change. */
+const KEPT = new WeakMap<ClusterGraph, Amounts>();
+
+function amountsOf({ cluster, nodes, resources }: PlanProblem): Amounts {
+  const kind = resources.join();
+  const kept = KEPT.get(cluster);
+  if (kept !== undefined && kept.kind === kind && areSame(kept.nodes, nodes)) {
+    for (let node = 0; node < nodes.length; node++)
+      if (kept.nodes[node] !== nodes[node]) take(kept, node, nodes[node]!);
+    return kept;
+  }
+  const size = nodes.length * resources.length;
+  const amounts: Amounts = {
+    nodes: [],
+    kind,
+    free: new Float64Array(size),
+    allocatable: new Float64Array(size),
+    steepness: new Float64Array(size),
+  };
+  for (const [index, node] of nodes.entries()) take(amounts, index, node);
+  // A part of the nodes is looked at once, all of them again and again.
+  if (kept === undefined || nodes.length >= kept.nodes.length) KEPT.set(cluster, amounts);
+  return amounts;
+}
+
+/** Whether only what pods leave of them differs: the rest is still looked up for plans of before. */
+function areSame(before: readonly PlanNode[], now: readonly PlanNode[]): boolean {
+  if (before.length !== now.length) return false;
+  for (let node = 0; node < now.length; node++)
+    if (before[node]!.allocatable !== now[node]!.allocatable) return false;
+  return true;
+}
+
+function take({ nodes, free, allocatable, steepness }: Amounts, index: number, node: PlanNode): void {
+  nodes[index] = node;
+  let at = index * node.free.length;
+  for (let resource = 0; resource < node.free.length; resource++, at++) {
+    const capacity = node.allocatable[resource]!;
+    free[at] = node.free[resource]!;
+    allocatable[at] = capacity;
+    steepness[at] = capacity > 0 ? 1 / (3 * capacity * capacity) : 0;
   }
 }

@@ -25,14 +25,16 @@ export class CostField {
   readonly #worstMs: number;
   readonly #cluster: ClusterGraph;
   readonly #names: string[];
-  /** Of all nodes once somebody asks: those that plan on idle clusters never do. */
-  #byName: Map<string, number> | null = null;
+  /** Of locations that no other problem has. */
+  readonly #byName = new Map<string, number>();
   readonly #ids: number[];
-  /** Of nodes, by location: shared with other problems on the same nodes. */
+  /** Of nodes: shared with other problems on the same nodes. */
+  readonly #shared: Shared;
+  /** By location. */
   readonly #kept: Map<number, Columns>;
   /** Of the locations after them, which are this problem's own. */
   readonly #keptBehind = new Map<number, Columns>();
-  readonly #maxColumns: number;
+  protected readonly maxColumns: number;
 
   constructor(cluster: ClusterGraph, nodes: readonly PlanNode[]) {
     const median = cluster.medianKnownCost();
@@ -44,21 +46,25 @@ export class CostField {
     this.#cluster = cluster;
     this.#names = nodes.map(({ name }) => name);
     this.#ids = Array.from(cluster.idsOf(this.#names));
-    this.#kept = sharedColumns(cluster, this.#ids);
-    this.#maxColumns = Math.max(MIN_COLUMNS, Math.floor(MAX_COLUMN_BYTES / (16 * Math.max(1, nodes.length))));
+    this.#shared = sharedOn(cluster, this.#ids);
+    this.#kept = this.#shared.kept;
+    this.maxColumns = Math.max(MIN_COLUMNS, Math.floor(MAX_COLUMN_BYTES / (16 * Math.max(1, nodes.length))));
   }
 
   /** Of the node of that name, which becomes one if it is none yet. */
   location(name: string): number {
-    this.#byName ??= new Map(this.#names.map((known, index) => [known, index]));
-    let location = this.#byName.get(name);
-    if (location === undefined) {
-      location = this.#names.length;
+    const id = this.#cluster.idOf(name);
+    // Nodes that the graph doesn't know are told apart by their names.
+    const location = id < 0 ? this.#names.indexOf(name) : this.#shared.locationOf(id);
+    if (location >= 0) return location;
+    let behind = this.#byName.get(name);
+    if (behind === undefined) {
+      behind = this.#names.length;
       this.#names.push(name);
-      this.#ids.push(this.#cluster.idOf(name));
-      this.#byName.set(name, location);
+      this.#ids.push(id);
+      this.#byName.set(name, behind);
     }
-    return location;
+    return behind;
   }
 
   /** Id in the cluster graph, or -1. */
@@ -114,7 +120,7 @@ export class CostField {
     let columns = kept.get(location);
     if (columns === undefined) {
       columns = this.#build(location);
-      if (kept.size >= this.#maxColumns) kept.delete(kept.keys().next().value!);
+      if (kept.size >= this.maxColumns) kept.delete(kept.keys().next().value!);
       kept.set(location, columns);
     }
     return columns;
@@ -156,19 +162,33 @@ export class CostField {
  * Columns between the nodes of the last problem of each cluster graph; plans are made one after the other on
  * the same nodes.
  */
-const SHARED = new WeakMap<
-  ClusterGraph,
-  { readonly ids: readonly number[]; readonly kept: Map<number, Columns> }
->();
+const SHARED = new WeakMap<ClusterGraph, Shared>();
 
-function sharedColumns(cluster: ClusterGraph, ids: readonly number[]): Map<number, Columns> {
+class Shared {
+  /** By location. */
+  readonly ids: readonly number[];
+  readonly kept = new Map<number, Columns>();
+  #locations: Map<number, number> | null = null;
+
+  constructor(ids: readonly number[]) {
+    this.ids = ids.slice();
+  }
+
+  /** -1: it is none of the nodes. */
+  locationOf(id: number): number {
+    // Of all nodes once somebody asks: those that plan on idle clusters never do.
+    this.#locations ??= new Map(this.ids.map((of, location) => [of, location]));
+    return this.#locations.get(id) ?? -1;
+  }
+}
+
+function sharedOn(cluster: ClusterGraph, ids: readonly number[]): Shared {
   const shared = SHARED.get(cluster);
-  if (shared !== undefined && areEqual(shared.ids, ids)) return shared.kept;
-  const kept = new Map<number, Columns>();
+  if (shared !== undefined && areEqual(shared.ids, ids)) return shared;
+  const made = new Shared(ids);
   // A part of the nodes is looked at once, all of them again and again.
-  if (shared === undefined || ids.length >= shared.ids.length)
-    SHARED.set(cluster, { ids: ids.slice(), kept });
-  return kept;
+  if (shared === undefined || ids.length >= shared.ids.length) SHARED.set(cluster, made);
+  return made;
 }
 
 function areEqual(a: readonly number[], b: readonly number[]): boolean {

@@ -26,12 +26,23 @@ interface Nearest {
   ms: number;
 }
 
+/** A cost that depends on where several pods are at once. Bytes per second x milliseconds. */
+export interface NearestCost {
+  concerns(pod: number): boolean;
+  /** Planned pods that the pod talks to, with a share of the rate; the pod itself may be among them. */
+  partners(pod: number): Iterable<{ readonly pod: number; readonly rate: number }>;
+  total(assignment: Int32Array): number;
+  /** What `pod` on `node` adds; where the assignment has the pod doesn't matter. */
+  added(assignment: Int32Array, pod: number, node: number): number;
+  /** Adds, by node, what `pod` there adds. */
+  addTo(column: Float64Array, assignment: Int32Array, pod: number): void;
+}
+
 /**
  * A channel whose callers talk to the replica that is nearest to them: each shares its traffic out evenly
- * among the targets of the narrowest scope that holds any. It costs nothing while it has no target. Bytes per
- * second x milliseconds.
+ * among the targets of the narrowest scope that holds any. It costs nothing while it has no target.
  */
-export class NearestChannel {
+export class NearestChannel implements NearestCost {
   readonly #field: CostField;
   readonly #scopes: readonly RoutingScope[];
   readonly #callers: End;
@@ -54,7 +65,6 @@ export class NearestChannel {
     return this.#calling.has(pod) || this.#called.has(pod);
   }
 
-  /** Planned pods at the other end, with an even share of the rate; the pod itself may be among them. */
   *partners(pod: number): Generator<{ readonly pod: number; readonly rate: number }> {
     const targets = this.#targets.planned.length + this.#targets.fixed.length;
     const rate = this.#each / Math.max(1, targets);
@@ -71,7 +81,6 @@ export class NearestChannel {
     return ms * this.#each;
   }
 
-  /** What `pod` on `node` adds; where the assignment has the pod doesn't matter. */
   added(assignment: Int32Array, pod: number, node: number): number {
     let ms = this.#calling.has(pod) ? mean(this.#nearest(assignment, node, pod, pod)) : 0;
     if (this.#called.has(pod)) {
@@ -85,7 +94,6 @@ export class NearestChannel {
     return ms * this.#each;
   }
 
-  /** Adds, by node, what `pod` there adds. */
   addTo(column: Float64Array, assignment: Int32Array, pod: number): void {
     const { nodeCount } = this.#field;
     if (this.#calling.has(pod)) {

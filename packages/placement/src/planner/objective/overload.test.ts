@@ -71,3 +71,18 @@ test("a plan leaves the cheapest node to others where it is really used, however
   const all = { capacity: CAPACITY, others: Float64Array.of(3_900, 3_900, 3_900) };
   expect(plan(problemOf([500], all), OPTIONS).assignment).toEqual(Int32Array.of(1));
 });
+
+test("a plan of before is judged as before, whatever other pods take or nodes have since", () => {
+  const { nodes, ...rest } = problemOf([1_000], { capacity: CAPACITY, others: new Float64Array(3) });
+  const pressureOn = (problem: PlanProblem): number =>
+    createObjective(problem, { maxCpuUse: 0 }).total(Int32Array.of(0)).pressure;
+  const objective = createObjective({ ...rest, nodes }, { maxCpuUse: 0 });
+  const before = objective.total(Int32Array.of(0)).pressure;
+  const [first, ...others] = nodes;
+  const fuller = { ...rest, nodes: [{ ...first!, free: Float64Array.of(1_000) }, ...others] };
+  expect(pressureOn(fuller)).toBeGreaterThan(before);
+  const larger = { ...rest, nodes: [{ ...first!, allocatable: Float64Array.of(8_000) }, ...others] };
+  expect(pressureOn(larger)).not.toBe(before);
+  expect(objective.total(Int32Array.of(0)).pressure).toBe(before);
+  expect(pressureOn({ ...rest, nodes })).toBe(before);
+});

@@ -26,10 +26,9 @@ export class Overload {
   static of({ nodes, use }: PlanProblem, scale: number, maxCpuUse: number): Overload {
     const pods = use?.pods ?? new Float64Array(0);
     const sum = maxCpuUse === 0 ? 0 : pods.reduce((all, each) => all + each, 0);
-    const above = Float64Array.from(nodes, (_, node) => {
-      const capacity = use?.capacity[node] ?? 0;
-      return capacity > 0 ? use!.others[node]! - capacity * maxCpuUse : Number.NEGATIVE_INFINITY;
-    });
+    const above = new Float64Array(nodes.length).fill(Number.NEGATIVE_INFINITY);
+    for (const [node, capacity] of use?.capacity.entries() ?? [])
+      if (capacity > 0) above[node] = use!.others[node]! - capacity * maxCpuUse;
     return new Overload(sum > 0 ? scale / sum : 0, above, pods);
   }
 

@@ -1,3 +1,4 @@
+import type { PairPrices } from "@isochrone/prices";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { AssumedPod } from "../../scoring/problem.ts";
 
@@ -25,6 +26,13 @@ export interface PlanProblem {
   readonly assumed?: readonly AssumedPod[];
   /** What is really used of CPU, where that is measured. @default nobody knows */
   readonly use?: PlanUse;
+  /** What bytes cost between the nodes of `cluster`, in its order. @default nobody knows */
+  readonly prices?: PairPrices;
+  /**
+   * By workload: CPU that each of its replicas can get, its limit, else its request; millicores. Of those
+   * whose callers go to the nearest. @default nobody knows
+   */
+  readonly replicaCpu?: ReadonlyMap<string, number>;
 }
 
 /** CPU as it is used, whatever is requested; millicores. */

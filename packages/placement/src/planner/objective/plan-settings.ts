@@ -20,6 +20,13 @@ export interface PlanSettings {
    * What each pod adds that a plan takes away from the node where it runs, bytes/s x ms; 0: moves are free.
    */
   readonly moveCost: number;
+  /** Money's share in what the network costs, 0 to 1; 0: latency alone decides. */
+  readonly moneyShare: number;
+  /**
+   * Where money has a share: how far the network's latency, bytes/s x ms, may be above that of the plan by
+   * latency alone, as a share of it; or above that of today, where that is worse.
+   */
+  readonly maxLatencyLoss: number;
 }
 
 /**
@@ -35,16 +42,27 @@ export const DEFAULT_PLAN_SETTINGS: PlanSettings = {
   pressureShare: 0.1,
   maxCpuUse: 0.75,
   moveCost: 0,
+  moneyShare: 0,
+  maxLatencyLoss: 0.1,
 };
 
 /** Defaults for what is left out. Throws PlacementError `invalid_setting`. */
 export function planSettings(given: Partial<PlanSettings>): PlanSettings {
   const settings = { ...DEFAULT_PLAN_SETTINGS, ...given };
-  for (const name of ["bytesPerRequest", "pressureShare", "maxCpuUse", "moveCost"] as const) {
+  for (const name of [
+    "bytesPerRequest",
+    "pressureShare",
+    "maxCpuUse",
+    "moveCost",
+    "maxLatencyLoss",
+  ] as const) {
     const value = settings[name];
     if (!(Number.isFinite(value) && value >= 0)) {
       throw new PlacementError("invalid_setting", `${name} of a plan must be 0 or more, got ${value}`);
     }
   }
+  const { moneyShare } = settings;
+  if (!(moneyShare >= 0 && moneyShare <= 1))
+    throw new PlacementError("invalid_setting", `moneyShare of a plan must be 0 to 1, got ${moneyShare}`);
   return settings;
 }

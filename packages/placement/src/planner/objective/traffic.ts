@@ -4,9 +4,11 @@ import { bytesPerSecondOf } from "../../scoring/channel-traffic.ts";
 import type { RequestValue } from "../../scoring/channel-traffic.ts";
 import { LARGEST_PRIORITY } from "../../communication-affinity/channel-types.ts";
 import type { CostField } from "./cost-field.ts";
-import { NearestChannel } from "./nearest-channel.ts";
+import { NearestChannel, type NearestCost } from "./nearest-channel.ts";
 import type { PlanProblem } from "./plan-problem.ts";
+import type { PlanSettings } from "./plan-settings.ts";
 import { ReplicaBook } from "./replicas.ts";
+import { starvingZones, type StarvingZones } from "./starving-zones.ts";
 
 /** Pods of one workload are alike to the network: what one of them exchanges with each replica of a peer. */
 export interface TrafficGroup {
@@ -38,8 +40,10 @@ export interface Traffic {
   /** By pod; -1 for pods of no workload. */
   readonly groupOf: Int32Array;
   readonly nearest: readonly NearestChannel[];
-  /** By pod: those it has a part in. */
-  readonly nearestOf: readonly (readonly NearestChannel[])[];
+  /** Of workloads whose callers go to the nearest. */
+  readonly starving: readonly StarvingZones[];
+  /** By pod: those of both that it has a part in. */
+  readonly nearestOf: readonly (readonly NearestCost[])[];
   /** Of all channels that planned pods have a part in, bytes per second. */
   readonly bytesPerSecond: number;
   /** What the rates are: `declared` means that none is known and priorities stand in. */
@@ -54,7 +58,11 @@ const LARGEST_RATE = 1e100;
  * When no channel's rate is known, each counts as its declared priority in bytes per second, at least 1 and
  * at most the largest of the relationship types.
  */
-export function trafficOf(problem: PlanProblem, field: CostField, bytesPerRequest: number): Traffic {
+export function trafficOf(
+  problem: PlanProblem,
+  field: CostField,
+  { bytesPerRequest, maxCpuUse }: Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse">,
+): Traffic {
   const groupOf = new Int32Array(problem.pods.length).fill(-1);
   const groups: TrafficGroup[] = [];
   const indexOf = new Map<string, number>();
@@ -79,6 +87,9 @@ export function trafficOf(problem: PlanProblem, field: CostField, bytesPerReques
     for (const location of targets.fixed) addFixed(groups, indexOf.get(channel.source), location, pair, 0);
     for (const location of callers.fixed) addFixed(groups, indexOf.get(channel.target), location, 0, pair);
   }
+  const rates = { of: rateOf(bytesPerRequest), areKnown: source === "measured" };
+  const starving = starvingZones(problem, { field, replicas, rates, maxCpuUse });
+  const together: readonly NearestCost[] = [...nearest, ...starving];
   return {
     groups: groups.map((group) => ({
       ...group,
@@ -87,7 +98,8 @@ export function trafficOf(problem: PlanProblem, field: CostField, bytesPerReques
     })),
     groupOf,
     nearest,
-    nearestOf: problem.pods.map((_, pod) => nearest.filter((channel) => channel.concerns(pod))),
+    starving,
+    nearestOf: problem.pods.map((_, pod) => together.filter((cost) => cost.concerns(pod))),
     bytesPerSecond: channels.reduce((sum, { rate }) => sum + rate, 0),
     source,
   };
@@ -103,23 +115,27 @@ function ratedChannels(
   planned: ReadonlyMap<string, number>,
   bytesPerRequest: number,
 ): { channels: RatedChannel[]; source: Traffic["source"] } {
-  const value: RequestValue =
-    bytesPerRequest > 0
-      ? { bytesPerRequest }
-      : { bytesPerRequest: null, reason: "bytesPerRequest is 0, which leaves them unknown" };
+  const measured = rateOf(bytesPerRequest);
   const concerned = workflow.channels.filter(
     ({ source, target }) => planned.has(source) || planned.has(target),
   );
   if (concerned.length === 0) return { channels: [], source: "none" };
-  const known = concerned.some((channel) => bytesPerSecondOf(channel, value) !== null);
-  const rateOf = (channel: Channel): number =>
-    known
-      ? (bytesPerSecondOf(channel, value) ?? 0)
-      : Math.min(LARGEST_PRIORITY, Math.max(1, channel.priority ?? 1));
+  const known = concerned.some((channel) => measured(channel) !== null);
+  const rated = (channel: Channel): number =>
+    known ? (measured(channel) ?? 0) : Math.min(LARGEST_PRIORITY, Math.max(1, channel.priority ?? 1));
   const channels = concerned
-    .map((channel) => ({ channel, rate: Math.min(LARGEST_RATE, rateOf(channel)) }))
+    .map((channel) => ({ channel, rate: Math.min(LARGEST_RATE, rated(channel)) }))
     .filter(({ rate }) => rate > 0);
   return { channels, source: known ? "measured" : "declared" };
+}
+
+/** Measured bytes per second; null: not known. */
+function rateOf(bytesPerRequest: number): (channel: Channel) => number | null {
+  const value: RequestValue =
+    bytesPerRequest > 0
+      ? { bytesPerRequest }
+      : { bytesPerRequest: null, reason: "bytesPerRequest is 0, which leaves them unknown" };
+  return (channel) => bytesPerSecondOf(channel, value);
 }
 
 function linkGroups(

@@ -100,7 +100,8 @@ function networkDelta(state: PlanState, a: number, b: number): number {
   // Each saw the other where it was: as if it came to join it.
   const link = traffic.groups[traffic.groupOf[a]!]?.links.find(({ group }) => group === traffic.groupOf[b]);
   if (link === undefined) return apart;
-  return apart + (link.calling + link.called) * (field.ms(nodeA, nodeB) + field.ms(nodeB, nodeA));
+  const together = field.ms(nodeA, nodeA) + field.ms(nodeB, nodeB);
+  return apart + (link.calling + link.called) * (field.ms(nodeA, nodeB) + field.ms(nodeB, nodeA) - together);
 }
 
 function leastGain(state: PlanState): number {

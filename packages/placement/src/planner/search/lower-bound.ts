@@ -12,7 +12,7 @@ export function lowerBound({ problem, field, traffic, capacity }: CostModel): nu
   const columns = traffic.groups.map(({ fixed }) => {
     const column = new Float64Array(field.nodeCount);
     for (const { location, calling, called } of fixed) {
-      const to = field.to(location).slice();
+      const to = field.to(location);
       const from = field.from(location);
       for (let node = 0; node < column.length; node++)
         column[node]! += calling * to[node]! + called * from[node]!;

@@ -31,6 +31,8 @@ export function podLinks({ groups, groupOf, nearestOf }: Traffic, podCount: numb
 
 /** The largest of a pod's demands, each as a share of what an average node can hold. */
 export function podSizes({ nodes, pods, resources }: PlanProblem): Float64Array {
+  // One alone is in no order, and large clusters have many nodes.
+  if (pods.length === 1) return new Float64Array(1);
   const average = resources.map((_, resource) => {
     const sum = nodes.reduce((total, { allocatable }) => total + allocatable[resource]!, 0);
     return sum / Math.max(1, nodes.length);

@@ -3,6 +3,7 @@ import type { CostField } from "../objective/cost-field.ts";
 import type { CostModel } from "../objective/objective.ts";
 import { addScaled, PayColumns } from "../objective/pay-columns.ts";
 import type { PlanProblem } from "../objective/plan-problem.ts";
+import { latencyRules } from "../rules/latency-rule.ts";
 import { limitRules } from "../rules/limit-rule.ts";
 import type { PodsRule } from "../rules/limit-rule.ts";
 import type { Rule } from "../rules/rule.ts";
@@ -59,7 +60,7 @@ export class PlanState {
       rule: ruleOf(constraint, count),
       pods: new Set([...constraint.subjects, ...constraint.members]),
     }));
-    ruled.push(...limitRules(problem, field));
+    ruled.push(...limitRules(problem, field), ...latencyRules(model));
     this.#rules = ruled.map(({ rule }) => rule);
     this.#rulesOf = problem.pods.map((_, pod) =>
       ruled.filter(({ pods }) => pods.has(pod)).map(({ rule }) => rule),

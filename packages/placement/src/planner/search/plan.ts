@@ -2,8 +2,9 @@
 // deadline has come.
 import { Budget, defaultEffort } from "./budget.ts";
 import { problemOn } from "./core-problem.ts";
-import { costModel, objectiveOf } from "../objective/objective.ts";
-import type { PlanCost } from "../objective/objective.ts";
+import { boundedModel, costModel, objectiveOf } from "../objective/objective.ts";
+import type { MoneyFallback } from "../objective/money.ts";
+import type { CostModel, PlanCost } from "../objective/objective.ts";
 import type { PlanProblem } from "../objective/plan-problem.ts";
 import { planSettings } from "../objective/plan-settings.ts";
 import type { PlanSettings } from "../objective/plan-settings.ts";
@@ -53,6 +54,10 @@ export interface Plan {
   readonly traffic: "measured" | "declared" | "none";
   /** False when no network cost is known: the plan then follows the load alone. */
   readonly networkKnown: boolean;
+  /** Where money has a share: the bound on the network's latency, bytes/s x ms; null: latency decided. */
+  readonly latencyLimit: number | null;
+  /** Why latency decided although money was asked for; null: as asked. */
+  readonly fallback: MoneyFallback | null;
 }
 
 /** The order of nodes makes no difference. Throws PlacementError `invalid_setting`. */
@@ -75,14 +80,35 @@ function byName({ nodes }: PlanProblem): Int32Array {
 }
 
 function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
-  const model = costModel(problem, planSettings(options));
-  const { pods, nodes } = problem;
-  const budget = new Budget({
-    now: options.now,
-    deadlineMs: options.deadlineMs,
-    effort: options.effort ?? defaultEffort(pods.length, nodes.length),
-  });
-  const search = new PlanSearch(model, budget, options.seed);
+  const settings = planSettings(options);
+  const model = costModel(problem, settings);
+  if (model.latency === null) return searched(model, options, []);
+  const { now, deadlineMs } = options;
+  const half = { ...options, effort: effortOf(problem, options) / 2 };
+  // Half of the time and of the effort for the plan that the bound is taken from, and that is a start.
+  const beganMs = now();
+  const byLatency = searched(
+    costModel(problem, { ...settings, moneyShare: 0 }),
+    { ...half, deadlineMs: beganMs + (deadlineMs - beganMs) / 2 },
+    [],
+  );
+  if (!byLatency.complete) return { ...byLatency, fallback: "no_room" };
+  const current = Int32Array.from(problem.pods, (pod) => pod.current);
+  const starts = current.includes(-1) ? [byLatency.assignment] : [current, byLatency.assignment];
+  // That plan is within the bound: so there is a complete one.
+  return searched(boundedModel(model, byLatency.assignment, settings.maxLatencyLoss), half, starts);
+}
+
+function effortOf({ pods, nodes }: PlanProblem, { effort }: PlanOptions): number {
+  return effort ?? defaultEffort(pods.length, nodes.length);
+}
+
+function searched(model: CostModel, options: PlanOptions, starts: readonly Int32Array[]): Plan {
+  const { problem } = model;
+  const { pods } = problem;
+  const { now, deadlineMs } = options;
+  const budget = new Budget({ now, deadlineMs, effort: effortOf(problem, options) });
+  const search = new PlanSearch(model, budget, options.seed, starts);
   const partial = options.partial === true;
   const ended = search.hopeless.length > 0 && !partial ? "infeasible" : search.run();
   const found = search.best ?? new Int32Array(pods.length).fill(-1);
@@ -101,6 +127,8 @@ function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
     ended,
     traffic: model.traffic.source,
     networkKnown: model.field.known,
+    latencyLimit: model.latency === null ? null : model.latencyLimit,
+    fallback: model.fallback,
   };
 }
 

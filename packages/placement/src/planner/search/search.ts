@@ -42,16 +42,19 @@ export class PlanSearch {
   readonly #sizes: Float64Array;
   readonly #state: PlanState;
   readonly #movable: readonly number[];
+  readonly #given: readonly Int32Array[];
   readonly #starts: Int32Array[] = [];
   #best: Found | null = null;
   #greedy: Found | null = null;
   #tries = 0;
   #isProven = false;
 
-  constructor(model: CostModel, budget: Budget, seed: number) {
+  /** @param given assignments to begin with, beside the greedy starts */
+  constructor(model: CostModel, budget: Budget, seed: number, given: readonly Int32Array[] = []) {
     const { problem, traffic } = model;
     const pods = [...problem.pods.keys()];
     this.#model = model;
+    this.#given = given;
     this.#budget = budget;
     this.#objective = objectiveOf(model);
     this.#draw = seeded(seed);
@@ -78,6 +81,7 @@ export class PlanSearch {
 
   run(): Ended {
     this.#budget.limit(STARTS);
+    for (const assignment of this.#given) if (this.#isOpen(assignment)) this.#startWith(assignment);
     this.#startHere();
     const seeds = this.#startAll();
     this.#budget.limit(1);
@@ -93,18 +97,30 @@ export class PlanSearch {
   #startHere(): void {
     const { problem, settings } = this.#model;
     if (settings.moveCost === 0 || problem.pods.some(({ current }) => current < 0)) return;
+    this.#startWith(Int32Array.from(problem.pods, ({ current }) => current));
+  }
+
+  /** Whether every pod would be let in, rules aside. */
+  #isOpen(assignment: Int32Array): boolean {
     const state = this.#state;
     state.clear();
-    for (const [pod, { current }] of problem.pods.entries()) state.place(pod, current);
+    return assignment.every((node, pod) => {
+      const isOpen = state.isOpen(pod, node);
+      state.place(pod, node);
+      return isOpen;
+    });
+  }
+
+  #startWith(assignment: Int32Array): void {
+    const state = this.#state;
+    state.clear();
+    for (const [pod, node] of assignment.entries()) state.place(pod, node);
     if (state.holds()) {
       this.#keep(this.#found(state, null));
       descend(state, this.#budget);
       this.#keep(this.#found(state, null));
     }
-    this.#starts.push(
-      Int32Array.from(problem.pods, ({ current }) => current),
-      state.assignment.slice(),
-    );
+    this.#starts.push(assignment, state.assignment.slice());
     state.clear();
   }
 

@@ -4,6 +4,7 @@ import { WorkflowGraph } from "@isochrone/topology";
 import { createObjective } from "../objective/objective.ts";
 import type { Objective } from "../objective/objective.ts";
 import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
+import type { PlanSettings } from "../objective/plan-settings.ts";
 import { faultsOf } from "./verdict.ts";
 
 interface Optimum {
@@ -14,16 +15,24 @@ interface Optimum {
   readonly visited: number;
 }
 
+interface OptimumOptions {
+  /** Nodes of the search tree after which it gives up. @default none */
+  readonly limit?: number;
+  readonly settings?: Partial<PlanSettings>;
+  /** What the network may cost by latency alone, bytes/s x ms. @default any */
+  readonly latencyLimit?: number;
+}
+
 /**
  * Depth first, the heaviest pods first, the cheapest node first. `known` may be a good plan, to begin with.
- * Gives up (null) after `limit` nodes.
+ * Null: it gave up.
  */
 export function optimum(
   problem: PlanProblem,
   known: Int32Array | null,
-  limit: number = Infinity,
+  { limit = Infinity, settings = {}, latencyLimit = Infinity }: OptimumOptions = {},
 ): Optimum | null {
-  const tree = new Tree(problem, known, limit);
+  const tree = new Tree(problem, known, { limit, settings, latencyLimit });
   tree.explore(0, 0);
   if (tree.visited > limit) return null;
   return { assignment: tree.best, total: tree.total, visited: tree.visited };
@@ -39,6 +48,9 @@ class Tree {
   readonly #problem: PlanProblem;
   readonly #limit: number;
   readonly #full: Objective;
+  readonly #latency: Objective;
+  /** With what rounding may add. */
+  readonly #latencyLimit: number;
   readonly #assignment: Int32Array;
   readonly #left: Float64Array[];
   readonly #tables: Tables;
@@ -47,15 +59,21 @@ class Tree {
   total = Infinity;
   visited = 0;
 
-  constructor(problem: PlanProblem, known: Int32Array | null, limit: number) {
+  constructor(
+    problem: PlanProblem,
+    known: Int32Array | null,
+    { limit, settings, latencyLimit }: Required<OptimumOptions>,
+  ) {
     this.#problem = problem;
     this.#limit = limit;
-    this.#full = createObjective(problem);
-    this.#tables = new Tables(problem, this.#full);
+    this.#full = createObjective(problem, settings);
+    this.#latency = createObjective(problem, { ...settings, moneyShare: 0 });
+    this.#latencyLimit = latencyLimit * (1 + 1e-9);
+    this.#tables = new Tables(problem, this.#full, settings);
     this.#assignment = new Int32Array(problem.pods.length).fill(-1);
     this.#left = problem.nodes.map(({ free }) => free.slice());
     this.#order = this.#tables.heaviestFirst();
-    if (known !== null && !known.includes(-1) && faultsOf(problem, known).length === 0) {
+    if (known !== null && !known.includes(-1) && this.#isFine(known)) {
       this.best = known.slice();
       this.total = this.#full.total(known).total;
     }
@@ -81,9 +99,18 @@ class Tree {
 
   #judge(): void {
     const { total } = this.#full.total(this.#assignment);
-    if (total >= this.total || faultsOf(this.#problem, this.#assignment).length > 0) return;
+    if (total >= this.total || !this.#isFine(this.#assignment)) return;
     this.total = total;
     this.best = this.#assignment.slice();
+  }
+
+  #isFine(assignment: Int32Array): boolean {
+    return faultsOf(this.#problem, assignment).length === 0 && this.#isNear(assignment);
+  }
+
+  #isNear(assignment: Int32Array): boolean {
+    if (this.#latencyLimit === Infinity) return true;
+    return this.#latency.total(assignment).network <= this.#latencyLimit;
   }
 
   #boundOf(depth: number): number {
@@ -161,22 +188,14 @@ class Tables {
   readonly #leastPairs: Float64Array;
   readonly #pressures = new Map<number, number>();
 
-  constructor(problem: PlanProblem, full: Objective) {
+  constructor(problem: PlanProblem, full: Objective, settings: Partial<PlanSettings>) {
     this.#problem = problem;
     this.#full = full;
     const { workflow } = problem;
     const channels = workflow.channels.filter(({ routing }) => routing !== "nearest");
-    this.#spread = createObjective({
-      ...problem,
-      workflow: new WorkflowGraph({
-        version: workflow.version,
-        observedAt: workflow.observedAt,
-        namespace: workflow.namespace,
-        name: workflow.name,
-        workloads: [...workflow.workloads],
-        channels,
-      }),
-    });
+    const { version, observedAt, namespace, name, workloads } = workflow;
+    const spread = { version, observedAt, namespace, name, workloads: [...workloads], channels };
+    this.#spread = createObjective({ ...problem, workflow: new WorkflowGraph(spread) }, settings);
     const pods = problem.pods.length;
     const nodes = problem.nodes.length;
     this.#alone = new Float64Array(pods * nodes);

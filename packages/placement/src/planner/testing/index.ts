@@ -1,3 +1,3 @@
 export { optimum } from "./branch-and-bound.ts";
-export { randomProblem, smallProblem } from "./instances.ts";
-export { OPTIMA } from "./optima.ts";
+export { pricedProblem, randomProblem, smallProblem } from "./instances.ts";
+export { MONEY_OPTIMA, OPTIMA } from "./optima.ts";

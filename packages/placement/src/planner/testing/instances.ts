@@ -38,6 +38,29 @@ export function smallProblem(seed: number): PlanProblem {
   });
 }
 
+/**
+ * With prices: free within a zone, dearer or cheaper between zones, some of them unknown, and whichever way
+ * the latency goes.
+ */
+export function pricedProblem(problem: PlanProblem, seed: number): PlanProblem {
+  const draw = seeded(seed + 0.25);
+  const { nodes } = problem.cluster;
+  const zones = [...new Set(nodes.map(({ zone }) => zone))];
+  const places = zones.length;
+  const perByte = new Float64Array(places ** 2);
+  let unknownPairs = 0;
+  for (let a = 0; a < places; a++) {
+    for (let b = a + 1; b < places; b++) {
+      const isUnknown = draw() < 0.1;
+      if (isUnknown) unknownPairs++;
+      const price = isUnknown ? Number.NaN : (1 + drawIndex(draw, 8)) * 1e-11;
+      perByte[a * places + b] = perByte[b * places + a] = price;
+    }
+  }
+  const placeOf = Int32Array.from(nodes, ({ zone }) => zones.indexOf(zone));
+  return { ...problem, prices: { currency: "USD", placeOf, places, perByte, unknown: [], unknownPairs } };
+}
+
 interface Drawn {
   readonly draw: Draw;
   readonly pods: readonly PlanPod[];

@@ -1,3 +1,4 @@
+import moneyOptima from "./money-optima.json" with { type: "json" };
 import optima from "./optima.json" with { type: "json" };
 
 /** A proven optimum of `smallProblem(seed)`; how many nodes of the search tree the proof took. */
@@ -5,3 +6,8 @@ type ProvenOptimum = readonly [seed: number, total: number, visited: number];
 
 /** Written by test/bench/placement/planner-optima.ts. */
 export const OPTIMA: readonly ProvenOptimum[] = optima as [number, number, number][];
+
+/** The same of `pricedProblem(smallProblem(seed), seed)` where money leads, within a bound on latency. */
+type ProvenMoney = readonly [seed: number, total: number, visited: number, latencyLimit: number];
+
+export const MONEY_OPTIMA: readonly ProvenMoney[] = moneyOptima as [number, number, number, number][];

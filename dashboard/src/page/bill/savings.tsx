@@ -1,0 +1,84 @@
+import type { Savings, SavingsLine, SavingsOption } from "@isochrone/topology";
+import type { VNode } from "preact";
+import { plural } from "../model/format.ts";
+import { useJson } from "../parts/ask.ts";
+import { Card, Empty, Loading, Name, Table, Trouble } from "../parts/common.tsx";
+import { moment } from "../state/store.ts";
+import { money, objectName } from "./bill-model.ts";
+import { changeText, OPTIONS, riskText } from "./savings-model.ts";
+
+/** What would be saved by routing, by moves, and by both. */
+export function SavingsCard(): VNode | null {
+  const { data, failure } = useJson<Savings>("api/v1/savings?limit=50", { isOfNow: true });
+  // What a past moment could have saved is of no use any more.
+  if (moment.value !== "") return null;
+  return (
+    <Card title="Savings" id="savings">
+      {data !== null ? (
+        <Whole savings={data} />
+      ) : failure === null ? (
+        <Loading />
+      ) : (
+        <NoSavings text={failure.text} />
+      )}
+    </Card>
+  );
+}
+
+function NoSavings({ text }: { readonly text: string }): VNode {
+  return <Trouble title="Savings can't be shown">{text.replace(/\.$/, "")}.</Trouble>;
+}
+
+function Whole({ savings: { lines, trouble, currency, leftOut } }: { readonly savings: Savings }): VNode {
+  if (trouble !== null) return <NoSavings text={trouble} />;
+  if (lines.length === 0)
+    return (
+      <Empty title="No traffic is counted">Each workflow and Service that is called appears here.</Empty>
+    );
+  return (
+    <>
+      <p class="soft">
+        {currency} a month less than today. Pale: not advised, with the reason; the commands for the others:
+        isochrone savings NAMESPACE/NAME.
+      </p>
+      <Table
+        id="savings-lines"
+        label="savings, what saves most first"
+        columns={[
+          { title: "For", isText: true },
+          { title: "Today" },
+          ...OPTIONS.map(({ title }) => ({ title, isText: true })),
+        ]}
+        rows={lines.map((line) => ({
+          key: `${line.kind} ${objectName(line)}`,
+          cells: [
+            <Subject line={line} />,
+            money(line.perMonth),
+            ...OPTIONS.map(({ of }) => <Option of={line[of]} />),
+          ],
+        }))}
+      />
+      {leftOut === 0 ? null : <p class="soft">{plural(leftOut, "workflow or Service")} more.</p>}
+    </>
+  );
+}
+
+function Subject({ line }: { readonly line: SavingsLine }): VNode {
+  return (
+    <>
+      <Name>{objectName(line)}</Name>
+      <small class="savings-note">{line.kind === "service" ? "Service" : "workflow"}</small>
+    </>
+  );
+}
+
+function Option({ of: option }: { readonly of: SavingsOption }): VNode {
+  const { savedPerMonth: saved, isAdvised, reason, commands } = option;
+  return (
+    <div class={isAdvised ? "savings-option" : "savings-option refused"} title={commands.join("\n")}>
+      {money(saved)}
+      {isAdvised ? <small class="savings-note">{changeText(option)}</small> : null}
+      <small class="savings-note">{isAdvised ? riskText(option) : reason}</small>
+    </div>
+  );
+}

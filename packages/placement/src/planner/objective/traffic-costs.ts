@@ -1,0 +1,41 @@
+// What the traffic of a plan costs by both measures, whichever of them decided.
+import { networkCost } from "./objective.ts";
+import { CostField } from "./cost-field.ts";
+import { monthField, unknownField } from "./money.ts";
+import type { PlanProblem } from "./plan-problem.ts";
+import { trafficOf } from "./traffic.ts";
+
+/** Of the channels that the planned pods have a part in. */
+export interface TrafficCosts {
+  /** Bytes/s x ms. */
+  readonly latency: number;
+  /** Money for a month of the traffic whose bytes are counted and have a price; null: nothing is. */
+  readonly perMonth: number | null;
+  /** Part of the counted bytes that has no price. */
+  readonly unpricedBytesPerSecond: number;
+}
+
+/**
+ * Money as the bill has it for pods that all have a node, where nobody tells which zones' callers send more.
+ * @param bytesPerRequest for latency; money is never estimated from requests
+ */
+export function trafficCosts(
+  problem: PlanProblem,
+  assignment: Int32Array,
+  bytesPerRequest: number,
+): TrafficCosts {
+  const sum = (field: CostField, ofRequest: number): number => {
+    const traffic = trafficOf(problem, field, { bytesPerRequest: ofRequest, maxCpuUse: 0 });
+    return networkCost({ traffic, field }, assignment);
+  };
+  const latencyField = new CostField(problem.cluster, problem.nodes);
+  const latency = sum(latencyField, bytesPerRequest);
+  const { prices } = problem;
+  const isCounted =
+    trafficOf(problem, latencyField, { bytesPerRequest: 0, maxCpuUse: 0 }).source === "measured";
+  if (prices === undefined || !isCounted) return { latency, perMonth: null, unpricedBytesPerSecond: 0 };
+  const unpricedBytesPerSecond = sum(unknownField(problem, prices), 0);
+  const perMonth = sum(monthField(problem, prices), 0);
+  const isKnown = perMonth > 0 || !prices.perByte.every((price) => Number.isNaN(price));
+  return { latency, perMonth: isKnown ? perMonth : null, unpricedBytesPerSecond };
+}

@@ -1,0 +1,13 @@
+/**
+ * Probability that a request must wait (Erlang C), for Poisson arrivals and exponential work.
+ * @param servers requests that are served at once
+ * @param load arrivals per second times seconds of work each
+ */
+export function erlangC(servers: number, load: number): number {
+  if (load >= servers) return 1;
+  if (load <= 0) return 0;
+  let inverse = 1;
+  for (let k = 1; k <= servers; k++) inverse = 1 + (inverse * k) / load;
+  const blocked = 1 / inverse;
+  return blocked / (1 - (load / servers) * (1 - blocked));
+}
