@@ -12,7 +12,7 @@ const RUNNING: KubernetesObject = {
   status: {
     phase: "Running",
     throughput: 5,
-    measuredThroughput: 4.8,
+    measuredThroughput: 4.796510156044243,
     limitText: "task detect on box",
     tasks: [
       { name: "detect", node: "box", secondsPerFrame: 0.2 },
@@ -57,7 +57,7 @@ describe("StreamJobs for people", () => {
   test("are explained by tasks and flows, or by what they wait for", () => {
     expect(jobText(jobView(RUNNING))).toBe(
       [
-        "StreamJob site/gate: Running, 5.00 frames/s of 2 promised, 4.8 measured",
+        "StreamJob site/gate: Running, 5.00 frames/s of 2 promised, 4.80 measured",
         "limited by task detect on box",
         "",
         "task    node    s/frame  frames/s",
@@ -88,7 +88,7 @@ test("a StreamJob as the graph API says it is explained alike", () => {
     name: "gate",
     phase: "Running",
     framesPerSecond: 5,
-    measuredFramesPerSecond: 4.8,
+    measuredFramesPerSecond: 4.796510156044243,
     minThroughput: 2,
     limit: { kind: "link", source: "box", target: "server" },
     waits: null,
@@ -106,7 +106,7 @@ test("a StreamJob as the graph API says it is explained alike", () => {
   };
   expect(jobText(jobViewOf(job))).toBe(
     [
-      "StreamJob site/gate: Running, 5.00 frames/s of 2 promised, 4.8 measured",
+      "StreamJob site/gate: Running, 5.00 frames/s of 2 promised, 4.80 measured",
       "limited by link box -> server",
       "",
       "task    node  s/frame  frames/s",

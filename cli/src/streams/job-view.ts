@@ -148,7 +148,7 @@ export function jobText(job: JobView): string {
     job;
   const pace = throughput === null ? "" : `, ${throughput.toFixed(2)} frames/s`;
   const promise = minThroughput === null ? "" : promiseText(minThroughput, throughput);
-  const measured = job.measuredThroughput === null ? "" : `, ${job.measuredThroughput} measured`;
+  const measured = job.measuredThroughput === null ? "" : `, ${job.measuredThroughput.toFixed(2)} measured`;
   const parts = [
     `StreamJob ${namespace}/${name}: ${phase ?? "no controller has seen it"}${pace}${promise}${measured}`,
   ];

@@ -81,6 +81,9 @@ interface Banned {
 
 const NOTHING: Banned = { next: new Set(), nodes: new Set(), below: 0 };
 
+/** More hops than any path has. */
+const FAR = 2 ** 30;
+
 /** Searches in one network, with arrays that are kept from one to the next. */
 class PathSearch {
   readonly #network: FlowNetwork;
@@ -91,6 +94,13 @@ class PathSearch {
   readonly #previous: Int32Array;
   readonly #hopTo: Int32Array;
   readonly #queue: Int32Array;
+  /** By node: those with an arc to it. */
+  readonly #sources: readonly (readonly number[])[];
+  /** By node: hops to `#target` when nothing is banned; `FAR` where none lead there. */
+  readonly #ahead: Int32Array;
+  #target = -1;
+  /** Hops of the shortest way that the last search left out. */
+  #beyond = 0;
   #mark = 0;
 
   constructor(network: FlowNetwork) {
@@ -102,6 +112,11 @@ class PathSearch {
     this.#previous = new Int32Array(count);
     this.#hopTo = new Int32Array(count);
     this.#queue = new Int32Array(count);
+    this.#ahead = new Int32Array(count);
+    const sources = Array.from({ length: count }, (): number[] => []);
+    for (const node of sources.keys())
+      for (const { target } of network.arcsFrom(node)) sources[target]!.push(node);
+    this.#sources = sources;
   }
 
   shortestPaths(source: number, target: number, count: number): Path[] {
@@ -160,18 +175,43 @@ class PathSearch {
     }
   }
 
-  /** Breadth first; of equally short paths the widest. Null without a path. */
+  /**
+   * Breadth first; of equally short paths the widest. Nodes from which the target is too far for a path of
+   * `limit` hops aren't visited, which leaves out most of a large network. Null without a path.
+   */
   #shortest(source: number, target: number, banned: Banned): Path | null {
-    this.#begin(source);
+    this.#lookAhead(target);
     const queue = this.#queue;
-    let length = 1;
-    for (let at = 0; at < length; at++) {
-      const node = queue[at]!;
-      // Nodes as far away as the target can't be on a shortest path to it.
-      if (this.#isReached(target) && this.#distance[node]! >= this.#distance[target]!) break;
-      length = this.#visitNext(node, node === source, banned, length);
+    let limit = this.#ahead[source]!;
+    while (limit < FAR) {
+      this.#begin(source);
+      this.#beyond = FAR;
+      let length = 1;
+      for (let at = 0; at < length; at++) {
+        const node = queue[at]!;
+        // Nodes as far away as the target can't be on a shortest path to it.
+        if (this.#isReached(target) && this.#distance[node]! >= this.#distance[target]!) break;
+        length = this.#visitNext(node, node === source, banned, length, limit);
+      }
+      if (this.#isReached(target)) return this.#pathTo(source, target);
+      limit = this.#beyond;
     }
-    return this.#isReached(target) ? this.#pathTo(source, target) : null;
+    return null;
+  }
+
+  #lookAhead(target: number): void {
+    if (this.#target === target) return;
+    this.#target = target;
+    this.#ahead.fill(FAR);
+    this.#ahead[target] = 0;
+    this.#queue[0] = target;
+    let length = 1;
+    for (let at = 0; at < length; at++)
+      for (const node of this.#sources[this.#queue[at]!]!) {
+        if (this.#ahead[node] !== FAR) continue;
+        this.#ahead[node] = this.#ahead[this.#queue[at]!]! + 1;
+        this.#queue[length++] = node;
+      }
   }
 
   #begin(source: number): void {
@@ -187,7 +227,7 @@ class PathSearch {
   }
 
   /** Returns the length of the queue. */
-  #visitNext(node: number, isSource: boolean, banned: Banned, length: number): number {
+  #visitNext(node: number, isSource: boolean, banned: Banned, length: number, limit: number): number {
     const { capacities } = this.#network;
     const away = this.#distance[node]! + 1;
     let queued = length;
@@ -196,6 +236,10 @@ class PathSearch {
       if (!isNew && this.#distance[next] !== away) continue;
       if (banned.nodes.has(next) || capacities[capacity]! < banned.below) continue;
       if (isSource && banned.next.has(next)) continue;
+      if (isNew && away + this.#ahead[next]! > limit) {
+        this.#beyond = Math.min(this.#beyond, away + this.#ahead[next]!);
+        continue;
+      }
       const reach = Math.min(this.#width[node]!, capacities[capacity]!);
       if (isNew) this.#queue[queued++] = next;
       else if (reach <= this.#width[next]!) continue;

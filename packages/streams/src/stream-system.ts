@@ -43,6 +43,15 @@ export class StreamSystem {
     return this.#running;
   }
 
+  /** With the same room and jobs. */
+  copy(): StreamSystem {
+    const copy = new StreamSystem(this.#network, this.total, this.#paths);
+    copy.free.memoryBytes.set(this.free.memoryBytes);
+    copy.free.cpuMillicores.set(this.free.cpuMillicores);
+    copy.#running = this.#running;
+    return copy;
+  }
+
   add(placed: PlacedJob): void {
     take(this.free, placed.job, placed.hosts);
     this.#running = [...this.#running, placed];

@@ -71,17 +71,20 @@ export class Filling {
     let next = 0;
     let open: number[] = [];
     let level = 0;
+    // Only jobs that join, and links that have just become full, stop jobs below their most.
+    let mayBeStuck = true;
     for (;;) {
+      const joining = next;
       for (; next < waiting.length && least(waiting[next]!) <= level * (1 + FULL); next++) {
         const at = waiting[next]!;
         open.push(at);
         this.#weigh(loads[at]!, 1);
       }
-      open = this.#close(open, loads, level, paces);
+      open = this.#close(open, loads, level, paces, mayBeStuck || next > joining);
       if (open.length === 0 && next === waiting.length) return paces;
       const upcoming = next < waiting.length ? least(waiting[next]!) : Infinity;
       const step = this.#step(open, loads, level, upcoming);
-      if (open.length > 0) this.#lower(step);
+      mayBeStuck = open.length > 0 && this.#lower(step);
       level += step;
     }
   }
@@ -120,11 +123,17 @@ export class Filling {
   }
 
   /** Takes out the jobs that can't go faster, and notes their pace. Returns the others. */
-  #close(open: number[], loads: readonly Load[], level: number, paces: Float64Array): number[] {
+  #close(
+    open: number[],
+    loads: readonly Load[],
+    level: number,
+    paces: Float64Array,
+    mayBeStuck: boolean,
+  ): number[] {
     const still: number[] = [];
     for (const at of open) {
       const load = loads[at]!;
-      if (level < load.most * (1 - FULL) && !this.#isStuck(load)) {
+      if (level < load.most * (1 - FULL) && !(mayBeStuck && this.#isStuck(load))) {
         still.push(at);
         continue;
       }
@@ -154,11 +163,17 @@ export class Filling {
     return Math.max(0, step);
   }
 
-  #lower(step: number): void {
+  /** Returns whether a link is full now. */
+  #lower(step: number): boolean {
+    let isAnyFull = false;
     for (const link of this.#used) {
       const weight = this.#weights[link]!;
-      if (weight > FULL) this.#left[link] = Math.max(0, this.#left[link]! - step * weight);
+      if (weight <= FULL) continue;
+      const left = Math.max(0, this.#left[link]! - step * weight);
+      this.#left[link] = left;
+      if (left <= FULL * this.#capacities[link]!) isAnyFull = true;
     }
+    return isAnyFull;
   }
 }
 

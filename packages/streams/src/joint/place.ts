@@ -4,6 +4,7 @@ import type { Path } from "../paths.ts";
 import { computable, demandsOf, type Demand, type PlacedJob } from "../placed-job.ts";
 import { SOURCE, type StreamJob } from "../stream-job.ts";
 import { copyOf, fits, giveBack, take, type NodeResources, type StreamSystem } from "../stream-system.ts";
+import { ConnectedLoads } from "./connected.ts";
 import { Filling, loadOf, loadOfJob, type Load } from "./filling.ts";
 import { startsOf } from "./starts.ts";
 import { worthOf } from "./worth.ts";
@@ -41,7 +42,10 @@ export class Judge {
   readonly #job: StreamJob;
   readonly #settings: PlaceSettings;
   readonly #filling: Filling;
-  readonly #loads: Load[];
+  readonly #loads: readonly Load[];
+  readonly #connected: ConnectedLoads;
+  /** Frames per second of the others without the job. */
+  readonly #without: Float64Array;
   /** Bits that a frame of each other job puts on a link, by capacity; of the judged job in `#own`. */
   readonly #busy: Float64Array;
   readonly #own: Float64Array;
@@ -54,6 +58,8 @@ export class Judge {
     this.#settings = settings;
     this.#filling = new Filling(capacities);
     this.#loads = others.map(loadOfJob);
+    this.#connected = new ConnectedLoads(this.#loads, capacities.length);
+    this.#without = this.#filling.pacesOf(this.#loads);
     this.#busy = new Float64Array(capacities.length);
     for (const { links, bits } of this.#loads)
       for (let at = 0; at < links.length; at++) this.#busy[links[at]!]! += bits[at]!;
@@ -71,8 +77,8 @@ export class Judge {
     if (flows === null) return null;
     const most = computable(this.#job, hosts);
     if (!(most > 0)) return null;
-    const loads = [...this.#loads, loadOf(flows, most, this.#job.minThroughput ?? 0)];
-    const paces = this.#filling.pacesOf(loads);
+    const load = loadOf(flows, most, this.#job.minThroughput ?? 0);
+    const paces = this.#connected.withAdded(load, this.#without, this.#filling);
     const placed: PlacedJob = {
       job: this.#job,
       hosts: [...hosts],
@@ -82,7 +88,7 @@ export class Judge {
     };
     const stageSeconds = this.#stagesOf(hosts, flows);
     const all = stageSeconds.reduce((sum, seconds) => sum + seconds, 0);
-    return { placed, paces, stageSeconds, worth: worthOf(paces) - STAGE_PRICE * all };
+    return { placed, paces, stageSeconds, worth: worthOf(paces, [...this.#loads, load]) - STAGE_PRICE * all };
   }
 
   #stagesOf(hosts: readonly number[], flows: readonly (Demand & { readonly path: Path })[]): Float64Array {
@@ -136,11 +142,19 @@ export class Judge {
   }
 }
 
-/** The best nodes found for a job beside those that run; null when it has no room or no path. */
-export function placeJob(job: StreamJob, system: StreamSystem, settings: PlaceSettings): Judged | null {
+/**
+ * The best nodes found for a job beside those that run; null when it has no room or no path.
+ * @param known nodes that have room for it, from which the search begins, too
+ */
+export function placeJob(
+  job: StreamJob,
+  system: StreamSystem,
+  settings: PlaceSettings,
+  known: readonly (readonly number[])[] = [],
+): Judged | null {
   const judge = new Judge(system, job, system.running, settings);
   const nodes = candidatesOf(job, system, settings.candidates);
-  const starts = startsOf(job, system, nodes).flatMap((hosts) => judge.judge(hosts) ?? []);
+  const starts = [...known, ...startsOf(job, system, nodes)].flatMap((hosts) => judge.judge(hosts) ?? []);
   let best: Judged | null = null;
   for (const start of starts.sort((a, b) => b.worth - a.worth)) {
     const found = climb(judge, job, system.free, start, nodes);

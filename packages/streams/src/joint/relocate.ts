@@ -1,19 +1,21 @@
-// Running jobs that got bad nodes, because better ones were taken when they came: the slowest one is placed
+// Running jobs that got bad nodes, because better ones were taken when they came: the slowest ones are placed
 // anew where that gains enough.
 import type { PlacedJob } from "../placed-job.ts";
 import type { StreamJob } from "../stream-job.ts";
-import { copyOf, giveBack, take, type StreamSystem } from "../stream-system.ts";
+import type { StreamSystem } from "../stream-system.ts";
 import { fillByJob, loadOfJob } from "./filling.ts";
-import { betterMove, candidatesOf, Judge, type PlaceSettings } from "./place.ts";
+import { placeJob, type PlaceSettings } from "./place.ts";
 import { keepsPromises } from "./reroute.ts";
 
-interface RelocateSettings extends PlaceSettings {
+interface RelocateSettings extends Pick<PlaceSettings, "candidates"> {
   /** Part of its own throughput that a job must gain. */
   readonly moveMargin: number;
 }
 
-/** Slowest jobs that are looked at for each change of the system. */
-const LOOKED_AT = 2;
+/** Slowest jobs that are looked at for each change of the system: many, each a little, gain most. */
+const LOOKED_AT = 10;
+/** Candidates that are judged for each. */
+const EVALUATIONS = 120;
 
 /** The jobs, of which the slowest may have tasks on other nodes. Rates are left to the caller. */
 export function relocate(
@@ -21,21 +23,22 @@ export function relocate(
   system: StreamSystem,
   settings: RelocateSettings,
 ): readonly PlacedJob[] {
-  let jobs = running;
   const paced = fillByJob(running, system);
-  const slowest = [...paced.keys()]
-    .filter((at) => paced[at]!.throughput * (1 + settings.moveMargin) < mostOf(paced[at]!.job))
-    .sort((a, b) => paced[a]!.throughput - paced[b]!.throughput)
+  const slowest = paced
+    .filter(({ job, throughput }) => throughput * (1 + settings.moveMargin) < mostOf(job))
+    .sort((a, b) => a.throughput - b.throughput)
     .slice(0, LOOKED_AT);
-  const left = copyOf(system.free);
-  for (const at of slowest) {
-    const moved = moveOf(jobs, at, paced[at]!.throughput, left, system, settings);
-    if (moved === null) continue;
-    giveBack(left, moved.job, jobs[at]!.hosts);
-    take(left, moved.job, moved.hosts);
-    jobs = jobs.with(at, moved);
+  const trial = system.copy();
+  trial.update(running);
+  const jobs = new Map(running.map((placed) => [placed.job, placed]));
+  for (const { job, throughput } of slowest) {
+    const before = jobs.get(job)!;
+    trial.remove(job);
+    const after = placedAnew(before, throughput, trial, settings) ?? before;
+    trial.add(after);
+    jobs.set(job, after);
   }
-  return jobs;
+  return [...jobs.values()];
 }
 
 /** Frames per second of a job when each task has the node on which it is fastest. */
@@ -49,26 +52,18 @@ function mostOf({ secondsPerFrame, tasks }: StreamJob): number {
 
 const least = (a: number, b: number): number => Math.min(a, b);
 
-function moveOf(
-  jobs: readonly PlacedJob[],
-  at: number,
+/**
+ * The search begins from where the job is, too, and from nothing: several tasks that gain by a move together
+ * may each gain too little alone. Null where it gains too little.
+ * @param others the system without the job
+ */
+function placedAnew(
+  { job, hosts }: PlacedJob,
   throughput: number,
-  left: { readonly memoryBytes: Float64Array; readonly cpuMillicores: Float64Array },
-  system: StreamSystem,
+  others: StreamSystem,
   settings: RelocateSettings,
 ): PlacedJob | null {
-  const placed = jobs[at]!;
-  const others = jobs.toSpliced(at, 1);
-  const judge = new Judge(system, placed.job, others, settings);
-  const now = judge.judge(placed.hosts);
-  if (now === null) return null;
-  const next = betterMove(
-    judge,
-    placed.job,
-    left,
-    now,
-    candidatesOf(placed.job, system, settings.candidates),
-  );
-  if (next === null || next.placed.throughput < throughput * (1 + settings.moveMargin)) return null;
-  return keepsPromises([...others, next.placed].map(loadOfJob), next.paces) ? next.placed : null;
+  const found = placeJob(job, others, { ...settings, evaluations: EVALUATIONS }, [hosts]);
+  if (found === null || found.placed.throughput < throughput * (1 + settings.moveMargin)) return null;
+  return keepsPromises([...others.running, found.placed].map(loadOfJob), found.paces) ? found.placed : null;
 }

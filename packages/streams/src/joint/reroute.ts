@@ -2,6 +2,7 @@
 // margin.
 import type { Flow, PlacedJob } from "../placed-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
+import { ConnectedLoads } from "./connected.ts";
 import { Filling, loadOf, loadOfJob } from "./filling.ts";
 import { worthOf } from "./worth.ts";
 
@@ -26,15 +27,14 @@ export function reroute(
 ): PlacedJob[] {
   const jobs = [...running];
   const filling = new Filling(network.capacities);
-  const loads = jobs.map(loadOfJob);
+  let loads = jobs.map(loadOfJob);
+  let connected = new ConnectedLoads(loads, network.capacities.length);
   let paces = filling.pacesOf(loads);
-  let worth = worthOf(paces);
+  let worth = worthOf(paces, loads);
   const tryPath = (at: number, flows: readonly Flow[]): Float64Array | null => {
-    const before = loads[at]!;
-    loads[at] = loadOf(flows, before.most, before.least);
-    const after = filling.pacesOf(loads);
-    loads[at] = before;
-    const gained = worthOf(after) - worth;
+    const { most, least } = loads[at]!;
+    const after = connected.withReplaced(at, loadOf(flows, most, least), paces, filling);
+    const gained = worthOf(after, loads) - worth;
     return gained > NO_GAIN + margin * Math.abs(worth) && keepsPromises(loads, after) ? after : null;
   };
   for (let round = 0; round < rounds; round++) {
@@ -48,9 +48,10 @@ export function reroute(
           const after = tryPath(at, flows);
           if (after === null) continue;
           jobs[at] = { ...jobs[at]!, flows };
-          loads[at] = loadOfJob(jobs[at]!);
+          loads = loads.with(at, loadOfJob(jobs[at]!));
+          connected = new ConnectedLoads(loads, network.capacities.length);
           paces = after;
-          worth = worthOf(paces);
+          worth = worthOf(paces, loads);
           hasChanged = true;
         }
     }
