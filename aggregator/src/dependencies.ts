@@ -2,6 +2,7 @@ import type { Bus } from "@isochrone/bus";
 import type { ClusterStore, Leadership } from "@isochrone/kubernetes";
 import type { PriceTable } from "@isochrone/prices";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
+import type { Outside } from "@isochrone/telemetry";
 import type { HttpApp, RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import type { KeptCertificates } from "./adapters/own-certificates.ts";
@@ -47,6 +48,8 @@ export interface AggregatorDependencies {
   readonly leaseStore?: ClusterStore;
   /** What traffic costs. @default as the settings say */
   readonly prices?: PriceTable;
+  /** What is outside of the cluster. @default as the settings' file says */
+  readonly outside?: Outside | null;
   /** Who may ask for what. @default everyone: for loopback only */
   readonly access?: { readonly gate: RequestGate | undefined; readonly isMetricsOpen: boolean };
   /**

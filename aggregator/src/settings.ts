@@ -141,6 +141,10 @@ export const aggregatorSettings = section(
       "/etc/isochrone/config/prices.yaml",
       "The chart puts its value prices there; without such a file prices are those that are built in.",
     ),
+    outsideFile: constant(
+      "/etc/isochrone/config/outside.yaml",
+      "The chart puts its value outside there; without such a file nothing is known to be outside of the cluster.",
+    ),
     decisionsTimeoutMs: constant(5000, "It is a bound for how long a page waits."),
     dumpFile: text({
       default: null,

@@ -2,6 +2,8 @@
 // from.
 import type { SpokenFor } from "@isochrone/bus/otlp-http";
 import { looseFields, type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
+import { checkedFileIfAny } from "@isochrone/runtime";
+import { readOutside } from "@isochrone/telemetry";
 import type { GateAnswer, Principal, PrincipalPod, RequestGate } from "@isochrone/runtime/http";
 import { PlannedFlows } from "./adapters/planned-flows.ts";
 import { WatchedFacts, type WatchedCluster } from "./adapters/watched-facts.ts";
@@ -43,13 +45,14 @@ export interface Speaking {
  * elsewhere, unless told otherwise, everybody is.
  */
 export function createSpeaking(
-  { speakers: text }: Pick<AggregatorConfig, "speakers">,
+  { speakers: text, outsideFile }: Pick<AggregatorConfig, "outsideFile" | "speakers">,
   {
     access,
     speakers,
     isShared,
     clock,
-  }: Pick<AggregatorDependencies, "access" | "speakers" | "isShared" | "clock">,
+    outside = checkedFileIfAny(outsideFile, "outside", readOutside),
+  }: Pick<AggregatorDependencies, "access" | "speakers" | "isShared" | "clock" | "outside">,
   watch: SpeakersCluster,
   flowPlans: ConstructorParameters<typeof PlannedFlows>[0],
 ): Speaking {
@@ -59,7 +62,7 @@ export function createSpeaking(
   const policy = new SpeakerPolicy(Array.isArray(rules) ? rules : []);
   return {
     policy,
-    facts: new WatchedFacts(watch, clock),
+    facts: new WatchedFacts(watch, clock, outside),
     flows: new PlannedFlows(flowPlans),
     speakers: speakers ?? (gate === undefined || isShared === true ? OPEN_SPEAKERS : HEADER_SPEAKERS),
     gate: gate === undefined ? undefined : withNodes(gate, (pod) => nodeOf(pod, watch)),

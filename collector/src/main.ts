@@ -2,8 +2,9 @@
 import { openPublisher } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
-import { authorizedFetch } from "@isochrone/runtime";
+import { authorizedFetch, checkedFileIfAny } from "@isochrone/runtime";
 import { serviceMain } from "@isochrone/runtime/main";
+import { readOutside } from "@isochrone/telemetry";
 import { createCollector } from "./collector.ts";
 import { createConnectionCollector } from "./connections/connection-collector.ts";
 import { nodeTargets } from "./node-mode.ts";
@@ -36,7 +37,11 @@ await serviceMain({
       { name: "bus", service },
     ];
     if (config.mode === "connections") {
-      const collector = createConnectionCollector(config, { ...surroundings, bus });
+      const collector = createConnectionCollector(config, {
+        ...surroundings,
+        bus,
+        outside: checkedFileIfAny(config.outsideFile, "outside", readOutside),
+      });
       return [...carrying, { name: "collector", service: collector }];
     }
     if (config.mode === "prometheus") {

@@ -62,6 +62,10 @@ export const collectorSettings = section(
     maxTargets: constant(1_000, "It is a bound for the work of a round."),
     maxBackoffRounds: constant(8, "No documented case changes this default."),
     concurrency: constant(16, "It is a bound for connections at a time."),
+    outsideFile: constant(
+      "/etc/isochrone/config/outside.yaml",
+      "The chart puts its value outside there; without such a file nothing is known to be outside of the cluster.",
+    ),
     staticTargets: list({
       default: [],
       pattern: STATIC_TARGET,

@@ -7,6 +7,7 @@ import {
   PODS,
   PORT,
   SERVICE,
+  WORLD,
   type AgentReport,
 } from "../harness/connections/lab.ts";
 
@@ -14,12 +15,16 @@ const INTERVAL_MS = 500;
 const LOAD_SECONDS = 5;
 
 const web = PODS.web.address;
+const cart = PODS.cart.address;
 const near = PODS.near.address;
 const far = PODS.far.address;
 const COMPARED = [
   ["to the pod on its node", `${web} ${near}`, "n1"],
   ["to the pod on the other node, at the client's", `${web} ${far}`, "n1"],
   ["to the pod on the other node, at the server's", `${web} ${far}`, "n2"],
+  ["to a named range outside, sent", `${cart} s3-eu sent`, "n1"],
+  ["to a named range outside, received", `${cart} s3-eu received`, "n1"],
+  ["to the Internet, sent", `${cart} internet sent`, "n1"],
 ] as const;
 
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
@@ -31,18 +36,21 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
 
   beforeAll(async () => {
     lab = new ConnectionLab();
-    await Promise.all([lab.serve("near"), lab.serve("far")]);
+    await Promise.all([lab.serve("near"), lab.serve("far"), lab.serve("world")]);
+    const all = (): Map<string, number> => new Map([...lab.counted(), ...lab.countedOutside("cart")]);
     // What was there before the agents is a baseline.
     const before = lab.traffic("cart", "long", SERVICE, PORT, 2000 + LOAD_SECONDS * 1000);
     const [n1, n2] = await Promise.all([lab.agent("n1", INTERVAL_MS), lab.agent("n2", INTERVAL_MS)]);
-    const atStart = lab.counted();
+    const atStart = all();
     await Promise.all([
       lab.traffic("web", "load", SERVICE, PORT, 200, 200 * LOAD_SECONDS),
       lab.traffic("cart", "load", PODS.far.address, PORT, 20, 20 * LOAD_SECONDS),
+      lab.traffic("cart", "load", WORLD["s3-eu"], PORT, 40, 40 * LOAD_SECONDS),
+      lab.traffic("cart", "long", WORLD.internet, PORT, LOAD_SECONDS * 1000),
       lab.traffic("web", "long", SERVICE, PORT, LOAD_SECONDS * 1000),
       before,
     ]);
-    counted = new Map([...lab.counted()].map(([key, bytes]) => [key, bytes - (atStart.get(key) ?? 0)]));
+    counted = new Map([...all()].map(([key, bytes]) => [key, bytes - (atStart.get(key) ?? 0)]));
     reports = { n1: n1.report, n2: n2.report };
     // The last bytes come with the round after the last connection.
     const isWhole = (): boolean => COMPARED.every(([, pair, node]) => deviation(pair, node) < 0.01);
@@ -64,6 +72,7 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
     const exchanged = [...counted].filter(([, bytes]) => bytes > 0).map(([pair]) => pair);
     expect(pairs.toSorted()).toEqual(exchanged.toSorted());
     expect(pairs.join(" ")).not.toContain(SERVICE);
+    for (const address of Object.values(WORLD)) expect(pairs.join(" ")).not.toContain(address);
   });
 
   test("nothing was lost on the way, and both agents say so", () => {

@@ -191,6 +191,17 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     expect(yamlValue(dataOf(priced)["prices.yaml"]!)).toEqual(prices);
     expect(checksumOf(priced)).not.toBe(checksumOf(plain));
     await expect(helm.template({ prices: { mode: "replace" } })).rejects.toThrow(/mode/);
+    const outside = { cluster: ["10.0.0.0/8"], names: [{ name: "s3", cidrs: ["52.218.0.0/17"] }] };
+    const named = await helm.template({ outside, connections: { enabled: true } });
+    const told = named.flatMap(({ metadata, data }) => {
+      const file = Object.entries(data ?? {}).find(([name]) => name === "outside.yaml");
+      return file === undefined ? [] : [[metadata.name, yamlValue(String(file[1]))]];
+    });
+    expect(Object.fromEntries(told)).toEqual({
+      "isochrone-aggregator": outside,
+      "isochrone-connections": outside,
+    });
+    expect(checksumOf(named)).not.toBe(checksumOf(plain));
   });
 
   test("seal records on Kafka, by keys that nobody mounts; not where no token is asked for", async () => {

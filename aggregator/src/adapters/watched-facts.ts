@@ -1,4 +1,5 @@
 import type { Clock } from "@isochrone/runtime";
+import { rawAddressOf, type Outside } from "@isochrone/telemetry";
 import type { ClusterNodes, ClusterState } from "../domain/cluster-state.ts";
 import type { ClusterFacts, Known, PodFact } from "../domain/speakers/authority.ts";
 
@@ -38,10 +39,13 @@ export class WatchedFacts implements ClusterFacts {
   #by: PodsBy = { node: new Map(), name: new Map(), address: new Map() };
   #builtMs = Number.NEGATIVE_INFINITY;
   #isListed = false;
+  readonly #outside: Outside | null;
 
-  constructor(watch: WatchedCluster, clock: Clock) {
+  /** @param outside null: nothing is known to be outside of the cluster */
+  constructor(watch: WatchedCluster, clock: Clock, outside: Outside | null = null) {
     this.#watch = watch;
     this.#clock = clock;
+    this.#outside = outside;
   }
 
   isNode(name: string): Known {
@@ -81,6 +85,11 @@ export class WatchedFacts implements ClusterFacts {
 
   podAt(address: string): PodFact | Exclude<Known, "yes"> {
     return this.#find(() => this.#by.address.get(address));
+  }
+
+  outsideAt(address: string): string | null {
+    const raw = rawAddressOf(address);
+    return raw === null ? null : (this.#outside?.nameOf(raw) ?? null);
   }
 
   /** Addresses are given to other pods: what is found may be old news, too. */

@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { TOPICS, type Metric } from "@isochrone/telemetry";
-import type { Bill, BillHistory } from "@isochrone/topology";
+import { readOutside, TOPICS, type Metric, type Outside } from "@isochrone/telemetry";
+import type { Bill, BillHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { BillHistorySchema, BillSchema } from "@isochrone/topology/bill";
-import type { PriceTable } from "@isochrone/prices";
+import { PriceTable, readPrices } from "@isochrone/prices";
 import { createRegistry } from "@isochrone/runtime";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { Value } from "typebox/value";
@@ -35,14 +35,19 @@ const nodeIn = (name: string, zone: string): KubernetesObject => ({
 });
 
 const podOf = (workload: string, node: string): KubernetesObject => {
-  const pod = podObject("shop", `${workload}-1`, node, { labels: { "isochrone.dev/workflow": "flow" } });
+  const pod = podObject("shop", `${workload}-1`, node, {
+    labels: { "isochrone.dev/workflow": "flow" },
+    ...(workload === "web" ? { ip: "10.0.0.1" } : {}),
+  });
   const ownerReferences = [
     { apiVersion: "apps/v1", kind: "ReplicaSet", name: `${workload}-abc`, uid: workload, controller: true },
   ];
   return { ...pod, metadata: { ...pod.metadata, ownerReferences } };
 };
 
-const start = async (parts: { readonly prices?: PriceTable } = {}): Promise<void> => {
+const start = async (
+  parts: { readonly prices?: PriceTable; readonly outside?: Outside } = {},
+): Promise<void> => {
   registry = createRegistry();
   running = await startAggregator({ parts: { registry, ...parts } });
   const workloads = ["web", "api", "db"];
@@ -83,6 +88,31 @@ async function traffic(): Promise<void> {
       counter("istio_requests_total", istio("source", "web", "db"), atMs, second * 7),
     ];
     const { key, value, headers } = recordOf("a", metrics, { arrivedAtMs: atMs });
+    await running.bus.publish(TOPICS.traffic, [{ key, value, headers }]);
+    await running.clock.advance(2000);
+  }
+}
+
+const OUTSIDE = readOutside({
+  cluster: ["10.0.0.0/8"],
+  names: [{ name: "s3-eu", cidrs: ["52.218.0.0/17"] }],
+});
+
+/** For 10 s web, by the count of its node's connections, sends 2 GB a month to S3 and gets 5 GB. */
+async function outsideTraffic(): Promise<void> {
+  for (let second = 2; second <= 10; second += 2) {
+    const atMs = running.clock.now();
+    const row = (direction: string, perSecond: number): Metric =>
+      counter(
+        "isochrone.outside.bytes",
+        { pod_address: "10.0.0.1", outside: "s3-eu", direction },
+        atMs,
+        2 * perSecond,
+        atMs - 2000,
+        "delta",
+      );
+    const metrics = [row("sent", 2 * GB), row("received", 5 * GB)];
+    const { key, value, headers } = recordOf("a", metrics, { source: "connections/a", arrivedAtMs: atMs });
     await running.bus.publish(TOPICS.traffic, [{ key, value, headers }]);
     await running.clock.advance(2000);
   }
@@ -154,6 +184,42 @@ describe("the bill", () => {
     expect(text).toMatch(/^isochrone_traffic_cost_unknown_channels\{reason="no_bytes"\} 1$/m);
     expect(text).toMatch(/^isochrone_traffic_cost_unknown_channels\{reason="no_price"\} 0$/m);
     expect(text).toMatch(/^isochrone_traffic_cost_unknown_bytes_per_second 0$/m);
+  });
+});
+
+describe("traffic with the outside of the cluster", () => {
+  const prices = PriceTable.of(
+    readPrices({ destinations: [{ name: "s3-eu", scope: "region-to-region", region: "eu-west-1" }] }),
+  );
+
+  test("has money by destination, and is no channel of the workflow", async () => {
+    await running.stop();
+    await start({ prices, outside: OUTSIDE });
+    await traffic();
+    await outsideTraffic();
+    const graph = (await get("/api/v1/graph/workflows/shop/flow")).json<WorkflowGraphSnapshot>();
+    expect(graph.outside).toMatchObject([
+      {
+        workload: "web",
+        destination: "s3-eu",
+        sentBytesPerSecond: expect.closeTo(2 * GB, 2),
+        receivedBytesPerSecond: expect.closeTo(5 * GB, 2),
+        countedBy: "conntrack_client",
+      },
+    ]);
+    expect(graph.channels.map(({ source, target }) => `${source} ${target}`)).not.toContain("web s3-eu");
+    expect(graph.workloads.map(({ name }) => name)).toEqual(["api", "db", "web"]);
+    const bill = (await get(PATH)).json<Bill>();
+    expect(Value.Check(BillSchema, bill)).toBe(true);
+    // 0.02 a GB where it leaves: Virginia for what is sent, Ireland for what comes.
+    expect(bill.destinations).toMatchObject([
+      { destination: "s3-eu", perMonth: expect.closeTo(0.14, 6), unknown: null },
+    ]);
+    expect(bill.outside).toMatchObject([{ source: { name: "web" }, perMonth: expect.closeTo(0.14, 6) }]);
+    expect((await get(`${PATH}?namespace=other`)).json<Bill>().outside).toEqual([]);
+    expect(await registry.metrics()).toMatch(
+      /^isochrone_traffic_outside_cost_per_hour\{destination="s3-eu",currency="USD"\} 0\.00019/m,
+    );
   });
 });
 

@@ -27,6 +27,12 @@ export function createBillMetrics(registry: Registry, bill: () => Promise<Bill |
     async () => namespacesOf(await bill()),
   );
   scraped.gauges(
+    "isochrone_traffic_outside_cost_per_hour",
+    "Of it, money for traffic with the outside of the cluster, by name of the destination.",
+    ["destination", "currency"],
+    async () => destinationsOf(await bill()),
+  );
+  scraped.gauges(
     "isochrone_traffic_cost_unknown_channels",
     "Channels whose money is unknown, or is without a part, by reason.",
     ["reason"],
@@ -57,10 +63,17 @@ function namespacesOf(bill: Bill | null): Series<"currency" | "namespace"> {
   ].map(({ namespace, perHour }) => [{ namespace, currency }, perHour]);
 }
 
+/** There are as many as a file may name. */
+function destinationsOf(bill: Bill | null): Series<"currency" | "destination"> {
+  return (bill?.destinations ?? []).flatMap(({ destination, perMonth }) =>
+    perMonth === null ? [] : [[{ destination, currency: bill!.currency }, perMonth / MONTH_HOURS] as const],
+  );
+}
+
 function channelsOf(bill: Bill | null): Series<"reason"> {
   if (bill === null) return [];
   const counts = new Map<string, number>(Object.keys(REASONS).map((reason) => [reason, 0]));
-  for (const { unknown } of bill.channels)
+  for (const { unknown } of [...bill.channels, ...(bill.outside ?? [])])
     if (unknown !== null) counts.set(unknown, counts.get(unknown)! + 1);
   return Array.from(counts, ([reason, count]) => [{ reason }, count]);
 }

@@ -58,6 +58,25 @@ const BILL: Bill = {
   namespaces: [
     { namespace: "shop", bytesPerSecond: 1204 * GB, perMonth: 24, unpricedBytesPerSecond: 4 * GB },
   ],
+  outside: [
+    {
+      source: { namespace: "shop", name: "api" },
+      destination: "s3-eu",
+      bytesPerSecond: 100 * GB,
+      perMonth: 9,
+      unpricedBytesPerSecond: 0,
+      unknown: null,
+    },
+  ],
+  destinations: [
+    {
+      destination: "s3-eu",
+      bytesPerSecond: 100 * GB,
+      perMonth: 9,
+      unpricedBytesPerSecond: 0,
+      unknown: null,
+    },
+  ],
   zones: [
     {
       from: zone("us-east-1a"),
@@ -96,6 +115,7 @@ describe("a bill as text", () => {
     expect(lines!.split("\n").map(cellsOf)).toEqual([
       ["channel", "USD/month", "GB/month", "GB without price", "unknown"],
       ["shop/web -> shop/api", "24.00", "1200"],
+      ["shop/api -> s3-eu (outside)", "9.00", "100"],
       ["shop/api -> data/db", "–", "4.00", "4.00", "no_zone"],
       ["shop/web -> data/db", "–", "–", "no_bytes"],
     ]);
@@ -111,6 +131,7 @@ describe("a bill as text", () => {
   test.each([
     ["workload", ["shop/web", "24.00", "1200"]],
     ["namespace", ["shop", "24.00", "1204", "4.00"]],
+    ["destination", ["s3-eu", "9.00", "100"]],
     ["zones", ["us-east-1a -> (no zone, us-east-1)", "0.012", "0.500"]],
   ] as const)("has lines by %s", (by, cells) => {
     expect(cellsOf(billText(BILL, by).split("\n\n")[1]!.split("\n")[1]!)).toEqual(cells);
@@ -118,7 +139,7 @@ describe("a bill as text", () => {
 
   test("of no traffic says so: it is not 0", () => {
     const total = { ...BILL.total, channels: 0, channelsUnknown: 0, perMonth: null, bytesPerSecond: null };
-    const text = billText({ ...BILL, total, channels: [], prices: [], leftOut: 0 }, "channel");
+    const text = billText({ ...BILL, total, channels: [], outside: [], prices: [], leftOut: 0 }, "channel");
     expect(text).toMatch(/like it: unknown\n\nno traffic$/);
   });
 });

@@ -32,6 +32,8 @@ function linesOf({
   workloads,
   namespaces,
   zones,
+  outside = [],
+  destinations = [],
   monthSeconds,
 }: Bill): Readonly<Record<BillSort, { readonly head: string; readonly rows: readonly (readonly Cell[])[] }>> {
   const cells = (name: string, line: BillAmount, unknown: string | null): readonly Cell[] => {
@@ -48,12 +50,19 @@ function linesOf({
   return {
     channel: {
       head: "channel",
-      rows: channels.map((line) =>
-        cells(`${nameOf(line.source)} -> ${nameOf(line.target)}`, line, line.unknown),
-      ),
+      rows: [
+        ...channels.map((line) => ({ ...line, to: nameOf(line.target) })),
+        ...outside.map((line) => ({ ...line, to: `${line.destination} (outside)` })),
+      ]
+        .sort((a, b) => (b.perMonth ?? -1) - (a.perMonth ?? -1))
+        .map((line) => cells(`${nameOf(line.source)} -> ${line.to}`, line, line.unknown)),
     },
     workload: { head: "workload", rows: workloads.map((line) => cells(nameOf(line), line, null)) },
     namespace: { head: "namespace", rows: namespaces.map((line) => cells(line.namespace, line, null)) },
+    destination: {
+      head: "destination outside",
+      rows: destinations.map((line) => cells(line.destination, line, line.unknown)),
+    },
     zones: {
       head: "caller's zone -> callee's zone",
       rows: zones.map((line) => cells(`${zoneText(line.from)} -> ${zoneText(line.to)}`, line, line.unknown)),

@@ -10,7 +10,7 @@ export const FORMATS = ["table", "json", "yaml"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** What the lines of a bill are. */
-export const BILL_SORTS = ["channel", "workload", "namespace", "zones"] as const;
+export const BILL_SORTS = ["channel", "workload", "namespace", "zones", "destination"] as const;
 export type BillSort = (typeof BILL_SORTS)[number];
 
 /**

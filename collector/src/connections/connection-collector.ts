@@ -9,7 +9,7 @@ import {
   type Part,
   type Random,
 } from "@isochrone/runtime";
-import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
+import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS, type Outside } from "@isochrone/telemetry";
 import { readFile } from "node:fs/promises";
 import type { Registry } from "prom-client";
 import { bufferLimits } from "../domain/buffer-limits.ts";
@@ -26,6 +26,8 @@ interface ConnectionCollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
+  /** What is outside of the cluster. @default nothing is known to be */
+  readonly outside?: Outside | null;
 }
 
 type ConnectionConfig = Pick<
@@ -113,21 +115,21 @@ class ConnectionCollector {
     const nowMs = this.#deps.clock.now();
     const result = await rounds.round(nowMs);
     this.#show(result);
-    if (result.metric === null) return;
+    if (result.metrics.length === 0) return;
     const { node } = this.#config;
     const resource = {
       [RESOURCE_ATTRIBUTES.serviceName]: "isochrone-connections",
       [RESOURCE_ATTRIBUTES.serviceInstanceId]: node,
       [RESOURCE_ATTRIBUTES.node]: node,
     };
-    for (const batch of batchesOf(resource, [result.metric]))
+    for (const batch of batchesOf(resource, result.metrics))
       this.#publisher.offer(TOPICS.traffic, node, encodeMetrics(batch));
   }
 
   async #opened(): Promise<ConnectionRounds> {
     if (this.#rounds !== null) return this.#rounds;
     this.#socket = await ConntrackSocket.open();
-    this.#rounds = new ConnectionRounds(this.#socket, FILES);
+    this.#rounds = new ConnectionRounds(this.#socket, FILES, this.#deps.outside);
     return this.#rounds;
   }
 

@@ -1,3 +1,4 @@
+import { readOutside, type Outside } from "@isochrone/telemetry";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ConnectionRounds, type RoundResult } from "./connection-rounds.ts";
 import { MESSAGE, NetlinkReader, type Connection, type NetlinkVisitor } from "./netlink.ts";
@@ -52,37 +53,45 @@ let rounds: ConnectionRounds;
 let atMs: number;
 let told: Map<string, number>;
 
+const roundsOf = (outside: Outside | null = null): ConnectionRounds =>
+  new ConnectionRounds(
+    kernel,
+    {
+      interfaces: async () =>
+        kernel.interfaceBytes === null
+          ? "Inter-| Receive\n face |bytes\n    lo: 99999999 1 0 0 0 0 0 0 99999999 1 0 0 0 0 0 0\n  cali1: 1 1 0 0 0 0 0 0 9 1\n"
+          : `  eth0: ${kernel.interfaceBytes} 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n`,
+      accounting: async () => kernel.accounting,
+    },
+    outside,
+  );
+
 beforeEach(() => {
   kernel = new Kernel();
   atMs = NOW;
   told = new Map();
-  rounds = new ConnectionRounds(kernel, {
-    interfaces: async () =>
-      kernel.interfaceBytes === null
-        ? "Inter-| Receive\n face |bytes\n    lo: 99999999 1 0 0 0 0 0 0 99999999 1 0 0 0 0 0 0\n  cali1: 1 1 0 0 0 0 0 0 9 1\n"
-        : `  eth0: ${kernel.interfaceBytes} 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n`,
-    accounting: async () => kernel.accounting,
-  });
+  rounds = roundsOf();
 });
 
 async function round(): Promise<RoundResult> {
   const result = await rounds.round((atMs += 10_000));
-  for (const { attributes, value } of result.metric?.kind === "sum" ? result.metric.points : []) {
-    const key = Object.values(attributes).join(" ");
-    told.set(key, (told.get(key) ?? 0) + value);
-  }
+  for (const metric of result.metrics)
+    for (const { attributes, value } of metric.kind === "sum" ? metric.points : []) {
+      const key = Object.values(attributes).join(" ");
+      told.set(key, (told.get(key) ?? 0) + value);
+    }
   return result;
 }
 
 describe("bytes of connections", () => {
   test("are what was added since the dump before; what was there at first is a baseline", async () => {
     kernel.table = [{ id: 1, bytes: 1_000_000 }];
-    expect(await round()).toMatchObject({ metric: null, bytes: 0 });
+    expect(await round()).toMatchObject({ metrics: [], bytes: 0 });
     kernel.table = [
       { id: 1, bytes: 1_000_500 },
       { id: 2, bytes: 300, clientPort: 40_001 },
     ];
-    const { metric } = await round();
+    const [metric] = (await round()).metrics;
     expect(metric).toMatchObject({
       kind: "sum",
       temporality: "delta",
@@ -158,17 +167,17 @@ describe("bytes of connections", () => {
       { id: 1, bytes: 1000, protocol: 17, serverPort: 8472 },
       { id: 2, bytes: 1000, client: "127.0.0.1", server: "127.0.0.1" },
     ];
-    expect(await round()).toMatchObject({ metric: null, bytes: 1000 });
+    expect(await round()).toMatchObject({ metrics: [], bytes: 1000 });
   });
 
   test("fall to 0 when a pair goes silent, and are not told of for ever", async () => {
     await round();
     kernel.table = [{ id: 1, bytes: 100 }];
     await round();
-    const { metric } = await round();
+    const [metric] = (await round()).metrics;
     expect(metric).toMatchObject({ points: [{ value: 0 }] });
     for (let i = 0; i < 30; i++) await round();
-    expect((await round()).metric).toBeNull();
+    expect((await round()).metrics).toEqual([]);
   });
 
   test("of more pairs than a round may tell of are counted as left out, the smallest first", async () => {
@@ -178,8 +187,62 @@ describe("bytes of connections", () => {
       bytes: index < 10 ? 2 : 100,
       client: `10.${index >> 16}.${(index >> 8) & 255}.${index & 255}`,
     }));
-    const { metric, leftOutBytes } = await round();
-    expect([metric?.points.length, leftOutBytes]).toEqual([20_000, 20]);
+    const { metrics, leftOutBytes } = await round();
+    expect([metrics[0]?.points.length, leftOutBytes]).toEqual([20_000, 20]);
+  });
+});
+
+describe("bytes to the outside of the cluster", () => {
+  const outside = readOutside({
+    cluster: ["10.0.0.0/8", "2600:1f00::/40"],
+    names: [
+      { name: "s3-eu", cidrs: ["52.218.0.0/17"] },
+      { name: "office", cidrs: ["192.168.7.0/24"] },
+    ],
+  });
+
+  test("go by the name of a range, each direction for itself, whoever opened the connection", async () => {
+    rounds = roundsOf(outside);
+    await round();
+    kernel.table = [
+      { id: 1, bytes: 1000, answerBytes: 900, server: "52.218.3.4" },
+      { id: 2, bytes: 1000, answerBytes: 800, server: "52.218.99.1", clientPort: 40_001 },
+      { id: 3, bytes: 500, answerBytes: 400, client: "192.168.7.9", server: "10.0.1.7" },
+      { id: 4, bytes: 70, answerBytes: 0, server: "8.8.8.8" },
+      { id: 5, bytes: 30, answerBytes: 10, server: "172.20.0.1" },
+      { id: 6, bytes: 60, answerBytes: 20 },
+    ];
+    await round();
+    expect(Object.fromEntries(told)).toEqual({
+      "10.0.1.7 s3-eu sent": 300,
+      "10.0.1.7 s3-eu received": 1700,
+      "10.0.1.7 office sent": 400,
+      "10.0.1.7 office received": 100,
+      "10.0.1.7 internet sent": 70,
+      "10.0.1.7 private sent": 20,
+      "10.0.1.7 private received": 10,
+      [PAIR]: 60,
+    });
+  });
+
+  test("make no series per address, and what is forwarded between two ends outside makes none", async () => {
+    rounds = roundsOf(outside);
+    await round();
+    kernel.table = [
+      ...Array.from({ length: 5000 }, (_, index) => ({
+        id: index + 1,
+        bytes: 100,
+        answerBytes: 60,
+        server: `44.${index >> 8}.${index & 255}.9`,
+      })),
+      { id: 9000, bytes: 1000, client: "1.1.1.1", server: "8.8.8.8" },
+    ];
+    const { metrics } = await round();
+    expect(metrics.map(({ points }) => points.length)).toEqual([2]);
+    expect(Object.fromEntries(told)).toEqual({
+      "10.0.1.7 internet sent": 200_000,
+      "10.0.1.7 internet received": 300_000,
+    });
   });
 });
 

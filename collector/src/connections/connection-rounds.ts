@@ -1,7 +1,8 @@
-import { CONNECTION_ATTRIBUTES, CONNECTION_METRICS, type Metric } from "@isochrone/telemetry";
-import { podAddress } from "./addresses.ts";
+import { CONNECTION_METRICS, type Metric, type Outside } from "@isochrone/telemetry";
+import { byDestination } from "./by-destination.ts";
 import { ConnectionTable, type Pair } from "./connection-table.ts";
 import { MESSAGE, type Connection, type NetlinkVisitor, type TableDrops } from "./netlink.ts";
+import { ToldSeries } from "./told-series.ts";
 import { interfaceBytesOf, TrackingJudge, type TrackingState } from "./tracking-state.ts";
 
 /** What is asked of the kernel; a ConntrackSocket. */
@@ -20,8 +21,8 @@ export interface KernelFiles {
 
 /** What a round gives. */
 export interface RoundResult {
-  /** Null before the second round. */
-  readonly metric: Metric | null;
+  /** None before the second round. */
+  readonly metrics: readonly Metric[];
   readonly state: TrackingState;
   /** Entries of the table, and those of them without counters. */
   readonly tracked: number;
@@ -34,19 +35,15 @@ export interface RoundResult {
   readonly drops: TableDrops;
 }
 
-/** Pairs that a round tells of, the largest first. */
-const MAX_PAIRS = 20_000;
-/** For so long a pair that went silent is told of as 0, or its channel would keep its last rate. */
-const REMEMBERED_MS = 300_000;
-
 /** Turns what the kernel tracks into increments by pair of addresses. */
 export class ConnectionRounds {
   readonly #source: ConnectionSource;
   readonly #files: KernelFiles;
   readonly #table = new ConnectionTable();
   readonly #judge = new TrackingJudge();
-  /** Pairs that were told of, and when they last had bytes. */
-  readonly #told = new Map<string, number>();
+  readonly #outside: Outside | null;
+  readonly #inside = new ToldSeries(CONNECTION_METRICS.bytes);
+  readonly #beyond = new ToldSeries(CONNECTION_METRICS.outsideBytes);
   #overflows = 0;
   #beganMs: number | null = null;
   #before = {
@@ -55,9 +52,11 @@ export class ConnectionRounds {
     losses: { lostEnds: 0, duplicates: 0 },
   };
 
-  constructor(source: ConnectionSource, files: KernelFiles) {
+  /** @param outside null: nothing is known to be outside of the cluster */
+  constructor(source: ConnectionSource, files: KernelFiles, outside: Outside | null = null) {
     this.#source = source;
     this.#files = files;
+    this.#outside = outside;
   }
 
   /** Takes ends that have come, so that the kernel has room for others. */
@@ -95,9 +94,20 @@ export class ConnectionRounds {
       drops: drops.dropped + drops.evicted + drops.insertsFailed,
       overflows,
     });
-    const { metric, leftOutBytes } = this.#metricOf(pairs, nowMs);
+    const { metrics, leftOutBytes } = this.#metricsOf(pairs, nowMs);
     const tracked = counted + uncounted;
-    return { metric, state, tracked, uncounted, bytes, leftOutBytes, lostEnds, duplicates, overflows, drops };
+    return {
+      metrics,
+      state,
+      tracked,
+      uncounted,
+      bytes,
+      leftOutBytes,
+      lostEnds,
+      duplicates,
+      overflows,
+      drops,
+    };
   }
 
   async #dropsSince(): Promise<TableDrops> {
@@ -132,51 +142,21 @@ export class ConnectionRounds {
     return { lostEnds: lostEnds - before.lostEnds, duplicates: duplicates - before.duplicates };
   }
 
-  #metricOf(pairs: readonly Pair[], nowMs: number): { metric: Metric | null; leftOutBytes: number } {
+  #metricsOf(
+    pairs: readonly Pair[],
+    nowMs: number,
+  ): { readonly metrics: readonly Metric[]; readonly leftOutBytes: number } {
     const startMs = this.#beganMs;
     this.#beganMs = nowMs;
-    const named = pairs.flatMap((pair) => {
-      const client = podAddress(pair.client);
-      const server = podAddress(pair.server);
-      return client === null || server === null ? [] : [{ client, server, bytes: pair.bytes }];
-    });
-    if (startMs === null) return { metric: null, leftOutBytes: 0 };
-    const kept = named.length <= MAX_PAIRS ? named : largest(named);
-    const keptBytes = kept.reduce((sum, { bytes }) => sum + bytes, 0);
-    const leftOutBytes = named.reduce((sum, { bytes }) => sum + bytes, 0) - keptBytes;
-    const silent = this.#silent(kept, nowMs);
-    for (const { client, server } of kept) this.#told.set(`${client} ${server}`, nowMs);
-    const metric: Metric = {
-      name: CONNECTION_METRICS.bytes,
-      unit: "By",
-      kind: "sum",
-      temporality: "delta",
-      monotonic: true,
-      points: [...kept, ...silent].map(({ client, server, bytes }) => ({
-        attributes: { [CONNECTION_ATTRIBUTES.client]: client, [CONNECTION_ATTRIBUTES.server]: server },
-        startMs,
-        timeMs: nowMs,
-        value: bytes,
-      })),
+    if (startMs === null) return { metrics: [], leftOutBytes: 0 };
+    const { inside, outside } = byDestination(pairs, this.#outside);
+    const told = [
+      this.#inside.metricOf(inside, startMs, nowMs),
+      this.#beyond.metricOf(outside, startMs, nowMs),
+    ];
+    return {
+      metrics: told.flatMap(({ metric }) => metric ?? []),
+      leftOutBytes: told.reduce((sum, { leftOutBytes }) => sum + leftOutBytes, 0),
     };
-    return { metric: metric.points.length === 0 ? null : metric, leftOutBytes };
   }
-
-  /** Pairs that were told of, and have nothing to tell now. */
-  #silent(speaking: readonly Pair[], nowMs: number): Pair[] {
-    const speak = new Set(speaking.map(({ client, server }) => `${client} ${server}`));
-    const silent: Pair[] = [];
-    for (const [key, toldMs] of this.#told) {
-      if (nowMs - toldMs > REMEMBERED_MS) this.#told.delete(key);
-      else if (!speak.has(key)) {
-        const [client = "", server = ""] = key.split(" ");
-        silent.push({ client, server, bytes: 0 });
-      }
-    }
-    return silent;
-  }
-}
-
-function largest(pairs: readonly Pair[]): Pair[] {
-  return pairs.toSorted((a, b) => b.bytes - a.bytes).slice(0, MAX_PAIRS);
 }

@@ -5,12 +5,15 @@ export interface Pair {
   readonly client: string;
   readonly server: string;
   bytes: number;
+  /** Of these, what the server has sent. */
+  answerBytes: number;
 }
 
 interface Known {
   readonly id: number;
   readonly zone: number;
   bytes: number;
+  answerBytes: number;
   /** Of the last dump that had it, or that it ended before. */
   dump: number;
   /** Its last bytes are counted: a dump that was under way may still tell of it, and so may other zones. */
@@ -50,8 +53,9 @@ export class ConnectionTable {
     const known = this.#known.get(key);
     if (known === undefined || this.#isNext(known, connection)) this.#open(connection, false);
     else if (known.id === id && known.zone === zone && !known.hasEnded) {
-      this.#count(connection, bytes - known.bytes);
+      this.#count(connection, bytes - known.bytes, connection.answerBytes - known.answerBytes);
       known.bytes = bytes;
+      known.answerBytes = connection.answerBytes;
       known.dump = this.#dump;
     }
   }
@@ -63,7 +67,7 @@ export class ConnectionTable {
     const known = this.#known.get(key);
     if (known === undefined || this.#isNext(known, connection)) this.#open(connection, true);
     else if (known.id === id && known.zone === zone && !known.hasEnded) {
-      this.#count(connection, bytes - known.bytes);
+      this.#count(connection, bytes - known.bytes, connection.answerBytes - known.answerBytes);
       known.dump = this.#dump;
       known.hasEnded = true;
     }
@@ -80,11 +84,11 @@ export class ConnectionTable {
   }
 
   #open(connection: Connection, hasEnded: boolean): void {
-    const { key, id, zone, bytes } = connection;
+    const { key, id, zone, bytes, answerBytes } = connection;
     const before = this.#known.get(key);
     if (before !== undefined && !before.hasEnded) this.losses.lostEnds++;
-    this.#known.set(key, { id, zone, bytes: bytes ?? 0, dump: this.#dump, hasEnded });
-    this.#count(connection, this.#isBaseline ? 0 : (bytes ?? 0));
+    this.#known.set(key, { id, zone, bytes: bytes ?? 0, answerBytes, dump: this.#dump, hasEnded });
+    if (!this.#isBaseline) this.#count(connection, bytes ?? 0, answerBytes);
   }
 
   /**
@@ -107,12 +111,15 @@ export class ConnectionTable {
     return taken;
   }
 
-  #count({ client, server, isTunnel }: Connection, bytes: number): void {
+  #count({ client, server, isTunnel }: Connection, bytes: number, answerBytes: number): void {
     if (isTunnel || !(bytes > 0)) return;
     this.#bytes += bytes;
     const key = `${client}${server}`;
     const pair = this.#pairs.get(key);
-    if (pair === undefined) this.#pairs.set(key, { client, server, bytes });
-    else pair.bytes += bytes;
+    if (pair === undefined) this.#pairs.set(key, { client, server, bytes, answerBytes });
+    else {
+      pair.bytes += bytes;
+      pair.answerBytes += answerBytes;
+    }
   }
 }

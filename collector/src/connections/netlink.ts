@@ -54,6 +54,8 @@ export interface Connection {
   zone: number;
   /** Both directions, IP headers included; null: not counted (nf_conntrack_acct). */
   bytes: number | null;
+  /** Of these, what the one who answers has sent. */
+  answerBytes: number;
   /** Packets of a tunnel. */
   isTunnel: boolean;
 }
@@ -95,6 +97,7 @@ export class NetlinkReader {
     id: 0,
     zone: 0,
     bytes: null,
+    answerBytes: 0,
     isTunnel: false,
   };
 
@@ -132,14 +135,17 @@ export class NetlinkReader {
     one.id = 0;
     one.zone = 0;
     one.bytes = null;
+    one.answerBytes = 0;
     let client: Tuple | null = null;
     let server: Tuple | null = null;
     eachAttribute(bytes, start, end, (type, from, to) => {
       if (type === CTA.original) client = tupleOf(bytes, from, to);
       else if (type === CTA.reply) server = tupleOf(bytes, from, to);
-      else if (type === CTA.originalCounters || type === CTA.replyCounters)
-        one.bytes = (one.bytes ?? 0) + bytesOf(bytes, from, to);
-      else if (type === CTA.id) one.id = numberAt(bytes, from, to, 4);
+      else if (type === CTA.originalCounters || type === CTA.replyCounters) {
+        const counted = bytesOf(bytes, from, to);
+        one.bytes = (one.bytes ?? 0) + counted;
+        if (type === CTA.replyCounters) one.answerBytes = counted;
+      } else if (type === CTA.id) one.id = numberAt(bytes, from, to, 4);
       else if (type === CTA.zone) one.zone = numberAt(bytes, from, to, 2);
     });
     return this.#name(client, server);

@@ -1,4 +1,4 @@
-import { isIP } from "node:net";
+import { ipBytes } from "@isochrone/primitives";
 import type { Block, Libc } from "./libc.ts";
 import { SYS } from "./sys.ts";
 
@@ -18,16 +18,16 @@ export interface SocketAddress {
 
 /** @throws RangeError when `ip` is no IP address without zone. */
 export function socketAddress(libc: Libc, ip: string, port: number): SocketAddress {
-  const version = isIP(ip);
-  if (version === 0 || ip.includes("%")) {
+  const address = ipBytes(ip);
+  if (address === null) {
     throw new RangeError(`socket address must be an IP address without zone, got ${JSON.stringify(ip)}`);
   }
-  const family = version === 4 ? 4 : 6;
+  const family = address.length === 4 ? 4 : 6;
   const block = libc.block(SOCKADDR_BYTES);
   const { view, bytes } = block;
   view.setUint16(0, family === 4 ? SYS.AF_INET : SYS.AF_INET6, true);
   view.setUint16(2, port);
-  bytes.set(ipBytes(ip), family === 4 ? 4 : 8);
+  bytes.set(address, family === 4 ? 4 : 8);
   return { family, block, bytes: family === 4 ? SOCKADDR_IN_BYTES : SOCKADDR_BYTES };
 }
 
@@ -47,28 +47,6 @@ export function ipOf(view: DataView, offset: number): string {
 /** Port of a struct sockaddr_in or sockaddr_in6. */
 export function portOf(view: DataView, offset: number): number {
   return view.getUint16(offset + 2);
-}
-
-/** 4 or 16 bytes of an IP address that `isIP` accepts. */
-function ipBytes(ip: string): Uint8Array {
-  if (isIP(ip) === 4) return Uint8Array.from(ip.split("."), Number);
-  const bytes = new Uint8Array(16);
-  const [head = "", tail] = ip.split("::");
-  bytes.set(groupBytes(head), 0);
-  if (tail !== undefined) {
-    const end = groupBytes(tail);
-    bytes.set(end, 16 - end.length);
-  }
-  return bytes;
-}
-
-function groupBytes(text: string): number[] {
-  if (text === "") return [];
-  return text.split(":").flatMap((group) => {
-    if (group.includes(".")) return group.split(".").map(Number);
-    const value = Number.parseInt(group, 16);
-    return [value >> 8, value & 0xff];
-  });
 }
 
 /**

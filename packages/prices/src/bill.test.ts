@@ -326,3 +326,71 @@ test("worked out in turns it is the same, and each channel is in it once", async
     9,
   );
 });
+
+describe("traffic with the outside of the cluster", () => {
+  const outside = (destination: string, sent: number, received: number) => ({
+    workload: "p",
+    destination,
+    sentBytesPerSecond: sent,
+    receivedBytesPerSecond: received,
+    countedBy: "conntrack_client",
+    ageSeconds: 1,
+  });
+  const table = PriceTable.of(
+    readPrices({
+      destinations: [
+        { name: "s3-here", scope: "same-zone" },
+        { name: "rds", scope: "zone-to-zone" },
+        { name: "s3-eu", scope: "region-to-region", region: "eu-west-1" },
+      ],
+    }),
+  );
+  const billTo = (destination: string, node: string, sent: number, received: number, prices = table) => {
+    const workflow = { ...pairOf(node, node, 0), outside: [outside(destination, sent, received)] };
+    return bill(AWS, [workflow], prices);
+  };
+
+  test.each<[string, string, string, number, number, number | BillReason]>([
+    ["to the Internet what is sent is paid", "internet", "a1", GB, 7 * GB, 0.09],
+    ["what comes from it is free", "internet", "a1", 0, GB, 0],
+    ["to a zone endpoint nothing", "s3-here", "a1", GB, GB, 0],
+    ["to another zone both ends pay, both ways", "rds", "a1", GB, 2 * GB, 0.06],
+    ["to another region who sends", "s3-eu", "a1", GB, GB, 0.04],
+    ["to a destination in one's own region: unknown in which zone", "s3-eu", "e1", GB, 0, "no_price"],
+    ["to one that nobody has placed", "partner", "a1", GB, GB, "no_price"],
+    ["to private addresses without a name", "private", "a1", GB, GB, "no_price"],
+    ["from a region without a row", "internet", "n1", GB, 0, "no_price"],
+    ["from a node without a region", "s3-eu", "none", GB, 0, "no_zone"],
+    ["of pods on no node", "internet", "gone", GB, 0, "no_pods"],
+  ])("%s", (_, destination, node, sent, received, money) => {
+    const { outside: lines, destinations, total, workloads } = billTo(destination, node, sent, received);
+    expect(lines).toHaveLength(1);
+    const [line] = lines!;
+    expect(line).toMatchObject({ source: { namespace: "shop", name: "p" }, destination });
+    expect(destinations).toMatchObject([{ destination, perMonth: line!.perMonth }]);
+    expect(line!.bytesPerSecond).toBeCloseTo(sent + received, 9);
+    const isKnown = typeof money === "number";
+    expect([line!.unknown, line!.perMonth === null]).toEqual(isKnown ? [null, false] : [money, true]);
+    expect(line!.perMonth ?? 0).toBeCloseTo(isKnown ? money : 0, 12);
+    expect(total.channels).toBe(2);
+    expect(total.perMonth ?? 0).toBeCloseTo(isKnown ? money : 0, 12);
+    expect(workloads[0]!.bytesPerSecond).toBeCloseTo(sent + received, 9);
+  });
+
+  test("is split evenly over replicas, and added up by destination", () => {
+    const workloads = [workload("p", { "p-1": "a1", "p-2": "n1" }), workload("q", { "q-1": "a1" })];
+    const flows = [outside("internet", 2 * GB, 0), { ...outside("internet", GB, 0), workload: "q" }];
+    const { destinations, total } = bill(AWS, [{ ...workflowSnapshot(workloads, []), outside: flows }]);
+    // One replica is in a region without a row: its half has no price.
+    expect(destinations).toEqual([
+      {
+        destination: "internet",
+        bytesPerSecond: expect.closeTo(3 * GB, 9),
+        perMonth: expect.closeTo(0.18, 12),
+        unpricedBytesPerSecond: expect.closeTo(GB, 9),
+        unknown: "no_price",
+      },
+    ]);
+    expect(total).toMatchObject({ channels: 2, channelsUnknown: 1 });
+  });
+});

@@ -6,6 +6,7 @@ import { channelSteps, CHANNELS_PER_STEP } from "./billed-channels.ts";
 import { callerWeights, type WeightOf } from "./caller-weights.ts";
 import { NO_CHANGE, type Change } from "./change.ts";
 import { exchangesOf, type Exchange } from "./exchanges.ts";
+import { outsideSteps, type BilledOutside } from "./outside-bill.ts";
 import { PricedPairs, type PricedPair } from "./priced-pairs.ts";
 import { placesOf, type PlaceOf } from "./place.ts";
 import type { PriceRow } from "./row.ts";
@@ -24,12 +25,14 @@ export interface BilledGraphs {
   readonly observedAt: string;
   readonly windowSeconds: number;
   readonly nodes: readonly Pick<ClusterNode, "name" | "provider" | "region" | "zone">[];
+  /** Read more than once. */
   readonly workflows: Iterable<BilledWorkflow>;
   readonly demand: Pick<Demand, "services">;
 }
 
 type ZonePair = Bill["zones"][number];
 type Pairs = Amounts<PricedPair>;
+type OutsideLine = NonNullable<Bill["outside"]>[number];
 type ChannelLine = Pick<Bill["channels"][number], "source" | "target" | "zones">;
 
 /**
@@ -51,7 +54,8 @@ export function* billSteps(
 ): Generator<void, Bill> {
   const scene = yield* sceneSteps(graphs);
   const exchanges = exchangesOf(scene.channels, { ...scene, change });
-  const lines = yield* sumSteps(exchanges, scene, table);
+  const outside = yield* outsideSteps(graphs.workflows, table, scene.placeOf, MONTH_SECONDS);
+  const lines = yield* sumSteps(exchanges, scene, table, outside);
   const { version, observedAt, windowSeconds } = graphs;
   return {
     version,
@@ -80,13 +84,17 @@ export function* sceneSteps(graphs: Omit<BilledGraphs, "observedAt" | "version">
   return { channels, placeOf, weights, windowSeconds: graphs.windowSeconds };
 }
 
-export type Sums = Pick<Bill, "channels" | "namespaces" | "prices" | "total" | "workloads" | "zones">;
+export type Sums = Pick<
+  Bill,
+  "channels" | "destinations" | "namespaces" | "outside" | "prices" | "total" | "workloads" | "zones"
+>;
 
 /** The sums of a bill of these exchanges. */
 export function* sumSteps(
   exchanges: Iterable<Exchange>,
   { placeOf, windowSeconds }: Pick<Scene, "placeOf" | "windowSeconds">,
   table: PriceTable,
+  outside: readonly BilledOutside[] = [],
 ): Generator<void, Sums> {
   const bill = new BillDraft(placeOf, table, windowSeconds);
   let untilStep = PODS_PER_STEP;
@@ -98,6 +106,7 @@ export function* sumSteps(
     untilStep = PODS_PER_STEP;
     yield;
   }
+  for (const billed of outside) bill.addOutside(billed);
   return yield* bill.readSteps();
 }
 
@@ -111,6 +120,8 @@ class BillDraft {
   readonly #workloads = new Amounts<Name>();
   readonly #namespaces = new Amounts<string>();
   readonly #zones: Pairs = new Amounts();
+  readonly #outside = new Amounts<Pick<OutsideLine, "destination" | "source">>();
+  readonly #destinations = new Amounts<string>();
   readonly #rows = new Set<PriceRow>();
 
   constructor(placeOf: PlaceOf, table: PriceTable, windowSeconds: number) {
@@ -126,6 +137,18 @@ class BillDraft {
     const pairs: Pairs = new Amounts();
     this.#addBytes(exchange, amount, pairs);
     line.zones = zoneLines(pairs);
+    this.#addTo(source, amount);
+  }
+
+  addOutside({ source, destination, amount, rows }: BilledOutside): void {
+    const line = { source: nameOf(source), destination };
+    this.#outside.at(`${keyOf(source)}\n${destination}`, line).add(amount);
+    this.#destinations.at(destination, destination).add(amount);
+    for (const row of rows) this.#rows.add(row);
+    this.#addTo(source, amount);
+  }
+
+  #addTo(source: Name, amount: Amount): void {
     if (amount.unknown !== null) this.#unknown++;
     const { namespace, name } = source;
     this.#workloads.at(keyOf(source), { namespace, name }).add(amount);
@@ -165,8 +188,16 @@ class BillDraft {
       if (channels.length % CHANNELS_PER_STEP === 0) yield;
     }
     const workloads = yield* this.#workloads.lineSteps();
+    const outside = (yield* this.#outside.lineSteps()).map(readLine);
+    const destinations = this.#destinations.lines().map(({ of, amount }) => ({
+      destination: of,
+      ...amount.read(),
+      unknown: amount.unknown,
+    }));
+    const count = channels.length + outside.length;
     return {
-      total: { ...this.#total.read(), channels: channels.length, channelsUnknown: this.#unknown },
+      ...(outside.length === 0 ? {} : { outside, destinations }),
+      total: { ...this.#total.read(), channels: count, channelsUnknown: this.#unknown },
       channels,
       workloads: workloads.map(({ of, amount }) => ({ ...of, ...amount.read() })),
       namespaces: this.#namespaces.lines().map(({ of, amount }) => ({ namespace: of, ...amount.read() })),
@@ -174,6 +205,10 @@ class BillDraft {
       prices: [...this.#rows],
     };
   }
+}
+
+function readLine<T extends object>({ of, amount }: { readonly of: T; readonly amount: Amount }) {
+  return { ...of, ...amount.read(), unknown: amount.unknown };
 }
 
 function zoneLines(pairs: Pairs): ZonePair[] {

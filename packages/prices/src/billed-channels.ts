@@ -12,15 +12,16 @@ export const CHANNELS_PER_STEP = 500;
 export function* channelSteps(workflows: Iterable<BilledWorkflow>): Generator<void, Billed[]> {
   const found = new Map<string, Billed>();
   let untilStep = CHANNELS_PER_STEP;
-  for (const { namespace, workloads, channels } of workflows) {
-    const byLabel = labelled(namespace, workloads);
+  for (const workflow of workflows) {
+    const { namespace, channels } = workflow;
+    const ends = workloadEnds(workflow);
     for (const channel of channels) {
       if (--untilStep <= 0) {
         untilStep = CHANNELS_PER_STEP;
         yield;
       }
-      const source = endOf(byLabel.get(channel.source));
-      const target = endOf(byLabel.get(channel.target));
+      const source = ends(channel.source);
+      const target = ends(channel.target);
       if (source === null || target === null) continue;
       const key = `${keyOf(source)}\n${keyOf(target)}`;
       const billed = { source, target, channel, isOwn: source.namespace === namespace };
@@ -34,6 +35,15 @@ export function* channelSteps(workflows: Iterable<BilledWorkflow>): Generator<vo
 function isBetter({ channel, isOwn }: Billed, before: Billed): boolean {
   const [has, had] = [channel.bytesPerSecond !== null, before.channel.bytesPerSecond !== null];
   return has === had ? isOwn && !before.isOwn : has;
+}
+
+/** Workloads of a workflow by what it calls them; null: it has none that is called so. */
+export function workloadEnds({
+  namespace,
+  workloads,
+}: Pick<BilledWorkflow, "namespace" | "workloads">): (label: string) => End | null {
+  const byLabel = labelled(namespace, workloads);
+  return (label) => endOf(byLabel.get(label));
 }
 
 /** The workflow's own namespace wins over an equal name in another one: channels carry names only. */

@@ -1,4 +1,10 @@
-import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
+import type {
+  Channel,
+  OutsideFlow,
+  PodPlacement,
+  WorkflowGraphSnapshot,
+  Workload,
+} from "@isochrone/topology";
 
 export interface Name {
   readonly namespace: string;
@@ -13,6 +19,8 @@ export interface End extends Name {
 export type BilledWorkflow = Pick<WorkflowGraphSnapshot, "name" | "namespace"> & {
   readonly workloads: readonly Workload[];
   readonly channels: readonly Channel[];
+  /** What goes to the outside of the cluster; absent: nothing is known of it. */
+  readonly outside?: readonly OutsideFlow[];
 };
 
 /** A channel once, though two workflows may have it. */

@@ -9,3 +9,8 @@ export class PriceError extends Error {
     this.mistakes = mistakes;
   }
 }
+
+/** A value in a message. */
+export function shown(value: unknown): string {
+  return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 80);
+}

@@ -34,12 +34,36 @@ const mistakesOf = (json: unknown): readonly string[] => {
   return [];
 };
 
+const dest = { name: "s3", scope: "internet" };
+
 describe("a file of prices is refused, with subject, rule and value, when", () => {
   test.each<[string, unknown, RegExp]>([
     ["it is a list", [row()], /^prices must be an object with a list prices, got \[/],
     ["it has no rows", { prices: [] }, /^prices must be a list of 1 to 10000 rows, got 0$/],
     ["it has other fields", { prices: [row()], mode: 1 }, /^mode is no field of prices/],
     ["replace is a word", { prices: [row()], replace: "yes" }, /^replace must be true or false, got "yes"$/],
+    ["nothing but destinations replaces all", { replace: true, destinations: [] }, /^prices must be a list/],
+    ["a destination is no object", { destinations: [1] }, /^destinations\[0\] must be an object/],
+    [
+      "a destination has no scope",
+      { destinations: [{ name: "s3" }] },
+      /^destinations\[0\]\.scope must be one of same-zone, .*, got nothing$/,
+    ],
+    [
+      "a far destination has no region",
+      { destinations: [{ name: "s3", scope: "region-to-region" }] },
+      /^destinations\[0\]\.region must be the region that it is in, got nothing$/,
+    ],
+    [
+      "a near one has a region",
+      { destinations: [{ name: "s3", scope: "same-zone", region: "eu" }] },
+      /\.region is for scope region-to-region only, got "eu"$/,
+    ],
+    [
+      "a destination stands twice",
+      { destinations: [dest, dest] },
+      /^destinations\[1\]\.name must not stand twice, got "s3"$/,
+    ],
     ["a row is no object", { prices: ["free"] }, /^prices\[0\] must be an object, got "free"$/],
     [
       "a price is negative",

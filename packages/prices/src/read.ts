@@ -1,13 +1,16 @@
 // Rows of a file: nothing of it is believed.
 import { isKeyOf, isList, isRecord, keysOf, looseFields, type Unchecked } from "@isochrone/primitives";
-import { PriceError } from "./errors.ts";
-import { PROVIDERS, SCOPES, UNITS, type PriceRow, type Scope } from "./row.ts";
+import { readDestinations } from "./destinations.ts";
+import { PriceError, shown } from "./errors.ts";
+import { PROVIDERS, SCOPES, UNITS, type Destination, type PriceRow, type Scope } from "./row.ts";
 
 /** Rows that somebody gives beside, or in place of, those that are built in. */
 export interface PriceFile {
   /** None of the rows that are built in are used. */
   readonly replace: boolean;
   readonly rows: readonly PriceRow[];
+  /** Outside of the cluster. */
+  readonly destinations: readonly Destination[];
 }
 
 const MAX_ROWS = 10_000;
@@ -22,21 +25,29 @@ const DATE = /^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/;
 export function readPrices(json: unknown): PriceFile {
   if (!isRecord(json))
     throw new PriceError([`prices must be an object with a list prices, got ${shown(json)}`]);
-  const { prices, replace = false, ...others } = json;
-  const mistakes = Object.keys(others).map((name) => `${name} is no field of prices (replace, prices)`);
+  const { prices, replace = false, destinations, ...others } = json;
+  const mistakes = Object.keys(others).map(
+    (name) => `${name} is no field of prices (replace, prices, destinations)`,
+  );
   if (typeof replace !== "boolean") mistakes.push(`replace must be true or false, got ${shown(replace)}`);
+  const isWithout = prices === undefined && destinations !== undefined && replace === false;
+  const rows = isWithout ? [] : rowsOf(prices, mistakes);
+  const far = destinations === undefined ? [] : readDestinations(destinations, mistakes);
+  if (mistakes.length > 0) throw new PriceError(mistakes);
+  return { replace: replace === true, rows, destinations: far };
+}
+
+function rowsOf(prices: unknown, mistakes: string[]): PriceRow[] {
   if (!isList(prices) || prices.length === 0 || prices.length > MAX_ROWS)
     throw new PriceError([
       ...mistakes,
       `prices must be a list of 1 to ${MAX_ROWS} rows, got ${isList(prices) ? prices.length : shown(prices)}`,
     ]);
-  const rows = prices.flatMap((row, index) => {
+  return prices.flatMap((row, index) => {
     if (isRecord(row)) return [new RowReader(row, `prices[${index}]`, mistakes).read()];
     mistakes.push(`prices[${index}] must be an object, got ${shown(row)}`);
     return [];
   });
-  if (mistakes.length > 0) throw new PriceError(mistakes);
-  return { replace: replace === true, rows };
 }
 
 const FIELDS: Readonly<Record<keyof PriceRow, null>> = {
@@ -115,8 +126,4 @@ class RowReader {
     this.#mistakes.push(`${this.#path}.${field} ${rule}, got ${shown(this.#fields[field])}`);
     return stead;
   }
-}
-
-function shown(value: unknown): string {
-  return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 80);
 }

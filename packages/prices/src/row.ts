@@ -6,6 +6,14 @@ export type Provider = (typeof PROVIDERS)[number];
 export const SCOPES = ["same-zone", "zone-to-zone", "region-to-region", "internet"] as const;
 export type Scope = (typeof SCOPES)[number];
 
+/** How far it is to a destination outside of the cluster. */
+export interface Destination {
+  readonly name: string;
+  readonly scope: Scope;
+  /** Where it is; null except between regions. */
+  readonly region: string | null;
+}
+
 /** Bytes of the units that price pages use. */
 export const UNITS = { GB: 1e9, GiB: 2 ** 30 } as const;
 type Unit = keyof typeof UNITS;

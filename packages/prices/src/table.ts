@@ -1,7 +1,7 @@
 import { PriceError } from "./errors.ts";
 import type { Place } from "./place.ts";
 import type { PriceFile } from "./read.ts";
-import { rowName, UNITS, type PriceRow, type Scope } from "./row.ts";
+import { rowName, UNITS, type Destination, type PriceRow, type Scope } from "./row.ts";
 import { AWS_ROWS } from "./rows/aws.ts";
 import { AZURE_ROWS } from "./rows/azure.ts";
 import { GCP_ROWS } from "./rows/gcp.ts";
@@ -18,6 +18,16 @@ export interface Price {
   readonly rows: readonly PriceRow[];
 }
 
+/** What a byte costs to and from a destination outside of the cluster. */
+export interface OutsidePrice {
+  readonly sentPerByte: number;
+  readonly receivedPerByte: number;
+  readonly rows: readonly PriceRow[];
+}
+
+/** Addresses that no other name is given to, and that are public. */
+const INTERNET: Destination = { name: "internet", scope: "internet", region: null };
+
 const BUILT_IN: readonly PriceRow[] = [...AWS_ROWS, ...GCP_ROWS, ...AZURE_ROWS];
 
 /** Prices that differ by less are one: they are sums of decimal fractions. */
@@ -29,8 +39,10 @@ export class PriceTable {
   /** All of them. */
   readonly rows: readonly PriceRow[];
   readonly #rows = new Map<string, PriceRow[]>();
+  readonly #destinations: ReadonlyMap<string, Destination>;
 
-  private constructor(rows: readonly PriceRow[]) {
+  private constructor(rows: readonly PriceRow[], destinations: readonly Destination[]) {
+    this.#destinations = new Map([INTERNET, ...destinations].map((each) => [each.name, each]));
     this.currency = rows[0]!.currency;
     this.rows = rows;
     for (const row of rows) {
@@ -55,7 +67,7 @@ export class PriceTable {
       throw new PriceError([
         `prices must be in one currency, got ${currencies.join(" and ")}; replace: true leaves out the rows in ${currencies[0]!} that are built in`,
       ]);
-    return new PriceTable(rows);
+    return new PriceTable(rows, file?.destinations ?? []);
   }
 
   /** What bytes cost between two places, both ways taken together. */
@@ -69,6 +81,28 @@ export class PriceTable {
     const perByte = perByteOf(there);
     if (Math.abs(perByte - perByteOf(back)) > SAME * perByte) return "direction";
     return { perByte, rows: there === back ? [there] : [there, back] };
+  }
+
+  /**
+   * What bytes cost between a place and a destination outside of the cluster. On the Internet one end is
+   * billed; the others have both ends in your account, as pods have. A destination that nobody has placed has
+   * no price, and one within the place's own region neither: nothing says in which zone it is.
+   */
+  outside(place: Place, name: string): OutsidePrice | Unpriced {
+    const destination = this.#destinations.get(name);
+    if (destination === undefined) return "no_price";
+    const { scope, region } = destination;
+    if (scope === "region-to-region" && place.region === null) return "no_zone";
+    if (region !== null && region === place.region) return "no_price";
+    const far = { ...place, region: region ?? place.region };
+    const there = this.#row(scope, place, far);
+    const back = this.#row(scope, far, place);
+    if (there === null || back === null) return "no_price";
+    const rows = there === back ? [there] : [there, back];
+    if (scope !== "internet")
+      return { sentPerByte: perByteOf(there), receivedPerByte: perByteOf(back), rows };
+    const { out, in: arriving, per } = there;
+    return { sentPerByte: out / UNITS[per], receivedPerByte: arriving / UNITS[per], rows };
   }
 
   #row(scope: Scope, from: Place, to: Place): PriceRow | null {

@@ -18,6 +18,7 @@ export {
   boundPort,
 } from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
+export { ipBytes } from "./ip.ts";
 export { LinearProgram, type LinearSolution, type LinearSolver, type Terms } from "./linear-program.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
 export {

@@ -28,6 +28,7 @@ export { Secret } from "./settings/secret.ts";
 export { section } from "./settings/section.ts";
 export type { Section, SectionRule, SettingsOf } from "./settings/section.ts";
 export { loadSettings } from "./settings/load.ts";
+export { checkedFile, checkedFileIfAny } from "./settings/checked-file.ts";
 export { describeSettings } from "./settings/describe.ts";
 export { serviceSettings } from "./settings/service-settings.ts";
 export {

@@ -15,7 +15,12 @@
 //   owners: linkerd/linkerd2@b24cd40 (edge-26.8.3) pkg/k8s/labels.go GetPodLabels.
 // Cilium has none: the plugins of cilium/cilium@0457444 pkg/hubble/metrics count flows, and no bytes.
 
-import { CONNECTION_ATTRIBUTES, CONNECTION_METRICS } from "./names.ts";
+import {
+  CONNECTION_ATTRIBUTES,
+  CONNECTION_METRICS,
+  OUTSIDE_ATTRIBUTES,
+  OUTSIDE_DIRECTIONS,
+} from "./names.ts";
 
 /** How a row names an end of a channel. */
 export type EndRule =
@@ -32,7 +37,9 @@ export type EndRule =
   /** By a container's path, `/k8s/NAMESPACE/POD/CONTAINER`. */
   | { readonly by: "container"; readonly label: string }
   /** By an address, with a port or without. */
-  | { readonly by: "address"; readonly label: string };
+  | { readonly by: "address"; readonly label: string }
+  /** It is outside of the cluster, and called so. */
+  | { readonly by: "outside"; readonly label: string };
 
 /** At which end the row was counted, which says under whose name it is kept: each end counts every byte. */
 type SideRule<R extends string> =
@@ -83,6 +90,11 @@ export interface ByteFamily {
   readonly where?: Readonly<Record<string, string>>;
   /** A row of an answer names who sent it as its source; the channel is that of the question. */
   readonly answers?: { readonly label: string; readonly request: string; readonly response: string };
+  /**
+   * Which direction a row counts, where its target is an address outside of the cluster: each is a channel of
+   * its own.
+   */
+  readonly outside?: "received" | "sent";
   /** One of so many packets was counted, as this label says, or the metric with the same labels. */
   readonly sampling?: { readonly label: string; readonly family: string };
   /** The exporter calls the counter a gauge. */
@@ -146,6 +158,7 @@ function coroot(direction: "sent" | "received"): ByteFamily {
     source: { by: "container", label: "container_id" },
     target: { by: "address", label: "actual_destination" },
     side: { by: "one", reporter: "coroot" },
+    outside: direction,
   };
 }
 
@@ -226,6 +239,18 @@ export const CONNECTION_FAMILIES: readonly ByteFamily[] = [
     target: { by: "address", label: CONNECTION_ATTRIBUTES.server },
     side: { by: "node", labels: null, source: "conntrack_client", target: "conntrack_server" },
   },
+  {
+    family: CONNECTION_METRICS.outsideBytes,
+    flow: "bytes",
+    source: { by: "address", label: OUTSIDE_ATTRIBUTES.pod },
+    target: { by: "outside", label: OUTSIDE_ATTRIBUTES.outside },
+    side: { by: "node", labels: null, source: "conntrack_client", target: "conntrack_server" },
+    answers: {
+      label: OUTSIDE_ATTRIBUTES.direction,
+      request: OUTSIDE_DIRECTIONS.sent,
+      response: OUTSIDE_DIRECTIONS.received,
+    },
+  },
 ];
 
 /** Metrics that say by what others are to be multiplied. */
@@ -258,6 +283,7 @@ export function endLabels(rule: EndRule): readonly string[] {
       return ["namespace", "pod"];
     case "container":
     case "address":
+    case "outside":
       return [rule.label];
     default:
       return rule satisfies never;

@@ -68,6 +68,8 @@ export const FLOW_ATTRIBUTES = {
 export const CONNECTION_METRICS = {
   /** Bytes of both directions, IP headers included, delta, monotonic. */
   bytes: "isochrone.connection.bytes",
+  /** Bytes of one direction of what a pod exchanges with the outside of the cluster, likewise. */
+  outsideBytes: "isochrone.outside.bytes",
 } as const;
 
 /** Attributes of connections: addresses, of a Service's that of the pod behind it. */
@@ -76,6 +78,18 @@ export const CONNECTION_ATTRIBUTES = {
   client: "client_address",
   server: "server_address",
 } as const;
+
+/** Attributes of what a pod exchanges with the outside. */
+export const OUTSIDE_ATTRIBUTES = {
+  /** The pod's address. */
+  pod: "pod_address",
+  /** What the far end is called: never its address. */
+  outside: "outside",
+  /** As the pod sees it: one of {@link OUTSIDE_DIRECTIONS}. */
+  direction: "direction",
+} as const;
+
+export const OUTSIDE_DIRECTIONS = { sent: "sent", received: "received" } as const;
 
 /** Resource attributes of what probes and collectors publish. */
 export const RESOURCE_ATTRIBUTES = {

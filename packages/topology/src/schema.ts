@@ -2,6 +2,7 @@
 // don't rename. Units stand in the names; a number that isn't known is null, never NaN and never 0.
 import { Type, type Static } from "typebox";
 import { ChannelFlowSchema } from "./flows/channel-flow.ts";
+import { OutsideFlowsSchema } from "./flows/outside-flow.ts";
 import { METHODS } from "@isochrone/telemetry";
 
 export const NullableNumber = (description: string) =>
@@ -230,8 +231,7 @@ export const ChannelSchema = Type.Object(
     routingScopes: Type.Optional(
       Type.Array(RoutingScopeSchema, {
         uniqueItems: true,
-        description:
-          "with routing nearest: where a nearer replica is preferred; absent: on the node, in the zone, in the region",
+        description: "with routing nearest: where a nearer one is preferred; absent: node, zone and region",
       }),
     ),
     flow: Type.Optional(ChannelFlowSchema),
@@ -250,6 +250,7 @@ export const WorkflowGraphSchema = Type.Object(
     name: Type.String(),
     workloads: Type.Array(WorkloadSchema),
     channels: Type.Array(ChannelSchema),
+    outside: Type.Optional(OutsideFlowsSchema),
   },
   { $id: "WorkflowGraph" },
 );

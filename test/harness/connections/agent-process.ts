@@ -3,7 +3,7 @@
 import { createConnectionCollector } from "@isochrone/collector/testing";
 import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import { MetricsDecoder, type Series } from "@isochrone/telemetry";
+import { MetricsDecoder, readOutside, type Series } from "@isochrone/telemetry";
 
 const [node = "", intervalMs] = process.argv.slice(2);
 const registry = createRegistry();
@@ -21,12 +21,11 @@ const collector = createConnectionCollector(
   {
     bus: {
       async publish(_topic, records) {
-        const points: [client: unknown, server: unknown, bytes: number][] = [];
+        const points: [ends: string, bytes: number][] = [];
         for (const { value } of records)
           decoder.decode(value, {
             number({ attributes }: Series, _startMs: number, _timeMs: number, bytes: number) {
-              const { client_address: client, server_address: server }: Record<string, unknown> = attributes;
-              points.push([client, server, bytes]);
+              points.push([Object.values(attributes).join(" "), bytes]);
             },
             histogram: () => undefined,
             exponentialHistogram: () => undefined,
@@ -39,6 +38,10 @@ const collector = createConnectionCollector(
     random: seededRandom(1),
     logger: new MemoryLogger(),
     registry,
+    outside: readOutside({
+      cluster: ["10.244.0.0/16", "10.96.0.0/12", "192.0.2.0/24"],
+      names: [{ name: "s3-eu", cidrs: ["52.218.0.0/17"] }],
+    }),
   },
 );
 process.once("SIGTERM", () => {

@@ -10,6 +10,10 @@ const PREFIX = `isoct${process.pid}`;
 const AGENT = fileURLToPath(new URL("./agent-process.ts", import.meta.url));
 const TRAFFIC = fileURLToPath(new URL("./traffic-process.ts", import.meta.url));
 
+/** Addresses of a host outside, by what the agents call them. */
+export const WORLD = { "s3-eu": "52.218.0.9", internet: "8.8.8.8" } as const;
+const WORLD_NAMES = ["s3-eu", "internet"] as const;
+
 const MAXIMUM = "/proc/sys/net/netfilter/nf_conntrack_max";
 
 export const SERVICE = "10.96.0.10";
@@ -25,6 +29,8 @@ export const PODS = {
   near: { node: "n1", address: "10.244.1.4" },
   far: { node: "n2", address: "10.244.2.2" },
 } as const;
+
+const NAMESPACES = ["n1", "n2", "world", ...Object.keys(PODS)];
 
 /** Whether a lab can be made here; says why not. */
 export function connectionLabSupport(): Support {
@@ -43,7 +49,7 @@ export function connectionLabSupport(): Support {
 
 /** What one agent has said. */
 export interface AgentReport {
-  /** Bytes by `client server`. */
+  /** Bytes by `client server`, and by `pod destination direction`. */
   readonly pairs: Map<string, number>;
   metrics: string;
   isReady: boolean;
@@ -68,7 +74,7 @@ export class ConnectionLab {
   }
 
   #build(): void {
-    for (const name of ["n1", "n2", ...Object.keys(PODS)]) {
+    for (const name of NAMESPACES) {
       run("ip", "netns", "add", nameOf(name));
       inside(name, "ip", "link", "set", "lo", "up");
     }
@@ -84,6 +90,56 @@ export class ConnectionLab {
     }
     for (const [pod, { node, address }] of Object.entries(PODS)) this.#plug(pod, node, address);
     this.#wire();
+    this.#openToWorld();
+  }
+
+  /** Pods of the first node reach the outside by its address, as behind a node that masquerades. */
+  #openToWorld(): void {
+    inside(
+      "n1",
+      "ip",
+      "link",
+      "add",
+      "out0",
+      "type",
+      "veth",
+      "peer",
+      "name",
+      "eth0",
+      "netns",
+      nameOf("world"),
+    );
+    inside("n1", "ip", "address", "add", "198.51.100.1/24", "dev", "out0");
+    inside("n1", "ip", "link", "set", "out0", "up");
+    inside("world", "ip", "address", "add", "198.51.100.2/24", "dev", "eth0");
+    inside("world", "ip", "link", "set", "eth0", "up");
+    for (const address of Object.values(WORLD)) {
+      inside("world", "ip", "address", "add", `${address}/32`, "dev", "lo");
+      inside("n1", "ip", "route", "add", `${address}/32`, "via", "198.51.100.2");
+    }
+    rules("n1", [
+      "table ip leaving {",
+      "  chain postrouting {",
+      "    type nat hook postrouting priority srcnat;",
+      '    oifname "out0" masquerade',
+      "  }",
+      "}",
+    ]);
+    const counters = (direction: string, match: "daddr" | "saddr"): string[] =>
+      WORLD_NAMES.map((name) => `    ip ${match} ${WORLD[name]} counter name ${name}_${direction}`);
+    rules("world", [
+      "table ip seen {",
+      ...WORLD_NAMES.flatMap((name) => [`  counter ${name}_sent {}`, `  counter ${name}_received {}`]),
+      "  chain in {",
+      "    type filter hook input priority 0;",
+      ...counters("sent", "daddr"),
+      "  }",
+      "  chain out {",
+      "    type filter hook output priority 0;",
+      ...counters("received", "saddr"),
+      "  }",
+      "}",
+    ]);
   }
 
   #plug(pod: string, node: NodeName, address: string): void {
@@ -159,6 +215,18 @@ export class ConnectionLab {
       ]);
   }
 
+  /** Bytes by `pod destination direction` of the one pod that speaks with the outside, as the outside has them. */
+  countedOutside(pod: PodName): Map<string, number> {
+    const text = inside("world", "nft", "list", "counters");
+    const found = text.matchAll(/counter (\S+)_(sent|received) \{\s*packets \d+ bytes (\d+)/g);
+    return new Map(
+      Array.from(found, ([, name, direction, bytes]) => [
+        `${PODS[pod].address} ${name} ${direction}`,
+        Number(bytes),
+      ]),
+    );
+  }
+
   /** Bytes by `client server`, as the servers' own kernels have counted them. */
   counted(): Map<string, number> {
     const bytes = new Map<string, number>();
@@ -231,7 +299,7 @@ export class ConnectionLab {
   }
 
   /** A server that listens. */
-  async serve(pod: PodName): Promise<void> {
+  async serve(pod: PodName | "world"): Promise<void> {
     const child = this.#spawn(pod, [TRAFFIC, "serve", String(PORT)]);
     await new Promise<void>((resolve, reject) => {
       child.stdout!.once("data", () => resolve());
@@ -248,7 +316,7 @@ export class ConnectionLab {
 
   remove(): void {
     for (const child of this.#children) child.kill("SIGKILL");
-    for (const name of ["n1", "n2", ...Object.keys(PODS)]) spawnSync("ip", ["netns", "del", nameOf(name)]);
+    for (const name of NAMESPACES) spawnSync("ip", ["netns", "del", nameOf(name)]);
   }
 
   #spawn(name: string, args: readonly string[]): ChildProcess {
@@ -282,11 +350,9 @@ export function runInNamespace(program: string, ...args: readonly number[]): str
 }
 
 function take(report: AgentReport, line: string): void {
-  const said: { points?: [string, string, number][]; metrics?: string; isReady?: true } = JSON.parse(line);
-  for (const [client, server, bytes] of said.points ?? []) {
-    const key = `${client} ${server}`;
-    report.pairs.set(key, (report.pairs.get(key) ?? 0) + bytes);
-  }
+  const said: { points?: [string, number][]; metrics?: string; isReady?: true } = JSON.parse(line);
+  for (const [ends, bytes] of said.points ?? [])
+    report.pairs.set(ends, (report.pairs.get(ends) ?? 0) + bytes);
   report.metrics = said.metrics ?? report.metrics;
   report.isReady ||= said.isReady === true;
 }

@@ -11,12 +11,27 @@ export const billRow: Dashboard["rows"][number] = {
         "Money for 730 hours of the traffic of now, by namespace of the callers. isochrone bill says which channels it is.",
       kind: "timeseries",
       unit: "short",
-      width: 12,
+      width: 6,
       needs: "prices",
       queries: [
         {
           expr: "topk(15, max by (namespace, currency) (730 * isochrone_traffic_cost_per_hour))",
           legend: "{{namespace}} ({{currency}})",
+        },
+      ],
+    },
+    {
+      title: "Cost per month by destination outside",
+      description:
+        "Of it, traffic with the outside of the cluster. Names of destinations: the value outside.",
+      kind: "timeseries",
+      unit: "short",
+      width: 6,
+      needs: "prices",
+      queries: [
+        {
+          expr: "topk(15, max by (destination, currency) (730 * isochrone_traffic_outside_cost_per_hour))",
+          legend: "{{destination}} ({{currency}})",
         },
       ],
     },

@@ -1,5 +1,5 @@
 import { billSteps, type PriceTable } from "@isochrone/prices";
-import { inTurns } from "@isochrone/primitives";
+import { definedOf, inTurns } from "@isochrone/primitives";
 import type { Bill, BillHistory } from "@isochrone/topology";
 import type { PublishedGraphs } from "../../domain/graphs/graph-keeper.ts";
 import { rfc3339 } from "../../domain/graphs/graph-time.ts";
@@ -56,7 +56,7 @@ export class Bills {
       observedAt: rfc3339(builtAtMs),
       windowSeconds: windowSeconds(window),
       nodes,
-      workflows: graphs.workflows(window).values(),
+      workflows: [...graphs.workflows(window).values()],
       demand: graphs.demand(window),
     };
     return inTurns(billSteps(billed, prices), turn);
@@ -90,11 +90,14 @@ export function partOf(bill: Bill, { namespace, limit }: BillPart): Bill {
     namespace === undefined || end.namespace === namespace;
   const channels = bill.channels.filter(({ source, target }) => isIn(source) || isIn(target));
   const workloads = bill.workloads.filter(isIn);
-  const leftOut = Math.max(0, channels.length - limit) + Math.max(0, workloads.length - limit);
+  const outside = bill.outside?.filter(({ source }) => isIn(source));
+  const beyond = (lines: readonly unknown[] = []): number => Math.max(0, lines.length - limit);
+  const leftOut = beyond(channels) + beyond(workloads) + beyond(outside);
   return {
     ...bill,
     channels: channels.slice(0, limit),
     workloads: workloads.slice(0, limit),
+    ...definedOf({ outside: outside?.slice(0, limit) }),
     leftOut,
   };
 }

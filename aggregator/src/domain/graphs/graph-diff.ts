@@ -9,7 +9,7 @@ export interface Graphs {
 
 /**
  * What a consumer of the previous version has to look at. Ages and headroom alone are no change: they always
- * move. `order` is both graphs' order of links.
+ * move; nor is traffic with the outside, by which nothing is placed. `order` is both graphs' order of links.
  */
 export function diffGraphs(before: Graphs | null, after: Graphs, order: LinkOrder): GraphEvent {
   return {

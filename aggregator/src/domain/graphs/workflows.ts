@@ -12,6 +12,7 @@ import {
   type PodState,
 } from "../cluster-state.ts";
 import type { Figures } from "./figures.ts";
+import { isOutside, OutsideFlows } from "./outside-flows.ts";
 import { channelFlows, observedChannels, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "../speakers/authority.ts";
 import type { Tables } from "./tables.ts";
@@ -24,6 +25,8 @@ interface Draft {
   readonly id: NamespacedName;
   readonly members: Map<string, Member>;
   readonly edges: View[];
+  /** Those that exchange bytes with the outside of the cluster. */
+  readonly outward: Member[];
 }
 
 /** Channels or pods between two steps: a few milliseconds' work. */
@@ -59,8 +62,9 @@ export function* workflowSteps(
   for (const member of members.values()) if (member.workflow !== null) join(drafts, member.workflow, member);
   yield;
   const room = new FarPods();
+  const outside = new OutsideFlows();
   let untilStep = ITEMS_PER_STEP;
-  for (const edge of yield* edgeSteps(tables, cluster, members, stamp.nowMs, window)) {
+  for (const edge of yield* edgeSteps(tables, cluster, members, stamp.nowMs, window, outside)) {
     for (const view of viewsOf(edge)) {
       const { workflow } = view;
       if (!room.admits(view, drafts.get(fullName(workflow))?.members)) {
@@ -74,6 +78,11 @@ export function* workflowSteps(
     untilStep = ITEMS_PER_STEP;
     yield;
   }
+  for (const workload of outside.workloads()) {
+    const member = memberOf(members, workload);
+    const { namespace } = workload;
+    join(drafts, member.workflow ?? { namespace, name: namespace }, member).outward.push(member);
+  }
   const sorted = [...drafts.values()].sort(
     (a, b) => compareText(a.id.namespace, b.id.namespace) || compareText(a.id.name, b.id.name),
   );
@@ -84,7 +93,7 @@ export function* workflowSteps(
       untilStep = ITEMS_PER_STEP;
       yield;
     }
-    graphs.push(finish(draft, tables, stamp, window, routing));
+    graphs.push(finish(draft, tables, stamp, window, routing, outside));
     untilStep -= draft.edges.length + draft.members.size;
   }
   return graphs;
@@ -128,6 +137,7 @@ function* edgeSteps(
   members: Map<string, Member>,
   nowMs: number,
   window: WindowName,
+  outside: OutsideFlows,
 ): Generator<void, Iterable<Edge>> {
   const edges = new Map<string, Edge>();
   const edge = (from: NamespacedName, to: NamespacedName): Edge => {
@@ -145,6 +155,10 @@ function* edgeSteps(
     if (--untilStep <= 0) {
       untilStep = ITEMS_PER_STEP;
       yield;
+    }
+    if (isOutside(rates.key)) {
+      outside.take(rates);
+      continue;
     }
     const found = edge(...endsOf(rates));
     found.rates = rates;
@@ -199,7 +213,8 @@ function memberOf(members: Map<string, Member>, id: NamespacedName): Member {
 function join(drafts: Map<string, Draft>, workflow: NamespacedName, member: Member): Draft {
   const key = fullName(workflow);
   let draft = drafts.get(key);
-  if (draft === undefined) drafts.set(key, (draft = { id: workflow, members: new Map(), edges: [] }));
+  if (draft === undefined)
+    drafts.set(key, (draft = { id: workflow, members: new Map(), edges: [], outward: [] }));
   draft.members.set(fullName(member), member);
   return draft;
 }
@@ -210,11 +225,15 @@ function finish(
   stamp: GraphStamp,
   window: WindowName,
   routing: Routing,
+  outside: OutsideFlows,
 ): WorkflowGraphSnapshot {
   const members = [...draft.members.values()].sort(
     (a, b) => compareText(a.name, b.name) || compareText(a.namespace, b.namespace),
   );
   const label = labelsOf(draft, members);
+  const outward = draft.outward.flatMap((member) =>
+    outside.of(member, label(member), stamp.nowMs, tables.figures),
+  );
   return {
     version: stamp.version,
     observedAt: rfc3339(stamp.nowMs),
@@ -227,6 +246,7 @@ function finish(
         ...routing.get(view.edge.target),
       }))
       .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
+    ...(outward.length === 0 ? {} : { outside: outward.sort((a, b) => compareText(a.workload, b.workload)) }),
   };
 }
 

@@ -1,5 +1,6 @@
 // Each source of bytes alone, and with every other one at once.
 import { RESOURCE_ATTRIBUTES, type Metric } from "@isochrone/telemetry";
+import { array, assert, constant, constantFrom, pre, property, shuffledSubarray, tuple } from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";
 import { endIn } from "../traffic/channel-ends.ts";
 import type { ChannelRates } from "../traffic/channels.ts";
@@ -45,9 +46,10 @@ const facts: ClusterFacts = {
   zoneOf: () => null,
   podNamed: (namespace, name) => (`${namespace}/${name}` === "shop/web-5d9c6-x7f2k" ? WEB : "no"),
   podAt: (address) => addresses.get(address) ?? "no",
+  outsideAt: (address) => (address.startsWith("52.") ? "s3-eu" : null),
 };
 
-beforeEach(() => {
+function restart(): void {
   addresses = new Map([
     ["10.0.1.7", WEB],
     ["10.0.2.9", DB],
@@ -55,7 +57,8 @@ beforeEach(() => {
   ]);
   tables = new Tables(SHAPE, { maxLinks: 100, maxChannels: 100, maxPods: 100 });
   ingest = new Ingest(tables, { maxFutureMs: 1000, maxSeries: 1000, maxSources: 100 }, { facts });
-});
+}
+beforeEach(restart);
 
 /** In the order of trust; whether it counts bytes, and requests, and whether each way is a channel. */
 const SOURCES: Readonly<
@@ -151,6 +154,41 @@ describe("each pair of sources at once", () => {
     expect(Object.keys(shown())).toEqual(["web db"]);
     expect(bytesPerSecond()).toBeCloseTo(ASKED + ANSWERED, 3);
   });
+});
+
+/** Pages without those of one node. */
+const without =
+  (page: SourcePage, node: string): SourcePage =>
+  (seconds, timeMs) =>
+    Object.fromEntries(Object.entries(page(seconds, timeMs)).filter(([from]) => from !== node));
+
+test("whoever reports a channel, in whatever order and from whichever nodes, it is one, by the best of them", () => {
+  const reports = shuffledSubarray(NAMES, { minLength: 1 }).chain((names) =>
+    tuple(constant(names), array(constantFrom("n1", "n2", null), { minLength: 9, maxLength: 9 })),
+  );
+  assert(
+    property(reports, ([names, missing]) => {
+      restart();
+      const pages = names.map((name, at) => {
+        // Of a proxy's word each end believes its own.
+        const node = name === "istio" || name === "linkerd" ? null : (missing[at] ?? null);
+        return node === null ? SOURCES[name]!.page : without(SOURCES[name]!.page, node);
+      });
+      run(...pages);
+      const speaking = names.filter((_, at) => Object.keys(pages[at]!(2, NOW)).length > 0);
+      const channels = shown();
+      pre(speaking.length > 0);
+      const counting = speaking.filter((name) => SOURCES[name]!.bytes);
+      expect(bytesPerSecond()).toBeCloseTo(counting.length > 0 ? ASKED + ANSWERED : 0, 3);
+      const best = NAMES.find((name) => speaking.includes(name))!;
+      // Another node may stand in for the best one's.
+      const familyOf = (reporter: string): string => reporter.split("_")[0]!;
+      expect(familyOf(channels["web db"]!.reporter)).toBe(familyOf(SOURCES[best]!.countedBy));
+      const isOneWay = counting.every((name) => SOURCES[name]!.oneWay === true) && counting.length > 0;
+      expect(Object.keys(channels).length).toBe(isOneWay ? 2 : 1);
+    }),
+    { numRuns: 150 },
+  );
 });
 
 describe("rows that name nobody, or not how much", () => {

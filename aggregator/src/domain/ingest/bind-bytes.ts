@@ -15,7 +15,7 @@ import {
 import type { ChannelKey } from "../channel-key.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
 import { textOf } from "../text.ts";
-import { endOf, type ResolvedEnd } from "./byte-ends.ts";
+import { endOf, outsideOf, type ResolvedEnd } from "./byte-ends.ts";
 import type { ByteMemory } from "./byte-memory.ts";
 import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
@@ -138,25 +138,39 @@ function isCompared({ side }: ByteFamily, { source, target }: Reading): boolean 
 /** Or what the series flows into that names no channel, or not yet. */
 function readingOf(rule: ByteFamily, series: Series, permit: Permit): Reading | Sink {
   const sender = endOf(rule.source, series, permit.facts);
-  const receiver = endOf(rule.target, series, permit.facts);
+  const found = endOf(rule.target, series, permit.facts);
+  const outside =
+    found === "later" && rule.outside !== undefined ? outsideOf(rule.target, series, permit.facts) : null;
+  const receiver = outside ?? found;
   if (sender === "nobody" || receiver === "nobody") return UNUSED_SINKS.unattributed;
   if (sender === "later" || receiver === "later") return UNUSED_SINKS.unknown_pod;
+  const isAnswer = answerOf(rule, series);
+  if (isAnswer === null) return UNUSED_SINKS.unattributed;
   const ends = { source: sender, target: receiver };
-  const reporter = reporterOf(rule, series, ends);
+  const reporter = reporterOf(rule, series, ends, isAnswer);
   if (reporter === null) return UNUSED_SINKS.unattributed;
   if (reporter === "elsewhere") return IGNORED;
-  if (rule.answers === undefined) return { ...ends, reporter };
-  const { label, request, response } = rule.answers;
-  const direction = series.attributes[label];
-  if (direction === response) return { source: ends.target, target: ends.source, reporter };
-  return direction === request ? { ...ends, reporter } : UNUSED_SINKS.unattributed;
+  const isSwapped = isAnswer || (outside !== null && rule.outside === "received");
+  return isSwapped ? { source: receiver, target: sender, reporter } : { ...ends, reporter };
 }
 
-/** Null: nothing says at which end it was counted. "elsewhere": at none of both. */
+/** Whether the row counts answers, whose channel is that of the questions; null: it doesn't say. */
+function answerOf({ answers }: ByteFamily, { attributes }: Series): boolean | null {
+  if (answers === undefined) return false;
+  const direction = attributes[answers.label];
+  if (direction === answers.response) return true;
+  return direction === answers.request ? false : null;
+}
+
+/**
+ * Null: nothing says at which end it was counted. "elsewhere": at none of both. Of questions and answers of a
+ * channel it is the same end, or neither's figures would be whole.
+ */
 function reporterOf(
   { side }: ByteFamily,
   { attributes, resource }: Series,
   { source, target }: Pick<Reading, "source" | "target">,
+  isAnswer: boolean,
 ): ByteReporter | "elsewhere" | null {
   if (side.by === "one") return side.reporter;
   if (side.by === "label") return side.reporters[String(attributes[side.label] ?? "").toLowerCase()] ?? null;
@@ -164,8 +178,9 @@ function reporterOf(
   const sender = side.labels === null ? source.node : textOf(attributes[side.labels.source]);
   const receiver = side.labels === null ? target.node : textOf(attributes[side.labels.target]);
   if (node === null || (sender === null && receiver === null)) return null;
-  if (sender === node) return side.source;
-  return receiver === node ? side.target : "elsewhere";
+  const [asking, asked] = isAnswer ? [receiver, sender] : [sender, receiver];
+  if (asking === node) return side.source;
+  return asked === node ? side.target : "elsewhere";
 }
 
 function keyOf({ source, target }: Reading): ChannelKey {

@@ -1,5 +1,6 @@
 import {
   isFailedResponse,
+  OUTSIDE_NAMESPACE,
   type AttributeValue,
   type CounterTracks,
   type Increment,
@@ -116,7 +117,8 @@ export function openChannel(
   const isTheirs = permit.authority.speaksForChannel(key, reporter);
   if (isTheirs === "no") return NOT_YOURS;
   if (isTheirs === "unknown") return UNUSED_SINKS.unknown_node;
-  // The end that reports is the one whose pod it is.
-  const namespace = reporter === "source" ? key.sourceNamespace : key.targetNamespace;
+  // The end that reports is the one whose pod it is; what is outside of the cluster has none.
+  const isOfSource = reporter === "source" || key.targetNamespace === OUTSIDE_NAMESPACE;
+  const namespace = isOfSource ? key.sourceNamespace : key.targetNamespace;
   return channels.open(key, permit.channelRoom(namespace)) ?? UNUSED_SINKS.too_many_channels;
 }

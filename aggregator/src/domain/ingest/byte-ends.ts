@@ -1,5 +1,12 @@
 // Who the ends of a row are: by owner, by pod, by a container's path, or by address.
-import { isWorkloadKind, RESOURCE_ATTRIBUTES, type EndRule, type Series } from "@isochrone/telemetry";
+import {
+  isOutsideName,
+  isWorkloadKind,
+  OUTSIDE_NAMESPACE,
+  RESOURCE_ATTRIBUTES,
+  type EndRule,
+  type Series,
+} from "@isochrone/telemetry";
 import { isIP } from "node:net";
 import type { ClusterFacts, PodFact } from "../speakers/authority.ts";
 import { textOf, type Labels } from "../text.ts";
@@ -22,17 +29,37 @@ export function endOf(rule: EndRule, series: Series, facts: ClusterFacts): End {
       return workloadOf(rule, series);
     case "pod":
       return ownPod(series, facts);
-    case "container": {
-      const [, namespace = "", pod = ""] = CONTAINER.exec(textOf(series.attributes[rule.label]) ?? "") ?? [];
-      return pod === "" ? "nobody" : looked(facts.podNamed(namespace, pod));
-    }
+    case "container":
+      return ofContainer(textOf(series.attributes[rule.label]) ?? "", facts);
     case "address": {
       const address = addressOf(textOf(series.attributes[rule.label]) ?? "");
       return address === null ? "nobody" : looked(facts.podAt(address));
     }
+    case "outside":
+      return namedOutside(textOf(series.attributes[rule.label]) ?? "");
     default:
       return rule satisfies never;
   }
+}
+
+function ofContainer(path: string, facts: ClusterFacts): End {
+  const [, namespace = "", pod = ""] = CONTAINER.exec(path) ?? [];
+  return pod === "" ? "nobody" : looked(facts.podNamed(namespace, pod));
+}
+
+function namedOutside(name: string): End {
+  return isOutsideName(name) ? outsideEnd(name) : "nobody";
+}
+
+/** Of a row that may tell of an address outside; null: it doesn't. */
+export function outsideOf(rule: EndRule, { attributes }: Series, facts: ClusterFacts): ResolvedEnd | null {
+  const address = rule.by === "address" ? addressOf(textOf(attributes[rule.label]) ?? "") : null;
+  const name = address === null ? null : facts.outsideAt(address);
+  return name === null ? null : outsideEnd(name);
+}
+
+function outsideEnd(name: string): ResolvedEnd {
+  return { namespace: OUTSIDE_NAMESPACE, workload: name, node: null, mayChange: false };
 }
 
 function workloadOf(

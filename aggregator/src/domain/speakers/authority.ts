@@ -24,6 +24,8 @@ export interface ClusterFacts {
   podNamed(namespace: string, name: string): PodFact | Exclude<Known, "yes">;
   /** The pod that has the address; "no" for nodes, Services and the world outside. */
   podAt(address: string): PodFact | Exclude<Known, "yes">;
+  /** What an address outside of the cluster is called; null: it is within, or nothing is known of that. */
+  outsideAt(address: string): string | null;
   /** The zone of a node, null where its object names none; undefined while the node isn't known. */
   zoneOf(node: string): string | null | undefined;
 }
@@ -35,6 +37,7 @@ export const NO_FACTS: ClusterFacts = {
   hasMeshProxy: () => "yes",
   podNamed: () => "unknown",
   podAt: () => "unknown",
+  outsideAt: () => null,
   zoneOf: () => null,
 };
 

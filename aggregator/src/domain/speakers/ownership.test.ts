@@ -34,6 +34,7 @@ const FACTS: ClusterFacts = {
   isNode: (name) => (NODES.includes(name) ? "yes" : "no"),
   podNamed: () => "no",
   podAt: () => "no",
+  outsideAt: () => null,
   runsOn: (node, namespace, workload) =>
     RUNS.get(node)?.includes(`${namespace}/${workload}`) === true ? "yes" : "no",
   hasMeshProxy: (node) => (node === "n2" ? "yes" : "no"),

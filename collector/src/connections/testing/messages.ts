@@ -5,6 +5,8 @@ export interface TestConnection {
   readonly id: number;
   /** Both directions together; null: without counters. */
   readonly bytes?: number | null;
+  /** Of these, what the server has sent. @default half of them */
+  readonly answerBytes?: number;
   readonly client?: string;
   readonly server?: string;
   /** What the client connected to. @default the server */
@@ -22,6 +24,7 @@ export function connectionMessage(connection: TestConnection, isEnd = false): Bu
   const {
     id,
     bytes = 0,
+    answerBytes = Math.ceil((bytes ?? 0) / 2),
     client = "10.0.1.7",
     server = "10.0.2.9",
     service = server,
@@ -31,9 +34,7 @@ export function connectionMessage(connection: TestConnection, isEnd = false): Bu
     zone = 0,
   } = connection;
   const counted =
-    bytes === null
-      ? []
-      : [attribute(9, counters(Math.floor(bytes / 2))), attribute(10, counters(Math.ceil(bytes / 2)))];
+    bytes === null ? [] : [attribute(9, counters(bytes - answerBytes)), attribute(10, counters(answerBytes))];
   return message(
     isEnd ? 0x102 : 0x100,
     nfgen(),

@@ -39,7 +39,7 @@ export function BillPage(): VNode {
 }
 
 function Whole({ bill }: { readonly bill: Bill }): VNode {
-  const { total, channels, namespaces, zones, currency, leftOut } = bill;
+  const { total, channels, namespaces, zones, destinations, currency, leftOut } = bill;
   if (total.channels === 0)
     return (
       <Card title="Who pays whom" id="payers">
@@ -87,6 +87,27 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
           }))}
         />
       </Card>
+      {destinations === undefined ? null : (
+        <Card title="Outside of the cluster" id="destinations">
+          <Table
+            label="destinations outside of the cluster, the dearest first"
+            columns={[
+              { title: "Destination", isText: true },
+              costs,
+              { title: "Traffic" },
+              { title: "Remark", isText: true },
+            ]}
+            rows={destinations.map((line) => ({
+              key: line.destination,
+              cells: [
+                <Name>{line.destination}</Name>,
+                ...amountCells(line),
+                line.unknown === null ? "" : reasonText(line.unknown),
+              ],
+            }))}
+          />
+        </Card>
+      )}
       <Card title="Zones" id="zones">
         <Table
           label="pairs of zones, the dearest first"

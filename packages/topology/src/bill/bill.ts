@@ -55,6 +55,19 @@ const ChannelSchema = Type.Object({
   zones: Type.Array(ZonePairSchema),
 });
 
+const OutsideLineSchema = Type.Object({
+  source: WorkloadNameSchema,
+  destination: Type.String({ description: "name of the range of addresses outside of the cluster" }),
+  ...AmountFields,
+  unknown: Type.Union([ReasonSchema, Type.Null()]),
+});
+
+const DestinationSchema = Type.Object({
+  destination: Type.String(),
+  ...AmountFields,
+  unknown: Type.Union([ReasonSchema, Type.Null()]),
+});
+
 const PriceSchema = Type.Object({
   provider: Type.String(),
   scope: Type.String(),
@@ -77,7 +90,7 @@ export const BillSchema = Type.Object(
     monthSeconds: Type.Number({ description: "length of the month that money is for: 730 hours" }),
     total: Type.Object({
       ...AmountFields,
-      channels: Type.Integer(),
+      channels: Type.Integer({ description: "with those to the outside" }),
       channelsUnknown: Type.Integer({ description: "channels whose money is unknown, or is without a part" }),
     }),
     channels: Type.Array(ChannelSchema, { description: "the dearest first" }),
@@ -88,6 +101,14 @@ export const BillSchema = Type.Object(
       description: "by caller, the dearest first",
     }),
     zones: Type.Array(ZonePairSchema, { description: "the dearest first" }),
+    outside: Type.Optional(
+      Type.Array(OutsideLineSchema, {
+        description: "traffic with the outside of the cluster, the dearest first; absent: none is counted",
+      }),
+    ),
+    destinations: Type.Optional(
+      Type.Array(DestinationSchema, { description: "the same by destination, the dearest first" }),
+    ),
     prices: Type.Array(PriceSchema, {
       description: "rows of the price table that the money is worked out by",
     }),
@@ -131,8 +152,8 @@ const FIGURES = ["bytesPerSecond", "perMonth", "unpricedBytesPerSecond"] as cons
 export function parseBill(json: unknown): Bill {
   checkSchema(DOCUMENT, schema, json);
   checkFigures(DOCUMENT, "total", json.total, FIGURES);
-  for (const list of ["channels", "workloads", "namespaces", "zones"] as const)
-    for (const [index, line] of json[list].entries())
+  for (const list of ["channels", "workloads", "namespaces", "zones", "outside", "destinations"] as const)
+    for (const [index, line] of (json[list] ?? []).entries())
       checkFigures(DOCUMENT, `${list}[${index}]`, line, FIGURES);
   return json;
 }

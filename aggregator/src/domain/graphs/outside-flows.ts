@@ -1,0 +1,78 @@
+import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry";
+import type { OutsideFlow } from "@isochrone/topology";
+import type { ChannelKey } from "../channel-key.ts";
+import { fullName, type NamespacedName } from "../cluster-state.ts";
+import { compareText } from "../compare.ts";
+import type { ChannelRates } from "../traffic/channels.ts";
+import type { Figures } from "./figures.ts";
+import { ageSeconds } from "./graph-time.ts";
+import type { EndRates } from "./observed-channels.ts";
+
+/** Rates of both directions between a workload and one name. */
+interface Exchange {
+  readonly destination: string;
+  sent: ChannelRates | null;
+  received: ChannelRates | null;
+}
+
+/** Whether an end is outside of the cluster: no workload, and nothing that a graph could place. */
+export function isOutside({ sourceNamespace, targetNamespace }: ChannelKey): boolean {
+  return sourceNamespace === OUTSIDE_NAMESPACE || targetNamespace === OUTSIDE_NAMESPACE;
+}
+
+/** What workloads exchange with the outside of the cluster. */
+export class OutsideFlows {
+  readonly #byWorkload = new Map<string, { readonly workload: NamespacedName; exchanges: Exchange[] }>();
+
+  take({ key, source, target }: EndRates): void {
+    const rates = source ?? target;
+    if (rates === null) return;
+    const isSent = key.targetNamespace === OUTSIDE_NAMESPACE;
+    const workload = isSent
+      ? { namespace: key.sourceNamespace, name: key.source }
+      : { namespace: key.targetNamespace, name: key.target };
+    const exchange = this.#exchange(workload, isSent ? key.target : key.source);
+    if (isSent) exchange.sent = rates;
+    else exchange.received = rates;
+  }
+
+  #exchange(workload: NamespacedName, destination: string): Exchange {
+    const name = fullName(workload);
+    let known = this.#byWorkload.get(name);
+    if (known === undefined) this.#byWorkload.set(name, (known = { workload, exchanges: [] }));
+    let exchange = known.exchanges.find((each) => each.destination === destination);
+    if (exchange === undefined)
+      known.exchanges.push((exchange = { destination, sent: null, received: null }));
+    return exchange;
+  }
+
+  workloads(): NamespacedName[] {
+    return Array.from(this.#byWorkload.values(), ({ workload }) => workload);
+  }
+
+  /** @param label what the graph calls the workload */
+  of(workload: NamespacedName, label: string, nowMs: number, figures: Figures): OutsideFlow[] {
+    const { exchanges = [] } = this.#byWorkload.get(fullName(workload)) ?? {};
+    return exchanges
+      .map((exchange) => flowOf(exchange, label, nowMs, figures))
+      .sort((a, b) => compareText(a.destination, b.destination));
+  }
+}
+
+/** Who counts one direction counts the other: that there is nothing of it is known. */
+function flowOf(
+  { destination, sent, received }: Exchange,
+  workload: string,
+  nowMs: number,
+  figures: Figures,
+): OutsideFlow {
+  const newestMs = Math.max(sent?.newestMs ?? -Infinity, received?.newestMs ?? -Infinity);
+  return {
+    workload,
+    destination,
+    sentBytesPerSecond: figures.of(sent?.bytesPerSecond ?? 0) ?? 0,
+    receivedBytesPerSecond: figures.of(received?.bytesPerSecond ?? 0) ?? 0,
+    countedBy: (sent ?? received)!.reporter,
+    ageSeconds: ageSeconds(newestMs, nowMs),
+  };
+}

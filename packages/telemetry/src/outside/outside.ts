@@ -1,0 +1,165 @@
+// What is outside of the cluster, and what it is called: the names that a user gives to ranges of addresses.
+// Nothing of the file is believed.
+import { isList, isRecord, looseFields } from "@isochrone/primitives";
+import { overlap, plainAddress, RangeMap, rangeOf, type AddressRange } from "./address-ranges.ts";
+
+/** Stands for the namespace of what is outside: none can be called so. */
+export const OUTSIDE_NAMESPACE = "_outside";
+
+/** What no name is given to: public addresses, and others. */
+const UNNAMED = { internet: "internet", private: "private" } as const;
+
+const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+const MAX_NAMES = 100;
+const MAX_RANGES = 10_000;
+
+/** Of no use on the Internet (IANA's registries of special-purpose addresses), or no single host. */
+const NOT_PUBLIC = [
+  "0.0.0.0/8",
+  "10.0.0.0/8",
+  "100.64.0.0/10",
+  "127.0.0.0/8",
+  "169.254.0.0/16",
+  "172.16.0.0/12",
+  "192.0.0.0/24",
+  "192.0.2.0/24",
+  "192.168.0.0/16",
+  "198.18.0.0/15",
+  "198.51.100.0/24",
+  "203.0.113.0/24",
+  "224.0.0.0/3",
+  "::/8",
+  "100::/64",
+  "2001:db8::/32",
+  "3fff::/20",
+  "fc00::/7",
+  "fe80::/10",
+  "ff00::/8",
+];
+
+/** The file is wrong. */
+export class OutsideError extends Error {
+  readonly code = "ISOCHRONE_OUTSIDE";
+  readonly mistakes: readonly string[];
+
+  constructor(mistakes: readonly string[]) {
+    super(mistakes.join("; "));
+    this.name = "OutsideError";
+    this.mistakes = mistakes;
+  }
+}
+
+/** Whether a name may stand for something outside, also one that another process sends. */
+export function isOutsideName(name: string): boolean {
+  return NAME.test(name);
+}
+
+/** Tells what is outside from what is not. */
+export class Outside {
+  readonly #ranges: RangeMap<string | null>;
+
+  /** @param ranges names; null: of the cluster */
+  constructor(ranges: RangeMap<string | null>) {
+    this.#ranges = ranges;
+  }
+
+  /**
+   * What an address outside is called; null: it is of the cluster.
+   * @param raw 4 or 16 bytes as latin1
+   */
+  nameOf(raw: string): string | null {
+    const found = this.#ranges.get(plainAddress(raw));
+    return found === undefined ? UNNAMED.internet : found;
+  }
+}
+
+/** Reads a file. Throws OutsideError, which tells all that is wrong with it. */
+export function readOutside(json: unknown): Outside {
+  if (!isRecord(json)) throw new OutsideError([`outside must be an object, got ${shown(json)}`]);
+  const { cluster, names = [], ...others } = json;
+  const mistakes = Object.keys(others).map((field) => `${field} is no field of outside (cluster, names)`);
+  const own = rangesOf(cluster, "cluster", mistakes);
+  if (own.length === 0)
+    mistakes.push("cluster must list the ranges of all pods, Services and nodes, got none");
+  const named = namedRanges(names, mistakes);
+  mistakes.push(...conflicts(own, named));
+  if (mistakes.length > 0) throw new OutsideError(mistakes);
+  const ranges = new RangeMap<string | null>();
+  for (const text of NOT_PUBLIC) ranges.set(rangeOf(text)!, UNNAMED.private);
+  for (const { range, name } of named) ranges.set(range, name);
+  for (const range of own) ranges.set(range, null);
+  return new Outside(ranges);
+}
+
+interface NamedRange {
+  readonly range: AddressRange;
+  readonly name: string;
+}
+
+function namedRanges(names: unknown, mistakes: string[]): NamedRange[] {
+  if (!isList(names) || names.length > MAX_NAMES) {
+    mistakes.push(
+      `names must be a list of at most ${MAX_NAMES}, got ${isList(names) ? names.length : shown(names)}`,
+    );
+    return [];
+  }
+  const known = new Set<string>(Object.values(UNNAMED));
+  return names.flatMap((entry, index) => {
+    const path = `names[${index}]`;
+    if (!isRecord(entry)) {
+      mistakes.push(`${path} must be an object with name and cidrs, got ${shown(entry)}`);
+      return [];
+    }
+    const { name, cidrs, ...others } = looseFields<{ name: string; cidrs: string[] }>(entry);
+    for (const field of Object.keys(others))
+      mistakes.push(`${path}.${field} is no field of a name (name, cidrs)`);
+    if (typeof name !== "string" || !NAME.test(name)) {
+      mistakes.push(`${path}.name must be 1 to 63 of a-z, 0-9, "-" and ".", got ${shown(name)}`);
+      return [];
+    }
+    if (known.has(name)) mistakes.push(`${path}.name must be another one, got ${name}, which is in use`);
+    known.add(name);
+    const ranges = rangesOf(cidrs, `${path}.cidrs`, mistakes);
+    if (ranges.length === 0) mistakes.push(`${path}.cidrs must list the ranges of ${name}, got none`);
+    return ranges.map((range) => ({ range, name }));
+  });
+}
+
+function rangesOf(list: unknown, path: string, mistakes: string[]): AddressRange[] {
+  if (list === undefined) return [];
+  if (!isList(list) || list.length > MAX_RANGES) {
+    mistakes.push(
+      `${path} must be a list of at most ${MAX_RANGES}, got ${isList(list) ? list.length : shown(list)}`,
+    );
+    return [];
+  }
+  return list.flatMap((text, index) => {
+    const range = typeof text === "string" ? rangeOf(text) : null;
+    if (range !== null) return [range];
+    const rule = "must be a range as 10.0.0.0/16 or fd00::/48, without bits beyond its length";
+    mistakes.push(`${path}[${index}] ${rule}, got ${shown(text)}`);
+    return [];
+  });
+}
+
+/** A range may be within that of another name, and within none of the cluster's, nor around it. */
+function conflicts(own: readonly AddressRange[], named: readonly NamedRange[]): string[] {
+  const found: string[] = [];
+  const byRange = new Map<string, NamedRange>();
+  for (const one of named) {
+    const { range, name } = one;
+    const key = `${range.bits} ${range.first}`;
+    const before = byRange.get(key);
+    if (before !== undefined)
+      found.push(`${name} must not have ${range.text}, which ${before.name} has as ${before.range.text}`);
+    byRange.set(key, one);
+    const cluster = own.find((each) => overlap(each, range));
+    if (cluster !== undefined)
+      found.push(`${name} must be outside of the cluster, but ${range.text} overlaps its ${cluster.text}`);
+  }
+  return found;
+}
+
+function shown(value: unknown): string {
+  return value === undefined ? "nothing" : JSON.stringify(value).slice(0, 80);
+}

@@ -1,0 +1,22 @@
+import { Type, type Static } from "typebox";
+
+const OutsideFlowSchema = Type.Object(
+  {
+    workload: Type.String({ description: "one of the workflow's own" }),
+    destination: Type.String({
+      description: "name of the range that the addresses are in; internet and private: of none",
+    }),
+    sentBytesPerSecond: Type.Number({ minimum: 0 }),
+    receivedBytesPerSecond: Type.Number({ minimum: 0 }),
+    countedBy: Type.String({ description: "whose figures these are" }),
+    ageSeconds: Type.Union([Type.Number(), Type.Null()], { description: "age of the newest sample" }),
+  },
+  { $id: "OutsideFlow" },
+);
+
+/** What workloads exchange with the outside. These are no channels: nothing is placed by them. */
+export const OutsideFlowsSchema = Type.Array(OutsideFlowSchema, {
+  description: "traffic with the outside of the cluster; absent: none is counted",
+});
+
+export type OutsideFlow = Static<typeof OutsideFlowSchema>;
