@@ -90,10 +90,11 @@ async function day(
     const placement = new Map(await placed(contender, point, seed, signal));
     const run = new ModelRun({ hopMs: HOP_MS }, point, placement, seed, signal);
     run.beginChanges();
-    const sums = { answered: [] as Float64Array[], failed: 0, money: 0, moves: 0 };
+    const answered: Float64Array[] = [];
+    const sums = { failed: 0, money: 0, moves: 0 };
     for (let hour = 0; hour < scenario.hours; hour++) {
       const { responseMs, failed } = await run.run(scenario.hourSeconds);
-      sums.answered.push(responseMs);
+      answered.push(responseMs);
       sums.failed += failed;
       sums.money += moneyOf(point, run.bytesBetween) / scenario.hourSeconds;
       const moves = await contender.adjust(point, placement, run.observe(), seededRandom(seed), "in-time");
@@ -101,7 +102,7 @@ async function day(
       for (const { pod, to } of moves) placement.set(pod, to);
       sums.moves += moves.length;
     }
-    const sorted = ascending(Float64Array.from(sums.answered.flatMap((each) => [...each])));
+    const sorted = ascending(Float64Array.from(answered.flatMap((each) => [...each])));
     return {
       perMonth: (sums.money / scenario.hours) * MONTH_SECONDS,
       meanMs: mean([...sorted]),

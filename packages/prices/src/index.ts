@@ -1,5 +1,4 @@
 export { billOf, billSteps, MONTH_SECONDS } from "./bill.ts";
-export { PriceError } from "./errors.ts";
 export { listedPrices } from "./listed.ts";
 export { pairPrices } from "./pair-prices.ts";
 export type { PairPrices } from "./pair-prices.ts";
