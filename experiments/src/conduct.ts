@@ -3,6 +3,8 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ConductDeps, Conducted, ConductOptions } from "./conducted.ts";
 import { createModelTestbed } from "./testbed/model/index.ts";
+import { conductBill } from "./bill/conduct.ts";
+import { isBillScenario } from "./bill/scenario.ts";
 import { conductKais } from "./kais/conduct.ts";
 import { isKaisScenario } from "./kais/scenario.ts";
 import { analyse } from "./report/analysis.ts";
@@ -32,6 +34,7 @@ export async function conduct(options: ConductOptions, deps: ConductDeps): Promi
   const text = readScenarioFile(file);
   if (isKaisScenario(text)) return conductKais(text, options);
   refuseKaisOptions(options);
+  if (isBillScenario(text)) return conductBill(text, options, deps);
   if (isStreamExample(text)) return conductExample(text, options);
   if (isStreamScenario(text)) return conductStreams(text, options);
   const scenario = withContenders(withScale(readScenario(text, file, { quick }), options.scale), options);

@@ -63,6 +63,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "primitives",
     "telemetry",
     "topology",
+    "prices",
     "placement",
     "streams",
     "learning",

@@ -22,6 +22,8 @@ export interface ProductSettings {
     readonly seed: number;
     readonly exact: boolean;
     readonly maxCpuUse: number;
+    /** @default 0 */
+    readonly moneyShare?: number;
     /** 0: no limit. */
     readonly hostnameMaxSkew: number;
     readonly zoneMaxSkew: number;

@@ -147,7 +147,14 @@ function channelsOf(
   };
   for (const { name, calls } of workflow.workloads) {
     for (const { callee, channelType = RELATIONSHIP } of calls) {
-      const declared = { origin: "declared", relationshipType: channelType, maxNetworkCost } as const;
+      const routed: Partial<Channel> =
+        workflow.prefersSameZone === true ? { routing: "nearest", routingScopes: ["zone"] } : {};
+      const declared: Partial<Channel> = {
+        origin: "declared",
+        relationshipType: channelType,
+        maxNetworkCost,
+        ...routed,
+      };
       add(name, callee, declared);
       if (bothWays) add(callee, name, declared);
     }

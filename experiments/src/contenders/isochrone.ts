@@ -98,7 +98,7 @@ export class IsochroneContender extends SchedulingContender {
   /** Nodes of the pods that the planner has one for. */
   async #plan(point: Point, before: Observation | null, request: SchedulingRequest): Promise<Placement> {
     const { clock, product } = this.#deps;
-    const { planMs, seed, exact, maxCpuUse } = product.planner;
+    const { planMs, seed, exact, maxCpuUse, moneyShare = 0 } = product.planner;
     const uidOf = (pod: string): string => this.#uidOf(pod);
     const { model, pods, problem } = planningOfWaiting({
       point,
@@ -110,11 +110,19 @@ export class IsochroneContender extends SchedulingContender {
     const now = (): number => clock.monotonic();
     // The service searches small plans for 20 ms of its event loop. They are as good by then; here they end
     // by their effort, whatever else runs.
-    const found = plan(problem, { seed, now, deadlineMs: now() + planMs, partial: true, maxCpuUse });
+    const found = plan(problem, {
+      seed,
+      now,
+      deadlineMs: now() + planMs,
+      partial: true,
+      maxCpuUse,
+      moneyShare,
+    });
     // The service leaves pods to kube-scheduler of whose workflow it knows no channel.
     if (found.traffic === "none") return new Map();
     const pairs = pods.length * problem.nodes.length;
-    const isProvable = exact && planMs >= EXACT_MS && pairs <= EXACT_PAIRS && found.complete;
+    const isProvable =
+      exact && moneyShare === 0 && planMs >= EXACT_MS && pairs <= EXACT_PAIRS && found.complete;
     const assignment =
       (isProvable && found.ended !== "optimal" ? await proven(problem, planMs, now) : null) ??
       found.assignment;
@@ -134,7 +142,8 @@ export class IsochroneContender extends SchedulingContender {
   #survey(point: Point, placement: Placement, observed: Observation): DescheduleInput {
     const { planner, descheduler } = this.#deps.product;
     const spread = spreadLimits(planner, point.workflow);
-    const rules = { ...descheduler, ...DEFAULT_PLAN_SETTINGS, ...spread, maxCpuUse: planner.maxCpuUse };
+    const { maxCpuUse, moneyShare = 0 } = planner;
+    const rules = { ...descheduler, ...DEFAULT_PLAN_SETTINGS, ...spread, maxCpuUse, moneyShare };
     const request = requestOf(point, observed.cluster, placement);
     const uidOf = (pod: string): string => this.#uidOf(pod);
     const input = { point, before: observed, request, spread, uidOf };

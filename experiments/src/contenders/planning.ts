@@ -55,6 +55,7 @@ function planningOf(input: PlanningInput, pods: readonly PodObject[]): Planning 
     pods,
     cluster: clusterGraph(before?.cluster ?? point.cluster, { used: usedAmounts(point, placement, before) }),
     workflow: workflowGraph(point, before, { placement }),
+    prices: point.cluster.prices,
     spread,
     workloadOf: ({ metadata }) => workloads.get(metadata.name) ?? null,
   });

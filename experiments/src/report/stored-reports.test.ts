@@ -7,6 +7,7 @@ import { listScenarios, scenarioFile, type CatalogueEntry } from "../scenario/ca
 import { loadScenario } from "../scenario/read-scenario.ts";
 import { readKaisScenario } from "../kais/scenario.ts";
 import { readStreamScenario } from "../streams/scenario.ts";
+import { readBillScenario } from "../bill/scenario.ts";
 import { html, prose } from "./html.ts";
 
 const textOf = (name: string): string => readFileSync(scenarioFile(name)!, "utf8");
@@ -18,6 +19,8 @@ const reports = listScenarios()
 
 function threatsOf(name: string, kind: CatalogueEntry["kind"]): readonly string[] {
   switch (kind) {
+    case "bill":
+      return readBillScenario(textOf(name), name).threats;
     case "kais":
       return readKaisScenario(textOf(name), name).threats;
     case "streams":

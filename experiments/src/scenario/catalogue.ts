@@ -6,7 +6,7 @@ import { looseFields } from "@isochrone/primitives";
 
 const FOLDER = fileURLToPath(new URL("../../scenarios", import.meta.url));
 
-const KINDS = ["streams", "streams-example", "kais"] as const;
+const KINDS = ["streams", "streams-example", "kais", "bill"] as const;
 
 export interface CatalogueEntry {
   readonly name: string;

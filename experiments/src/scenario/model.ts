@@ -1,5 +1,6 @@
 // What an experiment is made of, once its file has been read and checked. A scenario is expanded into points;
 // a point is measured for each contender, on each ground, in each trial: one cell.
+import type { PairPrices } from "@isochrone/prices";
 import type { Bytes, Millicores } from "@isochrone/primitives";
 
 /** One experiment as declared. */
@@ -65,6 +66,8 @@ export interface Point {
 
 export interface PointCluster {
   readonly nodes: readonly PointNode[];
+  /** What bytes cost between them, in their order; absent: nobody knows. */
+  readonly prices?: PairPrices;
   /**
    * Milliseconds of a round trip from row to column, by position in `nodes`; 0 on the diagonal. Finite: a
    * disconnected matrix is refused.
@@ -97,6 +100,8 @@ export interface PointWorkflow {
    * `planner.minZones`; absent: as installed.
    */
   readonly minZones?: number;
+  /** Whether callers go to replicas of their own zone where it has any; absent: to all in turn. */
+  readonly prefersSameZone?: true;
   /** The workload that users call. */
   readonly entry: string;
   /**

@@ -1,5 +1,5 @@
 import type { Placement } from "../../contenders/port.ts";
-import type { Point } from "../../scenario/model.ts";
+import type { Point, PointNode } from "../../scenario/model.ts";
 import { NONE } from "./call-table.ts";
 
 /** A placed workflow in positions instead of names, fixed while it runs; what changes is the simulation's. */
@@ -19,6 +19,8 @@ export interface Plan {
   readonly edgeCallee: Int32Array;
   readonly edgeProbability: Float64Array;
   readonly edgeBytes: Float64Array;
+  /** Zone by node, where callers go to replicas of their own zone; null: they go to all in turn. */
+  readonly zoneOf: Int32Array | null;
   readonly entry: number;
   /** -1: beside the entry. */
   readonly usersAt: number;
@@ -53,9 +55,15 @@ export function planOf(point: Point, placement: Placement): Plan {
     edgeCallee: Int32Array.from(edges, ({ call }) => position.get(call.callee)!),
     edgeProbability: Float64Array.from(edges, ({ call }) => call.probability),
     edgeBytes: Float64Array.from(edges, ({ call }) => call.requestBytes + call.responseBytes),
+    zoneOf: point.workflow.prefersSameZone === true ? zonesOf(point.cluster.nodes) : null,
     entry: position.get(entry)!,
     usersAt: usersAt === null ? NONE : nodes.get(usersAt)!,
   };
+}
+
+function zonesOf(nodes: readonly PointNode[]): Int32Array {
+  const zones = [...new Set(nodes.map(({ zone }) => zone))];
+  return Int32Array.from(nodes, ({ zone }) => zones.indexOf(zone));
 }
 
 function nodeOf(pod: string, placement: Placement, nodes: ReadonlyMap<string, number>): number {

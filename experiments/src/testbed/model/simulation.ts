@@ -18,6 +18,8 @@ interface Counts {
   sent: number;
   /** By edge. */
   readonly requests: Float64Array;
+  /** Both ways together, by the caller's and the callee's node: row-major. */
+  readonly bytesBetween: Float64Array;
 }
 
 interface SimulationOptions {
@@ -83,7 +85,8 @@ export class Simulation {
     this.#queueTail = new Int32Array(pods).fill(NONE);
     this.#probability = plan.edgeProbability.slice();
     const busyMs = new Float64Array(plan.cpuMs.length);
-    this.#counts = { busyMs, sent: 0, requests: new Float64Array(this.#edges) };
+    const bytesBetween = new Float64Array(this.#nodes ** 2);
+    this.#counts = { busyMs, sent: 0, requests: new Float64Array(this.#edges), bytesBetween };
   }
 
   get nowMs(): number {
@@ -108,6 +111,7 @@ export class Simulation {
     this.#counts.busyMs.fill(0);
     this.#counts.sent = 0;
     this.#counts.requests.fill(0);
+    this.#counts.bytesBetween.fill(0);
   }
 
   setProbability(edge: number, probability: number): void {
@@ -278,8 +282,10 @@ export class Simulation {
         this.#calls.failed[call] = 1;
         continue;
       }
-      const turn = this.#turn[pod * this.#edges + edge]!++ % count;
-      const target = this.#ready[plan.firstPod[callee]! + turn]!;
+      const turn = this.#turn[pod * this.#edges + edge]!++;
+      const target = this.#target(pod, plan.firstPod[callee]!, count, turn);
+      this.#counts.bytesBetween[this.#podNode[pod]! * this.#nodes + this.#podNode[target]!]! +=
+        plan.edgeBytes[edge]!;
       this.#messages.push(
         nowMs + this.#delayBetween(pod, target),
         2 * this.#calls.open(target, call, edge, nowMs),
@@ -288,6 +294,19 @@ export class Simulation {
     }
     if (waitsFor === 0) this.#answer(call);
     else this.#calls.waitsFor[call] = waitsFor;
+  }
+
+  /** The ready replica whose turn it is; of those in the caller's zone, where that is preferred. */
+  #target(caller: number, first: number, count: number, turn: number): number {
+    const { zoneOf } = this.#plan;
+    if (zoneOf !== null) {
+      const zone = zoneOf[this.#podNode[caller]!]!;
+      const near = this.#ready
+        .subarray(first, first + count)
+        .filter((pod) => zoneOf[this.#podNode[pod]!] === zone);
+      if (near.length > 0) return near[turn % near.length]!;
+    }
+    return this.#ready[first + (turn % count)]!;
   }
 
   #fail(call: number): void {

@@ -36,7 +36,7 @@ export function createModelTestbed(settings: ModelSettings): Testbed {
 /** How often a long simulation lets others have the thread. */
 const SLICE_MS = 2_000;
 
-class ModelRun implements Running {
+export class ModelRun implements Running {
   readonly #hopMs: number;
   readonly #point: Point;
   readonly #plan: Plan;
@@ -89,6 +89,11 @@ class ModelRun implements Running {
   observe(): Observation {
     if (this.#observation === null) throw new Error("there is nothing to observe before the first stretch");
     return this.#observation;
+  }
+
+  /** In the last stretch, by the caller's and the callee's node: row-major. */
+  get bytesBetween(): Float64Array {
+    return this.#simulation.counts.bytesBetween;
   }
 
   move(moves: readonly PodMove[]): Promise<void> {

@@ -1,13 +1,19 @@
 import moneyOptima from "./money-optima.json" with { type: "json" };
 import optima from "./optima.json" with { type: "json" };
 
+/** JSON knows no tuples. */
+const FILES = { latency: optima, money: moneyOptima } as {
+  readonly latency: [number, number, number][];
+  readonly money: [number, number, number, number][];
+};
+
 /** A proven optimum of `smallProblem(seed)`; how many nodes of the search tree the proof took. */
 type ProvenOptimum = readonly [seed: number, total: number, visited: number];
 
 /** Written by test/bench/placement/planner-optima.ts. */
-export const OPTIMA: readonly ProvenOptimum[] = optima as [number, number, number][];
+export const OPTIMA: readonly ProvenOptimum[] = FILES.latency;
 
 /** The same of `pricedProblem(smallProblem(seed), seed)` where money leads, within a bound on latency. */
 type ProvenMoney = readonly [seed: number, total: number, visited: number, latencyLimit: number];
 
-export const MONEY_OPTIMA: readonly ProvenMoney[] = moneyOptima as [number, number, number, number][];
+export const MONEY_OPTIMA: readonly ProvenMoney[] = FILES.money;
