@@ -41,6 +41,7 @@ const RIGHT: Readonly<Record<string, readonly string[]>> = {
   "lab objects": [],
   score: ["--cluster", "DUMP", "--pod", "s/p"],
   plan: ["shop"],
+  "what-if": [],
   bill: [],
   savings: [],
   "scheduler-config": ["--url", "https://10.0.0.1:1"],
@@ -116,6 +117,10 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--rate": ["0", "-1", "x", "1e9"],
   "--acts": ["", "random", "live", "plan"],
   "--hot-site": ["", "south", "West"],
+  "--drain": [""],
+  "--lose-zone": [""],
+  "--slow": ["", "a:b", "a=+1ms", "a:b=1ms", "a:b=+-1ms", "a:b=x0", "a:b=x-1", "a:b=xfast"],
+  "--objective": ["", "speed"],
   "--http": ["-1", "65536", "http"],
   "--allow-host": ["", "a b", "http://h"],
   "--loss": ["", "2", "-1", "x", "101%"],
@@ -156,6 +161,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
 
 /** Options of one command whose wrong values are others. */
 const WRONG_OF: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
+  "what-if": { "--scale": ["", "web=1", "shop/web", "shop/web=-1", "shop/web=1.5", "shop/web=many"] },
   // A path.
   "scheduler-config": { "--prefix": ["", "scheduler"] },
   bill: { "--limit": ["", "0", "1.5", "x", "100001"] },
@@ -204,6 +210,8 @@ const TOGETHER: readonly (readonly string[])[] = [
   ["plan"],
   ["plan", "Shop"],
   ["plan", "shop", "--ca-file", "WHATEVER"],
+  ["what-if", "--cluster", "DUMP"],
+  ["what-if", "--graph", "WHATEVER"],
   ["streams", "explain"],
   ["streams", "explain", "Gate_1"],
   ["flows", "Box_1"],

@@ -167,7 +167,8 @@ describe("names of others on a terminal", () => {
   });
 
   test("isochrone plan and doctor", async () => {
-    const cost = { network: 1, pressure: 0, total: 1 };
+    const known = { latency: 1, perMonth: 1, unpricedBytesPerSecond: 0 };
+    const cost = { network: 1, pressure: 0, total: 1, ...known };
     const move = { pod: EVIL, workload: EVIL, from: EVIL, to: EVIL, gain: 1, obstacle: EVIL };
     const kept = [{ pod: EVIL, reason: EVIL }];
     const report = {
@@ -175,6 +176,7 @@ describe("names of others on a terminal", () => {
       pods: 1,
       today: cost,
       best: cost,
+      currency: "USD",
       savedRatio: 0.5,
       moves: [move],
       kept,

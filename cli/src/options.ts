@@ -1,6 +1,7 @@
 // What the command line's options mean: text in, checked value out. Errors name the option, the rule and the
 // value.
 import { codeOf } from "@isochrone/primitives";
+import type { Scaling, Slowdown } from "@isochrone/placement";
 import { InvalidArgumentError } from "commander";
 import { accessSync, constants, statSync } from "node:fs";
 
@@ -167,6 +168,36 @@ export function namespacedName(text: string): readonly [namespace: string, name:
   if (!namespace || !name || rest.length > 0)
     throw new InvalidArgumentError(`must be namespace/name, got ${JSON.stringify(text)}`);
   return [namespace, name];
+}
+
+/** `namespace/name=5`, said several times. */
+export function scalings(text: string, before: readonly Scaling[] = []): readonly Scaling[] {
+  const [, workload, digits] = /^([^/=]+\/[^/=]+)=(\d{1,9})$/.exec(text) ?? [];
+  if (workload === undefined)
+    throw new InvalidArgumentError(
+      `must be namespace/name=replicas with 0 or more replicas, got ${JSON.stringify(text)}`,
+    );
+  return [...before, { workload, replicas: Number(digits) }];
+}
+
+/** `a:b=+10ms` or `a:b=x1.5`, said several times. */
+export function slowdowns(text: string, before: readonly Slowdown[] = []): readonly Slowdown[] {
+  const [, a, b, how, amount = ""] = /^([^:=]+):([^:=]+)=([+x])(.+)$/.exec(text) ?? [];
+  if (a === undefined || b === undefined)
+    throw new InvalidArgumentError(
+      `must be a:b=+10ms or a:b=x1.5, a and b being nodes or zones, got ${JSON.stringify(text)}`,
+    );
+  const link =
+    how === "+"
+      ? { addMs: durationMs(amount), factor: 1 }
+      : { addMs: 0, factor: positiveNumber(1e6)(amount) };
+  return [...before, { a, b, ...link }];
+}
+
+/** Names of nodes or zones, said several times. */
+export function names(text: string, before: readonly string[] = []): readonly string[] {
+  if (text.trim() === "") throw new InvalidArgumentError(`must be a name, got ${JSON.stringify(text)}`);
+  return [...before, text];
 }
 
 /** What annotations' names begin with: nothing, or a DNS name and a slash. */

@@ -3,10 +3,10 @@ import { expect, test } from "vitest";
 import { plannerPlanning } from "./planner-settings.ts";
 
 test("a planner without settings plans as a plan that was told of none", () => {
-  const { bytesPerRequest, maxCpuUse } = DEFAULT_PLAN_SETTINGS;
+  const { bytesPerRequest, maxCpuUse, moneyShare, maxLatencyLoss } = DEFAULT_PLAN_SETTINGS;
   expect(plannerPlanning(undefined, {})).toEqual({
     spread: DEFAULT_SPREAD,
-    cost: { bytesPerRequest, maxCpuUse },
+    cost: { bytesPerRequest, maxCpuUse, moneyShare, maxLatencyLoss },
   });
 });
 

@@ -5,9 +5,12 @@ import {
   durationMs,
   hostNames,
   httpUrl,
+  names,
   namespacedName,
   objectName,
   readableFile,
+  scalings,
+  slowdowns,
   wholeNumber,
 } from "./options.ts";
 import { BILL_SORTS } from "./output/format.ts";
@@ -135,6 +138,13 @@ export function addMcp(program: Command, print: Print): void {
   );
 }
 
+const objective = (): Option =>
+  new Option("--objective <what>", "what plans save; default: that of the settings").choices([
+    "latency",
+    "money",
+    "weighted",
+  ] as const);
+
 export function addPlan(program: Command, print: Print): void {
   program
     .command("plan")
@@ -153,6 +163,7 @@ export function addPlan(program: Command, print: Print): void {
       "the scheduler-plugin's settings: limits and costs are those of its planner",
       readableFile,
     )
+    .addOption(objective())
     .addOption(server())
     .addOption(tokenFile())
     .addOption(caFile())
@@ -166,6 +177,48 @@ export function addPlan(program: Command, print: Print): void {
     "% plan default                                     # of `% up`",
     "% plan shop --server http://127.0.0.1:8080 --kubeconfig ~/.kube/config",
     "% plan shop --watch 30s -o json",
+  );
+}
+
+export function addWhatIf(program: Command, print: Print): void {
+  program
+    .command("what-if")
+    .description("say what a change would make of placement, latency and bill; changes nothing")
+    .option("--drain <node>", "this node is gone; repeatable", names, [])
+    .option("--lose-zone <zone>", "all nodes of this zone are gone; repeatable", names, [])
+    .option("--scale <workload=n>", "namespace/name=replicas of a workload; repeatable", scalings, [])
+    .option(
+      "--slow <a:b=change>",
+      "links between two nodes or zones take +10ms more, or x1.5 as long; repeatable",
+      slowdowns,
+      [],
+    )
+    .option("--prices <file>", "other prices of traffic, beside those that are built in", readableFile)
+    .addOption(objective())
+    .addOption(namespace("only workflows of this namespace (default: all)"))
+    .option("--cluster <file>", "the cluster's objects, as kubectl prints them; with --graph", readableFile)
+    .option("--graph <file>", "its graphs, as `graph -o json` prints them; with --cluster", readableFile)
+    .addOption(kubeconfig())
+    .addOption(context())
+    .addOption(lab())
+    .option("--time <duration>", "time for each workflow's search", durationMs, 1_000)
+    .option("--seed <number>", "seed of the search", wholeNumber(0, 2 ** 31), 1)
+    .option(
+      "--settings <file>",
+      "the scheduler-plugin's settings: limits and costs are those of its planner",
+      readableFile,
+    )
+    .addOption(server())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(output())
+    .action(async (options) => (await import("./what-if/what-if.ts")).whatIfCommand(options, print));
+  examples(
+    commandOf(program, "what-if"),
+    "% what-if --drain west-a-1                         # of `% up`",
+    "% what-if --lose-zone us-east-1a --scale shop/web=5 -o json",
+    "% what-if --slow us-east-1a:us-east-1b=+10ms --objective money",
+    "% what-if --cluster dump.json --graph graph.json --prices prices.yaml",
   );
 }
 

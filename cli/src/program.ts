@@ -7,7 +7,7 @@ import { addDescheduler } from "./program-descheduler.ts";
 import type { StartScheduler } from "./commands/experiment.ts";
 import { addCompletion, addDoctor } from "./program-doctor.ts";
 import { addExperiment } from "./program-experiment.ts";
-import { addBill, addDispatch, addGraph, addMcp, addPlan } from "./program-graph.ts";
+import { addBill, addDispatch, addGraph, addMcp, addPlan, addWhatIf } from "./program-graph.ts";
 import { addStreams } from "./program-streams.ts";
 import { addAppGroup, addBench, addSchedulerConfig, addScore, addTosca } from "./program-offline.ts";
 import {
@@ -71,6 +71,7 @@ export function createProgram(
   addLab(program, print);
   addScore(program, print);
   addPlan(program, print);
+  addWhatIf(program, print);
   addBill(program, print);
   addSchedulerConfig(program, print);
   addAppGroup(program, print);

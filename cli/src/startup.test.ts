@@ -40,6 +40,7 @@ describe("what a command loads", () => {
     [["--help"]],
     [["up", "--help"]],
     [["mcp", "--help"]],
+    [["what-if", "--help"]],
     [["completion", "bash"]],
     [["lab", "matrix", "--lab", NOWHERE]],
     [["descheduler", "--server", NOWHERE]],

@@ -6,6 +6,7 @@ export { deschedulerSettings } from "./descheduler/decision/settings.ts";
 export type { DeschedulerConfig } from "./descheduler/decision/settings.ts";
 export type { DeschedulerReport } from "./descheduler/report.ts";
 export { dispatchSettings } from "./dispatch/settings.ts";
+export { costOf, type Objective } from "./planner/objective.ts";
 export { plannerSettings } from "./planner/settings.ts";
 export type { PlannerConfig } from "./planner/settings.ts";
 export { spreadLimits } from "./planner/spread.ts";

@@ -4,6 +4,7 @@ import type { Clock, Logger } from "@isochrone/runtime";
 import type { Demand, PriceList } from "@isochrone/topology";
 import { GraphClient } from "@isochrone/topology/client";
 import type { SchedulerMetrics } from "./adapters/metrics.ts";
+import type { PlannerConfig } from "./planner/settings.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { GraphApiSource } from "./adapters/graph-api-source.ts";
@@ -11,6 +12,7 @@ import { GraphApiSource } from "./adapters/graph-api-source.ts";
 interface Surroundings {
   readonly clock: Clock;
   readonly logger: Logger;
+  readonly planner?: Pick<PlannerConfig, "objective"> | undefined;
 }
 
 export function pollGraphs(
@@ -21,6 +23,7 @@ export function pollGraphs(
   return new GraphApiSource({
     client: clientOf(config, deps),
     refreshMs: config.refreshMs,
+    withPrices: (deps.planner?.objective ?? "latency") !== "latency",
     clock: deps.clock,
     logger: deps.logger,
     onFailure: (reason) => metrics.graphRefreshFailures.inc({ reason }),

@@ -35,6 +35,7 @@ import { planTools } from "./planner/plan-tools.ts";
 import type { PlanTools } from "./planner/plan-tools.ts";
 import { createPlanner } from "./planner/planner.ts";
 import type { Planner, PlannerDeps } from "./planner/planner.ts";
+import { costOf } from "./planner/objective.ts";
 import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import { proposalsOf } from "./proposals/config.ts";
@@ -312,7 +313,7 @@ class SchedulerService implements SchedulerPlugin {
       bytesPerRequest,
       // Without a planner nothing is moved, and what is shown as worth moving is by its defaults.
       spread: deps.planner === undefined ? DEFAULT_SPREAD : spreadLimits(deps.planner),
-      maxCpuUse: deps.planner?.maxCpuUse,
+      cost: deps.planner === undefined ? undefined : costOf(deps.planner),
       // A strategy of its own: what the extender's remembers is of pods that wait.
       scoring: { strategy: createStrategy(profileOf(this.#config)), usageHeadroom },
       podEvents,

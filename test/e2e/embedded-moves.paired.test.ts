@@ -4,6 +4,7 @@
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
 import { LabClient, readControlToken } from "@isochrone/lab/testing";
+import type { WhatIf } from "@isochrone/placement";
 import { createLogger } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../harness/embedded.ts";
@@ -79,29 +80,35 @@ describe("pods of the embedded cluster", () => {
     2 * WITHIN_MS,
   );
 
+  /** What the command prints of the embedded cluster. */
+  async function said(...words: readonly string[]): Promise<unknown> {
+    const lines: string[] = [];
+    const args = [...words, "--server", embedded.urls.page, "--lab", embedded.urls.lab, "-o", "json"];
+    const { KUBECONFIG } = process.env;
+    delete process.env["KUBECONFIG"];
+    try {
+      await createProgram((text) => lines.push(text)).parseAsync(args, { from: "user" });
+    } finally {
+      if (KUBECONFIG !== undefined) process.env["KUBECONFIG"] = KUBECONFIG;
+    }
+    return JSON.parse(lines.join("\n"));
+  }
+
   it(
-    "have a plan that the command shows without a kubeconfig",
+    "have a plan that the command shows without a kubeconfig, and another one without the fullest node",
     async () => {
-      const lines: string[] = [];
-      const args = [
-        "plan",
-        "default",
-        "--server",
-        embedded.urls.page,
-        "--lab",
-        embedded.urls.lab,
-        "-o",
-        "json",
-      ];
-      const { KUBECONFIG } = process.env;
-      delete process.env["KUBECONFIG"];
-      try {
-        await createProgram((text) => lines.push(text)).parseAsync(args, { from: "user" });
-      } finally {
-        if (KUBECONFIG !== undefined) process.env["KUBECONFIG"] = KUBECONFIG;
-      }
-      const [report] = JSON.parse(lines.join("\n")) as [{ workflow: string; pods: number }];
+      const [report] = (await said("plan", "default")) as [{ workflow: string; pods: number }];
       expect(report).toMatchObject({ workflow: "default/sample", pods: 17 });
+
+      const [fullest] = [...Map.groupBy(pods(), ({ node }) => node)].sort(
+        ([, x], [, y]) => y.length - x.length,
+      )[0]!;
+      const { today, planned, moves, withoutNode } = (await said("what-if", "--drain", fullest!)) as WhatIf;
+      expect(today).toMatchObject({ podsWithoutNode: 0, meanRttMs: expect.any(Number) as number });
+      expect(planned.podsWithoutNode).toBe(withoutNode.length);
+      expect(moves.filter(({ must }) => must).length).toBeGreaterThan(0);
+      expect(moves.map(({ planned: to }) => to)).not.toContain(fullest);
+      expect(pods().some(({ node }) => node === fullest)).toBe(true);
     },
     WITHIN_MS,
   );

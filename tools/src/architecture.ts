@@ -41,6 +41,7 @@ const ALLOWED: Readonly<Record<string, readonly string[]>> = {
     "primitives",
     "telemetry",
     "topology",
+    "prices",
     "placement",
     "streams",
     "dispatch",

@@ -11,7 +11,7 @@ const MAIN = new URL("../main.ts", import.meta.url).pathname;
 const NODE = ["--disable-warning=ExperimentalWarning", MAIN];
 const TOKEN = "a-token-that-the-graph-api-knows";
 const WORKLOADS = 600;
-const NAMES = ["bill", "cluster_graph", "explain", "health", "plan", "workflow_graph"];
+const NAMES = ["bill", "cluster_graph", "explain", "health", "plan", "savings", "workflow_graph"];
 
 let running: RunningAggregator;
 let url: string;
@@ -110,6 +110,7 @@ describe("by standard input", () => {
         ["explain", { pod: "x".repeat(10_000) }, /pod must not have more than 253 characters/],
         ["plan", { kind: "wish" }, /kind must .*, got "wish"/],
         ["plan", {}, /api\/v1\/plans.* answered 503/],
+        ["savings", { namespace: "shop" }, /api\/v1\/savings.* answered 503/],
         ["cluster_graph", { nodes: Array(200).fill("n") }, /nodes must not have more than 100 items/],
       ];
       for (const [name, input, said] of refused) {

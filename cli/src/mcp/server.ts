@@ -5,7 +5,7 @@ import { visible } from "@isochrone/runtime/basics";
 import { Type, type Static, type TObject } from "typebox";
 import { Compile } from "typebox/compile";
 import { boundedTo, type LeftOut } from "./bounded.ts";
-import { bill, clusterGraph, explain, health, plan, workflowGraph } from "./tools.ts";
+import { bill, clusterGraph, explain, health, plan, savings, workflowGraph } from "./tools.ts";
 import type { Sources, Tool } from "./tools.ts";
 
 /** About 15,000 tokens: several answers fit into the context of a model. */
@@ -40,6 +40,7 @@ export function createMcpServer(sources: Sources): McpServer {
   register(server, sources, explain);
   register(server, sources, plan);
   register(server, sources, bill);
+  register(server, sources, savings);
   register(server, sources, health);
   return server;
 }

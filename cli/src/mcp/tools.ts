@@ -154,6 +154,25 @@ export const bill = tool({
   },
 });
 
+export const savings = tool({
+  name: "savings",
+  title: "Savings",
+  description:
+    "What each Service and workflow would save in a month: with traffic kept in its zone, with pods moved, and with both, each with change of round trip, risk and the commands that do it.",
+  input: Type.Object(
+    {
+      namespace: Type.Optional(name("only its Services and workflows")),
+      limit: limit("Services and workflows", 10_000),
+    },
+    ONLY_THESE,
+  ),
+  askForLess: "name a namespace, or give a smaller limit",
+  call: ({ client }, { namespace, limit: lines = DEFAULT_LIMIT }, signal) => {
+    const named = namespace === undefined ? {} : { namespace };
+    return client.page("/api/v1/savings", { limit: lines, ...named }, signal);
+  },
+});
+
 export const health = tool({
   name: "health",
   title: "Health",

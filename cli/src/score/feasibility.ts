@@ -60,7 +60,7 @@ export function judgeNodes(
   return { infeasible, unjudged };
 }
 
-function ofKind(objects: readonly DumpObject[], wanted: string): ApiObject[] {
+export function ofKind(objects: readonly DumpObject[], wanted: string): ApiObject[] {
   return objects.filter(({ kind }) => kind === wanted).map(apiObject);
 }
 
@@ -75,7 +75,8 @@ export function apiObject({ json, namespace, name, kind }: DumpObject): ApiObjec
   return { ...json, metadata: isNamespaced ? { ...metadata, namespace } : metadata };
 }
 
-function withAllocatable(node: DumpObject): ApiObject {
+/** As {@link apiObject}; what the dump leaves out of its room is plenty. */
+export function withAllocatable(node: DumpObject): ApiObject {
   const object = apiObject(node);
   const status = looseFields<NodeStatus>(node.json.status);
   const allocatable = { ...UNSAID_ALLOCATABLE, ...looseFields(status.allocatable) };

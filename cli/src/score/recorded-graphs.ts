@@ -1,5 +1,13 @@
 // Graphs as `isochrone graph -o json` prints them.
-import { ClusterGraph, SnapshotError, WorkflowGraph } from "@isochrone/topology";
+import {
+  ClusterGraph,
+  parseClusterGraph,
+  parseDemand,
+  parseWorkflowGraph,
+  SnapshotError,
+  WorkflowGraph,
+} from "@isochrone/topology";
+import type { ClusterGraphSnapshot, Demand, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { isRecord } from "@isochrone/primitives";
 import { DumpError, shown } from "./errors.ts";
 import { parseDocuments } from "./read-objects.ts";
@@ -9,21 +17,39 @@ export interface RecordedGraphs {
   readonly workflows: readonly WorkflowGraph[];
 }
 
+/** The same as they are printed. */
+interface RecordedSnapshots {
+  readonly cluster: ClusterGraphSnapshot;
+  readonly workflows: readonly WorkflowGraphSnapshot[];
+  /** Null: it was recorded by a release without it. */
+  readonly demand: Demand | null;
+}
+
 /** Throws DumpError. */
 export function readGraphs(text: string, file: string): RecordedGraphs {
+  const { cluster, workflows } = readSnapshots(text, file);
+  return {
+    cluster: new ClusterGraph(cluster),
+    workflows: workflows.map((workflow) => new WorkflowGraph(workflow)),
+  };
+}
+
+/** Throws DumpError. */
+export function readSnapshots(text: string, file: string): RecordedSnapshots {
   const fail = (problem: string, cause?: unknown): DumpError =>
     new DumpError("malformed_graph", { file, document: null, line: null }, problem, { cause });
   const [document, ...others] = parseDocuments(text, file);
   const json = document?.json;
-  const { cluster, workflows } = isRecord(json) ? json : { cluster: null, workflows: null };
+  const { cluster, workflows, demand = null } = isRecord(json) ? json : { cluster: null, workflows: null };
   if (others.length > 0 || !isRecord(cluster) || !Array.isArray(workflows))
     throw fail(
       `must be what \`isochrone graph -o json\` prints once, with cluster and workflows, got ${others.length > 0 ? `${others.length + 1} documents` : shown(json)}`,
     );
   try {
     return {
-      cluster: ClusterGraph.fromJson(cluster),
-      workflows: workflows.map((workflow) => WorkflowGraph.fromJson(workflow)),
+      cluster: parseClusterGraph(cluster),
+      workflows: workflows.map((workflow) => parseWorkflowGraph(workflow)),
+      demand: demand === null ? null : parseDemand(demand),
     };
   } catch (error) {
     if (error instanceof SnapshotError) throw fail(error.message, error);

@@ -1,4 +1,4 @@
-export { billSteps, MONTH_SECONDS } from "./bill.ts";
+export { billOf, billSteps, MONTH_SECONDS } from "./bill.ts";
 export { listedPrices } from "./listed.ts";
 export { pairPrices } from "./pair-prices.ts";
 export type { PairPrices } from "./pair-prices.ts";

@@ -120,7 +120,7 @@ export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { routingScopes, WorkflowGraph } from "./workflow-graph.ts";
 export type { Bill, BillAmount, BillHistory, BillReason, BillZone, PriceList } from "./bill/bill.ts";
 export type { Savings, SavingsLine, SavingsOption } from "./bill/savings.ts";
-export { DemandSchema } from "./demand/demand.ts";
+export { DemandSchema, parseDemand } from "./demand/demand.ts";
 export type { Demand, ServiceDemand, ZoneDemand } from "./demand/demand.ts";
 export { parseReplicaReport, ReplicaReportSchema } from "./demand/replicas.ts";
 export type { ReplicaReport } from "./demand/replicas.ts";
@@ -150,3 +150,4 @@ export {
   type StreamLinkView,
   type StreamsSnapshot,
 } from "./flows/streams.ts";
+export { parseClusterGraph, parseWorkflowGraph } from "./validation.ts";

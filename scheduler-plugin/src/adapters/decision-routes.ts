@@ -45,6 +45,12 @@ const CostSchema = Type.Object({
   network: Type.Number({ description: "bytes/s x ms" }),
   pressure: Type.Number({ description: "what the load of the nodes adds, in the same unit" }),
   total: Type.Number(),
+  latency: Type.Optional(Type.Number({ description: "of the traffic, whatever decided; bytes/s x ms" })),
+  perMonth: Type.Optional(
+    Type.Union([Type.Number(), Type.Null()], {
+      description: "money for a month of the traffic that has a price; null: nothing of it has",
+    }),
+  ),
 });
 const PlanSchema = Type.Object(
   {

@@ -1,5 +1,6 @@
 // The graphs of the graph API while they are fresh; after that the cluster graph of the nodes' annotations,
 // which are written less often but outlive the aggregator. Who talks to whom stays as it was read last.
+import type { PriceTable } from "@isochrone/prices";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";
 import { graphAgeSeconds } from "../domain/placer.ts";
@@ -45,6 +46,10 @@ export class FallbackGraphs implements GraphSource {
 
   workflows(): Iterable<WorkflowGraph> {
     return this.#primary.workflows?.() ?? [];
+  }
+
+  prices(): PriceTable | null {
+    return this.#primary.prices?.() ?? null;
   }
 
   ready(): boolean {

@@ -42,6 +42,54 @@ function link(source: string, target: string, lossRatio: number) {
   };
 }
 
+test("prices are read where they are needed; without them graphs are used all the same", async () => {
+  const cluster = { version: 1, observedAt: AT, windowSeconds: 30, nodes: [node("a")], links: [] };
+  const list = { version: 1, observedAt: AT, id: "e-1", workflows: [], graphs: [] };
+  const rows = {
+    currency: "EUR",
+    prices: [
+      {
+        provider: "own",
+        scope: "zone-to-zone",
+        from: "*",
+        to: null,
+        out: 0.1,
+        in: 0,
+        per: "GB",
+        currency: "EUR",
+        source: "test",
+        date: "2026-01",
+      },
+    ],
+  };
+  for (const { withPrices, answer, currency, failures } of [
+    { withPrices: true, answer: rows, currency: "EUR", failures: [] },
+    { withPrices: true, answer: { currency: "EUR", prices: [] }, currency: undefined, failures: ["other"] },
+    { withPrices: false, answer: rows, currency: undefined, failures: [] },
+  ]) {
+    const clock = new ManualClock();
+    const failed: string[] = [];
+    const source = new GraphApiSource({
+      client: new GraphClient({
+        baseUrl: "http://graph",
+        timeoutMs: 1000,
+        fetch: async (path) => {
+          return Response.json(path.includes("prices") ? answer : path.includes("cluster") ? cluster : list);
+        },
+      }),
+      refreshMs: 1000,
+      clock,
+      logger: new MemoryLogger({ clock }),
+      withPrices,
+      onFailure: (reason) => failed.push(reason),
+    });
+    await source.refresh();
+    expect(source.cluster()?.nodes).toHaveLength(1);
+    expect(source.prices()?.currency).toBe(currency);
+    expect(failed).toEqual(failures);
+  }
+});
+
 test("one link with a loss ratio below 0 leaves the rest of the graph in use; it is counted and said once", async () => {
   const cluster = {
     version: 1,

@@ -6,6 +6,7 @@ import type { Clock, Logger } from "@isochrone/runtime";
 import { ClusterGraph, TopologyError, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, Dropped, DroppedKind } from "@isochrone/topology";
 import type { GraphClient } from "@isochrone/topology/client";
+import { listedPrices, type PriceTable } from "@isochrone/prices";
 import { entriesOf } from "@isochrone/primitives";
 import type { GraphSource } from "../ports/ports.ts";
 
@@ -16,6 +17,8 @@ interface GraphApiSourceOptions {
   readonly logger: Logger;
   /** A refresh failed; `reason` is one of a few words. */
   readonly onFailure: (reason: string) => void;
+  /** Whether the price table is read too. @default false */
+  readonly withPrices?: boolean;
   /** Parts of a graph were left out because they break its rules. */
   readonly onDropped?: (kind: DroppedKind, count: number) => void;
 }
@@ -33,6 +36,7 @@ export class GraphApiSource implements GraphSource {
   #since: string | null = null;
   /** The cluster graph that the workflows were read with. */
   #workflowsWith: ClusterGraphSnapshot | null = null;
+  #prices: PriceTable | null = null;
   #ready = false;
   #failing = false;
 
@@ -73,6 +77,10 @@ export class GraphApiSource implements GraphSource {
     return this.#workflows.values();
   }
 
+  prices(): PriceTable | null {
+    return this.#prices;
+  }
+
   ready(): boolean {
     return this.#ready;
   }
@@ -87,6 +95,7 @@ export class GraphApiSource implements GraphSource {
       graph.prepare();
       this.#snapshot = cluster.value;
       this.#cluster = graph;
+      if (this.#options.withPrices === true) await this.#readPrices(signal);
     }
     if (this.#workflowsWith !== cluster.value) {
       await this.#readWorkflows(signal);
@@ -95,6 +104,18 @@ export class GraphApiSource implements GraphSource {
     this.#ready = true;
     if (this.#failing) this.#options.logger.info("graph API is back");
     this.#failing = false;
+  }
+
+  /** Without prices latency decides: graphs are used all the same. */
+  async #readPrices(signal: AbortSignal | undefined): Promise<void> {
+    const { client, logger, onFailure } = this.#options;
+    try {
+      const { value, changed } = await client.prices(signal);
+      if (changed || this.#prices === null) this.#prices = listedPrices(value);
+    } catch (error) {
+      onFailure(error instanceof TopologyError ? error.code : "other");
+      logger.warnOnce("prices", "the price table can't be read", { error });
+    }
   }
 
   /** All or nothing: after a failure the same changes are asked for again. */

@@ -1,6 +1,7 @@
 import type { ClusterStore, SharedLeadership } from "@isochrone/kubernetes";
 import type { Part } from "@isochrone/runtime";
 import { Terms } from "../leadership/terms.ts";
+import { costOf } from "../planner/objective.ts";
 import type { PlannerConfig } from "../planner/settings.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import type { SchedulerPluginConfig } from "../settings.ts";
@@ -29,8 +30,7 @@ export function createDeletionCosts(
         store: terms.storeOf(deps.store),
         mode,
         roundMs,
-        bytesPerRequest,
-        maxCpuUse: planner?.maxCpuUse,
+        settings: { bytesPerRequest, ...(planner === undefined ? {} : costOf(planner)) },
       }),
   });
   return terms;

@@ -1,6 +1,6 @@
 // While this replica leads: pods of ReplicaSets get deletion costs by how much they would be missed, so that
 // a scale-down takes the pod whose loss costs least.
-import { podLosses } from "@isochrone/placement";
+import { podLosses, type PlanSettings } from "@isochrone/placement";
 import { keyOf, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, parseMillicores } from "@isochrone/primitives";
 import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
@@ -20,8 +20,8 @@ export interface CostKeeperOptions {
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
   readonly graphs: GraphSource;
   readonly mode: "remove" | "write";
-  readonly bytesPerRequest: number;
-  readonly maxCpuUse?: number | undefined;
+  /** How the planner weighs costs. */
+  readonly settings: Partial<PlanSettings>;
   readonly roundMs: number;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -78,25 +78,31 @@ export class CostKeeper {
       for (const { name, namespace } of usable.workflow.workloads) {
         if (signal.aborted || this.#left <= 0) return;
         if (namespace !== workflow.namespace) continue;
-        await this.#rank(usable, name, byKey);
-        await yielded();
+        await this.#rank(usable, name, byKey, signal);
       }
     }
   }
 
   async #rank(
-    { cluster, workflow }: UsableGraphs,
+    { cluster, workflow, prices }: UsableGraphs,
     workload: string,
     byKey: ReadonlyMap<string, KubernetesObject>,
+    signal: AbortSignal,
   ): Promise<void> {
     const running = runningPods(workflow, workload, byKey);
     const sets = [...Map.groupBy(running, replicaSetOf)].filter(
       ([uid, own]) => uid !== null && own.length > 1,
     );
     if (sets.length === 0 || running.length > MOST_PODS) return;
-    const { bytesPerRequest, maxCpuUse } = this.#options;
-    const settings = { bytesPerRequest, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
-    const losses = podLosses({ cluster, workflow, workload, replicaCpu: cpuOf(running[0]!), settings });
+    const { settings } = this.#options;
+    const losses = new Map<string, number>();
+    const asked = { cluster, workflow, workload, replicaCpu: cpuOf(running[0]!), prices, settings };
+    for (const [name, loss] of podLosses(asked)) {
+      losses.set(name, loss);
+      // Whoever asks for scores meanwhile waits for one pod at most.
+      await yielded();
+      if (signal.aborted) return;
+    }
     for (const [, pods] of sets) {
       const costs = pods.map(ownCost);
       // One of them is somebody else's to rank: then so are all.

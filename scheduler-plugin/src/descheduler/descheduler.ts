@@ -22,6 +22,7 @@ import { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./decision/paper-decision.ts";
 import { emptyReport } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
+import type { CostOptions } from "./decision/run-decision.ts";
 import type { DeschedulerConfig } from "./decision/settings.ts";
 import { DeschedulerTerm } from "./term.ts";
 
@@ -30,7 +31,7 @@ export interface DeschedulerDeps {
   /** Followed already; of each at least what `movablePod` keeps. */
   readonly pods: ClusterPods;
   readonly objects: ClusterObjects;
-  readonly graphs: Pick<GraphSource, "cluster" | "workflow">;
+  readonly graphs: Pick<GraphSource, "cluster" | "prices" | "workflow">;
   readonly decisions: DecisionLog;
   readonly newId: () => string;
   readonly leadership: SharedLeadership;
@@ -48,7 +49,7 @@ export interface DeschedulerDeps {
   /** The planner's. */
   readonly spread: SpreadLimits;
   /** The planner's. @default that of plans */
-  readonly maxCpuUse?: number | undefined;
+  readonly cost?: CostOptions | undefined;
   /** Whether Events are written. */
   readonly podEvents: boolean;
   /** Hears how each move goes on. */

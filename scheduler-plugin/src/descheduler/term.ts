@@ -31,9 +31,10 @@ import { progressOf } from "./move-progress.ts";
 import type { MoveProgress } from "./move-progress.ts";
 import type { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./decision/paper-decision.ts";
-import { moveRules, runDecision } from "./decision/run-decision.ts";
+import { moveRules, runDecision, type CostOptions } from "./decision/run-decision.ts";
 import type { DeschedulerConfig } from "./decision/settings.ts";
 import { StartedMoves, type ReplacedMove } from "./started-moves.ts";
+import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
 import type { ClusterLists, Survey, SurveyInput } from "./decision/survey.ts";
 
@@ -41,7 +42,7 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly config: DeschedulerConfig;
   readonly store: ClusterStore;
   readonly follower: { readonly isSynced: boolean; lists(): ClusterLists };
-  readonly graphs: Pick<GraphSource, "cluster" | "workflow">;
+  readonly graphs: Pick<GraphSource, "cluster" | "prices" | "workflow">;
   /** By which it is told, as of now, whether a controller's pods would wait for the planner. */
   readonly gates: (lists: ClusterLists) => (controller: KubernetesObject, namespace: string) => boolean;
   /** Why no replacement would be sent to its target, in words; null while they are. */
@@ -51,7 +52,7 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly bytesPerRequest: number;
   /** The extender's, by which mode `paper` decides. */
   readonly scoring: Scoring;
-  readonly maxCpuUse?: number | undefined;
+  readonly cost?: CostOptions | undefined;
   readonly reports: MoveReports;
   readonly metrics: DeschedulerMetrics;
   /** Hears how each move goes on. */
@@ -285,6 +286,7 @@ export class DeschedulerTerm {
     return survey({
       lists,
       cluster: graphs.cluster,
+      prices: pricesOf(this.#options.graphs, graphs.cluster),
       workflowGraph: graphs.workflow,
       isGated: isPaper ? () => true : gates(lists),
       inFlight: this.#moves.owners,

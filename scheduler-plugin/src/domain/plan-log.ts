@@ -45,6 +45,10 @@ interface PlanCosts {
   readonly network: number;
   readonly pressure: number;
   readonly total: number;
+  /** Of the traffic, whatever decided. */
+  readonly latency?: number;
+  /** Money for a month of it; null: nothing of it has a price. */
+  readonly perMonth?: number | null;
 }
 
 export interface LoggedPlanPod {

@@ -1,4 +1,5 @@
 // Whether what is known of the network and of the workflow is good enough for a plan.
+import { pairPrices, type PairPrices, type PriceTable } from "@isochrone/prices";
 import type { ClusterGraph, Decision, WorkflowGraph } from "@isochrone/topology";
 import { graphAgeSeconds } from "../domain/placer.ts";
 import type { GraphSource } from "../ports/ports.ts";
@@ -8,6 +9,8 @@ export interface UsableGraphs {
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
   readonly inputs: Decision["inputs"];
+  /** Of the nodes of `cluster`; undefined: nobody knows. */
+  readonly prices: PairPrices | undefined;
 }
 
 interface UselessGraphs {
@@ -37,6 +40,7 @@ export function usableGraphs(
   return {
     cluster,
     workflow: found,
+    prices: pricesOf(graphs, cluster),
     inputs: {
       clusterVersion: cluster.version,
       clusterAgeSeconds,
@@ -44,6 +48,19 @@ export function usableGraphs(
       workflowAgeSeconds,
     },
   };
+}
+
+const PRICES = new WeakMap<ClusterGraph, readonly [PriceTable, PairPrices]>();
+
+/** Between the nodes of a cluster graph, worked out once for it. */
+export function pricesOf(graphs: Pick<GraphSource, "prices">, cluster: ClusterGraph): PairPrices | undefined {
+  const table = graphs.prices?.() ?? null;
+  if (table === null) return undefined;
+  const known = PRICES.get(cluster);
+  if (known?.[0] === table) return known[1];
+  const prices = pairPrices(cluster.nodes, table);
+  PRICES.set(cluster, [table, prices]);
+  return prices;
 }
 
 function stale(what: string, ageSeconds: number, { maxAgeSeconds }: ClusterGraph): UselessGraphs {

@@ -1,5 +1,5 @@
 // What is told of a plan: its costs in words, and the nodes that each pod was held against.
-import type { FeasiblePlanProblem } from "@isochrone/placement";
+import { FALLBACK_WORDS, type FeasiblePlanProblem } from "@isochrone/placement";
 import type { Decision } from "@isochrone/topology";
 import type { SearchResult } from "./domain/search.ts";
 import type { GatedWorkflow } from "./gated-workflows.ts";
@@ -23,6 +23,7 @@ export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: Sear
         `No plan costs less than ${costText(lowerBound)}: it is at most ${(100 * gap).toFixed(1)} % above the best.`,
       );
   }
+  sentences.push(...moneySentences(result));
   for (const { workload, before, after } of lacks)
     sentences.push(
       `Zones ask the replicas of ${workload} for ${Math.round(before)} millicores more than they may use; with this plan ${Math.round(after)}.`,
@@ -31,6 +32,20 @@ export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: Sear
     sentences.push("No rate of its channels is known: declared priorities stood in for them.");
   if (!networkKnown) sentences.push("No network cost is known: the load of the nodes decided.");
   if (ended === "deadline") sentences.push("The search ended at its deadline.");
+  return sentences;
+}
+
+/** What decided, and what it costs by both measures. */
+function moneySentences({ costs, fallback, latencyLimit }: SearchResult): string[] {
+  const sentences: string[] = [];
+  if (fallback !== null) sentences.push(`Latency decided, not money: ${FALLBACK_WORDS[fallback]}.`);
+  if (costs === null) return sentences;
+  const { latency, perMonth, currency, unpricedBytesPerSecond } = costs;
+  const money = perMonth === null ? "an unknown sum" : `${perMonth.toFixed(2)} ${currency}`;
+  const bound = latencyLimit === null ? "" : `, at most ${costText(latencyLimit)}`;
+  sentences.push(`Its traffic costs ${money} a month, by latency ${costText(latency)}${bound}.`);
+  if (unpricedBytesPerSecond > 0)
+    sentences.push(`${Math.round(unpricedBytesPerSecond)} B/s of it have no price.`);
   return sentences;
 }
 

@@ -1,9 +1,10 @@
 // The whole planner on a memory store and a clock that the test holds; kube-scheduler is played by the test.
 // On a real control plane: test/integration/planner.test.ts.
 import { KINDS, StoreError } from "@isochrone/kubernetes";
+import { PriceTable, readPrices } from "@isochrone/prices";
 import type { Decision } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { workflowSnapshot } from "../testing/graphs.ts";
+import { clusterSnapshot, workflowSnapshot } from "../testing/graphs.ts";
 import { NAMESPACE, plannerRig } from "../testing/planner-rig.ts";
 
 describe("the planner", () => {
@@ -41,6 +42,47 @@ describe("the planner", () => {
     ]);
     expect(decision!.candidates.find(({ name }) => name === "n2")!.networkMs).toBeCloseTo(25 / 3);
     expect(decision!.now!.candidates.map(({ name }) => name).toSorted()).toEqual(["n1", "n2", "n3"]);
+  });
+
+  test("plans by money where it is told to, and says what the traffic costs by both measures", async () => {
+    const zones = { n1: "a", n2: "b", n3: "a" };
+    const snapshot = clusterSnapshot();
+    rig.graphs.setCluster({
+      ...snapshot,
+      nodes: snapshot.nodes.map((node) => ({ ...node, zone: zones[node.name as keyof typeof zones] })),
+    });
+    const row = {
+      provider: "own",
+      from: "*",
+      in: 0,
+      per: "GB",
+      currency: "EUR",
+      source: "test",
+      date: "2026-01",
+    };
+    const prices = [
+      { ...row, scope: "same-zone", out: 0 },
+      { ...row, scope: "zone-to-zone", out: 0.1 },
+    ];
+    rig.graphs.setPrices(PriceTable.of(readPrices({ replace: true, prices })));
+    const { plugin } = await start({ objective: "money" });
+    await gated("p-1");
+    await rig.clock.advance(1_000);
+    expect(await nominated("p-1")).toBe("n2");
+    // 500 B/s between p on n2 and r on n3, for 730 hours.
+    expect((await decisionOf(plugin, "p-1")).explanation).toContain(
+      "Its traffic costs 0.13 EUR a month, by latency 12,500 B/s x ms, at most 13,800 B/s x ms.",
+    );
+  });
+
+  test("plans by latency where no price is known, and says so", async () => {
+    const { plugin } = await start({ objective: "money" });
+    await gated("p-1");
+    await rig.clock.advance(1_000);
+    expect(await nominated("p-1")).toBe("n2");
+    expect((await decisionOf(plugin, "p-1")).explanation).toContain(
+      "Latency decided, not money: no price table was read.",
+    );
   });
 
   test("plans by what was known before the pods went, and says so", async () => {

@@ -24,6 +24,7 @@ import type { Moves } from "./moves.ts";
 import { candidatesOf, planSentences, podSentences, rememberedSentences } from "./plan-words.ts";
 import type { PlannerReports, ReportedPod } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
+import { costOf } from "./objective.ts";
 import { spreadLimits } from "./spread.ts";
 import { wishedZones, wishesInto } from "./wished-zones.ts";
 
@@ -187,6 +188,7 @@ export class WorkflowPlanning {
       pods: pods.map(({ object }) => object),
       cluster: graphs.cluster,
       workflow: graphs.workflow,
+      prices: graphs.prices,
       assumed: ledger.assumed(workflow.namespace, workflow.name),
       workloadOf: (pod) => nameOf.get(pod as GatedPod["object"]) ?? null,
       spread: spreadLimits(config),
@@ -204,8 +206,7 @@ export class WorkflowPlanning {
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
     const { search, graphs, config, bytesPerRequest } = this.#options;
     const maxAlternatives = budgetMs < config.planMs ? 2 : 8;
-    const { seed, maxCpuUse } = config;
-    const options = { seed, budgetMs, bytesPerRequest, maxCpuUse, maxAlternatives };
+    const options = { seed: config.seed, budgetMs, bytesPerRequest, ...costOf(config), maxAlternatives };
     const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
     return search.run(problem, snapshot, options);
   }

@@ -13,6 +13,9 @@ import {
 const LANDINGS = ["required-affinity", "nomination", "preferred-affinity"] as const;
 export type Landing = (typeof LANDINGS)[number];
 
+/** What a plan saves. */
+const OBJECTIVES = ["latency", "money", "weighted"] as const;
+
 /** When the pods of a plan are let go. */
 const RELEASES = ["together", "ordered"] as const;
 export type Release = (typeof RELEASES)[number];
@@ -51,6 +54,18 @@ const table = {
     default: 0.75,
     description:
       "Share of a node's CPU beyond which what is really used there counts as overload, which plans avoid and the descheduler relieves. 0: use doesn't matter, requests alone do.",
+  }),
+  objective: oneOf(OBJECTIVES, {
+    default: "latency",
+    description:
+      "What plans, proposals and the descheduler's moves save. latency: bytes/s x round trips. money: what bytes cost by the aggregator's prices; latency decides between what costs the same. weighted: both, a typical price like a median round trip. Where prices can't decide, latency does, and plans say why.",
+  }),
+  maxLatencyLoss: ratio({
+    default: 0.1,
+    min: 0,
+    max: 10,
+    description:
+      "Where the objective isn't latency: by which share a plan's network latency may be above that of the plan by latency alone, or above today's where that is more. A plan never goes beyond it.",
   }),
   landing: oneOf(LANDINGS, {
     default: "required-affinity",

@@ -1,3 +1,4 @@
+import type { PriceTable } from "@isochrone/prices";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";
 
 /**
@@ -20,4 +21,6 @@ export interface GraphSource {
   note?(): string | null;
   /** The snapshot that `cluster` is a view of, for threads that make their own; null when nobody has it. */
   clusterSnapshot?(): ClusterGraphSnapshot | null;
+  /** What bytes cost; null while nobody needs it, or it was never read. */
+  prices?(): PriceTable | null;
 }

@@ -1,5 +1,6 @@
-import type { SpreadLimits } from "@isochrone/placement";
+import type { PlanSettings, SpreadLimits } from "@isochrone/placement";
 import type { PlannerConfig } from "../planner/settings.ts";
+import { costOf } from "../planner/objective.ts";
 import { spreadLimits } from "../planner/spread.ts";
 
 /** How often, and with how much time. */
@@ -19,6 +20,8 @@ export interface ProposalsConfig {
   readonly spread?: SpreadLimits;
   /** @default that of plans */
   readonly maxCpuUse?: number;
+  /** @default those of plans */
+  readonly objective?: Pick<PlanSettings, "maxLatencyLoss" | "moneyShare">;
   readonly seed: number;
   /**
    * Whether small plans are to be searched in the thread too, which is started for that.
@@ -40,6 +43,7 @@ export function proposalsOf(planner: PlannerConfig | undefined): ProposalsConfig
     perRound: planner.proposalsPerRound,
     spread: spreadLimits(planner),
     maxCpuUse: planner.maxCpuUse,
+    objective: costOf(planner),
     seed: planner.seed,
     isAllInThread: true,
   };

@@ -155,17 +155,18 @@ export class Proposer implements Service {
 
   async #proposal(graphs: UsableGraphs, { model, pods }: ClusterView): Promise<LoggedProposal | null> {
     const { clock, newId, search, bytesPerRequest } = this.#deps;
-    const { planMs: budgetMs, seed, spread, maxCpuUse } = this.#config;
+    const { planMs: budgetMs, seed, spread, maxCpuUse, objective } = this.#config;
     const running = runningWorkflow({
       model,
       podOf: (key) => pods.get(key),
       cluster: graphs.cluster,
       workflow: graphs.workflow,
+      prices: graphs.prices,
       ...(spread === undefined ? {} : { spread }),
     });
     if (running === null) return null;
     const snapshot = this.#deps.graphs.clusterSnapshot?.() ?? null;
-    const cost = { bytesPerRequest, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
+    const cost = { bytesPerRequest, ...objective, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
     const moveCost = moveCostOf(running.problem, cost);
     const options = { seed, budgetMs, ...cost, moveCost, maxAlternatives: 0 };
     const found = await this.#unlessStopped(search.runPatiently(running.problem, snapshot, options));

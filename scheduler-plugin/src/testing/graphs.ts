@@ -1,5 +1,6 @@
 // Graphs for tests: the example that packages/placement works by hand, and a source that holds them.
 import { channel, links, node, workload } from "@isochrone/placement/testing";
+import type { PriceTable } from "@isochrone/prices";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, ClusterNode, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { GraphSource } from "../ports/ports.ts";
@@ -72,11 +73,20 @@ export function podJson(name: string, workload: string, uid?: string): object {
 export class MemoryGraphs implements GraphSource {
   #snapshot: ClusterGraphSnapshot | null = clusterSnapshot();
   #cluster: ClusterGraph | null = new ClusterGraph(this.#snapshot!);
+  #prices: PriceTable | null = null;
   #workflow: WorkflowGraph | null = new WorkflowGraph(workflowSnapshot());
 
   setCluster(snapshot: ClusterGraphSnapshot): void {
     this.#snapshot = snapshot;
     this.#cluster = new ClusterGraph(snapshot);
+  }
+
+  setPrices(prices: PriceTable): void {
+    this.#prices = prices;
+  }
+
+  prices(): PriceTable | null {
+    return this.#prices;
   }
 
   setWorkflow(snapshot: WorkflowGraphSnapshot): void {

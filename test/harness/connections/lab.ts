@@ -215,7 +215,10 @@ export class ConnectionLab {
       ]);
   }
 
-  /** Bytes by `pod destination direction` of the one pod that speaks with the outside, as the outside has them. */
+  /**
+   * Bytes by `pod destination direction` of the one pod that speaks with the outside, as the outside has
+   * them.
+   */
   countedOutside(pod: PodName): Map<string, number> {
     const text = inside("world", "nft", "list", "counters");
     const found = text.matchAll(/counter (\S+)_(sent|received) \{\s*packets \d+ bytes (\d+)/g);

@@ -17,6 +17,7 @@ function losses(
   web: Readonly<Record<string, string>>,
   fields: Partial<Channel> = {},
   replicaCpu: number | null = null,
+  money: Partial<Pick<Parameters<typeof podLosses>[0], "prices" | "settings">> = {},
 ): Record<string, number> {
   const workflow = new WorkflowGraph({
     version: 1,
@@ -29,7 +30,9 @@ function losses(
     ],
     channels: [channel("web", "db", 1_200, fields)],
   });
-  return Object.fromEntries(podLosses({ cluster, workflow, workload: "db", replicaCpu, settings: {} }));
+  return Object.fromEntries(
+    podLosses({ cluster, workflow, workload: "db", replicaCpu, settings: {}, ...money }),
+  );
 }
 
 describe("what the loss of a pod costs", () => {
@@ -40,6 +43,23 @@ describe("what the loss of a pod costs", () => {
       d2: expect.closeTo(400 * 10, 6),
       d3: expect.closeTo(400 * 1, 6),
     });
+  });
+
+  it("is counted in money where the planner's objective is money", () => {
+    // a1 and a2 are near each other, but a byte between them costs ten times what one to b1 does.
+    const perByte = Float64Array.of(0, 1e-10, 1e-11, 1e-10, 0, 1e-11, 1e-11, 1e-11, 0);
+    const prices = {
+      currency: "USD",
+      placeOf: Int32Array.of(0, 1, 2),
+      places: 3,
+      perByte,
+      unknown: [],
+      unknownPairs: 0,
+    };
+    const least = (of: Record<string, number>): string | undefined =>
+      Object.keys(of).toSorted((a, b) => of[a]! - of[b]!)[0];
+    expect(least(losses({ w1: "a1" }, {}, null, { prices, settings: {} }))).toBe("d3");
+    expect(least(losses({ w1: "a1" }, {}, null, { prices, settings: { moneyShare: 0.9 } }))).toBe("d2");
   });
 
   const near: Partial<Channel> = { routing: "nearest", routingScopes: ["zone"] };

@@ -11,38 +11,39 @@ interface LossInput {
   readonly workload: string;
   /** CPU that each of its pods can get, millicores; null: not known, and no zone starves. */
   readonly replicaCpu: number | null;
+  readonly prices?: PlanProblem["prices"] | undefined;
   /** How the planner weighs costs. */
   readonly settings: Partial<PlanSettings>;
 }
 
 /**
- * By pod: what the traffic of its workload would cost if that pod went and the others took over, and what
- * zones would lack then, by the planner's objective. Whose loss costs least is missed least.
+ * For each pod what the traffic of its workload would cost if it went and the others took over, and what
+ * zones would lack then, by the planner's objective. Whose loss costs least is missed least. One pod is
+ * worked out at a time: all of many take long.
  */
-export function podLosses(input: LossInput): ReadonlyMap<string, number> {
-  const { cluster, workflow, workload } = input;
+export function* podLosses(input: LossInput): Generator<readonly [pod: string, loss: number]> {
+  const { cluster, workflow, workload, replicaCpu, prices } = input;
   const places = [...workflow.replicas(workload)].flatMap(([name, node]) =>
     node === null ? [] : [{ name, node }],
   );
   const nodes = [...new Set(places.map(({ node }) => node))];
   const planNodes = nodes.map((name) => planNode(cluster, name));
   const settings = { ...input.settings, pressureShare: 0, moveCost: 0 };
-  return new Map(
-    places.map((gone) => {
-      const left = places.filter((each) => each !== gone);
-      const problem: PlanProblem = {
-        nodes: planNodes,
-        pods: left.map(({ name, node }) => planPod(workflow, workload, name, nodes.indexOf(node))),
-        resources: [],
-        constraints: [],
-        cluster,
-        workflow: withoutPod(workflow, workload, gone.name, places.length),
-        ...(input.replicaCpu === null ? {} : { replicaCpu: new Map([[workload, input.replicaCpu]]) }),
-      };
-      const assignment = Int32Array.from(problem.pods, ({ current }) => current);
-      return [gone.name, createObjective(problem, settings).total(assignment).total];
-    }),
-  );
+  for (const gone of places) {
+    const left = places.filter((each) => each !== gone);
+    const problem: PlanProblem = {
+      nodes: planNodes,
+      pods: left.map(({ name, node }) => planPod(workflow, workload, name, nodes.indexOf(node))),
+      resources: [],
+      constraints: [],
+      cluster,
+      workflow: withoutPod(workflow, workload, gone.name, places.length),
+      ...(prices === undefined ? {} : { prices }),
+      ...(replicaCpu === null ? {} : { replicaCpu: new Map([[workload, replicaCpu]]) }),
+    };
+    const assignment = Int32Array.from(problem.pods, ({ current }) => current);
+    yield [gone.name, createObjective(problem, settings).total(assignment).total];
+  }
 }
 
 const NOTHING = new Float64Array(0);

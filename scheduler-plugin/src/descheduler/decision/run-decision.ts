@@ -7,6 +7,7 @@ import type {
   MoveRules,
   SpreadLimits,
 } from "@isochrone/placement";
+import type { costOf } from "../../planner/objective.ts";
 import { ModelCheck } from "./model-check.ts";
 import { paperDecision } from "./paper-decision.ts";
 import type { PaperInput } from "./paper-decision.ts";
@@ -35,16 +36,19 @@ export async function runDecision(
   }
 }
 
+/** The planner's, of what plans cost by. */
+export type CostOptions = ReturnType<typeof costOf>;
+
 /** Rules of the planner's cost, and of where replicas may be, are the planner's own. */
 export function moveRules({
   config,
   bytesPerRequest,
-  maxCpuUse = DEFAULT_PLAN_SETTINGS.maxCpuUse,
+  cost: { maxCpuUse, moneyShare, maxLatencyLoss } = DEFAULT_PLAN_SETTINGS,
   spread: { minNodes, minZones },
 }: {
   readonly config: DeschedulerConfig;
   readonly bytesPerRequest: number;
-  readonly maxCpuUse?: number | undefined;
+  readonly cost?: CostOptions | undefined;
   readonly spread: SpreadLimits;
 }): MoveRules {
   const {
@@ -70,6 +74,8 @@ export function moveRules({
     bytesPerRequest,
     pressureShare: DEFAULT_PLAN_SETTINGS.pressureShare,
     maxCpuUse,
+    moneyShare,
+    maxLatencyLoss,
     minNodes,
     minZones,
   };

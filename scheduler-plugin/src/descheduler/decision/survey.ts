@@ -19,6 +19,7 @@ import type {
   SpreadLimits,
   WorkflowToImprove,
 } from "@isochrone/placement";
+import type { PairPrices } from "@isochrone/prices";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { identifyPod } from "../../domain/pod.ts";
 import type { PodIdentity } from "../../domain/pod.ts";
@@ -43,6 +44,8 @@ export interface ClusterLists {
 export interface SurveyInput {
   readonly lists: ClusterLists;
   readonly cluster: ClusterGraph;
+  /** Of its nodes; undefined: nobody knows. */
+  readonly prices?: PairPrices | undefined;
   /** null for a workflow that there is no fresh graph of. */
   readonly workflowGraph: (namespace: string, name: string) => WorkflowGraph | null;
   /** Whether a pod of this controller would wait for the planner. */
@@ -188,7 +191,7 @@ class Surveyor {
   }
 
   #workflow(key: string, all: readonly SurveyedPod[]): WorkflowToImprove | null {
-    const { cluster, spread } = this.#input;
+    const { cluster, prices, spread } = this.#input;
     const { identity } = all[0]!;
     const graph = this.#input.workflowGraph(identity.namespace, identity.workflow)!;
     const unsettled = unsettledBy(graph, (name) => this.#nodeByPod.get(`${identity.namespace}/${name}`));
@@ -205,6 +208,7 @@ class Surveyor {
       pods: pods.map(({ object }) => replacementOf(object)),
       cluster,
       workflow: graph,
+      prices,
       assumed,
       spread,
       workloadOf: ({ metadata: { name } }) =>

@@ -27,6 +27,7 @@ interface PackedProblem {
   readonly workflow: WorkflowGraphSnapshot;
   readonly assumed: PlanProblem["assumed"];
   readonly use: PlanProblem["use"];
+  readonly prices: PlanProblem["prices"];
   readonly replicaCpu: PlanProblem["replicaCpu"];
 }
 
@@ -68,7 +69,7 @@ export function columnsOf(nodes: PlanProblem["nodes"], before: NodeColumns | nul
 
 /** @param columns of its nodes; null: the thread has them */
 export function packed(problem: PlanProblem, columns: NodeColumns | null): PackedProblem {
-  const { nodes, pods, resources, constraints, workflow, assumed, use, replicaCpu } = problem;
+  const { nodes, pods, resources, constraints, workflow, assumed, use, replicaCpu, prices } = problem;
   const free = new Float64Array(nodes.length * resources.length);
   const allocatable = new Float64Array(free.length);
   let at = 0;
@@ -97,6 +98,7 @@ export function packed(problem: PlanProblem, columns: NodeColumns | null): Packe
     assumed,
     use,
     replicaCpu,
+    prices,
   };
 }
 
@@ -106,7 +108,8 @@ export function unpacked(
   { names, zones, regions }: NodeColumns,
   cluster: ClusterGraph,
 ): PlanProblem {
-  const { free, allocatable, pods, resources, constraints, workflow, assumed, use, replicaCpu } = problem;
+  const { free, allocatable, pods, resources, constraints, workflow, assumed, use, replicaCpu, prices } =
+    problem;
   const width = resources.length;
   return {
     nodes: names.map((name, index) => ({
@@ -121,6 +124,6 @@ export function unpacked(
     constraints,
     cluster,
     workflow: new WorkflowGraph(workflow),
-    ...definedOf({ assumed, use, replicaCpu }),
+    ...definedOf({ assumed, use, replicaCpu, prices }),
   };
 }

@@ -66,6 +66,26 @@ describe("the search for a plan", () => {
     expect(there.cost).toEqual(here.cost);
   });
 
+  test("plans by money in a thread as it does here", async () => {
+    const snapshot = clusterSnapshot();
+    const perByte = Float64Array.of(0, 1e-11, 1e-11, 0);
+    const places = { currency: "USD", placeOf: Int32Array.of(0, 0, 1), places: 2, perByte };
+    const problem = { ...problemOf(snapshot), prices: { ...places, unknown: [], unknownPairs: 0 } };
+    const thrifty = { ...OPTIONS, moneyShare: 0.9, maxLatencyLoss: 5 };
+    const here = await searchBy({ inlinePairs: 1_000 }).run(problem, snapshot, thrifty);
+    const search = searchBy();
+    await search.start();
+    const there = await search.run(problem, snapshot, thrifty);
+    expect(there.costs!.perMonth).toBeGreaterThanOrEqual(0);
+    const told = ({ cost, costs, fallback, latencyLimit }: typeof here): unknown[] => [
+      cost,
+      costs,
+      fallback,
+      latencyLimit,
+    ];
+    expect(told(there)).toEqual(told(here));
+  });
+
   test("knows zones that starve in a thread as it does here, and says what they lack", async () => {
     const zones = { n1: "a", n2: "b", n3: "b" };
     const plain = clusterSnapshot();

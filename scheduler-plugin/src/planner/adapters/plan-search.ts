@@ -159,7 +159,8 @@ export class PlanSearch {
     if (!found.complete || found.ended === "optimal") return found;
     const beganMs = now();
     try {
-      const limits = { solve, now, deadlineMs: beganMs + budgetMs };
+      const { latencyLimit } = found;
+      const limits = { solve, now, deadlineMs: beganMs + budgetMs, latencyLimit };
       const proof = await exactPlan(problem, { ...limits, ...costSettings(options) });
       const durationMs = found.durationMs + now() - beganMs;
       if (proof.kind !== "optimal") return { ...found, durationMs };

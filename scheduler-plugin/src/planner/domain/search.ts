@@ -1,6 +1,6 @@
 // The search for a plan, and what is told of it: the same on the event loop and in a thread.
-import { createObjective, plan, zoneLacks } from "@isochrone/placement";
-import type { Plan, PlanCost, PlanProblem, PlanSettings, ZoneLack } from "@isochrone/placement";
+import { createObjective, plan, trafficCosts, zoneLacks } from "@isochrone/placement";
+import type { Plan, PlanCost, PlanProblem, PlanSettings, TrafficCosts, ZoneLack } from "@isochrone/placement";
 import { definedOf } from "@isochrone/primitives";
 
 export interface SearchOptions {
@@ -10,6 +10,10 @@ export interface SearchOptions {
   readonly bytesPerRequest: number;
   /** See PlanSettings. @default that of plans */
   readonly maxCpuUse?: number;
+  /** See PlanSettings. @default that of plans */
+  readonly moneyShare?: number;
+  /** See PlanSettings. @default that of plans */
+  readonly maxLatencyLoss?: number;
   /** See PlanSettings. @default that of plans */
   readonly moveCost?: number;
   /** Nodes that each pod is held against afterwards, for the explanation. */
@@ -30,6 +34,8 @@ export interface SearchResult extends Omit<Plan, "greedyCost" | "tries"> {
   /** By pod, cheapest first; none for pods without a node. */
   readonly alternatives: readonly (readonly Alternative[])[];
   readonly lacks: readonly ZoneLack[];
+  /** By both measures; null: no prices were read. */
+  readonly costs: (TrafficCosts & { readonly currency: string }) | null;
   readonly durationMs: number;
 }
 
@@ -43,6 +49,7 @@ export function searchPlan(problem: PlanProblem, options: SearchOptions): Search
   const limits = { seed, now, deadlineMs: beganMs + budgetMs, partial: true };
   const found = plan(problem, { ...limits, ...costSettings(options) });
   const { assignment, complete, unplaced, cost, lowerBound, ended, traffic, networkKnown } = found;
+  const { latencyLimit, fallback } = found;
   const alternatives = alternativesOf(problem, assignment, options);
   const durationMs = now() - beganMs;
   return {
@@ -54,8 +61,11 @@ export function searchPlan(problem: PlanProblem, options: SearchOptions): Search
     ended,
     traffic,
     networkKnown,
+    latencyLimit,
+    fallback,
     alternatives,
     lacks: zoneLacks(problem, assignment, costSettings(options)),
+    costs: costsOf(problem, assignment, options),
     durationMs,
   };
 }
@@ -71,7 +81,27 @@ export function provenResult(
   const cost = createObjective(problem, costSettings(options)).total(assignment);
   const alternatives = alternativesOf(problem, assignment, options);
   const lacks = zoneLacks(problem, assignment, costSettings(options));
-  return { ...found, assignment, cost: bounded(cost), lowerBound, ended: "optimal", alternatives, lacks };
+  const costs = costsOf(problem, assignment, options);
+  return {
+    ...found,
+    assignment,
+    cost: bounded(cost),
+    lowerBound,
+    ended: "optimal",
+    alternatives,
+    lacks,
+    costs,
+  };
+}
+
+function costsOf(
+  problem: PlanProblem,
+  assignment: Int32Array,
+  { bytesPerRequest }: SearchOptions,
+): SearchResult["costs"] {
+  const { prices } = problem;
+  if (prices === undefined) return null;
+  return { ...trafficCosts(problem, assignment, bytesPerRequest), currency: prices.currency };
 }
 
 /**
@@ -120,11 +150,16 @@ function nodesToTry(nodes: PlanProblem["nodes"], assignment: Int32Array, count: 
 export function costSettings({
   bytesPerRequest,
   maxCpuUse,
+  moneyShare,
+  maxLatencyLoss,
   moveCost,
-}: Pick<SearchOptions, "bytesPerRequest" | "maxCpuUse" | "moveCost">): Partial<PlanSettings> {
+}: Pick<
+  SearchOptions,
+  "bytesPerRequest" | "maxCpuUse" | "maxLatencyLoss" | "moneyShare" | "moveCost"
+>): Partial<PlanSettings> {
   return {
     bytesPerRequest,
-    ...definedOf({ maxCpuUse, moveCost }),
+    ...definedOf({ maxCpuUse, moneyShare, maxLatencyLoss, moveCost }),
   };
 }
 

@@ -19,6 +19,7 @@ import { candidatesOf, planSentences, podSentences, rememberedSentences } from "
 import { workloadOf } from "../planning.ts";
 import type { PlannerConfig } from "../settings.ts";
 import { leavingOf } from "../room-to-come.ts";
+import { costOf } from "../objective.ts";
 import { spreadLimits } from "../spread.ts";
 import type { SinglePlan } from "./single-plan.ts";
 import { standingIn } from "./standing.ts";
@@ -170,7 +171,7 @@ export class JointPlans {
     return pods.length > config.maxPods ? [] : pods;
   }
 
-  #problem(pods: readonly GatedPod[], { cluster, workflow }: UsableGraphs): FeasiblePlanProblem {
+  #problem(pods: readonly GatedPod[], { cluster, workflow, prices }: UsableGraphs): FeasiblePlanProblem {
     const { model, ledger, config } = this.#options;
     const nameOf = new Map<object, string | null>(pods.map((pod) => [pod.object, workloadOf(pod, workflow)]));
     return planProblem({
@@ -178,6 +179,7 @@ export class JointPlans {
       pods: pods.map(({ object }) => object),
       cluster,
       workflow,
+      prices,
       assumed: ledger.assumed(workflow.namespace, workflow.name),
       workloadOf: (pod) => nameOf.get(pod) ?? null,
       spread: spreadLimits(config),
@@ -186,8 +188,13 @@ export class JointPlans {
 
   #search(budgetMs: number): Omit<SearchOptions, "now"> {
     const { config, bytesPerRequest } = this.#options;
-    const { seed, maxCpuUse } = config;
-    return { seed, maxCpuUse, budgetMs, bytesPerRequest, maxAlternatives: MAX_ALTERNATIVES };
+    return {
+      seed: config.seed,
+      ...costOf(config),
+      budgetMs,
+      bytesPerRequest,
+      maxAlternatives: MAX_ALTERNATIVES,
+    };
   }
 
   #keep(

@@ -14,6 +14,7 @@ import { candidatesOf, planSentences, podSentences, rememberedSentences } from "
 import { workloadOf } from "../planning.ts";
 import type { ReportedPod } from "../reports.ts";
 import type { PlannerConfig } from "../settings.ts";
+import { costOf } from "../objective.ts";
 import { spreadLimits } from "../spread.ts";
 import { wishesInto } from "../wished-zones.ts";
 
@@ -52,6 +53,7 @@ export function singlePlan(
     pods: [pod.object],
     cluster: graphs.cluster,
     workflow: graphs.workflow,
+    prices: graphs.prices,
     assumed: ledger.assumed(namespace, name),
     workloadOf: () => workload,
     spread: spreadLimits(config),
@@ -59,7 +61,7 @@ export function singlePlan(
   const search = (problem: FeasiblePlanProblem): SearchResult =>
     searchPlan(problem, {
       seed: config.seed,
-      maxCpuUse: config.maxCpuUse,
+      ...costOf(config),
       budgetMs: BUDGET_MS,
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,

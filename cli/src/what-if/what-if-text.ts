@@ -1,0 +1,44 @@
+import type { Outcome, WhatIf } from "@isochrone/placement";
+import { table } from "../output/table.ts";
+
+/** Costs in kB/s x ms: bytes give numbers that nobody can read. */
+export function whatIfText({ today, unplanned, planned, moves, withoutNode, notes }: WhatIf): string {
+  const row = (name: string, outcome: Outcome) => [
+    name,
+    outcome.network / 1_000,
+    outcome.meanRttMs,
+    outcome.perMonth === null ? null : `${outcome.perMonth.toFixed(2)} ${outcome.currency}`,
+    outcome.podsWithoutNode,
+    outcome.unknownBytesPerSecond / 1_000,
+    outcome.unpricedBytesPerSecond / 1_000,
+  ];
+  const head = [
+    "",
+    "network (kB/s x ms)",
+    "mean round trip (ms)",
+    "money per month",
+    "pods without a node",
+    "unknown cost (kB/s)",
+    "unknown price (kB/s)",
+  ];
+  const outcomes = [
+    row("today", today),
+    row("nothing replanned", unplanned),
+    row("with the planner's plan", planned),
+  ];
+  const lines = moves.map((move) => [
+    move.pod,
+    move.from ?? "(none)",
+    move.unplanned ?? "(none)",
+    move.planned ?? "(none)",
+    move.must ? "must move" : null,
+  ]);
+  return [
+    table(head, outcomes),
+    ...(lines.length === 0
+      ? ["", "No pod would be elsewhere."]
+      : ["", table(["pod", "today", "nothing replanned", "with the plan", ""], lines)]),
+    ...withoutNode.map(({ pod, reason }) => `${pod} has no node: ${reason}`),
+    ...notes,
+  ].join("\n");
+}

@@ -1,0 +1,123 @@
+import { readFileSync } from "node:fs";
+import { ChangeError, whatIf } from "@isochrone/placement";
+import type { Change, Scaling, Slowdown, WhatIf, World } from "@isochrone/placement";
+import { listedPrices, PriceTable } from "@isochrone/prices";
+import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
+import { planningOf } from "../commands/plan.ts";
+import { CommandError, usageError } from "../errors.ts";
+import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
+import type { Format } from "../output/format.ts";
+import { show, viewOf, type Print, type View } from "../output/show.ts";
+import { readCluster, SCORED_BY, type ClusterSource } from "./cluster-objects.ts";
+import { whatIfText } from "./what-if-text.ts";
+
+interface WhatIfOptions extends GraphServerOptions, ClusterSource {
+  readonly drain: readonly string[];
+  readonly loseZone: readonly string[];
+  readonly scale: readonly Scaling[];
+  readonly slow: readonly Slowdown[];
+  /** File of other prices. */
+  readonly prices?: string;
+  /** @default that of the settings */
+  readonly objective?: "latency" | "money" | "weighted";
+  /** Only workflows of this namespace. */
+  readonly namespace?: string;
+  /** Objects and graphs of files, in place of those of a cluster. */
+  readonly cluster?: string;
+  readonly graph?: string;
+  /** Milliseconds for each workflow's search. */
+  readonly time: number;
+  readonly seed: number;
+  readonly settings?: string;
+  readonly output: Format;
+}
+
+interface Looked {
+  readonly world: World;
+  readonly prices: PriceTable;
+}
+
+/** Prints what a change would make of placement, latency and bill. Changes nothing. */
+export async function whatIfCommand(options: WhatIfOptions, print: Print): Promise<void> {
+  const { drain, loseZone, scale, slow, seed, time } = options;
+  const change: Change = { drain, loseZones: loseZone, scale, slow };
+  const planning = await planningOf(options);
+  const newPrices = options.prices === undefined ? {} : { newPrices: await pricesOf(options.prices) };
+  const read = async (): Promise<View> => {
+    const { world, prices } = await look(options);
+    const found = asked(() =>
+      whatIf({
+        ...planning,
+        world: onlyOf(world, options.namespace),
+        change,
+        prices,
+        ...newPrices,
+        seed,
+        budgetMs: time,
+        now: () => performance.now(),
+      }),
+    );
+    return viewOf<WhatIf>(found, { text: whatIfText });
+  };
+  await show(read, options, print);
+}
+
+function asked(ask: () => WhatIf): WhatIf {
+  try {
+    return ask();
+  } catch (error) {
+    if (error instanceof ChangeError) throw new CommandError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+/** The code of the service comes with it. */
+async function pricesOf(file: string): Promise<PriceTable> {
+  return (await import("@isochrone/aggregator")).loadPrices(file);
+}
+
+function onlyOf(world: World, namespace: string | undefined): World {
+  if (namespace === undefined) return world;
+  const workflows = world.workflows.filter((workflow) => workflow.namespace === namespace);
+  if (workflows.length === 0)
+    throw new CommandError(`--namespace must have a workflow, got ${JSON.stringify(namespace)}`);
+  return { ...world, workflows };
+}
+
+async function look(options: WhatIfOptions): Promise<Looked> {
+  const { cluster, graph } = options;
+  if (cluster === undefined && graph === undefined) return lookAtCluster(options);
+  if (cluster === undefined || graph === undefined)
+    throw usageError(
+      `--cluster and --graph must be given together, got only ${cluster === undefined ? "--graph" : "--cluster"}`,
+    );
+  const { dumpWorld } = await import("./dump-world.ts");
+  const text = (file: string): string => readFileSync(file, "utf8");
+  const world = dumpWorld({ text: text(cluster), file: cluster }, { text: text(graph), file: graph });
+  return { world, prices: PriceTable.of(null) };
+}
+
+async function lookAtCluster(options: WhatIfOptions): Promise<Looked> {
+  const client = graphClientOf(options);
+  const [objects, { value: cluster }, { graphs }, services, prices] = await Promise.all([
+    readCluster(options, SCORED_BY),
+    client.cluster(),
+    client.workflowChanges(null),
+    orOfEarlierRelease(async () => (await client.demand()).value.services, []),
+    orOfEarlierRelease(() => listed(client), PriceTable.of(null)),
+  ]);
+  return { world: { objects, cluster, workflows: graphs, demand: { services } }, prices };
+}
+
+async function listed(client: GraphClient): Promise<PriceTable> {
+  return listedPrices((await client.prices()).value);
+}
+
+async function orOfEarlierRelease<T>(ask: () => Promise<T>, otherwise: T): Promise<T> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof GraphClientError && error.status === 404) return otherwise;
+    throw error;
+  }
+}

@@ -1,0 +1,189 @@
+// What a change would make of placement, latency and bill. Nothing is changed.
+import { naturally } from "@isochrone/primitives";
+import { billOf, pairPrices, type PriceTable } from "@isochrone/prices";
+import { ClusterGraph, WorkflowGraph, type WorkflowGraphSnapshot } from "@isochrone/topology";
+import { keyOf } from "../feasibility/objects/json.ts";
+import { workflowPlan, type WorkflowPlanInput } from "../feasibility/planning/workflow-plan.ts";
+import { SchedulingModel } from "../feasibility/scheduling-model.ts";
+import { planSettings } from "../planner/objective/plan-settings.ts";
+import { workflowLatency } from "../scoring/workflow-latency.ts";
+import { applyChange } from "./apply-change.ts";
+import type { Change, World } from "./change.ts";
+import { DefaultPlacing, type Unplaced } from "./default-placing.ts";
+
+export interface WhatIfInput extends Pick<
+  WorkflowPlanInput,
+  "seed" | "budgetMs" | "now" | "spread" | "cost"
+> {
+  readonly world: World;
+  readonly change: Change;
+  /** By which today is billed. */
+  readonly prices: PriceTable;
+  /** By which the rest is. @default the same */
+  readonly newPrices?: PriceTable;
+}
+
+/** Of one placement. */
+export interface Outcome {
+  /** Bytes/s x ms of all workflows. */
+  readonly network: number;
+  /** Mean round trip of their traffic, milliseconds; null without any. */
+  readonly meanRttMs: number | null;
+  /** Traffic that both leave out, bytes/s: an end has no node, or a cost isn't known. */
+  readonly unknownBytesPerSecond: number;
+  /** Money for a month; null: nothing has a price. */
+  readonly perMonth: number | null;
+  /** Traffic that it leaves out, bytes/s. */
+  readonly unpricedBytesPerSecond: number;
+  readonly currency: string;
+  /** Pods of the workflows that are on no node. */
+  readonly podsWithoutNode: number;
+}
+
+interface WhatIfMove {
+  /** namespace/name */
+  readonly pod: string;
+  /** Where it is today; null: it is new, or waits. */
+  readonly from: string | null;
+  /** Where kube-scheduler's default profile puts it; null: nowhere. */
+  readonly unplanned: string | null;
+  readonly planned: string | null;
+  /** It can't stay: its node has gone, or it is new. */
+  readonly must: boolean;
+}
+
+export interface WhatIf {
+  readonly today: Outcome;
+  /** Only the pods that must be placed are, as kube-scheduler's default profile does. */
+  readonly unplanned: Outcome;
+  /** From there on, the workflows are planned, and the moves are made that can be. */
+  readonly planned: Outcome;
+  /** Of pods that are elsewhere than today in either. */
+  readonly moves: readonly WhatIfMove[];
+  /** Pods that must be placed and can't be, after the plan too. */
+  readonly withoutNode: readonly Unplaced[];
+  readonly notes: readonly string[];
+}
+
+/** Throws ChangeError. */
+export function whatIf(input: WhatIfInput): WhatIf {
+  const { world: before, change, prices, newPrices = prices, cost = {} } = input;
+  const { world, homeless } = applyChange(before, change);
+  const { bytesPerRequest } = planSettings(cost);
+  const model = SchedulingModel.of(world.objects);
+  const nodeOf = (key: string): string | null => model.nodeOf(key)?.name ?? null;
+  const placing = new DefaultPlacing(model, world.objects);
+  const waiting = placing.place(world.objects.pods.filter((pod) => homeless.has(keyOf(pod))));
+  const unplanned = placed(world.workflows, homeless, nodeOf);
+  const byDefault = new Map([...homeless].map((key) => [key, nodeOf(key)]));
+  const { touched, notes } = makeMoves(
+    { ...input, prices: newPrices },
+    { ...world, workflows: unplanned },
+    model,
+  );
+  const withoutNode = placing.place(waiting.map(({ object }) => object));
+  const elsewhere = new Set([...homeless, ...touched]);
+  const planned = placed(unplanned, elsewhere, nodeOf);
+  const today = SchedulingModel.of(before.objects);
+  const moves = [...elsewhere].map((pod): WhatIfMove => {
+    const from = today.nodeOf(pod)?.name ?? null;
+    const must = homeless.has(pod);
+    return { pod, from, unplanned: must ? byDefault.get(pod)! : from, planned: nodeOf(pod), must };
+  });
+  return {
+    today: outcomeOf(before, before.workflows, prices, bytesPerRequest),
+    unplanned: outcomeOf(world, unplanned, newPrices, bytesPerRequest),
+    planned: outcomeOf(world, planned, newPrices, bytesPerRequest),
+    moves: moves.sort((a, b) => naturally(a.pod, b.pod)),
+    withoutNode: withoutNode.map(({ pod, reason }) => ({ pod, reason })),
+    notes,
+  };
+}
+
+/** The workflows with these pods where they are now. */
+function placed(
+  workflows: readonly WorkflowGraphSnapshot[],
+  keys: ReadonlySet<string>,
+  nodeOf: (key: string) => string | null,
+): WorkflowGraphSnapshot[] {
+  return workflows.map((workflow) => ({
+    ...workflow,
+    workloads: workflow.workloads.map((workload) => ({
+      ...workload,
+      pods: workload.pods.map((pod) => {
+        const key = `${workload.namespace}/${pod.name}`;
+        return keys.has(key) ? { ...pod, node: nodeOf(key) } : pod;
+      }),
+    })),
+  }));
+}
+
+/** Plans one workflow after the other, and makes the moves that can be made. */
+function makeMoves(
+  input: WhatIfInput,
+  { objects, cluster: snapshot, workflows }: World,
+  model: SchedulingModel,
+): { readonly touched: ReadonlySet<string>; readonly notes: readonly string[] } {
+  const { prices, seed, budgetMs, now, spread, cost = {} } = input;
+  const cluster = new ClusterGraph(snapshot);
+  const byKey = new Map(objects.pods.map((pod) => [keyOf(pod), pod]));
+  const touched = new Set<string>();
+  const notes: string[] = [];
+  for (const workflow of workflows) {
+    const report = workflowPlan({
+      model,
+      pods: objects.pods,
+      cluster,
+      workflow: new WorkflowGraph(workflow),
+      prices: pairPrices(cluster.nodes, prices),
+      seed,
+      budgetMs,
+      now,
+      cost,
+      ...(spread === undefined ? {} : { spread }),
+    });
+    if (report === null) continue;
+    for (const { pod, to, obstacle } of report.moves) {
+      const key = `${workflow.namespace}/${pod}`;
+      if (obstacle === null) {
+        model.place(byKey.get(key)!, to);
+        touched.add(key);
+      } else notes.push(`${key} can't move to ${to}: ${obstacle}`);
+    }
+    notes.push(...report.notes.map((note) => `${report.workflow}: ${note}`));
+  }
+  return { touched, notes };
+}
+
+function outcomeOf(
+  { cluster: snapshot, demand }: World,
+  workflows: readonly WorkflowGraphSnapshot[],
+  prices: PriceTable,
+  bytesPerRequest: number,
+): Outcome {
+  const cluster = new ClusterGraph(snapshot);
+  let [bytes, network, unknownBytesPerSecond] = [0, 0, 0];
+  for (const workflow of workflows) {
+    const latency = workflowLatency(cluster, new WorkflowGraph(workflow), bytesPerRequest);
+    bytes += latency.bytesPerSecond;
+    network += latency.bytesPerSecond * (latency.ms ?? 0);
+    unknownBytesPerSecond += latency.unknownBytesPerSecond;
+  }
+  const { version, observedAt, windowSeconds, nodes } = snapshot;
+  const { total, currency } = billOf(
+    { version, observedAt, windowSeconds, nodes, workflows, demand },
+    prices,
+  );
+  const own = workflows.flatMap(({ namespace, workloads }) =>
+    workloads.filter((workload) => workload.namespace === namespace),
+  );
+  return {
+    network,
+    meanRttMs: bytes > 0 ? network / bytes : null,
+    unknownBytesPerSecond,
+    perMonth: total.perMonth,
+    unpricedBytesPerSecond: total.unpricedBytesPerSecond,
+    currency,
+    podsWithoutNode: own.flatMap(({ pods }) => pods).filter(({ node }) => node === null).length,
+  };
+}
