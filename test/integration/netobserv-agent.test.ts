@@ -1,9 +1,9 @@
-// NetObserv's eBPF agent, a real one, on the interface of a pod: what it counts against the pod's own counters.
-// ISOCHRONE_TEST_NETOBSERV_AGENT is the path of its program; without it nothing is run.
+// NetObserv's eBPF agent, a real one, on the interface of a pod: what it counts against the pod's own
+// counters. ISOCHRONE_TEST_NETOBSERV_AGENT is the path of its program; without it nothing is run.
 import { expect, test } from "vitest";
 import { ConnectionLab, connectionLabSupport, PODS, PORT } from "../harness/connections/lab.ts";
 
-const AGENT = process.env["ISOCHRONE_TEST_NETOBSERV_AGENT"] ?? "";
+const { ISOCHRONE_TEST_NETOBSERV_AGENT: AGENT = "", PATH = "" } = process.env;
 const PAIR = `${PODS.web.address} ${PODS.far.address}`;
 /** The agent counts frames, the pod packets. */
 const ETHERNET_BYTES = 14;
@@ -26,17 +26,20 @@ test.skipIf(AGENT === "" || !connectionLabSupport().supported)(
   async () => {
     const lab = new ConnectionLab();
     try {
-      await compare(lab);
+      const { bytes, own } = await compared(lab);
+      expect(own).toBeGreaterThan(1e6);
+      expect(Math.abs(bytes / own - 1)).toBeLessThan(0.02);
     } finally {
       lab.remove();
     }
   },
 );
 
-async function compare(lab: ConnectionLab): Promise<void> {
-  const counted = { bytes: 0, packets: 0 };
+/** Bytes by the agent and by the pod, once the agent has told of all packets. */
+async function compared(lab: ConnectionLab): Promise<{ readonly bytes: number; readonly own: number }> {
+  const counted = { lines: 0, bytes: 0, packets: 0 };
   const agent = lab.program("n2", AGENT, {
-    PATH: process.env["PATH"] ?? "",
+    PATH,
     EXPORT: "direct-flp",
     AGENT_IP: "192.0.2.2",
     INTERFACES: "tofar",
@@ -44,11 +47,10 @@ async function compare(lab: ConnectionLab): Promise<void> {
     FLP_CONFIG: JSON.stringify(CONFIG),
   });
   let rest = "";
-  let hasSpoken = false;
   agent.stdout!.on("data", (chunk: Buffer) => {
     const lines = `${rest}${chunk.toString()}`.split("\n");
     rest = lines.pop() ?? "";
-    hasSpoken = true;
+    counted.lines += lines.length;
     for (const line of lines.filter((each) => each.startsWith("{"))) {
       const { SrcAddr = "", DstAddr = "", Bytes = 0, Packets = 0 }: Flow = JSON.parse(line);
       if ([SrcAddr, DstAddr].toSorted().join(" ") !== PAIR) continue;
@@ -58,11 +60,10 @@ async function compare(lab: ConnectionLab): Promise<void> {
   });
   await lab.serve("far");
   // Its first flows say that its hooks are in place.
-  while (!hasSpoken) await lab.traffic("cart", "load", PODS.far.address, PORT, 5, 5);
+  while (counted.lines === 0) await lab.traffic("cart", "load", PODS.far.address, PORT, 5, 5);
   await lab.traffic("web", "load", PODS.far.address, PORT, 50, 250);
   const own = (): number => lab.counted().get(PAIR)!;
   const frames = (): number => counted.bytes - counted.packets * ETHERNET_BYTES;
   await expect.poll(() => frames() / own(), { timeout: 20_000 }).toBeCloseTo(1, 4);
-  expect(own()).toBeGreaterThan(1e6);
-  expect(Math.abs(counted.bytes / own() - 1)).toBeLessThan(0.02);
+  return { bytes: counted.bytes, own: own() };
 }
