@@ -301,6 +301,16 @@ export class ConnectionLab {
     };
   }
 
+  /** Another program in a node's network, until the lab is removed. */
+  program(node: NodeName, path: string, env: Readonly<Record<string, string>>): ChildProcess {
+    const child = spawn("ip", ["netns", "exec", nameOf(node), path], {
+      stdio: ["ignore", "pipe", "ignore"],
+      env,
+    });
+    this.#children.push(child);
+    return child;
+  }
+
   /** A server that listens. */
   async serve(pod: PodName | "world"): Promise<void> {
     const child = this.#spawn(pod, [TRAFFIC, "serve", String(PORT)]);
