@@ -1,7 +1,8 @@
 // Who speaks on this aggregator's ingest, and of what they may: where it is asked, and where the answers come
 // from.
 import type { SpokenFor } from "@isochrone/bus/otlp-http";
-import { looseFields, type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
+import { type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import { checkedFileIfAny } from "@isochrone/runtime";
 import { readOutside } from "@isochrone/telemetry";
 import type { GateAnswer, Principal, PrincipalPod, RequestGate } from "@isochrone/runtime/http";

@@ -1,11 +1,5 @@
-import {
-  LABELS,
-  looseFields,
-  looseList,
-  pickedFields,
-  PLACEMENT_LABEL,
-  WEBHOOK_ANSWER,
-} from "@isochrone/kubernetes";
+import { LABELS, pickedFields, PLACEMENT_LABEL, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { Container, ContainerStatus, KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import { trimmedPod } from "./adapters/observed-pod.ts";
 import type { ClusterPodsOptions } from "./adapters/cluster-pods.ts";

@@ -2,7 +2,8 @@
 // very commands that are printed. What was promised is held against what proxies counted by themselves.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
-import { KINDS, looseList } from "@isochrone/kubernetes";
+import { KINDS } from "@isochrone/kubernetes";
+import { looseList } from "@isochrone/primitives";
 import { createLogger } from "@isochrone/runtime";
 import type { Bill, Savings, SavingsLine, SavingsOption } from "@isochrone/topology";
 import { join } from "node:path";

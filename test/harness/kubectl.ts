@@ -1,6 +1,7 @@
 // The few commands of kubectl that Isochrone prints, carried out on a store: nobody can ask a real one for a
 // cluster in memory.
-import { KINDS, looseFields, type ClusterStore } from "@isochrone/kubernetes";
+import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 
 const RULES: readonly (readonly [RegExp, (store: ClusterStore, ...found: string[]) => Promise<unknown>])[] = [
   [

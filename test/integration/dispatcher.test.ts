@@ -1,10 +1,10 @@
 // The dispatcher's process on a real API server with Kubernetes' own EndpointSlice controller, under the
 // rights of the chart and no more. Nobody listens on the address of its pod.
-import { KINDS, looseList, type KubernetesObject } from "@isochrone/kubernetes";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";
 import { networkInterfaces } from "node:os";
-import { codeOf } from "@isochrone/primitives";
+import { codeOf, looseList } from "@isochrone/primitives";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/common/free-port.ts";
 import {

@@ -1,8 +1,7 @@
 // From the template to the placement of [001], section 5: channels and priorities come from the template,
 // room from its requests.
 import { join } from "node:path";
-import { looseFields, looseList } from "@isochrone/kubernetes";
-import { parseBytes } from "@isochrone/primitives";
+import { looseFields, looseList, parseBytes } from "@isochrone/primitives";
 import { allCandidates, CommunicationAffinity } from "@isochrone/placement";
 import { links, node } from "@isochrone/placement/testing";
 import { manifestsOf, readTosca, workflowGraphOf } from "@isochrone/tosca";

@@ -2,14 +2,13 @@
 // bounded figures go out.
 import {
   CHANNELS_ANNOTATION,
-  looseFields,
   MAX_CHANNELS_CHARACTERS,
   parseChannels,
   type AnnotatedChannel,
   type KubernetesObject,
   type LooseFields,
 } from "@isochrone/kubernetes";
-import { parseBitsPerSecond } from "@isochrone/primitives";
+import { looseFields, parseBitsPerSecond } from "@isochrone/primitives";
 import {
   boundedDemands,
   isWorkloadName,

@@ -1,9 +1,6 @@
 // Where callers in an Istio mesh are sent, from DestinationRules. Rules and order as in istio/istio
 // pilot/pkg/networking/core/loadbalancer/loadbalancer.go (0098d99f).
 import {
-  looseFields,
-  looseList,
-  looseText,
   type KubernetesObject,
   type LoadBalancer,
   type LocalityLbSetting,
@@ -11,7 +8,7 @@ import {
   type Unchecked,
 } from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
-import { definedOf } from "@isochrone/primitives";
+import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";
 
 /**
  * What DestinationRules say of a Service: scopes of preference, none for an even spread; undefined: nothing.

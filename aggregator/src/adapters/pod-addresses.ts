@@ -1,5 +1,5 @@
-import { looseFields, type KubernetesObject, type PodSpec, type PodStatus } from "@isochrone/kubernetes";
-import { isList } from "@isochrone/primitives";
+import { type KubernetesObject, type PodSpec, type PodStatus } from "@isochrone/kubernetes";
+import { isList, looseFields } from "@isochrone/primitives";
 import { isIP } from "node:net";
 import type { PodState } from "../domain/cluster-state.ts";
 

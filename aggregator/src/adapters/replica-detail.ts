@@ -5,7 +5,6 @@ import {
   INGRESS_BANDWIDTH,
   KINDS,
   LABELS,
-  looseFields,
   pickedFields,
   STREAM_TASK_LABEL,
   trimmedPod,
@@ -14,7 +13,7 @@ import {
   type OwnerReference,
   type PodStatus,
 } from "@isochrone/kubernetes";
-import { isList } from "@isochrone/primitives";
+import { isList, looseFields } from "@isochrone/primitives";
 import { PROBE_LABEL, PROBE_NAME } from "./pod-probe-addresses.ts";
 
 /** By which Istio's control plane marks the waypoints and gateways that it makes. */

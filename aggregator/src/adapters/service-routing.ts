@@ -2,14 +2,12 @@
 import {
   deadlineOf,
   DISPATCH_ANNOTATIONS,
-  looseFields,
-  looseText,
   templateLabels,
   type KubernetesObject,
   type ServiceSpec,
 } from "@isochrone/kubernetes";
 import type { RoutingScope } from "@isochrone/topology";
-import { definedOf } from "@isochrone/primitives";
+import { definedOf, looseFields, looseText } from "@isochrone/primitives";
 import { fullName } from "../domain/cluster-state.ts";
 import { DestinationRules } from "./istio-routing.ts";
 

@@ -1,8 +1,5 @@
 import {
   LABELS,
-  looseFields,
-  looseList,
-  looseText,
   type AppGroupDependency,
   type AppGroupSpec,
   type AppGroupWorkload,
@@ -11,7 +8,7 @@ import {
   type PodSpec,
   type PodStatus,
 } from "@isochrone/kubernetes";
-import { parseBitsPerSecond } from "@isochrone/primitives";
+import { looseFields, looseList, looseText, parseBitsPerSecond } from "@isochrone/primitives";
 import { fairLimit, MAX_DECLARED_BANDWIDTH } from "@isochrone/topology";
 import { MAX_CHANNELS_PER_OBJECT } from "../adapters/declared-channels.ts";
 import { MAX_CHANNELS_PER_CLUSTER, MAX_CHANNELS_PER_NAMESPACE } from "../adapters/declared-objects.ts";

@@ -10,7 +10,7 @@ import {
   type ReportedEvent,
   type Leadership,
 } from "@isochrone/kubernetes";
-import { inTurns } from "@isochrone/primitives";
+import { inTurns } from "@isochrone/primitives/algorithms";
 import { periodic, type Clock, type Logger, type Periodic, type Service } from "@isochrone/runtime";
 import { STALE_AFTER_WINDOWS, type ClusterGraphSnapshot } from "@isochrone/topology";
 import type { Registry } from "prom-client";

@@ -2,9 +2,6 @@ import { createHash } from "node:crypto";
 import {
   GENERATED_ANNOTATION,
   KINDS,
-  looseFields,
-  looseList,
-  looseText,
   type AppGroupDependency,
   type AppGroupSpec,
   type AppGroupWorkload,
@@ -12,7 +9,7 @@ import {
   type KubernetesObject,
   type Unchecked,
 } from "@isochrone/kubernetes";
-import { definedOf, parseBitsPerSecond } from "@isochrone/primitives";
+import { definedOf, looseFields, looseList, looseText, parseBitsPerSecond } from "@isochrone/primitives";
 import { workloadsText, type GroupDependency, type GroupWorkload } from "./domain/app-group.ts";
 import { decimalQuantity } from "../network-topology/resource.ts";
 

@@ -12,11 +12,10 @@ import {
   WEBHOOK_CONFIGURATION,
   WEBHOOK_REMOVED_AT,
   WEBHOOK_SECRET,
-  looseFields,
 } from "@isochrone/kubernetes";
 import type { ClusterStore, GateOpening, KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import { systemClock } from "@isochrone/runtime/basics";
-import { isKeyOf, reasonOf } from "@isochrone/primitives";
+import { isKeyOf, looseFields, reasonOf } from "@isochrone/primitives";
 import { CommandError, usageError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";
 import { formatted } from "../output/format.ts";

@@ -1,5 +1,5 @@
 // What the scheduler-plugin proposes for workflows that run, as the graph API passes it on.
-import { looseFields, looseList, looseText } from "@isochrone/kubernetes/basics";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { PreviousMoves } from "@isochrone/placement";
 import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";
 import type { GraphServerOptions } from "../graph-client.ts";

@@ -1,7 +1,7 @@
 // Has network managers take their rules out of the nodes' kernels, before they are taken away themselves:
 // rules outlive a manager that ends, so that an upgrade lets no flow go.
-import { isStoreError, KINDS, looseFields, looseList, type ClusterStore } from "@isochrone/kubernetes";
-import { reasonOf } from "@isochrone/primitives";
+import { isStoreError, KINDS, type ClusterStore } from "@isochrone/kubernetes";
+import { looseFields, looseList, reasonOf } from "@isochrone/primitives";
 import { systemClock, type Clock } from "@isochrone/runtime";
 import { CommandError } from "../errors.ts";
 import { openStore } from "../kubernetes.ts";

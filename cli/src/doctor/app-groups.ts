@@ -1,6 +1,7 @@
 // AppGroups: whether pods, or the pod templates of workloads, carry the labels by which they name their
 // workloads.
-import { GENERATED_ANNOTATION, isStoreError, KINDS, looseFields } from "@isochrone/kubernetes";
+import { GENERATED_ANNOTATION, isStoreError, KINDS } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { appGroupLabels, AppGroupMembers, readAppGroup, unmatchedSelectors } from "@isochrone/topology";
 import type { AppGroupMember } from "@isochrone/topology";

@@ -1,13 +1,7 @@
 // Whether what is asked of zone weights can come of them: enough endpoints, zones on nodes, connections that
 // end, and somebody who heeds hints.
-import {
-  DISPATCH_ANNOTATIONS,
-  isStoreError,
-  KINDS,
-  LABELS,
-  looseFields,
-  readyEndpoints,
-} from "@isochrone/kubernetes";
+import { DISPATCH_ANNOTATIONS, isStoreError, KINDS, LABELS, readyEndpoints } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { fewEndpoints, longConnections } from "../dispatch/notes.ts";
 import { NAME_A_CLUSTER, skipped, verdict } from "./finding.ts";

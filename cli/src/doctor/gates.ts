@@ -8,12 +8,10 @@ import {
   GATE_DEADLINE_MS,
   KINDS,
   LABELS,
-  looseFields,
-  looseList,
-  looseText,
   pickedFields,
   WEBHOOK_CONFIGURATION,
 } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { ClusterStore, KindRef, KubernetesObject } from "@isochrone/kubernetes";
 import { isUnanswered, rulesOfRegistration } from "@isochrone/scheduler-plugin/webhook-rules";
 import { NAME_A_CLUSTER, ok, skipped, verdict } from "./finding.ts";

@@ -1,9 +1,9 @@
 // Why a pod of a real cluster is where it is, or why it is nowhere: what kube-scheduler says, and what we
 // decided.
-import { conditionsOf, looseFields } from "@isochrone/kubernetes/basics";
+import { conditionsOf } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { Decision } from "@isochrone/topology";
-import { looseList } from "@isochrone/primitives";
+import { looseFields, looseList } from "@isochrone/primitives";
 
 export interface PodReport {
   readonly namespace: string;

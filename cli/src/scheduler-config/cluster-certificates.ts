@@ -1,11 +1,11 @@
 // What the scheduler-plugin has made for kube-scheduler (tls.source own): whom to trust, and by which
 // certificate to ask.
-import { KINDS, looseFields, looseText } from "@isochrone/kubernetes";
+import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createPrivateKey, X509Certificate } from "node:crypto";
 import { chmod, mkdir, rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { reasonOf } from "@isochrone/primitives";
+import { looseFields, looseText, reasonOf } from "@isochrone/primitives";
 import { CommandError } from "../errors.ts";
 
 /** PEM. */

@@ -1,11 +1,6 @@
 // StreamJobs of a cluster as their status says it, for people.
-import {
-  conditionsOf,
-  looseFields,
-  looseList,
-  looseText,
-  type KubernetesObject,
-} from "@isochrone/kubernetes";
+import { conditionsOf, type KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { StreamJobView } from "@isochrone/topology";
 import { table } from "../output/table.ts";
 

@@ -4,13 +4,13 @@ import {
   podView,
   type KubernetesObject,
   type PodView,
-  looseFields,
   type PodSpec,
   type PodStatus,
   type Container,
   type ContainerStatus,
   type Unchecked,
 } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import { addressOf, portOf, type AddressFamily } from "./addresses.ts";
 import { workloadNames } from "./workload-names.ts";
 

@@ -1,5 +1,5 @@
 // HiGHS on this thread: experiments decide before and between stretches, when nothing else is to be done.
-import type { LinearSolution, LinearSolver } from "@isochrone/primitives";
+import type { LinearSolution, LinearSolver } from "@isochrone/primitives/algorithms";
 import highsModule from "highs";
 
 /** The solver stops when it has proven that nothing is better by more than this part. */

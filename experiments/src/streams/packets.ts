@@ -1,7 +1,7 @@
 // The lab: the jobs of a point on namespaces and cables, with frames of real size over TCP.
 import { createHash } from "node:crypto";
 import { MeshLab, runStages, type MeshFlow, type MeshLink, type StagedJob } from "@isochrone/lab/mesh";
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { schedule, StreamSystem, type FlowNetwork, type PlacedJob } from "@isochrone/streams";
 import type { ResultStore } from "../run/store.ts";
 import type { Labels } from "../scenario/model.ts";

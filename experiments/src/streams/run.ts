@@ -1,7 +1,8 @@
 // Runs a scenario of streams: each point's random networks, each with the same jobs for all contenders.
 import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
-import { quantile, type LinearSolver } from "@isochrone/primitives";
+import { quantile } from "@isochrone/primitives";
+import { type LinearSolver } from "@isochrone/primitives/algorithms";
 import { simulate, type SimulationResult } from "@isochrone/streams/simulation";
 import type { ResultStore } from "../run/store.ts";
 import type { Labels } from "../scenario/model.ts";

@@ -1,6 +1,6 @@
 // A point's networks, jobs and changes, the same for all contenders, and the contenders' strategies.
 import { createHash } from "node:crypto";
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { seededRandom } from "@isochrone/runtime";
 import {
   balancedAllocation,

@@ -1,4 +1,5 @@
-import { erlangC, seeded } from "@isochrone/primitives";
+import { seeded } from "@isochrone/primitives";
+import { erlangC } from "@isochrone/primitives/algorithms";
 import { describe, expect, it } from "vitest";
 import { shareInTime, shareServed } from "./queueing.ts";
 

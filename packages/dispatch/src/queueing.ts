@@ -1,5 +1,5 @@
 // Shares of requests in time by queueing formulas, for Poisson arrivals and exponential work (M/M/k).
-import { erlangC } from "@isochrone/primitives";
+import { erlangC } from "@isochrone/primitives/algorithms";
 
 /** A difference of rates that is none. */
 const BALANCED = 1e-9;

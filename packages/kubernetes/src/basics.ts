@@ -7,7 +7,6 @@ export {
   parseChannels,
 } from "./store/channels-annotation.ts";
 export { conditionsOf } from "./store/conditions.ts";
-export { looseFields, looseList, looseText } from "@isochrone/primitives";
 export { pickedFields } from "./store/picked-fields.ts";
 export { KINDS } from "./kinds.ts";
 export { isNamespaced } from "./store/validation.ts";

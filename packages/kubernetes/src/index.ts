@@ -73,7 +73,6 @@ export {
 } from "./store/planned-affinity.ts";
 export type { LandingNode } from "./store/planned-affinity.ts";
 export { keyOf, timestamp } from "./store/objects.ts";
-export { looseFields, looseList, looseText } from "@isochrone/primitives";
 export { pickedFields } from "./store/picked-fields.ts";
 export type { LooseFields, Unchecked } from "@isochrone/primitives";
 export {

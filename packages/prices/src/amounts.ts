@@ -1,4 +1,4 @@
-import { allSteps, sortedSteps } from "@isochrone/primitives";
+import { allSteps, sortedSteps } from "@isochrone/primitives/algorithms";
 import type { BillAmount, BillReason } from "@isochrone/topology";
 
 /** Bytes and money, summed. Unknown stays unknown until something is known. */

@@ -9,7 +9,7 @@ import type {
 } from "@isochrone/topology";
 import { channel, node, workflowSnapshot, workload } from "@isochrone/topology/testing";
 import { describe, expect, test } from "vitest";
-import { inTurns } from "@isochrone/primitives";
+import { inTurns } from "@isochrone/primitives/algorithms";
 import { billOf, billSteps, MONTH_SECONDS } from "./bill.ts";
 import { readPrices } from "./read.ts";
 import { PriceTable } from "./table.ts";

@@ -1,4 +1,4 @@
-import { allSteps } from "@isochrone/primitives";
+import { allSteps } from "@isochrone/primitives/algorithms";
 import type { Bill, BillReason, ClusterNode, Demand } from "@isochrone/topology";
 import { Amount, Amounts } from "./amounts.ts";
 import { keyOf, type Billed, type BilledWorkflow, type Name } from "./billed.ts";

@@ -19,7 +19,6 @@ export {
 } from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
 export { ipBytes } from "./ip.ts";
-export { LinearProgram, type LinearSolution, type LinearSolver, type Terms } from "./linear-program.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
 export {
   parseAmount,
@@ -32,8 +31,6 @@ export {
   type Bytes,
   type Millicores,
 } from "./quantity.ts";
-export { erlangC } from "./queueing.ts";
 export { seeded, type Draw } from "./seeded.ts";
 export { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
-export { allSteps, inTurns, sortedSteps } from "./steps.ts";
 export { TokenBucket, type TokenRate } from "./token-bucket.ts";

@@ -1,5 +1,6 @@
 // The pod that shows whether kube-scheduler takes pods which request the managed resource.
-import { conditionsOf, looseFields } from "@isochrone/kubernetes";
+import { conditionsOf } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
 /** Label of canaries, so that those of a replica that died are found. */

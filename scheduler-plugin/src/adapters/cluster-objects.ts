@@ -1,6 +1,6 @@
 // What feasibility is judged by beside the pods: nodes, volumes and how many fit on a node, and namespaces,
 // followed once for all parts that judge it, while one of them does.
-import { createInformer, KINDS, looseFields } from "@isochrone/kubernetes";
+import { createInformer, KINDS } from "@isochrone/kubernetes";
 import type {
   ClusterStore,
   Informer,
@@ -11,7 +11,7 @@ import type {
   NodeStatus,
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
-import { looseList } from "@isochrone/primitives";
+import { looseFields, looseList } from "@isochrone/primitives";
 
 const FOLLOWED = {
   nodes: KINDS.node,

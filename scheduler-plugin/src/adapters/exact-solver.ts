@@ -1,4 +1,4 @@
-import type { LinearSolution } from "@isochrone/primitives";
+import type { LinearSolution } from "@isochrone/primitives/algorithms";
 import { AnsweringThread } from "@isochrone/runtime";
 import type { Clock, ThreadOutcome } from "@isochrone/runtime";
 import { ExactSolverError } from "./exact-solver-error.ts";

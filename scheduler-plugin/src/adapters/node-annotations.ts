@@ -1,5 +1,6 @@
 // The cluster graph as it stands on the nodes' annotations, for when the graph API can't be asked.
-import { createInformer, KINDS, nodeView, looseFields } from "@isochrone/kubernetes";
+import { createInformer, KINDS, nodeView } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject, NodeSpec } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 import { annotatedCluster, ClusterGraph } from "@isochrone/topology";

@@ -1,7 +1,7 @@
 // What a pod's object in the cluster says about where it is or will be.
-import { conditionsOf, looseFields, pickedFields } from "@isochrone/kubernetes/basics";
+import { conditionsOf, pickedFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
-import { looseList, type LooseFields } from "@isochrone/primitives";
+import { type LooseFields, looseFields, looseList } from "@isochrone/primitives";
 import type { Standing } from "../domain/decision-recorder.ts";
 import { identifyPod, POD_LABELS } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";

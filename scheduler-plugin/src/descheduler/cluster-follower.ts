@@ -1,6 +1,7 @@
 // The objects that moving pods takes: controllers, followed while this replica leads, beside what is followed
 // for other parts anyway.
-import { createInformer, KINDS, looseFields, withoutLastApplied } from "@isochrone/kubernetes";
+import { createInformer, KINDS, withoutLastApplied } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type {
   ClusterStore,
   Informer,

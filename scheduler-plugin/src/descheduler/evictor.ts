@@ -8,8 +8,8 @@ import {
   moveRecordPatch,
   movesDonePatch,
   readLastMove,
-  looseFields,
 } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject, LastMove, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import type { FailureReason } from "./decision/metrics.ts";
 

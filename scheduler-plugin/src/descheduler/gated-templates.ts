@@ -1,13 +1,7 @@
 // Whether the pods of a controller would wait for the planner: by their own template, or by what the webhook
 // would do.
-import {
-  gatesOf,
-  LABELS,
-  looseFields,
-  PLACEMENT_ENABLED,
-  PLACEMENT_GATE,
-  PLACEMENT_LABEL,
-} from "@isochrone/kubernetes";
+import { gatesOf, LABELS, PLACEMENT_ENABLED, PLACEMENT_GATE, PLACEMENT_LABEL } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type {
   KubernetesObject,
   DeploymentSpec,

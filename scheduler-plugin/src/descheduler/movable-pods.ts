@@ -3,11 +3,11 @@
 import {
   conditionsOf,
   hasOurGate,
-  looseList,
   pickedFields,
   withoutLastApplied,
   withoutPlannedNodes,
 } from "@isochrone/kubernetes";
+import { looseList } from "@isochrone/primitives";
 import type { KubernetesObject, LooseFields } from "@isochrone/kubernetes";
 
 /** What containers do, and how they are watched, moves nobody. */

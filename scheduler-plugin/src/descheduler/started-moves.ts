@@ -1,6 +1,7 @@
 // Moves from the eviction until their channels were measured again. Pure: what the cluster shows and the time
 // come in as arguments.
-import { hasCondition, moveOwnerOf, looseFields } from "@isochrone/kubernetes";
+import { hasCondition, moveOwnerOf } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
 import type { ChannelLatency } from "@isochrone/placement";
 import type { MoveOutcome } from "./decision/metrics.ts";

@@ -1,4 +1,5 @@
-import { KINDS, looseFields } from "@isochrone/kubernetes";
+import { KINDS } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DispatchRig, refOf, ROUND_MS, service, slice } from "../testing/dispatch-rig.ts";
 import { distributeOf } from "./objects/destination-rule.ts";

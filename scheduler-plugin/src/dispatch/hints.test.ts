@@ -1,5 +1,6 @@
 // The real control plane is in test/integration/zone-weights.test.ts.
-import { KINDS, looseList, type KubernetesObject } from "@isochrone/kubernetes";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { looseList } from "@isochrone/primitives";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { DispatchRig, refOf, ROUND_MS, service, slice } from "../testing/dispatch-rig.ts";
 

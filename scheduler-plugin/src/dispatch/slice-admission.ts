@@ -1,6 +1,7 @@
 // The webhook's answer about an EndpointSlice: the hints that its Service's plan asks for. Kubernetes' own
 // controller writes its hints, or none, each time it reconciles; these put ours in their place.
-import { looseFields, serviceOfSlice } from "@isochrone/kubernetes";
+import { serviceOfSlice } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 import { PLAN_ANNOTATION, readPlan } from "./objects/plan-annotation.ts";
 import { hintPatch, wantedHints } from "./objects/slice-hints.ts";

@@ -1,5 +1,6 @@
 // Pods that were released by plan, until it is known what became of them.
-import { conditionsOf, keyOf, looseFields } from "@isochrone/kubernetes";
+import { conditionsOf, keyOf } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { isGone, isUnschedulable, placementOf } from "../adapters/observed-pod.ts";
 import type { LandingOutcome } from "./metrics.ts";

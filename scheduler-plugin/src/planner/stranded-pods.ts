@@ -4,11 +4,11 @@ import {
   conditionsOf,
   isStoreError,
   keyOf,
-  looseFields,
   moveOwnerOf,
   PLANNED_AMONG_ANNOTATION,
   StoreError,
 } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type {
   ClusterStore,
   EventRecorder,

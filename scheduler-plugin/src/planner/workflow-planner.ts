@@ -1,6 +1,6 @@
 // One term of planning: gated pods are gathered by workflow, planned together, and handed to be landed.
-import { reasonOf } from "@isochrone/primitives";
-import { isOnlyOurGate, hasOurGate, keyOf, looseFields } from "@isochrone/kubernetes";
+import { looseFields, reasonOf } from "@isochrone/primitives";
+import { isOnlyOurGate, hasOurGate, keyOf } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject, PodSpec, LandingNode } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { pause } from "@isochrone/runtime";

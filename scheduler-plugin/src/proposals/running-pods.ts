@@ -1,6 +1,7 @@
 // What is kept of each pod when proposals are made: what the planner keeps says for whom a placed pod keeps a
 // node closed, but not which other nodes would be open to the pod itself.
-import { looseList, pickedFields, looseFields, withoutPlannedNodes } from "@isochrone/kubernetes";
+import { pickedFields, withoutPlannedNodes } from "@isochrone/kubernetes";
+import { looseList, looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, LooseFields, PodSpec, PodVolume } from "@isochrone/kubernetes";
 import { plannerPod } from "../planner/adapters/planner-pods.ts";
 

@@ -5,8 +5,6 @@ import {
   createInformer,
   keyOf,
   KINDS,
-  looseFields,
-  looseText,
   workloadOf,
   type ClusterStore,
   type Informer,
@@ -14,6 +12,7 @@ import {
   type KubernetesObject,
   type PodSpec,
 } from "@isochrone/kubernetes";
+import { looseFields, looseText } from "@isochrone/primitives";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { appGroupLabels } from "@isochrone/topology";
 import { isGone } from "../adapters/observed-pod.ts";

@@ -1,5 +1,5 @@
 // Nodes as stream jobs see them: what they have for tasks, what keeps a task away, and their addresses.
-import { looseFields, looseList, looseText } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject, NodeStatus } from "@isochrone/kubernetes";
 import type { SchedulingModel } from "@isochrone/placement";
 import type { NodeRejection, StreamNode, TaskRequests } from "./domain/planned-job.ts";

@@ -1,5 +1,5 @@
 import type { ClusterStore, SharedLeadership } from "@isochrone/kubernetes";
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import { joint, keepingPromises, otfa, otfs, type StreamStrategy } from "@isochrone/streams";
 import type { StreamJobView } from "@isochrone/topology";

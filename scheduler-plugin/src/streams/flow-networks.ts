@@ -1,12 +1,6 @@
 // The links that flows may use: those of all FlowNetworks, or without any FlowNetwork what was measured.
-import {
-  createInformer,
-  isStoreError,
-  KINDS,
-  looseFields,
-  timestamp,
-  withConditions,
-} from "@isochrone/kubernetes";
+import { createInformer, isStoreError, KINDS, timestamp, withConditions } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { FlowLink, FlowNetwork, PathTable } from "@isochrone/streams";

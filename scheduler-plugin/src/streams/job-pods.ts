@@ -1,12 +1,6 @@
 // The pods of stream jobs: which there are, and what is written of them.
-import {
-  gatesOf,
-  isStoreError,
-  jsonPatchOpeningGate,
-  KINDS,
-  looseFields,
-  STREAM_GATE,
-} from "@isochrone/kubernetes";
+import { gatesOf, isStoreError, jsonPatchOpeningGate, KINDS, STREAM_GATE } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import type { InformerChange } from "@isochrone/kubernetes";
 import { STREAM_JOB_LABEL } from "./task-pod.ts";

@@ -1,5 +1,6 @@
 // The status of a StreamJob: what people ask first, and what a new leader goes on from.
-import { timestamp, withConditions, looseFields, looseList, looseText } from "@isochrone/kubernetes";
+import { timestamp, withConditions } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { JobFlow, JobLimit, Placement } from "./domain/placement.ts";
 import type { Profile } from "./domain/profiles.ts";

@@ -1,5 +1,6 @@
 // StreamJobs as they stand, for people.
-import { conditionsOf, looseFields, looseText, type KubernetesObject } from "@isochrone/kubernetes";
+import { conditionsOf, type KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields, looseText } from "@isochrone/primitives";
 import { FieldError, readJobDefinition, withHeaders, type JobDefinition } from "@isochrone/streams";
 import type { StreamJobView } from "@isochrone/topology";
 import type { JobFlow, Placement } from "./domain/placement.ts";

@@ -1,6 +1,7 @@
 // The pod of a task: the template's, bound to the node that the strategy chose.
 import { createHash } from "node:crypto";
-import { KINDS, looseFields, looseList, STREAM_GATE, STREAM_TASK_LABEL } from "@isochrone/kubernetes";
+import { KINDS, STREAM_GATE, STREAM_TASK_LABEL } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { Affinity, Container, KubernetesObject, PodSpec, Unchecked } from "@isochrone/kubernetes";
 import type { JobDefinition } from "@isochrone/streams";
 

@@ -1,6 +1,7 @@
 // Orchestration for tests: a whole scheduler-plugin on an API server in memory. The test plays the
 // controllers of Deployments and EndpointSlices, and the scheduler.
-import { KINDS, looseFields, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
+import { KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { links, node } from "@isochrone/placement/testing";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";

@@ -1,9 +1,8 @@
 // The wire between the API server and an admission webhook (admission.k8s.io/v1). What can't be understood is
 // still answered where there is somebody to answer: a webhook that only adds may never be the reason why a
 // pod isn't created.
-import { looseFields, looseText } from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
-import { reasonOf } from "@isochrone/primitives";
+import { looseFields, looseText, reasonOf } from "@isochrone/primitives";
 
 const API_VERSION = "admission.k8s.io/v1";
 const KIND = "AdmissionReview";

@@ -2,14 +2,12 @@
 // asked.
 import {
   gatesOf,
-  looseFields,
-  looseList,
-  looseText,
   PLACEMENT_DISABLED,
   PLACEMENT_ENABLED,
   PLACEMENT_GATE,
   PLACEMENT_LABEL,
 } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
 /**

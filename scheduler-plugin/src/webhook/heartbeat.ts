@@ -1,14 +1,7 @@
 // Whether the planner lives, by its Lease. Its clock and ours may differ: what counts is when we last saw it
 // renewed, by our own.
-import {
-  createInformer,
-  KINDS,
-  looseFields,
-  looseText,
-  PLANNER_LEASE,
-  StoreError,
-  WEBHOOK_REMOVED_AT,
-} from "@isochrone/kubernetes";
+import { createInformer, KINDS, PLANNER_LEASE, StoreError, WEBHOOK_REMOVED_AT } from "@isochrone/kubernetes";
+import { looseFields, looseText } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";

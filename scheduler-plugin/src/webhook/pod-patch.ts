@@ -1,6 +1,7 @@
 // What the webhook changes of a pod, as a JSON patch. It only adds, and what the pod has already stays: asked
 // twice, it changes nothing more.
-import { gatesOf, looseFields, looseList, PLACEMENT_GATE } from "@isochrone/kubernetes";
+import { gatesOf, PLACEMENT_GATE } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
 /** Adds our gate behind those of others. */

@@ -3,9 +3,6 @@
 import {
   isStoreError,
   KINDS,
-  looseFields,
-  looseList,
-  looseText,
   StoreError,
   WEBHOOK_CONFIGURATION,
   type LabelExpression,
@@ -13,6 +10,7 @@ import {
   type MatchCondition,
   type Webhook,
 } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import {
   LABELS,
   PLACEMENT_ENABLED,

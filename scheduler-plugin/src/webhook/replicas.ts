@@ -1,4 +1,5 @@
-import { keyOf, LABELS, looseFields } from "@isochrone/kubernetes";
+import { keyOf, LABELS } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { InformerChange, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 
 /** How many pods each workload of each AppGroup has. */

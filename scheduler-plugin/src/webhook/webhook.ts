@@ -6,12 +6,12 @@ import {
   KINDS,
   LABELS,
   leaderStore,
-  looseText,
   PLANNER_LEASE,
   StoreError,
   trustedBy,
   WEBHOOK_SECRET,
 } from "@isochrone/kubernetes";
+import { looseText } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KindRef, Membership, SharedLeadership } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Part, Periodic, Random } from "@isochrone/runtime";

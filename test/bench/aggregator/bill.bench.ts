@@ -3,7 +3,8 @@
 import { turnsOf } from "@isochrone/aggregator/testing";
 import { billSteps, PriceTable } from "@isochrone/prices";
 import { billOf } from "@isochrone/prices/testing";
-import { inTurns, median, seeded } from "@isochrone/primitives";
+import { median, seeded } from "@isochrone/primitives";
+import { inTurns } from "@isochrone/primitives/algorithms";
 import { systemClock } from "@isochrone/runtime";
 import { channel, node, workflowSnapshot, workload } from "@isochrone/topology/testing";
 import { threadMs } from "../streams/problems.ts";

@@ -1,5 +1,6 @@
 import { billSteps, type PriceTable } from "@isochrone/prices";
-import { definedOf, inTurns } from "@isochrone/primitives";
+import { definedOf } from "@isochrone/primitives";
+import { inTurns } from "@isochrone/primitives/algorithms";
 import type { Bill, BillHistory } from "@isochrone/topology";
 import type { PublishedGraphs } from "../../domain/graphs/graph-keeper.ts";
 import { rfc3339 } from "../../domain/graphs/graph-time.ts";

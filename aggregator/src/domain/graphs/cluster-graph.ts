@@ -1,4 +1,4 @@
-import { allSteps } from "@isochrone/primitives";
+import { allSteps } from "@isochrone/primitives/algorithms";
 import type { ClusterGraphSnapshot, ClusterNode, Link } from "@isochrone/topology";
 import { BandwidthWalk, type LinkBandwidth, type NodeNetwork } from "../bandwidth/bandwidth-view.ts";
 import type { Pair, PairBandwidth } from "../bandwidth/bandwidth.ts";

@@ -1,4 +1,4 @@
-import { allSteps } from "@isochrone/primitives";
+import { allSteps } from "@isochrone/primitives/algorithms";
 import { LATENCY_BOUNDS_MS, LATENCY_BUCKETS, type Metric } from "@isochrone/telemetry";
 import type { ServiceDemand } from "@isochrone/topology";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -1,4 +1,4 @@
-import { allSteps, inTurns } from "@isochrone/primitives";
+import { allSteps, inTurns } from "@isochrone/primitives/algorithms";
 import type { Distribution } from "@isochrone/telemetry";
 import type {
   ClusterGraphSnapshot,

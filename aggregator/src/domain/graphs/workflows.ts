@@ -1,4 +1,4 @@
-import { allSteps } from "@isochrone/primitives";
+import { allSteps } from "@isochrone/primitives/algorithms";
 import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import type { WorkloadPods } from "./channel-memory.ts";
 import { compareText } from "../compare.ts";

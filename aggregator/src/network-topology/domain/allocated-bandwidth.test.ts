@@ -1,4 +1,4 @@
-import { allSteps } from "@isochrone/primitives";
+import { allSteps } from "@isochrone/primitives/algorithms";
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { allocatedBandwidthSteps, type PlacedPod, type Requirement } from "./allocated-bandwidth.ts";

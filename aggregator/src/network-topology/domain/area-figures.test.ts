@@ -1,4 +1,4 @@
-import { allSteps } from "@isochrone/primitives";
+import { allSteps } from "@isochrone/primitives/algorithms";
 import { describe, expect, test } from "vitest";
 import { clusterNode, linkOf, snapshotOf } from "../../testing/snapshots.ts";
 import { areaCapacities } from "./area-capacity.ts";

@@ -1,5 +1,6 @@
 // Stand-in for the HorizontalPodAutoscaler on CPU: it looks at the mean of all replicas, and at no zone.
-import { KINDS, looseFields, type ClusterStore } from "@isochrone/kubernetes";
+import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import { periodic, type Clock, type Logger, type Periodic } from "@isochrone/runtime";
 import type { GraphClient } from "@isochrone/topology/client";
 

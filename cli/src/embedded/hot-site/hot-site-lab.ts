@@ -7,7 +7,6 @@ import { createPage } from "@isochrone/dashboard";
 import {
   DISPATCH_ANNOTATIONS,
   KINDS,
-  looseList,
   PLACEMENT_ENABLED,
   PLACEMENT_LABEL,
   podView,
@@ -35,7 +34,7 @@ import {
   type Part,
   type Service,
 } from "@isochrone/runtime";
-import { definedOf } from "@isochrone/primitives";
+import { definedOf, looseList } from "@isochrone/primitives";
 import { createSchedulerPlugin, dispatchSettings } from "@isochrone/scheduler-plugin";
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";

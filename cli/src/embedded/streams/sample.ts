@@ -1,6 +1,7 @@
 // What `isochrone up --streams` runs: nodes, links and stream jobs from a file.
 import { join } from "node:path";
-import { looseFields, looseText, nodeView, type KubernetesObject } from "@isochrone/kubernetes";
+import { nodeView, type KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields, looseText } from "@isochrone/primitives";
 import type { ShapedLink, StagedJob } from "@isochrone/lab/streams";
 import { readTextFile } from "@isochrone/runtime";
 import { createStreamJob, readFlowLinks, readJobDefinition, withHeaders } from "@isochrone/streams";

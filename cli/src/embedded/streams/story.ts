@@ -1,6 +1,7 @@
 // The story of `isochrone up --streams`: the jobs as a baseline places them, as the controller does, and
 // after a link has lost capacity. What is predicted is held beside what is measured.
-import { conditionsOf, keyOf, looseFields, looseList, type KubernetesObject } from "@isochrone/kubernetes";
+import { conditionsOf, keyOf, type KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
 import { RunningStages } from "@isochrone/lab/streams";
 import type { Clock } from "@isochrone/runtime";
 import { partitioned } from "@isochrone/streams";

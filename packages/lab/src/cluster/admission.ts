@@ -1,14 +1,8 @@
 // The mutating admission of the stand-in API server: new pods and EndpointSlices are shown to the webhooks
 // that are registered in the store.
 import { request } from "node:https";
-import {
-  jsonPatched,
-  KINDS,
-  looseFields,
-  looseList,
-  looseText,
-  matchesSelector,
-} from "@isochrone/kubernetes";
+import { jsonPatched, KINDS, matchesSelector } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
 import type { Logger, Random } from "@isochrone/runtime";
 

@@ -1,4 +1,5 @@
-import { podView, workloadOf, looseFields } from "@isochrone/kubernetes";
+import { podView, workloadOf } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { PUBLISHED } from "./names.ts";
 import type { PodNetwork } from "./ports.ts";

@@ -1,6 +1,6 @@
 // How long requests take at endpoints that are busy: the network's round trip, waiting and work, by the
 // formulas of M/M/k.
-import { erlangC } from "@isochrone/primitives";
+import { erlangC } from "@isochrone/primitives/algorithms";
 
 /** An endpoint, as one of its callers sees it. */
 export interface Server {

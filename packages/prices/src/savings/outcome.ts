@@ -1,6 +1,6 @@
 // What a change makes of a workflow: money, round trips, and what each zone asks.
 import type { PodPlacement } from "@isochrone/topology";
-import { allSteps } from "@isochrone/primitives";
+import { allSteps } from "@isochrone/primitives/algorithms";
 import { sumSteps, type Scene, type Sums } from "../bill.ts";
 import { keyOf, type Billed, type Name } from "../billed.ts";
 import { nodeOf, type Change } from "../change.ts";

@@ -1,5 +1,5 @@
 // ENTS, Algorithm 2 (JRBA): routes by rounding a linear relaxation, rates in proportion to volumes.
-import { LinearProgram, type LinearSolver } from "@isochrone/primitives";
+import { LinearProgram, type LinearSolver } from "@isochrone/primitives/algorithms";
 import type { PathTable, Path } from "../paths.ts";
 import type { Demand } from "../placed-job.ts";
 

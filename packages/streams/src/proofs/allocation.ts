@@ -1,6 +1,6 @@
 // ENTS, problem P1 of one job, as a mixed-integer linear program: nodes and paths together, paths free over
 // all links.
-import { LinearProgram } from "@isochrone/primitives";
+import { LinearProgram } from "@isochrone/primitives/algorithms";
 import type { Computing } from "../placed-job.ts";
 import { SOURCE, type StreamJob } from "../stream-job.ts";
 import type { StreamSystem } from "../stream-system.ts";

@@ -1,6 +1,6 @@
 // ENTS' motivating example (Fig. 2), rebuilt from what its text fixes: six tasks with 55 units of work,
 // source e4, e1 computes 200 units a second.
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { equalShares } from "../baselines/sharing.ts";
 import { FlowNetwork } from "../flow-network.ts";
 import { jointRoutes, proportionalRates } from "../paper/jrba.ts";

@@ -1,5 +1,5 @@
 // HiGHS on this thread.
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import highsModule from "highs";
 
 // The types say CommonJS, but `import` is given the module whose default export is the loader itself.

@@ -7,8 +7,8 @@ import {
   readLastMove,
   readMoveRecords,
   workloadOf,
-  looseFields,
 } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import { exclusionOf, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import type {

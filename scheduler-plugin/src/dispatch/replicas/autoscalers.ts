@@ -1,5 +1,6 @@
 // Who else scales workloads: HorizontalPodAutoscalers, those of KEDA too.
-import { createInformer, KINDS, looseFields } from "@isochrone/kubernetes";
+import { createInformer, KINDS } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 import type { Workload } from "./workload-pods.ts";

@@ -1,5 +1,5 @@
 // Whether zones have room for a replica more, and its image.
-import { looseFields, looseList } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { Container, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 import type { ClusterNode } from "@isochrone/topology";
 import { identityOf } from "../../adapters/observed-pod.ts";

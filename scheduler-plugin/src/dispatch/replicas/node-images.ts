@@ -1,5 +1,6 @@
 // Which nodes have which images: a replica costs less where its image is. Kubelets name at most 50 of them.
-import { createInformer, KINDS, looseFields, looseList } from "@isochrone/kubernetes";
+import { createInformer, KINDS } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject, NodeStatus } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 

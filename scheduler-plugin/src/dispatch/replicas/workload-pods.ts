@@ -1,5 +1,6 @@
 // What is read of a pod: whose replica it is, and where.
-import { KINDS, looseFields } from "@isochrone/kubernetes";
+import { KINDS } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 

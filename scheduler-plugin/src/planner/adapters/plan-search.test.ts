@@ -1,6 +1,6 @@
 import { planProblem, SchedulingModel } from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { systemClock } from "@isochrone/runtime";
 import { ManualClock } from "@isochrone/runtime/testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";

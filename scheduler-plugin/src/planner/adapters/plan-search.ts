@@ -1,6 +1,6 @@
 import { EXACT_PAIRS, exactPlan } from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { AnsweringThread } from "@isochrone/runtime";
 import type { Clock, ThreadOutcome } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";

@@ -1,13 +1,7 @@
 // What is kept of each pod when plans are made: of those that wait for us everything, of placed ones what
 // filters look at.
-import {
-  conditionsOf,
-  hasOurGate,
-  looseFields,
-  looseList,
-  pickedFields,
-  PLANNED_AMONG_ANNOTATION,
-} from "@isochrone/kubernetes";
+import { conditionsOf, hasOurGate, pickedFields, PLANNED_AMONG_ANNOTATION } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type {
   KubernetesObject,
   LooseFields,

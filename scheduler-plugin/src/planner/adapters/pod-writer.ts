@@ -5,12 +5,12 @@ import {
   isStoreError,
   jsonPatchOpeningGate,
   KINDS,
-  looseFields,
   openGate,
   PLANNED_AMONG_ANNOTATION,
   narrowedAffinity,
   preferringAffinity,
 } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type {
   ClusterStore,
   JsonPatchOperation,

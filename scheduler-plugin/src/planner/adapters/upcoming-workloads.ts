@@ -1,12 +1,7 @@
 // Workloads whose pods their controllers have not made yet: Deployments and StatefulSets that are new, or
 // were scaled from zero.
-import {
-  createInformer,
-  KINDS,
-  looseFields,
-  templateLabels,
-  withoutLastApplied,
-} from "@isochrone/kubernetes";
+import { createInformer, KINDS, templateLabels, withoutLastApplied } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type {
   ClusterStore,
   DeploymentSpec,

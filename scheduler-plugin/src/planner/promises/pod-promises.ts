@@ -4,12 +4,11 @@ import {
   gatesOf,
   keyOf,
   LABELS,
-  looseFields,
-  looseText,
   moveOwnerOf,
   narrowedAffinity,
   PLANNED_AMONG_ANNOTATION,
 } from "@isochrone/kubernetes";
+import { looseFields, looseText } from "@isochrone/primitives";
 import type { KubernetesObject, LandingNode } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { entryOf } from "../../domain/reserved-use.ts";

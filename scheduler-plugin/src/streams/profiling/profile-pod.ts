@@ -1,6 +1,6 @@
 // A pod that takes the time of a task: the task's own, with the command that the job gives for it.
 import { createHash } from "node:crypto";
-import { looseFields, looseList } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
 import type { Container, KubernetesObject, PodSpec, Unchecked } from "@isochrone/kubernetes";
 import type { JobDefinition } from "@isochrone/streams";
 import { podNameOf, taskPod } from "../task-pod.ts";

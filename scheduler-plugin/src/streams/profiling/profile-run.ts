@@ -1,5 +1,5 @@
 // How a profiling pod stands.
-import { looseFields, looseList, looseText } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { ContainerStatus, KubernetesObject, PodStatus, Unchecked } from "@isochrone/kubernetes";
 import { isUnschedulable } from "../../adapters/observed-pod.ts";
 import { readReport } from "../domain/profiles.ts";

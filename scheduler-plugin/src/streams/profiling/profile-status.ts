@@ -1,5 +1,6 @@
 // Profiles in the status of a StreamJob.
-import { looseFields, looseList, looseText, timestamp } from "@isochrone/kubernetes";
+import { timestamp } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { Profile } from "../domain/profiles.ts";
 

@@ -1,5 +1,6 @@
 // Takes the time of tasks: for each kind of node on which a task may run, one pod on one node, now and again.
-import { keyOf, looseFields, looseList, looseText, StoreError } from "@isochrone/kubernetes";
+import { keyOf, StoreError } from "@isochrone/kubernetes";
+import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type {
   ContainerStatus,
   InformerChange,

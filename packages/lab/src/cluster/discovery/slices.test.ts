@@ -1,5 +1,6 @@
 // Service discovery by EndpointSlices, with processes as pods.
-import { KINDS, looseList, readyEndpoints, zonesHinted } from "@isochrone/kubernetes";
+import { KINDS, readyEndpoints, zonesHinted } from "@isochrone/kubernetes";
+import { looseList } from "@isochrone/primitives";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";

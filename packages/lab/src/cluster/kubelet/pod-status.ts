@@ -1,4 +1,5 @@
-import { timestamp, withConditions, looseFields } from "@isochrone/kubernetes";
+import { timestamp, withConditions } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { podSpec } from "../objects.ts";
 

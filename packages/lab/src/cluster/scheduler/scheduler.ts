@@ -6,8 +6,8 @@ import {
   podView,
   timestamp,
   withConditions,
-  looseFields,
 } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import {
   DefaultScores,

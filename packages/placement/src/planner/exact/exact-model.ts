@@ -1,5 +1,5 @@
 import { addRule } from "./exact-rules.ts";
-import { LinearProgram } from "@isochrone/primitives";
+import { LinearProgram } from "@isochrone/primitives/algorithms";
 import type { CostModel } from "../objective/objective.ts";
 
 /** Loads at which the price curve of a node has a tangent from the beginning. */

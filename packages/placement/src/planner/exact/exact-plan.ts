@@ -1,6 +1,6 @@
 // The cheapest plan of a small problem, proven by integer programming. The linearisation is of Adams 1994;
 // tangents stand in for the convex price of load as in Duran 1986.
-import type { LinearSolver } from "@isochrone/primitives";
+import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { ExactModel } from "./exact-model.ts";
 import { costModel, objectiveOf } from "../objective/objective.ts";
 import type { PlanProblem } from "../objective/plan-problem.ts";

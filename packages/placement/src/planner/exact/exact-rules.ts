@@ -1,6 +1,6 @@
 // Constraints as rows of a linear program. `at(pod, domain)` stands for the terms that are 1 when the pod is
 // in the domain.
-import type { LinearProgram, Terms } from "@isochrone/primitives";
+import type { LinearProgram, Terms } from "@isochrone/primitives/algorithms";
 import type {
   ApartConstraint,
   DomainConstraint,
