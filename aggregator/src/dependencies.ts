@@ -2,7 +2,7 @@ import type { Bus } from "@isochrone/bus";
 import type { ClusterStore, Leadership } from "@isochrone/kubernetes";
 import type { PriceTable } from "@isochrone/prices";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
-import type { Outside } from "@isochrone/telemetry";
+import type { Outside } from "@isochrone/telemetry/outside";
 import type { HttpApp, RequestGate } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import type { KeptCertificates } from "./adapters/own-certificates.ts";

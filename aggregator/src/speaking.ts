@@ -4,7 +4,7 @@ import type { SpokenFor } from "@isochrone/bus/otlp-http";
 import { type KubernetesObject, type PodSpec } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import { checkedFileIfAny } from "@isochrone/runtime";
-import { readOutside } from "@isochrone/telemetry";
+import { readOutside } from "@isochrone/telemetry/outside";
 import type { GateAnswer, Principal, PrincipalPod, RequestGate } from "@isochrone/runtime/http";
 import { PlannedFlows } from "./adapters/planned-flows.ts";
 import { WatchedFacts, type WatchedCluster } from "./adapters/watched-facts.ts";

@@ -4,7 +4,7 @@ import { busSettings } from "@isochrone/bus/settings";
 import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";
 import { authorizedFetch, checkedFileIfAny } from "@isochrone/runtime";
 import { serviceMain } from "@isochrone/runtime/main";
-import { readOutside } from "@isochrone/telemetry";
+import { readOutside } from "@isochrone/telemetry/outside";
 import { createCollector } from "./collector.ts";
 import { createConnectionCollector } from "./connections/connection-collector.ts";
 import { nodeTargets } from "./node-mode.ts";

@@ -113,7 +113,9 @@ const IMPURE_ENTRIES = ["packages/topology/src/client.ts"];
 /** Packages' entries that a service's domain/ may import. */
 const PURE_ENTRIES = [
   "@isochrone/primitives",
+  "@isochrone/primitives/algorithms",
   "@isochrone/telemetry",
+  "@isochrone/telemetry/outside",
   "@isochrone/topology",
   "@isochrone/placement",
   "@isochrone/prices",

@@ -1,5 +1,5 @@
 import type { Clock } from "@isochrone/runtime";
-import { rawAddressOf, type Outside } from "@isochrone/telemetry";
+import { rawAddressOf, type Outside } from "@isochrone/telemetry/outside";
 import type { ClusterNodes, ClusterState } from "../domain/cluster-state.ts";
 import type { ClusterFacts, Known, PodFact } from "../domain/speakers/authority.ts";
 

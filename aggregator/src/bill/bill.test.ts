@@ -2,7 +2,8 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { readOutside, TOPICS, type Metric, type Outside } from "@isochrone/telemetry";
+import { TOPICS, type Metric } from "@isochrone/telemetry";
+import { readOutside, type Outside } from "@isochrone/telemetry/outside";
 import type { Bill, BillHistory, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { BillHistorySchema, BillSchema } from "@isochrone/topology/bill";
 import { PriceTable, readPrices } from "@isochrone/prices";

@@ -1,11 +1,7 @@
 // Whom bytes are told of by: pods by their addresses, what is outside by the name that it is given. There may
 // be millions of addresses outside.
-import {
-  CONNECTION_ATTRIBUTES,
-  OUTSIDE_ATTRIBUTES,
-  OUTSIDE_DIRECTIONS,
-  type Outside,
-} from "@isochrone/telemetry";
+import { CONNECTION_ATTRIBUTES, OUTSIDE_ATTRIBUTES, OUTSIDE_DIRECTIONS } from "@isochrone/telemetry";
+import { type Outside } from "@isochrone/telemetry/outside";
 import { podAddress } from "./addresses.ts";
 import type { Pair } from "./connection-table.ts";
 import type { Counted } from "./told-series.ts";

@@ -9,7 +9,8 @@ import {
   type Part,
   type Random,
 } from "@isochrone/runtime";
-import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS, type Outside } from "@isochrone/telemetry";
+import { encodeMetrics, RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
+import { type Outside } from "@isochrone/telemetry/outside";
 import { readFile } from "node:fs/promises";
 import type { Registry } from "prom-client";
 import { bufferLimits } from "../domain/buffer-limits.ts";

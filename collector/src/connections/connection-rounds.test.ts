@@ -1,4 +1,4 @@
-import { readOutside, type Outside } from "@isochrone/telemetry";
+import { readOutside, type Outside } from "@isochrone/telemetry/outside";
 import { beforeEach, describe, expect, test } from "vitest";
 import { ConnectionRounds, type RoundResult } from "./connection-rounds.ts";
 import { MESSAGE, NetlinkReader, type Connection, type NetlinkVisitor } from "./netlink.ts";

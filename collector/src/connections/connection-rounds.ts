@@ -1,4 +1,5 @@
-import { CONNECTION_METRICS, type Metric, type Outside } from "@isochrone/telemetry";
+import { CONNECTION_METRICS, type Metric } from "@isochrone/telemetry";
+import { type Outside } from "@isochrone/telemetry/outside";
 import { byDestination } from "./by-destination.ts";
 import { ConnectionTable, type Pair } from "./connection-table.ts";
 import { MESSAGE, type Connection, type NetlinkVisitor, type TableDrops } from "./netlink.ts";

@@ -1,4 +1,4 @@
-import { ipBytes } from "@isochrone/primitives";
+import { ipBytes } from "@isochrone/primitives/ip";
 import type { Block, Libc } from "./libc.ts";
 import { SYS } from "./sys.ts";
 

@@ -18,7 +18,6 @@ export {
   boundPort,
 } from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
-export { ipBytes } from "./ip.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
 export {
   parseAmount,

@@ -35,8 +35,6 @@ export {
   TOPICS,
 } from "./names.ts";
 export type { BandwidthResult, Method, Outcome } from "./names.ts";
-export { rawAddressOf } from "./outside/address-ranges.ts";
-export { isOutsideName, Outside, OUTSIDE_NAMESPACE, readOutside } from "./outside/outside.ts";
 export { isNodeInterface } from "./interfaces.ts";
 export { AttributeBytes, attributeKey } from "./otlp/attribute-bytes.ts";
 export type { AttributeKey } from "./otlp/attribute-bytes.ts";

@@ -3,7 +3,8 @@
 import { createConnectionCollector } from "@isochrone/collector/testing";
 import { createRegistry, seededRandom, systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import { MetricsDecoder, readOutside, type Series } from "@isochrone/telemetry";
+import { MetricsDecoder, type Series } from "@isochrone/telemetry";
+import { readOutside } from "@isochrone/telemetry/outside";
 
 const [node = "", intervalMs] = process.argv.slice(2);
 const registry = createRegistry();

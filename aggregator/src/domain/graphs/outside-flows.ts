@@ -1,4 +1,4 @@
-import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry";
+import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import type { OutsideFlow } from "@isochrone/topology";
 import type { ChannelKey } from "../channel-key.ts";
 import { fullName, type NamespacedName } from "../cluster-state.ts";

@@ -1,5 +1,6 @@
 // What goes to the outside of the cluster, by sources that know addresses.
-import { OUTSIDE_NAMESPACE, type Metric } from "@isochrone/telemetry";
+import { type Metric } from "@isochrone/telemetry";
+import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import { beforeEach, describe, expect, test } from "vitest";
 import { Tables } from "../graphs/tables.ts";
 import { NO_FACTS, type ClusterFacts, type PodFact } from "../speakers/authority.ts";

@@ -1,11 +1,11 @@
 import {
   isFailedResponse,
-  OUTSIDE_NAMESPACE,
   type AttributeValue,
   type CounterTracks,
   type Increment,
   type Series,
 } from "@isochrone/telemetry";
+import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import { REPORTERS, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
 import { IncrementSink } from "./increments.ts";
 import type { PointTime } from "../point-time.ts";

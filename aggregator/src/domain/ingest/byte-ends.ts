@@ -1,12 +1,6 @@
 // Who the ends of a row are: by owner, by pod, by a container's path, or by address.
-import {
-  isOutsideName,
-  isWorkloadKind,
-  OUTSIDE_NAMESPACE,
-  RESOURCE_ATTRIBUTES,
-  type EndRule,
-  type Series,
-} from "@isochrone/telemetry";
+import { isWorkloadKind, RESOURCE_ATTRIBUTES, type EndRule, type Series } from "@isochrone/telemetry";
+import { isOutsideName, OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import { isIP } from "node:net";
 import type { ClusterFacts, PodFact } from "../speakers/authority.ts";
 import { textOf, type Labels } from "../text.ts";

@@ -23,8 +23,6 @@ const NESTED = 0x8000;
 export function connectionMessage(connection: TestConnection, isEnd = false): Buffer {
   const {
     id,
-    bytes = 0,
-    answerBytes = Math.ceil((bytes ?? 0) / 2),
     client = "10.0.1.7",
     server = "10.0.2.9",
     service = server,
@@ -33,18 +31,22 @@ export function connectionMessage(connection: TestConnection, isEnd = false): Bu
     serverPort = 5432,
     zone = 0,
   } = connection;
-  const counted =
-    bytes === null ? [] : [attribute(9, counters(bytes - answerBytes)), attribute(10, counters(answerBytes))];
   return message(
     isEnd ? 0x102 : 0x100,
     nfgen(),
     attribute(1 | NESTED, tuple(client, service, protocol, clientPort, serverPort)),
     attribute(2 | NESTED, tuple(server, client, protocol, serverPort, clientPort)),
-    ...counted,
+    ...countersOf(connection),
     attribute(3, number(4, 0x188)),
     attribute(12, number(4, id)),
     ...(zone === 0 ? [] : [attribute(18, number(2, zone))]),
   );
+}
+
+function countersOf({ bytes = 0, answerBytes }: TestConnection): Buffer[] {
+  if (bytes === null) return [];
+  const answered = answerBytes ?? Math.ceil(bytes / 2);
+  return [attribute(9, counters(bytes - answered)), attribute(10, counters(answered))];
 }
 
 /** Of one CPU: what was dropped, evicted and not inserted. */

@@ -87,27 +87,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
           }))}
         />
       </Card>
-      {destinations === undefined ? null : (
-        <Card title="Outside of the cluster" id="destinations">
-          <Table
-            label="destinations outside of the cluster, the dearest first"
-            columns={[
-              { title: "Destination", isText: true },
-              costs,
-              { title: "Traffic" },
-              { title: "Remark", isText: true },
-            ]}
-            rows={destinations.map((line) => ({
-              key: line.destination,
-              cells: [
-                <Name>{line.destination}</Name>,
-                ...amountCells(line),
-                line.unknown === null ? "" : reasonText(line.unknown),
-              ],
-            }))}
-          />
-        </Card>
-      )}
+      {destinations === undefined ? null : <Outside destinations={destinations} costs={costs} />}
       <Card title="Zones" id="zones">
         <Table
           label="pairs of zones, the dearest first"
@@ -130,6 +110,35 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
         />
       </Card>
     </>
+  );
+}
+
+interface OutsideProps {
+  readonly destinations: NonNullable<Bill["destinations"]>;
+  readonly costs: { readonly title: string };
+}
+
+function Outside({ destinations, costs }: OutsideProps): VNode {
+  return (
+    <Card title="Outside of the cluster" id="destinations">
+      <Table
+        label="destinations outside of the cluster, the dearest first"
+        columns={[
+          { title: "Destination", isText: true },
+          costs,
+          { title: "Traffic" },
+          { title: "Remark", isText: true },
+        ]}
+        rows={destinations.map((line) => ({
+          key: line.destination,
+          cells: [
+            <Name>{line.destination}</Name>,
+            ...amountCells(line),
+            line.unknown === null ? "" : reasonText(line.unknown),
+          ],
+        }))}
+      />
+    </Card>
   );
 }
 

@@ -1,5 +1,5 @@
 // Ranges of addresses, and which of them an address is in.
-import { ipBytes } from "@isochrone/primitives";
+import { ipBytes } from "@isochrone/primitives/ip";
 
 /** A range in CIDR notation. */
 export interface AddressRange {
