@@ -26,7 +26,14 @@ const RUNNING: KubernetesObject = {
       { task: "detect", kind: "arm64, 4 CPUs", secondsPerFrame: 0.2 },
       { task: "detect", kind: "amd64, 8 CPUs", failure: "exit code 1 (Error)" },
     ],
-    conditions: [{ type: "Placed", status: "True", reason: "Placed", message: "all tasks have nodes" }],
+    conditions: [
+      {
+        type: "Placed",
+        status: "True",
+        reason: "Placed",
+        message: "all tasks have nodes; next best when they were chosen: track on box: 4.00 frames/s",
+      },
+    ],
   },
 };
 const WAITING: KubernetesObject = {
@@ -59,6 +66,7 @@ describe("StreamJobs for people", () => {
       [
         "StreamJob site/gate: Running, 5.00 frames/s of 2 promised, 4.80 measured",
         "limited by task detect on box",
+        "next best when they were chosen: track on box: 4.00 frames/s",
         "",
         "task    node    s/frame  frames/s",
         "detect  box        0.20         5",

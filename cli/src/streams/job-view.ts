@@ -148,6 +148,10 @@ export function jobText(job: JobView): string {
     `StreamJob ${namespace}/${name}: ${phase ?? "no controller has seen it"}${pace}${promise}${measured}`,
   ];
   if (throughput !== null && limit !== null) parts[0] += `\nlimited by ${limit}`;
+  const placed = conditions.find(({ type, status }) => type === "Placed" && status === "True");
+  // What stands behind it says more than the table of tasks below.
+  const nextBest = placed?.message.split("; ")[1];
+  if (nextBest !== undefined) parts[0] += `\n${nextBest}`;
   const open = conditions.filter(({ status }) => status !== "True");
   if (open.length > 0)
     parts.push(open.map(({ type, reason, message }) => `${type}: ${reason}: ${message}`).join("\n"));

@@ -17,6 +17,14 @@ export interface Flow {
 /** A flow that has no path yet. */
 export type Demand = Pick<Flow, "dependency" | "source" | "target" | "bitsPerFrame">;
 
+/** Nodes that a job doesn't run on. */
+export interface OtherNodes {
+  /** Index of the node, by task. */
+  readonly hosts: readonly number[];
+  /** Frames per second that it would make there, beside the jobs that ran then. */
+  readonly throughput: number;
+}
+
 /** A job with its nodes, routes and rates. */
 export interface PlacedJob {
   readonly job: StreamJob;
@@ -27,6 +35,8 @@ export interface PlacedJob {
   readonly flows: readonly Flow[];
   /** Frames per second that its nodes and flows allow. */
   readonly throughput: number;
+  /** The next best nodes found when it was placed. Absent: there were none, or the strategy looks for none. */
+  readonly nextBest?: OtherNodes;
 }
 
 /** Node of a task, or of the source. */

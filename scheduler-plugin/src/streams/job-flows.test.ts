@@ -25,6 +25,7 @@ const PLACEMENT: Placement = {
   flows: [{ from: null, to: "detect", port: null, bitsPerSecond: 1, route: ["camera", "box"] }],
   throughput: 1,
   limit: { kind: "source", node: "camera" },
+  nextBest: null,
 };
 
 function flowsWith(pod: KubernetesObject | null): JobFlows {

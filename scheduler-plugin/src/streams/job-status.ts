@@ -1,5 +1,5 @@
 // The status of a StreamJob: what people ask first, and what a new leader goes on from.
-import { timestamp, withConditions } from "@isochrone/kubernetes";
+import { conditionsOf, timestamp, withConditions } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { JobFlow, JobLimit, Placement } from "./domain/placement.ts";
@@ -95,12 +95,27 @@ function waitText(conditions: readonly JobCondition[]): string | null {
   return found === undefined ? null : `waits: ${found.reason}`;
 }
 
+const PLACED = "all tasks have nodes";
+const NEXT_BEST = `${PLACED}; next best when they were chosen: `;
+
+/** The message of the condition Placed, from which the next leader knows what was next best. */
+export function placedText(placement: Placement | null): string {
+  const nextBest = placement?.nextBest ?? null;
+  return nextBest === null ? PLACED : NEXT_BEST + nextBest;
+}
+
+function readNextBest(job: KubernetesObject): string | null {
+  const message = conditionsOf(job).find(({ type }) => type === "Placed")?.message ?? "";
+  return message.startsWith(NEXT_BEST) ? message.slice(NEXT_BEST.length) : null;
+}
+
 type StatusFields = Record<"flows" | "limit" | "tasks" | "throughput", unknown>;
 type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
 type FlowFields = Record<"bitsPerSecond" | "from" | "port" | "route" | "to", unknown>;
 
 /** What a former leader decided; null: nothing. */
-export function readPlacement({ status }: KubernetesObject): Placement | null {
+export function readPlacement(job: KubernetesObject): Placement | null {
+  const { status } = job;
   const { tasks, flows, throughput } = looseFields<StatusFields>(status);
   const hosts = new Map<string, string>();
   const seconds = new Map<string, number>();
@@ -118,6 +133,7 @@ export function readPlacement({ status }: KubernetesObject): Placement | null {
     throughput: typeof throughput === "number" ? throughput : 0,
     // It is found anew with the first decision.
     limit: { kind: "source", node: "" },
+    nextBest: readNextBest(job),
   };
 }
 

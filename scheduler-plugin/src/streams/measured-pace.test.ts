@@ -45,6 +45,7 @@ const PLACEMENT: Placement = {
   flows: [flow(null, "detect"), flow("detect", "track")],
   throughput: 5,
   limit: { kind: "source", node: "camera" },
+  nextBest: null,
 };
 
 /** Of a channel that carries so many frames of these bytes in a second. */

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Verdict } from "./domain/decide.ts";
 import type { Placement } from "./domain/placement.ts";
 import { isRunning } from "./job-pods.ts";
-import { jobStatus, type JobCondition, type JobPhase, type JobView } from "./job-status.ts";
+import { jobStatus, placedText, type JobCondition, type JobPhase, type JobView } from "./job-status.ts";
 import type { KnownJob } from "./known-jobs.ts";
 import { JOB_PHASES, type StreamMetrics } from "./metrics.ts";
 import type { ProfileView } from "./profiling/profiler.ts";
@@ -142,7 +142,7 @@ function viewOf(news: JobNews): JobView {
   const { names, areAllRunning } = podsOf(news);
   if (verdict.kind === "refused") return refusedView(verdict.message, placement, names);
   const profiled = taken === null || taken.wanted === 0 ? [] : [profiledCondition(taken)];
-  const conditions: JobCondition[] = [ACCEPTED, placedCondition(verdict), ...profiled];
+  const conditions: JobCondition[] = [ACCEPTED, placedCondition(verdict, placement), ...profiled];
   const told = { placement, measured, pods: names, profiles: taken?.profiles ?? [] };
   if (verdict.kind === "waiting")
     return { ...told, phase: placement === null ? "Waiting" : "Placing", conditions };
@@ -174,9 +174,12 @@ const ACCEPTED: JobCondition = {
   message: "the spec can be carried out",
 };
 
-function placedCondition(verdict: Exclude<Verdict, { kind: "refused" }>): JobCondition {
+function placedCondition(
+  verdict: Exclude<Verdict, { kind: "refused" }>,
+  placement: Placement | null,
+): JobCondition {
   return verdict.kind === "placed"
-    ? { type: "Placed", status: "True", reason: "Placed", message: "all tasks have nodes" }
+    ? { type: "Placed", status: "True", reason: "Placed", message: placedText(placement) }
     : { type: "Placed", status: "False", ...verdict.why };
 }
 

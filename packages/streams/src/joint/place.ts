@@ -49,6 +49,8 @@ export class Judge {
   /** Bits that a frame of each other job puts on a link, by capacity; of the judged job in `#own`. */
   readonly #busy: Float64Array;
   readonly #own: Float64Array;
+  /** The best of other nodes than the best ones, which are the first. */
+  readonly #top: Judged[] = [];
   count = 0;
 
   constructor(system: StreamSystem, job: StreamJob, others: readonly PlacedJob[], settings: PlaceSettings) {
@@ -88,7 +90,26 @@ export class Judge {
     };
     const stageSeconds = this.#stagesOf(hosts, flows);
     const all = stageSeconds.reduce((sum, seconds) => sum + seconds, 0);
-    return { placed, paces, stageSeconds, worth: worthOf(paces, [...this.#loads, load]) - STAGE_PRICE * all };
+    const worth = worthOf(paces, [...this.#loads, load]) - STAGE_PRICE * all;
+    return this.#ranked({ placed, paces, stageSeconds, worth });
+  }
+
+  /** The best that was judged on other nodes than these. */
+  besides({ placed: { hosts } }: Judged): PlacedJob | null {
+    return this.#top.find(({ placed }) => !areSame(placed.hosts, hosts))?.placed ?? null;
+  }
+
+  #ranked(judged: Judged): Judged {
+    const [first, second] = this.#top;
+    if (first === undefined || judged.worth > first.worth) {
+      const isOther = first !== undefined && !areSame(first.placed.hosts, judged.placed.hosts);
+      this.#top.splice(0, isOther ? 2 : 1, ...(isOther ? [judged, first] : [judged]));
+    } else if (
+      judged.worth > (second?.worth ?? -Infinity) &&
+      !areSame(first.placed.hosts, judged.placed.hosts)
+    )
+      this.#top[1] = judged;
+    return judged;
   }
 
   #stagesOf(hosts: readonly number[], flows: readonly (Demand & { readonly path: Path })[]): Float64Array {
@@ -160,7 +181,14 @@ export function placeJob(
     const found = climb(judge, job, system.free, start, nodes);
     if (best === null || found.worth > best.worth + NO_GAIN) best = found;
   }
-  return best;
+  const next = best === null ? null : judge.besides(best);
+  if (best === null || next === null) return best;
+  const { hosts, throughput } = next;
+  return { ...best, placed: { ...best.placed, nextBest: { hosts, throughput } } };
+}
+
+function areSame(hosts: readonly number[], others: readonly number[]): boolean {
+  return hosts.every((host, task) => host === others[task]);
 }
 
 /** Indexes of the nodes nearest to the source, by hops. */

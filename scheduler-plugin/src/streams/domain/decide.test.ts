@@ -100,6 +100,7 @@ describe("a decision about stream jobs", () => {
       flows: [],
       throughput: 20,
       limit: { kind: "source", node: "camera" },
+      nextBest: null,
     } as const;
     expect(await paceOf({ placement, fastest: 40 })).toBeCloseTo(40, 6);
     // Frames that were sent again.
@@ -142,6 +143,21 @@ describe("a decision about stream jobs", () => {
           "task detect needs 1000m CPU and 1 MiB, which none of its 1 nodes has left beside other stream jobs",
       },
     });
+  });
+
+  test("names the next best nodes of when a job was placed, and goes on naming them", async () => {
+    const profile = [
+      { nodeLabels: { device: "box" }, secondsPerFrame: 1 },
+      { nodeLabels: { device: "server" }, secondsPerFrame: 0.5 },
+    ];
+    const spec = { tasks: [{ name: "detect", requests: { cpu: "1", memory: "1Mi" }, profile }] };
+    const one = job("site/a", { spec });
+    const placement = await placementOf(one);
+    expect([...placement.hosts]).toEqual([["detect", "server"]]);
+    expect(placement.nextBest).toBe("detect on box: 1.00 frames/s");
+    const later = await placementOf({ ...one, placement });
+    expect(later.nextBest).toBe(placement.nextBest);
+    expect((await placementOf(job("site/b"))).nextBest).toBeNull();
   });
 
   test("keeps room for a job that has waited for five minutes and fits the empty cluster", async () => {

@@ -12,7 +12,7 @@ import {
   type StreamJob,
   type StreamStrategy,
 } from "@isochrone/streams";
-import { placementOf, type Placement } from "./placement.ts";
+import { nextBestOf, placementOf, type Placement } from "./placement.ts";
 import {
   plannedJob,
   type MeasuredSeconds,
@@ -69,12 +69,16 @@ interface Waiting {
 export async function decide(input: DecideInput): Promise<Map<string, Verdict>> {
   const { strategy } = input;
   const { system, verdicts, decidedOf, waiting } = systemOf(input);
-  const isAnyPlaced = await placeWaiting(waiting, system, input, verdicts);
-  const change = input.change === "changed" || !isAnyPlaced ? input.change : "placed";
+  const placedNow = await placeWaiting(waiting, system, input, verdicts);
+  const change = input.change === "changed" || placedNow.size === 0 ? input.change : "placed";
   if (change !== null) system.update(await strategy.share(system, change));
   for (const placed of system.running) {
-    const { key, definition } = decidedOf.get(placed.job)!;
-    verdicts.set(key, { kind: "placed", placement: placementOf(placed, definition, system) });
+    const { key, definition, placement: before } = decidedOf.get(placed.job)!;
+    const nextBest = placedNow.get(key) ?? before?.nextBest ?? null;
+    verdicts.set(key, {
+      kind: "placed",
+      placement: { ...placementOf(placed, definition, system), nextBest },
+    });
   }
   return verdicts;
 }
@@ -144,15 +148,15 @@ function restored({ hosts, flows }: Placement, job: StreamJob, system: StreamSys
   );
 }
 
-/** Returns whether any was placed. */
+/** Returns the next best nodes in words, by key of those that were placed. */
 async function placeWaiting(
   waiting: readonly Waiting[],
   system: StreamSystem,
   input: DecideInput,
   verdicts: Map<string, Verdict>,
-): Promise<boolean> {
+): Promise<ReadonlyMap<string, string | null>> {
   const { strategy, nodes, nowMs } = input;
-  let isAnyPlaced = false;
+  const placedNow = new Map<string, string | null>();
   let reserved: string | null = null;
   const wait = (key: string, why: WaitReason): void => void verdicts.set(key, { kind: "waiting", why });
   for (const { decided, job } of waiting.toSorted(byAge)) {
@@ -168,7 +172,7 @@ async function placeWaiting(
     const placed = await strategy.place(job, system);
     if (placed !== null) {
       system.add(placed);
-      isAnyPlaced = true;
+      placedNow.set(key, nextBestOf(placed, system));
       continue;
     }
     const { definition, rejection } = decided;
@@ -176,7 +180,7 @@ async function placeWaiting(
     const isPatient = nowMs - createdMs < PATIENCE_MS;
     if (!isPatient && (await fitsEmpty(decided, input, system))) reserved = key;
   }
-  return isAnyPlaced;
+  return placedNow;
 }
 
 function byAge(a: Waiting, b: Waiting): number {

@@ -36,6 +36,8 @@ export interface Placement {
   /** Frames per second. */
   readonly throughput: number;
   readonly limit: JobLimit;
+  /** In words: the next best nodes when the job was placed, with its throughput there. Null: none is known. */
+  readonly nextBest: string | null;
 }
 
 /** Below this part of it, a rate is the same. */
@@ -67,7 +69,18 @@ export function placementOf(
     }),
     throughput,
     limit: isFed ? { kind: "source", node: spec.source } : limitByName(placed, system),
+    nextBest: null,
   };
+}
+
+/** Of a job that was placed now. */
+export function nextBestOf({ job, hosts, nextBest }: PlacedJob, { network }: StreamSystem): string | null {
+  if (nextBest === undefined) return null;
+  const moved = job.tasks.flatMap(({ name }, task) => {
+    const host = nextBest.hosts[task]!;
+    return host === hosts[task] ? [] : [`${name} on ${network.nodes[host]!}`];
+  });
+  return `${moved.join(", ")}: ${nextBest.throughput.toFixed(2)} frames/s`;
 }
 
 function limitByName(placed: PlacedJob, system: StreamSystem): JobLimit {
