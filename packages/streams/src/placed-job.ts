@@ -18,7 +18,7 @@ export interface Flow {
 export type Demand = Pick<Flow, "dependency" | "source" | "target" | "bitsPerFrame">;
 
 /** Nodes that a job doesn't run on. */
-export interface OtherNodes {
+interface OtherNodes {
   /** Index of the node, by task. */
   readonly hosts: readonly number[];
   /** Frames per second that it would make there, beside the jobs that ran then. */
@@ -35,7 +35,9 @@ export interface PlacedJob {
   readonly flows: readonly Flow[];
   /** Frames per second that its nodes and flows allow. */
   readonly throughput: number;
-  /** The next best nodes found when it was placed. Absent: there were none, or the strategy looks for none. */
+  /**
+   * The next best nodes found when it was placed. Absent: there were none, or the strategy looks for none.
+   */
   readonly nextBest?: OtherNodes;
 }
 

@@ -36,7 +36,9 @@ export interface Placement {
   /** Frames per second. */
   readonly throughput: number;
   readonly limit: JobLimit;
-  /** In words: the next best nodes when the job was placed, with its throughput there. Null: none is known. */
+  /**
+   * In words: the next best nodes when the job was placed, with its throughput there. Null: none is known.
+   */
   readonly nextBest: string | null;
 }
 
