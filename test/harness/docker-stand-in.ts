@@ -51,7 +51,8 @@ function run(tag: string): void {
   if (program !== "node") throw new Error(`the image's program must be node, got ${program}`);
   const child = spawn(
     process.execPath,
-    args.map((path) => inImage(image, path)),
+    // Options of Node's, then the file that it runs.
+    args.map((word) => (word.startsWith("--") ? word : inImage(image, word))),
     {
       cwd: container,
       env: Object.fromEntries(given),
