@@ -56,7 +56,7 @@ export class BandwidthLog {
 
   async readToEnd(signal: AbortSignal): Promise<void> {
     await this.#log.readToEnd(signal);
-    this.#partitions = await this.#options.bus.partitionCount(TOPICS.probe);
+    this.#partitions = await this.#log.partitionCount(TOPICS.probe, signal);
   }
 
   async close(): Promise<void> {

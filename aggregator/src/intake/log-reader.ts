@@ -53,10 +53,8 @@ export class LogReader {
    * `signal` is aborted.
    */
   async readToEnd(signal: AbortSignal): Promise<void> {
-    const { bus, topic } = this.#options;
-    const partitions = await this.#persist("counting the partitions", signal, () =>
-      bus.partitionCount(topic),
-    );
+    const { topic } = this.#options;
+    const partitions = await this.partitionCount(topic, signal);
     for (let partition = 0; partition < partitions; partition++) this.#awaited.add(partition);
     this.#subscription = await this.#persist("subscribing", signal, () => this.#subscribe());
     const caughtUp = this.#caughtUp.promise.then(() => true);
@@ -68,6 +66,13 @@ export class LogReader {
       done.abort();
       if (isThere) return;
     }
+  }
+
+  /** Of any topic; asks until the bus answers. Rejects when `signal` is aborted. */
+  partitionCount(topic: string, signal: AbortSignal): Promise<number> {
+    return this.#persist(`counting the partitions of ${topic} for the log`, signal, () =>
+      this.#options.bus.partitionCount(topic),
+    );
   }
 
   async close(): Promise<void> {

@@ -191,6 +191,25 @@ function withoutLog({ bus }: ReplicaSet): typeof bus {
 }
 
 describe("an intake without its bus", () => {
+  test.each([1, 2, 3, 4, 5])(
+    "that is away for its question number %i alone begins all the same",
+    async (nth) => {
+      set = new ReplicaSet();
+      let asked = 0;
+      const faulty = Object.assign(Object.create(set.bus) as typeof set.bus, {
+        partitionCount: (topic: string) =>
+          ++asked === nth ? Promise.reject(new Error("away")) : set.bus.partitionCount(topic),
+        publish: set.bus.publish.bind(set.bus),
+        subscribe: set.bus.subscribe.bind(set.bus),
+      });
+      const replica = await set.start({ bus: faulty });
+      await set.pass(12_000);
+      expect(asked).toBeGreaterThanOrEqual(nth);
+      expect(replica.intake.pending()).toEqual([]);
+      await replica.stop();
+    },
+  );
+
   test("starts all the same, and begins when the bus is there", async () => {
     set = new ReplicaSet();
     let isAway = true;
