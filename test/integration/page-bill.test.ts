@@ -103,6 +103,11 @@ describe.runIf(hasBrowser)("the page of the bill", { timeout: 120_000 }, () => {
     expect((await visit.column("#savings-lines", 4))[0]).toMatch(/^-3\.00it would cost more/);
     expect(await visit.barriers()).toEqual([]);
     await page.unroute("**/api/v1/savings**");
+    const unpriced = { ...SAVINGS, lines: SAVINGS.lines.map((line) => ({ ...line, perMonth: null })) };
+    await page.route("**/api/v1/savings**", (route) => route.fulfill({ json: unpriced }));
+    await page.reload();
+    await expect.poll(() => page.locator("main").innerText()).toContain("Nothing has a price");
+    await page.unroute("**/api/v1/savings**");
   });
 
   test("fits a telephone, and says that of a moment nothing is kept", async () => {

@@ -47,6 +47,12 @@ const SAVINGS: Savings = {
 const cellsOf = (line: string): string[] => line.trim().split(/ {2,}/);
 
 describe("savings as text", () => {
+  test("of traffic without any price are no table of zeros", () => {
+    const lines = SAVINGS.lines.map((line) => ({ ...line, perMonth: null }));
+    expect(savingsText({ ...SAVINGS, lines }, false)).toMatch(/\n\nnothing has a price; /);
+    expect(savingsText({ ...SAVINGS, lines }, true)).toContain("unknown cost today");
+  });
+
   test("have a line each, with what isn't advised in parentheses", () => {
     const [head, lines, , left] = savingsText(SAVINGS, false).split("\n\n");
     expect(head).toBe("savings of 2026-01-01T00:00:00Z, USD a month");

@@ -14,6 +14,8 @@ export function savingsText(savings: Savings, isWhole: boolean): string {
   const head = `savings of ${observedAt ?? "no time"}, ${currency} a month`;
   if (lines.length === 0) return `${head}\n\nno traffic`;
   if (isWhole) return [head, ...lines.map((line) => wholeText(line, currency))].join("\n\n");
+  if (lines.every(({ perMonth }) => perMonth === null))
+    return `${head}\n\nnothing has a price; isochrone savings NAMESPACE/NAME says what is known without`;
   return [
     head,
     table(["", "", "today", ...COLUMNS.map(([, title]) => title)], lines.map(rowOf)),

@@ -35,6 +35,8 @@ function Whole({ savings: { lines, trouble, currency, leftOut } }: { readonly sa
     return (
       <Empty title="No traffic is counted">Each workflow and Service that is called appears here.</Empty>
     );
+  if (lines.every(({ perMonth }) => perMonth === null))
+    return <Empty title="Nothing has a price">What would be saved is known once traffic has a price.</Empty>;
   return (
     <>
       <p class="soft">
