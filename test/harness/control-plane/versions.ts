@@ -1,6 +1,12 @@
 // Which Kubernetes tests run on: ISOCHRONE_TEST_KUBERNETES is a version ("1.35.8") or a minor ("1.35") of
 // this list.
-const NEWEST = { "1.33": "1.33.13", "1.34": "1.34.4", "1.35": "1.35.8", "1.36": "1.36.3" } as const;
+const NEWEST = {
+  "1.33": "1.33.13",
+  "1.34": "1.34.4",
+  "1.35": "1.35.8",
+  "1.36": "1.36.3",
+  "1.37": "1.37.2",
+} as const;
 
 export const KWOK_VERSION = "0.8.0";
 export const KUBERNETES_VERSION = kubernetesVersion(process.env["ISOCHRONE_TEST_KUBERNETES"] ?? "1.35");
