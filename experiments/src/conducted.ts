@@ -39,3 +39,16 @@ export interface Conducted {
   readonly notes?: readonly string[];
   readonly files: { readonly html: string; readonly csv: string; readonly json: string };
 }
+
+/**
+ * Tells of cells that are done. The time left is of what runs since none was: of one ground after the other.
+ */
+export function progressOf({ onProgress }: ConductOptions) {
+  let began = performance.now();
+  return (done: number, total: number, what: string): void => {
+    if (done === 0) began = performance.now();
+    const perCell = (performance.now() - began) / 1_000 / Math.max(1, done);
+    const secondsLeft = done === 0 ? null : (total - done) * perCell;
+    onProgress({ done, total, share: done / total, secondsLeft, what });
+  };
+}

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { keysOf } from "@isochrone/primitives";
+import { progressOf } from "../conducted.ts";
 import type { ConductDeps, Conducted, ConductOptions } from "../conducted.ts";
 import { toRows } from "../report/csv.ts";
 import { describeMachine } from "../run/machine.ts";
@@ -22,17 +23,12 @@ export async function conductBill(
   const scenario = readBillScenario(text, file, quick);
   const contenders = chosen(options);
   const folder = join(out, quick ? `${scenario.name}-quick` : scenario.name);
-  const began = performance.now();
   const { results, measured } = await runBill({
     scenario,
     contenders,
     store: openStore<BillResult>(join(folder, "cells.jsonl")),
     deps: { ...deps, ...(kubeScheduler === null ? {} : { kubeScheduler }) },
-    onProgress: (done, total, what) => {
-      const perCell = (performance.now() - began) / 1_000 / Math.max(1, done);
-      const secondsLeft = done === 0 ? null : (total - done) * perCell;
-      options.onProgress({ done, total, share: done / total, secondsLeft, what });
-    },
+    onProgress: progressOf(options),
     signal,
   });
   const files = {

@@ -2,6 +2,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { progressOf } from "../conducted.ts";
 import type { Conducted, ConductOptions } from "../conducted.ts";
 import { toRows } from "../report/csv.ts";
 import { describeMachine } from "../run/machine.ts";
@@ -148,15 +149,6 @@ async function trainAll(scenario: KaisScenario, folder: string, options: Conduct
     onProgress: (part, inTime) => tell(LEARNED.length, "endpoints", Math.min(1, part), inTime),
   });
   writeFileSync(file, weights);
-}
-
-function progressOf({ onProgress }: ConductOptions) {
-  const began = performance.now();
-  return (done: number, total: number, what: string): void => {
-    const perCell = (performance.now() - began) / 1_000 / Math.max(1, done);
-    const secondsLeft = done === 0 ? null : (total - done) * perCell;
-    onProgress({ done, total, share: done / total, secondsLeft, what });
-  };
 }
 
 /** What a quick run must show: more in time than the baseline, and no difference between equals. */

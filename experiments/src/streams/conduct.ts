@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { loadSolver } from "../contenders/highs.ts";
+import { progressOf } from "../conducted.ts";
 import type { ConductOptions, Conducted } from "../conducted.ts";
 import { toRows } from "../report/csv.ts";
 import { describeMachine } from "../run/machine.ts";
@@ -66,17 +67,6 @@ export async function conductStreams(text: string, options: ConductOptions): Pro
 }
 
 const NOTHING = { results: [], measured: 0 } as const;
-
-/** Of one ground after the other; the time left is of the ground that runs. */
-function progressOf({ onProgress }: ConductOptions) {
-  let began = performance.now();
-  return (done: number, total: number, what: string): void => {
-    if (done === 0) began = performance.now();
-    const perCell = (performance.now() - began) / 1_000 / Math.max(1, done);
-    const secondsLeft = done === 0 ? null : (total - done) * perCell;
-    onProgress({ done, total, share: done / total, secondsLeft, what });
-  };
-}
 
 function chosen(scenario: StreamScenario, { file, contenders, grounds }: ConductOptions): StreamScenario {
   const refuse = (message: string): never => {
