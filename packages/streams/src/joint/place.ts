@@ -49,8 +49,8 @@ export class Judge {
   /** Bits that a frame of each other job puts on a link, by capacity; of the judged job in `#own`. */
   readonly #busy: Float64Array;
   readonly #own: Float64Array;
-  /** The best of other nodes than the best ones, which are the first. */
-  readonly #top: Judged[] = [];
+  /** The best two that were judged, on different nodes. */
+  #top: readonly Judged[] = [];
   count = 0;
 
   constructor(system: StreamSystem, job: StreamJob, others: readonly PlacedJob[], settings: PlaceSettings) {
@@ -100,15 +100,9 @@ export class Judge {
   }
 
   #ranked(judged: Judged): Judged {
-    const [first, second] = this.#top;
-    if (first === undefined || judged.worth > first.worth) {
-      const isOther = first !== undefined && !areSame(first.placed.hosts, judged.placed.hosts);
-      this.#top.splice(0, isOther ? 2 : 1, ...(isOther ? [judged, first] : [judged]));
-    } else if (
-      judged.worth > (second?.worth ?? -Infinity) &&
-      !areSame(first.placed.hosts, judged.placed.hosts)
-    )
-      this.#top[1] = judged;
+    const { hosts } = judged.placed;
+    const others = this.#top.filter(({ placed }) => !areSame(placed.hosts, hosts));
+    this.#top = [judged, ...others].sort((a, b) => b.worth - a.worth).slice(0, 2);
     return judged;
   }
 
