@@ -141,8 +141,14 @@ describe("an image", () => {
     const { env, flags } = startOf("probe");
     const port = await freePort(HOST, new Set());
     const peers = ["127.0.0.2", "127.0.0.3", "127.0.0.4"].map((address) => ({
-      ...{ node: address, zone: null, region: null, address, identity: address },
-      ...{ udpPort: port, tcpPort: port, bandwidthPort: null },
+      node: address,
+      zone: null,
+      region: null,
+      address,
+      identity: address,
+      udpPort: port,
+      tcpPort: port,
+      bandwidthPort: null,
     }));
     const plans = createServer(({ url }, answer) => {
       const plan = { version: "1", node: "node-0", identity: HOST, zone: null, region: null };
@@ -153,20 +159,11 @@ describe("an image", () => {
     plans.listen(0, HOST);
     await once(plans, "listening");
     const aggregator = { ISOCHRONE_CLIENT_AGGREGATOR_URL: `http://${HOST}:${boundPort(plans)}` };
-    for (const { node } of peers)
-      start(
-        "probe",
-        {
-          ...probeOn(0),
-          ISOCHRONE_PROBE_NODE: node,
-          ISOCHRONE_PROBE_BIND_ADDRESS: node,
-          ISOCHRONE_PROBE_UDP_PORT: String(port),
-          ...aggregator,
-          ...env,
-        },
-        "probe",
-        flags,
-      );
+    for (const { node } of peers) {
+      const own = { ISOCHRONE_PROBE_NODE: node, ISOCHRONE_PROBE_BIND_ADDRESS: node };
+      const peerPort = { ISOCHRONE_PROBE_UDP_PORT: String(port) };
+      start("probe", { ...probeOn(0), ...own, ...peerPort, ...aggregator, ...env }, "probe", flags);
+    }
     const pagePort = await freePort(HOST, new Set());
     const { pid, said } = start("probe", { ...probeOn(pagePort), ...aggregator, ...env }, "probe", flags);
     const answered = /^isochrone_rr_transactions_total\{.*"tcp.*\} [1-9]/m;
