@@ -70,7 +70,7 @@ export type { PlanCost } from "./planner/objective/objective.ts";
 export type { ZoneLack } from "./planner/objective/starving-zones.ts";
 export { plan } from "./planner/search/plan.ts";
 export { podLosses } from "./zones/pod-losses.ts";
-export type { Plan } from "./planner/search/plan.ts";
+export type { OtherNode, Plan } from "./planner/search/plan.ts";
 export type { DomainConstraint, PlanProblem } from "./planner/objective/plan-problem.ts";
 export { trafficCosts } from "./planner/objective/traffic-costs.ts";
 export type { TrafficCosts } from "./planner/objective/traffic-costs.ts";

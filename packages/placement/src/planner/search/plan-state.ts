@@ -230,6 +230,30 @@ export class PlanState {
     return node < 0 ? null : { node, cost: least };
   }
 
+  /**
+   * So many nodes where the pod, which has none, adds least, in this order; fewer where fewer admit it. Of equal
+   * ones the first of all.
+   */
+  bestSpots(pod: number, count: number): Spot[] {
+    const network = this.#networkOf(pod, -1);
+    const allowed = this.problem.pods[pod]!.allowed;
+    const spots: Spot[] = [];
+    let most = Infinity;
+    this.#weighed += network.length;
+    for (let node = 0; node < network.length; node++) {
+      if (network[node]! >= most || (allowed !== null && allowed[node] === 0)) continue;
+      if (!this.#capacity.fits(pod, node)) continue;
+      const cost = network[node]! + this.#capacity.pressureOf(pod, node);
+      if (cost >= most || !this.#ruledIn(pod, node, true)) continue;
+      let place = spots.length;
+      while (place > 0 && spots[place - 1]!.cost > cost) place--;
+      spots.splice(place, 0, { node, cost });
+      if (spots.length > count) spots.pop();
+      if (spots.length === count) most = spots[count - 1]!.cost;
+    }
+    return spots;
+  }
+
   /** The best and the second best cost of a pod without a node; Infinity where there is none. */
   twoBest(pod: number): { readonly spot: Spot | null; readonly second: number } {
     const network = this.#networkOf(pod, -1);
