@@ -170,7 +170,7 @@ function knownOf({
 
 /** One pod beside others that stay where they are: one pass over the nodes finds the best, and proves it. */
 function alone(model: CostModel, { others: count = 0 }: PlanOptions): Plan {
-  const state = new PlanState(model);
+  const state = new PlanState(model, model.capacity);
   const [best, ...others] = state.bestSpots(0, count + 1);
   const assignment = Int32Array.of(best?.node ?? -1);
   const cost = objectiveOf(model).total(assignment);
