@@ -1,6 +1,14 @@
 // The search for a plan, and what is told of it: the same on the event loop and in a thread.
 import { createObjective, plan, trafficCosts, zoneLacks } from "@isochrone/placement";
-import type { OtherNode, Plan, PlanCost, PlanProblem, PlanSettings, TrafficCosts, ZoneLack } from "@isochrone/placement";
+import type {
+  OtherNode,
+  Plan,
+  PlanCost,
+  PlanProblem,
+  PlanSettings,
+  TrafficCosts,
+  ZoneLack,
+} from "@isochrone/placement";
 import { definedOf } from "@isochrone/primitives";
 
 export interface SearchOptions {
@@ -38,7 +46,13 @@ const PAIRS = 2_000;
 export function searchPlan(problem: PlanProblem, options: SearchOptions): SearchResult {
   const { seed, budgetMs, now } = options;
   const beganMs = now();
-  const limits = { seed, now, deadlineMs: beganMs + budgetMs, partial: true, others: options.maxAlternatives };
+  const limits = {
+    seed,
+    now,
+    deadlineMs: beganMs + budgetMs,
+    partial: true,
+    others: options.maxAlternatives,
+  };
   const found = plan(problem, { ...limits, ...costSettings(options) });
   const { assignment, complete, unplaced, cost, lowerBound, ended, traffic, networkKnown } = found;
   const { latencyLimit, fallback, others } = found;
@@ -99,11 +113,7 @@ function costsOf(
 /**
  * The nodes of the plan, and a few more, that would let the pod in; whether there is room is not looked at.
  */
-function alternativesOf(
-  problem: PlanProblem,
-  assignment: Int32Array,
-  options: SearchOptions,
-): OtherNode[][] {
+function alternativesOf(problem: PlanProblem, assignment: Int32Array, options: SearchOptions): OtherNode[][] {
   const { pods, nodes } = problem;
   const perPod = Math.min(options.maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
   const objective = createObjective(problem, costSettings(options));
