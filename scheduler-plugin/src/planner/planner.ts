@@ -182,6 +182,10 @@ class LeadersPlanner implements Planner {
       isMoving: this.#deps.isMoving,
       newId,
       clock,
+      cpuMs: () => {
+        const { user, system } = process.threadCpuUsage();
+        return (user + system) / 1_000;
+      },
     });
     const planner = new WorkflowPlanner({
       config,
