@@ -182,6 +182,7 @@ class LeadersPlanner implements Planner {
       isMoving: this.#deps.isMoving,
       newId,
       clock,
+      cpuMs: threadCpuMs,
     });
     const planner = new WorkflowPlanner({
       config,
@@ -267,4 +268,9 @@ function isAsking({ object, identity }: GatedPod, objects: ObjectSource): boolea
   if (own !== undefined) return own === PLACEMENT_ENABLED;
   const namespace = objects.lists().namespaces.find(({ metadata }) => metadata.name === identity.namespace);
   return namespace?.metadata.labels?.[PLACEMENT_LABEL] === PLACEMENT_ENABLED;
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }
