@@ -13,7 +13,7 @@ export interface FilterInstruction {
 
 /**
  * Codes of instructions. A is the accumulator, X the index register; packet offsets count from the transport
- * header.
+ * header, on raw IPv4 sockets from the IP header.
  */
 export const BPF = {
   /** A = the packet's length, transport header included. */
@@ -21,6 +21,10 @@ export const BPF = {
   /** A = a big-endian word or half-word at an offset. */
   LOAD_WORD: 0x20,
   LOAD_HALF: 0x28,
+  /** X = the length of the IPv4 header at an offset. */
+  IP_HEADER_TO_X: 0xb1,
+  /** A = a half-word at X and an offset. */
+  LOAD_HALF_BEHIND_X: 0x48,
   ADD: 0x04,
   A_TO_X: 0x07,
   JUMP_IF_EQUAL: 0x15,

@@ -2,6 +2,7 @@
 // full sequence (4), the same inverted (4), and a pattern up to the wanted size. The nonce tells our replies
 // from those of others in the same network namespace; the pattern shows damage that nobody's checksum has
 // seen (raw sockets get packets before the kernel checks them).
+import { BPF, type FilterInstruction } from "@isochrone/kernel-sockets";
 
 /** Type, code, checksum, id, sequence. */
 export const ECHO_HEADER_BYTES = 8;
@@ -124,6 +125,27 @@ export class EchoCodec {
     this.#templates.set(length, template);
     return template;
   }
+}
+
+/**
+ * Socket filter of a raw socket: replies with this id alone wake the thread. Without it every reply to any
+ * process of the network namespace would.
+ */
+export function filterById(family: 4 | 6, id: number): FilterInstruction[] {
+  // Raw IPv4 sockets see the IP header too.
+  const loadId =
+    family === 4
+      ? [
+          { code: BPF.IP_HEADER_TO_X, value: 0 },
+          { code: BPF.LOAD_HALF_BEHIND_X, value: AT.id },
+        ]
+      : [{ code: BPF.LOAD_HALF, value: AT.id }];
+  return [
+    ...loadId,
+    { code: BPF.JUMP_IF_EQUAL, ifFalse: 1, value: id },
+    { code: BPF.RETURN, value: 0xffff },
+    { code: BPF.RETURN, value: 0 },
+  ];
 }
 
 /** The 16-bit sequence in the header of an echo, e.g. one that an ICMP error quotes. */

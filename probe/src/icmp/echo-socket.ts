@@ -7,7 +7,13 @@ import {
   type Libc,
   type SocketAddress,
 } from "@isochrone/kernel-sockets";
-import { ECHO_HEADER_BYTES, EchoCodec, MAX_PAYLOAD_BYTES, shortSequenceOf } from "./echo-packet.ts";
+import {
+  ECHO_HEADER_BYTES,
+  EchoCodec,
+  MAX_PAYLOAD_BYTES,
+  filterById,
+  shortSequenceOf,
+} from "./echo-packet.ts";
 import type { EchoHandlers } from "./echo-port.ts";
 
 /** Messages per system call: their memory is there whether they come or not. */
@@ -74,6 +80,7 @@ export class EchoSocket {
     this.#sends = new SendBatch(libc, SEND_SLOTS, ECHO_HEADER_BYTES + MAX_PAYLOAD_BYTES);
     this.#replies = new ReceiveBatch(libc, RECEIVE_SLOTS, DATA_BYTES);
     this.#errors = new ReceiveBatch(libc, ERROR_SLOTS, QUOTE_BYTES);
+    if (mode === "raw") this.#letOnlyOurRepliesThrough(id);
     this.#setOptions(dscp);
   }
 
@@ -138,7 +145,6 @@ export class EchoSocket {
   #setOptions(dscp: number): void {
     const socket = this.#socket;
     const v4 = this.#family === 4;
-    if (this.mode === "raw") this.#letOnlyRepliesThrough();
     socket.setReceiveBuffer(RECEIVE_BUFFER_BYTES);
     socket.setOption(v4 ? SYS.SOL_IP : SYS.SOL_IPV6, v4 ? SYS.IP_TOS : SYS.IPV6_TCLASS, dscp << 2);
     socket.setOption(v4 ? SYS.SOL_IP : SYS.SOL_IPV6, v4 ? SYS.IP_RECVERR : SYS.IPV6_RECVERR, 1);
@@ -150,7 +156,9 @@ export class EchoSocket {
    * A raw socket sees every ICMP message of the network namespace. Errors about own packets come by the error
    * queue all the same.
    */
-  #letOnlyRepliesThrough(): void {
+  #letOnlyOurRepliesThrough(id: number): void {
+    // Where the kernel refuses it, replies of others cost a wake-up each.
+    this.#socket.attachFilter(filterById(this.#family, id));
     if (this.#family === 4) {
       this.#socket.setOption(SYS.SOL_RAW, SYS.ICMP_FILTER, ~(1 << ECHO_REPLY_V4));
       return;

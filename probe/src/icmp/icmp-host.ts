@@ -5,7 +5,7 @@ import { canonicalAddress } from "./canonical-address.ts";
 import { EchoFlow, type EchoFlowOptions } from "./echo-flow.ts";
 import type { EchoHandlers, EchoPort, ReceivedEcho } from "./echo-port.ts";
 import { InFlightRing } from "./in-flight.ts";
-import type { FromIcmp, IcmpTask, ToIcmp } from "./messages.ts";
+import type { FromIcmp, IcmpReport, IcmpTask, ToIcmp } from "./messages.ts";
 
 /**
  * Longest time that the thread is blocked waiting for a reply, and that messages wait for it. Milliseconds.
@@ -46,6 +46,8 @@ export interface IcmpHostDeps {
   /** Runs `run` after `delayMs`; 0 = as soon as messages were looked at. */
   later(run: () => void, delayMs: number): void;
   post(message: FromIcmp): void;
+  /** Nothing is reported but what `take` doesn't get: the owner is in the same thread. @default false */
+  readonly isAsked?: boolean;
 }
 
 interface Member {
@@ -91,8 +93,15 @@ export class IcmpHost implements EchoHandlers {
     this.#setTask(message.task);
     if (this.#running) return;
     this.#running = true;
-    this.#reportMs = this.#deps.monotonic() + MIN_REPORT_MS;
+    this.#reportMs =
+      this.#deps.isAsked === true ? Number.POSITIVE_INFINITY : this.#deps.monotonic() + MIN_REPORT_MS;
     this.#cycle();
+  }
+
+  /** What came about since the last report. Null: there is no such engine. */
+  take(engine: number): IcmpReport | null {
+    const member = this.#members.get(engine);
+    return member === undefined ? null : reportOf(member);
   }
 
   onAccepted(number: number): void {
@@ -143,6 +152,8 @@ export class IcmpHost implements EchoHandlers {
     const member: Member = this.#members.get(task.engine) ?? { flows: new Map(), zero: null };
     this.#members.set(task.engine, member);
     const wanted = new Map(task.peers.map((peer) => [keyOf(task, peer.node, peer.address), peer]));
+    // What those that end have counted goes with it.
+    if ([...member.flows.keys()].some((key) => !wanted.has(key))) this.#report(task.engine, member);
     for (const [key, flow] of member.flows) {
       if (wanted.has(key)) continue;
       this.#end(flow);
@@ -266,10 +277,15 @@ export class IcmpHost implements EchoHandlers {
   }
 
   #report(engine: number, member: Member): void {
-    const zeroCheck = member.zero === null ? null : zeroCheckOf(member.zero);
-    const flows = Array.from(member.flows.values(), (flow) => flow.drain());
-    this.#deps.post({ type: "report", engine, report: { flows, zeroCheck } });
+    this.#deps.post({ type: "report", engine, report: reportOf(member) });
   }
+}
+
+function reportOf({ flows, zero }: Member): IcmpReport {
+  return {
+    flows: Array.from(flows.values(), (flow) => flow.drain()),
+    zeroCheck: zero === null ? null : zeroCheckOf(zero),
+  };
 }
 
 function* flowsOf({ flows, zero }: Member): Iterable<EchoFlow> {

@@ -35,9 +35,10 @@ class FakeNetwork implements EchoPort {
   }[] = [];
   readonly #departed: { number: number; atNs: number }[] = [];
 
-  constructor() {
+  constructor(isAsked = false) {
     this.host = new IcmpHost({
       port: this,
+      isAsked,
       monotonic: () => this.nowMs,
       random: () => 0,
       later: (run, delayMs) => void (this.#later = { run, atMs: this.nowMs + delayMs }),
@@ -295,6 +296,19 @@ describe("ICMP host", () => {
     expect(received).toBeGreaterThan(sent - 50);
     // What leaves between two looks at messages (10 ms): a hundredth of the second's packets, and some.
     expect(biggest).toBeLessThan(flows / 20);
+  });
+
+  test("an owner in the same thread takes what came about, and hears by itself only what would be lost", () => {
+    const network = new FakeNetwork(true);
+    network.host.handle({ type: "task", task: TASK });
+    network.run(3_049);
+    expect(network.reports).toEqual([]);
+    expect(network.host.take(2)).toBeNull();
+    expect(network.host.take(1)?.flows).toMatchObject([{ node: "b", outcomes: { sent: 31, received: 31 } }]);
+    expect(network.host.take(1)?.flows).toMatchObject([{ node: "b", outcomes: { sent: 0 } }]);
+    network.run(3_249);
+    network.host.handle({ type: "task", task: { ...TASK, peers: [] } });
+    expect(network.total()).toMatchObject({ sent: 2, received: 2 });
   });
 
   test("when all that was asked for is gone, nothing is kept open", () => {

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { SYS, isLibcSupported, loadLibc, type Libc } from "@isochrone/kernel-sockets";
+import { SYS, isLibcSupported, loadLibc, socketAddress, type Libc } from "@isochrone/kernel-sockets";
 import { afterEach, describe, expect, test } from "vitest";
 import type { EchoHandlers, ReceivedEcho } from "./echo-port.ts";
 import { EchoSocket, hopsOf } from "./echo-socket.ts";
@@ -165,6 +165,38 @@ describe.skipIf(libc === null)("echoes by the kernel's sockets", () => {
     const { echoes } = echoesOf({ socket: refuseDatagrams });
     expect(echoes.description).toBe("IPv4 raw, IPv6 raw");
     expect(asked.slice(0, 2)).toEqual([SYS.SOCK_DGRAM, SYS.SOCK_RAW]);
+  });
+
+  test.each([
+    { address: "127.0.0.1", family: 4 as const },
+    { address: "::1", family: 6 as const },
+  ])("the kernel keeps replies to others from a raw socket: $address", ({ address, family }) => {
+    const real = libc as Libc;
+    let messages = 0;
+    const counting: Libc = {
+      ...real,
+      receiveMessages: (...args) => {
+        const count = real.receiveMessages(...args);
+        messages += Math.max(0, count);
+        return count;
+      },
+    };
+    const asker = new EchoSocket(real, { family, dscp: 0, id: 7001, nonce: 1n, modes: ["raw"] });
+    const other = new EchoSocket(counting, { family, dscp: 0, id: 7002, nonce: 1n, modes: ["raw"] });
+    const to = socketAddress(real, address, 0);
+    const notes = new Notes();
+    const send = (socket: EchoSocket, number: number): void => {
+      socket.queue(number, to, 56, notes);
+      socket.flush(notes);
+      socket.drain(notes);
+    };
+    send(asker, 1);
+    send(other, 2);
+    expect([...notes.replies.keys()]).toEqual([1, 2]);
+    // Its own reply and the stamp of its own request.
+    expect(messages).toBe(2);
+    for (const socket of [asker, other]) socket.close();
+    real.free(to.block);
   });
 
   test("a step of the wall clock by an hour is noticed once, either way", () => {

@@ -28,7 +28,7 @@ export function startOnLoop(opening: Promise<ProberLoop>, events: ProberEvents):
       const echoes = new KernelEchoes(await loadLibc(), { ...randomIdentity(), served });
       if (isOver) return echoes.close();
       const later = (run: () => void, delayMs: number): void => turns.later(run, delayMs);
-      host = new IcmpHost({ port: echoes, ...hostSurroundings(), later, post });
+      host = new IcmpHost({ port: echoes, ...hostSurroundings(), later, post, isAsked: true });
       return post({ type: "ready", description: echoes.description });
     } catch (error) {
       return post({ type: "unavailable", reason: reasonOf(error) });
@@ -37,6 +37,7 @@ export function startOnLoop(opening: Promise<ProberLoop>, events: ProberEvents):
   void open();
   return {
     post: (message: ToIcmp) => host?.handle(message),
+    take: (engine) => host?.take(engine) ?? null,
     async close() {
       isOver = true;
       host?.handle({ type: "stop" });

@@ -2,7 +2,7 @@ import { fork } from "node:child_process";
 import { Worker } from "node:worker_threads";
 import { DescriptorLedger, isLibcSupported, loadLibc } from "@isochrone/kernel-sockets";
 import type { IcmpProberName } from "../ports/ports.ts";
-import type { FromIcmp, ToIcmp } from "./messages.ts";
+import type { FromIcmp, IcmpReport, ToIcmp } from "./messages.ts";
 
 /** How long a sender of echoes may take to end in good order. Milliseconds. */
 const STOP_DEADLINE_MS = 1000;
@@ -10,6 +10,11 @@ const STOP_DEADLINE_MS = 1000;
 /** A sender of echoes in a thread or process of its own. */
 export interface ProberLink {
   post(message: ToIcmp): void;
+  /**
+   * What came about since the last report, from a sender in the same thread, which reports by itself only
+   * what this would miss.
+   */
+  take?(engine: number): IcmpReport | null;
   close(): Promise<void>;
 }
 

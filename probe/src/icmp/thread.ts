@@ -97,6 +97,8 @@ export class IcmpThread {
 
   /** What came for the engine since the last call. */
   drain(engine: number): IcmpReport {
+    const taken = this.#attempt?.link.take?.(engine) ?? null;
+    if (taken !== null) this.#keep(engine, taken);
     const report = this.#reports.get(engine) ?? NOTHING;
     this.#reports.delete(engine);
     return report;
