@@ -56,6 +56,7 @@ test("an answer is told where it was no gate", async () => {
   expect(await said("gated")).toBeNull();
   expect(await said("no_planner")).toContain("while no planner was alive: it got no gate");
   expect(await said("resource")).toContain("asks for the managed resource instead");
+  expect(await said("gang")).toContain("one of a gang");
 });
 
 test("nothing is said of pods that don't ask, where there is no webhook, or where it can't be read", async () => {

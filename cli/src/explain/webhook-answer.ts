@@ -8,6 +8,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
     "The webhook was asked about it while no planner was alive: it got no gate, and no plan was made for it.",
   resource:
     "The webhook was asked about it while no planner was alive: no plan was made for it, and it asks for the managed resource instead.",
+  gang: "It is one of a gang, a group of pods that is scheduled as a whole or not at all: no plan was made for it, and it waited at no gate.",
 };
 const UNANSWERED =
   "It asks for the gate, and was created without the webhook's answer: the webhook was slow or unreachable and the API server went on without it, or the pod is older than the wish. No plan was made for it; a replacement would be planned.";

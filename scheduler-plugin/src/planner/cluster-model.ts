@@ -114,11 +114,11 @@ export class ClusterModel {
   verdict(podKey: string, node: string): Rejection | null {
     const pod = this.#assumed.get(podKey)?.pod;
     if (pod === undefined) return null;
-    this.model.remove(podKey);
+    const putBack = this.model.without([podKey]);
     try {
       return this.model.verdict(pod, node);
     } finally {
-      this.#place(podKey);
+      putBack();
     }
   }
 
@@ -131,7 +131,7 @@ export class ClusterModel {
     if (pod === undefined) return [];
     const { model } = this;
     const found: LandingNode[] = [];
-    model.remove(podKey);
+    const putBack = model.without([podKey]);
     try {
       for (const name of this.#around(named)) {
         const node = model.node(name);
@@ -141,7 +141,7 @@ export class ClusterModel {
       }
       return [];
     } finally {
-      this.#place(podKey);
+      putBack();
     }
   }
 

@@ -103,6 +103,21 @@ describe("pods of a controller", () => {
     expect(await podOf("p-1")).not.toBeNull();
   });
 
+  test("that belong to a gang since are never taken away alone", async () => {
+    const { metric } = await start();
+    await owned("p-1");
+    await rig.clock.advance(1_000);
+    expect(await among("p-1")).toBeDefined();
+    await rig.store.patch(
+      { ...KINDS.pod, namespace: NAMESPACE, name: "p-1" },
+      { metadata: { labels: { "scheduling.x-k8s.io/pod-group": "g" } } },
+    );
+    await unschedulable("p-1");
+    await rig.clock.advance(20_000);
+    expect(await podOf("p-1")).not.toBeNull();
+    expect(await metric("isochrone_planner_stranded_pods_total")).toBe(0);
+  });
+
   test("that find a node in time are left alone", async () => {
     const { metric } = await start();
     await owned("p-1");

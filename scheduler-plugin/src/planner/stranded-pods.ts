@@ -8,6 +8,7 @@ import {
   PLANNED_AMONG_ANNOTATION,
   StoreError,
 } from "@isochrone/kubernetes";
+import { gangOf } from "@isochrone/placement";
 import { looseFields } from "@isochrone/primitives";
 import type {
   ClusterStore,
@@ -156,7 +157,9 @@ function isStranded(pod: KubernetesObject): boolean {
     pod.metadata.annotations?.[PLANNED_AMONG_ANNOTATION] !== undefined &&
     looseFields<PodSpec>(pod.spec).nodeName === undefined &&
     !isGone(pod) &&
-    isUnschedulable(pod)
+    isUnschedulable(pod) &&
+    // Anybody may write the annotation; of a gang no single pod is taken away.
+    gangOf(pod) === null
   );
 }
 

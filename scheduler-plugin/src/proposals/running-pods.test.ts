@@ -40,6 +40,19 @@ test("keeps what says where the pod may run, and nothing that is anywhere", () =
   expect(status).toEqual({ phase: "Running", conditions: [] });
 });
 
+test("keeps the gang that a pod belongs to", () => {
+  const annotations = { long: "text", "scheduling.k8s.io/group-name": "g" };
+  const schedulingGroup = { podGroupName: "g" };
+  const member = {
+    ...POD,
+    metadata: { ...POD.metadata, annotations },
+    spec: { ...POD.spec, schedulingGroup },
+  };
+  const { metadata, spec } = runningPod(member);
+  expect(metadata.annotations).toEqual({ "scheduling.k8s.io/group-name": "g" });
+  expect(spec).toMatchObject({ schedulingGroup });
+});
+
 test("a gated pod stays whole", () => {
   const gated = { ...POD, spec: { ...POD.spec, schedulingGates: [{ name: PLACEMENT_GATE }] } };
   expect(runningPod(gated)).toBe(gated);

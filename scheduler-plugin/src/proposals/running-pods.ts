@@ -5,15 +5,7 @@ import { looseList, looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, LooseFields, PodSpec, PodVolume } from "@isochrone/kubernetes";
 import { plannerPod } from "../planner/adapters/planner-pods.ts";
 
-const SPEC = [
-  "affinity",
-  "nodeSelector",
-  "tolerations",
-  "topologySpreadConstraints",
-  "resourceClaims",
-  "workloadRef",
-  "schedulingGroup",
-];
+const SPEC = ["affinity", "nodeSelector", "tolerations", "topologySpreadConstraints", "resourceClaims"];
 /** They are on every node, and in nearly every pod. */
 const ANYWHERE = ["configMap", "downwardAPI", "emptyDir", "projected", "secret"];
 

@@ -151,6 +151,7 @@ export function promiseRig(settings: Readonly<Record<string, unknown>> = {}) {
     reports,
     isMoving: () => around.isMoving,
     newId,
+    cpuMs: () => clock.monotonic(),
   });
   const bind = (name: string, of: string, to: string, metadata: object = {}): void =>
     model.takePod(

@@ -191,6 +191,22 @@ describe("who waits", () => {
       null,
       "system_priority",
     ],
+    ["one of a gang", { spec: { schedulingGroup: { podGroupName: "g" } } }, "namespace", null, "gang"],
+    ["one of a gang, in 1.35", { spec: { workloadRef: { name: "g" } } }, "namespace", null, "gang"],
+    [
+      "one of a gang of scheduler-plugins",
+      { labels: { ...ON, "scheduling.x-k8s.io/pod-group": "g" } },
+      "pod",
+      null,
+      "gang",
+    ],
+    [
+      "one of a gang that nobody asks to place",
+      { labels: { "scheduling.x-k8s.io/pod-group": "g" } },
+      "pod",
+      null,
+      "not_asked",
+    ],
     [
       "one that waits already",
       { spec: { schedulingGates: [{ name: PLACEMENT_GATE }] } },
@@ -204,7 +220,7 @@ describe("who waits", () => {
     expect(answered.outcomes).toEqual([outcome]);
     expect(answered.response).toMatchObject({ uid: "review-1", allowed: true });
     const gate = { op: "add", path: "/spec/schedulingGates", value: [{ name: PLACEMENT_GATE }] };
-    const isAsking = outcome === "gated" || outcome === "already_gated";
+    const isAsking = ["gated", "already_gated", "gang"].includes(outcome);
     expect(answered.patch).toEqual([
       ...(outcome === "gated" ? [gate] : []),
       ...(isAsking ? [answer(outcome)] : []),

@@ -95,7 +95,7 @@ export class Admission {
         : { outcome: exclusion, patch: [] };
     this.#around.metrics.count(outcome);
     // By it a pod is told from one that asks too, and was created while nobody answered.
-    const isAsking = exclusion === null || exclusion === "already_gated";
+    const isAsking = exclusion === null || exclusion === "already_gated" || exclusion === "gang";
     const annotations = { ...bandwidth, ...planned, ...(isAsking ? { [WEBHOOK_ANSWER]: outcome } : {}) };
     return [...patch, ...annotationPatch(pod, annotations)];
   }

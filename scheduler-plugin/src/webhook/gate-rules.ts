@@ -7,6 +7,7 @@ import {
   PLACEMENT_GATE,
   PLACEMENT_LABEL,
 } from "@isochrone/kubernetes";
+import { gangOf } from "@isochrone/placement";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
@@ -30,6 +31,7 @@ export type Exclusion =
   | "other_scheduler"
   | "system_priority"
   | "not_asked"
+  | "gang"
   | "already_gated";
 
 export interface GateRules {
@@ -66,7 +68,9 @@ export function exclusionOf(asked: AskedPod, rules: GateRules): Exclusion | null
   if (!rules.schedulerNames.has(looseText(spec.schedulerName) || DEFAULT_SCHEDULER)) return "other_scheduler";
   if (looseText(spec.priorityClassName).startsWith(SYSTEM_PRIORITY)) return "system_priority";
   if (!isAsked(asked)) return "not_asked";
-  return gatesOf(pod).includes(PLACEMENT_GATE) ? "already_gated" : null;
+  if (gatesOf(pod).includes(PLACEMENT_GATE)) return "already_gated";
+  // kube-scheduler may keep the nodes of the others for one that waits at a gate.
+  return gangOf(pod) === null ? null : "gang";
 }
 
 /** The pod's own word counts most, then its AppGroup's, then its namespace's. */

@@ -23,6 +23,7 @@ interface ComponentsOptions {
   readonly audit: boolean;
   readonly apiServerFlags: readonly string[];
   readonly controllerManagerFlags: readonly string[];
+  readonly schedulerFlags: readonly string[];
   /** A KubeSchedulerConfiguration. */
   readonly schedulerConfig: string | undefined;
 }
@@ -159,9 +160,9 @@ const COMMANDS: Readonly<Record<Component, (testbed: Testbed, options: Component
     [...controllerManagerArguments(folder, ports, kubeconfigs.controllerManager), ...controllerManagerFlags],
     () => isOk(clients.controllerManager, "/healthz"),
   ],
-  scheduler: ({ programs, folder, ports, clients }) => [
+  scheduler: ({ programs, folder, ports, clients }, { schedulerFlags }) => [
     programs.scheduler,
-    schedulerArguments(folder, ports),
+    [...schedulerArguments(folder, ports), ...schedulerFlags],
     () => isOk(clients.scheduler, "/readyz"),
   ],
   kwok: ({ programs, ports, kubeconfigs, clients }) => [

@@ -43,6 +43,7 @@ export interface ControlPlaneOptions {
   /** Added to the command lines. */
   readonly apiServerFlags?: readonly string[];
   readonly controllerManagerFlags?: readonly string[];
+  readonly schedulerFlags?: readonly string[];
 }
 
 const HOST = "127.0.0.1";
@@ -130,6 +131,7 @@ export class ControlPlane extends ClusterObjects {
       audit: (options.audit ?? false) !== false,
       apiServerFlags: options.apiServerFlags ?? [],
       controllerManagerFlags: options.controllerManagerFlags ?? [],
+      schedulerFlags: options.schedulerFlags ?? [],
       schedulerConfig: options.schedulerConfig,
     });
   }

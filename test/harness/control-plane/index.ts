@@ -24,6 +24,7 @@ export { ControlPlane, startControlPlane } from "./control-plane.ts";
 export type { ControlPlaneOptions } from "./control-plane.ts";
 export { CutProxy } from "./cut-proxy.ts";
 export type { CutProxyOptions } from "./cut-proxy.ts";
+export { GANG_FLAGS, gangObject, hasGangs, inGang } from "./gangs.ts";
 export { isRunning, nodeNameOf, podObject, workloadObject } from "./objects.ts";
 export type { NodeOptions, PodOptions } from "./objects.ts";
 export { controlPlaneSupport, prepareControlPlane } from "./programs.ts";

@@ -45,8 +45,8 @@ export const PLANNER_HEARTBEAT_MAX_AGE_MS = 10_000;
 export const WEBHOOK_CONFIGURATION = "isochrone-placement";
 /**
  * Annotation of pods that ask for the gate: what the webhook answered when the pod was created (planned: it
- * got its nodes instead; gated, no_planner, resource; already_gated: the manifest had the gate). Without it,
- * the pod was created without an answer.
+ * got its nodes instead; gated, no_planner, resource; already_gated: the manifest had the gate; gang: it is
+ * left to whoever schedules its group). Without it, the pod was created without an answer.
  */
 export const WEBHOOK_ANSWER = "isochrone.dev/webhook";
 /** Secret of the webhook's certificates, beside that Lease. */

@@ -77,6 +77,8 @@ const CASES: readonly (readonly [reason: ExclusionReason, what: string, parts: P
   ],
   ["daemon_set", "of a DaemonSet", { owner: "DaemonSet" }],
   ["job", "of a Job", { owner: "Job" }],
+  ["gang", "of a gang", { pod: { spec: { schedulingGroup: { podGroupName: "g" } } } }],
+  ["gang", "of a group of Volcano", annotated("scheduling.k8s.io/group-name", "g")],
   ["stateful_set", "of a StatefulSet, unless allowed", { owner: "StatefulSet" }],
   ["unknown_controller", "of a kind that isn't known", { owner: "GameServer" }],
   ["unknown_controller", "whose workload isn't known yet", { context: { workload: null } }],

@@ -1,5 +1,6 @@
 // Which pods are never moved, whatever it would gain. Pure: objects and the time come in as arguments.
 // What cluster-autoscaler, Karpenter and the Kubernetes descheduler leave alone is left alone here too.
+import { gangOf } from "../feasibility/gangs.ts";
 import { ageMsOf, countOf, fieldsOf, isTrue, listOf, textOf } from "./cluster-object.ts";
 import type { Named } from "../feasibility/objects/fields.ts";
 import type { ClusterObject } from "./cluster-object.ts";
@@ -13,6 +14,7 @@ export const EXCLUSION_REASONS = [
   "job",
   "stateful_set",
   "unknown_controller",
+  "gang",
   "system_priority",
   "do_not_disrupt",
   "not_safe_to_evict",
@@ -70,6 +72,7 @@ export interface PodInContext {
 export function exclusionOf(context: PodInContext, rules: ExclusionRules, nowMs: number): Exclusion | null {
   return (
     ofKind(context, rules) ??
+    ofGang(context.pod) ??
     ofAnnotations(context.pod) ??
     ofVolumes(context, rules) ??
     (context.replacementIsGated
@@ -106,6 +109,12 @@ function ofKind({ pod }: PodInContext, rules: ExclusionRules): Exclusion | null 
     default:
       return excluded("unknown_controller", `how a ${owner.kind} replaces its pods isn't known`);
   }
+}
+
+/** Its replacement alone may not be schedulable, and the others may not work without it. */
+function ofGang(pod: ClusterObject): Exclusion | null {
+  const gang = gangOf(pod);
+  return gang === null ? null : excluded("gang", gang);
 }
 
 function ofPriority({ spec }: ClusterObject): Exclusion | null {

@@ -12,6 +12,7 @@ import type {
   PodVolume,
   Unchecked,
 } from "@isochrone/kubernetes";
+import { GANG_KEYS } from "@isochrone/placement";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { keptResources } from "../../adapters/observed-pod.ts";
 import { PROMISE_ANNOTATION } from "./pod-writer.ts";
@@ -34,6 +35,8 @@ const SPEC = [
   "hostNetwork",
   "resources",
   "schedulingGates",
+  "workloadRef",
+  "schedulingGroup",
 ];
 
 /**
@@ -44,8 +47,7 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
   const { apiVersion, kind, metadata, status = {} } = pod;
   const spec = looseFields<PodSpec>(pod.spec);
-  const planned = annotationsOf(pod);
-  const isPlaced = typeof spec.nodeName === "string";
+  const annotations = annotationsOf(pod, typeof spec.nodeName === "string");
   return {
     apiVersion,
     kind,
@@ -54,7 +56,7 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
         metadata as unknown as LooseFields,
         METADATA,
       ) as unknown as KubernetesObject["metadata"]),
-      ...(isPlaced || Object.keys(planned).length === 0 ? {} : { annotations: planned }),
+      ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
     },
     spec: {
       ...pickedFields(spec, SPEC),
@@ -75,9 +77,14 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
   };
 }
 
-/** What the plan has left on it. */
-function annotationsOf({ metadata: { annotations = {} } }: KubernetesObject): Record<string, string> {
-  const names = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION, PROMISE_ANNOTATION];
+const PLANNED = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION, PROMISE_ANNOTATION];
+
+/** What the plan has left on it until it is placed, and the group that it belongs to. */
+function annotationsOf(
+  { metadata: { annotations = {} } }: KubernetesObject,
+  isPlaced: boolean,
+): Record<string, string> {
+  const names = isPlaced ? GANG_KEYS : [...PLANNED, ...GANG_KEYS];
   return Object.fromEntries(Object.entries(annotations).filter(([name]) => names.includes(name)));
 }
 

@@ -1,6 +1,14 @@
 // The search for a plan, and what is told of it: the same on the event loop and in a thread.
 import { createObjective, plan, trafficCosts, zoneLacks } from "@isochrone/placement";
-import type { Plan, PlanCost, PlanProblem, PlanSettings, TrafficCosts, ZoneLack } from "@isochrone/placement";
+import type {
+  OtherNode,
+  Plan,
+  PlanCost,
+  PlanProblem,
+  PlanSettings,
+  TrafficCosts,
+  ZoneLack,
+} from "@isochrone/placement";
 import { definedOf } from "@isochrone/primitives";
 
 export interface SearchOptions {
@@ -22,17 +30,9 @@ export interface SearchOptions {
   readonly now: () => number;
 }
 
-/** Another node for one pod, all others as planned. */
-interface Alternative {
-  /** Its index in the problem. */
-  readonly node: number;
-  /** What the plan's cost would grow by, bytes/s x ms. */
-  readonly delta: number;
-}
-
-export interface SearchResult extends Omit<Plan, "greedyCost" | "tries"> {
+export interface SearchResult extends Omit<Plan, "greedyCost" | "others" | "tries"> {
   /** By pod, cheapest first; none for pods without a node. */
-  readonly alternatives: readonly (readonly Alternative[])[];
+  readonly alternatives: readonly (readonly OtherNode[])[];
   readonly lacks: readonly ZoneLack[];
   /** By both measures; null: no prices were read. */
   readonly costs: (TrafficCosts & { readonly currency: string }) | null;
@@ -46,11 +46,17 @@ const PAIRS = 2_000;
 export function searchPlan(problem: PlanProblem, options: SearchOptions): SearchResult {
   const { seed, budgetMs, now } = options;
   const beganMs = now();
-  const limits = { seed, now, deadlineMs: beganMs + budgetMs, partial: true };
+  const limits = {
+    seed,
+    now,
+    deadlineMs: beganMs + budgetMs,
+    partial: true,
+    others: options.maxAlternatives,
+  };
   const found = plan(problem, { ...limits, ...costSettings(options) });
   const { assignment, complete, unplaced, cost, lowerBound, ended, traffic, networkKnown } = found;
-  const { latencyLimit, fallback } = found;
-  const alternatives = alternativesOf(problem, assignment, options);
+  const { latencyLimit, fallback, others } = found;
+  const alternatives = others === null ? alternativesOf(problem, assignment, options) : [others];
   const durationMs = now() - beganMs;
   return {
     assignment,
@@ -107,11 +113,7 @@ function costsOf(
 /**
  * The nodes of the plan, and a few more, that would let the pod in; whether there is room is not looked at.
  */
-function alternativesOf(
-  problem: PlanProblem,
-  assignment: Int32Array,
-  options: SearchOptions,
-): Alternative[][] {
+function alternativesOf(problem: PlanProblem, assignment: Int32Array, options: SearchOptions): OtherNode[][] {
   const { pods, nodes } = problem;
   const perPod = Math.min(options.maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
   const objective = createObjective(problem, costSettings(options));

@@ -19,11 +19,14 @@ interface Kept {
 
 export class PlanNodes {
   readonly #nodes: readonly NodeState[];
+  /** In the order of the model. */
+  readonly names: readonly string[];
   /** By list of resources. */
   readonly #kept = new Map<string, Kept>();
 
   constructor(nodes: readonly NodeState[]) {
     this.#nodes = nodes;
+    this.names = nodes.map(({ name }) => name);
   }
 
   /**

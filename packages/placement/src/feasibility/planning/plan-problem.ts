@@ -88,6 +88,7 @@ function compile(input: PlanInput, running: readonly (Running | null)[]): Feasib
   const byWorkload = new Map(planned.map(({ pod, index }) => [pods[index]!.workload ?? "", pod]));
   return {
     nodes,
+    nodeNames: model.planNodes.names,
     pods,
     resources,
     constraints: [...podRules(model, planned), ...rules],

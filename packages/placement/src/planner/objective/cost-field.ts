@@ -1,5 +1,5 @@
 import type { ClusterGraph } from "@isochrone/topology";
-import type { PlanNode } from "./plan-problem.ts";
+import type { PlanProblem } from "./plan-problem.ts";
 
 /** Bytes of columns that a field keeps. */
 const MAX_COLUMN_BYTES = 48e6;
@@ -24,10 +24,13 @@ export class CostField {
   readonly medianMs: number;
   readonly #worstMs: number;
   readonly #cluster: ClusterGraph;
-  readonly #names: string[];
+  readonly #names: readonly string[];
   /** Of locations that no other problem has. */
   readonly #byName = new Map<string, number>();
-  readonly #ids: number[];
+  /** Of the nodes. */
+  readonly #ids: Int32Array;
+  /** Of the locations after them. */
+  readonly #idsBehind: number[] = [];
   /** Of nodes: shared with other problems on the same nodes. */
   readonly #shared: Shared;
   /** By location. */
@@ -36,7 +39,7 @@ export class CostField {
   readonly #keptBehind = new Map<number, Columns>();
   protected readonly maxColumns: number;
 
-  constructor(cluster: ClusterGraph, nodes: readonly PlanNode[]) {
+  constructor({ cluster, nodes, nodeNames }: Pick<PlanProblem, "cluster" | "nodeNames" | "nodes">) {
     const median = cluster.medianKnownCost();
     const worst = cluster.worstKnownCost();
     this.known = median !== null && worst !== null;
@@ -44,9 +47,9 @@ export class CostField {
     this.#worstMs = worst ?? 0;
     this.nodeCount = nodes.length;
     this.#cluster = cluster;
-    this.#names = nodes.map(({ name }) => name);
-    this.#ids = Array.from(cluster.idsOf(this.#names));
-    this.#shared = sharedOn(cluster, this.#ids);
+    this.#names = nodeNames ?? nodes.map(({ name }) => name);
+    this.#shared = sharedOn(cluster, this.#names);
+    this.#ids = this.#shared.ids;
     this.#kept = this.#shared.kept;
     this.maxColumns = Math.max(MIN_COLUMNS, Math.floor(MAX_COLUMN_BYTES / (16 * Math.max(1, nodes.length))));
   }
@@ -59,9 +62,8 @@ export class CostField {
     if (location >= 0) return location;
     let behind = this.#byName.get(name);
     if (behind === undefined) {
-      behind = this.#names.length;
-      this.#names.push(name);
-      this.#ids.push(id);
+      behind = this.nodeCount + this.#idsBehind.length;
+      this.#idsBehind.push(id);
       this.#byName.set(name, behind);
     }
     return behind;
@@ -69,15 +71,15 @@ export class CostField {
 
   /** Id in the cluster graph, or -1. */
   id(location: number): number {
-    return this.#ids[location]!;
+    return location < this.nodeCount ? this.#ids[location]! : this.#idsBehind[location - this.nodeCount]!;
   }
 
   zone(location: number): string | null {
-    return this.#cluster.nodes[this.#ids[location]!]?.zone ?? null;
+    return this.#cluster.nodes[this.id(location)]?.zone ?? null;
   }
 
   region(location: number): string | null {
-    return this.#cluster.nodes[this.#ids[location]!]?.region ?? null;
+    return this.#cluster.nodes[this.id(location)]?.region ?? null;
   }
 
   ms(from: number, to: number): number {
@@ -86,8 +88,8 @@ export class CostField {
     if (there !== undefined && from < this.nodeCount) return there.to[from]!;
     const back = this.#keptOf(from).get(from);
     if (back !== undefined && to < this.nodeCount) return back.from[to]!;
-    const a = this.#ids[from]!;
-    const b = this.#ids[to]!;
+    const a = this.id(from);
+    const b = this.id(to);
     if (a < 0 || b < 0) return this.medianMs;
     const ms = this.#cluster.costMsById(a, b);
     return this.#counted(Number.isNaN(ms) ? this.#cluster.costMsById(b, a) : ms);
@@ -95,8 +97,8 @@ export class CostField {
 
   /** By how much the cost of the two may be wrong; 0 where that isn't known, and for one and the same. */
   errorMs(from: number, to: number): number {
-    const a = this.#ids[from]!;
-    const b = this.#ids[to]!;
+    const a = this.id(from);
+    const b = this.id(to);
     return from === to || a < 0 || b < 0 ? 0 : (this.#cluster.errorMsById(a, b) ?? 0);
   }
 
@@ -133,7 +135,7 @@ export class CostField {
   #build(location: number): Columns {
     const to = new Float64Array(this.nodeCount);
     const from = new Float64Array(this.nodeCount);
-    const id = this.#ids[location]!;
+    const id = this.id(location);
     if (id < 0 || !this.known) {
       to.fill(this.medianMs);
       from.fill(this.medianMs);
@@ -165,33 +167,40 @@ export class CostField {
 const SHARED = new WeakMap<ClusterGraph, Shared>();
 
 class Shared {
+  names: readonly string[];
   /** By location. */
-  readonly ids: readonly number[];
+  readonly ids: Int32Array;
   readonly kept = new Map<number, Columns>();
   #locations: Map<number, number> | null = null;
 
-  constructor(ids: readonly number[]) {
-    this.ids = ids.slice();
+  constructor(names: readonly string[], ids: Int32Array) {
+    this.names = names;
+    this.ids = ids;
   }
 
   /** -1: it is none of the nodes. */
   locationOf(id: number): number {
     // Of all nodes once somebody asks: those that plan on idle clusters never do.
-    this.#locations ??= new Map(this.ids.map((of, location) => [of, location]));
+    this.#locations ??= new Map(Array.from(this.ids, (of, location) => [of, location]));
     return this.#locations.get(id) ?? -1;
   }
 }
 
-function sharedOn(cluster: ClusterGraph, ids: readonly number[]): Shared {
+function sharedOn(cluster: ClusterGraph, names: readonly string[]): Shared {
   const shared = SHARED.get(cluster);
-  if (shared !== undefined && areEqual(shared.ids, ids)) return shared;
-  const made = new Shared(ids);
+  if (shared?.names === names) return shared;
+  const ids = cluster.idsOf(names);
+  if (shared !== undefined && areEqual(shared.ids, ids)) {
+    shared.names = names;
+    return shared;
+  }
+  const made = new Shared(names, ids);
   // A part of the nodes is looked at once, all of them again and again.
   if (shared === undefined || ids.length >= shared.ids.length) SHARED.set(cluster, made);
   return made;
 }
 
-function areEqual(a: readonly number[], b: readonly number[]): boolean {
+function areEqual(a: Int32Array, b: Int32Array): boolean {
   if (a.length !== b.length) return false;
   for (let index = 0; index < a.length; index++) if (a[index] !== b[index]) return false;
   return true;

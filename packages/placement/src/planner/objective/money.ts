@@ -65,9 +65,9 @@ export function unknownField(problem: PlanProblem, prices: PairPrices): PairFiel
 }
 
 function fieldOf(
-  { cluster, nodes }: PlanProblem,
+  problem: PlanProblem,
   { placeOf, places }: PairPrices,
   costs: Pick<PlaceCosts, "costs" | "elsewhere" | "latencyShare">,
 ): PairField {
-  return new PairField(cluster, nodes, { placeOf, places, ...costs });
+  return new PairField(problem, { placeOf, places, ...costs });
 }

@@ -124,7 +124,7 @@ function networkOf(
   problem: PlanProblem,
   settings: PlanSettings,
 ): Pick<CostModel, "fallback" | "field" | "latency" | "traffic"> {
-  const field = new CostField(problem.cluster, problem.nodes);
+  const field = new CostField(problem);
   const traffic = trafficOf(problem, field, settings);
   const byLatency = { field, traffic };
   if (settings.moneyShare === 0) return { ...byLatency, latency: null, fallback: null };

@@ -26,9 +26,13 @@ export class Overload {
   static of({ nodes, use }: PlanProblem, scale: number, maxCpuUse: number): Overload {
     const pods = use?.pods ?? new Float64Array(0);
     const sum = maxCpuUse === 0 ? 0 : pods.reduce((all, each) => all + each, 0);
+    // Nobody asks about a node where use costs nothing.
+    if (use === undefined) return new Overload(0, new Float64Array(0), pods);
     const above = new Float64Array(nodes.length).fill(Number.NEGATIVE_INFINITY);
-    for (const [node, capacity] of use?.capacity.entries() ?? [])
-      if (capacity > 0) above[node] = use!.others[node]! - capacity * maxCpuUse;
+    for (let node = 0; node < nodes.length; node++) {
+      const capacity = use.capacity[node]!;
+      if (capacity > 0) above[node] = use.others[node]! - capacity * maxCpuUse;
+    }
     return new Overload(sum > 0 ? scale / sum : 0, above, pods);
   }
 
@@ -49,7 +53,7 @@ export class Overload {
    * already.
    */
   room(node: number): number {
-    return -this.#above[node]!;
+    return -(this.#above[node] ?? Number.NEGATIVE_INFINITY);
   }
 
   useOf(pod: number): number {

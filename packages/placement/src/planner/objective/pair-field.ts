@@ -1,6 +1,5 @@
-import type { ClusterGraph } from "@isochrone/topology";
 import { CostField } from "./cost-field.ts";
-import type { PlanNode } from "./plan-problem.ts";
+import type { PlanProblem } from "./plan-problem.ts";
 
 /** What is added to a share of the latency, by where the nodes are. */
 export interface PlaceCosts {
@@ -22,8 +21,8 @@ export class PairField extends CostField {
   readonly #by: PlaceCosts;
   readonly #columns = new Map<number, { readonly to: Float64Array; readonly from: Float64Array }>();
 
-  constructor(cluster: ClusterGraph, nodes: readonly PlanNode[], by: PlaceCosts) {
-    super(cluster, nodes);
+  constructor(problem: Pick<PlanProblem, "cluster" | "nodeNames" | "nodes">, by: PlaceCosts) {
+    super(problem);
     this.#by = by;
   }
 

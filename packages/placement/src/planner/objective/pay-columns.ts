@@ -19,6 +19,7 @@ const MAX_PENDING = 24;
 export class PayColumns {
   readonly #field: CostField;
   readonly #groups: readonly TrafficGroup[];
+  /** The fixed ones themselves until a pod comes. */
   readonly #columns: Float64Array[];
   /** Without any planned pod. */
   readonly #fixed: readonly Float64Array[];
@@ -34,7 +35,7 @@ export class PayColumns {
       for (const { location, calling, called } of fixed) this.#pay(column, location, calling, called);
       return column;
     });
-    this.#columns = this.#fixed.map((column) => column.slice());
+    this.#columns = this.#fixed.slice();
     this.#pending = groups.map(() => []);
     this.#back = groups.map(({ links }, own) =>
       links.map(({ group }) => groups[group]!.links.find((link) => link.group === own)!),
@@ -42,8 +43,8 @@ export class PayColumns {
   }
 
   clear(): void {
-    for (const [group, column] of this.#columns.entries()) {
-      column.set(this.#fixed[group]!);
+    for (const [group, fixed] of this.#fixed.entries()) {
+      if (this.#columns[group] !== fixed) this.#columns[group]!.set(fixed);
       this.#pending[group]!.length = 0;
     }
   }
@@ -84,6 +85,8 @@ export class PayColumns {
 
   #workIn(group: number): void {
     const pending = this.#pending[group]!;
+    if (pending.length === 0) return;
+    if (this.#columns[group] === this.#fixed[group]) this.#columns[group] = this.#fixed[group]!.slice();
     for (const { location, link, pods } of pending)
       if (pods !== 0) this.#pay(this.#columns[group]!, location, pods * link.calling, pods * link.called);
     pending.length = 0;

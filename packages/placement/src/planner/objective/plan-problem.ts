@@ -8,6 +8,11 @@ import type { AssumedPod } from "../../scoring/problem.ts";
  */
 export interface PlanProblem {
   readonly nodes: readonly PlanNode[];
+  /**
+   * The names of `nodes`, in their order: one and the same array for all problems on the same nodes, so that
+   * what depends on names alone is worked out once. @default they are taken from `nodes`
+   */
+  readonly nodeNames?: readonly string[];
   readonly pods: readonly PlanPod[];
   /**
    * As Kubernetes names them. Amounts: cpu in millicores, memory and ephemeral-storage in bytes, all others

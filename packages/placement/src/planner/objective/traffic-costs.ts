@@ -28,7 +28,7 @@ export function trafficCosts(
     const traffic = trafficOf(problem, field, { bytesPerRequest: ofRequest, maxCpuUse: 0 });
     return networkCost({ traffic, field }, assignment);
   };
-  const latencyField = new CostField(problem.cluster, problem.nodes);
+  const latencyField = new CostField(problem);
   const latency = sum(latencyField, bytesPerRequest);
   const { prices } = problem;
   const isCounted =

@@ -18,7 +18,7 @@ export class ApartRule implements Rule {
     this.name = constraint.name;
     this.#roles = rolesOf(podCount, constraint);
     this.#domainOf = constraint.domainOf;
-    this.#members = Int32Array.from(constraint.placed);
+    this.#members = constraint.placed.slice();
     this.#subjects = new Int32Array(constraint.placed.length);
     this.#both = new Int32Array(constraint.placed.length);
   }

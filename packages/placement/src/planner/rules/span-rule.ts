@@ -18,8 +18,10 @@ export class SpanRule implements Rule {
     this.#roles = rolesOf(podCount, constraint);
     this.#domainOf = constraint.domainOf;
     this.#minDistinct = constraint.minDistinct;
-    this.#members = Int32Array.from(constraint.placed);
-    this.#distinct = this.#members.filter((count) => count > 0).length;
+    this.#members = constraint.placed.slice();
+    this.#distinct = 0;
+    for (let domain = 0; domain < this.#members.length; domain++)
+      if (this.#members[domain]! > 0) this.#distinct++;
     this.#waiting = constraint.members.length;
   }
 

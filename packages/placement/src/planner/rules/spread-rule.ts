@@ -24,7 +24,7 @@ export class SpreadRule implements Rule {
     this.#domainOf = constraint.domainOf;
     this.#maxSkew = constraint.maxSkew;
     this.#tooFew = constraint.minDomains !== null && placed.length < constraint.minDomains;
-    this.#members = Int32Array.from(placed);
+    this.#members = placed.slice();
     this.#subjects = new Int32Array(placed.length);
     const most = placed.reduce((max, count) => Math.max(max, count), 0) + constraint.members.length;
     this.#all = new Histogram(most);

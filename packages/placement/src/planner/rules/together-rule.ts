@@ -24,7 +24,7 @@ export class TogetherRule implements Rule {
     this.name = constraint.name;
     this.#roles = rolesOf(podCount, constraint);
     this.#domainOf = constraint.domainOf;
-    this.#seeds = Int32Array.from(constraint.placed);
+    this.#seeds = constraint.placed.slice();
     this.#subjects = new Int32Array(constraint.placed.length);
     this.#founders = new Int32Array(constraint.placed.length);
     this.#allSeeds = constraint.placed.reduce((sum, count) => sum + count, 0);

@@ -40,8 +40,9 @@ export function coreNodes(state: PlanState, plans: readonly Int32Array[], draw: 
 /** The same problem with these nodes only, in that order. Costs of assignments are the same. */
 export function problemOn(problem: PlanProblem, core: Int32Array): PlanProblem {
   const position = new Map([...core].map((node, at) => [node, at]));
+  const { nodeNames: _, ...same } = problem;
   return {
-    ...problem,
+    ...same,
     nodes: [...core].map((node) => problem.nodes[node]!),
     pods: problem.pods.map((pod) => ({
       ...pod,

@@ -40,19 +40,23 @@ export class PlanState {
   readonly #rules: readonly Rule[];
   readonly #rulesOf: readonly (readonly Rule[])[];
   readonly #pays: PayColumns;
-  readonly #scratch: Float64Array;
-  readonly #quiet: Float64Array;
+  /** Made when they are needed first. */
+  #scratch: Float64Array | null = null;
+  #quiet: Float64Array | null = null;
   /** How many nodes were weighed up, as a measure of work done. */
   #weighed = 0;
   #unplaced: number;
   #cost = 0;
 
-  constructor(model: CostModel) {
+  /**
+   * @param capacity it is changed with the assignment; for one that stays as it is the model's own will do
+   */
+  constructor(model: CostModel, capacity: Capacity = model.capacity.copy()) {
     const { problem, field, traffic } = model;
     this.problem = problem;
     this.field = field;
     this.traffic = traffic;
-    this.#capacity = model.capacity.copy();
+    this.#capacity = capacity;
     const count = problem.pods.length;
     this.assignment = new Int32Array(count).fill(-1);
     this.#unplaced = count;
@@ -65,8 +69,6 @@ export class PlanState {
     this.#rulesOf = problem.pods.map((_, pod) =>
       ruled.filter(({ pods }) => pods.has(pod)).map(({ rule }) => rule),
     );
-    this.#scratch = new Float64Array(problem.nodes.length);
-    this.#quiet = new Float64Array(problem.nodes.length);
     this.#pays = new PayColumns(field, traffic.groups);
   }
 
@@ -230,6 +232,30 @@ export class PlanState {
     return node < 0 ? null : { node, cost: least };
   }
 
+  /**
+   * So many nodes where the pod, which has none, adds least, in this order; fewer where fewer admit it. Of
+   * equal ones the first of all.
+   */
+  bestSpots(pod: number, count: number): Spot[] {
+    const network = this.#networkOf(pod, -1);
+    const allowed = this.problem.pods[pod]!.allowed;
+    const spots: Spot[] = [];
+    let most = Infinity;
+    this.#weighed += network.length;
+    for (let node = 0; node < network.length; node++) {
+      if (network[node]! >= most || (allowed !== null && allowed[node] === 0)) continue;
+      if (!this.#capacity.fits(pod, node)) continue;
+      const cost = network[node]! + this.#capacity.pressureOf(pod, node);
+      if (cost >= most || !this.#ruledIn(pod, node, true)) continue;
+      let place = spots.length;
+      while (place > 0 && spots[place - 1]!.cost > cost) place--;
+      spots.splice(place, 0, { node, cost });
+      if (spots.length > count) spots.pop();
+      if (spots.length === count) most = spots[count - 1]!.cost;
+    }
+    return spots;
+  }
+
   /** The best and the second best cost of a pod without a node; Infinity where there is none. */
   twoBest(pod: number): { readonly spot: Spot | null; readonly second: number } {
     const network = this.#networkOf(pod, -1);
@@ -257,11 +283,11 @@ export class PlanState {
   /** By node: what the pod pays to its peers and they to it. Good until the next call. */
   #networkOf(pod: number, lifted: number): Float64Array {
     const group = this.traffic.groupOf[pod]!;
-    if (group < 0) return this.#quiet;
+    if (group < 0) return (this.#quiet ??= new Float64Array(this.field.nodeCount));
     const own = lifted < 0 ? undefined : this.#ownLink(group);
     const nearest = this.traffic.nearestOf[pod]!;
     if (own === undefined && nearest.length === 0) return this.#pays.column(group);
-    const column = this.#scratch;
+    const column = (this.#scratch ??= new Float64Array(this.field.nodeCount));
     column.set(this.#pays.column(group));
     if (own !== undefined) {
       addScaled(column, this.field.to(lifted), -own.calling);

@@ -142,7 +142,7 @@ function pod(workload: string, allowed: Uint8Array | null = null): PlanPod {
 
 const limitNames = (limits: Partial<Channel>): string[] => {
   const problem = limited(limits, [pod("p")]);
-  return limitRules(problem, new CostField(problem.cluster, problem.nodes)).map(({ rule }) => rule.name);
+  return limitRules(problem, new CostField(problem)).map(({ rule }) => rule.name);
 };
 
 test("a declared maxNetworkCost is kept, to pods that stand and to pods that are planned", () => {

@@ -23,8 +23,18 @@ export interface PlanOptions extends Partial<PlanSettings> {
   readonly deadlineMs: number;
   /** How many pairs of a pod and a node are weighed up at most; the default grows with both. */
   readonly effort?: number;
+  /** How many other nodes are named for the pod of a plan for one. @default none */
+  readonly others?: number;
   /** Also plan when some pods find no node; otherwise such a plan places none. */
   readonly partial?: boolean;
+}
+
+/** Another node for one pod, all others as planned. */
+export interface OtherNode {
+  /** Its index in the problem. */
+  readonly node: number;
+  /** What the plan's cost would grow by, bytes/s x ms. */
+  readonly delta: number;
 }
 
 export interface Plan {
@@ -41,6 +51,8 @@ export interface Plan {
   readonly cost: PlanCost;
   /** What the best complete greedy start costs; null without one. */
   readonly greedyCost: number | null;
+  /** Of a plan for one pod: other nodes that would take it, cheapest first; null for plans for several. */
+  readonly others: readonly OtherNode[] | null;
   /** No complete plan costs less. Weak where little is tied to a node. */
   readonly lowerBound: number;
   /** How often pods were taken out and put back. */
@@ -65,13 +77,23 @@ export function plan(problem: PlanProblem, options: PlanOptions): Plan {
   // As API servers list them.
   if (isByName(problem)) return planInOrder(problem, options);
   const order = byName(problem);
-  const { assignment, ...found } = planInOrder(problemOn(problem, order), options);
-  return { assignment: assignment.map((node) => (node < 0 ? -1 : order[node]!)), ...found };
+  const { assignment, others, ...found } = planInOrder(problemOn(problem, order), options);
+  return {
+    assignment: assignment.map((node) => (node < 0 ? -1 : order[node]!)),
+    others: others?.map(({ node, delta }) => ({ node: order[node]!, delta })) ?? null,
+    ...found,
+  };
 }
 
-function isByName({ nodes }: PlanProblem): boolean {
-  for (let node = 1; node < nodes.length; node++) if (nodes[node]!.name < nodes[node - 1]!.name) return false;
-  return true;
+const ORDERED = new WeakMap<readonly string[], boolean>();
+
+function isByName({ nodes, nodeNames = nodes.map(({ name }) => name) }: PlanProblem): boolean {
+  let isOrdered = ORDERED.get(nodeNames);
+  if (isOrdered === undefined) {
+    isOrdered = nodeNames.every((name, node) => node === 0 || name >= nodeNames[node - 1]!);
+    ORDERED.set(nodeNames, isOrdered);
+  }
+  return isOrdered;
 }
 
 /** Node indices by the nodes' names. */
@@ -106,6 +128,7 @@ function effortOf({ pods, nodes }: PlanProblem, { effort }: PlanOptions): number
 function searched(model: CostModel, options: PlanOptions, starts: readonly Int32Array[]): Plan {
   const { problem } = model;
   const { pods } = problem;
+  if (pods.length === 1 && model.settings.moveCost === 0) return alone(model, options);
   const { now, deadlineMs } = options;
   const budget = new Budget({ now, deadlineMs, effort: effortOf(problem, options) });
   const search = new PlanSearch(model, budget, options.seed, starts);
@@ -122,13 +145,46 @@ function searched(model: CostModel, options: PlanOptions, starts: readonly Int32
       : unplacedOf(new PlanState(model), found, ended === "infeasible" ? search.hopeless : null),
     cost: objectiveOf(model).total(assignment),
     greedyCost: search.greedyCost,
+    others: null,
     lowerBound: search.lowerBound,
     tries: search.tries,
     ended,
-    traffic: model.traffic.source,
-    networkKnown: model.field.known,
-    latencyLimit: model.latency === null ? null : model.latencyLimit,
-    fallback: model.fallback,
+    ...knownOf(model),
+  };
+}
+
+function knownOf({
+  traffic,
+  field,
+  latency,
+  latencyLimit,
+  fallback,
+}: CostModel): Pick<Plan, "fallback" | "latencyLimit" | "networkKnown" | "traffic"> {
+  return {
+    traffic: traffic.source,
+    networkKnown: field.known,
+    latencyLimit: latency === null ? null : latencyLimit,
+    fallback,
+  };
+}
+
+/** One pod beside others that stay where they are: one pass over the nodes finds the best, and proves it. */
+function alone(model: CostModel, { others: count = 0 }: PlanOptions): Plan {
+  const state = new PlanState(model, model.capacity);
+  const [best, ...others] = state.bestSpots(0, count + 1);
+  const assignment = Int32Array.of(best?.node ?? -1);
+  const cost = objectiveOf(model).total(assignment);
+  return {
+    assignment,
+    complete: best !== undefined,
+    unplaced: best === undefined ? [{ pod: 0, reason: unplacedReason(state, 0) }] : [],
+    cost,
+    greedyCost: best === undefined ? null : cost.total,
+    others: others.map(({ node, cost: of }) => ({ node, delta: of - best!.cost })),
+    lowerBound: cost.total,
+    tries: 0,
+    ended: best === undefined ? "infeasible" : "optimal",
+    ...knownOf(model),
   };
 }
 

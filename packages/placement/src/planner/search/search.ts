@@ -47,7 +47,6 @@ export class PlanSearch {
   #best: Found | null = null;
   #greedy: Found | null = null;
   #tries = 0;
-  #isProven = false;
 
   /** @param given assignments to begin with, beside the greedy starts */
   constructor(model: CostModel, budget: Budget, seed: number, given: readonly Int32Array[] = []) {
@@ -129,13 +128,11 @@ export class PlanSearch {
    * around.
    */
   #startAll(): number[] {
-    const { traffic, problem, field, settings } = this.#model;
+    const { traffic, problem, field } = this.#model;
     const attached = byAttachment(traffic, this.#links, this.#sizes).filter(
       (pod) => !this.hopeless.includes(pod),
     );
     this.#start(attached, -1);
-    // The only pod has been held against every node.
-    this.#isProven = problem.pods.length === 1 && settings.moveCost === 0 && this.#best?.unplaced === 0;
     if (this.#done() || attached.length === 0) return [];
     const seeds = field.known ? seedNodes(this.#state, attached, this.#draw) : [];
     for (const order of [byTopology(traffic, problem.pods.length), bySize(this.#sizes)]) {
@@ -219,7 +216,6 @@ export class PlanSearch {
   }
 
   #isOptimal(): boolean {
-    if (this.#isProven) return true;
     return this.#best?.unplaced === 0 && this.#best.total <= this.lowerBound * (1 + CLOSE);
   }
 

@@ -1,0 +1,28 @@
+// Pods that are scheduled as a group or not at all. A group is never torn apart: whoever schedules it places
+// its members, and none of them is held back, planned or moved alone.
+import { record, text, type ApiObject } from "./objects/json.ts";
+import type { Metadata } from "./objects/fields.ts";
+
+const IN_SPEC: Readonly<Record<string, string>> = {
+  workloadRef: "it belongs to a Workload (gang scheduling)",
+  schedulingGroup: "it belongs to a scheduling group (gang scheduling)",
+};
+/** Labels or annotations: of scheduler-plugins since 0.24 and before, of Volcano, and of Kueue. */
+export const GANG_KEYS: readonly string[] = [
+  "scheduling.x-k8s.io/pod-group",
+  "pod-group.scheduling.sigs.k8s.io",
+  "scheduling.k8s.io/group-name",
+  "kueue.x-k8s.io/pod-group-name",
+];
+
+/** Which group the pod is a member of, in words; null: none. */
+export function gangOf({ metadata, spec }: ApiObject): string | null {
+  const fields = record(spec);
+  for (const [field, reason] of Object.entries(IN_SPEC))
+    if (fields[field] !== undefined && fields[field] !== null) return reason;
+  const { labels, annotations } = record<Metadata>(metadata);
+  for (const key of GANG_KEYS)
+    if (text(record(labels)[key]) !== "" || text(record(annotations)[key]) !== "")
+      return `it belongs to a group (gang scheduling, ${key})`;
+  return null;
+}

@@ -1,0 +1,70 @@
+// Gangs of Kubernetes itself, whose API is another one in each version: in 1.35 pods name a Workload and a
+// group in it, since 1.36 a PodGroup.
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import { KUBERNETES_VERSION } from "./versions.ts";
+
+interface GangApi {
+  readonly featureGates: string;
+  readonly groupVersion: string;
+  readonly object: (minCount: number) => Pick<KubernetesObject, "kind" | "spec">;
+  /** What members have in their spec. */
+  readonly member: (name: string) => Readonly<Record<string, unknown>>;
+}
+
+const policy = (minCount: number): object => ({ gang: { minCount } });
+const podGroup = (minCount: number): Pick<KubernetesObject, "kind" | "spec"> => ({
+  kind: "PodGroup",
+  spec: { schedulingPolicy: policy(minCount) },
+});
+const inPodGroup = (podGroupName: string): { schedulingGroup: object } => ({
+  schedulingGroup: { podGroupName },
+});
+
+/** By minor version; the features are off by default in all of them. */
+const APIS: Readonly<Partial<Record<string, GangApi>>> = {
+  "1.35": {
+    featureGates: "GenericWorkload=true,GangScheduling=true",
+    groupVersion: "scheduling.k8s.io/v1alpha1",
+    object: (minCount) => ({
+      kind: "Workload",
+      spec: { podGroups: [{ name: "all", policy: policy(minCount) }] },
+    }),
+    member: (name) => ({ workloadRef: { name, podGroup: "all" } }),
+  },
+  "1.36": {
+    featureGates: "GenericWorkload=true,GangScheduling=true",
+    groupVersion: "scheduling.k8s.io/v1alpha2",
+    object: podGroup,
+    member: inPodGroup,
+  },
+  "1.37": {
+    featureGates: "GenericWorkload=true",
+    groupVersion: "scheduling.k8s.io/v1beta1",
+    object: podGroup,
+    member: inPodGroup,
+  },
+};
+
+const api = APIS[KUBERNETES_VERSION.split(".", 2).join(".")];
+
+/** Whether this version has gangs. */
+export const hasGangs = api !== undefined;
+
+/** Command lines of a control plane with gangs, where there are any. */
+export const GANG_FLAGS =
+  api === undefined
+    ? {}
+    : {
+        apiServerFlags: [`--feature-gates=${api.featureGates}`, `--runtime-config=${api.groupVersion}=true`],
+        schedulerFlags: [`--feature-gates=${api.featureGates}`],
+      };
+
+/** At least so many pods of it are bound, or none. */
+export function gangObject(namespace: string, name: string, minCount: number): KubernetesObject {
+  const { groupVersion, object } = api!;
+  return { apiVersion: groupVersion, metadata: { name, namespace }, ...object(minCount) };
+}
+
+export function inGang(name: string): Readonly<Record<string, unknown>> {
+  return api!.member(name);
+}
