@@ -66,14 +66,15 @@ describe.runIf(support.supported)(`delivery by Kafka, seed ${seed}`, () => {
     240_000,
   );
 
-  test("without deduplication the same comparison finds records counted twice", async () => {
+  // The two controls have their own brokers, and mostly wait: they run at the same time.
+  test.concurrent("without deduplication the same comparison finds records counted twice", async () => {
     const aggregatorEnv = tunedEnvironment({ aggregator: { faultForTests: "no_deduplication" } });
     const { verdicts } = await runDelivery({ ...base, ...control, aggregatorEnv });
     expect(Math.min(...verdicts.map(({ doubled }) => doubled))).toBeGreaterThan(0);
   }, 120_000);
 
   // What was read before the kill may be committed a moment after it: then nothing is lost.
-  test(
+  test.concurrent(
     "with offsets committed as records are read it finds records lost",
     { retry: 3, timeout: 240_000 },
     async () => {

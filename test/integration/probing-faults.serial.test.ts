@@ -1,5 +1,5 @@
 // Faults around the probes: what is healthy goes on being measured, memory stays bounded, everything is
-// counted, and all recovers by itself. A long outage of the aggregator is in probing-outage.test.ts.
+// counted, and all recovers by itself. A long outage of the aggregator is in probing-outage.paired.test.ts.
 import { NamespaceLab, namespaceLabSupport } from "@isochrone/lab/namespaces";
 import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";

@@ -20,8 +20,8 @@ const FILE = join(
  * wait.
  */
 const MOSTLY_WAITING: Durations = {
-  "test/integration/kafka-delivery.test.ts": 150,
-  "test/integration/probing-outage.test.ts": 100,
+  "test/integration/kafka-delivery.test.ts": 200,
+  "test/integration/helm-switching-off.paired.test.ts": 120,
   "test/integration/kafka-rebalance.test.ts": 75,
 };
 const BYTES_PER_SECOND = 500;

@@ -31,19 +31,19 @@ const bin = (name: string): string => join(root, "node_modules/.bin", name);
 const BUDGETS: Readonly<Record<string, number>> = {
   check: 1,
   unit: 3,
-  contract: 2,
+  contract: 1,
   integration: 9,
-  e2e: 3,
-  paired: 4,
-  measuring: 8,
+  e2e: 2,
+  paired: 8,
+  measuring: 6,
 };
 
 /** What a file with a control plane or three brokers holds. */
 const BYTES_PER_CLUSTER = 2.5 * 2 ** 30;
-/** Of two that run at a time one waits, for processes or for a window to pass: each takes half a core. */
+/** They mostly wait, for processes or for a window to pass: each takes a third of a core. */
 const CLUSTER_WORKERS = Math.max(
   1,
-  Math.min(2 * availableParallelism(), Math.floor(totalmem() / BYTES_PER_CLUSTER)),
+  Math.min(3 * availableParallelism(), Math.floor(totalmem() / BYTES_PER_CLUSTER)),
 );
 
 /**
@@ -55,7 +55,7 @@ const WORKERS: Readonly<Record<string, number>> = {
   contract: CLUSTER_WORKERS,
   integration: CLUSTER_WORKERS,
   e2e: CLUSTER_WORKERS,
-  paired: 2,
+  paired: 3,
 };
 
 /** Suites that are run as one where both are wanted, so that no worker waits at the end of the first. */

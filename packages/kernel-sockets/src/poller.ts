@@ -163,6 +163,11 @@ export class Poller {
   #serve(ready: number, onWake: (() => void) | undefined): number {
     onWake?.();
     if (ready <= 0) return 0;
+    if (ready === 1) {
+      const { view } = this.#events;
+      this.#watched.get(view.getInt32(EVENT.dataAt, true))?.handle(view.getUint32(0, true));
+      return ready;
+    }
     for (const { watched, events } of this.#readyNow(ready)) {
       // A handler before may have removed this one, or its number may belong to another socket by now.
       if (this.#watched.get(watched.fd) === watched) watched.handle(events);
@@ -177,7 +182,7 @@ export class Poller {
       const watched = this.#watched.get(view.getInt32(at + EVENT.dataAt, true));
       if (watched !== undefined) ready.push({ watched, events: view.getUint32(at, true) });
     }
-    return count > 1 ? ready.sort((a, b) => a.watched.order - b.watched.order) : ready;
+    return ready.sort((a, b) => a.watched.order - b.watched.order);
   }
 
   /** How many are ready. */

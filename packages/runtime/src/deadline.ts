@@ -1,6 +1,9 @@
 import type { Clock } from "./clock.ts";
 import { DeadlineError } from "./errors.ts";
 
+/** Not an error: one is made with its stack for each work that ends in time. */
+const DONE = Symbol("the work is done");
+
 /** What `work` gives, or DeadlineError after `deadlineMs`. The signal that `work` gets is aborted then. */
 export async function withDeadline<T>(
   clock: Clock,
@@ -22,6 +25,6 @@ export async function withDeadline<T>(
   try {
     return await Promise.race([work(deadline.signal), timer]);
   } finally {
-    done.abort();
+    done.abort(DONE);
   }
 }

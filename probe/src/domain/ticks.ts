@@ -1,5 +1,5 @@
 /** Between two wake-ups for sends: the packets of several flows leave in one. Milliseconds. */
-const TICK_MS = 50;
+const TICK_MS = 100;
 /** Flows of a shorter interval keep to their own times. */
 const LEAST_INTERVAL_MS = 500;
 

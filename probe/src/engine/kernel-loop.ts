@@ -5,8 +5,8 @@ import { KernelSockets } from "./sockets/kernel.ts";
 import { Timetable } from "./timetable.ts";
 
 /**
- * Longest time without a turn of Node's own loop, which brings messages that don't wake this one.
- * Milliseconds.
+ * Longest time without a turn of Node's own loop, which brings messages that don't wake this one. From half
+ * of it on the turn ends with the next packet or task, and needs no wake-up of its own. Milliseconds.
  */
 const TURN_MS = 100;
 
@@ -14,7 +14,7 @@ interface KernelLoopDeps extends LoopDeps {
   readonly libc: Libc;
   /** Descriptor that is readable when Node's loop has something to do, which ends the turn. @default none */
   readonly nodeFd?: number;
-  /** How long one turn lasts, after which Node has the thread for a moment. @default 100 ms */
+  /** How long one turn lasts at most, after which Node has the thread for a moment. @default 100 ms */
   readonly turnMs?: number;
   /** Gives the thread to Node; `run` comes when Node has done what it has to do. */
   yieldToNode(run: () => void): void;
@@ -35,17 +35,20 @@ export class KernelLoop implements Loop {
   /** For whoever else has sockets in this thread. */
   readonly poller: Poller;
   readonly #deps: KernelLoopDeps;
-  readonly #monitors = new Set<StallMonitor>();
+  #monitors: readonly StallMonitor[] = [];
   readonly #turnMs: number;
   #soon: (() => void)[] = [];
   #afterPoll: (() => void)[] = [];
+  readonly #beforeWait: (() => void)[] = [];
   #state: "stopped" | "running" | "closed" = "stopped";
   #scheduled = false;
   #woken = false;
   readonly #wakeCount: Block;
   readonly #beat = (): void => {
     const nowMs = this.#deps.monotonic();
-    for (const monitor of this.#monitors) monitor.beat(nowMs);
+    const monitors = this.#monitors;
+    // With each packet: an iterator is an allocation.
+    for (let i = 0; i < monitors.length; i++) monitors[i]!.beat(nowMs);
   };
 
   /** @throws SystemCallError when the kernel gives no socket */
@@ -64,6 +67,7 @@ export class KernelLoop implements Loop {
       poller: this.poller,
       monotonic,
       soon: (run) => void this.#soon.push(run),
+      beforeWait: (run) => void this.#beforeWait.push(run),
     });
   }
 
@@ -78,12 +82,12 @@ export class KernelLoop implements Loop {
 
   watch(boundMs: number): StallMonitor {
     const monitor = new StallMonitor(boundMs, 0, this.#deps.monotonic());
-    this.#monitors.add(monitor);
+    this.#monitors = [...this.#monitors, monitor];
     return monitor;
   }
 
   unwatch(monitor: StallMonitor): void {
-    this.#monitors.delete(monitor);
+    this.#monitors = this.#monitors.filter((one) => one !== monitor);
   }
 
   start(): void {
@@ -127,9 +131,15 @@ export class KernelLoop implements Loop {
     this.#woken = false;
     this.#beat();
     do this.#cycle(endMs);
-    while (this.#state === "running" && !this.#woken && this.#deps.monotonic() < endMs);
+    while (this.#state === "running" && !this.#woken && this.#isOn(endMs - this.#turnMs / 2, endMs));
     this.#deps.onTurn?.();
     if (this.#state === "running") this.#schedule();
+  }
+
+  /** What is due by now, e.g. sends, comes before Node. */
+  #isOn(enoughMs: number, endMs: number): boolean {
+    const nowMs = this.#deps.monotonic();
+    return nowMs < (this.timetable.dueMs <= nowMs ? endMs : enoughMs);
   }
 
   #cycle(endMs: number): void {
@@ -137,17 +147,18 @@ export class KernelLoop implements Loop {
     this.#runAll(this.#takeSoon());
     this.timetable.runDue();
     if (this.#state !== "running") return;
+    this.#runAll(this.#beforeWait);
+    this.#beforeWait.length = 0;
     this.#wait(this.#afterPoll.length + this.#soon.length > 0 ? 0 : Math.min(this.timetable.dueMs, endMs));
-    const waiting = this.#afterPoll;
-    this.#afterPoll = [];
-    this.#runAll(waiting);
+    this.#runAll(this.#takeAfterPoll());
   }
 
   #wait(untilMs: number): void {
     const nowMs = this.#deps.monotonic();
-    for (const monitor of this.#monitors) {
-      monitor.beat(nowMs);
-      monitor.rest(Math.max(nowMs, untilMs));
+    const monitors = this.#monitors;
+    for (let i = 0; i < monitors.length; i++) {
+      monitors[i]!.beat(nowMs);
+      monitors[i]!.rest(Math.max(nowMs, untilMs));
     }
     try {
       this.poller.wait(untilMs - nowMs, this.#beat);
@@ -158,14 +169,21 @@ export class KernelLoop implements Loop {
 
   #takeSoon(): (() => void)[] {
     const soon = this.#soon;
-    this.#soon = [];
+    if (soon.length > 0) this.#soon = [];
     return soon;
   }
 
+  #takeAfterPoll(): (() => void)[] {
+    const waiting = this.#afterPoll;
+    if (waiting.length > 0) this.#afterPoll = [];
+    return waiting;
+  }
+
   #runAll(tasks: readonly (() => void)[]): void {
-    for (const run of tasks) {
+    // Often none: an iterator is an allocation.
+    for (let i = 0; i < tasks.length; i++) {
       try {
-        run();
+        tasks[i]!();
       } catch (error) {
         this.#deps.onError(error);
       }

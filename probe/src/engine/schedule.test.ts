@@ -130,7 +130,7 @@ describe("send schedule", () => {
   test("an ordinary interval's sends are on ticks, and prepared with the tick before", () => {
     const { time, log } = schedule(0.26, 1000);
     time.advance(1300);
-    expect(log).toEqual(["prepare 250", "send 300", "prepare 1250", "send 1300"]);
+    expect(log).toEqual(["prepare 200", "send 300", "prepare 1200", "send 1300"]);
   });
 
   test("a slower pace takes effect with the send after the next, and the first pace comes back", () => {

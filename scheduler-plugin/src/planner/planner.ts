@@ -176,10 +176,6 @@ class LeadersPlanner implements Planner {
       isMoving: (pod) => marked.isMoving(pod) || this.#deps.isMoving(moveOwnerOf(pod)?.uid ?? ""),
       newId,
       clock,
-      cpuMs: () => {
-        const { user, system } = process.threadCpuUsage();
-        return (user + system) / 1_000;
-      },
     });
     const planner = new WorkflowPlanner({
       config,

@@ -32,14 +32,15 @@ export class Services {
         ...settings["webhook"],
         host: HOST,
         port: await this.#installation.port(),
-        ...other["webhook"],
       },
     };
-    const merged = {
+    const known: ComponentSettings = {
       ...settings,
       ...webhook,
-      [section]: { ...own, ...(await this.#files(kind, own)), ...other[section] },
+      [section]: { ...own, ...(await this.#files(kind, own)) },
     };
+    const changed = Object.entries(other).map(([name, values]) => [name, { ...known[name], ...values }]);
+    const merged = { ...known, ...(Object.fromEntries(changed) as ComponentSettings) };
     const service = await this.#installation.component(kind, `isochrone-${kind}-0`, merged);
     this.#running.push(service);
     await service.start();

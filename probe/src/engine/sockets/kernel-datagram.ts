@@ -16,6 +16,7 @@ export class KernelDatagram implements DatagramSocket {
   readonly #departures = new Departures();
   readonly #onSent: (tag: number, kernelNs: number) => void;
   readonly #attempt: () => boolean;
+  readonly #collectNow = (): void => this.#collect();
   #sends = 0;
   #closed = false;
 
@@ -57,11 +58,12 @@ export class KernelDatagram implements DatagramSocket {
   }
 
   /**
-   * A stamp that isn't read now ends the thread's sleep before the answer comes; where it doesn't sleep there
-   * is time later.
+   * A stamp that isn't read before the thread sleeps ends the sleep; where it doesn't sleep there is time
+   * later. Not before the sends of other flows that are due: they would wait for it.
    */
   collectStamps(): void {
-    if (!this.#shared.poller.awake) this.#collect();
+    const shared = this.#shared;
+    if (!shared.poller.awake) shared.beforeWait(this.#collectNow);
   }
 
   close(): void {
@@ -95,7 +97,7 @@ export class KernelDatagram implements DatagramSocket {
   }
 
   #collect(): void {
-    if (!this.#departures.outstanding) return;
+    if (this.#closed || !this.#departures.outstanding) return;
     this.#departures.drain(this.#socket.fd, this.#shared.stamps, this.#onSent);
   }
 

@@ -15,6 +15,7 @@ export class KernelStream implements StreamSocket {
   readonly #departures = new Departures();
   readonly #onSent: (tag: number, kernelNs: number) => void;
   readonly #attempt: () => boolean;
+  readonly #collectNow = (): void => this.#collect();
   #state: "connecting" | "open" | "closed" = "connecting";
   /** Bytes written; the kernel numbers a stream's stamps by the last byte of each write. */
   #written = 0;
@@ -51,7 +52,8 @@ export class KernelStream implements StreamSocket {
   }
 
   collectStamps(): void {
-    if (!this.#shared.poller.awake) this.#collect();
+    const shared = this.#shared;
+    if (!shared.poller.awake) shared.beforeWait(this.#collectNow);
   }
 
   close(): void {

@@ -37,7 +37,7 @@ export interface DatagramSocket {
    * again at once.
    */
   send(packet: Buffer, tag: number): string | null;
-  /** Reads the stamp of what was just sent, where it is there already; otherwise it comes by itself. */
+  /** Has the stamp of what was just sent read before the thread rests, where it is there by then. */
   collectStamps(): void;
   close(): void;
 }

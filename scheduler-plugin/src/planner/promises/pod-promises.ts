@@ -63,8 +63,8 @@ interface PodPromisesOptions extends SinglePlanOptions {
   /** Whether a pod of its controller is being moved: the move's record says where its replacement goes. */
   readonly isMoving: (pod: KubernetesObject) => boolean;
   readonly newId: () => string;
-  /** CPU time that the thread has taken. */
-  readonly cpuMs: () => number;
+  /** Monotonic. @default CPU time of the thread */
+  readonly cpuMs?: () => number;
 }
 
 interface Made {
@@ -94,7 +94,7 @@ export class PodPromises {
 
   /** null: the pod must wait for a plan, or there is no time to make one now. */
   promise(asked: AskedPod): PromisedNodes | null {
-    const { clock, cpuMs } = this.#options;
+    const { clock, cpuMs = threadCpuMs } = this.#options;
     const nowMs = clock.monotonic();
     if (!this.#mayPromise(asked) || !this.#budget.isLeft(nowMs)) return null;
     const beganMs = cpuMs();
@@ -232,4 +232,9 @@ function annotationsOf(id: string, among: readonly LandingNode[]): Record<string
 
 function workflowOf({ identity }: GatedPod): string {
   return `${identity.namespace}/${identity.workflow}`;
+}
+
+function threadCpuMs(): number {
+  const { user, system } = process.threadCpuUsage();
+  return (user + system) / 1_000;
 }

@@ -48,7 +48,9 @@ export class PlanState {
   #unplaced: number;
   #cost = 0;
 
-  /** @param capacity it is changed with the assignment; for one that stays as it is the model's own will do */
+  /**
+   * @param capacity it is changed with the assignment; for one that stays as it is the model's own will do
+   */
   constructor(model: CostModel, capacity: Capacity = model.capacity.copy()) {
     const { problem, field, traffic } = model;
     this.problem = problem;
@@ -231,8 +233,8 @@ export class PlanState {
   }
 
   /**
-   * So many nodes where the pod, which has none, adds least, in this order; fewer where fewer admit it. Of equal
-   * ones the first of all.
+   * So many nodes where the pod, which has none, adds least, in this order; fewer where fewer admit it. Of
+   * equal ones the first of all.
    */
   bestSpots(pod: number, count: number): Spot[] {
     const network = this.#networkOf(pod, -1);

@@ -5,7 +5,7 @@ import { systemClock } from "@isochrone/runtime";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ProbeTestbed, soon } from "../harness/faults/probe-testbed.ts";
 
-const BUFFER_RECORDS = 10;
+const BUFFER_RECORDS = 5;
 /** Long: what runs beside it may hold an answer up, and one that is lost by that would be another fault. */
 const PUBLISH_MS = 300;
 /** Ten minutes and an hour of records, shortened: thirty times as long as the buffer lasts. */

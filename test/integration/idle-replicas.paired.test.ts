@@ -1,5 +1,5 @@
 // What replicas ask of the API server that do nothing but wait for another one to go, at the times that are
-// the defaults.
+// the defaults. Both tests count at the same time: each tells its replicas by their user agent.
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { MANIFEST_VALUES, type ComponentProcess } from "../harness/components/index.ts";
@@ -80,7 +80,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
   const sumOf = (rates: ReadonlyMap<string, number>): number =>
     [...rates.values()].reduce((sum, rate) => sum + rate, 0);
 
-  test("of the scheduler-plugin with its webhook watches the Leases, and looks at its certificates", async () => {
+  test.concurrent("of the scheduler-plugin with its webhook watches the Leases, and looks at its certificates", async () => {
     const replicas = await Promise.all(
       ["plugin-0", "plugin-1"].map((name) =>
         testbed.plugin(name, WEBHOOK, { scheduler: LEASE_TIMES, kubernetes: { userAgent: name } }),
@@ -92,7 +92,7 @@ describe.runIf(support.supported)("a replica that waits", { timeout: 240_000 }, 
     expect(sumOf(rates)).toBeLessThan(0.7);
   });
 
-  test("of the aggregator renews its own Lease and asks for no other", async () => {
+  test.concurrent("of the aggregator renews its own Lease and asks for no other", async () => {
     const replicas = await Promise.all(
       ["aggregator-0", "aggregator-1"].map((name) =>
         testbed.installation.component("aggregator", name, {

@@ -46,6 +46,10 @@ const WITHIN = { timeout: 150_000, interval: 500 };
 const ON: ChartValues = { settings: { webhook: { enabled: true }, planner: { enabled: true } } };
 /** The one that says no to the opener: there the hooks are all there is. */
 const NO_OPENER: ChartValues = { settings: { gates: { enabled: false } } };
+/** Shorter than the defaults, so that tests needn't wait: those who were killed gave up no Lease. */
+const LEASE_TIMES = { leaseDurationMs: 4_000, leaseRenewDeadlineMs: 3_000, leaseRetryPeriodMs: 500 };
+/** Likewise: where nobody plans any more, gates are opened after this. */
+const SHORT_DEADLINE = { deadlineMs: 8_000 };
 const REGISTRATION = { ...KINDS.mutatingWebhookConfiguration, name: "isochrone-placement" };
 const OPERATIONS = readFileSync(join(import.meta.dirname, "../../docs/operations.md"), "utf8");
 
@@ -86,11 +90,14 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
   /** What the release's pods would run, by its settings. */
   async function startServices(values: ChartValues): Promise<void> {
     const objects = await helm.template(values);
-    const aggregator = await services.start("aggregator", objects);
+    const aggregator = await services.start("aggregator", objects, {
+      aggregator: LEASE_TIMES,
+      ...(values === ON ? {} : { gates: SHORT_DEADLINE }),
+    });
     const port = await services.port();
     const webhook = { webhook: { port, url: `https://127.0.0.1:${port}` } };
     await services.start("scheduler-plugin", objects, {
-      scheduler: { graphUrl: aggregator.url },
+      scheduler: { graphUrl: aggregator.url, ...LEASE_TIMES },
       ...(values === ON ? webhook : {}),
     });
   }
