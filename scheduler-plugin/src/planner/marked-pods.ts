@@ -31,6 +31,8 @@ export class MarkedPods {
   readonly #options: MarkedPodsOptions;
   /** By the pod's uid. */
   readonly #marks = new Map<string, Mark>();
+  /** Each new pod asks, and anybody may mark all pods that he has. */
+  readonly #ofController = new Map<string, Set<Mark>>();
 
   constructor(options: MarkedPodsOptions) {
     this.#options = options;
@@ -42,16 +44,21 @@ export class MarkedPods {
     const before = this.#marks.get(uid);
     const record = recordOf(object);
     const controller = controllerOf(object);
-    if (record === null || controller === null) return void this.#marks.delete(uid);
+    if (record === null || controller === null) return this.#drop(uid);
     const isGoing = type === "deleted" || isGone(object);
     // A mark on a pod that had gone before was known in time, or it is too late.
     if (before === undefined && isGoing) return;
     if (before?.isDone === true) {
-      if (type === "deleted") this.#marks.delete(uid);
+      if (type === "deleted") this.#drop(uid);
       return;
     }
+    this.#drop(uid);
     const goneMs = type === "deleted" ? this.#options.clock.monotonic() : null;
-    this.#marks.set(uid, { controller, record, isGoing, goneMs, isDone: false });
+    const mark = { controller, record, isGoing, goneMs, isDone: false };
+    this.#marks.set(uid, mark);
+    const others = this.#ofController.get(controller);
+    if (others === undefined) this.#ofController.set(controller, new Set([mark]));
+    else others.add(mark);
   }
 
   /**
@@ -59,16 +66,13 @@ export class MarkedPods {
    * that the marked one goes.
    */
   isMoving(pod: KubernetesObject): boolean {
-    const controller = controllerOf(pod);
-    for (const mark of this.#marks.values()) if (mark.controller === controller && !mark.isDone) return true;
-    return false;
+    return this.#openOf(pod).length > 0;
   }
 
   /** Targets for new pods of that pod's controller, each for one. */
   openFor(pod: KubernetesObject): MoveRecord[] {
-    const controller = controllerOf(pod);
-    return [...this.#marks.values()]
-      .filter((mark) => mark.controller === controller && mark.isGoing && !mark.isDone)
+    return this.#openOf(pod)
+      .filter(({ isGoing }) => isGoing)
       .map(({ record }) => record);
   }
 
@@ -83,9 +87,23 @@ export class MarkedPods {
     const thenMs = this.#options.clock.monotonic() - KEPT_MS;
     for (const [uid, { goneMs, isDone }] of this.#marks) {
       if (goneMs === null || goneMs > thenMs) continue;
-      this.#marks.delete(uid);
+      this.#drop(uid);
       if (!isDone) this.#options.metrics.moves.inc({ outcome: "expired" });
     }
+  }
+
+  #openOf(pod: KubernetesObject): Mark[] {
+    const marks = this.#ofController.get(controllerOf(pod) ?? "");
+    return marks === undefined ? [] : [...marks].filter(({ isDone }) => !isDone);
+  }
+
+  #drop(uid: string): void {
+    const mark = this.#marks.get(uid);
+    if (mark === undefined) return;
+    this.#marks.delete(uid);
+    const marks = this.#ofController.get(mark.controller)!;
+    marks.delete(mark);
+    if (marks.size === 0) this.#ofController.delete(mark.controller);
   }
 }
 
