@@ -2,7 +2,7 @@
 // nine megabytes, and the kernel's stamps make their times independent of when this thread gets to them.
 import { randomBytes } from "node:crypto";
 import { constants, setPriority } from "node:os";
-import { isLibcSupported, loadLibc, READABLE } from "@isochrone/kernel-sockets";
+import { dropStartPages, isLibcSupported, loadLibc, READABLE } from "@isochrone/kernel-sockets";
 import type { Logger } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import { createLoop, type LoopChoice } from "./engine/create-loop.ts";
@@ -22,6 +22,8 @@ import { SameThread } from "./workers/same-thread.ts";
 
 /** How often counts of the responder are reported and idle connections ended. Milliseconds. */
 const SWEEP_MS = 500;
+/** When the start is over: plans, keys, the bus and the compiler have had their turn. Milliseconds. */
+const STARTED_MS = 20_000;
 
 interface OneLoopDeps {
   readonly logger: Logger;
@@ -41,6 +43,7 @@ export class OneLoop {
   #responder: ResponderHost | null = null;
   #sweptMs = 0;
   #sweeps: NodeJS.Timeout | null = null;
+  #startPages: NodeJS.Timeout | null = null;
 
   constructor(deps: OneLoopDeps) {
     this.#deps = deps;
@@ -93,6 +96,7 @@ export class OneLoop {
   /** After the hosts. */
   async close(): Promise<void> {
     if (this.#sweeps !== null) clearInterval(this.#sweeps);
+    if (this.#startPages !== null) clearTimeout(this.#startPages);
     this.#responder = null;
     this.#doorbell = null;
     (await this.#opening)?.loop.close();
@@ -118,7 +122,10 @@ export class OneLoop {
     };
     const onTurn = (): void => this.#sweepWhenDue();
     const choice = await createLoop({ monotonic, onError }, sockets, { isMain: true, onTurn });
-    if (choice.kernel !== null) this.#doorbell = doorbellOf(choice.kernel);
+    if (choice.kernel === null) return choice;
+    this.#doorbell = doorbellOf(choice.kernel);
+    const libc = await loadLibc();
+    this.#startPages = setTimeout(() => dropStartPages(libc), STARTED_MS).unref();
     return choice;
   }
 

@@ -1,5 +1,5 @@
 // Who may read, and reading much.
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS, trimmedPod } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -13,6 +13,13 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { controlPlaneSupport, startControlPlane } from "../harness/control-plane/index.ts";
 import type { ControlPlane } from "../harness/control-plane/index.ts";
 import { Testbed, Observed, soon } from "./cluster-store-api-server/testbed.ts";
+import {
+  EPHEMERAL_CONTAINER,
+  namedByPods,
+  podsOfEveryField,
+  podsOfNewFields,
+} from "./cluster-store-api-server/every-field.ts";
+import { EVERY_STATUS } from "./cluster-store-api-server/every-status.ts";
 import { largePod } from "./cluster-store-api-server/pods.ts";
 
 const support = controlPlaneSupport([]);
@@ -154,6 +161,73 @@ describe.runIf(support.supported)("reading from an API server", PATIENCE, () => 
       await store.create({ ...KINDS.lease, metadata, spec: { holderIdentity: "a" } });
       const updated = await store.update({ ...KINDS.lease, metadata, spec: { holderIdentity: "b" } });
       expect(updated.spec).toMatchObject({ holderIdentity: "b" });
+    });
+  });
+
+  describe("pods in binary form", () => {
+    const namespace = "every-field";
+    const path = `/api/v1/namespaces/${namespace}/pods`;
+    /** The server's JSON as a store shows it. */
+    const asShown = (pod: KubernetesObject): KubernetesObject => {
+      const { managedFields: _, ...metadata }: KubernetesObject["metadata"] & { managedFields?: unknown } =
+        pod.metadata;
+      return { ...pod, apiVersion: "v1", kind: "Pod", metadata };
+    };
+
+    beforeAll(async () => {
+      await cluster.createNamespace(namespace);
+      await cluster.create([
+        ...namedByPods(namespace),
+        ...podsOfEveryField(namespace),
+        ...podsOfNewFields(namespace),
+      ]);
+      const containers = { spec: { ephemeralContainers: [EPHEMERAL_CONTAINER] } };
+      await cluster.request("PATCH", `${path}/full/ephemeralcontainers`, containers);
+      await cluster.request("PATCH", `${path}/full/status`, { status: EVERY_STATUS });
+    });
+
+    it("are the objects that the server's JSON says, whatever fields they have", async () => {
+      const form = "application/vnd.kubernetes.protobuf";
+      const headers = { accept: `${form}, application/json` };
+      const client = await cluster.clientOf({ serviceAccount: ACCOUNT });
+      const rules = [{ apiGroups: [""], resources: ["pods"], verbs: ["list"] }];
+      await cluster.grant({ serviceAccount: ACCOUNT }, rules);
+      const answer = await client.answer("GET", path, undefined, { headers });
+      expect(answer.headers["content-type"]).toBe(form);
+      const { logger } = testbed;
+      const store = testbed.store({ kubeconfig: cluster.kubeconfig }, { pageSize: 3 });
+      const { items } = await store.list(KINDS.pod, { namespace });
+      expect(items).toStrictEqual((await cluster.list("pods", { namespace })).map(asShown));
+      expect(items.find(({ metadata }) => metadata.name === "full")).toMatchObject({
+        spec: { ephemeralContainers: [EPHEMERAL_CONTAINER] },
+        status: {
+          startTime: EVERY_STATUS.startTime,
+          resourceClaimStatuses: EVERY_STATUS.resourceClaimStatuses,
+        },
+      });
+      // Each field is known, of servers up to the newest that tests run on.
+      expect(logger.events("warn")).toEqual([]);
+    });
+
+    it("are the same when they are watched, trimmed or not", async () => {
+      const store = testbed.store({ kubeconfig: cluster.kubeconfig });
+      const { resourceVersion } = await store.list(KINDS.pod, { namespace, metadataOnly: true });
+      const names = podsOfEveryField(namespace).map(({ metadata }) => metadata.name);
+      const patched: KubernetesObject[] = [];
+      for (const name of names)
+        patched.push(
+          await cluster.request("PATCH", `${path}/${name}`, { metadata: { labels: { seen: "yes" } } }),
+        );
+      for (const trim of [undefined, trimmedPod]) {
+        const end = new AbortController();
+        const options = { resourceVersion, namespace, signal: end.signal, ...(trim ? { trim } : {}) };
+        const changes: WatchEvent[] = [];
+        for await (const change of store.watch(KINDS.pod, options))
+          if (change.type !== "bookmark" && changes.push(change) === names.length) break;
+        end.abort();
+        const kept = trim ?? ((pod: KubernetesObject) => pod);
+        expect(changes).toEqual(patched.map((pod) => ({ type: "modified", object: kept(asShown(pod)) })));
+      }
     });
   });
 

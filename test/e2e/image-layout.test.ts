@@ -3,10 +3,13 @@
 import { execFile, spawn, type ChildProcess } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
+import { createServer } from "node:http";
 import { existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
+import { boundPort } from "@isochrone/primitives";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../harness/common/free-port.ts";
 
@@ -133,6 +136,54 @@ describe("an image", () => {
     };
     await expect.poll(anonymousMiB, { timeout: 30_000, interval: 250 }).toBeLessThan(most);
   });
+
+  test("of the probe is small beside its peers, and seldom wakes", async () => {
+    const { env, flags } = startOf("probe");
+    const port = await freePort(HOST, new Set());
+    const peers = ["127.0.0.2", "127.0.0.3", "127.0.0.4"].map((address) => ({
+      node: address,
+      zone: null,
+      region: null,
+      address,
+      identity: address,
+      udpPort: port,
+      tcpPort: port,
+      bandwidthPort: null,
+    }));
+    const plans = createServer(({ url }, answer) => {
+      const plan = { version: "1", node: "node-0", identity: HOST, zone: null, region: null };
+      const isWanted = url?.endsWith("/probe-plan/node-0") === true;
+      answer.writeHead(isWanted ? 200 : 404, { "content-type": "application/json" });
+      answer.end(isWanted ? JSON.stringify({ ...plan, signingKeyId: null, peers }) : "{}");
+    });
+    plans.listen(0, HOST);
+    await once(plans, "listening");
+    const aggregator = { ISOCHRONE_CLIENT_AGGREGATOR_URL: `http://${HOST}:${boundPort(plans)}` };
+    for (const { node } of peers) {
+      const own = { ISOCHRONE_PROBE_NODE: node, ISOCHRONE_PROBE_BIND_ADDRESS: node };
+      const peerPort = { ISOCHRONE_PROBE_UDP_PORT: String(port) };
+      start("probe", { ...probeOn(0), ...own, ...peerPort, ...aggregator, ...env }, "probe", flags);
+    }
+    const pagePort = await freePort(HOST, new Set());
+    const { pid, said } = start("probe", { ...probeOn(pagePort), ...aggregator, ...env }, "probe", flags);
+    const answered = /^isochrone_rr_transactions_total\{.*"tcp.*\} [1-9]/m;
+    await expect
+      .poll(() => page(pagePort, "/metrics").catch(said), { timeout: 60_000, interval: 1000 })
+      .toMatch(answered);
+    const status = (name: string): number =>
+      Number(new RegExp(`^${name}:\\s+(\\d+)`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]);
+    // What is only needed to start leaves after twenty seconds.
+    await expect.poll(() => status("VmRSS") / 1_024, { timeout: 60_000, interval: 250 }).toBeLessThan(70);
+    expect(status("RssAnon") / 1_024).toBeLessThan(35);
+    // Nine requests and two checks of its own a second. A wake-up for each packet and turn would be 60: a busy
+    // machine makes it fewer.
+    const [waits, startMs] = [status("voluntary_ctxt_switches"), performance.now()];
+    await delay(4_000);
+    const perSecond = (status("voluntary_ctxt_switches") - waits) / ((performance.now() - startMs) / 1000);
+    expect(perSecond).toBeLessThan(40);
+    plans.closeAllConnections();
+    plans.close();
+  }, 150_000);
 
   test("of the network manager runs from a bare folder, and observes", async () => {
     const port = await freePort(HOST, new Set());

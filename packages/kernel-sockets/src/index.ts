@@ -9,4 +9,5 @@ export { isLibcSupported, kernelTimeBase, loadLibc } from "./libc.ts";
 export type { Block, Libc } from "./libc.ts";
 export { Poller, READABLE } from "./poller.ts";
 export { KernelSocket, SystemCallError } from "./socket.ts";
+export { dropStartPages } from "./start-pages.ts";
 export { SYS } from "./sys.ts";

@@ -69,6 +69,8 @@ export interface Libc {
    * core.
    */
   setRealtimePriority(priority: number): number;
+  /** madvise(2) of whole pages; `advice`: SYS.MADV_*. */
+  adviseMemory(address: number, bytes: number, advice: number): number;
   /** Lets another thread have the processor that waits for this one; returns at once when none does. */
   yieldProcessor(): void;
   interfaceIndex(name: string): number;
@@ -202,11 +204,13 @@ function watcherCalls(lib: ReturnType<Koffi["load"]>): Pick<Libc, "watcher" | "w
 function rareCalls(
   lib: ReturnType<Koffi["load"]>,
   scratch: Block,
-): Pick<Libc, "ioctl" | "setRealtimePriority" | "nodeLoopFd"> {
+): Pick<Libc, "ioctl" | "setRealtimePriority" | "nodeLoopFd" | "adviseMemory"> {
   const ioctl = lib.func("int ioctl(int, uint64_t, void *)");
+  const madvise = lib.func("int madvise(uintptr_t, uintptr_t, int)");
   const schedSetScheduler = lib.func("int sched_setscheduler(int, int, void *)");
   return {
     ioctl: (fd, request, argument) => Number(ioctl(fd, request, argument.pointer)),
+    adviseMemory: (address, bytes, advice) => Number(madvise(address, bytes, advice)),
     setRealtimePriority(priority) {
       scratch.view.setInt32(0, priority, true);
       return Number(schedSetScheduler(0, SCHED_FIFO, scratch.pointer));

@@ -1,5 +1,6 @@
-import { createHmac, createSecretKey, timingSafeEqual, type KeyObject } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import type { PacketKey } from "../ports/ports.ts";
+import { PacketHmac } from "./packet-hmac.ts";
 
 /** Length of the HMAC as packets carry it: truncated to 16 bytes. */
 export const TAG_BYTES = 16;
@@ -14,9 +15,9 @@ const NO_TAG = Buffer.alloc(TAG_BYTES);
  * never accepts those.
  */
 export class Keyring {
-  #keys = new Map<number, KeyObject>();
+  #keys = new Map<number, PacketHmac>();
   /** Keys that were replaced: what names them is still verified and answered a while. */
-  #retired = new Map<number, KeyObject>();
+  #retired = new Map<number, PacketHmac>();
   #signingKeyId = NO_KEY_ID;
   #generation = 0;
 
@@ -41,7 +42,7 @@ export class Keyring {
    * @throws RangeError when no key has the signing id
    */
   replace(keys: readonly PacketKey[], signingKeyId: number): void {
-    const next = new Map(keys.map((key) => [key.id, createSecretKey(key.secret)]));
+    const next = new Map(keys.map((key) => [key.id, new PacketHmac(key.secret)]));
     if (!next.has(signingKeyId) && (signingKeyId !== NO_KEY_ID || next.size > 0)) {
       throw new RangeError(
         `signing key id must be one of ${[...next.keys()].join(", ")}, got ${signingKeyId}`,
@@ -90,10 +91,8 @@ export class Keyring {
     return keyId === NO_KEY_ID && this.#keys.size === 0;
   }
 
-  #tag(key: KeyObject | undefined, keyId: number, packet: Buffer): Buffer {
+  #tag(key: PacketHmac | undefined, keyId: number, packet: Buffer): Buffer {
     if (key === undefined) throw new RangeError(`keyring has no key ${keyId}`);
-    return createHmac("sha256", key)
-      .update(packet.subarray(0, packet.length - TAG_BYTES))
-      .digest();
+    return key.digest(packet, packet.length - TAG_BYTES);
   }
 }

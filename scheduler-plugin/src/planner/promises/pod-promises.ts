@@ -60,8 +60,8 @@ interface PodPromisesOptions extends SinglePlanOptions {
   readonly stranded: Pick<StrandedPods, "mayBind">;
   readonly joint: Pick<JointPlans, "placeFor" | "take" | "planFor">;
   readonly reports: Pick<PlannerReports, "admitted">;
-  /** Whether a pod of that controller is being moved: the move's record says where its replacement goes. */
-  readonly isMoving: (controllerUid: string) => boolean;
+  /** Whether a pod of its controller is being moved: the move's record says where its replacement goes. */
+  readonly isMoving: (pod: KubernetesObject) => boolean;
   readonly newId: () => string;
   /** Monotonic. @default CPU time of the thread */
   readonly cpuMs?: () => number;
@@ -133,7 +133,7 @@ export class PodPromises {
     if (pod.metadata.annotations?.[PLANNED_AMONG_ANNOTATION] !== undefined) return false;
     if (config.landing !== "required-affinity" || !stranded.mayBind(pod)) return false;
     if (isReleasedInOrder(pod, appGroup, config.release) || gatesOf(pod).length > 0) return false;
-    return !isMoving(moveOwnerOf(pod)?.uid ?? "");
+    return !isMoving(pod);
   }
 
   #promise({ pod, isDryRun }: AskedPod, nowMs: number): PromisedNodes | null {

@@ -4,9 +4,19 @@ import type { BackoffDelays, Clock, Random } from "@isochrone/runtime";
 import type { IncomingMessage, OutgoingHttpHeaders } from "node:http";
 
 import { StoreError } from "../../store/errors.ts";
+import {
+  acceptOf,
+  bodyOf,
+  giveBack,
+  isBinary,
+  JSON_FORM,
+  jsonOf,
+  NOT_IN_THIS_FORM,
+  saidBy,
+} from "./answers.ts";
+import type { Answer, MetadataForm } from "./answers.ts";
 import { Connections } from "./connections.ts";
 import type { Credentials } from "./credentials.ts";
-import { parsedWithoutManagedFields } from "./managed-fields.ts";
 import { RateLimit } from "./rate-limit.ts";
 import { errorOfStatus, statusOf } from "./status-error.ts";
 
@@ -27,7 +37,10 @@ export interface ApiRequest {
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: unknown;
   readonly contentType?: string;
-  readonly accept?: string;
+  /** Another form in which the answer is wanted than the object's own. */
+  readonly as?: MetadataForm;
+  /** The answer may come in binary form: whoever reads it looks at its content type. */
+  readonly isBinary?: boolean;
   /** Doing it twice is as good as once: it is tried again when nobody knows whether it was done. */
   readonly isRepeatable?: boolean;
   /**
@@ -50,9 +63,15 @@ export interface ApiServerObserver {
   }): void;
   /** A request had to wait for our own rate limit. */
   throttled?(waitMs: number): void;
-  /** A watch goes on with a new request: the server ended it in good order, or said nothing for too long. */
-  watchRenewed?(kind: string, reason: "ended" | "silent"): void;
+  /** A watch goes on with a new request; see {@link Renewal}. */
+  watchRenewed?(kind: string, reason: Renewal): void;
 }
+
+/**
+ * The server ended it in good order; said nothing for too long; or sent a field that only its JSON names,
+ * because of which the kind is read as JSON from now on, lists included.
+ */
+export type Renewal = "ended" | "silent" | "unknown_field";
 
 /** How much may be asked at once. */
 export interface LaneOptions {
@@ -95,19 +114,18 @@ export class ApiClient {
 
   /** The answer's JSON. */
   async json(request: ApiRequest): Promise<unknown> {
-    const { clock, requestTimeoutMs } = this.#options;
-    return await this.#attempts(request, this.#closed.signal, (signal) =>
-      withDeadline(clock, requestTimeoutMs, actOf(request), async (deadline) => {
-        const response = await this.#send(request, AbortSignal.any([deadline, signal]), false);
-        const body = await bodyOf(response);
-        try {
-          if (request.dropsManagedFields === true) return parsedWithoutManagedFields(body);
-          return JSON.parse(body.toString());
-        } finally {
-          giveBack(body);
-        }
-      }),
-    );
+    return await this.#answer(request, ({ bytes }) => {
+      try {
+        return jsonOf(bytes, request.dropsManagedFields);
+      } finally {
+        giveBack(bytes);
+      }
+    });
+  }
+
+  /** The answer in whatever form it came. */
+  async answer(request: ApiRequest): Promise<Answer> {
+    return await this.#answer(request, (answer) => answer);
   }
 
   /** The answer as it comes, until the signal; whoever reads it must end it. */
@@ -127,6 +145,16 @@ export class ApiClient {
     this.#closed.abort(new StoreError("unavailable", "the store is closed"));
     this.#connections.close();
     for (const lane of this.#lanes) lane.close();
+  }
+
+  async #answer<T>(request: ApiRequest, read: (answer: Answer) => T): Promise<T> {
+    const { clock, requestTimeoutMs } = this.#options;
+    return await this.#attempts(request, this.#closed.signal, (signal) =>
+      withDeadline(clock, requestTimeoutMs, actOf(request), async (deadline) => {
+        const response = await this.#send(request, AbortSignal.any([deadline, signal]), false);
+        return read({ bytes: await bodyOf(response), isBinary: isBinary(response) });
+      }),
+    );
   }
 
   async #attempts<T>(
@@ -185,17 +213,18 @@ export class ApiClient {
       });
       code = response.statusCode ?? 0;
       if (code >= 200 && code < 300) return response;
-      throw new Refusal(code, (await bodyOf(response)).toString(), response.headers["retry-after"]);
+      const said = saidBy(await bodyOf(response), isBinary(response));
+      if (!(request.isBinary === true && NOT_IN_THIS_FORM.has(code)))
+        throw new Refusal(code, said, response.headers["retry-after"]);
     } finally {
       observer.requested?.({ verb, kind, code, durationMs: clock.monotonic() - startedAtMs });
     }
+    return await this.#send({ ...request, isBinary: false }, signal, isStream);
   }
 
-  #headers(
-    { accept = "application/json", contentType = "application/json" }: ApiRequest,
-    body: string | undefined,
-  ): OutgoingHttpHeaders {
-    const headers = { accept, "user-agent": this.#options.userAgent };
+  #headers(request: ApiRequest, body: string | undefined): OutgoingHttpHeaders {
+    const { contentType = JSON_FORM } = request;
+    const headers = { accept: acceptOf(request.as, request.isBinary), "user-agent": this.#options.userAgent };
     if (body === undefined) return headers;
     return { ...headers, "content-type": contentType, "content-length": Buffer.byteLength(body) };
   }
@@ -204,13 +233,14 @@ export class ApiClient {
 /** An answer that isn't a success. */
 class Refusal extends Error {
   readonly code: number;
-  readonly text: string;
+  /** A Status, or a text. */
+  readonly said: unknown;
   readonly retryAfter: string | undefined;
 
-  constructor(code: number, text: string, retryAfter: string | undefined) {
+  constructor(code: number, said: unknown, retryAfter: string | undefined) {
     super(`answered ${code}`);
     this.code = code;
-    this.text = text;
+    this.said = said;
     this.retryAfter = retryAfter;
   }
 }
@@ -240,7 +270,7 @@ const NEVER_SENT: ReadonlySet<string> = new Set([
 function failureOf(request: ApiRequest, error: unknown): Failure {
   const act = actOf(request);
   if (error instanceof Refusal) {
-    const status = errorOfStatus(act, statusOf(error.code, parsed(error.text)));
+    const status = errorOfStatus(act, statusOf(error.code, error.said));
     const seconds = Number(error.retryAfter);
     const retryAfterMs = error.retryAfter !== undefined && seconds >= 0 ? seconds * 1_000 : null;
     return { error: status, wasSent: true, retryAfterMs };
@@ -270,27 +300,4 @@ function targetOf({ path, query = {} }: ApiRequest): string {
   for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, value);
   const text = parameters.toString();
   return text === "" ? path : `${path}?${text}`;
-}
-
-async function bodyOf(response: IncomingMessage): Promise<Buffer<ArrayBuffer>> {
-  const chunks: Buffer[] = [];
-  for await (const chunk of response) chunks.push(chunk);
-  return Buffer.concat(chunks);
-}
-
-/**
- * Frees a buffer that nobody uses any more. Left to V8, which collects the whole heap for so much memory
- * outside of it, a page of a list costs a fifth more.
- */
-function giveBack({ buffer, byteLength }: Buffer<ArrayBuffer>): void {
-  // Small ones share their memory.
-  if (byteLength === buffer.byteLength) buffer.transfer(0);
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
 }

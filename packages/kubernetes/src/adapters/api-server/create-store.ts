@@ -1,5 +1,6 @@
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 
+import { BinaryKinds } from "./binary-kinds.ts";
 import { ApiClient } from "./client.ts";
 import type { ApiServerObserver, LaneOptions } from "./client.ts";
 import type { Credentials } from "./credentials.ts";
@@ -91,7 +92,8 @@ export function createApiServerStore(options: ApiServerStoreOptions): ApiServerC
   const { clock, random, observer = {}, fieldManager, pageSize, watchSilenceMs: maxSilenceMs } = resolved;
   const client = new ApiClient({ ...resolved, observer, credentials: credentialsOf(resolved) });
   const resources = new Resources(client);
-  const parts = { client, resources, clock, random, observer, fieldManager, pageSize, maxSilenceMs };
+  const binary = new BinaryKinds(resolved.logger, observer);
+  const parts = { client, binary, resources, clock, random, observer, fieldManager, pageSize, maxSilenceMs };
   return new ClosableStore(parts, observer) as ApiServerClusterStore;
 }
 

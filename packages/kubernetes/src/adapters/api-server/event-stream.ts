@@ -4,10 +4,7 @@ import type { IncomingMessage } from "node:http";
 
 import { reasonOf } from "@isochrone/primitives";
 import { StoreError } from "../../store/errors.ts";
-
-const NEWLINE = 0x0a;
-/** No object comes near it: etcd takes 1.5 MiB. */
-const MAX_LINE_BYTES = 64 * 1024 * 1024;
+import type { Records } from "./records.ts";
 
 /** The server has said nothing for too long: the connection may have died without a sign. */
 export class SilenceError extends Error {
@@ -17,32 +14,29 @@ export class SilenceError extends Error {
 }
 
 /**
- * The lines of an answer, as they are asked for: a slow reader slows the connection, nothing piles up here.
- * Throws SilenceError when nothing comes for `maxSilenceMs` while a line is waited for, and StoreError
- * `unavailable` when the connection breaks.
+ * The records of an answer as they are asked for, those of a chunk together: a slow reader slows the
+ * connection, nothing piles up here. Throws SilenceError when nothing comes for `maxSilenceMs` while records
+ * are waited for, and StoreError `unavailable` when the connection breaks.
  */
-export async function* linesOf(
+export async function* recordsOf(
   response: IncomingMessage,
-  act: string,
-  clock: Clock,
-  maxSilenceMs: number,
-): AsyncGenerator<string> {
+  records: Records,
+  {
+    act,
+    clock,
+    maxSilenceMs,
+  }: { readonly act: string; readonly clock: Clock; readonly maxSilenceMs: number },
+): AsyncGenerator<readonly Buffer[]> {
   const watchdog = new Watchdog(response, clock, maxSilenceMs);
-  let rest: Buffer[] = [];
-  let restBytes = 0;
+  const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   try {
-    for await (const chunk of watchdog.guard(response)) {
-      let start = 0;
-      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-        yield Buffer.concat([...rest, chunk.subarray(start, end)]).toString();
-        [rest, restBytes, start] = [[], 0, end + 1];
-      }
-      if (start === chunk.length) continue;
-      rest.push(chunk.subarray(start));
-      restBytes += chunk.length - start;
-      if (restBytes > MAX_LINE_BYTES) throw new Error(`a line of more than ${MAX_LINE_BYTES} bytes`);
+    for (;;) {
+      const { done, value } = await watchdog.waitFor(chunks.next());
+      if (done === true) break;
+      const complete = records.of(value);
+      if (complete.length > 0) yield complete;
     }
-    if (restBytes > 0) throw new Error("the answer ended in the middle of a line");
+    if (records.pendingBytes > 0) throw new Error("the answer ended in the middle of an event");
   } catch (error) {
     if (error instanceof SilenceError) throw error;
     const reason = reasonOf(error);
@@ -65,14 +59,12 @@ class Watchdog {
     void this.#watch(response, maxSilenceMs);
   }
 
-  async *guard(response: IncomingMessage): AsyncGenerator<Buffer> {
-    const chunks = response[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-    for (;;) {
-      this.#waitingSinceMs = this.#clock.monotonic();
-      const { done, value } = await chunks.next();
+  async waitFor<T>(chunk: Promise<T>): Promise<T> {
+    this.#waitingSinceMs = this.#clock.monotonic();
+    try {
+      return await chunk;
+    } finally {
       this.#waitingSinceMs = null;
-      if (done === true) return;
-      yield value;
     }
   }
 

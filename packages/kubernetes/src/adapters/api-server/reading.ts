@@ -1,10 +1,13 @@
 import { detailed } from "../../store/detail.ts";
 import { isStoreError, StoreError } from "../../store/errors.ts";
 import { isPlainObject } from "../../store/json.ts";
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, reasonOf, type LooseFields } from "@isochrone/primitives";
 import type { FieldSelector, KindRef, KubernetesObject, ListOptions, ObjectList } from "../../store/port.ts";
+import { giveBack, jsonOf, type Answer } from "./answers.ts";
+import type { BinaryKinds } from "./binary-kinds.ts";
 import { actOf } from "./client.ts";
 import type { ApiClient } from "./client.ts";
+import { readList } from "./protobuf/envelope.ts";
 import { isKnown } from "./resources.ts";
 
 /** How often a list is begun again whose version was compacted away while its pages were read. */
@@ -12,21 +15,30 @@ const MAX_LISTINGS = 3;
 /** Each time with larger pages, so that it takes less time. */
 const PAGE_GROWTH = 4;
 
+export interface ListSource {
+  readonly client: ApiClient;
+  readonly binary: BinaryKinds;
+  /** Objects per page. */
+  readonly pageSize: number;
+}
+
 /**
  * A list page by page, each trimmed before the next is asked for. A page that is no longer to be had (410)
  * begins the list anew: going on with newer pages, which the server offers, would hide what was deleted
  * meanwhile, and one answer with everything may exceed the longest string.
  */
 export async function listPages(
-  client: ApiClient,
   path: string,
   kind: KindRef,
   options: ListOptions,
-  pageSize: number,
+  { pageSize, ...from }: ListSource,
 ): Promise<ObjectList> {
   for (let listing = 1; ; listing += 1) {
     try {
-      return await listOnce(client, path, kind, options, pageSize * PAGE_GROWTH ** (listing - 1));
+      return await listOnce(path, kind, options, {
+        ...from,
+        pageSize: pageSize * PAGE_GROWTH ** (listing - 1),
+      });
     } catch (error) {
       if (listing === MAX_LISTINGS || !isStoreError(error, "expired")) throw error;
     }
@@ -34,11 +46,10 @@ export async function listPages(
 }
 
 async function listOnce(
-  client: ApiClient,
   path: string,
   kind: KindRef,
   options: ListOptions,
-  limit: number,
+  { client, binary, pageSize }: ListSource,
 ): Promise<ObjectList> {
   const { metadataOnly = false, fields, labels = {} } = options;
   const request = {
@@ -50,23 +61,30 @@ async function listOnce(
     dropsManagedFields: isKnown(kind),
   } as const;
   const labelSelector = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+  const keep = (item: KubernetesObject): KubernetesObject => detailed(withKind(item, kind), options);
   const items: KubernetesObject[] = [];
   let next: string | undefined;
   for (;;) {
-    const page = pageOf(
-      await client.json({
-        ...request,
-        query: {
-          limit: String(limit),
-          continue: next,
-          fieldSelector: fieldSelector(fields),
-          labelSelector: labelSelector.length > 0 ? labelSelector.join(",") : undefined,
-        },
-        ...(metadataOnly ? { accept: metadataAccept("PartialObjectMetadataList") } : {}),
-      }),
-      actOf(request),
-    );
-    for (const item of page.items) items.push(detailed(withKind(item, kind), options));
+    const isBinary = binary.has(kind);
+    const answer = await client.answer({
+      ...request,
+      query: {
+        limit: String(pageSize),
+        continue: next,
+        fieldSelector: fieldSelector(fields),
+        labelSelector: labelSelector.length > 0 ? labelSelector.join(",") : undefined,
+      },
+      ...(metadataOnly ? { as: "PartialObjectMetadataList" } : {}),
+      isBinary,
+    });
+    const page = pageOf(answer, actOf(request), request.dropsManagedFields, keep);
+    giveBack(answer.bytes);
+    if (page.unknownField !== null && isBinary) {
+      // The same page once more.
+      binary.giveUp(kind, page.unknownField);
+      continue;
+    }
+    for (const item of page.items) items.push(item);
     next = page.next;
     if (next === undefined) return { items, resourceVersion: page.resourceVersion };
   }
@@ -76,15 +94,45 @@ interface Page {
   readonly items: readonly KubernetesObject[];
   readonly resourceVersion: string;
   readonly next: string | undefined;
+  readonly unknownField: string | null;
 }
 
-function pageOf(list: unknown, act: string): Page {
+function pageOf(
+  { bytes, isBinary }: Answer,
+  act: string,
+  dropsManagedFields: boolean,
+  keep: (item: KubernetesObject) => KubernetesObject,
+): Page {
+  if (!isBinary)
+    return { ...pageOfJson(parsedList(bytes, act, dropsManagedFields), act, keep), unknownField: null };
+  const { value, unknownField } = readList(bytes, act, keep);
+  return { items: value.items, ...placeOf(value.metadata), unknownField };
+}
+
+function parsedList(bytes: Buffer, act: string, dropsManagedFields: boolean): unknown {
+  try {
+    return jsonOf(bytes, dropsManagedFields);
+  } catch (error) {
+    throw new StoreError("unavailable", `${act}: the answer can't be read: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+function pageOfJson(
+  list: unknown,
+  act: string,
+  keep: (item: KubernetesObject) => KubernetesObject,
+): Omit<Page, "unknownField"> {
   const { metadata, items } = looseFields(list);
   if (!isPlainObject(metadata))
     throw new StoreError("unavailable", `${act}: the API server answered no list`);
-  const { resourceVersion, continue: next } = metadata;
+  return { items: Array.isArray(items) ? items.map(keep) : [], ...placeOf(metadata) };
+}
+
+/** Which version the list is of, and where it goes on. */
+function placeOf({ resourceVersion, continue: next }: LooseFields): Pick<Page, "resourceVersion" | "next"> {
   return {
-    items: Array.isArray(items) ? items : [],
     resourceVersion: typeof resourceVersion === "string" ? resourceVersion : "",
     next: typeof next === "string" && next !== "" ? next : undefined,
   };
@@ -100,8 +148,4 @@ export function fieldSelector(fields: FieldSelector | undefined): string | undef
     .filter(([, value]) => value !== undefined)
     .map(([field, value]) => `${field}=${String(value)}`);
   return terms.length > 0 ? terms.join(",") : undefined;
-}
-
-export function metadataAccept(as: "PartialObjectMetadata" | "PartialObjectMetadataList"): string {
-  return `application/json;as=${as};g=meta.k8s.io;v=v1`;
 }

@@ -1,6 +1,6 @@
 import type { Clock } from "@isochrone/runtime";
 
-import type { ApiServerObserver } from "./client.ts";
+import type { ApiServerObserver, Renewal } from "./client.ts";
 import type { InformerObserver } from "../../store/port.ts";
 
 /** A number with its labels, as a metric shows it. */
@@ -33,7 +33,7 @@ export class StoreCounts implements ApiServerObserver, InformerObserver {
     this.#throttledSeconds += waitMs / 1_000;
   }
 
-  watchRenewed(kind: string, reason: "ended" | "silent"): void {
+  watchRenewed(kind: string, reason: Renewal): void {
     this.#restarts.add({ kind, reason }, 1);
   }
 

@@ -19,16 +19,15 @@ import type {
 import { validateObject } from "../../store/validation.ts";
 import { actOf } from "./client.ts";
 import type { ApiRequest } from "./client.ts";
-import { listPages } from "./reading.ts";
+import { listPages, type ListSource } from "./reading.ts";
 import { pathOf } from "./resources.ts";
 import type { Resources } from "./resources.ts";
 import { watchChanges } from "./watching.ts";
 import type { WatchDependencies, WatchRequest } from "./watching.ts";
 
-export interface ApiServerStoreParts extends WatchDependencies {
+export interface ApiServerStoreParts extends WatchDependencies, ListSource {
   readonly resources: Resources;
   readonly fieldManager: string;
-  readonly pageSize: number;
 }
 
 /** All that the API server says of a JSON patch that it could not do. */
@@ -60,8 +59,7 @@ export class ApiServerStore implements UntypedStore {
   }
 
   async list(kind: KindRef, options: ListOptions = {}): Promise<ObjectList> {
-    const { client, pageSize } = this.#parts;
-    return await listPages(client, await this.#collection(kind, options.namespace), kind, options, pageSize);
+    return await listPages(await this.#collection(kind, options.namespace), kind, options, this.#parts);
   }
 
   async create(object: KubernetesObject): Promise<KubernetesObject> {
@@ -208,9 +206,8 @@ export class ApiServerStore implements UntypedStore {
     await this.#object({ ...KINDS.pod, ...pod }, { verb: "bind", method: "POST", body }, "binding");
   }
 
-  async *watch(kind: KindRef, options: WatchRequest): AsyncGenerator<WatchEvent> {
-    const path = await this.#collection(kind, options.namespace);
-    if (!options.signal.aborted) yield* watchChanges(path, kind, options, this.#parts);
+  watch(kind: KindRef, options: WatchRequest): AsyncGenerator<WatchEvent> {
+    return watchChanges(() => this.#collection(kind, options.namespace), kind, options, this.#parts);
   }
 
   /**

@@ -6,9 +6,13 @@ import { StoreError } from "../../store/errors.ts";
 import { isPlainObject } from "../../store/json.ts";
 import { looseFields } from "@isochrone/primitives";
 import type { Detail, FieldSelector, KindRef, KubernetesObject, WatchEvent } from "../../store/port.ts";
-import type { ApiClient, ApiServerObserver } from "./client.ts";
-import { linesOf, SilenceError } from "./event-stream.ts";
-import { fieldSelector, metadataAccept, withKind } from "./reading.ts";
+import { isBinary } from "./answers.ts";
+import type { BinaryKinds } from "./binary-kinds.ts";
+import type { ApiClient, ApiServerObserver, Renewal } from "./client.ts";
+import { recordsOf, SilenceError } from "./event-stream.ts";
+import { readEvent } from "./protobuf/envelope.ts";
+import { fieldSelector, withKind } from "./reading.ts";
+import { Frames, Lines } from "./records.ts";
 import { errorOfStatus, statusOf } from "./status-error.ts";
 
 /** The server ends a watch after so long, drawn up to twice it, so that they don't all come back at once. */
@@ -25,6 +29,7 @@ export interface WatchRequest extends Detail {
 
 export interface WatchDependencies {
   readonly client: ApiClient;
+  readonly binary: BinaryKinds;
   readonly clock: Clock;
   readonly random: Random;
   readonly observer: ApiServerObserver;
@@ -33,13 +38,13 @@ export interface WatchDependencies {
 
 /** Changes from a version on, over as many requests as it takes; see ClusterStore.watch. */
 export async function* watchChanges(
-  path: string,
+  pathOf: () => Promise<string>,
   kind: KindRef,
   request: WatchRequest,
   dependencies: WatchDependencies,
 ): AsyncGenerator<WatchEvent> {
   const { signal } = request;
-  const { clock, random, observer } = dependencies;
+  const { clock, random, observer, binary } = dependencies;
   let version = request.resourceVersion;
   if (!/^\d+$/.test(version)) {
     throw new StoreError(
@@ -47,44 +52,64 @@ export async function* watchChanges(
       `resourceVersion must be a decimal number as list returned it, got "${version}"`,
     );
   }
+  const path = await pathOf();
   while (!signal.aborted) {
     const startedAtMs = clock.monotonic();
-    let reason: "ended" | "silent" = "ended";
+    let reason: Renewal | null = "ended";
     try {
-      for await (const event of oneWatch(
-        path,
-        kind,
-        { ...request, resourceVersion: version },
-        dependencies,
-      )) {
-        if (signal.aborted) return;
-        version =
-          event.type === "bookmark"
-            ? event.resourceVersion
-            : (event.object.metadata.resourceVersion ?? version);
-        yield event;
+      const from = { ...request, resourceVersion: version };
+      const { batches, read } = await openWatch(path, kind, from, dependencies);
+      for await (const batch of batches) {
+        for (const record of batch) {
+          const event = read(record);
+          if (signal.aborted) return;
+          if (event === null) continue;
+          version = versionAfter(event) ?? version;
+          yield event;
+        }
       }
     } catch (error) {
       if (signal.aborted) return;
-      if (!(error instanceof SilenceError)) throw error;
-      reason = "silent";
+      reason = renewalAfter(error, kind, binary);
     }
     if (signal.aborted) return;
+    if (reason === null) continue;
     observer.watchRenewed?.(kind.kind, reason);
     const leftMs = startedAtMs + MIN_WATCH_MS - clock.monotonic();
     if (leftMs > 0) await pause(clock, leftMs * (1 + random.next()), signal);
   }
 }
 
-/** One request; ends when the server ends it. */
-async function* oneWatch(
+/** Why a watch goes on after an error; null: at once, in another form. Throws what ends it. */
+function renewalAfter(error: unknown, kind: KindRef, binary: BinaryKinds): Renewal | null {
+  if (error instanceof SilenceError) return "silent";
+  if (!(error instanceof UnknownFieldError)) throw error;
+  binary.giveUp(kind, error.field);
+  return null;
+}
+
+/** Where to go on. */
+function versionAfter(event: WatchEvent): string | undefined {
+  return event.type === "bookmark" ? event.resourceVersion : event.object.metadata.resourceVersion;
+}
+
+interface OpenWatch {
+  /** Records that came together, until the server ends the watch. */
+  readonly batches: AsyncIterable<readonly Buffer[]>;
+  /** null: an event of which nobody knows. */
+  readonly read: (record: Buffer) => WatchEvent | null;
+}
+
+/** One request. */
+async function openWatch(
   path: string,
   kind: KindRef,
   request: WatchRequest,
-  { client, clock, random, maxSilenceMs }: WatchDependencies,
-): AsyncGenerator<WatchEvent> {
+  { client, binary, clock, random, maxSilenceMs }: WatchDependencies,
+): Promise<OpenWatch> {
   const { metadataOnly = false, fields, signal } = request;
   const act = `watch ${kind.kind}`;
+  const isBinaryAsked = binary.has(kind);
   const response = await client.stream(
     {
       verb: "watch",
@@ -98,19 +123,38 @@ async function* oneWatch(
         timeoutSeconds: String(Math.round((WATCH_TIMEOUT_MS * (1 + random.next())) / 1_000)),
         fieldSelector: fieldSelector(fields),
       },
-      ...(metadataOnly ? { accept: metadataAccept("PartialObjectMetadata") } : {}),
+      ...(metadataOnly ? { as: "PartialObjectMetadata" } : {}),
+      isBinary: isBinaryAsked,
       isRepeatable: true,
     },
     signal,
   );
-  for await (const line of linesOf(response, act, clock, maxSilenceMs)) {
-    const event = eventOf(line, kind, act, request);
-    if (event) yield event;
+  const isFramed = isBinary(response);
+  const parsed = isFramed
+    ? (record: Buffer) => ofFrame(record, act, isBinaryAsked)
+    : (record: Buffer) => ofLine(record, act);
+  return {
+    batches: recordsOf(response, isFramed ? new Frames() : new Lines(), { act, clock, maxSilenceMs }),
+    read: (record) => eventOf(parsed(record), kind, act, request),
+  };
+}
+
+/** What came has a field whose name only JSON tells. */
+class UnknownFieldError extends Error {
+  readonly field: string;
+
+  constructor(field: string) {
+    super(`unknown field ${field}`);
+    this.field = field;
   }
 }
 
-function eventOf(line: string, kind: KindRef, act: string, detail: Detail): WatchEvent | null {
-  const { type, object } = parsed(line, act);
+interface RawEvent {
+  readonly type: unknown;
+  readonly object: KubernetesObject;
+}
+
+function eventOf({ type, object }: RawEvent, kind: KindRef, act: string, detail: Detail): WatchEvent | null {
   switch (type) {
     case "ADDED":
     case "MODIFIED":
@@ -131,16 +175,24 @@ function eventOf(line: string, kind: KindRef, act: string, detail: Detail): Watc
 
 const EVENT_TYPES = { ADDED: "added", MODIFIED: "modified", DELETED: "deleted" } as const;
 
-function parsed(line: string, act: string): { type: unknown; object: KubernetesObject } {
+/** @param isAsked else the server sends nothing but this form, and what it sends is taken as it is */
+function ofFrame(frame: Buffer, act: string, isAsked: boolean): RawEvent {
+  const { value, unknownField } = readEvent(frame, act);
+  if (unknownField !== null && isAsked) throw new UnknownFieldError(unknownField);
+  return value;
+}
+
+function ofLine(line: Buffer, act: string): RawEvent {
+  const text = line.toString();
   let event: unknown = null;
   try {
-    event = JSON.parse(line);
+    event = JSON.parse(text);
   } catch {
     // Said below.
   }
   const { type, object } = looseFields(event);
   if (isPlainObject(object)) return { type, object: object as KubernetesObject };
-  throw new StoreError("unavailable", `${act}: the server sent no event: ${line.slice(0, 200)}`);
+  throw new StoreError("unavailable", `${act}: the server sent no event: ${text.slice(0, 200)}`);
 }
 
 function versionOf({ metadata }: KubernetesObject): string {
