@@ -31,6 +31,10 @@ const MOSTLY_WAITING: Durations = {
   "test/e2e/savings.paired.test.ts": 80,
   "test/integration/descheduler-webhook.test.ts": 75,
   "test/integration/kafka-rebalance.test.ts": 75,
+  "test/integration/idle-replicas.paired.test.ts": 60,
+  "test/integration/stream-kills.paired.test.ts": 60,
+  "test/e2e/hot-site.paired.test.ts": 60,
+  "test/integration/probing-outage.paired.test.ts": 55,
 };
 const BYTES_PER_SECOND = 500;
 

@@ -32,10 +32,10 @@ const BUDGETS: Readonly<Record<string, number>> = {
   check: 1,
   unit: 3,
   contract: 1,
-  integration: 9,
+  integration: 8,
   e2e: 2,
-  paired: 8,
-  measuring: 6,
+  paired: 7,
+  measuring: 8,
 };
 
 /** What a file with a control plane or three brokers holds. */
