@@ -175,8 +175,8 @@ describe("an image", () => {
     // What is only needed to start leaves after twenty seconds.
     await expect.poll(() => status("VmRSS") / 1_024, { timeout: 60_000, interval: 250 }).toBeLessThan(70);
     expect(status("RssAnon") / 1_024).toBeLessThan(35);
-    // Nine requests and two checks of its own a second. A wake-up for each packet and turn would be 60: a busy
-    // machine makes it fewer.
+    // Nine requests and two checks of its own a second. A wake-up for each packet and turn would be 60; a
+    // busy machine makes it fewer.
     const [waits, startMs] = [status("voluntary_ctxt_switches"), performance.now()];
     await delay(4_000);
     const perSecond = (status("voluntary_ctxt_switches") - waits) / ((performance.now() - startMs) / 1000);

@@ -103,7 +103,7 @@ const PURE: Readonly<Record<string, readonly string[]>> = {
  * domain.
  */
 const PURE_BUILTINS: Readonly<Record<string, readonly string[]>> = {
-  "node:crypto": ["createHash", "createHmac", "createSecretKey", "timingSafeEqual"],
+  "node:crypto": ["hash", "createHash", "createHmac", "createSecretKey", "timingSafeEqual"],
   "node:net": ["isIP", "isIPv4", "isIPv6"],
 };
 

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { Keyring, TAG_BYTES } from "./keyring.ts";
 
@@ -9,6 +10,22 @@ function signedBy(keys: Keyring, keyId: number): Buffer {
   keys.sign(keyId, packet);
   return packet;
 }
+
+test("a tag is HMAC-SHA-256, whatever the lengths of key and packet, and whatever was signed before", () => {
+  for (const secretBytes of [16, 32, 63, 64, 65, 200]) {
+    const secret = Buffer.alloc(secretBytes, (secretBytes * 7) & 0xff);
+    const keys = new Keyring([{ id: 3, secret }]);
+    for (const bytes of [64, 128, 1472, 16, 100]) {
+      const packet = Buffer.from(Array.from({ length: bytes }, (_, i) => (i * 31) & 0xff));
+      keys.sign(3, packet);
+      const expected = createHmac("sha256", secret).update(packet.subarray(0, -TAG_BYTES)).digest();
+      expect(packet.subarray(-TAG_BYTES)).toEqual(expected.subarray(0, TAG_BYTES));
+      expect(keys.verify(3, packet)).toBe(true);
+      packet[0]! ^= 1;
+      expect(keys.verify(3, packet)).toBe(false);
+    }
+  }
+});
 
 describe("keys that are replaced", () => {
   test("sign no more, but verify until they are forgotten", () => {
