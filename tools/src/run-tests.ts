@@ -40,10 +40,10 @@ const BUDGETS: Readonly<Record<string, number>> = {
 
 /** What a file with a control plane or three brokers holds. */
 const BYTES_PER_CLUSTER = 2.5 * 2 ** 30;
-/** They mostly wait, for processes or for a window to pass: each takes a third of a core. */
+/** They mostly wait, for processes or for a window to pass: each takes four tenths of a core. */
 const CLUSTER_WORKERS = Math.max(
   1,
-  Math.min(3 * availableParallelism(), Math.floor(totalmem() / BYTES_PER_CLUSTER)),
+  Math.floor(Math.min(2.5 * availableParallelism(), totalmem() / BYTES_PER_CLUSTER)),
 );
 
 /**
