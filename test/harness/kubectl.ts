@@ -19,10 +19,10 @@ const RULES: readonly (readonly [RegExp, (store: ClusterStore, ...found: string[
     },
   ],
   [
-    /^kubectl -n (\S+) annotate replicaset (\S+) ([^=]+)='(.*)'$/,
+    /^kubectl -n (\S+) annotate --overwrite pod (\S+) ([^=]+)=(\S+)$/,
     (store, namespace, name, annotation, value) =>
       store.patch(
-        { ...KINDS.replicaSet, namespace: namespace, name: name },
+        { ...KINDS.pod, namespace: namespace, name: name },
         { metadata: { annotations: { [annotation]: value } } },
       ),
   ],

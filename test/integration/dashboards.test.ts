@@ -1,5 +1,5 @@
 // Grafana's dashboards as files; that their panels have data is shown on the running system
-// (test/e2e/embedded.paired.test.ts).
+// (test/e2e/embedded.serial.test.ts).
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";

@@ -97,6 +97,12 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
       { namespace, timeoutMs: 60_000 },
     );
   const shown = (count: number): Promise<void> => expect.poll(sayGraphs, WITHIN).toBe(count);
+  const evict = ({ metadata }: KubernetesObject): Promise<unknown> =>
+    cluster.request("POST", `${pathOf(metadata)}/eviction`, {
+      apiVersion: "policy/v1",
+      kind: "Eviction",
+      metadata: { name: metadata.name, namespace: metadata.namespace },
+    });
   const change = (workload: string, spec: object, namespace = NAMESPACE): Promise<unknown> =>
     cluster.request("PATCH", `/apis/apps/v1/namespaces/${namespace}/deployments/${workload}`, { spec });
   const scale = (workload: string, replicas: number, namespace = NAMESPACE): Promise<unknown> =>
@@ -262,12 +268,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
         cluster.request("PATCH", `/api/v1/nodes/${node}`, { spec: { unschedulable } });
       onTestFinished(async () => void (await cordon(false)));
       await cordon(true);
-      for (const { metadata } of leaving)
-        await cluster.request("POST", `${pathOf(metadata)}/eviction`, {
-          apiVersion: "policy/v1",
-          kind: "Eviction",
-          metadata: { name: metadata.name, namespace: metadata.namespace },
-        });
+      for (const pod of leaving) await evict(pod);
     } else {
       await cluster.remove({ ...KINDS.node, name: node });
       onTestFinished(
@@ -284,6 +285,32 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     expectAtOnce(added);
     await expectExplained(added);
     await reportWaits(`node ${what}`, added, keys(plain));
+  });
+
+  test("a pod that is moved by hand goes where its mark says, and the mark ends with it", async () => {
+    await shown(12);
+    const all = await pods();
+    const isWeb = ({ metadata }: KubernetesObject): boolean => metadata.labels?.["app"] === "web";
+    const pod = all.find(isWeb)!;
+    const from = nodeNameOf(pod)!;
+    const taken = new Set(all.filter(isWeb).map(nodeNameOf));
+    // In the same zone: the workload keeps its spread.
+    const { zone } = SHOP_NODES.find(({ name }) => name === from)!;
+    const to = SHOP_NODES.find((node) => node.zone === zone && !taken.has(node.name))!.name;
+    const mark = `isochrone.dev/move-to=${to}`;
+    await cluster.kubectl("-n", NAMESPACE, "annotate", "--overwrite", "pod", pod.metadata.name, mark);
+    await evict(pod);
+    const [added] = (await running(12)).filter(({ metadata }) => !keys(all).has(metadata.name));
+    expect(nodeNameOf(added!)).toBe(to);
+    const [decision] = await decisionsOn(added!.metadata.name);
+    expect(decision!.explanation.join(" ")).toContain(`moved away from ${from}`);
+    const before = keys(await pods());
+    await scale("web", 5);
+    onTestFinished(async () => {
+      await scale("web", 4);
+      await running(12);
+    });
+    expectAtOnce((await running(13)).filter(({ metadata }) => !before.has(metadata.name)));
   });
 
   test("200 pods at once, while the leader dies: none is lost, and no node has more than it can allocate", async () => {

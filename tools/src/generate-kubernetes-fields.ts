@@ -110,13 +110,18 @@ function addVersion(table: Map<string, Map<number, Field>>, types: GoTypes): voi
     for (const line of lines) {
       const field = fieldOf(line, types);
       if (field === null) continue;
-      const before = fields.get(field.number)?.name ?? field.name;
-      if (before !== field.name)
-        throw new Error(`field ${field.number} of ${message} was ${before}, is ${field.name}`);
+      const before = fields.get(field.number) ?? field;
+      if (bare(before) !== bare(field))
+        throw new Error(`of ${message} "${bare(before)}" has become "${bare(field)}"`);
       fields.set(field.number, field);
       if (field.message !== null) todo.push(field.message);
     }
   }
+}
+
+/** What never changes from version to version. */
+function bare({ text }: Field): string {
+  return text.replace(/[?!]/, "");
 }
 
 function lineOf(message: string, fields: ReadonlyMap<number, Field>): string {

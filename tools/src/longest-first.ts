@@ -20,9 +20,21 @@ const FILE = join(
  * wait.
  */
 const MOSTLY_WAITING: Durations = {
+  "test/e2e/story.paired.test.ts": 270,
   "test/integration/kafka-delivery.test.ts": 200,
+  "test/e2e/paper-descheduler.paired.test.ts": 190,
+  "test/integration/rbac.test.ts": 170,
   "test/integration/helm-switching-off.paired.test.ts": 120,
+  "test/e2e/kubeconfig.test.ts": 120,
+  "experiments/src/testbed/lab/testbed.paired.test.ts": 100,
+  "test/integration/simulated-cluster.test.ts": 100,
+  "test/e2e/savings.paired.test.ts": 80,
+  "test/integration/descheduler-webhook.test.ts": 75,
   "test/integration/kafka-rebalance.test.ts": 75,
+  "test/integration/idle-replicas.paired.test.ts": 60,
+  "test/integration/stream-kills.paired.test.ts": 60,
+  "test/e2e/hot-site.paired.test.ts": 60,
+  "test/integration/probing-outage.paired.test.ts": 55,
 };
 const BYTES_PER_SECOND = 500;
 

@@ -57,12 +57,11 @@ export { jsonPatched } from "./store/json-patch.ts";
 export { LABELS, matchesLabels, matchesSelector, workflowOf } from "./store/labels.ts";
 export {
   moveOwnerOf,
+  MOVE_TO_ANNOTATION,
   moveRecordPatch,
-  MOVES_ANNOTATION,
   movesDonePatch,
   readLastMove,
   readMoveRecords,
-  textOfRecords,
 } from "./store/move-record.ts";
 export type { LastMove, MoveRecord } from "./store/move-record.ts";
 export {

@@ -35,7 +35,10 @@ export class ClusterModel {
   readonly #leaving = new Map<string, Held>();
   /** How many pods that are bound each controller has, by its uid. */
   readonly #ofController = new Map<string, number>();
+  /** It is kept up to date with the pods also while it is stale. */
   #model: SchedulingModel | null = null;
+  /** Nodes, volumes or namespaces have changed since it was made. */
+  #isStale = false;
 
   constructor(source: ObjectSource) {
     this.#source = source;
@@ -47,18 +50,24 @@ export class ClusterModel {
 
   /** Of now; its answers change with the cluster. */
   get model(): SchedulingModel {
-    this.#model ??= this.#build();
+    if (this.#model === null || this.#isStale) {
+      this.#model = this.#build(this.#model);
+      this.#isStale = false;
+    }
     return this.#model;
   }
 
   /** Whether it can be asked without a pause: it is made already, or small. */
   get isQuick(): boolean {
-    return this.#model !== null || this.#source.lists().nodes.length + this.#placed.size <= QUICKLY_MADE;
+    return (
+      (this.#model !== null && !this.#isStale) ||
+      this.#source.lists().nodes.length + this.#placed.size <= QUICKLY_MADE
+    );
   }
 
   /** Nodes, volumes or namespaces have changed: the model is made anew when it is asked for. */
   rebuild(): void {
-    this.#model = null;
+    this.#isStale = true;
   }
 
   /** Planned to that node: its place is taken until the cluster shows where the pod really is. */
@@ -171,10 +180,11 @@ export class ClusterModel {
     if (held !== undefined) put(this.#model, held);
   }
 
-  #build(): SchedulingModel {
-    const model = SchedulingModel.of({ ...this.#source.lists(), pods: [] });
-    const all = new Map([...this.#placed, ...this.#assumed]);
-    for (const held of all.values()) put(model, held);
+  #build(before: SchedulingModel | null): SchedulingModel {
+    const lists = this.#source.lists();
+    const model = before === null ? SchedulingModel.of({ ...lists, pods: [] }) : before.on(lists);
+    for (const [key, held] of this.#assumed) if (model.nodeOf(key) === undefined) put(model, held);
+    for (const [key, held] of this.#placed) if (model.nodeOf(key) === undefined) put(model, held);
     return model;
   }
 }

@@ -101,7 +101,7 @@ export function createPlannerMetrics(registry: Registry): PlannerMetrics {
     }),
     moves: new Counter({
       name: "isochrone_planner_moves_total",
-      help: "Replacements of evicted pods, by whether they were planned to the recorded target (redeemed, refused).",
+      help: "Replacements of evicted pods, by whether they were planned to the recorded target (redeemed, refused); expired: none came for a pod that was moved by hand.",
       labelNames: ["outcome"],
       registers,
     }),

@@ -1,4 +1,4 @@
-import { PLACEMENT_ENABLED, PLACEMENT_LABEL, StoreError } from "@isochrone/kubernetes";
+import { moveOwnerOf, PLACEMENT_ENABLED, PLACEMENT_LABEL, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, EventRecorder, SharedLeadership } from "@isochrone/kubernetes";
 import { stopParts } from "@isochrone/runtime";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
@@ -21,6 +21,7 @@ import { UpcomingWorkloads } from "./adapters/upcoming-workloads.ts";
 import { ClusterModel } from "./cluster-model.ts";
 import { GatedWorkflows } from "./gated-workflows.ts";
 import type { GatedPod } from "./gated-workflows.ts";
+import { MarkedPods } from "./marked-pods.ts";
 import { createPlannerMetrics } from "./metrics.ts";
 import type { PlannerMetrics } from "./metrics.ts";
 import type { PlanTools } from "./plan-tools.ts";
@@ -129,29 +130,22 @@ class LeadersPlanner implements Planner {
   }
 
   #begin(): PlannerTerm {
-    const { clock, logger, graphs, ledger, decisions, plans, wishes, newId } = this.#deps;
+    const { clock, logger, graphs, ledger, wishes, newId } = this.#deps;
     const [config, metrics] = [this.#config, this.#metrics];
     const objects = this.#deps.objects.follow(() => model.rebuild());
     const model = new ClusterModel(objects);
     const { tools, pods, bytesPerRequest } = this.#deps;
     const { search } = tools;
     void search.start();
-    const reports = new PlannerReports({
-      decisions,
-      plans,
-      ledger,
-      events: this.#events,
-      landing: config.landing,
-      newId,
-      clock,
-    });
+    const reports = this.#reports();
+    const marked = new MarkedPods({ clock, metrics });
     const planning = new WorkflowPlanning({
       config,
       bytesPerRequest,
       graphs,
       model,
       search,
-      moves: new MoveRecords({ store: this.#landingStore, clock, logger }),
+      moves: new MoveRecords({ store: this.#landingStore, marked, clock, logger }),
       orders: new ReleaseOrders({ store: this.#landingStore, logger }),
       ledger,
       wishes,
@@ -179,7 +173,7 @@ class LeadersPlanner implements Planner {
       wishes,
       joint,
       reports,
-      isMoving: this.#deps.isMoving,
+      isMoving: (pod) => marked.isMoving(pod) || this.#deps.isMoving(moveOwnerOf(pod)?.uid ?? ""),
       newId,
       clock,
     });
@@ -190,6 +184,7 @@ class LeadersPlanner implements Planner {
       planning,
       writer,
       stranded,
+      marked,
       promises,
       gated,
       reports,
@@ -208,6 +203,12 @@ class LeadersPlanner implements Planner {
       { name: "heartbeat", service: heartbeat },
     ];
     return { planner, stop: () => stopParts(parts, { logger }) };
+  }
+
+  #reports(): PlannerReports {
+    const { decisions, plans, ledger, newId, clock } = this.#deps;
+    const { landing } = this.#config;
+    return new PlannerReports({ decisions, plans, ledger, events: this.#events, landing, newId, clock });
   }
 
   /** Plans for pods that are not there yet. */

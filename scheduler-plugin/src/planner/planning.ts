@@ -151,6 +151,7 @@ export class WorkflowPlanning {
     const targets = targetsOf(pods, records, (pod, node) => model.model.verdict(pod.object, node));
     const zones = wishedZones(pods, targets.redeemed, wishes);
     const { problem, result } = await this.#search(workflow, task, targets, zones);
+    moves.end(records);
     if (result.traffic === "none" && targets.redeemed.size + zones.size === 0) {
       const text = "nothing is known of what the workflow's pods say to each other";
       return nonePlanned([...unplanned, { pods, reason: "unknown_workflow", text }]);

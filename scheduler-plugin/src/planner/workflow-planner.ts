@@ -14,6 +14,7 @@ import type { Arrival } from "./landings.ts";
 import { isRoomComing } from "./room-to-come.ts";
 import { Lander } from "./lander.ts";
 import type { PlannedPod } from "./lander.ts";
+import type { MarkedPods } from "./marked-pods.ts";
 import type { PlannerMetrics, ReleaseReason } from "./metrics.ts";
 import type { PlacedByPlan, PlanningResult, WorkflowPlanning } from "./planning.ts";
 import type { AskedPod, PodPromises, PromisedNodes } from "./promises/pod-promises.ts";
@@ -28,6 +29,7 @@ interface WorkflowPlannerOptions {
   readonly planning: WorkflowPlanning;
   readonly writer: PodWriter;
   readonly stranded: StrandedPods;
+  readonly marked: Pick<MarkedPods, "take" | "expire">;
   readonly promises: PodPromises;
   /** Empty yet. */
   readonly gated: GatedWorkflows;
@@ -142,6 +144,7 @@ export class WorkflowPlanner {
     const { config, metrics } = this.#options;
     this.#lander.expire();
     this.#options.promises.expire();
+    this.#options.marked.expire();
     this.#placeAdopted();
     this.#replaceStranded();
     const overdue = this.#options.gated.waitingSince(nowMs - config.deadlineMs, nowMs);
@@ -247,6 +250,7 @@ export class WorkflowPlanner {
     if (type === "added") this.#adopt(object);
     this.#lander.take(change);
     this.#options.stranded.take(change);
+    this.#options.marked.take(change);
     model.takePod(change, this.#lander.isAwaited(key) || this.#handled.has(uid));
   }
 

@@ -170,7 +170,7 @@ describe("savings of a cluster", () => {
     expect(moves.savedPerMonth).toBeCloseTo(0.02, 9);
     expect(moves.commands).toEqual([
       "kubectl label namespace shop isochrone.dev/placement=enabled",
-      `kubectl -n shop annotate replicaset api isochrone.dev/moves='[{"podUid":"uid-api-2","from":"b1","to":"a1","deadline":"2026-01-31T13:00:00Z"}]'`,
+      "kubectl -n shop annotate --overwrite pod api-2 isochrone.dev/move-to=a1",
       `echo '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"namespace":"shop","name":"api-2"}}' | kubectl create --raw /api/v1/namespaces/shop/pods/api-2/eviction -f -`,
     ]);
     // With all of api in one zone there is nothing left to keep there.

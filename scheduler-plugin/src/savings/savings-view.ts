@@ -83,7 +83,7 @@ export class SavingsView {
       },
       movesOf: ({ namespace, name }) => this.#movesOf(namespace, name),
       judge: judgeOf({ cluster, workflows, podOf, maxCpuUse, bytesPerRequest }),
-      commands: commandsOf({ podOf, nowMs: clock.now() }),
+      commands: commandsOf,
       maxServices: MAX_SERVICES,
     });
     const { lines, leftOut } = await inSlices(steps, clock);

@@ -7,11 +7,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { CertificateAuthority } from "../../harness/common/x509.ts";
-import { GeneratedCluster } from "./generated-cluster.ts";
+import { GeneratedCluster, type Form } from "./generated-cluster.ts";
 import { WATCHED_CHANGES, type Pace, type Serving } from "./load.ts";
 
 const TICK_MS = 100;
 const COLLECTION = /^\/apis?\/.*?\/?([a-z]+)$/;
+/** Below this path the server has no other form. */
+const ONLY_JSON = /^\/json\//;
+const POD_PATH = /^\/api\/v1\/pods$/;
+/** Of whole objects. */
+const BINARY = /application\/vnd\.kubernetes\.protobuf(,|$)/;
 const NODE = /^\/api\/v1\/nodes\/([^/]+)$/;
 
 const cluster = new GeneratedCluster();
@@ -37,15 +42,18 @@ setInterval(() => {
 }, TICK_MS);
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { pathname, searchParams } = new URL(request.url ?? "/", "https://localhost");
-  response.setHeader("content-type", "application/json");
+  const { pathname: asked, searchParams } = new URL(request.url ?? "/", "https://localhost");
+  const pathname = asked.replace(ONLY_JSON, "/");
+  const isBinary = POD_PATH.test(asked) && BINARY.test(request.headers.accept ?? "");
+  response.setHeader("content-type", isBinary ? "application/vnd.kubernetes.protobuf" : "application/json");
+  const form = isBinary ? "binary" : "json";
   if (request.method !== "GET") await write(request, response, pathname);
   else if (written.has(pathname)) response.end(JSON.stringify(written.get(pathname)));
   else if (/\/namespaces\/[^/]+\/[a-z]+\/[^/]+$/.test(pathname)) missing(response);
   else {
     const plural = COLLECTION.exec(pathname)?.[1] ?? "";
-    if (searchParams.get("watch") === "1") watch(plural, response);
-    else response.end(cluster.page(plural, searchParams));
+    if (searchParams.get("watch") === "1") watch(plural, form, response);
+    else response.end(cluster.page(plural, searchParams, form));
   }
 }
 
@@ -78,20 +86,20 @@ function missing(response: ServerResponse): void {
   );
 }
 
-function watch(plural: string, response: ServerResponse): void {
+function watch(plural: string, form: Form, response: ServerResponse): void {
   response.flushHeaders();
-  if (isFlood) void flood(response);
+  if (isFlood) void flood(form, response);
   else
     response.on(
       "close",
-      cluster.watch(plural, (line) => response.write(line)),
+      cluster.watch(plural, form, (event) => response.write(event)),
     );
 }
 
 /** Changes as fast as they are taken, then silence. */
-async function flood(response: ServerResponse): Promise<void> {
+async function flood(form: Form, response: ServerResponse): Promise<void> {
   for (let i = 0; i < WATCHED_CHANGES && !response.destroyed; i += 1) {
-    if (response.write(`{"type":"MODIFIED","object":${cluster.pod(i)}}\n`)) continue;
+    if (response.write(cluster.podEvent(form, "MODIFIED", i))) continue;
     await new Promise((resolve) => response.once("drain", resolve));
   }
 }

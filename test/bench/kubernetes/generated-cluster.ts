@@ -1,4 +1,5 @@
 // The cluster that the generated API server shows: its pages, its changes, and what is written to it.
+import { binaryEvent, binaryItem, binaryObject } from "@isochrone/kubernetes/testing";
 import {
   deploymentObject,
   nodeNumbers,
@@ -13,7 +14,15 @@ import {
 } from "./generated-objects.ts";
 import { DEPLOYMENTS, NODES, PODS, REPLICA_SETS } from "./load.ts";
 
-type WatchListener = (line: string) => void;
+type WatchListener = (event: Buffer) => void;
+type EventType = "ADDED" | "MODIFIED" | "DELETED";
+
+/** JSON, or the binary form, which only pods have here. */
+export type Form = "json" | "binary";
+
+const POD = { apiVersion: "v1", kind: "Pod" };
+const LINE_END = Buffer.from("}\n");
+const COMMA = Buffer.from(",");
 
 const FIRST_VERSION = 1_000_000;
 /** Of the changes: a pod that is replaced by another one, as a rollout does. */
@@ -27,10 +36,12 @@ interface Collection {
 
 export class GeneratedCluster {
   readonly #ready = new Template(podObject(true));
-  readonly #unready = new Template(podObject(false));
+  readonly #binaryPod = new Template(podObject(true), binaryItem);
+  /** By form, type and whether the pod is ready. */
+  readonly #podEvents = new Map<string, Template>();
   readonly #changed = new Map<number, { readonly version: number; readonly age: number }>();
   readonly #annotations = new Map<string, Record<string, string>>();
-  readonly #watchers = new Map<string, Set<WatchListener>>();
+  readonly #watchers = new Map<string, Map<WatchListener, Form>>();
   readonly #collections: Readonly<Record<string, Collection>> = {
     pods: { template: this.#ready, count: PODS, numbers: (index) => this.#podNumbers(index) },
     replicasets: {
@@ -43,7 +54,7 @@ export class GeneratedCluster {
   #changes = 0;
 
   /** A page of a list; kinds that aren't made up have no objects. */
-  page(plural: string, query: URLSearchParams): Buffer {
+  page(plural: string, query: URLSearchParams, form: Form): Buffer {
     const count = plural === "nodes" ? NODES : (this.#collections[plural]?.count ?? 0);
     const from = Number(query.get("continue") ?? 0);
     const to = Math.min(count, from + Number(query.get("limit") ?? count));
@@ -51,19 +62,30 @@ export class GeneratedCluster {
       resourceVersion: String(FIRST_VERSION + PODS + this.#changes),
       ...(to < count ? { continue: String(to), remainingItemCount: count - to } : {}),
     };
+    if (form === "binary") {
+      const items = written(this.#binaryPod, from, to, (index) => this.#podNumbers(index));
+      return binaryObject({ apiVersion: "v1", kind: "PodList", metadata }, items);
+    }
     const head = `{"kind":"List","apiVersion":"v1","metadata":${JSON.stringify(metadata)},"items":[`;
     return Buffer.concat([Buffer.from(head), this.#items(plural, from, to), Buffer.from("]}")]);
   }
 
   /** Returns what ends it. */
-  watch(plural: string, listener: WatchListener): () => void {
-    const watchers = this.#watchers.get(plural) ?? new Set();
-    this.#watchers.set(plural, watchers.add(listener));
+  watch(plural: string, form: Form, listener: WatchListener): () => void {
+    const watchers = this.#watchers.get(plural) ?? new Map<WatchListener, Form>();
+    this.#watchers.set(plural, watchers.set(listener, form));
     return () => watchers.delete(listener);
   }
 
-  pod(index: number, isReady = true): string {
-    return (isReady ? this.#ready : this.#unready).text(this.#podNumbers(index));
+  podEvent(form: Form, type: EventType, index: number, isReady = true): Buffer {
+    const key = `${form} ${type} ${isReady}`;
+    const template =
+      this.#podEvents.get(key) ??
+      new Template(podObject(isReady), (pod) =>
+        form === "json" ? eventLine(type, pod) : binaryEvent(type, binaryObject({ ...POD, ...pod })),
+      );
+    this.#podEvents.set(key, template);
+    return template.object(this.#podNumbers(index));
   }
 
   /** The next pod in turn becomes ready or unready, or is replaced by another one. */
@@ -74,54 +96,71 @@ export class GeneratedCluster {
     const version = PODS + this.#changes;
     if (this.#changes % REPLACED_EVERY !== 0) {
       this.#changed.set(index, { version, age });
-      this.#tell("pods", "MODIFIED", this.pod(index, this.#changes % 2 === 0));
+      this.#tellPod("MODIFIED", index, this.#changes % 2 === 0);
       return;
     }
-    this.#tell("pods", "DELETED", this.pod(index));
+    this.#tellPod("DELETED", index);
     this.#changed.set(index, { version, age: age + 1 });
-    this.#tell("pods", "ADDED", this.pod(index));
+    this.#tellPod("ADDED", index);
   }
 
   /** Takes a node's annotations as an apply says them; returns the node. */
-  annotateNode(name: string, annotations: Record<string, string>): string {
+  annotateNode(name: string, annotations: Record<string, string>): Buffer {
     this.#annotations.set(name, annotations);
     this.#changes += 1;
     const node = this.#node(Number(name.slice("node-".length)), PODS + this.#changes);
-    this.#tell("nodes", "MODIFIED", node);
+    const event = Buffer.concat([Buffer.from('{"type":"MODIFIED","object":'), node, LINE_END]);
+    for (const listener of this.#watchers.get("nodes")?.keys() ?? []) listener(event);
     return node;
   }
 
   #items(plural: string, from: number, to: number): Buffer {
+    if (to === from) return Buffer.alloc(0);
     if (plural === "nodes") {
-      const nodes = Array.from({ length: to - from }, (_, i) => this.#node(from + i, from + i));
-      return Buffer.from(nodes.join(","));
+      const nodes = Array.from({ length: to - from }, (_, i) => [COMMA, this.#node(from + i, from + i)]);
+      return Buffer.concat(nodes.flat()).subarray(COMMA.length);
     }
     const collection = this.#collections[plural];
-    if (collection === undefined || to === from) return Buffer.alloc(0);
+    if (collection === undefined) return Buffer.alloc(0);
     const { template, numbers } = collection;
-    const items = Buffer.allocUnsafe((to - from) * (template.bytes + 1));
-    let end = 0;
-    for (let index = from; index < to; index += 1) {
-      end = template.write(items, end, numbers(index));
-      items[end++] = 0x2c;
-    }
-    return items.subarray(0, end - 1);
+    return written(template, from, to, numbers, COMMA).subarray(0, -COMMA.length);
   }
 
   #podNumbers(index: number): Numbers {
     return { ...podNumbers(index), ...this.#changed.get(index) };
   }
 
-  #node(index: number, version: number): string {
+  #node(index: number, version: number): Buffer {
     const name = `node-${String(index).padStart(6, "0")}`;
-    return new Template(nodeObject(this.#annotations.get(name) ?? {})).text({
+    return new Template(nodeObject(this.#annotations.get(name) ?? {})).object({
       ...nodeNumbers(index),
       version,
     });
   }
 
-  #tell(plural: string, type: string, object: string): void {
-    for (const listener of this.#watchers.get(plural) ?? [])
-      listener(`{"type":"${type}","object":${object}}\n`);
+  #tellPod(type: EventType, index: number, isReady = true): void {
+    for (const [listener, form] of this.#watchers.get("pods") ?? [])
+      listener(this.podEvent(form, type, index, isReady));
   }
+}
+
+/** Objects one behind the other, each with what separates it from the next. */
+function written(
+  template: Template,
+  from: number,
+  to: number,
+  numbers: (index: number) => Numbers,
+  separator: Buffer = Buffer.alloc(0),
+): Buffer {
+  const items = Buffer.allocUnsafe((to - from) * (template.bytes + separator.length));
+  let end = 0;
+  for (let index = from; index < to; index += 1) {
+    end = template.write(items, end, numbers(index));
+    end += separator.copy(items, end);
+  }
+  return items;
+}
+
+function eventLine(type: EventType, object: object): Buffer {
+  return Buffer.from(`${JSON.stringify({ type, object })}\n`);
 }

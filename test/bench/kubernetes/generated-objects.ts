@@ -10,43 +10,51 @@ const NAMESPACES = 200;
 const SPREAD = 7_919;
 const WORD = /#([a-z]+)#/g;
 const DIGITS = 6;
+/** What stands for a word until its digits do. */
+const MARK = /~(\d{4})~/g;
 
-/** A kind's objects as JSON. */
+/** A kind's objects in a form, JSON unless `encode` makes another one. */
 export class Template {
-  readonly #text: Buffer;
+  readonly #bytes: Buffer;
   readonly #places: readonly { readonly at: number; readonly name: string }[];
 
-  constructor(object: object) {
-    const text = JSON.stringify(object);
-    let grown = 0;
-    this.#places = [...text.matchAll(WORD)].map(({ index, 0: word, 1: name }) => {
-      const at = index + grown;
-      grown += DIGITS - word.length;
-      return { at, name: name! };
+  constructor(object: object, encode: (object: Record<string, unknown>) => Buffer = asJson) {
+    const names: string[] = [];
+    const marked = JSON.stringify(object).replaceAll(WORD, (_, name: string) => {
+      if (!names.includes(name)) names.push(name);
+      return `~${String(names.indexOf(name)).padStart(DIGITS - 2, "0")}~`;
     });
-    this.#text = Buffer.from(text.replaceAll(WORD, "0".repeat(DIGITS)));
+    this.#bytes = encode(JSON.parse(marked) as Record<string, unknown>);
+    this.#places = [...this.#bytes.toString("latin1").matchAll(MARK)].map(({ index, 1: name }) => ({
+      at: index,
+      name: names[Number(name)]!,
+    }));
   }
 
   get bytes(): number {
-    return this.#text.length;
+    return this.#bytes.length;
   }
 
   /** Returns where the object ends. */
   write(into: Buffer, from: number, numbers: Numbers): number {
-    this.#text.copy(into, from);
+    this.#bytes.copy(into, from);
     for (const { at, name } of this.#places) {
       let rest = numbers[name]!;
       for (let digit = from + at + DIGITS; digit-- > from + at; rest = Math.floor(rest / 10))
         into[digit] = 0x30 + (rest % 10);
     }
-    return from + this.#text.length;
+    return from + this.#bytes.length;
   }
 
-  text(numbers: Numbers): string {
+  object(numbers: Numbers): Buffer {
     const buffer = Buffer.allocUnsafe(this.bytes);
     this.write(buffer, 0, numbers);
-    return buffer.toString();
+    return buffer;
   }
+}
+
+function asJson(object: object): Buffer {
+  return Buffer.from(JSON.stringify(object));
 }
 
 export function podNumbers(index: number): Numbers {

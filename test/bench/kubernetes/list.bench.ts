@@ -16,9 +16,14 @@ export async function run(): Promise<BenchResult[]> {
   try {
     const [serving] = (await once(server, "message")) as [Serving];
     const read = (what: ReadingTask["what"]): Promise<Reading> => measured({ ...serving, what });
+    const readJson = (what: ReadingTask["what"]): Promise<Reading> =>
+      measured({ ...serving, url: `${serving.url}/json`, what });
+    const pods = await read("pods");
+    const podsAsJson = await readJson("pods");
     const cluster = await read("cluster");
     const metadata = await read("metadata");
     const watched = await read("watch");
+    const watchedAsJson = await readJson("watch");
     const library = await read("library");
     const perSecond = watched.objects / watched.seconds;
     const size = `${NODES.toLocaleString("en-US")} nodes and ${PODS.toLocaleString("en-US")} pods`;
@@ -37,6 +42,34 @@ export async function run(): Promise<BenchResult[]> {
         unit: "us",
         peer: "client-node's typed list",
         ratio: ownUs / libraryUs,
+      },
+      {
+        name: "list, pods alone, binary form: CPU time per pod",
+        value: cpuPerPodUs(pods.cpuSeconds, PODS),
+        unit: "us",
+        peer: "as JSON",
+        ratio: pods.cpuSeconds / podsAsJson.cpuSeconds,
+      },
+      {
+        name: "list, pods alone, binary form: peak RSS",
+        value: pods.peakResidentBytes / MIB,
+        unit: "MiB",
+        peer: "as JSON",
+        ratio: pods.peakResidentBytes / podsAsJson.peakResidentBytes,
+      },
+      {
+        name: "list, pods alone, binary form: heap kept",
+        value: pods.heapBytes / MIB,
+        unit: "MiB",
+        peer: "as JSON",
+        ratio: pods.heapBytes / podsAsJson.heapBytes,
+      },
+      {
+        name: "watch, binary form: CPU time per change",
+        value: cpuPerPodUs(watched.cpuSeconds, watched.objects),
+        unit: "us",
+        peer: "as JSON",
+        ratio: watched.cpuSeconds / watchedAsJson.cpuSeconds,
       },
       {
         name: "list, pods' metadata only (the server sends all here): peak RSS",

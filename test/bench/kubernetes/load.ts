@@ -22,7 +22,7 @@ export interface Pace {
 
 /** What a reading process is to do. */
 export interface ReadingTask extends Serving {
-  readonly what: "cluster" | "metadata" | "watch" | "library";
+  readonly what: "cluster" | "pods" | "metadata" | "watch" | "library";
 }
 
 export interface Reading {

@@ -43,6 +43,7 @@ async function readByStore({ what, url, ca }: ReadingTask): Promise<unknown[]> {
     logger: createLogger({ service: "bench", level: "error" }),
   });
   if (what === "watch") return await watch(store);
+  if (what === "pods") return (await store.list(KINDS.pod, { trim: trimmedPod })).items;
   if (what === "metadata") return (await store.list(KINDS.pod, { metadataOnly: true })).items;
   const [nodes, pods] = await Promise.all([
     store.list(KINDS.node, { trim: trimmedNode }),

@@ -16,6 +16,12 @@ export const MOVES_ANNOTATION = "isochrone.dev/moves";
  */
 export const LAST_MOVE_ANNOTATION = "isochrone.dev/last-move";
 
+/**
+ * Annotation of a pod: the node that its replacement is to go to, once somebody evicts the pod. For moves by
+ * hand; the descheduler's outlast the process that decided them.
+ */
+export const MOVE_TO_ANNOTATION = "isochrone.dev/move-to";
+
 /** A move that waits for its replacement pod. */
 export interface MoveRecord {
   /** Of the pod that was evicted; its replacement is any other pod of the same controller. */
@@ -138,7 +144,7 @@ function annotated(
 }
 
 /** What the annotation says. */
-export function textOfRecords(records: readonly MoveRecord[]): string {
+function textOfRecords(records: readonly MoveRecord[]): string {
   return JSON.stringify(
     records.map(({ podUid, from, to, deadlineMs }) => ({
       podUid,

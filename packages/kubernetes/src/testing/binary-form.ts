@@ -22,6 +22,11 @@ export function binaryObject(object: Fields, more: Buffer = Buffer.alloc(0)): Bu
   ]);
 }
 
+/** A pod as an item of a list. */
+export function binaryItem(pod: Fields): Buffer {
+  return lengthy(2, binaryFields(messageNamed("Pod"), pod));
+}
+
 /** An event of a watch with its length. */
 export function binaryEvent(type: string, object: Buffer): Buffer {
   const event = Buffer.concat([lengthy(1, text(type)), lengthy(2, lengthy(1, object))]);

@@ -6,3 +6,4 @@ export type { FieldSelector, ListOptions, ObjectList, UntypedStore, WatchEvent }
 export type { ApiServerObserver } from "../adapters/api-server/client.ts";
 export type { ApiServerClusterStore, ApiServerStoreOptions } from "../adapters/api-server/create-store.ts";
 export { inClusterNamespace } from "../adapters/api-server/in-cluster.ts";
+export { binaryEvent, binaryItem, binaryObject } from "./binary-form.ts";

@@ -71,6 +71,23 @@ export class SchedulingModel {
     for (const pod of pods) this.observe(pod);
   }
 
+  /**
+   * A model of these nodes, volumes and namespaces with the pods of this one, as far as their nodes are still
+   * there. Pods that were read once aren't read again, unless namespaces have changed.
+   */
+  on(objects: Omit<ClusterObjects, "pods">): SchedulingModel {
+    const model = new SchedulingModel({ ...objects, pods: [] });
+    if (!haveSameLabels(model.#namespaces, this.#namespaces)) return model;
+    model.#labelSets = this.#labelSets;
+    for (const { name, pods, nominated } of this.nodes) {
+      const node = model.#byName.get(name);
+      if (node === undefined) continue;
+      for (const pod of pods.values()) model.#add(pod, node);
+      for (const pod of nominated.values()) model.#promise(pod, node);
+    }
+    return model;
+  }
+
   node(name: string): NodeState | undefined {
     return this.#byName.get(name);
   }
@@ -265,4 +282,8 @@ export class SchedulingModel {
       namespaceLabels: (name) => this.#namespaces.get(name) ?? { "kubernetes.io/metadata.name": name },
     };
   }
+}
+
+function haveSameLabels(a: ReadonlyMap<string, Labels>, b: ReadonlyMap<string, Labels>): boolean {
+  return a.size === b.size && JSON.stringify([...a]) === JSON.stringify([...b]);
 }

@@ -1,11 +1,14 @@
-// Where replacements of evicted pods are to go: the descheduler leaves it on the pods' controllers.
+// Where replacements of evicted pods are to go: the descheduler leaves it on the pods' controllers, people on
+// the pods.
 import { moveOwnerOf, readMoveRecords } from "@isochrone/kubernetes";
 import type { ClusterStore, MoveRecord, ObjectRef } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { GatedPod } from "../gated-workflows.ts";
+import type { MarkedPods } from "../marked-pods.ts";
 
 interface MoveRecordsOptions {
   readonly store: Pick<ClusterStore, "get">;
+  readonly marked: Pick<MarkedPods, "openFor" | "done">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -25,18 +28,31 @@ export class MoveRecords {
     pods: readonly GatedPod[],
     hasPlaced: (controllerUid: string) => boolean,
   ): Promise<Map<string, MoveRecord>> {
+    const moves = new Map<string, MoveRecord>();
+    const taken = new Set<MoveRecord>();
     const owners = new Map<string, { readonly ref: ObjectRef; readonly pods: GatedPod[] }>();
     for (const pod of pods) {
       const owner = moveOwnerOf(pod.object);
-      if (owner === null || !hasPlaced(owner.uid)) continue;
+      if (owner === null) continue;
       const { uid, ...ref } = owner;
+      const [marked] = this.#options.marked.openFor(pod.object).filter((each) => !taken.has(each));
+      if (marked !== undefined) {
+        taken.add(marked);
+        moves.set(pod.key, marked);
+        continue;
+      }
+      if (!hasPlaced(uid)) continue;
       const of = owners.get(uid) ?? { ref, pods: [] };
       of.pods.push(pod);
       owners.set(uid, of);
     }
-    const moves = new Map<string, MoveRecord>();
     await Promise.all([...owners.values()].map((owner) => this.#assign(owner, moves)));
     return moves;
+  }
+
+  /** What these pods were told by is over, whether or not their targets take them. */
+  end(moves: ReadonlyMap<string, MoveRecord>): void {
+    for (const move of moves.values()) this.#options.marked.done(move);
   }
 
   async #assign(

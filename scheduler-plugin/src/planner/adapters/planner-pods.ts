@@ -1,6 +1,12 @@
 // What is kept of each pod when plans are made: of those that wait for us everything, of placed ones what
 // filters look at.
-import { conditionsOf, hasOurGate, pickedFields, PLANNED_AMONG_ANNOTATION } from "@isochrone/kubernetes";
+import {
+  conditionsOf,
+  hasOurGate,
+  MOVE_TO_ANNOTATION,
+  pickedFields,
+  PLANNED_AMONG_ANNOTATION,
+} from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
 import type {
   KubernetesObject,
@@ -79,12 +85,14 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
 
 const PLANNED = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION, PROMISE_ANNOTATION];
 
-/** What the plan has left on it until it is placed, and the group that it belongs to. */
+const OF_ALL = [MOVE_TO_ANNOTATION, ...GANG_KEYS];
+
+/** What the plan has left on it until it is placed; where it is to go; and the group that it belongs to. */
 function annotationsOf(
   { metadata: { annotations = {} } }: KubernetesObject,
   isPlaced: boolean,
 ): Record<string, string> {
-  const names = isPlaced ? GANG_KEYS : [...PLANNED, ...GANG_KEYS];
+  const names = isPlaced ? OF_ALL : [...PLANNED, ...OF_ALL];
   return Object.fromEntries(Object.entries(annotations).filter(([name]) => names.includes(name)));
 }
 

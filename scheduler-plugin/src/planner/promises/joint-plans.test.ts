@@ -76,6 +76,17 @@ describe("pods of a workflow that is new", () => {
     expect(ask("p")).not.toBeNull();
   });
 
+  test("get places beside a gang, which gets none", async () => {
+    const { deploy, ask, settle, promise } = newWorkflow();
+    const member = { schedulingGroup: { podGroupName: "g" } };
+    const spec = { ...member, containers: [{ name: "main", image: "none" }] };
+    const template = { metadata: { labels: LABELS }, spec };
+    await Promise.all([deploy("p", 1), deploy("q", 1, { spec: { template } }), deploy("r", 1)]);
+    await settle();
+    expect([ask("p"), ask("r")]).toEqual([expect.any(String), expect.any(String)]);
+    expect(promise(asked({ workload: "q", spec: member }))).toBeNull();
+  });
+
   test("are planned with those that wait already", async () => {
     const { deploy, ask, settle, gated } = newWorkflow();
     const waiting = asked({ workload: "r", cpu: "2500m" });

@@ -77,6 +77,18 @@ describe("at its admission a pod", () => {
     expect(nodesOf(large)).not.toContain("n2");
   });
 
+  test("gets another place also when a node has changed in between", () => {
+    const { nodesOf, model } = promiseRig();
+    const large = asked({ cpu: "2500m" });
+    expect(nodesOf(large)![0]).toBe("n2");
+    const before = model.model;
+    model.rebuild();
+    expect(nodesOf(large)).not.toContain("n2");
+    expect(model.model).not.toBe(before);
+    expect(model.isStaying("shop/q-1")).toBe(true);
+    expect(model.model.nodeOf("shop/q-1")!.name).toBe("n2");
+  });
+
   test("gets a place that was promised to one that never came, ten seconds later", async () => {
     const { nodesOf, promises, clock } = promiseRig();
     const large = asked({ cpu: "2500m" });

@@ -60,8 +60,8 @@ interface PodPromisesOptions extends SinglePlanOptions {
   readonly stranded: Pick<StrandedPods, "mayBind">;
   readonly joint: Pick<JointPlans, "placeFor" | "take" | "planFor">;
   readonly reports: Pick<PlannerReports, "admitted">;
-  /** Whether a pod of that controller is being moved: the move's record says where its replacement goes. */
-  readonly isMoving: (controllerUid: string) => boolean;
+  /** Whether a pod of its controller is being moved: the move's record says where its replacement goes. */
+  readonly isMoving: (pod: KubernetesObject) => boolean;
   readonly newId: () => string;
   /** Monotonic. @default CPU time of the thread */
   readonly cpuMs?: () => number;
@@ -75,6 +75,8 @@ interface Made {
 
 /** The API server has created the pod by then, or refused it: it was over its quota, for example. */
 const KEPT_MS = 10_000;
+/** For so long after a question the model follows nodes ahead of the next one. */
+const MODEL_KEPT_MS = 60_000;
 /**
  * A promise is kept within milliseconds. So many at once are of pods that the API server refuses, or of
  * somebody else who asks.
@@ -87,6 +89,7 @@ export class PodPromises {
   readonly #budget = new TimeBudget();
   /** Somebody was asked while the model was not made. */
   #isModelWanted = false;
+  #askedMs = -Infinity;
 
   constructor(options: PodPromisesOptions) {
     this.#options = options;
@@ -121,9 +124,10 @@ export class PodPromises {
 
   /** Promises end whose pods never came. To be called now and then: what takes long is done here. */
   expire(): void {
-    if (this.#isModelWanted) void this.#options.model.model;
+    const nowMs = this.#options.clock.monotonic();
+    if (this.#isModelWanted || nowMs - this.#askedMs < MODEL_KEPT_MS) void this.#options.model.model;
     this.#isModelWanted = false;
-    const thenMs = this.#options.clock.monotonic() - KEPT_MS;
+    const thenMs = nowMs - KEPT_MS;
     for (const [id, { madeMs }] of this.#promises) if (madeMs <= thenMs) this.#drop(id);
   }
 
@@ -133,7 +137,7 @@ export class PodPromises {
     if (pod.metadata.annotations?.[PLANNED_AMONG_ANNOTATION] !== undefined) return false;
     if (config.landing !== "required-affinity" || !stranded.mayBind(pod)) return false;
     if (isReleasedInOrder(pod, appGroup, config.release) || gatesOf(pod).length > 0) return false;
-    return !isMoving(moveOwnerOf(pod)?.uid ?? "");
+    return !isMoving(pod);
   }
 
   #promise({ pod, isDryRun }: AskedPod, nowMs: number): PromisedNodes | null {
@@ -148,6 +152,7 @@ export class PodPromises {
       clock.now(),
     );
     if ("reason" in found) return null;
+    this.#askedMs = nowMs;
     this.#isModelWanted ||= !model.isQuick;
     if (this.#isModelWanted || this.#promises.size >= MAX_PROMISES) return null;
     if (model.model.unsupported(object).length > 0) return null;

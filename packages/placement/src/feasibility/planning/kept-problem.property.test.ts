@@ -32,6 +32,18 @@ const NODES = [
   aNode("n4", "z2", { spec: { unschedulable: true } }),
 ];
 
+/** As they may be from now on. */
+const OTHER_NODES: Readonly<Record<string, readonly ApiObject[]>> = {
+  relabelled: [
+    ...NODES.slice(0, 2),
+    aNode("n2", "z1", { allocatable: { cpu: "8" } }),
+    aNode("n3", "z3", { labels: { disk: "ssd" } }),
+    NODES[4]!,
+  ],
+  fewer: [NODES[1]!, NODES[0]!, NODES[3]!],
+  all: NODES,
+};
+
 const changes = array(
   record({
     name: constantFrom("a", "b", "c", "d"),
@@ -43,6 +55,7 @@ const changes = array(
     planned: constantFrom(...Object.keys(SPECS)),
     plannedCpu: constantFrom("100m", "2"),
     runsAlready: boolean(),
+    nodes: constantFrom(null, null, "relabelled", "fewer", "all"),
   }),
   { minLength: 2, maxLength: 8 },
 );
@@ -50,11 +63,19 @@ const changes = array(
 describe("a problem of a model that has lived through changes", () => {
   test("is the one of a new model of the same cluster", () => {
     let closed = 0;
+    let renewed = 0;
     assert(
       property(changes, (all) => {
-        const lived = aModel(NODES);
+        let lived = aModel(NODES);
+        let nodes: readonly ApiObject[] = NODES;
         const there = new Map<string, ApiObject>();
         for (const change of all) {
+          if (change.nodes !== null) {
+            nodes = OTHER_NODES[change.nodes]!;
+            lived = lived.on({ nodes });
+            for (const [name, pod] of there) if (!lived.nodeOf(`default/${name}`)) lived.observe(pod);
+            renewed++;
+          }
           apply(lived, there, change);
           const planned = { labels: WEB, owner: "web", requests: { cpu: change.plannedCpu } };
           const pods = ["p", "q", "r", "s"].map((name) =>
@@ -63,7 +84,7 @@ describe("a problem of a model that has lived through changes", () => {
           const running = there.get(change.name);
           if (change.runsAlready && running !== undefined) pods.push(running);
           const { cluster: _1, workflow: _2, ...kept } = problemOf(lived, pods);
-          const { cluster: _3, workflow: _4, ...made } = problemOf(aModel(NODES, [...there.values()]), pods);
+          const { cluster: _3, workflow: _4, ...made } = problemOf(aModel(nodes, [...there.values()]), pods);
           expect(kept).toEqual(made);
           if (kept.pods[0]!.allowed !== null) closed++;
         }
@@ -71,6 +92,7 @@ describe("a problem of a model that has lived through changes", () => {
       { numRuns: 200, seed: 3 },
     );
     expect(closed).toBeGreaterThan(100);
+    expect(renewed).toBeGreaterThan(100);
   });
 
   test("doesn't change when the cluster does", () => {
@@ -98,6 +120,8 @@ function apply(
   };
   const target = NODES[node]!.metadata.name;
   there.delete(name);
+  // Of a node that is gone nobody hears any more.
+  if (act !== "remove" && model.node(target) === undefined) return void model.remove(`default/${name}`);
   if (act === "remove") model.remove(`default/${name}`);
   else if (act === "place") {
     const pod = aPod(name, { ...fields, node: target });

@@ -140,12 +140,11 @@ export class CostField {
       to.fill(this.medianMs);
       from.fill(this.medianMs);
     } else {
-      const there = this.#cluster.costsTo(id);
-      const back = this.#cluster.costsFrom(id);
+      // Not by the graph's columns: those would be kept a second time.
       for (let node = 0; node < this.nodeCount; node++) {
         const other = this.#ids[node]!;
-        const a = other < 0 ? Number.NaN : there[other]!;
-        const b = other < 0 ? Number.NaN : back[other]!;
+        const a = other < 0 ? Number.NaN : this.#cluster.costMsById(other, id);
+        const b = other < 0 ? Number.NaN : this.#cluster.costMsById(id, other);
         to[node] = this.#counted(Number.isNaN(a) ? b : a);
         from[node] = this.#counted(Number.isNaN(b) ? a : b);
       }

@@ -112,6 +112,21 @@ describe("an object in binary form", () => {
     });
   });
 
+  it("has the fields for which a pod isn't planned", () => {
+    const spec = {
+      resourceClaims: [{ name: "gpu", resourceClaimName: "g" }],
+      workloadRef: { name: "w", podGroup: "g" },
+      schedulingGroup: { podGroupName: "g" },
+      tolerations: [{ key: "cores", operator: "Gt", value: "5" }],
+      containers: [],
+    };
+    const pod = { ...POD, metadata: { name: "web" }, spec };
+    expect(readObject(binaryObject(pod), "get Pod").value).toEqual({
+      ...pod,
+      spec: { ...spec, containers: null },
+    });
+  });
+
   it("has a key __proto__ of a map as JSON.parse makes it", () => {
     const options = JSON.parse('{"__proto__":"x","a":"y"}') as Record<string, string>;
     const pod = { ...POD, metadata: { annotations: options } };
