@@ -39,7 +39,6 @@ export class KernelLoop implements Loop {
   readonly #turnMs: number;
   #soon: (() => void)[] = [];
   #afterPoll: (() => void)[] = [];
-  readonly #beforeWait: (() => void)[] = [];
   #state: "stopped" | "running" | "closed" = "stopped";
   #scheduled = false;
   #woken = false;
@@ -67,7 +66,6 @@ export class KernelLoop implements Loop {
       poller: this.poller,
       monotonic,
       soon: (run) => void this.#soon.push(run),
-      beforeWait: (run) => void this.#beforeWait.push(run),
     });
   }
 
@@ -147,8 +145,6 @@ export class KernelLoop implements Loop {
     this.#runAll(this.#takeSoon());
     this.timetable.runDue();
     if (this.#state !== "running") return;
-    this.#runAll(this.#beforeWait);
-    this.#beforeWait.length = 0;
     this.#wait(this.#afterPoll.length + this.#soon.length > 0 ? 0 : Math.min(this.timetable.dueMs, endMs));
     this.#runAll(this.#takeAfterPoll());
   }

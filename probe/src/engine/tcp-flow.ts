@@ -103,12 +103,9 @@ export class TcpFlow implements Flow, ScheduledSender {
     const sentMs = this.#context.monotonic();
     const error = socket.write(this.#out.frame, sequence);
     this.#session.sent(sentMs);
-    if (error === null) {
-      socket.collectStamps();
-    } else {
-      this.#session.sendFailed(error);
-      this.#close(error);
-    }
+    if (error === null) return;
+    this.#session.sendFailed(error);
+    this.#close(error);
   }
 
   #connect(): void {

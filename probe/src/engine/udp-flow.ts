@@ -94,7 +94,6 @@ export class UdpFlow implements Flow, ScheduledSender {
     const error = this.#socket.send(request, sequence);
     this.#session.sent(sentMs);
     if (error !== null) this.#session.sendFailed(error);
-    else this.#socket.collectStamps();
   }
 
   missed(ticks: number): void {

@@ -16,7 +16,6 @@ export class KernelDatagram implements DatagramSocket {
   readonly #departures = new Departures();
   readonly #onSent: (tag: number, kernelNs: number) => void;
   readonly #attempt: () => boolean;
-  readonly #collectNow = (): void => this.#collect();
   #sends = 0;
   #closed = false;
 
@@ -57,15 +56,6 @@ export class KernelDatagram implements DatagramSocket {
     return null;
   }
 
-  /**
-   * A stamp that isn't read before the thread sleeps ends the sleep; where it doesn't sleep there is time
-   * later. Not before the sends of other flows that are due: they would wait for it.
-   */
-  collectStamps(): void {
-    const shared = this.#shared;
-    if (!shared.poller.awake) shared.beforeWait(this.#collectNow);
-  }
-
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -97,7 +87,7 @@ export class KernelDatagram implements DatagramSocket {
   }
 
   #collect(): void {
-    if (this.#closed || !this.#departures.outstanding) return;
+    if (!this.#departures.outstanding) return;
     this.#departures.drain(this.#socket.fd, this.#shared.stamps, this.#onSent);
   }
 

@@ -15,7 +15,6 @@ export class KernelStream implements StreamSocket {
   readonly #departures = new Departures();
   readonly #onSent: (tag: number, kernelNs: number) => void;
   readonly #attempt: () => boolean;
-  readonly #collectNow = (): void => this.#collect();
   #state: "connecting" | "open" | "closed" = "connecting";
   /** Bytes written; the kernel numbers a stream's stamps by the last byte of each write. */
   #written = 0;
@@ -49,11 +48,6 @@ export class KernelStream implements StreamSocket {
     this.#departures.expect((this.#written - 1) >>> 0, tag);
     this.#shared.poller.expect(this.#attempt);
     return null;
-  }
-
-  collectStamps(): void {
-    const shared = this.#shared;
-    if (!shared.poller.awake) shared.beforeWait(this.#collectNow);
   }
 
   close(): void {

@@ -7,8 +7,6 @@ export interface KernelSocketsDeps {
   readonly monotonic: () => number;
   /** Runs when the caller is done, before anything that is due. */
   soon(run: () => void): void;
-  /** Runs when all that is due was done, before the thread waits. */
-  beforeWait(run: () => void): void;
 }
 
 /** What the sockets of one thread share: only one of them is served at a time. */

@@ -47,7 +47,7 @@ export class KernelSockets implements Sockets {
     } catch (error) {
       socket?.close();
       this.#shared.soon(() => events.onError(errnoOf(error)));
-      return { send: () => "not_open", collectStamps: () => {}, close: () => {} };
+      return { send: () => "not_open", close: () => {} };
     }
   }
 
@@ -72,7 +72,6 @@ export class KernelSockets implements Sockets {
         startedMs,
         handshakeMs: () => Number.NaN,
         write: () => "not_open",
-        collectStamps: () => {},
         close: () => {},
       };
     }

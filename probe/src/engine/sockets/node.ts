@@ -69,8 +69,6 @@ class NodeDatagram implements DatagramSocket {
     }
   }
 
-  collectStamps(): void {}
-
   close(): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -125,8 +123,6 @@ class NodeStream implements StreamSocket {
     this.#socket.write(Buffer.from(bytes));
     return null;
   }
-
-  collectStamps(): void {}
 
   close(): void {
     if (this.#state === "closed") return;

@@ -37,8 +37,6 @@ export interface DatagramSocket {
    * again at once.
    */
   send(packet: Buffer, tag: number): string | null;
-  /** Has the stamp of what was just sent read before the thread rests, where it is there by then. */
-  collectStamps(): void;
   close(): void;
 }
 
@@ -61,8 +59,6 @@ export interface StreamSocket {
   handshakeMs(): number;
   /** Null: taken whole. Otherwise the system's name of the error. */
   write(bytes: Buffer, tag: number): string | null;
-  /** As that of a datagram socket. */
-  collectStamps(): void;
   /** By a reset: connections come and go here, and none of them is to linger in TIME_WAIT at either end. */
   close(): void;
 }
