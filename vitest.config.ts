@@ -9,8 +9,8 @@ const SOURCES =
 // Unit tests sit beside the code; what crosses packages lives in test/, a project each, so that a suite can
 // be run and timed alone. What needs the machine for itself, because it measures or floods, is called
 // *.serial.test.ts wherever it stands: the suite "measuring", one file at a time. What follows an embedded
-// cluster or shaped links within wide bounds is called *.paired.test.ts, and so is what mostly waits: few
-// files at a time, in company that leaves them the processor.
+// cluster, shaped links or rates within wide bounds is called *.paired.test.ts, and so is what mostly waits:
+// few files at a time, in company that leaves them the processor.
 const project = (
   name: string,
   include: string[],
