@@ -133,8 +133,37 @@ test("an error that nobody caught stops the service with code 1", async () => {
   expect(logger.events("error")).toEqual(["uncaught error"]);
 });
 
+const module = (path: string): string => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
+
+test.each(["json", "text"])("a real process whose %s lines nobody reads any more goes on", async (format) => {
+  const program = `
+    import { runService } from ${module("run-service.ts")};
+    import { createLogger } from ${module("../log/create-logger.ts")};
+    const logger = createLogger({ service: "child", level: "info", format: "${format}" });
+    const tick = () => {
+      logger.info("a line");
+      process.stderr.write("tick ");
+    };
+    const timer = setInterval(tick, 5);
+    const service = { start: async () => undefined, stop: async () => clearInterval(timer) };
+    await runService({ service, logger });
+  `;
+  const child = spawn(process.execPath, ["--input-type=module-typescript", "--eval", program]);
+  const running = Promise.withResolvers<void>();
+  child.stdout.once("data", running.resolve);
+  await running.promise;
+  child.stdout.destroy();
+  let after = "";
+  child.stderr.on("data", (chunk: Buffer) => {
+    after += chunk.toString();
+    if (after.split("tick").length > 20) child.kill("SIGTERM");
+  });
+  const code = await new Promise((resolve) => child.once("exit", resolve));
+  expect(after).not.toMatch(/[Ee]rror/);
+  expect(code).toBe(0);
+});
+
 test("a real process drains on a real SIGTERM and exits with 0", async () => {
-  const module = (path: string): string => JSON.stringify(fileURLToPath(new URL(path, import.meta.url)));
   const program = `
     import { runService } from ${module("run-service.ts")};
     import { createLogger } from ${module("../log/create-logger.ts")};

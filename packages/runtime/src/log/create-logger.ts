@@ -113,10 +113,24 @@ function jsonWriter(options: LoggerOptions, clock: Clock): WriteLine {
 }
 
 function textWriter(options: LoggerOptions, clock: Clock): WriteLine {
-  const destination = options.destination ?? process.stdout;
+  const destination = options.destination ?? standardOutput();
   return (level, event, fields) => {
     destination.write(textLine(new Date(clock.now()), level, event, printableFields(fields)));
   };
+}
+
+let output: LogDestination | null = null;
+
+/**
+ * Lines go nowhere once nobody reads them, as pino does with those of JSON: a service goes on. An error that
+ * nobody hears would be logged itself, and end in another one, for ever.
+ */
+function standardOutput(): LogDestination {
+  if (output !== null) return output;
+  let isBroken = false;
+  process.stdout.on("error", () => (isBroken = true));
+  output = { write: (line) => isBroken || process.stdout.write(line) };
+  return output;
 }
 
 function withoutReserved(fields: Record<string, unknown>): Record<string, unknown> {
