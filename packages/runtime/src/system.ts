@@ -1,26 +1,19 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Clock, Random } from "./clock.ts";
 
 /** The real time. Only main.ts hands it out. */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
   monotonic: () => performance.now(),
-  sleep: async (ms: number, signal?: AbortSignal): Promise<void> => {
+  async sleep(ms: number, signal?: AbortSignal): Promise<void> {
     signal?.throwIfAborted();
-    // Node's own promise makes an error with a stack of each end before its time, and most waits end so.
-    await new Promise<void>((resolve, reject) => {
-      const onAbort = (): void => {
-        clearTimeout(timer);
-        reject(signal!.reason);
-      };
-      const timer = setTimeout(
-        () => {
-          signal?.removeEventListener("abort", onAbort);
-          resolve();
-        },
-        Math.max(0, ms),
-      );
-      signal?.addEventListener("abort", onAbort, { once: true });
-    });
+    try {
+      await delay(Math.max(0, ms), undefined, signal ? { signal } : undefined);
+    } catch (error) {
+      // node wraps the reason in an AbortError; callers compare with their own reason
+      if (signal?.aborted) throw signal.reason;
+      throw error;
+    }
   },
 });
 
