@@ -89,16 +89,20 @@ export function promiseRig(settings: Readonly<Record<string, unknown>> = {}) {
       ),
     ),
   });
+  let listed = 0;
   const model = new ClusterModel({
     isSynced: true,
-    lists: () => ({
-      nodes: NAMES.map(nodeObject),
-      namespaces: [],
-      persistentVolumes: [],
-      persistentVolumeClaims: [],
-      csiNodes: [],
-      volumeAttachments: [],
-    }),
+    lists: () => {
+      listed++;
+      return {
+        nodes: NAMES.map(nodeObject),
+        namespaces: [],
+        persistentVolumes: [],
+        persistentVolumeClaims: [],
+        csiNodes: [],
+        volumeAttachments: [],
+      };
+    },
   });
   const ledger = new Ledger(60_000);
   let ids = 0;
@@ -185,5 +189,7 @@ export function promiseRig(settings: Readonly<Record<string, unknown>> = {}) {
     wishes,
     store,
     gated,
+    /** How often the model has looked at the nodes. */
+    listed: () => listed,
   };
 }

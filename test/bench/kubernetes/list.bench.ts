@@ -43,34 +43,30 @@ export async function run(): Promise<BenchResult[]> {
         peer: "client-node's typed list",
         ratio: ownUs / libraryUs,
       },
-      {
-        name: "list, pods alone, binary form: CPU time per pod",
-        value: cpuPerPodUs(pods.cpuSeconds, PODS),
-        unit: "us",
-        peer: "as JSON",
-        ratio: pods.cpuSeconds / podsAsJson.cpuSeconds,
-      },
-      {
-        name: "list, pods alone, binary form: peak RSS",
-        value: pods.peakResidentBytes / MIB,
-        unit: "MiB",
-        peer: "as JSON",
-        ratio: pods.peakResidentBytes / podsAsJson.peakResidentBytes,
-      },
-      {
-        name: "list, pods alone, binary form: heap kept",
-        value: pods.heapBytes / MIB,
-        unit: "MiB",
-        peer: "as JSON",
-        ratio: pods.heapBytes / podsAsJson.heapBytes,
-      },
-      {
-        name: "watch, binary form: CPU time per change",
-        value: cpuPerPodUs(watched.cpuSeconds, watched.objects),
-        unit: "us",
-        peer: "as JSON",
-        ratio: watched.cpuSeconds / watchedAsJson.cpuSeconds,
-      },
+      againstJson(
+        "list, pods alone, binary form: CPU time per pod",
+        cpuPerPodUs(pods.cpuSeconds, PODS),
+        "us",
+        pods.cpuSeconds / podsAsJson.cpuSeconds,
+      ),
+      againstJson(
+        "list, pods alone, binary form: peak RSS",
+        pods.peakResidentBytes / MIB,
+        "MiB",
+        pods.peakResidentBytes / podsAsJson.peakResidentBytes,
+      ),
+      againstJson(
+        "list, pods alone, binary form: heap kept",
+        pods.heapBytes / MIB,
+        "MiB",
+        pods.heapBytes / podsAsJson.heapBytes,
+      ),
+      againstJson(
+        "watch, binary form: CPU time per change",
+        cpuPerPodUs(watched.cpuSeconds, watched.objects),
+        "us",
+        watched.cpuSeconds / watchedAsJson.cpuSeconds,
+      ),
       {
         name: "list, pods' metadata only (the server sends all here): peak RSS",
         value: metadata.peakResidentBytes / MIB,
@@ -104,6 +100,10 @@ async function measured(task: ReadingTask): Promise<Reading> {
 
 function start(file: string, args: readonly string[] = []): ChildProcess {
   return fork(fileURLToPath(new URL(file, import.meta.url)), args, { execArgv: process.execArgv });
+}
+
+function againstJson(name: string, value: number, unit: string, ratio: number): BenchResult {
+  return { name, value, unit, peer: "as JSON", ratio };
 }
 
 function atMost(name: string, value: number, unit: string, target: number): BenchResult {

@@ -89,6 +89,22 @@ describe("at its admission a pod", () => {
     expect(model.model.nodeOf("shop/q-1")!.name).toBe("n2");
   });
 
+  test("finds the model made after a change of nodes, for a minute after the last question", async () => {
+    const { promise, promises, model, clock, listed } = promiseRig();
+    promise(asked());
+    const looks = (): number => {
+      const before = listed();
+      model.rebuild();
+      promises.expire();
+      return listed() - before;
+    };
+    expect(looks()).toBe(1);
+    await clock.advance(59_000);
+    expect(looks()).toBe(1);
+    await clock.advance(1_000);
+    expect(looks()).toBe(0);
+  });
+
   test("gets a place that was promised to one that never came, ten seconds later", async () => {
     const { nodesOf, promises, clock } = promiseRig();
     const large = asked({ cpu: "2500m" });
