@@ -39,6 +39,8 @@ export class ClusterGraph {
   readonly maxAgeSeconds: number;
   /** How old the snapshot was when this view was made. */
   readonly snapshotAgeSeconds: number;
+  /** Factor of measured errors: a snapshot that is a window old is wrong by twice as much. */
+  readonly #errorGrowth: number;
   /** Links that name nodes which the snapshot doesn't hold, or lead from a node to itself: left out. */
   readonly ignoredLinks: number;
   readonly #ids: NameIndex;
@@ -66,6 +68,7 @@ export class ClusterGraph {
     this.nodes = snapshot.nodes;
     this.maxAgeSeconds = options.maxAgeSeconds ?? STALE_AFTER_WINDOWS * snapshot.windowSeconds;
     this.snapshotAgeSeconds = options.snapshotAgeSeconds ?? 0;
+    this.#errorGrowth = 1 + this.snapshotAgeSeconds / snapshot.windowSeconds;
     this.#names = snapshot.nodes.map(({ name }) => name);
     this.#follower = Int32Array.from({ length: snapshot.nodes.length + 1 }, (_, id) => id + 1);
     this.#follower[snapshot.nodes.length] = 0;
@@ -176,15 +179,19 @@ export class ClusterGraph {
   }
 
   /**
-   * Half the width of the 90 % interval in which `costMsById` is, by node ids: of an estimate as its maker
-   * says, of a measured link by how its round trips scatter and how many they are; null where that isn't
-   * known.
+   * How far `costMsById` may be from the truth, milliseconds, by node ids: about two standard errors. Infinite
+   * where nobody knows: the cost is unknown, its link is provisional, or its source tells no error. 0 for a
+   * node to itself, for declared costs, and for pairs that are known to be unreachable.
    */
-  errorMsById(from: number, to: number): number | null {
+  errorMsById(from: number, to: number): number {
+    if (from === to) return 0;
     const at = this.#table.find(from, to);
-    if (at < 0 || Number.isNaN(this.#table.costMs[at]!)) return this.#fallback(from, to)?.errorMs ?? null;
-    const { errorMs, rttMs } = this.#table.link(at);
-    return errorMs ?? medianErrorMs(rttMs);
+    if (at >= 0 && this.#table.link(at).provisional) return Infinity;
+    const state = at < 0 ? PAIR_STATE.unmeasured : (this.#table.state[at] as PairState);
+    if (state === PAIR_STATE.unreachable) return 0;
+    const cost = hasFigure(state) ? this.#linkCost(at) : this.#fallback(from, to);
+    if (cost?.known !== true) return Infinity;
+    return cost.errorMs ?? (cost.origin === "declared" ? 0 : Infinity);
   }
 
   /**
@@ -308,15 +315,17 @@ export class ClusterGraph {
     return a.coordinate === null || b.coordinate === null ? null : (this.#estimate(a, b)?.ms ?? null);
   }
 
-  #linkCost(at: number): Cost {
-    const link = this.#table.link(at);
+  #linkCost(at: number): Cost & { known: true } {
+    const { origin, method, ageSeconds, errorMs, rttMs } = this.#table.link(at);
+    const isMeasured = origin === "measured";
+    const known = errorMs ?? (isMeasured ? medianErrorMs(rttMs) : null);
     return {
       known: true,
       ms: this.#table.costMs[at]!,
-      origin: link.origin,
-      method: link.origin === "measured" ? link.method : null,
-      ageSeconds: link.ageSeconds,
-      errorMs: link.errorMs,
+      origin,
+      method: isMeasured ? method : null,
+      ageSeconds,
+      errorMs: known === null || !isMeasured ? known : known * this.#errorGrowth,
     };
   }
 

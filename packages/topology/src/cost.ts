@@ -13,7 +13,7 @@ interface KnownCost {
   readonly method: Method | null;
   /** Age of the sample (of an estimate's oldest input) when the snapshot was taken; null when not known. */
   readonly ageSeconds: number | null;
-  /** Uncertainty of `ms`; null when not known. */
+  /** How far `ms` may be from the truth, about two standard errors; null when not known. */
   readonly errorMs: number | null;
 }
 

@@ -51,7 +51,7 @@ export const ClusterColumnsSchema = Type.Object(
         method: Numbers("position among the methods"),
         ipFamily: Numbers("4 or 6"),
         origin: Numbers("position among the origins"),
-        provisional: Numbers("1: the window isn't full yet"),
+        provisional: Numbers("1: younger than the window, or too few samples"),
         p50Ms: NullableNumbers("milliseconds, to the microsecond as all of them"),
         p90Ms: NullableNumbers("milliseconds"),
         p99Ms: NullableNumbers("milliseconds"),

@@ -99,10 +99,13 @@ export const LinkSchema = Type.Object(
     bandwidthObservedAt: Type.Optional(NullableString("time of that burst, RFC 3339")),
     costMs: Milliseconds("what placement pays for this link; null = unknown"),
     errorMs: Milliseconds(
-      "uncertainty of costMs, of an estimate half the width of its 90 % interval; 0 for measured links is never claimed, null = not known",
+      "how far costMs may be from the truth: about two standard errors, by samples, the pair's other links and age; of an estimate half the width of its 90 % interval. null = not known",
     ),
     origin: OriginSchema,
-    provisional: Type.Boolean({ description: "the window isn't full yet" }),
+    provisional: Type.Boolean({
+      description:
+        "the link is younger than the window, or has too few samples for its cost to have an error (6 for a median or mean, 29 for a 90th percentile); nothing moves because of it",
+    }),
     ageSeconds: NullableNumber("age of the newest sample, answered or lost"),
     observedAt: NullableString("time of the newest sample, answered or lost, RFC 3339"),
     answeredAt: Type.Optional(

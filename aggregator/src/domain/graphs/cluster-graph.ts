@@ -76,6 +76,7 @@ export function* clusterGraphSteps(
     yield;
   }
   addTested(walk.rest());
+  yield* builder.writeErrors();
   if (nodes.length <= MAX_NODES_WITH_DECLARED_LINKS && addDeclared(links, networks, walk, rule)) {
     links.sort(tables.linkOrder);
   }

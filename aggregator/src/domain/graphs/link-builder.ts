@@ -4,6 +4,7 @@ import type { LinkBandwidth } from "../bandwidth/bandwidth-view.ts";
 import type { CostRule } from "./cost-rule.ts";
 import type { Figures } from "./figures.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
+import { costInterval, fewestSamples, PairErrors } from "./link-error.ts";
 import type { LinkChange } from "../links/link-change.ts";
 import type { LinkPane } from "../links/link-counts.ts";
 import type { LinkKey, LinkState } from "../links/links.ts";
@@ -34,6 +35,8 @@ interface Reading {
 export class LinkBuilder {
   readonly #context: LinkContext;
   readonly #panes: number;
+  readonly #fewestSamples: number;
+  readonly #errors: PairErrors;
   readonly #textOf: (timeMs: number) => string = rememberingText();
   /** By pane: links change in any of the window's panes. */
   readonly #paneTexts = new Map<number, string>();
@@ -42,15 +45,23 @@ export class LinkBuilder {
 
   constructor(context: LinkContext) {
     this.#context = context;
-    this.#panes = panesOf(context.shape, context.window);
+    const { shape, rule, window } = context;
+    this.#panes = panesOf(shape, window);
+    this.#fewestSamples = fewestSamples(rule.quantile);
+    this.#errors = new PairErrors((this.#panes * shape.paneMs) / 1000);
+  }
+
+  /** Writes the errors of all links that were built: each depends on its pair's other links. */
+  writeErrors(): Generator<void> {
+    return this.#errors.write();
   }
 
   build(link: LinkState, bandwidth: LinkBandwidth): Link {
-    const { shape, rule, nowMs, figures } = this.#context;
+    const { rule, nowMs, figures } = this.#context;
     const { pane, percentiles, change } = this.#readingOf(link);
     const rttMs = rttOf(pane, percentiles, figures);
     const { newestMs, answeredMs, key } = link;
-    return {
+    const built: Link = {
       ...key,
       rttMs,
       lossRatio: pane === null ? null : figures.of(lossRatioOf(pane), 1),
@@ -59,12 +70,22 @@ export class LinkBuilder {
       costMs: rule.methods.includes(key.method) ? costOf(pane, rttMs, rule, change, figures) : null,
       errorMs: null,
       origin: "measured",
-      provisional: link.firstMs > windowStartMs(shape, nowMs, this.#panes),
+      provisional: this.#isProvisional(link, pane, change),
       ageSeconds: ageSeconds(newestMs, nowMs),
       observedAt: this.#timeOf(newestMs),
       answeredAt: this.#timeOf(answeredMs),
       since: this.#sinceOf(change),
     };
+    const interval = built.costMs === null ? null : costInterval(pane!.rtt!, rule.quantile);
+    if (interval !== null) this.#errors.add(built, interval, (nowMs - answeredMs) / 1000);
+    return built;
+  }
+
+  /** Younger than the window, or with too few samples. A cut is decided by losses, not by samples. */
+  #isProvisional(link: LinkState, pane: LinkPane | null, change: LinkChange | null): boolean {
+    const { shape, nowMs } = this.#context;
+    if (link.firstMs > windowStartMs(shape, nowMs, this.#panes)) return true;
+    return pane !== null && change?.isCut !== true && (pane.rtt?.count ?? 0) < this.#fewestSamples;
   }
 
   /** What is shown, and of which panes it is. */

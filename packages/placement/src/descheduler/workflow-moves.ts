@@ -2,7 +2,8 @@
 // simulated: later questions see the pods where they will be, and nodes without what they will use.
 import { PlanState } from "../planner/search/plan-state.ts";
 import type { MoveRules, WorkflowToImprove } from "./deschedule-input.ts";
-import { gainErrorOf, LeastGain } from "./least-gain.ts";
+import { gainErrorOf } from "./gain-error.ts";
+import { LeastGain } from "./least-gain.ts";
 import { moveCosts } from "./move-costs.ts";
 import { gainOf } from "./proposal.ts";
 import type { PodMove, Proposal } from "./proposal.ts";

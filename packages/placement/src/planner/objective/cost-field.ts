@@ -95,11 +95,17 @@ export class CostField {
     return this.#counted(Number.isNaN(ms) ? this.#cluster.costMsById(b, a) : ms);
   }
 
-  /** By how much the cost of the two may be wrong; 0 where that isn't known, and for one and the same. */
+  /**
+   * How far `ms` may be from the truth, of the same link that `ms` reads: 0 for one location, infinite where
+   * the cost is unknown or its link provisional.
+   */
   errorMs(from: number, to: number): number {
+    if (from === to) return 0;
     const a = this.id(from);
     const b = this.id(to);
-    return from === to || a < 0 || b < 0 ? 0 : (this.#cluster.errorMsById(a, b) ?? 0);
+    if (a < 0 || b < 0) return Infinity;
+    const isKnown = !Number.isNaN(this.#cluster.costMsById(a, b));
+    return isKnown ? this.#cluster.errorMsById(a, b) : this.#cluster.errorMsById(b, a);
   }
 
   /**

@@ -17,6 +17,8 @@ interface NearestChannelOptions {
   readonly targets: End;
   /** Bytes per second that each caller sends. */
   readonly each: number;
+  /** How far that may be from the truth, as a share of it. */
+  readonly rateError: number;
 }
 
 /** The nearest targets of a caller: how near they are, how many, and the sum of their costs. */
@@ -43,6 +45,8 @@ export interface NearestCost {
  * among the targets of the narrowest scope that holds any. It costs nothing while it has no target.
  */
 export class NearestChannel implements NearestCost {
+  /** How far the rate may be from the truth, as a share of it. */
+  readonly rateError: number;
   readonly #field: CostField;
   readonly #scopes: readonly RoutingScope[];
   readonly #callers: End;
@@ -51,7 +55,8 @@ export class NearestChannel implements NearestCost {
   readonly #calling: ReadonlySet<number>;
   readonly #called: ReadonlySet<number>;
 
-  constructor({ field, scopes, callers, targets, each }: NearestChannelOptions) {
+  constructor({ field, scopes, callers, targets, each, rateError }: NearestChannelOptions) {
+    this.rateError = rateError;
     this.#field = field;
     this.#scopes = scopes;
     this.#callers = callers;
@@ -79,6 +84,16 @@ export class NearestChannel implements NearestCost {
     }
     for (const location of this.#callers.fixed) ms += mean(this.#nearest(assignment, location, -1, -1));
     return ms * this.#each;
+  }
+
+  /** Visits what each caller sends to each of its nearest targets, bytes per second. */
+  eachLink(assignment: Int32Array, visit: (from: number, to: number, rate: number) => void): void {
+    this.#eachCaller(assignment, -1, (location, caller) => {
+      const { level, count } = this.#nearest(assignment, location, caller, -1);
+      this.#eachTarget(assignment, caller, -1, (target) => {
+        if (this.#level(location, target) === level) visit(location, target, this.#each / count);
+      });
+    });
   }
 
   added(assignment: Int32Array, pod: number, node: number): number {
@@ -128,12 +143,20 @@ export class NearestChannel implements NearestCost {
   /** Of a caller at `from`, among placed targets without itself and without `except`. */
   #nearest(assignment: Int32Array, from: number, caller: number, except: number): Nearest {
     const found: Nearest = { level: Infinity, count: 0, ms: 0 };
-    for (const target of this.#targets.planned) {
-      if (target !== caller && target !== except && assignment[target]! >= 0)
-        this.#offer(found, from, assignment[target]!);
-    }
-    for (const location of this.#targets.fixed) this.#offer(found, from, location);
+    this.#eachTarget(assignment, caller, except, (target) => this.#offer(found, from, target));
     return found;
+  }
+
+  #eachTarget(
+    assignment: Int32Array,
+    caller: number,
+    except: number,
+    visit: (location: number) => void,
+  ): void {
+    for (const target of this.#targets.planned) {
+      if (target !== caller && target !== except && assignment[target]! >= 0) visit(assignment[target]!);
+    }
+    for (const location of this.#targets.fixed) visit(location);
   }
 
   #offer(found: Nearest, from: number, target: number): void {

@@ -33,7 +33,8 @@ export class PairField extends CostField {
   }
 
   override errorMs(from: number, to: number): number {
-    return this.#by.latencyShare * super.errorMs(from, to);
+    const { latencyShare } = this.#by;
+    return latencyShare === 0 ? 0 : latencyShare * super.errorMs(from, to);
   }
 
   override to(location: number): Float64Array {

@@ -26,6 +26,8 @@ export interface GroupLink {
   readonly calling: number;
   /** The same, started there. */
   readonly called: number;
+  /** How far both may be from the truth, as a share of them. */
+  readonly rateError: number;
 }
 
 /** A placed replica that isn't planned. */
@@ -33,6 +35,7 @@ interface FixedPeer {
   readonly location: number;
   readonly calling: number;
   readonly called: number;
+  readonly rateError: number;
 }
 
 export interface Traffic {
@@ -78,14 +81,20 @@ export function trafficOf(
     const callers = replicas.of(channel.source);
     const targets = replicas.of(channel.target);
     const scopes = routingScopes(channel);
+    const rateError = rateErrorOf(channel, problem.cluster.windowSeconds);
     if (scopes !== null) {
-      nearest.push(new NearestChannel({ field, scopes, callers, targets, each: rate / callers.count }));
+      const each = rate / callers.count;
+      nearest.push(new NearestChannel({ field, scopes, callers, targets, each, rateError }));
       continue;
     }
     const pair = rate / (callers.count * targets.count);
-    linkGroups(groups, indexOf.get(channel.source), indexOf.get(channel.target), pair);
-    for (const location of targets.fixed) addFixed(groups, indexOf.get(channel.source), location, pair, 0);
-    for (const location of callers.fixed) addFixed(groups, indexOf.get(channel.target), location, 0, pair);
+    const [calling, called] = [
+      { calling: pair, called: 0, rateError },
+      { calling: 0, called: pair, rateError },
+    ];
+    linkGroups(groups, indexOf.get(channel.source), indexOf.get(channel.target), calling);
+    for (const location of targets.fixed) addFixed(groups, indexOf.get(channel.source), location, calling);
+    for (const location of callers.fixed) addFixed(groups, indexOf.get(channel.target), location, called);
   }
   const rates = { of: rateOf(bytesPerRequest), areKnown: source === "measured" };
   const starving = starvingZones(problem, { field, replicas, rates, maxCpuUse });
@@ -138,29 +147,40 @@ function rateOf(bytesPerRequest: number): (channel: Channel) => number | null {
   return (channel) => bytesPerSecondOf(channel, value);
 }
 
+/** Where nobody counts requests: as for some thousand of them. */
+const UNCOUNTED_RATE_ERROR = 0.05;
+
+/** Two standard errors of a rate that is counted over a window, as a share of it; at most all of it. */
+function rateErrorOf({ requestsPerSecond }: Channel, windowSeconds: number): number {
+  if (requestsPerSecond === null) return UNCOUNTED_RATE_ERROR;
+  return Math.min(1, 2 / Math.sqrt(requestsPerSecond * windowSeconds));
+}
+
+type Rates = Pick<GroupLink, "calling" | "called" | "rateError">;
+
 function linkGroups(
   groups: readonly TrafficGroup[],
   source: number | undefined,
   target: number | undefined,
-  pair: number,
+  rates: Rates,
 ): void {
   if (source === undefined || target === undefined) return;
+  const { calling, rateError } = rates;
   if (source === target) {
-    groups[source]!.links.push({ group: source, calling: pair, called: pair });
+    groups[source]!.links.push({ group: source, calling, called: calling, rateError });
     return;
   }
-  groups[source]!.links.push({ group: target, calling: pair, called: 0 });
-  groups[target]!.links.push({ group: source, calling: 0, called: pair });
+  groups[source]!.links.push({ group: target, ...rates });
+  groups[target]!.links.push({ group: source, calling: 0, called: calling, rateError });
 }
 
 function addFixed(
   groups: readonly TrafficGroup[],
   group: number | undefined,
   location: number,
-  calling: number,
-  called: number,
+  rates: Rates,
 ): void {
-  if (group !== undefined) groups[group]!.fixed.push({ location, calling, called });
+  if (group !== undefined) groups[group]!.fixed.push({ location, ...rates });
 }
 
 function mergeLinks(links: readonly GroupLink[]): GroupLink[] {
@@ -172,7 +192,7 @@ function mergeFixed(fixed: readonly FixedPeer[]): FixedPeer[] {
 }
 
 /** One entry per key, in the order of the keys, so that sums don't depend on the order of channels. */
-function merged<T extends { calling: number; called: number }>(
+function merged<T extends Rates>(
   items: readonly T[],
   keyOf: (item: T) => number,
 ): T[] {
@@ -183,7 +203,12 @@ function merged<T extends { calling: number; called: number }>(
       keyOf(item),
       before === undefined
         ? item
-        : { ...item, calling: before.calling + item.calling, called: before.called + item.called },
+        : {
+            ...item,
+            calling: before.calling + item.calling,
+            called: before.called + item.called,
+            rateError: Math.max(before.rateError, item.rateError),
+          },
     );
   }
   return [...byKey.entries()].sort(([a], [b]) => a - b).map(([, item]) => item);
