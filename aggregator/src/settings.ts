@@ -11,7 +11,6 @@ import {
   type SettingsOf,
 } from "@isochrone/runtime";
 import { METHODS, type Method } from "@isochrone/telemetry";
-import { COST_QUANTILES } from "./domain/graphs/cost-rule.ts";
 import { speakersMistake } from "./domain/speakers/policy.ts";
 import { DECLARATION_SETTINGS } from "./declaration-settings.ts";
 import { ACCESS_RULES, ACCESS_SETTINGS } from "./http/access-settings.ts";

@@ -52,7 +52,6 @@ export function* clusterGraphSteps(
 ): Generator<void, ClusterGraphSnapshot> {
   const { shape } = tables;
   const panes = panesOf(shape, window);
-  const builder = new LinkBuilder({ shape, rule, nowMs, window, figures: tables.figures });
   const nodes: ClusterNode[] = [];
   for (const node of cluster.nodes) {
     nodes.push(buildNode(node, tables, nowMs, window, coordinates));
@@ -68,7 +67,10 @@ export function* clusterGraphSteps(
     }
   };
   let untilStep = LINKS_PER_STEP;
-  for (const link of tables.links.sorted()) {
+  const states = tables.links.sorted();
+  const context = { shape, rule, nowMs, window, figures: tables.figures };
+  const builder = new LinkBuilder(context, tables.links.pairs);
+  for (const link of states) {
     addTested(walk.before(link.key));
     links.push(builder.build(link, walk.of(link.key)));
     if (--untilStep > 0) continue;

@@ -1,10 +1,9 @@
 import { MAX_RTT_SECONDS, type Percentiles } from "@isochrone/telemetry";
-import type { Link } from "@isochrone/topology";
+import { costInterval, fewestSamples, PairErrors, type Link } from "@isochrone/topology";
 import type { LinkBandwidth } from "../bandwidth/bandwidth-view.ts";
 import type { CostRule } from "./cost-rule.ts";
 import type { Figures } from "./figures.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
-import { costInterval, fewestSamples, PairErrors } from "./link-error.ts";
 import type { LinkChange } from "../links/link-change.ts";
 import type { LinkPane } from "../links/link-counts.ts";
 import type { LinkKey, LinkState } from "../links/links.ts";
@@ -43,12 +42,13 @@ export class LinkBuilder {
   /** The newest cut that was met, for the methods of its pair that come behind. */
   #cut: { readonly key: LinkKey; readonly firstPane: number } | null = null;
 
-  constructor(context: LinkContext) {
+  /** @param pairs more than the number of any pair of nodes */
+  constructor(context: LinkContext, pairs: number) {
     this.#context = context;
     const { shape, rule, window } = context;
     this.#panes = panesOf(shape, window);
     this.#fewestSamples = fewestSamples(rule.quantile);
-    this.#errors = new PairErrors((this.#panes * shape.paneMs) / 1000);
+    this.#errors = new PairErrors((this.#panes * shape.paneMs) / 1000, pairs);
   }
 
   /** Writes the errors of all links that were built: each depends on its pair's other links. */
@@ -77,7 +77,7 @@ export class LinkBuilder {
       since: this.#sinceOf(change),
     };
     const interval = built.costMs === null ? null : costInterval(pane!.rtt!, rule.quantile);
-    if (interval !== null) this.#errors.add(built, interval, (nowMs - answeredMs) / 1000);
+    if (interval !== null) this.#errors.add(built, link.pair, interval, (nowMs - answeredMs) / 1000);
     return built;
   }
 

@@ -1,13 +1,12 @@
 // How far the costs of links may be from the truth, from probes' records to the graph.
 import { seededRandom } from "@isochrone/runtime";
 import { Distribution } from "@isochrone/telemetry";
-import type { Link } from "@isochrone/topology";
+import { costInterval, fewestSamples, type Link } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
 import { probeMetrics, recordOf } from "../../testing/records.ts";
 import { Ingest } from "../ingest/ingest.ts";
 import { buildClusterGraph } from "./cluster-graph.ts";
-import { costInterval, fewestSamples } from "./link-error.ts";
 import type { CostRule } from "./cost-rule.ts";
 import { Tables } from "./tables.ts";
 

@@ -1,4 +1,4 @@
-import type { ExponentialHistogramData, Method } from "@isochrone/telemetry";
+import { METHODS, type ExponentialHistogramData, type Method } from "@isochrone/telemetry";
 import type { LinkOrder } from "../compare.ts";
 import { HistogramReferences } from "./histogram-references.ts";
 import { lastChange, type LinkChange, type PaneFacts } from "./link-change.ts";
@@ -21,6 +21,8 @@ export interface LinkKey {
 /** One link's window. */
 export class LinkState {
   readonly key: LinkKey;
+  /** Number of its pair of nodes: links of both directions and all methods share it. */
+  readonly pair: number;
   readonly #panes: LinkPanes;
   /** When the first point began that it ever had, on the event time line. */
   firstMs = Number.POSITIVE_INFINITY;
@@ -32,8 +34,9 @@ export class LinkState {
   /** Whether its panes were walked over: an aggregator that starts may have read back a whole window. */
   #isWalked = false;
 
-  constructor(key: LinkKey, shape: WindowShape, memory: LinkMemory = memoryOf(shape)) {
+  constructor(key: LinkKey, shape: WindowShape, memory: LinkMemory = memoryOf(shape), pair = 0) {
     this.key = key;
+    this.pair = pair;
     this.#panes = new LinkPanes(shape, memory);
   }
 
@@ -143,6 +146,9 @@ export class LinkTable {
   readonly #memory: LinkMemory;
   readonly #links = new Map<string, LinkState>();
   #sorted: readonly LinkState[] | null = null;
+  /** Numbers of pairs: those given up, and the first that nobody ever had. */
+  readonly #freePairs: number[] = [];
+  #nextPair = 0;
 
   constructor(shape: WindowShape, maxLinks: number, order: LinkOrder, rows: PaneRows = new PaneRows(shape)) {
     this.#shape = shape;
@@ -155,14 +161,20 @@ export class LinkTable {
     return this.#links.size;
   }
 
+  /** More than any pair's number. */
+  get pairs(): number {
+    return this.#nextPair;
+  }
+
   /** Null when there are too many, in all or for whom the room is. */
   open(key: LinkKey, room: Room = BOUNDLESS): LinkState | null {
-    const id = `${key.source}\n${key.target}\n${key.method}\n${key.ipFamily}`;
+    const id = idOf(key);
     const known = this.#links.get(id);
     if (known !== undefined) return known;
     if (this.#links.size >= this.#maxLinks || room.left <= 0) return null;
     room.left--;
-    const link = new LinkState(key, this.#shape, this.#memory);
+    const pair = this.#pairOf(key) ?? this.#freePairs.pop() ?? this.#nextPair++;
+    const link = new LinkState(key, this.#shape, this.#memory, pair);
     this.#links.set(id, link);
     this.#sorted = null;
     return link;
@@ -184,6 +196,22 @@ export class LinkTable {
       link.live = false;
       this.#links.delete(id);
       this.#sorted = null;
+      if (this.#pairOf(link.key) === null) this.#freePairs.push(link.pair);
     }
   }
+
+  /** Number of the pair, by any other of its links; null: it has none. */
+  #pairOf({ source, target, ipFamily }: LinkKey): number | null {
+    for (const method of METHODS) {
+      const link =
+        this.#links.get(idOf({ source, target, method, ipFamily })) ??
+        this.#links.get(idOf({ source: target, target: source, method, ipFamily }));
+      if (link !== undefined) return link.pair;
+    }
+    return null;
+  }
+}
+
+function idOf({ source, target, method, ipFamily }: LinkKey): string {
+  return `${source}\n${target}\n${method}\n${ipFamily}`;
 }

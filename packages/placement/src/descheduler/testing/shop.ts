@@ -1,6 +1,6 @@
 // A small cluster for tests: raw objects, the graphs of what they do, and the problem that the feasibility
 // model makes of both.
-import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import { ClusterGraph, WorkflowGraph, type Link } from "@isochrone/topology";
 import { channel, link, node, workload } from "../../testing/problems.ts";
 import type { ApiObject } from "../../feasibility/objects/json.ts";
 import { planProblem } from "../../feasibility/planning/plan-problem.ts";
@@ -42,6 +42,8 @@ export interface ShopOptions {
   readonly costMs?: (a: string, b: string) => number;
   /** By how much each cost may be wrong, milliseconds. @default nobody knows */
   readonly errorMs?: number;
+  /** What links say beside that. */
+  readonly linkOf?: (a: string, b: string) => Partial<Link>;
   /** Workloads whose pods may not be moved, or such pods. */
   readonly fixed?: readonly string[];
   /** Of a pod's spec. */
@@ -75,7 +77,7 @@ export function shop(options: ShopOptions): Shop {
     ...SNAPSHOT,
     windowSeconds: 30,
     nodes: names.map((name) => node(name, availableOn(name), null, { zone: nodes[name]! })),
-    links: names.flatMap((a) => names.filter((b) => b !== a).map((b) => link(a, b, costMs(a, b), errors))),
+    links: names.flatMap((a) => names.filter((b) => b !== a).map((b) => link(a, b, costMs(a, b), { ...errors, ...options.linkOf?.(a, b) }))),
   });
   const graph = new WorkflowGraph({
     ...SNAPSHOT,
