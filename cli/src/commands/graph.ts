@@ -82,7 +82,7 @@ function droppedText(all: readonly Dropped[]): string[] {
     : [`left out ${count} parts that break the graphs' rules; the first: ${faulty[0]!.first}`];
 }
 
-/** What is known of each pair: its median in ms, with loss marked. */
+/** What is known of each pair: its cost and how far it may be from the truth, in ms, with loss marked. */
 function pairFigures(cluster: ClusterGraphSnapshot): (source: string, target: string) => PairFigure | null {
   const links = new Map<string, Link>();
   for (const link of cluster.links) {
@@ -92,18 +92,23 @@ function pairFigures(cluster: ClusterGraphSnapshot): (source: string, target: st
   return (source, target) => {
     const link = links.get(`${source} ${target}`);
     if (link === undefined) return null;
-    const { p50 } = link.rttMs;
     if (link.lossRatio === 1) return { ms: null, text: "lost" };
-    return p50 === null
+    const ms = link.costMs ?? link.rttMs.p50;
+    return ms === null
       ? null
-      : { ms: p50, text: `${p50.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}` };
+      : { ms, text: `${ms.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}${errorText(link)}` };
   };
+}
+
+function errorText({ costMs, errorMs, provisional }: Link): string {
+  if (costMs === null) return "";
+  return provisional || errorMs === null ? "±?" : `±${errorMs.toFixed(1)}`;
 }
 
 const namesOf = ({ nodes }: ClusterGraphSnapshot): readonly string[] =>
   nodes.toSorted(byPlace).map(({ name }) => name);
 
-/** The matrix of medians in ms, with what is lost marked. */
+/** The matrix of costs in ms and their errors, with what is lost marked. */
 export function clusterMatrix(cluster: ClusterGraphSnapshot): string {
   const figureOf = pairFigures(cluster);
   return matrix(namesOf(cluster), (source, target) => figureOf(source, target)?.text ?? null);
@@ -121,7 +126,7 @@ function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null
       node.availableMemoryBytes === null ? null : Math.round(node.availableMemoryBytes / 2 ** 20),
     ]);
   return [
-    `cluster graph ${cluster.version}, ${cluster.observedAt}, window ${cluster.windowSeconds} s; median round trip in ms, ! = loss`,
+    `cluster graph ${cluster.version}, ${cluster.observedAt}, window ${cluster.windowSeconds} s; cost ± error in ms, ! = loss, ? = provisional or not known`,
     canvas === null ? clusterMatrix(cluster) : heatMatrix(namesOf(cluster), pairFigures(cluster), canvas),
     "",
     table(["node", "zone", "state", "CPU available (m)", "memory available (MiB)"], nodes),

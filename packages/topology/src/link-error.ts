@@ -114,8 +114,8 @@ export class PairErrors {
 
   /**
    * The own interval, or a tighter one: another link of the pair that is known better bounds this one's error
-   * by its own error and the difference of both. A link that another one contradicts is wrong by their whole
-   * difference. Links with too few samples say nothing about others.
+   * by its own error and the difference of both, unless it has too few samples. A link that another one
+   * contradicts is wrong by their whole difference, however few samples say so.
    */
   #errorOf(own: number, last: number): number {
     const costMs = this.#costMs[own]!;
@@ -124,7 +124,7 @@ export class PairErrors {
     for (let at = last; at >= 0; at = this.#previous[at]!) {
       if (at === own || !speaksFor(this.#links[at]!, this.#links[own]!)) continue;
       const difference = Math.abs(costMs - this.#costMs[at]!);
-      bound = Math.min(bound, difference + this.#spreadOf(at));
+      if (!this.#links[at]!.provisional) bound = Math.min(bound, difference + this.#spreadOf(at));
       const gap = Math.max(0, this.#lowMs[at]! - costMs, costMs - this.#highMs[at]!);
       contradiction = Math.max(contradiction, Math.min(difference, 2 * gap));
     }
@@ -139,7 +139,7 @@ export class PairErrors {
 
 /** A proxy on the way may answer handshakes. */
 function speaksFor(other: Link, own: Link): boolean {
-  return !other.provisional && (other.method !== "tcp_connect" || own.method === "tcp_connect");
+  return other.method !== "tcp_connect" || own.method === "tcp_connect";
 }
 
 /** To the microsecond, upwards: 0 would claim that nothing is unknown. */
