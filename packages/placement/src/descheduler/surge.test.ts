@@ -3,7 +3,11 @@ import type { ClusterObject } from "./cluster-object.ts";
 import { canSurge } from "./surge.ts";
 
 const podOf = (spec: ClusterObject["spec"] = {}, ownerKind = "ReplicaSet"): ClusterObject => ({
-  metadata: { name: "web-1", ownerReferences: [{ kind: ownerKind, name: "web", controller: true }] },
+  metadata: {
+    name: "web-1",
+    labels: { app: "web", "pod-template-hash": "1" },
+    ownerReferences: [{ kind: ownerKind, name: "web", controller: true }],
+  },
   spec,
 });
 const workloadOf = (strategy?: unknown, kind = "Deployment"): ClusterObject => ({

@@ -10,6 +10,8 @@ interface SurgeCandidate {
 
 /** The API server's default for a Deployment that names no maxSurge. */
 const DEFAULT_MAX_SURGE = "25%";
+/** Its ReplicaSet lets the pod go when this label does. */
+const TEMPLATE_HASH = "pod-template-hash";
 const HOSTNAME = "kubernetes.io/hostname";
 
 /**
@@ -19,14 +21,13 @@ const HOSTNAME = "kubernetes.io/hostname";
 export function canSurge({ pod, workload }: SurgeCandidate): boolean {
   const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
   if (owner?.kind !== "ReplicaSet" || workload?.kind !== "Deployment") return false;
+  if (pod.metadata.labels?.[TEMPLATE_HASH] === undefined) return false;
   return surgesByStrategy(workload) && !hasClaim(pod) && !limitsItsDomain(pod);
 }
 
 /** A percentage is rounded up, so any positive one allows at least one pod more. */
 function surgesByStrategy({ spec }: ClusterObject): boolean {
-  const { type, rollingUpdate } = fieldsOf<"type" | "rollingUpdate">(
-    fieldsOf<"strategy">(spec).strategy,
-  );
+  const { type, rollingUpdate } = fieldsOf<"type" | "rollingUpdate">(fieldsOf<"strategy">(spec).strategy);
   if (textOf(type) !== "" && type !== "RollingUpdate") return false;
   const { maxSurge = DEFAULT_MAX_SURGE } = fieldsOf<"maxSurge">(rollingUpdate);
   const pods = typeof maxSurge === "string" ? Number(/^(\d+)%$/.exec(maxSurge)?.[1] ?? 0) : countOf(maxSurge);
