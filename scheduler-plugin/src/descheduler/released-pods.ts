@@ -26,7 +26,7 @@ export interface ReleasedPod {
 
 /**
  * `evict`: nothing needs the pod any more. `restore`: its ReplicaSet gets it back and deletes one pod, of which
- * `surplus` is the best to go; null: none is there yet.
+ * `surplus` is the best to go; null: the ReplicaSet chooses.
  */
 type Step =
   | { readonly kind: "wait" }
@@ -65,7 +65,8 @@ export function nextStep({ pod, release }: ReleasedPod, lists: StepLists, nowMs:
   const pods = livePodsOf(replicaSet.uid, lists.pods);
   const ready = pods.filter((each) => hasCondition(each, "Ready"));
   const wanted = replicasOf(owner);
-  const surplus = newestOf(pods);
+  // After a scale-down the newest pod needn't be the replacement.
+  const surplus = wanted < release.replicas ? null : newestOf(pods);
   if (nowMs > deadlineMs) return { kind: "restore", surplus };
   const isOnTarget = (among: readonly KubernetesObject[]): boolean =>
     among.filter((each) => nodeOfPod(each) === to).length > before;

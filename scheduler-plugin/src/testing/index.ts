@@ -5,5 +5,6 @@ export type { GraphSource } from "../ports/ports.ts";
 export type { SchedulerPlugin } from "../service.ts";
 export { openOwnCertificates as openExtenderCertificates } from "../certificates/own-certificates.ts";
 export type { DeschedulerMode } from "../descheduler/decision/settings.ts";
+export { DeschedulerRig } from "./descheduler-rig.ts";
 export { createDeschedulerTerm } from "./term-alone.ts";
 export { ReplicaLoad } from "./replica-load.ts";

@@ -19,18 +19,21 @@ export interface PodRelease {
   readonly to: string;
   /** Pods of the ReplicaSet that were on the target already. */
   readonly before: number;
+  /** Pods that the ReplicaSet was to have. */
+  readonly replicas: number;
   /** Wall clock milliseconds; RFC 3339 on the wire. */
   readonly deadlineMs: number;
 }
 
 /** null: the pod isn't released, or its annotation can't be read. */
 export function readRelease(pod: KubernetesObject): PodRelease | null {
-  const { replicaSet, hash, to, before, deadline } = looseFields(parsed(pod));
+  const { replicaSet, hash, to, before, replicas, deadline } = looseFields(parsed(pod));
   const { name, uid } = looseFields<OwnerReference>(replicaSet);
   const deadlineMs = typeof deadline === "string" ? Date.parse(deadline) : Number.NaN;
   if (typeof name !== "string" || typeof uid !== "string" || typeof hash !== "string") return null;
   if (typeof to !== "string" || typeof before !== "number" || Number.isNaN(deadlineMs)) return null;
-  return { replicaSet: { name, uid }, hash, to, before, deadlineMs };
+  if (typeof replicas !== "number") return null;
+  return { replicaSet: { name, uid }, hash, to, before, replicas, deadlineMs };
 }
 
 /**
@@ -47,6 +50,7 @@ export function releasePatch(
   const { labels = {}, annotations, ownerReferences = [] } = pod.metadata;
   const hash = labels[TEMPLATE_HASH_LABEL];
   const { name, uid } = replicaSet.metadata;
+  const { replicas } = looseFields<{ readonly replicas: number }>(replicaSet.spec);
   const above = replicaSet.metadata.ownerReferences?.find(({ controller }) => controller === true);
   const owners = ownerReferences.map((owner) => (owner.uid === uid ? deploymentOf(above) : owner));
   if (hash === undefined || uid === undefined || above?.kind !== KINDS.deployment.kind) return null;
@@ -55,6 +59,7 @@ export function releasePatch(
     hash,
     to,
     before,
+    replicas: replicas ?? 1,
     deadline: timestamp(deadlineMs),
   });
   return [
