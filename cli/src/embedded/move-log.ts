@@ -59,9 +59,9 @@ export class MoveLog {
     this.#options = options;
   }
 
-  /** Of evictions and of what came of them; other stages are left out. */
+  /** Beginnings of moves and their outcomes; measurements are left out. */
   hear(move: MovedPod): void {
-    if (move.stage === "evicted" || move.stage === "arrived" || move.stage === "lost") this.#heard.push(move);
+    if (move.stage !== "measured") this.#heard.push(move);
   }
 
   /** Rejects with the signal's reason when aborted. */
@@ -87,14 +87,18 @@ export class MoveLog {
     const nowMs = this.#options.clock.monotonic();
     if (this.#heard.length > 0) gathering.lastMs = nowMs;
     for (const move of this.#heard.splice(0)) gathering.moves.set(`${move.namespace}/${move.pod}`, move);
-    const isUnderWay = [...gathering.moves.values()].some(({ stage }) => stage === "evicted");
+    const isUnderWay = [...gathering.moves.values()].some(
+      ({ stage }) => stage === "evicted" || stage === "replacing",
+    );
     if (nowMs - gathering.sinceMs > PATIENCE_MS) return true;
     return !isUnderWay && nowMs - gathering.lastMs >= TOGETHER_WITHIN_MS;
   }
 
   async #tell({ moves, before, wasBusy }: Gathering, signal: AbortSignal): Promise<void> {
     const { clock, lastMs, onMoved, onMeasured, isBusy } = this.#options;
-    const all = [...moves.values()];
+    // Nothing has happened to pods that stayed.
+    const all = [...moves.values()].filter(({ stage }) => stage !== "withdrawn" && stage !== "replacing");
+    if (all.length === 0) return;
     const group: MoveGroup = {
       pods: all.map(({ workload, from, to, stage }) => ({
         workload,

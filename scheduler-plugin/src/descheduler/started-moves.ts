@@ -153,8 +153,10 @@ function doneBy(
   if (release !== undefined) {
     const old = pods.find(({ metadata }) => metadata.uid === podUid);
     if (old !== undefined && old.metadata.deletionTimestamp === undefined) {
-      const isBack = restored !== null && readRelease(old) === null;
-      const isOver = isBack && (live.length <= restored.replicas || nowMs > restored.giveUpMs);
+      // Before the deadline, the cluster may not show yet that the pod is released.
+      const isBack = readRelease(old) === null && (restored !== null || nowMs > deadlineMs);
+      const { replicas = Infinity, giveUpMs = 0 } = restored ?? {};
+      const isOver = isBack && (live.length <= replicas || nowMs > giveUpMs);
       return isOver ? { move, outcome: "withdrawn", replacement: null } : null;
     }
   }
