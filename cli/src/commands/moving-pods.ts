@@ -29,7 +29,8 @@ export async function giveBackMovingPods(
     if (release === null || (!all && release.deadlineMs > nowMs)) continue;
     const { namespace = "default", name } = pod.metadata;
     const ref = { ...KINDS.pod, namespace, name };
-    let result = dryRun ? "would be given back" : "given back";
+    const to = `to ReplicaSet ${release.replicaSet.name}`;
+    let result = `${dryRun ? "would be given back" : "given back"} ${to}`;
     try {
       if (!dryRun) await store.jsonPatch(ref, restorePatch(pod, release), { isUnexplained: true });
     } catch (error) {
@@ -37,7 +38,7 @@ export async function giveBackMovingPods(
       failed++;
       result = `can't be given back: ${reasonOf(error)}`;
     }
-    lines.push(`Pod ${namespace}/${name}: ${result} to ReplicaSet ${release.replicaSet.name}`);
+    lines.push(`Pod ${namespace}/${name}: ${result}`);
   }
   return { lines, failed };
 }

@@ -95,3 +95,23 @@ test("what moves while a move is measured makes the measurement void: both are m
     "measured b",
   ]);
 });
+
+test("a pod that was to move and stayed isn't told as moved", async () => {
+  const { clock, told, log } = build();
+  log.hear(move("replacing", "a", "n2"));
+  log.hear(move("replacing", "b", "n2"));
+  await clock.advance(10_000);
+  expect(told).toEqual([]);
+  log.hear(move("arrived", "a", "n2"));
+  log.hear(move("withdrawn", "b", "n2"));
+  await clock.advance(6_000);
+  expect(told).toMatchObject([["moved", { pods: [{ workload: "a", to: "n2" }] }]]);
+});
+
+test("nothing is told of moves that were all withdrawn", async () => {
+  const { clock, told, log } = build();
+  log.hear(move("replacing", "a", "n2"));
+  log.hear(move("withdrawn", "a", "n2"));
+  await clock.advance(60_000);
+  expect(told).toEqual([]);
+});
