@@ -7,7 +7,10 @@ import { annotationPath } from "./move-record.ts";
 import { timestamp } from "./objects.ts";
 import type { JsonPatchOperation, KubernetesObject, OwnerReference } from "./port.ts";
 
-/** Annotation of a released pod: JSON of {@link PodRelease}. */
+/**
+ * Annotation of a pod that serves until its replacement is ready: the ReplicaSet that it was taken from, and the
+ * target. JSON of {@link PodRelease}.
+ */
 export const MOVING_ANNOTATION = "isochrone.dev/moving";
 /** Names the ReplicaSet's template; in the selector of each ReplicaSet of a Deployment. */
 export const TEMPLATE_HASH_LABEL = "pod-template-hash";
