@@ -29,7 +29,7 @@ export type { Campaign, DescheduleMemory, Streak } from "./descheduler/memory.ts
 export { paperMove } from "./descheduler/paper-moves.ts";
 export type { PaperMove } from "./descheduler/paper-moves.ts";
 export { judged, nextCoolDown, NO_REGRET, proposalEnded, regretOf } from "./descheduler/regret.ts";
-export type { FailedMove, JudgedMove, RegretState } from "./descheduler/regret.ts";
+export type { FailedMove, JudgedMove, MeasuredMove, RegretState } from "./descheduler/regret.ts";
 export { replacementOf } from "./descheduler/replacement.ts";
 export { PlacementError } from "./scoring/errors.ts";
 export type { Explanation } from "./scoring/explanation.ts";

@@ -1,14 +1,14 @@
 // One term of descheduling: runs at an interval while this replica leads. What was moved is followed until
 // its channels were measured again.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import { channelLatency, judged, nextCoolDown, NO_MEMORY, NO_REGRET, regretOf } from "@isochrone/placement";
+import { channelLatency, nextCoolDown, NO_MEMORY } from "@isochrone/placement";
 import type {
   DescheduleDecision,
   DescheduleMemory,
   DisruptionBudget,
+  FailedMove,
   Halt,
-  JudgedMove,
-  RegretState,
+  MeasuredMove,
 } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { WorkflowGraph } from "@isochrone/topology";
@@ -33,10 +33,12 @@ import type { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./decision/paper-decision.ts";
 import { moveRules, runDecision, type CostOptions } from "./decision/run-decision.ts";
 import type { DeschedulerConfig } from "./decision/settings.ts";
-import { StartedMoves, type ReplacedMove } from "./started-moves.ts";
+import { failureOf, withOwnSiblings, workflowOf } from "./failures.ts";
+import { StartedMoves, type DoneMove, type ReplacedMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
 import type { ClusterLists, Survey, SurveyInput } from "./decision/survey.ts";
+import { Verdicts } from "./verdicts.ts";
 
 interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly config: DeschedulerConfig;
@@ -63,7 +65,6 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
 
 const MAX_REPORTED = 2_000;
 const MAX_COOL_DOWN_MS = 24 * 3_600_000;
-const MAX_JUDGED = 10;
 /**
  * A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour
  * or six cool-downs.
@@ -82,8 +83,8 @@ export class DeschedulerTerm {
   readonly #left: LeftNodes;
   readonly #kept: KeptMemory | null;
   readonly #carryOut: CarryOut;
+  readonly #verdicts: Verdicts;
   #memory: DescheduleMemory = NO_MEMORY;
-  #regret: RegretState = NO_REGRET;
   #report: DeschedulerReport;
 
   constructor(options: TermOptions) {
@@ -93,7 +94,8 @@ export class DeschedulerTerm {
     const { coolDownMs } = options.config;
     const leastMs = Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs);
     this.#left = new LeftNodes(Math.max(2 * coolDownMs, leastMs));
-    const { config, keeper, logger } = options;
+    const { config, keeper, logger, reports } = options;
+    this.#verdicts = new Verdicts({ ...options, onStop: (halt) => reports.stopped(halt) });
     // Others evict nobody, or ask nothing of what was.
     this.#kept =
       config.mode === "evict" && keeper !== null ? new KeptMemory(keeper, config.rounds, logger) : null;
@@ -116,13 +118,14 @@ export class DeschedulerTerm {
     const inFlight = this.#moves.waiting.map(({ namespace, pod: name, from, to, atMs }) => {
       return { namespace, name, from, to, since: iso(atMs) };
     });
-    const { stoppedUntilMs, judged: moves } = this.#regret;
-    const isStopped = stoppedUntilMs > this.#options.clock.now();
+    const nowMs = this.#options.clock.now();
+    const isStopped = this.#verdicts.isStopped(nowMs);
     return {
       ...this.#report,
       inFlight,
-      regret: regretOf(moves),
-      stoppedUntil: isStopped ? iso(stoppedUntilMs) : null,
+      regret: this.#verdicts.regret,
+      stoppedUntil: isStopped ? iso(this.#verdicts.state.stoppedUntilMs) : null,
+      stoppedBy: this.#verdicts.halt(nowMs)?.detail ?? null,
     };
   }
 
@@ -131,19 +134,39 @@ export class DeschedulerTerm {
     if (!follower.isSynced) return metrics.runs.inc({ outcome: "unsettled" });
     await this.#recall();
     await this.#run(signal);
+    this.#verdicts.settle((workflow) => this.#isUnderWay(workflow), this.#options.clock.now());
     if (signal.aborted) return;
-    const [regret, decision, unmeasured] = [this.#regret, this.#memory, this.#moves.unmeasured];
-    await this.#kept?.keep({ regret, decision, left: this.#left.notes, unmeasured });
+    const { state: regret, open } = this.#verdicts;
+    const { waiting, unmeasured } = this.#moves;
+    await this.#kept?.keep({
+      regret,
+      open,
+      decision: this.#memory,
+      left: this.#left.notes,
+      waiting: withOwnSiblings(waiting, follower.lists().pods),
+      unmeasured,
+    });
+  }
+
+  #isUnderWay(workflow: string): boolean {
+    return (
+      this.#memory.campaigns.has(workflow) ||
+      this.#moves.waiting.some((move) => workflowOf(move) === workflow)
+    );
   }
 
   async #recall(): Promise<void> {
+    const { keeper, clock } = this.#options;
     const memory = (await this.#kept?.recall()) ?? null;
-    if (memory === null) return;
-    this.#regret = memory.regret;
-    this.#memory = memory.decision;
-    this.#left.restore(memory.left);
-    this.#moves.restore(memory.unmeasured);
-    this.#options.metrics.regret.set(regretOf(memory.regret.judged));
+    if (memory !== null) {
+      this.#verdicts.restore(memory.regret, memory.open);
+      this.#memory = memory.decision;
+      this.#left.restore(memory.left);
+      this.#moves.resume(memory.waiting);
+      this.#moves.restore(memory.unmeasured);
+    }
+    if (this.#verdicts.isStopped(clock.now()) && (await keeper?.takeResume()) === true)
+      this.#verdicts.resume();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -164,6 +187,7 @@ export class DeschedulerTerm {
       scoring: this.#options.scoring,
       memory: this.#memory,
       disruptionBudgets: await this.#budgets(found),
+      recent: this.#left.lastHour(nowMs),
       closed: this.#halt(nowMs),
       rules: moveRules(this.#options),
       nowMs,
@@ -172,8 +196,10 @@ export class DeschedulerTerm {
     this.#memory = decision.memory;
     metrics.proposed.inc(decision.moves.length);
     if (config.mode !== "dry-run") {
-      const over = await this.#carryOut.run(decision.moves, { found, graphs, nowMs }, signal);
-      this.#memory = { ...decision.memory, campaigns: without(decision.memory.campaigns, over) };
+      const refused = await this.#carryOut.run(decision.moves, { found, graphs, nowMs }, signal);
+      for (const move of this.#moves.waiting) this.#verdicts.begun(workflowOf(move));
+      for (const workflow of refused)
+        this.#failed({ atMs: nowMs, workflow, failure: `an eviction in ${workflow} was refused` }, nowMs);
     }
     const seconds = (clock.monotonic() - beganMs) / 1_000;
     metrics.runSeconds.observe(seconds);
@@ -189,9 +215,11 @@ export class DeschedulerTerm {
       metrics.moves.inc({ outcome });
       reports.done(done, nowMs);
       this.#options.onMove?.(progressOf(move, outcome === "lost" ? "lost" : "arrived", done.replacement));
-      const lost = outcome === "lost";
-      // Whoever is without a replacement is not moved again soon.
-      const last = lost
+      const hasFailed = this.#isFailure(done);
+      if (hasFailed)
+        this.#failed({ atMs: move.atMs, workflow: workflowOf(move), failure: failureOf(done) }, nowMs);
+      // A workload whose move failed rests twice as long.
+      const last = hasFailed
         ? { atMs: move.atMs, coolDownMs: Math.min(move.coolDownMs * 2, MAX_COOL_DOWN_MS) }
         : null;
       await this.#evictor.done(move.owner, move.podUid, nowMs, last).catch((error: unknown) => {
@@ -201,44 +229,45 @@ export class DeschedulerTerm {
     metrics.inFlight.set(this.#moves.waiting.length);
   }
 
+  /** In mode `paper` kube-scheduler chooses the node: any is right. */
+  #isFailure({ outcome }: DoneMove): boolean {
+    return outcome !== "on_target" && (this.#options.config.mode !== "paper" || outcome === "lost");
+  }
+
+  /** The rest of its proposal isn't carried out, and has to pay in as many runs as a new one. */
+  #failed(move: FailedMove, nowMs: number): void {
+    this.#verdicts.failed(move, nowMs);
+    const { campaigns, streaks } = this.#memory;
+    this.#memory = {
+      campaigns: new Map([...campaigns].filter(([workflow]) => workflow !== move.workflow)),
+      streaks: new Map([...streaks].filter(([, { workflow }]) => workflow !== move.workflow)),
+    };
+  }
+
   /** Channels of replacements, measured again. */
   async #judge(graphs: Graphs, nowMs: number): Promise<void> {
-    const { config, metrics, logger } = this.#options;
-    const { maxRegret, regretMoves: minJudged, regretPauseMs: pauseMs, coolDownMs } = config;
+    const { config, logger } = this.#options;
+    const { coolDownMs, mode } = config;
     for (const replaced of this.#moves.due(nowMs, config.judgeAfterMs)) {
       const { move } = replaced;
       const verdict = this.#judgement(replaced, graphs);
       if (verdict === null) continue;
       this.#moves.measured(move);
       this.#options.onMove?.(progressOf(move, "measured", replaced.replacement, verdict.afterMs));
-      const before = this.#regret.stoppedUntilMs;
-      const all = [...this.#regret.judged, verdict].slice(-MAX_JUDGED);
-      metrics.regret.set(regretOf(all));
-      // The paper's descheduler learns nothing from its moves: what became of them is shown only.
-      if (config.mode === "paper") {
-        this.#regret = { ...NO_REGRET, judged: all };
-        continue;
-      }
-      this.#regret = judged(
-        this.#regret,
-        verdict,
-        { maxRegret, minJudged, maxJudged: MAX_JUDGED, pauseMs },
-        nowMs,
-      );
-      if (this.#regret.stoppedUntilMs > before)
-        logger.warn("moves didn't gain what they were made for: no pod is moved until then", {
-          until: iso(this.#regret.stoppedUntilMs),
-        });
+      const isElsewhere = mode !== "paper" && replaced.replacement.node !== move.to;
+      // A move that ended elsewhere was judged when it ended.
+      if (isElsewhere) continue;
+      this.#verdicts.measured(verdict, nowMs);
+      if (mode === "paper") continue;
       const rests = nextCoolDown(verdict, move.coolDownMs, { coolDownMs, maxCoolDownMs: MAX_COOL_DOWN_MS });
       if (rests !== move.coolDownMs)
         await this.#evictor
           .done(move.owner, move.podUid, nowMs, { atMs: move.atMs, coolDownMs: rests })
           .catch((error: unknown) => logger.warn("a cool-down can't be written", { error }));
     }
-    metrics.stopped.set(this.#regret.stoppedUntilMs > nowMs ? 1 : 0);
   }
 
-  #judgement({ move, replacement }: ReplacedMove, { cluster, workflow }: Graphs): JudgedMove | null {
+  #judgement({ move, replacement }: ReplacedMove, { cluster, workflow }: Graphs): MeasuredMove | null {
     const { namespace, workload, before, expected, atMs } = move;
     const graph = workflow(namespace, move.workflow);
     if (graph === null || before === null || expected === null) return null;
@@ -259,11 +288,8 @@ export class DeschedulerTerm {
     const closed = this.#closing.at(nowMs);
     if (closed !== null) return closed;
     if (config.mode === "paper") return null;
-    if (this.#regret.stoppedUntilMs > nowMs)
-      return {
-        reason: "regret",
-        detail: `earlier moves didn't gain what they were made for; stopped until ${iso(this.#regret.stoppedUntilMs)}`,
-      };
+    const stopped = this.#verdicts.halt(nowMs);
+    if (stopped !== null) return stopped;
     const trouble = plannerTrouble();
     return trouble === null ? null : { reason: "planner", detail: trouble };
   }
@@ -356,10 +382,6 @@ export class DeschedulerTerm {
       skipped: Object.fromEntries(skipped),
     };
   }
-}
-
-function without<V>(map: ReadonlyMap<string, V>, keys: ReadonlySet<string>): ReadonlyMap<string, V> {
-  return new Map([...map].filter(([key]) => !keys.has(key)));
 }
 
 function iso(ms: number): string {

@@ -4,7 +4,7 @@
 // in a row.
 
 /** A move whose channels were measured again. */
-interface MeasuredMove {
+export interface MeasuredMove {
   readonly atMs: number;
   /**
    * Mean over the traffic of what a round trip cost, milliseconds: when it was decided, as it was expected to
