@@ -20,19 +20,21 @@ describe.each(KINDS_OF_OWNERS)("the only pod of a %s, owned by %o,", (kind, meta
   const rig = plannerRig();
   const ref = { ...WEB, kind };
 
-  const controller = (): Promise<KubernetesObject> =>
-    rig.store.create({
+  let uid: string;
+  const controller = async (): Promise<void> => {
+    const made = await rig.store.create({
       apiVersion: WEB.apiVersion,
       kind,
       metadata: { namespace: NAMESPACE, name: WEB.name, ...metadata },
       spec: { replicas: 1, template: { metadata: { labels: { app: "p" } }, spec: {} } },
     });
+    uid = made.metadata.uid!;
+  };
 
   /** A pod of the controller that waits for the planner. */
   const gated = async (name: string): Promise<void> => {
-    const owner = (await rig.store.get(ref))!;
     const { apiVersion, name: ownerName } = WEB;
-    const reference = { apiVersion, kind, name: ownerName, uid: owner.metadata.uid!, controller: true };
+    const reference = { apiVersion, kind, name: ownerName, uid, controller: true };
     await rig.store.create({
       ...KINDS.pod,
       metadata: {
