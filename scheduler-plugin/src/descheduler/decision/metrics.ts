@@ -40,7 +40,13 @@ export interface DeschedulerMetrics {
 }
 
 export function createDeschedulerMetrics(registry: Registry): DeschedulerMetrics {
-  const registers = [registry];
+  const metrics = deschedulerMetrics([registry]);
+  // An increase is only seen from a value before it.
+  for (const outcome of MOVE_OUTCOMES) metrics.moves.inc({ outcome }, 0);
+  return metrics;
+}
+
+function deschedulerMetrics(registers: Registry[]): DeschedulerMetrics {
   return {
     runs: new Counter({
       name: "isochrone_descheduler_runs_total",
