@@ -1,14 +1,13 @@
 // One term of descheduling: runs at an interval while this replica leads. What was moved is followed until
 // its channels were measured again.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import { channelLatency, nextCoolDown, NO_MEMORY } from "@isochrone/placement";
+import { isEffective, nextCoolDown, NO_MEMORY } from "@isochrone/placement";
 import type {
   DescheduleDecision,
   DescheduleMemory,
   DisruptionBudget,
   FailedMove,
   Halt,
-  MeasuredMove,
 } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { WorkflowGraph } from "@isochrone/topology";
@@ -27,6 +26,7 @@ import type { DeschedulerMetrics, SkipReason } from "./decision/metrics.ts";
 import { SKIP_REASONS } from "./decision/metrics.ts";
 import { emptyReport, reportedHalt, reportedRow } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
+import { judgementOf, reasonToStay } from "./measuring.ts";
 import { progressOf } from "./move-progress.ts";
 import type { MoveProgress } from "./move-progress.ts";
 import type { MoveReports } from "./move-reports.ts";
@@ -34,9 +34,10 @@ import type { Scoring } from "./decision/paper-decision.ts";
 import { moveRules, runDecision, type CostOptions } from "./decision/run-decision.ts";
 import type { DeschedulerConfig } from "./decision/settings.ts";
 import { failureOf, withOwnSiblings, workflowOf } from "./failures.ts";
-import { StartedMoves, type DoneMove, type ReplacedMove } from "./started-moves.ts";
+import { StartedMoves, type DoneMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
+import { SettledPods } from "./decision/settled-pods.ts";
 import type { ClusterLists, Survey, SurveyInput } from "./decision/survey.ts";
 import { Verdicts } from "./verdicts.ts";
 
@@ -81,6 +82,7 @@ export class DeschedulerTerm {
   readonly #moves = new StartedMoves();
   readonly #backOff = new BackOff(BACK_OFF_MS);
   readonly #left: LeftNodes;
+  readonly #settled: SettledPods;
   readonly #kept: KeptMemory | null;
   readonly #carryOut: CarryOut;
   readonly #verdicts: Verdicts;
@@ -93,7 +95,9 @@ export class DeschedulerTerm {
     this.#closing = new Closing(options.config);
     const { coolDownMs } = options.config;
     const leastMs = Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs);
-    this.#left = new LeftNodes(Math.max(2 * coolDownMs, leastMs));
+    const returnMs = Math.max(2 * coolDownMs, leastMs);
+    this.#left = new LeftNodes(returnMs);
+    this.#settled = new SettledPods(returnMs);
     const { config, keeper, logger, reports } = options;
     this.#verdicts = new Verdicts({ ...options, onStop: (halt) => reports.stopped(halt) });
     // Others evict nobody, or ask nothing of what was.
@@ -143,6 +147,7 @@ export class DeschedulerTerm {
       open,
       decision: this.#memory,
       left: this.#left.notes,
+      settled: this.#settled.notes,
       waiting: withOwnSiblings(waiting, follower.lists().pods),
       unmeasured,
     });
@@ -162,6 +167,7 @@ export class DeschedulerTerm {
       this.#verdicts.restore(memory.regret, memory.open);
       this.#memory = memory.decision;
       this.#left.restore(memory.left);
+      this.#settled.restore(memory.settled);
       this.#moves.resume(memory.waiting);
       this.#moves.restore(memory.unmeasured);
     }
@@ -250,7 +256,7 @@ export class DeschedulerTerm {
     const { coolDownMs, mode } = config;
     for (const replaced of this.#moves.due(nowMs, config.judgeAfterMs)) {
       const { move } = replaced;
-      const verdict = this.#judgement(replaced, graphs);
+      const verdict = judgementOf(replaced, graphs, this.#options.bytesPerRequest);
       if (verdict === null) continue;
       this.#moves.measured(move);
       this.#options.onMove?.(progressOf(move, "measured", replaced.replacement, verdict.afterMs));
@@ -258,6 +264,13 @@ export class DeschedulerTerm {
       // A move that ended elsewhere was judged when it ended.
       if (isElsewhere) continue;
       this.#verdicts.measured(verdict, nowMs);
+      // A move in vain may be put right.
+      if (isEffective(verdict))
+        this.#settled.add({
+          pod: `${move.namespace}/${replaced.replacement.name}`,
+          atMs: nowMs,
+          afterMs: verdict.afterMs,
+        });
       if (mode === "paper") continue;
       const rests = nextCoolDown(verdict, move.coolDownMs, { coolDownMs, maxCoolDownMs: MAX_COOL_DOWN_MS });
       if (rests !== move.coolDownMs)
@@ -265,22 +278,6 @@ export class DeschedulerTerm {
           .done(move.owner, move.podUid, nowMs, { atMs: move.atMs, coolDownMs: rests })
           .catch((error: unknown) => logger.warn("a cool-down can't be written", { error }));
     }
-  }
-
-  #judgement({ move, replacement }: ReplacedMove, { cluster, workflow }: Graphs): MeasuredMove | null {
-    const { namespace, workload, before, expected, atMs } = move;
-    const graph = workflow(namespace, move.workflow);
-    if (graph === null || before === null || expected === null) return null;
-    const pod = { namespace, name: replacement.name, workload };
-    const now = channelLatency(
-      pod,
-      replacement.node,
-      { cluster, workflow: graph },
-      this.#options.bytesPerRequest,
-    );
-    if (now === null) return null;
-    const { ms: beforeMs, bytesPerSecond } = before;
-    return { atMs, beforeMs, expectedMs: expected.ms, afterMs: now.ms, bytesPerSecond };
   }
 
   #halt(nowMs: number): Halt | null {
@@ -305,7 +302,7 @@ export class DeschedulerTerm {
   }
 
   #survey(lists: ClusterLists, graphs: Graphs, nowMs: number): Survey {
-    const { config, gates, spread } = this.#options;
+    const { config, gates, spread, bytesPerRequest } = this.#options;
     // The paper relies on the scheduler for where replacements go, evicts only replicas too, and knows
     // nothing of nodes that were left.
     const isPaper = config.mode === "paper";
@@ -320,6 +317,7 @@ export class DeschedulerTerm {
       begun: new Set(
         [...this.#memory.campaigns.values()].flatMap(({ moves }) => moves.map(({ uid }) => uid)),
       ),
+      reasonToStay: (pod) => (isPaper ? null : reasonToStay(pod, this.#settled, graphs, bytesPerRequest, nowMs)),
       left: isPaper ? new Map() : this.#left.current(nowMs),
       rules: isPaper ? { ...config, allowSingleReplicas: true } : config,
       maxUnreadyRatio: config.maxUnreadyRatio,
