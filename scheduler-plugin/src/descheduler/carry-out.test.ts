@@ -76,6 +76,7 @@ describe("of what a run has decided", () => {
         decisions: new DecisionLog(10),
         events: null,
         newId: () => "id",
+        lease: { ...KINDS.lease, namespace: "isochrone", name: "isochrone-planner" },
         mode: "evict",
         clock,
         logger,
@@ -114,13 +115,13 @@ describe("of what a run has decided", () => {
   test("the others of a group stay with the one that was refused", async () => {
     const together = ["the", "others"];
     expect(await carriedOut({ isPart: false, together }, guarded)).toEqual({
-      over: [],
+      over: ["shop/flow"],
       left: ["w1-0", "w2-0"],
     });
   });
 
   test("pods that are moved each for itself don't wait for each other", async () => {
-    expect(await carriedOut({ isPart: false }, guarded)).toEqual({ over: [], left: ["w1-0"] });
+    expect(await carriedOut({ isPart: false }, guarded)).toEqual({ over: ["shop/flow"], left: ["w1-0"] });
   });
 
   test("a larger move waits for the next run when one of its pods has merely changed", async () => {

@@ -48,7 +48,7 @@ export class CarryOut {
   /**
    * A group is carried out until one of its pods is refused, and so is what this run has of a larger move.
    *
-   * @returns workflows whose larger move is over: one of its pods was refused
+   * @returns workflows of which an eviction was refused: their moves have failed
    */
   async run(moves: readonly Move[], ground: RunInputs, signal: AbortSignal): Promise<ReadonlySet<string>> {
     const over = new Set<string>();
@@ -60,9 +60,9 @@ export class CarryOut {
       index += group.length;
       if (isPart && stopped.has(workflow)) continue;
       const failure = await this.#group(group, ground);
-      if (failure === null || !isPart) continue;
-      stopped.add(workflow);
-      // What merely changed may be right in the next run.
+      if (failure === null) continue;
+      if (isPart) stopped.add(workflow);
+      // A pod that merely changed may be right in the next run.
       if (failure !== "changed") over.add(workflow);
     }
     this.#options.metrics.inFlight.set(this.#options.moves.waiting.length);
@@ -114,7 +114,12 @@ export class CarryOut {
     const id = reports.begun(object, { ...move, workload, isReleased }, { cluster, workflow: graph }, nowMs);
     if (!isReleased) metrics.evictions.inc();
     this.#options.backOff.accepted(owner.uid);
-    this.#options.left.add({ owner: move.pod.owner, node: from, atMs: nowMs });
+    this.#options.left.add({
+      owner: move.pod.owner,
+      workflow: move.workflow,
+      node: from,
+      atMs: nowMs,
+    });
     const started: StartedMove = {
       id,
       owner,

@@ -1,6 +1,6 @@
 // Tells of moves: to the decisions API, as Events on pods, and to the log.
-import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
-import type { Move } from "@isochrone/placement";
+import type { EventRecorder, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import type { Halt, Move } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { Candidate, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { placementOf } from "../adapters/observed-pod.ts";
@@ -8,6 +8,7 @@ import type { DecisionLog, LoggedAct } from "../domain/decision-log.ts";
 import { graphAgeSeconds } from "../domain/placer.ts";
 import type { FailureReason } from "./decision/metrics.ts";
 import { scoresOf } from "./decision/paper-decision.ts";
+import { RESUME_ANNOTATION } from "./memory-annotation.ts";
 import type { DoneMove } from "./started-moves.ts";
 
 interface BegunMove extends Move {
@@ -21,6 +22,8 @@ interface MoveReportsOptions {
   readonly decisions: DecisionLog;
   readonly events: EventRecorder | null;
   readonly newId: () => string;
+  /** The planner's Lease: Events about stops are about it. */
+  readonly lease: ObjectRef & { readonly namespace: string };
   readonly mode: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -101,8 +104,8 @@ export class MoveReports {
     const node = replacement?.node ?? null;
     const reasons = {
       on_target: null,
-      elsewhere: "kube-scheduler chose another node than the target",
-      withdrawn: "its replacement wasn't ready on the target in time, so the pod stays where it was",
+      elsewhere: "its replacement runs on another node than the target",
+      withdrawn: "no replacement became ready on the target in time, and it stays where it was",
       lost: "no replacement became ready by the deadline",
     } as const;
     decisions.conclude(id, {
@@ -111,20 +114,26 @@ export class MoveReports {
       node,
       reason: reasons[outcome],
     });
-    logger.info(outcome === "on_target" ? "pod moved" : "move failed", {
-      namespace,
-      pod,
-      from,
-      to,
-      node,
-      outcome,
-    });
-    if (outcome === "on_target") return;
+    if (outcome === "on_target") return logger.info("pod moved", { namespace, pod, from, to });
+    logger.warn("a move failed", { namespace, pod, from, to, node, outcome });
     this.#options.events?.event(owner, {
       type: "Warning",
       reason: "NetworkAwareMoveMissed",
       action: "Moving",
-      note: `${pod} was to move from ${from} to ${to}, but ${reasons[outcome]}${node === null ? "" : ` (${node})`}.`,
+      note: `${pod} was to be moved from ${from} to ${to}, but ${reasons[outcome]}${node === null ? "" : ` (${node})`}.`,
+    });
+  }
+
+  /** The descheduler has stopped itself. */
+  stopped({ reason, detail }: Halt): void {
+    const { logger, events, lease } = this.#options;
+    const resume = `To resume at once: kubectl -n ${lease.namespace} annotate lease ${lease.name} ${RESUME_ANNOTATION}=true`;
+    logger.warn("the descheduler stops itself", { reason, detail, resume });
+    events?.event(lease, {
+      type: "Warning",
+      reason: "NetworkAwareMovesStopped",
+      action: "Stopping",
+      note: `No pod is moved: ${detail}. ${resume}`,
     });
   }
 }

@@ -101,6 +101,11 @@ export class StartedMoves {
     this.#unmeasured = [...unmeasured];
   }
 
+  /** Moves that were under way under the previous leader. */
+  resume(moves: readonly StartedMove[]): void {
+    for (const move of moves) this.begin(move);
+  }
+
   begin(move: StartedMove): void {
     this.#waiting.set(move.podUid, move);
   }

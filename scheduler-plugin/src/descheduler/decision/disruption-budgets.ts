@@ -5,7 +5,7 @@ import type { Survey } from "./survey.ts";
 
 /**
  * PodDisruptionBudgets as they are now.
- * @returns null when they can't be read: then the API server alone asks them
+ * @returns null when they can't be read: then only the API server checks them
  */
 export async function readBudgets(
   store: Pick<ClusterStore, "list">,
@@ -21,9 +21,11 @@ function disruptionBudget(
   pods: Survey["pods"],
 ): DisruptionBudget {
   const namespace = metadata.namespace ?? "default";
+  // The eviction API refuses while the controller hasn't seen the newest specification.
+  const isCurrent = Number(status.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
   return {
     name: `${namespace}/${metadata.name}`,
-    allowed: Number(status.disruptionsAllowed ?? 0),
+    allowed: isCurrent ? Number(status.disruptionsAllowed ?? 0) : 0,
     covers: ({ uid, namespace: of }) =>
       of === namespace && matchesSelector(spec.selector, pods.get(uid)?.object.metadata.labels),
   };

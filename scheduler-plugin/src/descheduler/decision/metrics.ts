@@ -21,6 +21,7 @@ export const SKIP_REASONS = [
   "unsettled",
   "unready",
   "backoff",
+  "settled",
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
@@ -40,7 +41,13 @@ export interface DeschedulerMetrics {
 }
 
 export function createDeschedulerMetrics(registry: Registry): DeschedulerMetrics {
-  const registers = [registry];
+  const metrics = deschedulerMetrics([registry]);
+  // An increase is only seen from a value before it.
+  for (const outcome of MOVE_OUTCOMES) metrics.moves.inc({ outcome }, 0);
+  return metrics;
+}
+
+function deschedulerMetrics(registers: Registry[]): DeschedulerMetrics {
   return {
     runs: new Counter({
       name: "isochrone_descheduler_runs_total",
@@ -94,12 +101,12 @@ export function createDeschedulerMetrics(registry: Registry): DeschedulerMetrics
     }),
     regret: new Gauge({
       name: "isochrone_descheduler_regret",
-      help: "Share of the gain expected of the last moves that their channels, measured again, don't show: 0 all came, 1 none, more: it got worse.",
+      help: "Share of the gain expected of the last moves that did not come, by measurements after them: 0 all came, 1 none, more: it got worse. A move that did not end on its target counts as 1.",
       registers,
     }),
     stopped: new Gauge({
       name: "isochrone_descheduler_stopped",
-      help: "1 while it moves nothing because of regret, else 0.",
+      help: "1 while it has stopped itself, because of failed moves or of regret, else 0.",
       registers,
     }),
     droppedEvents: new Counter({
