@@ -257,6 +257,7 @@ describe.runIf(support.supported)("the descheduler", () => {
     await graphs.refresh();
     const before = await podsOf(namespace);
     for (const tier of tiers) expect(zonesOf(graphs, tier).sort()).toEqual(["za", "zb"]);
+    await evictedFirst(namespace, "t5");
     await cluster.create(budgetOf(namespace, "t5"));
     graphs.costMs = farAway("zb");
     const kept = async () =>

@@ -29,7 +29,14 @@ const WEB = { namespace: "shop", name: "web" };
 const SCENARIOS: Readonly<Record<string, Scenario>> = {
   "the replacement is ready on the target": { pods: 2, serving: 2, most: 3, outcome: "on_target" },
   "a budget keeps all replicas": { minAvailable: 2, pods: 2, serving: 2, most: 3, outcome: "on_target" },
-  "a budget refuses every eviction": { minAvailable: 3, pods: 2, serving: 2, most: 3, outcome: "withdrawn" },
+  "a budget refuses every eviction": {
+    minAvailable: 2,
+    meanwhile: (world) => world.protect(4),
+    pods: 2,
+    serving: 2,
+    most: 3,
+    outcome: "withdrawn",
+  },
   "the replacement goes elsewhere": {
     arrival: "elsewhere",
     pods: 2,

@@ -36,7 +36,7 @@ type Step =
 interface ReleasedPodsOptions {
   readonly config: Pick<DeschedulerConfig, "coolDownMs" | "mode">;
   readonly store: ClusterStore;
-  readonly moves: Pick<StartedMoves, "begin" | "has" | "restored">;
+  readonly moves: Pick<StartedMoves, "arrived" | "begin" | "has" | "restored">;
   readonly metrics: Pick<DeschedulerMetrics, "evictions">;
   readonly logger: Logger;
 }
@@ -98,7 +98,8 @@ export class ReleasedPods {
       // The previous leader began it.
       if (!moves.has(podUid)) moves.begin(resumedMove(released, config.coolDownMs, nowMs));
       const done = await this.advance(released, lists, nowMs);
-      if (done === "evicted") {
+      if (done === "moved") moves.arrived(podUid, lists.pods, nowMs);
+      if (done === "moved" || done === "evicted") {
         metrics.evictions.inc();
         this.#evicted = this.#evicted.union(new Set([podUid]));
       }
@@ -118,14 +119,17 @@ export class ReleasedPods {
     released: ReleasedPod,
     lists: StepLists,
     nowMs: number,
-  ): Promise<"evicted" | "restored" | null> {
+  ): Promise<"moved" | "evicted" | "restored" | null> {
     const step = nextStep(released, lists, nowMs);
     if (step.kind === "wait") return null;
     try {
       const hasOwner = await this.#endRecord(released, nowMs);
-      if (step.kind === "evict" || !hasOwner) await this.#evict(released);
-      else await this.#restore(released, step.surplus);
-      return step.kind === "evict" || !hasOwner ? "evicted" : "restored";
+      if (step.kind === "restore" && hasOwner) {
+        await this.#restore(released, step.surplus);
+        return "restored";
+      }
+      await this.#evict(released);
+      return step.kind === "evict" && step.isMoved ? "moved" : "evicted";
     } catch (error) {
       const { namespace, name } = released.pod.metadata;
       this.#options.logger.info("a moving pod stays for now", {

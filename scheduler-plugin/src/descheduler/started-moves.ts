@@ -80,6 +80,8 @@ interface RestoredPod {
 export class StartedMoves {
   readonly #waiting = new Map<string, StartedMove>();
   readonly #restored = new Map<string, RestoredPod>();
+  /** Replacements that were ready on their targets when their pods were evicted, by those pods' uids. */
+  readonly #arrived = new Map<string, Replacement>();
   #unmeasured: ReplacedMove[] = [];
 
   get waiting(): readonly StartedMove[] {
@@ -119,14 +121,24 @@ export class StartedMoves {
     this.#restored.set(podUid, { replicas, giveUpMs: nowMs + SURPLUS_WITHIN_MS });
   }
 
+  /** The released pod was evicted because its replacement is ready: what becomes of that later is no move. */
+  arrived(podUid: string, pods: readonly KubernetesObject[], nowMs: number): void {
+    const move = this.#waiting.get(podUid);
+    const replacement = move === undefined ? null : replacementOf(move, pods, nowMs);
+    if (replacement !== null) this.#arrived.set(podUid, replacement);
+  }
+
   /** Moves whose replacement is ready, or will not be waited for any more. They are told once. */
   look(pods: readonly KubernetesObject[], nowMs: number): DoneMove[] {
     const done = [...this.#waiting.values()].flatMap((move) => {
-      return doneBy(move, pods, this.#restored.get(move.podUid) ?? null, nowMs) ?? [];
+      const { podUid } = move;
+      const known = { restored: this.#restored.get(podUid), arrived: this.#arrived.get(podUid) };
+      return doneBy(move, pods, known, nowMs) ?? [];
     });
     for (const { move, replacement } of done) {
       this.#waiting.delete(move.podUid);
       this.#restored.delete(move.podUid);
+      this.#arrived.delete(move.podUid);
       if (replacement !== null) this.#unmeasured.push({ move, replacement });
     }
     return done;
@@ -147,32 +159,49 @@ export class StartedMoves {
   }
 }
 
+interface KnownMove {
+  readonly restored: RestoredPod | undefined;
+  readonly arrived: Replacement | undefined;
+}
+
 function doneBy(
   move: StartedMove,
   pods: readonly KubernetesObject[],
-  restored: RestoredPod | null,
+  { restored, arrived }: KnownMove,
   nowMs: number,
 ): DoneMove | null {
-  const { owner, podUid, release, siblings, to, deadlineMs } = move;
-  const live = livePodsOf(owner.uid, pods);
+  const { owner, podUid, release, to, deadlineMs } = move;
   if (release !== undefined) {
     const old = pods.find(({ metadata }) => metadata.uid === podUid);
     if (old !== undefined && old.metadata.deletionTimestamp === undefined) {
       // Before the deadline, the cluster may not show yet that the pod is released.
-      const isBack = readRelease(old) === null && (restored !== null || nowMs > deadlineMs);
+      const isBack = readRelease(old) === null && (restored !== undefined || nowMs > deadlineMs);
       const { replicas = Infinity, giveUpMs = 0 } = restored ?? {};
-      const isOver = isBack && (live.length <= replicas || nowMs > giveUpMs);
+      const isOver = isBack && (livePodsOf(owner.uid, pods).length <= replicas || nowMs > giveUpMs);
       return isOver ? { move, outcome: "withdrawn", replacement: null } : null;
     }
   }
-  const ready = live.filter((pod) => hasCondition(pod, "Ready") && nodeOfPod(pod) !== null);
-  const onTarget = ready.filter((pod) => nodeOfPod(pod) === to);
-  const isNew = ({ metadata }: KubernetesObject): boolean => !siblings.has(metadata.uid ?? "");
-  const [arrived] = release === undefined || onTarget.length > release.before ? onTarget.filter(isNew) : [];
-  const pod = arrived ?? ready.find(isNew);
-  if (pod !== undefined) {
-    const replacement = { name: pod.metadata.name, node: nodeOfPod(pod)!, readyMs: nowMs };
-    return { move, outcome: pod === arrived ? "on_target" : "elsewhere", replacement };
-  }
+  const replacement = arrived ?? replacementOf(move, pods, nowMs);
+  if (replacement !== null)
+    return { move, outcome: replacement.node === to ? "on_target" : "elsewhere", replacement };
   return nowMs > deadlineMs ? { move, outcome: "lost", replacement: null } : null;
+}
+
+/** The ready pod in its place, on the target if there is one. */
+function replacementOf(
+  { owner, release, siblings, to }: StartedMove,
+  pods: readonly KubernetesObject[],
+  nowMs: number,
+): Replacement | null {
+  const ready = livePodsOf(owner.uid, pods).flatMap((pod) => {
+    const node = hasCondition(pod, "Ready") ? nodeOfPod(pod) : null;
+    return node === null ? [] : [{ pod, node }];
+  });
+  const isNew = ({ pod }: (typeof ready)[number]): boolean => !siblings.has(pod.metadata.uid ?? "");
+  const onTarget = ready.filter(({ node }) => node === to);
+  // A previous leader's siblings aren't known; how many were on the target is.
+  const hasArrived = release === undefined || onTarget.length > release.before;
+  const elsewhere = ready.filter(({ node }) => node !== to);
+  const found = (hasArrived ? onTarget.find(isNew) : undefined) ?? elsewhere.find(isNew);
+  return found === undefined ? null : { name: found.pod.metadata.name, node: found.node, readyMs: nowMs };
 }

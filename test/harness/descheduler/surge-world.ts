@@ -45,14 +45,16 @@ export class SurgeWorld {
     await this.rig.begin();
   }
 
-  /** All of them keep at least so many pods. */
+  /** A PodDisruptionBudget keeps at least so many pods of web. */
   async protect(minAvailable: number): Promise<void> {
-    await this.rig.store.create({
-      ...KINDS.podDisruptionBudget,
-      metadata: { name: "web", namespace: NAMESPACE },
-      spec: { minAvailable, selector: { matchLabels: { app: "web" } } },
-      status: { disruptionsAllowed: 0 },
-    });
+    const ref = { ...KINDS.podDisruptionBudget, namespace: NAMESPACE, name: "web" };
+    const spec = { minAvailable, selector: { matchLabels: { app: "web" } } };
+    if ((await this.rig.store.get(ref)) !== null) await this.rig.store.patch(ref, { spec });
+    else {
+      const { name, namespace, ...kind } = ref;
+      await this.rig.store.create({ ...kind, metadata: { name, namespace }, spec });
+    }
+    await this.#budget();
   }
 
   async step(): Promise<void> {
@@ -140,7 +142,9 @@ export class SurgeWorld {
     const { store } = this.rig;
     for (const { metadata, spec } of (await store.list(KINDS.podDisruptionBudget)).items) {
       const serving = (await this.pods()).filter((pod) => hasCondition(pod, "Ready")).length;
-      const status = { disruptionsAllowed: Math.max(0, serving - Number(spec?.["minAvailable"])) };
+      const desiredHealthy = Number(spec?.["minAvailable"]);
+      const disruptionsAllowed = Math.max(0, serving - desiredHealthy);
+      const status = { disruptionsAllowed, currentHealthy: serving, desiredHealthy };
       const ref = { ...KINDS.podDisruptionBudget, namespace: NAMESPACE, name: metadata.name };
       await store.patch(ref, { status }, { subresource: "status" });
     }

@@ -1,7 +1,7 @@
 import { KINDS, matchesSelector } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { DisruptionBudget } from "@isochrone/placement";
-import type { Survey } from "./survey.ts";
+import type { Survey, SurveyedPod } from "./survey.ts";
 
 /**
  * PodDisruptionBudgets as they are now.
@@ -23,10 +23,15 @@ function disruptionBudget(
   const namespace = metadata.namespace ?? "default";
   // The eviction API refuses while the controller hasn't seen the newest specification.
   const isCurrent = Number(status.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
+  // A pod that is replaced first leaves as many healthy ones as there are now.
+  const isMet = Number(status.currentHealthy ?? Number.NaN) >= Number(status.desiredHealthy ?? Number.NaN);
+  const asks = (pod: SurveyedPod | undefined): boolean => !(isMet && pod?.canSurge === true);
   return {
     name: `${namespace}/${metadata.name}`,
     allowed: isCurrent ? Number(status.disruptionsAllowed ?? 0) : 0,
     covers: ({ uid, namespace: of }) =>
-      of === namespace && matchesSelector(spec.selector, pods.get(uid)?.object.metadata.labels),
+      of === namespace &&
+      asks(pods.get(uid)) &&
+      matchesSelector(spec.selector, pods.get(uid)?.object.metadata.labels),
   };
 }
