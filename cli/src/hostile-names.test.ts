@@ -244,7 +244,10 @@ describe("names of others on a terminal", () => {
   test("isochrone up and bars of progress", () => {
     let text = "";
     const screen = { isTTY: true, write: (part: string) => (text += part) };
-    const pods = [{ workload: EVIL, from: `n1${EVIL}`, to: null }];
+    const outcomes = ["moved", "failed", "moving"] as const;
+    const pods = outcomes.flatMap((outcome) =>
+      [EVIL, null].map((to) => ({ workload: EVIL, from: `n1${EVIL}`, to, target: EVIL, outcome })),
+    );
     for (const reporter of [lineReporter(screen), screenReporter(screen, () => "12:00:00")]) {
       reporter.networkDown(EVIL);
       reporter.moved({ pods, reasons: [EVIL], before: NO_REQUESTS });

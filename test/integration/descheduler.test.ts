@@ -1,7 +1,13 @@
 // The descheduler on a real control plane: it evicts through the real eviction API, the real
 // controller-manager makes the pods anew, the planner sends them where the move record says, and the real
 // kube-scheduler binds them.
-import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes";
+import {
+  hasCondition,
+  KINDS,
+  moveOwnerOf,
+  MOVING_ANNOTATION,
+  withoutPlannedNodes,
+} from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { plan, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
@@ -159,8 +165,10 @@ describe.runIf(support.supported)("the descheduler", () => {
     const graphs = followed(namespace, "zc");
     const first = await start(graphs, { mode: "dry-run" });
     await deploy(namespace);
-    await cluster.create(budgetOf(namespace, "web"));
-    await cluster.create(budgetOf(namespace, "api"));
+    for (const name of ["web", "api"]) {
+      await evictedFirst(namespace, name);
+      await cluster.create(budgetOf(namespace, name));
+    }
     const before = await podsOf(namespace);
     graphs.costMs = farAway("zb");
     await expect.poll(() => movesOf(first), WAIT).toBeGreaterThan(0);
@@ -177,6 +185,42 @@ describe.runIf(support.supported)("the descheduler", () => {
     // Asked again only after a while.
     await expect.poll(async () => (await second.report()).skipped["backoff"] ?? 0, WAIT).toBeGreaterThan(0);
   });
+
+  test("pods move under a PodDisruptionBudget that keeps all replicas: each is replaced before it goes", async () => {
+    const namespace = "kept";
+    const graphs = followed(namespace, "zc");
+    await deployWith(graphs, namespace);
+    for (const name of ["web", "api"]) await cluster.create(budgetOf(namespace, name));
+    graphs.costMs = farAway("zb");
+    const running = await start(graphs, { coolDownMs: 1_000 });
+    const outcomes = async (): Promise<unknown[]> =>
+      (await running.evictionDecisions()).map(({ outcome }) => outcome?.result);
+    let fewest = Infinity;
+    await expect
+      .poll(async () => {
+        for (const app of ["web", "api"]) {
+          const pods = await cluster.list("pods", { namespace });
+          const ready = pods.filter(
+            (pod) => pod.metadata.labels?.["app"] === app && hasCondition(pod, "Ready"),
+          );
+          fewest = Math.min(fewest, ready.length);
+        }
+        return await outcomes();
+      }, WAIT)
+      .toEqual(["on_target", "on_target"]);
+    expect(fewest).toBe(2);
+    for (const pod of await ready(namespace, 5)) {
+      expect(pod.metadata.annotations?.[MOVING_ANNOTATION]).toBeUndefined();
+      expect(moveOwnerOf(pod)).toMatchObject({ kind: "ReplicaSet" });
+    }
+    expect(zonesOf(graphs, "web")).not.toContain("zb");
+  });
+
+  /** Nothing lets a pod more of it run than are wanted. */
+  const evictedFirst = async (namespace: string, name: string): Promise<void> => {
+    const spec = { strategy: { type: "Recreate", rollingUpdate: null } };
+    await cluster.patch({ ...KINDS.deployment, namespace, name }, { spec });
+  };
 
   const movesOf = async (running: RunningDescheduler): Promise<number> =>
     (await running.report()).pods.filter(({ decision }) => decision === "move").length;
@@ -213,6 +257,7 @@ describe.runIf(support.supported)("the descheduler", () => {
     await graphs.refresh();
     const before = await podsOf(namespace);
     for (const tier of tiers) expect(zonesOf(graphs, tier).sort()).toEqual(["za", "zb"]);
+    await evictedFirst(namespace, "t5");
     await cluster.create(budgetOf(namespace, "t5"));
     graphs.costMs = farAway("zb");
     const kept = async () =>

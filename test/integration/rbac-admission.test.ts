@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { AdmissionTestbed, annotate, NODE, OURS } from "./rbac-admission/testbed.ts";
 import { describeDispatch } from "./rbac-admission/dispatch.ts";
+import { describeMovingPods } from "./rbac-admission/moving-pods.ts";
 import { describeNodesAndWorkloads } from "./rbac-admission/nodes.ts";
 import { describeOwnObjects } from "./rbac-admission/own-objects.ts";
 import { describePods } from "./rbac-admission/pods.ts";
@@ -23,6 +24,7 @@ describe.runIf(support.supported)("admission policies on a real API server", { t
 
   describeNodesAndWorkloads(testbed);
   describePods(testbed);
+  describeMovingPods(testbed);
   describeOwnObjects(testbed);
   describeWebhooks(testbed);
   describeDispatch(testbed);

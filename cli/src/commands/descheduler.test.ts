@@ -20,6 +20,7 @@ const REPORT: DeschedulerReport = {
   inFlight: [{ namespace: "shop", name: "api-1", from: "n1", to: "n2", since: "2026-01-01T00:00:00.000Z" }],
   regret: 0.125,
   stoppedUntil: null,
+  stoppedBy: null,
 };
 
 function pod(

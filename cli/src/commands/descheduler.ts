@@ -91,12 +91,18 @@ function reportText(report: DeschedulerReport): string {
   return blocks.filter((block) => block !== "").join("\n\n");
 }
 
+/** By which people end a stop: of the Lease isochrone-planner. */
+const RESUME = "isochrone.dev/descheduler-resume=true";
+
 function summaryOf({ mode, lastRunAt, runSeconds, halt, regret, stoppedUntil }: DeschedulerReport): string {
   const took = runSeconds === null ? "" : `, took ${runSeconds.toFixed(2)} s`;
   return [
     `mode ${mode}, last run ${lastRunAt}${took}`,
     ...(halt === null ? [] : [`nothing is moved: ${halt.detail} (${halt.reason})`]),
     `regret of the last moves: ${regret.toFixed(2)}${stoppedUntil === null ? "" : `, stopped until ${stoppedUntil}`}`,
+    ...(stoppedUntil === null
+      ? []
+      : [`to resume at once: kubectl annotate lease isochrone-planner ${RESUME}, in the planner's namespace`]),
   ].join("\n");
 }
 

@@ -21,6 +21,7 @@ import { openStore } from "../kubernetes.ts";
 import { formatted } from "../output/format.ts";
 import type { Format } from "../output/format.ts";
 import { table } from "../output/table.ts";
+import { giveBackMovingPods } from "./moving-pods.ts";
 
 interface GatesListOptions {
   /** @default all */
@@ -93,7 +94,10 @@ export async function gatesOpenCommand(
     const webhook = options.removeWebhook === true ? new WebhookRemoval(store, options) : null;
     await webhook?.announce();
     const results = await openRounds(store, names, options, webhook);
-    report(results, webhook?.lines() ?? [], options, print);
+    const moving = await movingPods(store, options);
+    report(results, [...(webhook?.lines() ?? []), ...moving.lines], options, print);
+    if (moving.failed > 0)
+      throw new CommandError(`${moving.failed} moving pods could not be given back to their ReplicaSets`);
     const failed = [...results.values()].filter(({ result }) => result.startsWith("failed")).length;
     if (failed > 0) throw new CommandError(`${failed} of ${results.size} gates could not be opened`);
     const missing = names.filter(
@@ -118,6 +122,15 @@ function checkUsage(
 interface Opened {
   readonly pod: KubernetesObject;
   readonly result: Opening;
+}
+
+/** With the webhook all moves end; else only those that nobody finished in time. */
+async function movingPods(
+  store: ClusterStore,
+  { all = false, removeWebhook = false, dryRun = false }: GatesOpenOptions,
+): ReturnType<typeof giveBackMovingPods> {
+  if (!all) return { lines: [], failed: 0 };
+  return await giveBackMovingPods(store, { nowMs: systemClock.now(), all: removeWebhook, dryRun });
 }
 
 /** Again while there are new ones: pods may come while the gates are opened. */

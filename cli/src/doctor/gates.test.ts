@@ -1,4 +1,11 @@
-import { KINDS, PLACEMENT_GATE, PLACEMENT_LABEL, timestamp, WEBHOOK_ANSWER } from "@isochrone/kubernetes";
+import {
+  KINDS,
+  MOVING_ANNOTATION,
+  PLACEMENT_GATE,
+  PLACEMENT_LABEL,
+  timestamp,
+  WEBHOOK_ANSWER,
+} from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { ManualClock } from "@isochrone/runtime/testing";
@@ -110,7 +117,7 @@ describe("gates", () => {
     const all = rig();
     await all.add(AGGREGATOR);
     const severities = Object.values(await all.look()).map(({ severity }) => severity);
-    expect(severities).toEqual(["ok", "ok", "ok"]);
+    expect(severities).toEqual(["ok", "ok", "ok", "ok"]);
   });
 
   test("of pods that wait while nobody may open them are an error, at once", async () => {
@@ -197,6 +204,23 @@ describe("pods without the webhook's answer", () => {
       'apiserver_admission_webhook_fail_open_count{name="other.example.com",type="admit"} 70',
     ].join("\n");
     expect((await unanswered()).value).toBe("1: shop/lost; the API server continued without it 10 times");
+  });
+
+  test("names pods whose move nobody finished", async () => {
+    const { add, look } = rig();
+    const release = { replicaSet: { name: "web-1", uid: "u" }, hash: "1", to: "n2", before: 0, replicas: 2 };
+    const released = (name: string, deadline: string): KubernetesObject => {
+      const annotations = { [MOVING_ANNOTATION]: JSON.stringify({ ...release, deadline }) };
+      return { ...KINDS.pod, metadata: { name, namespace: "shop", annotations } };
+    };
+    await add(released("web-1-a", "2999-01-01T00:00:00Z"));
+    expect((await look())["moving pods"]).toMatchObject({ severity: "ok" });
+    await add(released("web-1-b", "1969-01-01T00:00:00Z"));
+    expect((await look())["moving pods"]).toMatchObject({
+      severity: "warning",
+      value: "1: shop/web-1-b",
+      remedy: expect.stringContaining("gates open --all") as string,
+    });
   });
 });
 

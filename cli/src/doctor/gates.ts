@@ -8,7 +8,9 @@ import {
   GATE_DEADLINE_MS,
   KINDS,
   LABELS,
+  MOVING_ANNOTATION,
   pickedFields,
+  readRelease,
   WEBHOOK_CONFIGURATION,
 } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
@@ -23,6 +25,8 @@ import { samplesOf } from "./sources.ts";
 interface GateFacts {
   /** Pods with our gate: for how long, and whether they wait for us alone. */
   readonly gated: readonly { readonly pod: string; readonly ageMs: number; readonly isOursAlone: boolean }[];
+  /** Pods that were to be moved by now and still aren't of their ReplicaSet. */
+  readonly leftReleased: readonly string[];
   /** Why nobody opens late gates; null: an aggregator does. */
   readonly openerTrouble: string | null;
   /** null: there is none. */
@@ -68,6 +72,9 @@ export async function lookAtGates(question: GateQuestion): Promise<GateFacts> {
       ageMs: nowMs() - createdMs(pod),
       isOursAlone: isOnlyOurGate(pod),
     })),
+    leftReleased: pods
+      .filter((pod) => (readRelease(pod)?.deadlineMs ?? Infinity) + TOO_LONG_MS < nowMs())
+      .map(nameOf),
     openerTrouble: await openerTrouble(store, pods, installation),
     registration: registration === null ? null : await lookAtRegistration(question, registration, pods),
   };
@@ -83,6 +90,7 @@ export function judgeGates(facts: GateFacts | null, why: string): Verdict[] {
   return [
     gatedVerdict(facts),
     openerVerdict(facts),
+    movingVerdict(facts),
     ...(registration === null ? [unregistered()] : registrationVerdicts(registration)),
   ];
 }
@@ -205,6 +213,17 @@ function openerVerdict({ gated, openerTrouble, registration }: GateFacts): Verdi
       remedy,
     });
   return verdict(false, registration === null ? "info" : "error", { ...parts, value: openerTrouble, remedy });
+}
+
+function movingVerdict({ leftReleased }: GateFacts): Verdict {
+  return verdict(leftReleased.length === 0, "warning", {
+    check: "moving pods",
+    looked: `pods annotated ${MOVING_ANNOTATION}`,
+    value: leftReleased.length === 0 ? "none is late" : `${leftReleased.length}: ${shown(leftReleased)}`,
+    rule: "each is evicted or back in its ReplicaSet soon after its deadline",
+    remedy:
+      "Run `isochrone gates open --all`, which gives them back; then check that the descheduler runs in mode evict.",
+  });
 }
 
 function unregistered(): Verdict {

@@ -13,13 +13,19 @@ const figures = (p95Ms: number): EndToEnd => ({
   sendLateMs: 1,
   failure: null,
 });
-const move = (stage: MovedPod["stage"], workload: string, to: string | null): MovedPod => ({
+const move = (
+  stage: MovedPod["stage"],
+  workload: string,
+  to: string | null,
+  target: string | null = to,
+): MovedPod => ({
   stage,
   namespace: "default",
   workload,
   pod: `${workload}-x`,
   from: "n1",
   to,
+  target,
   reason: "its channels get shorter",
 });
 
@@ -53,8 +59,8 @@ test("pods that move together are told once they have arrived, and what it broug
   await clock.advance(6_000);
   const group: MoveGroup = {
     pods: [
-      { workload: "a", from: "n1", to: "n2" },
-      { workload: "b", from: "n1", to: "n3" },
+      { workload: "a", from: "n1", to: "n2", target: "n2", outcome: "moved" },
+      { workload: "b", from: "n1", to: "n3", target: "n3", outcome: "moved" },
     ],
     reasons: ["its channels get shorter"],
     before: figures(400),
@@ -76,11 +82,32 @@ test("what a busy machine measures is told with its doubt", async () => {
   expect(told.at(-1)).toMatchObject(["measured", {}, {}, "the machine was busy"]);
 });
 
-test("a pod that doesn't arrive is told as lost, and nothing waits for it for ever", async () => {
+test.each<[string, MovedPod, Partial<MoveGroup["pods"][number]>]>([
+  ["reached its target", move("arrived", "a", "n2"), { to: "n2", outcome: "moved" }],
+  ["went elsewhere", move("arrived", "a", "n3", "n2"), { to: "n3", target: "n2", outcome: "failed" }],
+  ["came back to its node", move("arrived", "a", "n1", "n2"), { to: "n1", outcome: "failed" }],
+  ["stayed", move("withdrawn", "a", "n1", "n2"), { to: "n1", outcome: "failed" }],
+  ["has no replacement", move("lost", "a", "n2"), { to: null, target: "n2", outcome: "failed" }],
+  ["left a lost node", move("arrived", "a", "n3", null), { to: "n3", outcome: "moved" }],
+])("a pod that %s is told so", async (_, last, expected) => {
   const { clock, told, log } = build();
-  log.hear(move("evicted", "a", "n2"));
+  log.hear(move("replacing", "a", null, last.target));
+  log.hear(move("evicted", "a", null, last.target));
+  await clock.advance(2_000);
+  log.hear(last);
+  await clock.advance(32_000);
+  expect(told[0]).toMatchObject(["moved", { pods: [{ workload: "a", from: "n1", ...expected }] }]);
+  // Without a moved pod there is nothing to measure.
+  expect(told).toHaveLength(expected.outcome === "moved" ? 2 : 1);
+});
+
+test("nothing waits for ever for a pod that is under way", async () => {
+  const { clock, told, log } = build();
+  log.hear(move("evicted", "a", null, "n2"));
   await clock.advance(62_000);
-  expect(told[0]![1].pods).toEqual([{ workload: "a", from: "n1", to: null }]);
+  expect(told[0]![1].pods).toEqual([
+    { workload: "a", from: "n1", to: null, target: "n2", outcome: "moving" },
+  ]);
 });
 
 test("what moves while a move is measured makes the measurement void: both are measured together", async () => {

@@ -6,16 +6,29 @@ import type { PodMove } from "./pod-moves.ts";
 import { doubtOf } from "./doubt.ts";
 
 /** One stage of one pod's way. */
-export type MovedPod = Pick<PodMove, "stage" | "namespace" | "workload" | "pod" | "from" | "to" | "reason">;
+export type MovedPod = Pick<
+  PodMove,
+  "stage" | "namespace" | "workload" | "pod" | "from" | "to" | "target" | "reason"
+>;
 
-/** Pods that moved about the same time. */
+/** A pod that was to move, and what became of it. */
+export interface EndedMove {
+  readonly workload: string;
+  readonly from: string;
+  /** Where it runs now; null: nowhere. */
+  readonly to: string | null;
+  /** Where it was to run; null: nobody had decided that. */
+  readonly target: string | null;
+  /**
+   * `moved`: it runs on another node, on its target if it had one. `failed`: it doesn't. `moving`: it was
+   * waited for long enough.
+   */
+  readonly outcome: "moved" | "failed" | "moving";
+}
+
+/** Pods that were to move about the same time. */
 export interface MoveGroup {
-  readonly pods: readonly {
-    readonly workload: string;
-    readonly from: string;
-    /** Null: it has no replacement yet. */
-    readonly to: string | null;
-  }[];
+  readonly pods: readonly EndedMove[];
   readonly reasons: readonly string[];
   /** What users experienced up to the first move. */
   readonly before: EndToEnd;
@@ -59,9 +72,9 @@ export class MoveLog {
     this.#options = options;
   }
 
-  /** Of evictions and of what came of them; other stages are left out. */
+  /** Notes how moves begin and end; a measurement afterwards is neither. */
   hear(move: MovedPod): void {
-    if (move.stage === "evicted" || move.stage === "arrived" || move.stage === "lost") this.#heard.push(move);
+    if (move.stage !== "measured") this.#heard.push(move);
   }
 
   /** Rejects with the signal's reason when aborted. */
@@ -87,7 +100,7 @@ export class MoveLog {
     const nowMs = this.#options.clock.monotonic();
     if (this.#heard.length > 0) gathering.lastMs = nowMs;
     for (const move of this.#heard.splice(0)) gathering.moves.set(`${move.namespace}/${move.pod}`, move);
-    const isUnderWay = [...gathering.moves.values()].some(({ stage }) => stage === "evicted");
+    const isUnderWay = [...gathering.moves.values()].some((move) => endOf(move).outcome === "moving");
     if (nowMs - gathering.sinceMs > PATIENCE_MS) return true;
     return !isUnderWay && nowMs - gathering.lastMs >= TOGETHER_WITHIN_MS;
   }
@@ -96,15 +109,12 @@ export class MoveLog {
     const { clock, lastMs, onMoved, onMeasured, isBusy } = this.#options;
     const all = [...moves.values()];
     const group: MoveGroup = {
-      pods: all.map(({ workload, from, to, stage }) => ({
-        workload,
-        from,
-        to: stage === "arrived" ? to : null,
-      })),
+      pods: all.map(endOf),
       reasons: [...new Set(all.map(({ reason }) => reason))],
       before,
     };
     onMoved(group);
+    if (!group.pods.some(({ outcome }) => outcome === "moved")) return;
     await clock.sleep(lastMs + SETTLE_MS, signal);
     // What moved meanwhile has changed what is measured: it is told together with that.
     if (this.#heard.length > 0) return;
@@ -121,4 +131,12 @@ export class MoveLog {
         await this.#options.clock.sleep(POLL_MS, signal);
       }
   }
+}
+
+function endOf({ workload, from, to, target, stage }: MovedPod): EndedMove {
+  if (stage === "evicted" || stage === "replacing")
+    return { workload, from, to: null, target, outcome: "moving" };
+  if (stage === "lost") return { workload, from, to: null, target, outcome: "failed" };
+  const isMoved = stage === "arrived" && to !== from && (target === null || to === target);
+  return { workload, from, to, target, outcome: isMoved ? "moved" : "failed" };
 }

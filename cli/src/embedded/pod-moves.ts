@@ -16,6 +16,8 @@ export interface PodMove {
   readonly from: string;
   /** Where it runs now; before it does, where it is to run; null: not decided yet. */
   readonly to: string | null;
+  /** Where it was to run; null: nobody has decided that. */
+  readonly target: string | null;
   /** A sentence for people. */
   readonly reason: string;
   /** What the move is to save, as a share of what the channels of all its pods cost; null: not known. */
@@ -61,7 +63,9 @@ export class PodMoves {
       workload,
       pod,
       from,
-      to: replacement?.node ?? to,
+      // A pod whose move was withdrawn is where it was.
+      to: replacement?.node ?? (stage === "withdrawn" ? from : to),
+      target: to,
       reason: reasonOf(gainRatio, movedTogether),
       gainRatio,
       movedTogether,
@@ -115,6 +119,7 @@ function lostMove(pod: KubernetesObject): PodMove {
     pod: name,
     from: node ?? "",
     to: null,
+    target: null,
     reason: `${node} was lost.`,
     gainRatio: null,
     movedTogether: 1,
@@ -126,6 +131,6 @@ function lostMove(pod: KubernetesObject): PodMove {
 
 function reasonOf(gainRatio: number | null, pods: number): string {
   if (gainRatio === null) return "Another node had a higher score.";
-  const whose = pods === 1 ? "Its channels cost" : `The channels of the ${pods} pods of this move cost`;
-  return `${whose} ${(100 * gainRatio).toFixed(0)} % less there.`;
+  const whose = pods === 1 ? "Its channels are" : `The channels of the ${pods} pods of this move are`;
+  return `${whose} expected to cost ${(100 * gainRatio).toFixed(0)} % less there.`;
 }

@@ -102,10 +102,13 @@ export function movingConfig(
       mode: "evict",
       intervalMs: Math.max(1_000, paneMs),
       minPodAgeMs: windowMs,
-      coolDownMs: windowMs,
+      // Longer than a move takes to be judged, as by the services' defaults.
+      coolDownMs: 2 * windowMs,
+      // Windows are a tenth of a real cluster's: twice its evictions, of one workflow of 17 pods.
+      maxEvictionsPerHour: 120,
       moveDeadlineMs: Math.max(10_000, 2 * windowMs),
       judgeAfterMs: windowMs,
-      regretPauseMs: 4 * windowMs,
+      regretPauseMs: 12 * windowMs,
       // The sample's workloads have one replica each.
       allowSingleReplicas: true,
       // One node of eight may be down, and pods still move.

@@ -1,5 +1,6 @@
 import type { EndToEnd } from "@isochrone/lab";
 import { describe, expect, test } from "vitest";
+import type { EndedMove } from "../embedded/move-log.ts";
 import type { ActResult } from "../embedded/acts.ts";
 import { lineReporter } from "./reporters.ts";
 import { screenReporter } from "./screen-reporter.ts";
@@ -74,29 +75,53 @@ test("a busy machine is one line with what shows it and what follows", () => {
   expect(machineText(state)).toMatch(/^the machine is busy \(.* 340 ms late, load 26\.0 on 2 cores\): .*$/);
 });
 
+const ended = (
+  outcome: EndedMove["outcome"],
+  workload: string,
+  from: string,
+  to: string | null,
+  target = to,
+): EndedMove => ({ workload, from, to, target, outcome });
+
 test("a move is one line: what, where, why; and what it brought is another", () => {
   const group = {
     pods: [
-      { workload: "m5", from: "east-a-1", to: "west-a-1" },
-      { workload: "m7", from: "east-a-1", to: "west-a-1" },
-      { workload: "db2", from: "east-a-2", to: null },
+      ended("moved", "m5", "east-a-1", "west-a-1"),
+      ended("moved", "m7", "east-a-1", "west-a-1"),
+      ended("failed", "db2", "east-a-2", null, "west-a-1"),
     ],
     reasons: ["its channels get shorter", "the channels of a stage get shorter"],
     before: figures(300, 800),
   };
-  const many = Array.from({ length: 17 }, (_, at) => ({ workload: `m${at}`, from: "a", to: "b" }));
+  const many = Array.from({ length: 17 }, (_, at) => ended("moved", `m${at}`, "a", "b"));
   expect(moveMeasuredText({ ...group, pods: many }, figures(150, 200), null)).toMatch(
     /^the move of 17 pods brought /,
   );
   expect(movedText(group)).toBe(
-    "moved 3 pods: m5, m7 east-a-1 -> west-a-1; db2 east-a-2 -> (no replacement yet): its channels get shorter",
+    "moved 2 pods: m5, m7 east-a-1 -> west-a-1: its channels get shorter\n1 move failed: db2 left east-a-2 and has no ready replacement",
   );
   expect(moveMeasuredText(group, figures(150, 200), null)).toBe(
-    "the move of m5, m7, db2 brought p50 300 ms -> 150 ms (-50 %), p95 800 ms -> 200 ms (-75 %), failed requests 0 % -> 0 %",
+    "the move of m5, m7 brought p50 300 ms -> 150 ms (-50 %), p95 800 ms -> 200 ms (-75 %), failed requests 0 % -> 0 %",
   );
   expect(moveMeasuredText(group, figures(350, 900), "the machine was busy")).toBe(
-    "the move of m5, m7, db2: p50 300 ms -> 350 ms, p95 800 ms -> 900 ms, failed requests 0 % -> 0 %; not to be compared: the machine was busy",
+    "the move of m5, m7: p50 300 ms -> 350 ms, p95 800 ms -> 900 ms, failed requests 0 % -> 0 %; not to be compared: the machine was busy",
   );
+});
+
+test.each<[EndedMove, string]>([
+  [ended("moved", "db4", "east-a-2", "east-b-1"), "moved 1 pod: db4 east-a-2 -> east-b-1: why"],
+  [
+    ended("failed", "db4", "east-a-2", "east-b-1", "west-a-1"),
+    "1 move failed: db4 east-a-2 -> east-b-1, not to west-a-1",
+  ],
+  [
+    ended("failed", "db4", "east-a-2", "east-a-2", "west-a-1"),
+    "1 move failed: db4 stays on east-a-2, not on west-a-1",
+  ],
+  [ended("failed", "db4", "east-a-2", null, "west-a-1"), "1 move failed: db4 left east-a-2 and has no ready replacement"],
+  [ended("moving", "db4", "east-a-2", null, "west-a-1"), "1 pod still moving: db4 from east-a-2 to west-a-1"],
+])("only pods that are where they were to go are moved: %o", (pod, text) => {
+  expect(movedText({ pods: [pod], reasons: ["why"], before: figures(1, 1) })).toBe(text);
 });
 
 describe("where it is told", () => {

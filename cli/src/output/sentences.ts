@@ -2,7 +2,7 @@
 import type { EndToEnd } from "@isochrone/lab";
 import { savedShare, type ActResult, type PlacingAct } from "../embedded/acts.ts";
 import type { MachineState } from "../embedded/machine.ts";
-import type { MoveGroup } from "../embedded/move-log.ts";
+import type { EndedMove, MoveGroup } from "../embedded/move-log.ts";
 import type { BusyLink } from "../embedded/network-time.ts";
 import type { EmbeddedUrls } from "../embedded/options.ts";
 import type { WarmUp } from "./reporter.ts";
@@ -63,7 +63,7 @@ export function trialText(link: BusyLink | null, { page, lab }: EmbeddedUrls, is
     link === null || !isLive ? [] : [`  npx isochrone lab kill ${link.source}${at}`, "      lets a node die"];
   const after = isLive
     ? [
-        "Pods that are worth moving move within two windows; what moved, why and what it brought is said here.",
+        "Pods that are worth moving move within two windows. What moved, why, what it brought, and which moves failed is said here.",
       ]
     : [];
   return [
@@ -89,20 +89,46 @@ export function machineText({ isBusy, lateMs, load, cores, pace }: MachineState)
   return `the machine is busy (${late}, load ${load.toFixed(1)} on ${cores} cores): requests and probes are sent at ${rates} until it has time again`;
 }
 
-/** Who went where, and why. */
+/** Which pods moved where and why, and which moves failed. */
 export function movedText({ pods, reasons }: MoveGroup): string {
-  const ways = Map.groupBy(pods, ({ from, to }) => `${from} -> ${to ?? "(no replacement yet)"}`);
+  const of = (outcome: EndedMove["outcome"]): readonly EndedMove[] =>
+    pods.filter((pod) => pod.outcome === outcome);
+  const [moved, failed, moving] = [of("moved"), of("failed"), of("moving")];
+  const ways = Map.groupBy(moved, ({ from, to }) => `${from} -> ${to}`);
   const texts = [...ways].map(([way, those]) => `${those.map(({ workload }) => workload).join(", ")} ${way}`);
-  const count = pods.length === 1 ? "1 pod" : `${pods.length} pods`;
   // Of a move in stages the first reason is that of the whole move.
-  return `moved ${count}: ${texts.join("; ")}: ${reasons[0] ?? "no reason was given"}`;
+  const why = reasons[0] ?? "no reason was given";
+  return [
+    ...(moved.length === 0 ? [] : [`moved ${plural(moved.length, "pod")}: ${texts.join("; ")}: ${why}`]),
+    ...(failed.length === 0
+      ? []
+      : [`${plural(failed.length, "move")} failed: ${failed.map(failureText).join("; ")}`]),
+    ...(moving.length === 0
+      ? []
+      : [`${plural(moving.length, "pod")} still moving: ${moving.map(movingText).join("; ")}`]),
+  ].join("\n");
+}
+
+function failureText({ workload, from, to, target }: EndedMove): string {
+  if (to === null) return `${workload} left ${from} and has no ready replacement`;
+  if (to === from) return `${workload} stays on ${from}${target === null ? "" : `, not on ${target}`}`;
+  return `${workload} ${from} -> ${to}${target === null ? "" : `, not to ${target}`}`;
+}
+
+function movingText({ workload, from, target }: EndedMove): string {
+  return `${workload} from ${from}${target === null ? "" : ` to ${target}`}`;
+}
+
+function plural(count: number, noun: string): string {
+  return count === 1 ? `1 ${noun}` : `${count} ${noun}s`;
 }
 
 /** More pods than these are counted. */
 const NAMED_PODS = 4;
 
 /** Figures of a busy machine are told, and nothing is claimed of them. */
-export function moveMeasuredText({ pods, before }: MoveGroup, after: EndToEnd, doubt: string | null): string {
+export function moveMeasuredText({ pods: all, before }: MoveGroup, after: EndToEnd, doubt: string | null): string {
+  const pods = all.filter(({ outcome }) => outcome === "moved");
   const names =
     pods.length > NAMED_PODS ? `${pods.length} pods` : pods.map(({ workload }) => workload).join(", ");
   const failed = `failed requests ${failedShare(before)} -> ${failedShare(after)}`;

@@ -1,6 +1,7 @@
 export { DEFAULT_BYTES_PER_REQUEST } from "./scoring/channel-traffic.ts";
 export { ColumnPool } from "./scoring/columns.ts";
 export { DEFAULT_MIN_SPREAD } from "./scoring/combine.ts";
+export { Budgets, HOUR_MS } from "./descheduler/budgets.ts";
 export { channelLatency } from "./descheduler/channel-latency.ts";
 export type { ChannelLatency } from "./descheduler/channel-latency.ts";
 export { decideInSteps, decideMoves, tooManyUnready } from "./descheduler/decide.ts";
@@ -16,6 +17,7 @@ export type {
   MovablePod,
   Move,
   MoveRules,
+  RecentEviction,
   WorkflowToImprove,
 } from "./descheduler/deschedule-input.ts";
 export { EXCLUSION_REASONS, exclusionOf } from "./descheduler/exclusions.ts";
@@ -26,9 +28,10 @@ export { NO_MEMORY, streakKey } from "./descheduler/memory.ts";
 export type { Campaign, DescheduleMemory, Streak } from "./descheduler/memory.ts";
 export { paperMove } from "./descheduler/paper-moves.ts";
 export type { PaperMove } from "./descheduler/paper-moves.ts";
-export { judged, nextCoolDown, NO_REGRET, regretOf } from "./descheduler/regret.ts";
-export type { JudgedMove, RegretState } from "./descheduler/regret.ts";
+export { isEffective, judged, nextCoolDown, NO_REGRET, proposalEnded, regretOf } from "./descheduler/regret.ts";
+export type { FailedMove, JudgedMove, MeasuredMove, RegretState } from "./descheduler/regret.ts";
 export { replacementOf } from "./descheduler/replacement.ts";
+export { canSurge } from "./descheduler/surge.ts";
 export { PlacementError } from "./scoring/errors.ts";
 export type { Explanation } from "./scoring/explanation.ts";
 export type { ApiObject } from "./feasibility/objects/json.ts";

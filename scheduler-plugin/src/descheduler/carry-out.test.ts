@@ -30,7 +30,8 @@ async function groundOf(store: ClusterStore) {
     const object = await store.create(podOf(name, owner.metadata.uid!));
     const uid = object.metadata.uid!;
     const movable = { uid, namespace: "shop", name: `${name}-0`, owner: name, replicaNodes: ["n1"] };
-    pods.set(uid, { movable, object, identity: identifyPod(object), workload: name, node: "n1" });
+    const identity = identifyPod(object);
+    pods.set(uid, { movable, object, identity, workload: name, node: "n1", canSurge: false });
   }
   const at = { version: 1, observedAt: new Date(NOW).toISOString() };
   const graph = new WorkflowGraph({ ...at, namespace: "shop", name: "flow", workloads: [], channels: [] });
@@ -75,6 +76,7 @@ describe("of what a run has decided", () => {
         decisions: new DecisionLog(10),
         events: null,
         newId: () => "id",
+        lease: { ...KINDS.lease, namespace: "isochrone", name: "isochrone-planner" },
         mode: "evict",
         clock,
         logger,
@@ -113,13 +115,13 @@ describe("of what a run has decided", () => {
   test("the others of a group stay with the one that was refused", async () => {
     const together = ["the", "others"];
     expect(await carriedOut({ isPart: false, together }, guarded)).toEqual({
-      over: [],
+      over: ["shop/flow"],
       left: ["w1-0", "w2-0"],
     });
   });
 
   test("pods that are moved each for itself don't wait for each other", async () => {
-    expect(await carriedOut({ isPart: false }, guarded)).toEqual({ over: [], left: ["w1-0"] });
+    expect(await carriedOut({ isPart: false }, guarded)).toEqual({ over: ["shop/flow"], left: ["w1-0"] });
   });
 
   test("a larger move waits for the next run when one of its pods has merely changed", async () => {

@@ -1,10 +1,11 @@
 // The objects that moving pods takes: controllers, followed while this replica leads, beside what is followed
 // for other parts anyway.
-import { createInformer, KINDS, withoutLastApplied } from "@isochrone/kubernetes";
+import { createInformer, KINDS, readMoveRecords, withoutLastApplied } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type {
   ClusterStore,
   Informer,
+  InformerChange,
   KindRef,
   KubernetesObject,
   DeploymentSpec,
@@ -31,11 +32,15 @@ export class ClusterFollower {
   readonly #pods: ClusterFollowerOptions["pods"];
   readonly #objects: FollowedObjects;
   readonly #controllers: Readonly<Record<"replicaSets" | "deployments" | "statefulSets", Informer>>;
+  readonly #clock: Clock;
+  /** By controller's uid, deadline of its last open move, wall clock milliseconds. */
+  readonly #movingUntilMs = new Map<string, number>();
   #hasControllers = false;
 
   /** Begins at once. */
   constructor({ pods, objects, ...around }: ClusterFollowerOptions) {
     this.#pods = pods;
+    this.#clock = around.clock;
     // Each run asks for what there is by then.
     this.#objects = objects.follow(() => undefined);
     const follow = (kind: KindRef): Informer => createInformer({ ...around, kind, trim: trimmedController });
@@ -44,6 +49,8 @@ export class ClusterFollower {
       deployments: follow(KINDS.deployment),
       statefulSets: follow(KINDS.statefulSet),
     };
+    for (const informer of [this.#controllers.replicaSets, this.#controllers.statefulSets])
+      informer.onChange((change) => this.#note(change));
     Promise.all(Object.values(this.#controllers).map((informer) => informer.synced())).then(
       () => (this.#hasControllers = true),
       () => undefined,
@@ -53,6 +60,22 @@ export class ClusterFollower {
   /** Whether everything was listed at least once. */
   get isSynced(): boolean {
     return this.#pods.isSynced && this.#objects.isSynced && this.#hasControllers;
+  }
+
+  /**
+   * Whether a controller's annotation says that one of its pods is being moved; true until all controllers are
+   * listed. Costs no request.
+   */
+  mayBeMoving(controllerUid: string): boolean {
+    if (!this.#hasControllers) return true;
+    return (this.#movingUntilMs.get(controllerUid) ?? 0) > this.#clock.now();
+  }
+
+  #note({ type, object }: InformerChange): void {
+    const { uid = "" } = object.metadata;
+    const open = type === "deleted" ? [] : readMoveRecords(object, this.#clock.now());
+    if (open.length === 0) this.#movingUntilMs.delete(uid);
+    else this.#movingUntilMs.set(uid, Math.max(...open.map(({ deadlineMs }) => deadlineMs)));
   }
 
   lists(): ClusterLists {
@@ -72,7 +95,7 @@ export class ClusterFollower {
   }
 }
 
-/** The template as far as it says whether its pods would wait for us. */
+/** The template as far as it says whether its pods would wait for us, and how its pods are replaced. */
 function trimmedController({
   apiVersion,
   kind,
@@ -88,6 +111,7 @@ function trimmedController({
     metadata: withoutLastApplied(metadata),
     spec: {
       replicas: looseFields<DeploymentSpec>(spec).replicas,
+      ...(spec["strategy"] === undefined ? {} : { strategy: spec["strategy"] }),
       template: {
         metadata: { labels: looseFields<ObjectMeta>(template.metadata).labels },
         spec: { schedulingGates, schedulerName, priorityClassName, nodeName },

@@ -1,4 +1,4 @@
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS, PLANNER_LEASE } from "@isochrone/kubernetes";
 import type { ClusterStore, EventRecorder, KubernetesObject, SharedLeadership } from "@isochrone/kubernetes";
 import type { SpreadLimits } from "@isochrone/placement";
 import { periodic, stopParts } from "@isochrone/runtime";
@@ -64,7 +64,7 @@ export interface Descheduler {
   readonly parts: readonly Part[];
   /** Of the last run, while this replica leads. */
   report(): DeschedulerReport;
-  /** Whether it moves a pod of that controller now. */
+  /** Whether it, or a leader before it, moves a pod of that controller; also true while nobody knows yet. */
   isMoving(controllerUid: string): boolean;
 }
 
@@ -73,8 +73,12 @@ export function createDescheduler(config: DeschedulerConfig, deps: DeschedulerDe
   return config.mode === "off" ? null : new LeadingDescheduler(config, deps);
 }
 
+/** A pod whose replacement is ready takes up room and requests that are meant for the other. */
+const FOLLOW_MS = 1_000;
+
 interface Running extends Term {
   readonly term: DeschedulerTerm;
+  isMoving(controllerUid: string): boolean;
 }
 
 class LeadingDescheduler implements Descheduler {
@@ -110,7 +114,7 @@ class LeadingDescheduler implements Descheduler {
   }
 
   isMoving(controllerUid: string): boolean {
-    return this.#terms.current?.term.isMoving(controllerUid) ?? false;
+    return this.#terms.current?.isMoving(controllerUid) ?? false;
   }
 
   #begin(): Running {
@@ -129,17 +133,28 @@ class LeadingDescheduler implements Descheduler {
         logger.error("the descheduler's run failed; the next run starts again", { error });
       },
     });
+    const following = periodic({
+      clock,
+      intervalMs: FOLLOW_MS,
+      run: () => term.follow(),
+      onError: (error) => logger.warnOnce("descheduler:follow", "moves can't be followed now", { error }),
+    });
     loop.start();
+    following.start();
     const parts: Part[] = [
       { name: "cluster follower", service: follower },
       { name: "runs", service: loop },
+      { name: "moves", service: following },
     ];
-    return { term, stop: () => stopParts(parts, { logger }) };
+    // The term knows at once; the follower knows moves of previous leaders too.
+    const isMoving = (uid: string): boolean => term.isMoving(uid) || follower.mayBeMoving(uid);
+    return { term, isMoving, stop: () => stopParts(parts, { logger }) };
   }
 
   #createTerm(follower: ClusterFollower): DeschedulerTerm {
-    const { decisions, newId, clock, logger, webhook } = this.#deps;
+    const { decisions, newId, clock, logger, webhook, namespace } = this.#deps;
     const { mode } = this.#config;
+    const lease = { ...KINDS.lease, namespace, name: PLANNER_LEASE };
     return new DeschedulerTerm({
       ...this.#deps,
       config: this.#config,
@@ -147,7 +162,7 @@ class LeadingDescheduler implements Descheduler {
       follower,
       keeper: new MemoryAnnotation(this.#store, this.#deps.namespace),
       gates: ({ namespaces }) => gatedTemplates({ webhook, namespaces, appGroups: this.#appGroups }),
-      reports: new MoveReports({ decisions, events: this.#events, newId, mode, clock, logger }),
+      reports: new MoveReports({ decisions, events: this.#events, newId, lease, mode, clock, logger }),
       metrics: this.#metrics,
     });
   }

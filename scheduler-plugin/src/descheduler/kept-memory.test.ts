@@ -98,12 +98,13 @@ describe("what a leader leaves for the next one", () => {
   ])(
     "nor within six of them, where an hour is more: %i minutes later the node is kept from it: %s",
     async (minutes, kept) => {
-      const rig = await rigWith({ coolDownMs: MINUTE, judgeAfterMs: 3 * 60 * MINUTE });
+      const rig = await rigWith({ coolDownMs: MINUTE, judgeAfterMs: 3 * 60 * MINUTE, minPodAgeMs: 0 });
       await moved(rig);
+      rig.farMs = { zb: 0.5, zc: 50 };
       await rig.clock.advance(minutes * MINUTE);
       await rig.run();
-      const memory = readMemory((await rig.lease()).metadata.annotations![MEMORY_ANNOTATION]!)!;
-      expect(memory.left.some(({ node }) => node === "b1")).toBe(kept);
+      const targets = rig.term.report.pods.map(({ target }) => target);
+      expect(targets).toContain(kept ? "b2" : "b1");
     },
   );
 
@@ -155,6 +156,7 @@ describe("what a leader leaves for the next one", () => {
     const broken = {
       read: () => Promise.reject(new StoreError("unavailable", "away")),
       write: () => Promise.resolve(),
+      takeResume: () => Promise.resolve(false),
     };
     const kept = new KeptMemory(broken, 3, new MemoryLogger({ clock: new ManualClock(0) }));
     await expect(kept.recall()).rejects.toThrow("away");
@@ -168,8 +170,13 @@ describe("the memory's text", () => {
     return [`uid-${index}>`, { workflow: "shop/flow", moves, runs }] as const;
   };
   const regret = {
-    judged: [{ atMs: 1, beforeMs: 5, expectedMs: 1, afterMs: 5, bytesPerSecond: 10 }],
+    judged: [
+      { atMs: 1, beforeMs: 5, expectedMs: 1, afterMs: 5, bytesPerSecond: 10 },
+      { atMs: 2, workflow: "shop/flow", failure: "its replacement runs on n3" },
+    ],
+    failedProposals: 1,
     stoppedUntilMs: 99,
+    stoppedBy: { reason: "failed_moves" as const, detail: "2 proposals in a row failed" },
     stops: 2,
   };
   const memory: TermMemory = {
@@ -179,14 +186,15 @@ describe("the memory's text", () => {
       streaks: new Map(Array.from({ length: 5_000 }, (_, index) => streak(index, index % 9))),
       campaigns: new Map([["shop/flow", { moves: [{ uid: "u", node: "n" }], idleRuns: 1 }]]),
     },
-    left: [{ owner: "Deployment shop/web", node: "n1", atMs: 7 }],
+    left: [{ owner: "Deployment shop/web", workflow: "shop/flow", node: "n1", atMs: 7 }],
+    open: [{ workflow: "shop/flow", hasFailed: true }],
   };
 
   test("is bounded, and drops rounds first, those that paid least", () => {
     const text = memoryText(memory, 3);
     expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MAX_MEMORY_BYTES);
     const found = readMemory(text)!;
-    expect(found).toMatchObject({ regret, left: memory.left });
+    expect(found).toMatchObject({ regret, left: memory.left, open: memory.open });
     expect(found.decision.campaigns).toEqual(memory.decision.campaigns);
     const runs = [...found.decision.streaks.values()].map((one) => one.runs);
     expect(runs.length).toBeGreaterThan(100);

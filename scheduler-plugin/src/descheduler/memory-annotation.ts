@@ -6,6 +6,9 @@ import type { ClusterStore, JsonPatchOperation, KubernetesObject } from "@isochr
 /** Annotation of the planner's Lease: what the descheduler remembers from run to run, JSON. */
 export const MEMORY_ANNOTATION = "isochrone.dev/descheduler-memory";
 
+/** Annotation of the planner's Lease: people set it, to any value, to end a stop of the descheduler. */
+export const RESUME_ANNOTATION = "isochrone.dev/descheduler-resume";
+
 /** Text that outlives the leader. */
 export interface MemoryKeeper {
   /** null: nobody has written any. Rejects when it can't be read. */
@@ -15,6 +18,8 @@ export interface MemoryKeeper {
    * that.
    */
   write(text: string): Promise<void>;
+  /** Whether somebody asks to end the stop; takes the request away. Rejects when it can't be read. */
+  takeResume(): Promise<boolean>;
 }
 
 /** The heartbeat changes the Lease every few seconds. */
@@ -56,6 +61,13 @@ export class MemoryAnnotation implements MemoryKeeper {
         if (!isStoreError(error, "conflict") || attempt === ATTEMPTS) throw error;
       }
     }
+  }
+
+  async takeResume(): Promise<boolean> {
+    const lease = await this.#store.get(this.#ref);
+    if (lease?.metadata.annotations?.[RESUME_ANNOTATION] === undefined) return false;
+    await this.#store.patch(this.#ref, { metadata: { annotations: { [RESUME_ANNOTATION]: null } } });
+    return true;
   }
 }
 

@@ -1,6 +1,6 @@
 // Tells of moves: to the decisions API, as Events on pods, and to the log.
-import type { EventRecorder, KubernetesObject } from "@isochrone/kubernetes";
-import type { Move } from "@isochrone/placement";
+import type { EventRecorder, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import type { Halt, Move } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { Candidate, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { placementOf } from "../adapters/observed-pod.ts";
@@ -8,12 +8,22 @@ import type { DecisionLog, LoggedAct } from "../domain/decision-log.ts";
 import { graphAgeSeconds } from "../domain/placer.ts";
 import type { FailureReason } from "./decision/metrics.ts";
 import { scoresOf } from "./decision/paper-decision.ts";
+import { RESUME_ANNOTATION } from "./memory-annotation.ts";
 import type { DoneMove } from "./started-moves.ts";
+
+interface BegunMove extends Move {
+  /** As the workflow graph calls it. */
+  readonly workload: string;
+  /** The replacement starts before the pod is evicted. */
+  readonly isReleased: boolean;
+}
 
 interface MoveReportsOptions {
   readonly decisions: DecisionLog;
   readonly events: EventRecorder | null;
   readonly newId: () => string;
+  /** The planner's Lease: Events about stops are about it. */
+  readonly lease: ObjectRef & { readonly namespace: string };
   readonly mode: string;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -27,16 +37,15 @@ export class MoveReports {
   }
 
   /** @returns the decision's id */
-  evicted(
+  begun(
     pod: KubernetesObject,
-    move: Move,
-    workload: string,
+    move: BegunMove,
     graphs: { readonly cluster: ClusterGraph; readonly workflow: WorkflowGraph },
     nowMs: number,
   ): string {
     const { decisions, newId, events, logger, mode } = this.#options;
     const id = newId();
-    const { workflow, from, to, worth } = move;
+    const { workflow, workload, isReleased, from, to, worth } = move;
     const { namespace, name, uid } = move.pod;
     const explanation = sentences(move);
     const made: LoggedAct = {
@@ -65,11 +74,17 @@ export class MoveReports {
     events?.event(pod, {
       type: "Normal",
       reason: "NetworkAwareMove",
-      action: "Evicting",
-      note: `Evicted from ${from}; ${worth.kind === "cost" ? "its replacement is to go to" : "kube-scheduler places its replacement, and the best node is"} ${to}. ${explanation.join(" ")}`,
+      action: isReleased ? "Replacing" : "Evicting",
+      note: `${beginningOf(move)} ${explanation.join(" ")}`,
     });
     const gain = worth.kind === "cost" ? { gain: worth.gain, groupSize: worth.pods } : {};
-    logger.info("pod evicted", { namespace, pod: name, from, to, ...gain });
+    logger.info(isReleased ? "pod is being replaced" : "pod evicted", {
+      namespace,
+      pod: name,
+      from,
+      to,
+      ...gain,
+    });
     return id;
   }
 
@@ -89,7 +104,8 @@ export class MoveReports {
     const node = replacement?.node ?? null;
     const reasons = {
       on_target: null,
-      elsewhere: "kube-scheduler chose another node than the target",
+      elsewhere: "its replacement runs on another node than the target",
+      withdrawn: "no replacement became ready on the target in time, and it stays where it was",
       lost: "no replacement became ready by the deadline",
     } as const;
     decisions.conclude(id, {
@@ -98,15 +114,35 @@ export class MoveReports {
       node,
       reason: reasons[outcome],
     });
-    logger.info("pod moved", { namespace, pod, from, to, node, outcome });
-    if (outcome === "on_target") return;
+    if (outcome === "on_target") return logger.info("pod moved", { namespace, pod, from, to });
+    logger.warn("a move failed", { namespace, pod, from, to, node, outcome });
     this.#options.events?.event(owner, {
       type: "Warning",
       reason: "NetworkAwareMoveMissed",
       action: "Moving",
-      note: `${pod} was moved from ${from} to ${to}, but ${reasons[outcome]}${node === null ? "" : ` (${node})`}.`,
+      note: `${pod} was to be moved from ${from} to ${to}, but ${reasons[outcome]}${node === null ? "" : ` (${node})`}.`,
     });
   }
+
+  /** The descheduler has stopped itself. */
+  stopped({ reason, detail }: Halt): void {
+    const { logger, events, lease } = this.#options;
+    const resume = `To resume at once: kubectl -n ${lease.namespace} annotate lease ${lease.name} ${RESUME_ANNOTATION}=true`;
+    logger.warn("the descheduler stops itself", { reason, detail, resume });
+    events?.event(lease, {
+      type: "Warning",
+      reason: "NetworkAwareMovesStopped",
+      action: "Stopping",
+      note: `No pod is moved: ${detail}. ${resume}`,
+    });
+  }
+}
+
+function beginningOf({ from, to, worth, isReleased }: BegunMove): string {
+  if (isReleased) return `Stays on ${from} until its replacement is ready on ${to}.`;
+  return worth.kind === "cost"
+    ? `Evicted from ${from}; its replacement is to go to ${to}.`
+    : `Evicted from ${from}; kube-scheduler places its replacement, and the best node is ${to}.`;
 }
 
 /** A group's figures are the group's: one pod's share of them says nothing. */

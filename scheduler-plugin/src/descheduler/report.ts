@@ -46,7 +46,8 @@ export const DeschedulerReportSchema = Type.Object(
       }),
     ),
     regret: Type.Number({ description: "share of the gain expected of the last moves that didn't come" }),
-    stoppedUntil: NullableText("RFC 3339; null: it isn't stopped by regret"),
+    stoppedUntil: NullableText("RFC 3339; null: it hasn't stopped itself"),
+    stoppedBy: NullableText("why it has stopped itself, in words; null: it hasn't"),
   },
   { $id: "DeschedulerReport" },
 );
@@ -66,6 +67,7 @@ export function emptyReport(mode: string): DeschedulerReport {
     inFlight: [],
     regret: 0,
     stoppedUntil: null,
+    stoppedBy: null,
   };
 }
 

@@ -1,10 +1,10 @@
-// Moves from the eviction until their channels were measured again. Pure: what the cluster shows and the time
-// come in as arguments.
-import { hasCondition, moveOwnerOf } from "@isochrone/kubernetes";
-import { looseFields } from "@isochrone/primitives";
-import type { KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
+// Moves from their beginning until their channels were measured again. Pure: what the cluster shows and the
+// time come in as arguments.
+import { hasCondition, readRelease } from "@isochrone/kubernetes";
+import type { KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import type { ChannelLatency } from "@isochrone/placement";
 import type { MoveOutcome } from "./decision/metrics.ts";
+import { livePodsOf, nodeOfPod } from "./controller-pods.ts";
 
 export interface StartedMove {
   /** Of the decision that it carries out. */
@@ -33,6 +33,11 @@ export interface StartedMove {
   readonly expected: ChannelLatency | null;
   /** null in mode `paper`, which compares scores. */
   readonly worth: MoveWorth | null;
+  /**
+   * The pod serves until its replacement is ready. `before`: pods of the controller that were on the target
+   * already. undefined: the pod was evicted first.
+   */
+  readonly release?: { readonly before: number } | undefined;
 }
 
 /** What a move is to gain, with all the pods that it moves. */
@@ -51,7 +56,7 @@ export interface Replacement {
 export interface DoneMove {
   readonly move: StartedMove;
   readonly outcome: MoveOutcome;
-  /** null: none became ready in time. */
+  /** null: none became ready in time, or the pod stayed. */
   readonly replacement: Replacement | null;
 }
 
@@ -63,8 +68,20 @@ export interface ReplacedMove {
 /** Measurements are waited for so much longer than it takes them to be due; then nobody will know. */
 const MEASURE_WITHIN_MS = 15 * 60_000;
 
+/** The ReplicaSet deletes one pod too many within milliseconds; afterwards it has another reason. */
+const SURPLUS_WITHIN_MS = 60_000;
+
+/** A pod that its ReplicaSet got back. */
+interface RestoredPod {
+  readonly replicas: number;
+  readonly giveUpMs: number;
+}
+
 export class StartedMoves {
   readonly #waiting = new Map<string, StartedMove>();
+  readonly #restored = new Map<string, RestoredPod>();
+  /** Replacements that were ready on their targets when their pods were evicted, by those pods' uids. */
+  readonly #arrived = new Map<string, Replacement>();
   #unmeasured: ReplacedMove[] = [];
 
   get waiting(): readonly StartedMove[] {
@@ -86,15 +103,42 @@ export class StartedMoves {
     this.#unmeasured = [...unmeasured];
   }
 
+  /** Moves that were under way under the previous leader. */
+  resume(moves: readonly StartedMove[]): void {
+    for (const move of moves) this.begin(move);
+  }
+
   begin(move: StartedMove): void {
     this.#waiting.set(move.podUid, move);
   }
 
+  has(podUid: string): boolean {
+    return this.#waiting.has(podUid);
+  }
+
+  /** Its ReplicaSet, which is to have so many pods, got the pod back. */
+  restored(podUid: string, replicas: number, nowMs: number): void {
+    this.#restored.set(podUid, { replicas, giveUpMs: nowMs + SURPLUS_WITHIN_MS });
+  }
+
+  /** The released pod was evicted because its replacement is ready: what becomes of that later is no move. */
+  arrived(podUid: string, pods: readonly KubernetesObject[], nowMs: number): void {
+    const move = this.#waiting.get(podUid);
+    const replacement = move === undefined ? null : replacementOf(move, pods, nowMs);
+    if (replacement !== null) this.#arrived.set(podUid, replacement);
+  }
+
   /** Moves whose replacement is ready, or will not be waited for any more. They are told once. */
   look(pods: readonly KubernetesObject[], nowMs: number): DoneMove[] {
-    const done = [...this.#waiting.values()].flatMap((move) => doneBy(move, pods, nowMs) ?? []);
+    const done = [...this.#waiting.values()].flatMap((move) => {
+      const { podUid } = move;
+      const known = { restored: this.#restored.get(podUid), arrived: this.#arrived.get(podUid) };
+      return doneBy(move, pods, known, nowMs) ?? [];
+    });
     for (const { move, replacement } of done) {
       this.#waiting.delete(move.podUid);
+      this.#restored.delete(move.podUid);
+      this.#arrived.delete(move.podUid);
       if (replacement !== null) this.#unmeasured.push({ move, replacement });
     }
     return done;
@@ -115,20 +159,49 @@ export class StartedMoves {
   }
 }
 
-function doneBy(move: StartedMove, pods: readonly KubernetesObject[], nowMs: number): DoneMove | null {
-  const pod = pods.find((one) => isReplacement(one, move) && hasCondition(one, "Ready"));
-  const node = looseFields<PodSpec>(pod?.spec).nodeName;
-  if (pod !== undefined && typeof node === "string") {
-    const replacement = { name: pod.metadata.name, node, readyMs: nowMs };
-    return { move, outcome: node === move.to ? "on_target" : "elsewhere", replacement };
-  }
-  return nowMs > move.deadlineMs ? { move, outcome: "lost", replacement: null } : null;
+interface KnownMove {
+  readonly restored: RestoredPod | undefined;
+  readonly arrived: Replacement | undefined;
 }
 
-function isReplacement(pod: KubernetesObject, { owner, siblings }: StartedMove): boolean {
-  return (
-    pod.metadata.deletionTimestamp === undefined &&
-    moveOwnerOf(pod)?.uid === owner.uid &&
-    !siblings.has(pod.metadata.uid ?? "")
-  );
+function doneBy(
+  move: StartedMove,
+  pods: readonly KubernetesObject[],
+  { restored, arrived }: KnownMove,
+  nowMs: number,
+): DoneMove | null {
+  const { owner, podUid, release, to, deadlineMs } = move;
+  if (release !== undefined) {
+    const old = pods.find(({ metadata }) => metadata.uid === podUid);
+    if (old !== undefined && old.metadata.deletionTimestamp === undefined) {
+      // Before the deadline, the cluster may not show yet that the pod is released.
+      const isBack = readRelease(old) === null && (restored !== undefined || nowMs > deadlineMs);
+      const { replicas = Infinity, giveUpMs = 0 } = restored ?? {};
+      const isOver = isBack && (livePodsOf(owner.uid, pods).length <= replicas || nowMs > giveUpMs);
+      return isOver ? { move, outcome: "withdrawn", replacement: null } : null;
+    }
+  }
+  const replacement = arrived ?? replacementOf(move, pods, nowMs);
+  if (replacement !== null)
+    return { move, outcome: replacement.node === to ? "on_target" : "elsewhere", replacement };
+  return nowMs > deadlineMs ? { move, outcome: "lost", replacement: null } : null;
+}
+
+/** The ready pod in its place, on the target if there is one. */
+function replacementOf(
+  { owner, release, siblings, to }: StartedMove,
+  pods: readonly KubernetesObject[],
+  nowMs: number,
+): Replacement | null {
+  const ready = livePodsOf(owner.uid, pods).flatMap((pod) => {
+    const node = hasCondition(pod, "Ready") ? nodeOfPod(pod) : null;
+    return node === null ? [] : [{ pod, node }];
+  });
+  const isNew = ({ pod }: (typeof ready)[number]): boolean => !siblings.has(pod.metadata.uid ?? "");
+  const onTarget = ready.filter(({ node }) => node === to);
+  // A previous leader's siblings aren't known; how many were on the target is.
+  const hasArrived = release === undefined || onTarget.length > release.before;
+  const elsewhere = ready.filter(({ node }) => node !== to);
+  const found = (hasArrived ? onTarget.find(isNew) : undefined) ?? elsewhere.find(isNew);
+  return found === undefined ? null : { name: found.pod.metadata.name, node: found.node, readyMs: nowMs };
 }

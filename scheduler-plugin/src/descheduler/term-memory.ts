@@ -7,20 +7,35 @@ import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
 import { recordOf } from "@isochrone/primitives";
 import type { LeftNode } from "./decision/left-nodes.ts";
-import type { ReplacedMove } from "./started-moves.ts";
+import type { SettledPod } from "./decision/settled-pods.ts";
+import type { ReplacedMove, StartedMove } from "./started-moves.ts";
+
+/** The moves of a workflow that are under way, as one proposal. */
+export interface OpenProposal {
+  /** namespace/name */
+  readonly workflow: string;
+  readonly hasFailed: boolean;
+}
 
 export interface TermMemory {
   readonly regret: RegretState;
+  readonly open: readonly OpenProposal[];
   readonly decision: DescheduleMemory;
   readonly left: readonly LeftNode[];
+  readonly settled: readonly SettledPod[];
+  /** Moves that are under way. */
+  readonly waiting: readonly StartedMove[];
   /** Moves whose channels weren't measured again yet. */
   readonly unmeasured: readonly ReplacedMove[];
 }
 
 export const EMPTY_TERM_MEMORY: TermMemory = {
   regret: NO_REGRET,
+  open: [],
   decision: NO_MEMORY,
   left: [],
+  settled: [],
+  waiting: [],
   unmeasured: [],
 };
 
@@ -31,53 +46,75 @@ const Count = Type.Integer({ minimum: 0 });
 const Amount = Type.Number({ minimum: 0 });
 const PodMoves = Type.Array(Type.Object({ uid: Type.String(), node: Type.String() }), { minItems: 1 });
 const Latency = Type.Union([Type.Object({ ms: Amount, bytesPerSecond: Amount }), Type.Null()]);
-// Leaders of versions before this one don't write it.
+// Optional: leaders of earlier versions don't write it.
 const Worth = Type.Optional(
   Type.Union([Type.Object({ gainRatio: Type.Number(), pods: Count }), Type.Null()]),
 );
+const Started = {
+  id: Type.String(),
+  owner: Type.Object({
+    apiVersion: Type.String(),
+    kind: Type.String(),
+    namespace: Type.String(),
+    name: Type.String(),
+    uid: Type.String(),
+  }),
+  namespace: Type.String(),
+  pod: Type.String(),
+  podUid: Type.String(),
+  workflow: Type.String(),
+  workload: Type.String(),
+  from: Type.String(),
+  to: Type.String(),
+  atMs: Amount,
+  deadlineMs: Amount,
+  coolDownMs: Amount,
+  before: Latency,
+  expected: Latency,
+  worth: Worth,
+  release: Type.Optional(Type.Object({ before: Count })),
+};
+const Stopped = Type.Object({
+  reason: Type.Union([Type.Literal("regret"), Type.Literal("failed_moves")]),
+  detail: Type.String(),
+});
 
 const Kept = Type.Object({
   version: Type.Literal(1),
   regret: Type.Object({
     judged: Type.Array(
-      Type.Object({
-        atMs: Amount,
-        beforeMs: Amount,
-        expectedMs: Amount,
-        afterMs: Amount,
-        bytesPerSecond: Amount,
-      }),
+      Type.Union([
+        Type.Object({
+          atMs: Amount,
+          beforeMs: Amount,
+          expectedMs: Amount,
+          afterMs: Amount,
+          bytesPerSecond: Amount,
+        }),
+        Type.Object({ atMs: Amount, workflow: Type.String(), failure: Type.String() }),
+      ]),
     ),
+    // Optional: as above.
+    failedProposals: Type.Optional(Count),
     stoppedUntilMs: Amount,
+    stoppedBy: Type.Optional(Type.Union([Stopped, Type.Null()])),
     stops: Count,
   }),
+  open: Type.Optional(Type.Array(Type.Object({ workflow: Type.String(), hasFailed: Type.Boolean() }))),
   campaigns: Type.Array(Type.Object({ workflow: Type.String(), moves: PodMoves, idleRuns: Count })),
-  left: Type.Array(Type.Object({ owner: Type.String(), node: Type.String(), atMs: Amount })),
+  waiting: Type.Optional(Type.Array(Type.Object({ ...Started, siblings: Type.Array(Type.String()) }))),
+  left: Type.Array(
+    Type.Object({
+      owner: Type.String(),
+      node: Type.String(),
+      atMs: Amount,
+      workflow: Type.Optional(Type.String()),
+    }),
+  ),
+  settled: Type.Optional(Type.Array(Type.Object({ pod: Type.String(), atMs: Amount, afterMs: Amount }))),
   unmeasured: Type.Array(
     Type.Object({
-      move: Type.Object({
-        id: Type.String(),
-        owner: Type.Object({
-          apiVersion: Type.String(),
-          kind: Type.String(),
-          namespace: Type.String(),
-          name: Type.String(),
-          uid: Type.String(),
-        }),
-        namespace: Type.String(),
-        pod: Type.String(),
-        podUid: Type.String(),
-        workflow: Type.String(),
-        workload: Type.String(),
-        from: Type.String(),
-        to: Type.String(),
-        atMs: Amount,
-        deadlineMs: Amount,
-        coolDownMs: Amount,
-        before: Latency,
-        expected: Latency,
-        worth: Worth,
-      }),
+      move: Type.Object(Started),
       replacement: Type.Object({ name: Type.String(), node: Type.String(), readyMs: Amount }),
     }),
   ),
@@ -85,22 +122,27 @@ const Kept = Type.Object({
 });
 type Kept = Static<typeof Kept>;
 
-const LISTS = ["campaigns", "left", "unmeasured", "streaks"] as const;
+const LISTS = ["open", "waiting", "campaigns", "left", "settled", "unmeasured", "streaks"] as const;
 const ROOM_BETWEEN = 1;
 
 /** @param rounds that are enough: more needn't be told, and would change the text in every run */
 export function memoryText(memory: TermMemory, rounds: number): string {
-  const { regret, decision, left, unmeasured } = memory;
+  const { regret, open, decision, left, settled, waiting, unmeasured } = memory;
   const streaks = [...decision.streaks.values()]
     .map((streak): Streak => ({ ...streak, runs: Math.min(streak.runs, rounds) }))
     .sort((a, b) => b.runs - a.runs);
-  const lists: Pick<Kept, (typeof LISTS)[number]> = {
+  const lists: Required<Pick<Kept, (typeof LISTS)[number]>> = {
+    open: [...open],
+    waiting: waiting.map((move) => ({ ...move, siblings: [...move.siblings] })) as NonNullable<
+      Kept["waiting"]
+    >,
     campaigns: [...decision.campaigns].map(([workflow, { moves, idleRuns }]) => ({
       workflow,
       moves: moves.map(({ uid, node }) => ({ uid, node })),
       idleRuns,
     })),
     left: left.toReversed(),
+    settled: settled.toReversed(),
     unmeasured: unmeasured.toReversed().map(({ move, replacement }) => ({
       // Its replacement is known, so nobody asks for those beside it.
       move: { ...move, siblings: undefined } as Kept["unmeasured"][number]["move"],
@@ -129,18 +171,23 @@ export function memoryText(memory: TermMemory, rounds: number): string {
 export function readMemory(text: string): TermMemory | null {
   const kept = keptOf(text);
   if (kept === null) return null;
-  const { regret, campaigns, left, unmeasured, streaks } = kept;
+  const { regret, open = [], campaigns, left, settled = [], waiting = [], unmeasured, streaks } = kept;
   const byWorkflow = campaigns.map(({ workflow, moves, idleRuns }): [string, Campaign] => [
     workflow,
     { moves, idleRuns },
   ]);
   return {
-    regret,
+    regret: { ...NO_REGRET, ...regret },
+    open,
     decision: {
       streaks: new Map(streaks.map((streak) => [streakKey(streak.moves), streak])),
       campaigns: new Map(byWorkflow),
     },
-    left: left.toReversed(),
+    settled: settled.toReversed(),
+    left: left.toReversed().map((note) => ({ ...note, workflow: note.workflow ?? "" })),
+    waiting: waiting.map((move) => {
+      return { ...move, siblings: new Set(move.siblings), worth: move.worth ?? null };
+    }),
     unmeasured: unmeasured.toReversed().map(({ move, replacement }) => {
       return { move: { ...move, siblings: new Set<string>(), worth: move.worth ?? null }, replacement };
     }),

@@ -1,5 +1,5 @@
 import { KINDS, moveRecordPatch, readLastMove, readMoveRecords, StoreError } from "@isochrone/kubernetes";
-import type { ClusterStore } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { describe, expect, test } from "vitest";
 import { memberOf } from "../testing/appgroup-rig.ts";
 import { DeschedulerRig, MINUTE } from "../testing/descheduler-rig.ts";
@@ -92,14 +92,27 @@ describe("a run of the descheduler", () => {
     expect(next.decisions()).toMatchObject({ "web-0": "in_flight", "web-1": "in_flight" });
   });
 
-  test("a PodDisruptionBudget's no is counted, leaves nothing behind, and is respected for longer each time", async () => {
+  test.each(["dry-run", "evict"])(
+    "in mode %s a PodDisruptionBudget that allows nothing keeps the pod, and nobody asks the API server",
+    async (mode) => {
+      const rig = await rigWith({ mode });
+      await rig.store.create(budgetOf({ disruptionsAllowed: 0 }));
+      await rig.run();
+      expect(rig.decisions()).toMatchObject({ "web-1": "disruption_budget" });
+      expect(await rig.metric("isochrone_descheduler_eviction_failures_total", '{reason="pdb"}')).toBeNaN();
+      expect(await rig.nodesOf("web")).toEqual(["a1", "b1"]);
+    },
+  );
+
+  test("a PodDisruptionBudget whose status is of an older specification allows nothing", async () => {
     const rig = await rigWith();
-    await rig.store.create({
-      ...KINDS.podDisruptionBudget,
-      metadata: { name: "web", namespace: "shop" },
-      spec: { minAvailable: 2, selector: { matchLabels: { app: "web" } } },
-      status: { disruptionsAllowed: 0 },
-    });
+    await rig.store.create(budgetOf({ disruptionsAllowed: 2, observedGeneration: 0 }));
+    await rig.run();
+    expect(rig.decisions()).toMatchObject({ "web-1": "disruption_budget" });
+  });
+
+  test("an eviction that is refused is counted, leaves nothing behind, and isn't tried again for longer each time", async () => {
+    const rig = await rigWith({}, refusing);
     const refusals = (): Promise<number> =>
       rig.metric("isochrone_descheduler_eviction_failures_total", '{reason="pdb"}');
     await rig.run();
@@ -118,18 +131,12 @@ describe("a run of the descheduler", () => {
   });
 
   test("an eviction that is refused doesn't end the rest after the workload's last move", async () => {
-    const rig = await rigWith({ coolDownMs: 15 * MINUTE });
+    const rig = await rigWith({ coolDownMs: 15 * MINUTE }, refusing);
     const owner = (await rig.replicaSet("web"))!;
     const last = { atMs: rig.clock.now() - 16 * MINUTE, coolDownMs: 15 * MINUTE };
     const gone = { podUid: "gone", from: "a2", to: "a1", deadlineMs: last.atMs + 1 };
     const ref = { ...KINDS.replicaSet, namespace: "shop", name: "web-1" };
     await rig.store.jsonPatch(ref, moveRecordPatch(owner, gone, last, last.atMs));
-    await rig.store.create({
-      ...KINDS.podDisruptionBudget,
-      metadata: { name: "web", namespace: "shop" },
-      spec: { minAvailable: 2, selector: { matchLabels: { app: "web" } } },
-      status: { disruptionsAllowed: 0 },
-    });
     await rig.run();
     expect(await rig.metric("isochrone_descheduler_eviction_failures_total", '{reason="pdb"}')).toBe(1);
     expect(readLastMove((await rig.replicaSet("web"))!)).toEqual(last);
@@ -246,6 +253,24 @@ describe("a run of the descheduler", () => {
     expect(await rig.nodesOf("web")).toEqual(nodes);
   });
 });
+
+/** Covers both pods of web. */
+function budgetOf(status: Readonly<Record<string, unknown>>): KubernetesObject {
+  return {
+    ...KINDS.podDisruptionBudget,
+    metadata: { name: "web", namespace: "shop" },
+    spec: { minAvailable: 2, selector: { matchLabels: { app: "web" } } },
+    status,
+  };
+}
+
+/** The API server refuses each eviction, whatever the budgets said a moment ago. */
+function refusing(store: ClusterStore): ClusterStore {
+  const evict = () => Promise.reject(new StoreError("too_many_requests", "not now"));
+  return new Proxy(store, {
+    get: (target, name) => (name === "evict" ? evict : memberOf(target, name)),
+  });
+}
 
 /** Names the writes. */
 function noting(store: ClusterStore, order: string[]): ClusterStore {

@@ -1,18 +1,15 @@
 // One term of descheduling: runs at an interval while this replica leads. What was moved is followed until
 // its channels were measured again.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import { channelLatency, judged, nextCoolDown, NO_MEMORY, NO_REGRET, regretOf } from "@isochrone/placement";
+import { isEffective, nextCoolDown, NO_MEMORY } from "@isochrone/placement";
 import type {
   DescheduleDecision,
   DescheduleMemory,
   DisruptionBudget,
+  FailedMove,
   Halt,
-  JudgedMove,
-  RegretState,
 } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
-import type { WorkflowGraph } from "@isochrone/topology";
-import { graphAgeSeconds } from "../domain/placer.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import { BackOff } from "./back-off.ts";
 import { CarryOut } from "./carry-out.ts";
@@ -27,16 +24,22 @@ import type { DeschedulerMetrics, SkipReason } from "./decision/metrics.ts";
 import { SKIP_REASONS } from "./decision/metrics.ts";
 import { emptyReport, reportedHalt, reportedRow } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
+import { freshGraphs } from "./fresh-graphs.ts";
+import { judgementOf, reasonToStay } from "./measuring.ts";
 import { progressOf } from "./move-progress.ts";
 import type { MoveProgress } from "./move-progress.ts";
 import type { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./decision/paper-decision.ts";
 import { moveRules, runDecision, type CostOptions } from "./decision/run-decision.ts";
 import type { DeschedulerConfig } from "./decision/settings.ts";
-import { StartedMoves, type ReplacedMove } from "./started-moves.ts";
+import { failureOf, withOwnSiblings, workflowOf } from "./failures.ts";
+import { ReleasedPods } from "./released-pods.ts";
+import { StartedMoves, type DoneMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
+import { SettledPods } from "./decision/settled-pods.ts";
 import type { ClusterLists, Survey, SurveyInput } from "./decision/survey.ts";
+import { Verdicts } from "./verdicts.ts";
 
 interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly config: DeschedulerConfig;
@@ -63,7 +66,6 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
 
 const MAX_REPORTED = 2_000;
 const MAX_COOL_DOWN_MS = 24 * 3_600_000;
-const MAX_JUDGED = 10;
 /**
  * A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour
  * or six cool-downs.
@@ -78,22 +80,29 @@ export class DeschedulerTerm {
   readonly #evictor: Evictor;
   readonly #closing: Closing;
   readonly #moves = new StartedMoves();
+  readonly #released: ReleasedPods;
   readonly #backOff = new BackOff(BACK_OFF_MS);
   readonly #left: LeftNodes;
+  readonly #settled: SettledPods;
   readonly #kept: KeptMemory | null;
   readonly #carryOut: CarryOut;
+  readonly #verdicts: Verdicts;
   #memory: DescheduleMemory = NO_MEMORY;
-  #regret: RegretState = NO_REGRET;
+  #isFollowing = false;
   #report: DeschedulerReport;
 
   constructor(options: TermOptions) {
     this.#options = options;
     this.#evictor = new Evictor(options.store);
+    this.#released = new ReleasedPods({ ...options, moves: this.#moves });
     this.#closing = new Closing(options.config);
     const { coolDownMs } = options.config;
     const leastMs = Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs);
-    this.#left = new LeftNodes(Math.max(2 * coolDownMs, leastMs));
-    const { config, keeper, logger } = options;
+    const returnMs = Math.max(2 * coolDownMs, leastMs);
+    this.#left = new LeftNodes(returnMs);
+    this.#settled = new SettledPods(returnMs);
+    const { config, keeper, logger, reports } = options;
+    this.#verdicts = new Verdicts({ ...options, onStop: (halt) => reports.stopped(halt) });
     // Others evict nobody, or ask nothing of what was.
     this.#kept =
       config.mode === "evict" && keeper !== null ? new KeptMemory(keeper, config.rounds, logger) : null;
@@ -109,21 +118,31 @@ export class DeschedulerTerm {
 
   /** Whether a pod of that controller is being moved. */
   isMoving(controllerUid: string): boolean {
-    return this.#evictor.isMoving(controllerUid, this.#options.clock.now());
+    return (
+      this.#moves.owners.has(controllerUid) ||
+      this.#evictor.isMoving(controllerUid, this.#options.clock.now())
+    );
   }
 
   get report(): DeschedulerReport {
     const inFlight = this.#moves.waiting.map(({ namespace, pod: name, from, to, atMs }) => {
       return { namespace, name, from, to, since: iso(atMs) };
     });
-    const { stoppedUntilMs, judged: moves } = this.#regret;
-    const isStopped = stoppedUntilMs > this.#options.clock.now();
+    const nowMs = this.#options.clock.now();
+    const isStopped = this.#verdicts.isStopped(nowMs);
     return {
       ...this.#report,
       inFlight,
-      regret: regretOf(moves),
-      stoppedUntil: isStopped ? iso(stoppedUntilMs) : null,
+      regret: this.#verdicts.regret,
+      stoppedUntil: isStopped ? iso(this.#verdicts.state.stoppedUntilMs) : null,
+      stoppedBy: this.#verdicts.halt(nowMs)?.detail ?? null,
     };
+  }
+
+  /** Moves under way go on between two runs. */
+  async follow(): Promise<void> {
+    const { follower, clock } = this.#options;
+    if (follower.isSynced) await this.#followUp(follower.lists(), clock.now());
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -131,19 +150,41 @@ export class DeschedulerTerm {
     if (!follower.isSynced) return metrics.runs.inc({ outcome: "unsettled" });
     await this.#recall();
     await this.#run(signal);
+    this.#verdicts.settle((workflow) => this.#isUnderWay(workflow), this.#options.clock.now());
     if (signal.aborted) return;
-    const [regret, decision, unmeasured] = [this.#regret, this.#memory, this.#moves.unmeasured];
-    await this.#kept?.keep({ regret, decision, left: this.#left.notes, unmeasured });
+    const { state: regret, open } = this.#verdicts;
+    const { waiting, unmeasured } = this.#moves;
+    await this.#kept?.keep({
+      regret,
+      open,
+      decision: this.#memory,
+      left: this.#left.notes,
+      settled: this.#settled.notes,
+      waiting: withOwnSiblings(waiting, follower.lists().pods),
+      unmeasured,
+    });
+  }
+
+  #isUnderWay(workflow: string): boolean {
+    return (
+      this.#memory.campaigns.has(workflow) ||
+      this.#moves.waiting.some((move) => workflowOf(move) === workflow)
+    );
   }
 
   async #recall(): Promise<void> {
+    const { keeper, clock } = this.#options;
     const memory = (await this.#kept?.recall()) ?? null;
-    if (memory === null) return;
-    this.#regret = memory.regret;
-    this.#memory = memory.decision;
-    this.#left.restore(memory.left);
-    this.#moves.restore(memory.unmeasured);
-    this.#options.metrics.regret.set(regretOf(memory.regret.judged));
+    if (memory !== null) {
+      this.#verdicts.restore(memory.regret, memory.open);
+      this.#memory = memory.decision;
+      this.#left.restore(memory.left);
+      this.#settled.restore(memory.settled);
+      this.#moves.resume(memory.waiting);
+      this.#moves.restore(memory.unmeasured);
+    }
+    if (this.#verdicts.isStopped(clock.now()) && (await keeper?.takeResume()) === true)
+      this.#verdicts.resume();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -152,7 +193,7 @@ export class DeschedulerTerm {
     const nowMs = clock.now();
     const lists = follower.lists();
     await this.#followUp(lists, nowMs);
-    const graphs = this.#graphs(nowMs);
+    const graphs = freshGraphs(this.#options.graphs, nowMs);
     if (graphs === null)
       return this.#closed({ reason: "stale", detail: "there is no fresh cluster graph" }, nowMs);
     await this.#judge(graphs, nowMs);
@@ -164,6 +205,7 @@ export class DeschedulerTerm {
       scoring: this.#options.scoring,
       memory: this.#memory,
       disruptionBudgets: await this.#budgets(found),
+      recent: this.#left.lastHour(nowMs),
       closed: this.#halt(nowMs),
       rules: moveRules(this.#options),
       nowMs,
@@ -172,8 +214,10 @@ export class DeschedulerTerm {
     this.#memory = decision.memory;
     metrics.proposed.inc(decision.moves.length);
     if (config.mode !== "dry-run") {
-      const over = await this.#carryOut.run(decision.moves, { found, graphs, nowMs }, signal);
-      this.#memory = { ...decision.memory, campaigns: without(decision.memory.campaigns, over) };
+      const refused = await this.#carryOut.run(decision.moves, { found, graphs, nowMs }, signal);
+      for (const move of this.#moves.waiting) this.#verdicts.begun(workflowOf(move));
+      for (const workflow of refused)
+        this.#failed({ atMs: nowMs, workflow, failure: `an eviction in ${workflow} was refused` }, nowMs);
     }
     const seconds = (clock.monotonic() - beganMs) / 1_000;
     metrics.runSeconds.observe(seconds);
@@ -181,77 +225,81 @@ export class DeschedulerTerm {
     this.#show(found, decision, nowMs, seconds);
   }
 
-  /** Replacements that are ready, or didn't come. */
+  /** Released pods go on; then moves end whose replacement is ready, or didn't come. */
   async #followUp(lists: ClusterLists, nowMs: number): Promise<void> {
-    const { metrics, reports, logger } = this.#options;
-    for (const done of this.#moves.look(lists.pods, nowMs)) {
-      const { move, outcome } = done;
-      metrics.moves.inc({ outcome });
-      reports.done(done, nowMs);
-      this.#options.onMove?.(progressOf(move, outcome === "lost" ? "lost" : "arrived", done.replacement));
-      const lost = outcome === "lost";
-      // Whoever is without a replacement is not moved again soon.
-      const last = lost
-        ? { atMs: move.atMs, coolDownMs: Math.min(move.coolDownMs * 2, MAX_COOL_DOWN_MS) }
-        : null;
-      await this.#evictor.done(move.owner, move.podUid, nowMs, last).catch((error: unknown) => {
-        logger.warn("a move's record can't be removed; it ends by its deadline", { error });
-      });
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    try {
+      await this.#released.advanceAll(lists, nowMs);
+      for (const done of this.#moves.look(lists.pods, nowMs)) await this.#ended(done, nowMs);
+    } finally {
+      this.#isFollowing = false;
     }
-    metrics.inFlight.set(this.#moves.waiting.length);
+    this.#options.metrics.inFlight.set(this.#moves.waiting.length);
+  }
+
+  async #ended(done: DoneMove, nowMs: number): Promise<void> {
+    const { metrics, reports, logger } = this.#options;
+    const { move, outcome } = done;
+    metrics.moves.inc({ outcome });
+    reports.done(done, nowMs);
+    const isVain = outcome === "lost" || outcome === "withdrawn";
+    this.#options.onMove?.(progressOf(move, isVain ? outcome : "arrived", done.replacement));
+    const hasFailed = this.#isFailure(done);
+    if (hasFailed)
+      this.#failed({ atMs: move.atMs, workflow: workflowOf(move), failure: failureOf(done) }, nowMs);
+    // A workload whose move failed rests twice as long.
+    const last = hasFailed
+      ? { atMs: move.atMs, coolDownMs: Math.min(move.coolDownMs * 2, MAX_COOL_DOWN_MS) }
+      : null;
+    await this.#evictor.done(move.owner, move.podUid, nowMs, last).catch((error: unknown) => {
+      logger.warn("a move's record can't be removed; it ends by its deadline", { error });
+    });
+  }
+
+  /** In mode `paper` kube-scheduler chooses the node: any is right. */
+  #isFailure({ outcome }: DoneMove): boolean {
+    return outcome !== "on_target" && (this.#options.config.mode !== "paper" || outcome === "lost");
+  }
+
+  /** The rest of its proposal isn't carried out, and has to pay in as many runs as a new one. */
+  #failed(move: FailedMove, nowMs: number): void {
+    this.#verdicts.failed(move, nowMs);
+    const { campaigns, streaks } = this.#memory;
+    this.#memory = {
+      campaigns: new Map([...campaigns].filter(([workflow]) => workflow !== move.workflow)),
+      streaks: new Map([...streaks].filter(([, { workflow }]) => workflow !== move.workflow)),
+    };
   }
 
   /** Channels of replacements, measured again. */
   async #judge(graphs: Graphs, nowMs: number): Promise<void> {
-    const { config, metrics, logger } = this.#options;
-    const { maxRegret, regretMoves: minJudged, regretPauseMs: pauseMs, coolDownMs } = config;
+    const { config, logger } = this.#options;
+    const { coolDownMs, mode } = config;
     for (const replaced of this.#moves.due(nowMs, config.judgeAfterMs)) {
       const { move } = replaced;
-      const verdict = this.#judgement(replaced, graphs);
+      const verdict = judgementOf(replaced, graphs, this.#options.bytesPerRequest);
       if (verdict === null) continue;
       this.#moves.measured(move);
       this.#options.onMove?.(progressOf(move, "measured", replaced.replacement, verdict.afterMs));
-      const before = this.#regret.stoppedUntilMs;
-      const all = [...this.#regret.judged, verdict].slice(-MAX_JUDGED);
-      metrics.regret.set(regretOf(all));
-      // The paper's descheduler learns nothing from its moves: what became of them is shown only.
-      if (config.mode === "paper") {
-        this.#regret = { ...NO_REGRET, judged: all };
-        continue;
-      }
-      this.#regret = judged(
-        this.#regret,
-        verdict,
-        { maxRegret, minJudged, maxJudged: MAX_JUDGED, pauseMs },
-        nowMs,
-      );
-      if (this.#regret.stoppedUntilMs > before)
-        logger.warn("moves didn't gain what they were made for: no pod is moved until then", {
-          until: iso(this.#regret.stoppedUntilMs),
+      const isElsewhere = mode !== "paper" && replaced.replacement.node !== move.to;
+      // A move that ended elsewhere was judged when it ended.
+      if (isElsewhere) continue;
+      this.#verdicts.measured(verdict, nowMs);
+      // A move in vain may be put right.
+      if (isEffective(verdict))
+        this.#settled.add({
+          pod: `${move.namespace}/${replaced.replacement.name}`,
+          atMs: nowMs,
+          afterMs: verdict.afterMs,
         });
+      if (mode === "paper") continue;
       const rests = nextCoolDown(verdict, move.coolDownMs, { coolDownMs, maxCoolDownMs: MAX_COOL_DOWN_MS });
       if (rests !== move.coolDownMs)
         await this.#evictor
           .done(move.owner, move.podUid, nowMs, { atMs: move.atMs, coolDownMs: rests })
           .catch((error: unknown) => logger.warn("a cool-down can't be written", { error }));
     }
-    metrics.stopped.set(this.#regret.stoppedUntilMs > nowMs ? 1 : 0);
-  }
-
-  #judgement({ move, replacement }: ReplacedMove, { cluster, workflow }: Graphs): JudgedMove | null {
-    const { namespace, workload, before, expected, atMs } = move;
-    const graph = workflow(namespace, move.workflow);
-    if (graph === null || before === null || expected === null) return null;
-    const pod = { namespace, name: replacement.name, workload };
-    const now = channelLatency(
-      pod,
-      replacement.node,
-      { cluster, workflow: graph },
-      this.#options.bytesPerRequest,
-    );
-    if (now === null) return null;
-    const { ms: beforeMs, bytesPerSecond } = before;
-    return { atMs, beforeMs, expectedMs: expected.ms, afterMs: now.ms, bytesPerSecond };
   }
 
   #halt(nowMs: number): Halt | null {
@@ -259,11 +307,8 @@ export class DeschedulerTerm {
     const closed = this.#closing.at(nowMs);
     if (closed !== null) return closed;
     if (config.mode === "paper") return null;
-    if (this.#regret.stoppedUntilMs > nowMs)
-      return {
-        reason: "regret",
-        detail: `earlier moves didn't gain what they were made for; stopped until ${iso(this.#regret.stoppedUntilMs)}`,
-      };
+    const stopped = this.#verdicts.halt(nowMs);
+    if (stopped !== null) return stopped;
     const trouble = plannerTrouble();
     return trouble === null ? null : { reason: "planner", detail: trouble };
   }
@@ -279,7 +324,7 @@ export class DeschedulerTerm {
   }
 
   #survey(lists: ClusterLists, graphs: Graphs, nowMs: number): Survey {
-    const { config, gates, spread } = this.#options;
+    const { config, gates, spread, bytesPerRequest } = this.#options;
     // The paper relies on the scheduler for where replacements go, evicts only replicas too, and knows
     // nothing of nodes that were left.
     const isPaper = config.mode === "paper";
@@ -294,27 +339,14 @@ export class DeschedulerTerm {
       begun: new Set(
         [...this.#memory.campaigns.values()].flatMap(({ moves }) => moves.map(({ uid }) => uid)),
       ),
+      reasonToStay: (pod) =>
+        isPaper ? null : reasonToStay(pod, this.#settled, graphs, bytesPerRequest, nowMs),
       left: isPaper ? new Map() : this.#left.current(nowMs),
       rules: isPaper ? { ...config, allowSingleReplicas: true } : config,
       maxUnreadyRatio: config.maxUnreadyRatio,
       spread,
       nowMs,
     });
-  }
-
-  /** null without a fresh one: what was measured long ago moves nobody. */
-  #graphs(nowMs: number): Graphs | null {
-    const { graphs } = this.#options;
-    const cluster = graphs.cluster();
-    if (cluster === null) return null;
-    const isFresh = (graph: { readonly observedAt: string }): boolean =>
-      graphAgeSeconds(graph, nowMs) <= cluster.maxAgeSeconds;
-    if (!isFresh(cluster)) return null;
-    const workflow = (namespace: string, name: string): WorkflowGraph | null => {
-      const graph = graphs.workflow(namespace, name);
-      return graph !== null && isFresh(graph) ? graph : null;
-    };
-    return { cluster, workflow };
   }
 
   #closed(halt: Halt, nowMs: number): void {
@@ -356,10 +388,6 @@ export class DeschedulerTerm {
       skipped: Object.fromEntries(skipped),
     };
   }
-}
-
-function without<V>(map: ReadonlyMap<string, V>, keys: ReadonlySet<string>): ReadonlyMap<string, V> {
-  return new Map([...map].filter(([key]) => !keys.has(key)));
 }
 
 function iso(ms: number): string {

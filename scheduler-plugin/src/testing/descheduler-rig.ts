@@ -62,6 +62,8 @@ export class DeschedulerRig {
   useOf: Readonly<Record<string, number>> = {};
   /** Pods of web that the graph shows and the cluster doesn't. */
   ghosts: { readonly name: string; readonly node: string }[] = [];
+  /** How Deployments replace their pods. `Recreate` evicts first: nothing here makes replacements. */
+  strategy: "Recreate" | "RollingUpdate" = "Recreate";
   /** A workload that the graph shows at the far end of a channel. */
   far: Workload | null = null;
   #created = 0;
@@ -119,8 +121,8 @@ export class DeschedulerRig {
       ["web", ["a1", "b1"], true],
       ["db", ["a1", "a2"], false],
     ] as const) {
-      await this.store.create(deploymentOf(name));
-      await this.store.create(replicaSetOf(name, gated));
+      const deployment = await this.store.create(deploymentOf(name, this.strategy));
+      await this.store.create(replicaSetOf(deployment, gated));
       for (const node of nodes) await this.addPod(name, node);
     }
     await this.clock.advance(60 * MINUTE);
@@ -286,24 +288,32 @@ function nodeOf(name: string, zone: string): KubernetesObject {
   return { ...KINDS.node, metadata: { name, labels }, spec: {}, status };
 }
 
-function deploymentOf(name: string): KubernetesObject {
+function deploymentOf(name: string, type: string): KubernetesObject {
   return {
     ...KINDS.deployment,
     metadata: { name, namespace: "shop" },
-    spec: { replicas: 2 },
+    spec: { replicas: 2, strategy: { type } },
     status: { replicas: 2, updatedReplicas: 2, readyReplicas: 2 },
   };
 }
 
-function replicaSetOf(name: string, gated: boolean): KubernetesObject {
-  const owner = { apiVersion: "apps/v1", kind: "Deployment", name, uid: name, controller: true };
-  const spec = gated ? { schedulingGates: [{ name: PLACEMENT_GATE }] } : {};
+function replicaSetOf({ metadata: { name, uid } }: KubernetesObject, gated: boolean): KubernetesObject {
+  const owner = { ...KINDS.deployment, name, uid: uid!, controller: true };
+  const spec = { containers: CONTAINERS, ...(gated ? { schedulingGates: [{ name: PLACEMENT_GATE }] } : {}) };
+  const labels = labelsOf(name);
+  const selector = { matchLabels: { app: name, "pod-template-hash": "1" } };
   return {
     ...KINDS.replicaSet,
     metadata: { name: `${name}-1`, namespace: "shop", ownerReferences: [owner] },
-    spec: { replicas: 2, template: { metadata: { labels: { app: name } }, spec } },
+    spec: { replicas: 2, selector, template: { metadata: { labels }, spec } },
     status: { replicas: 2, readyReplicas: 2 },
   };
+}
+
+const CONTAINERS = [{ name: "app", image: "app", resources: { requests: { cpu: "1", memory: "1Gi" } } }];
+
+function labelsOf(workload: string): Record<string, string> {
+  return { app: workload, "pod-template-hash": "1", "isochrone.dev/workflow": "flow" };
 }
 
 function podOf(
@@ -314,14 +324,13 @@ function podOf(
   ready: boolean,
 ): KubernetesObject {
   const owner = { apiVersion: "apps/v1", kind: "ReplicaSet", name: `${workload}-1`, uid, controller: true };
-  const labels = { app: workload, "pod-template-hash": "1", "isochrone.dev/workflow": "flow" };
   return {
     ...KINDS.pod,
-    metadata: { name, namespace: "shop", labels, ownerReferences: [owner] },
+    metadata: { name, namespace: "shop", labels: labelsOf(workload), ownerReferences: [owner] },
     spec: {
       nodeName,
       terminationGracePeriodSeconds: 0,
-      containers: [{ name: "app", image: "app", resources: { requests: { cpu: "1", memory: "1Gi" } } }],
+      containers: CONTAINERS,
     },
     status: { phase: "Running", conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
   };

@@ -7,6 +7,8 @@ import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { ManualClock } from "@isochrone/runtime/testing";
 import type { Decision } from "@isochrone/topology";
 import { beforeEach, onTestFinished } from "vitest";
+import { deschedulerSettings } from "../descheduler/decision/settings.ts";
+import type { DeschedulerMode } from "../descheduler/decision/settings.ts";
 import { plannerSettings } from "../planner/settings.ts";
 import { createSchedulerPlugin } from "../service.ts";
 import type { SchedulerPlugin } from "../service.ts";
@@ -30,8 +32,11 @@ interface PlannerRig {
   /** What patches of pods throw from now on; null: they pass. */
   readonly refuse: (error: StoreError | null) => void;
   readonly node: (name: string, cpu?: string) => KubernetesObject;
-  /** Stopped with the test. */
-  readonly start: (planner?: Readonly<Record<string, unknown>>) => Promise<Started>;
+  /** Stopped with the test. @param mode of the descheduler, whose first run is an hour away */
+  readonly start: (
+    planner?: Readonly<Record<string, unknown>>,
+    mode?: DeschedulerMode,
+  ) => Promise<Started>;
   /** Creates a pod that waits for the planner. */
   readonly gated: (
     name: string,
@@ -71,7 +76,10 @@ export function plannerRig(): PlannerRig {
     },
   });
 
-  const start = async (planner: Readonly<Record<string, unknown>> = {}): Promise<Started> => {
+  const start = async (
+    planner: Readonly<Record<string, unknown>> = {},
+    mode: DeschedulerMode = "off",
+  ): Promise<Started> => {
     const registry = createRegistry();
     const refusing = new Proxy(store, {
       get: (target, name) =>
@@ -82,6 +90,14 @@ export function plannerRig(): PlannerRig {
                 : (memberOf(target, name) as (...all: unknown[]) => unknown)(ref, ...rest)
           : memberOf(target, name),
     });
+    const loaded = loadSettings([plannerSettings, deschedulerSettings], {
+      env: {},
+      overrides: {
+        // Where the traffic is, nodes are used to 80 % and more.
+        planner: { enabled: true, maxCpuUse: 0, ...planner },
+        descheduler: { mode, intervalMs: 3_600_000 },
+      },
+    });
     const plugin = createSchedulerPlugin(configOf({ podEvents: false }), {
       clock,
       random: seededRandom(1),
@@ -89,11 +105,7 @@ export function plannerRig(): PlannerRig {
       registry,
       graphs,
       store: refusing,
-      planner: loadSettings([plannerSettings], {
-        env: {},
-        // Where the traffic is, nodes are used to 80 % and more.
-        overrides: { planner: { enabled: true, maxCpuUse: 0, ...planner } },
-      }).planner,
+      ...loaded,
     });
     await plugin.start();
     onTestFinished(async () => {

@@ -1,5 +1,6 @@
 import { createStrategy, DEFAULT_SPREAD } from "@isochrone/placement";
 import type { SpreadLimits } from "@isochrone/placement";
+import { KINDS, PLANNER_LEASE } from "@isochrone/kubernetes";
 import { createRegistry } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { ClusterStore } from "@isochrone/kubernetes";
@@ -51,6 +52,7 @@ export function createDeschedulerTerm(options: DeschedulerAloneOptions): Desched
     decisions: new DecisionLog(KEPT_DECISIONS),
     events: null,
     newId: () => String(++last),
+    lease: { ...KINDS.lease, namespace: "isochrone", name: PLANNER_LEASE },
     mode: config.mode,
     clock,
     logger,

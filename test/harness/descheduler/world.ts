@@ -251,7 +251,8 @@ function deploymentOf(name: string, replicas: number): KubernetesObject {
   return {
     ...KINDS.deployment,
     metadata: { name, namespace: NAMESPACE },
-    spec: { replicas },
+    // The simulation replaces pods once they have gone.
+    spec: { replicas, strategy: { type: "Recreate" } },
     status: { replicas, updatedReplicas: replicas, readyReplicas: replicas },
   };
 }

@@ -225,7 +225,7 @@ export const decisions: Dashboard = {
       panels: [
         {
           title: "Moves",
-          description: "What became of evicted pods.",
+          description: "What became of moves. Every outcome but on_target is a failed move.",
           kind: "timeseries",
           unit: "short",
           width: 8,

@@ -25,6 +25,12 @@ const decision = (fields: Partial<Decision>): Decision =>
   }) as Decision;
 const bound = (node: string | null, fields: Partial<NonNullable<Decision["binding"]>> = {}) =>
   ({ state: "bound", at: null, agreement: "as_chosen", cause: null, reason: null, node, ...fields }) as const;
+const eviction = (result?: string, node: string | null = null) => ({
+  kind: "eviction",
+  strategy: "descheduler",
+  binding: bound("n4", { state: "gone", agreement: null }),
+  ...(result === undefined ? {} : { outcome: { result, node } }),
+});
 const peer = (workload: string, node: string, rttMs: Peer["rttMs"]): Peer => {
   return { workload, calling: true, node, pods: 1, requestsPerSecond: 1, bytesPerSecond: null, rttMs };
 };
@@ -57,11 +63,25 @@ describe("where a pod is said to be", () => {
       "p-1 is gone; it ran on n4; Isochrone would have chosen n2.",
     ],
     [{}, null, "not known", "Where p-1 runs isn't known; Isochrone would choose n2."],
+    [eviction(), null, "moving from n4 to n2", "p-1 is moving from n4 to n2."],
+    [eviction("on_target", "n2"), "n2", "from n4", "p-1 was moved from n4 to n2."],
     [
-      { kind: "eviction", binding: bound("n4", { state: "gone", agreement: null }), outcome: { node: "n2" } },
-      "n2",
-      "from n4",
-      "p-1 was moved away from n4; its replacement runs on n2.",
+      eviction("elsewhere", "n3"),
+      "n3",
+      "move from n4 to n2 failed",
+      "The move of p-1 from n4 to n2 failed: its replacement runs on n3.",
+    ],
+    [
+      eviction("withdrawn", null),
+      "n4",
+      "move from n4 to n2 failed",
+      "The move of p-1 from n4 to n2 failed: it stays on n4.",
+    ],
+    [
+      eviction("lost", null),
+      null,
+      "move from n4 to n2 failed",
+      "The move of p-1 from n4 to n2 failed: it has no ready replacement.",
     ],
   ])("%j", (fields, node, note, headline) => {
     const made = decision(fields as Partial<Decision>);

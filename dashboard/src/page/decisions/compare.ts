@@ -1,5 +1,6 @@
 // A decision for people: where the pod is, and its nodes of then and now side by side. Pure.
 import type { Candidate, Decision, Peer, Rtt } from "@isochrone/topology";
+import { failureOf, moveStateOf } from "../model/move.ts";
 
 /** Where a decision's pod is, as a row of the list says it. */
 interface Whereabouts {
@@ -22,12 +23,20 @@ export function whereOf(decision: Decision): Whereabouts {
   return { node, note: notes.length === 0 ? null : notes.join(", ") };
 }
 
-/** A pod that was moved is where its replacement is. */
-function whereReplaced({ binding, outcome }: Decision): Whereabouts {
+/** A pod that was moved is where its replacement is; one whose move was withdrawn is where it was. */
+function whereReplaced(decision: Decision): Whereabouts {
+  const { binding, best, outcome } = decision;
   const left = binding?.node ?? null;
-  const node = outcome?.node ?? null;
-  const from = left === null ? null : `from ${left}`;
-  return { node, note: node === null ? (from ?? "not known yet") : from };
+  const node = outcome?.result === "withdrawn" ? left : (outcome?.node ?? null);
+  const from = left === null ? "" : ` from ${left}`;
+  switch (moveStateOf(decision)) {
+    case "moving":
+      return { node, note: `moving${from}${best === null ? "" : ` to ${best}`}` };
+    case "moved":
+      return { node, note: from === "" ? null : from.trim() };
+    case "failed":
+      return { node, note: `move${from}${best === null ? "" : ` to ${best}`} failed` };
+  }
 }
 
 /** Why it is there, in a sentence or two. */
@@ -53,13 +62,19 @@ export function headlineOf(decision: Decision): string {
   return best === null || agreement === null ? `${runs}.` : `${runs}; Isochrone would have chosen ${best}.`;
 }
 
-function moveHeadline({ pod, binding, best, outcome }: Decision): string {
+function moveHeadline(decision: Decision): string {
+  const { pod, binding, best, outcome } = decision;
   const left = binding?.node ?? null;
-  const from = `${pod.name} was moved away${left === null ? "" : ` from ${left}`}`;
-  const node = outcome?.node ?? null;
-  return node === null
-    ? `${from}; the best node is ${best ?? "unknown"}.`
-    : `${from}; its replacement runs on ${node}.`;
+  const from = left === null ? "" : ` from ${left}`;
+  const way = `${from}${best === null ? "" : ` to ${best}`}`;
+  switch (moveStateOf(decision)) {
+    case "moving":
+      return `${pod.name} is moving${way}.`;
+    case "moved":
+      return `${pod.name} was moved${from} to ${outcome?.node ?? "an unknown node"}.`;
+    case "failed":
+      return `The move of ${pod.name}${way} failed: ${failureOf(decision)}.`;
+  }
 }
 
 /** A node in the table of candidates. */

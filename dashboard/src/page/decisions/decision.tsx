@@ -7,7 +7,7 @@ import { workflowLink } from "../workflows/workflows.tsx";
 import { headlineOf, whereOf } from "./compare.ts";
 import { Figures, Nodes, Peers, Since } from "./then-and-now.tsx";
 import { barsOf, partsOf } from "./parts.ts";
-import { wordOf } from "./stream.ts";
+import { badgeOf, wordOf } from "./stream.ts";
 
 const MOST_BARS = 60;
 
@@ -34,7 +34,7 @@ export function DecisionView({
             </>
           )}
         </h1>
-        <span class={`badge ${wordOf(decision)}`}>{wordOf(decision)}</span>
+        <span class={`badge ${badgeOf(decision)}`}>{wordOf(decision)}</span>
       </div>
       <Where decision={decision} />
       <Figures decision={decision} />

@@ -8,7 +8,7 @@ import { linkTo } from "../state/store.ts";
 import { becauseOf, whereOf } from "./compare.ts";
 import { DecisionView } from "./decision.tsx";
 import { PlanView } from "./plan.tsx";
-import { FILTERS, streamOf, wordOf, type Entry, type Filter } from "./stream.ts";
+import { badgeOf, FILTERS, streamOf, wordOf, type Entry, type Filter } from "./stream.ts";
 
 const MOST = 200;
 
@@ -120,7 +120,7 @@ function rowOf(entry: Entry): { readonly key: string; readonly cells: readonly V
     key: `decision ${decision.id}`,
     cells: [
       <When at={decision.at} />,
-      <span class={`badge ${wordOf(decision)}`}>{wordOf(decision)}</span>,
+      <span class={`badge ${badgeOf(decision)}`}>{wordOf(decision)}</span>,
       <a href={link}>
         <Name>{decision.pod.name}</Name>
       </a>,

@@ -1,7 +1,7 @@
 import type { Decision } from "@isochrone/topology";
 import { expect, test } from "vitest";
 import type { Plan } from "../model/plan.ts";
-import { FILTERS, streamOf } from "./stream.ts";
+import { badgeOf, FILTERS, streamOf, wordOf } from "./stream.ts";
 
 test("one stream of all kinds, the newest first, or of one kind", () => {
   const decision = (id: string, second: number, kind?: string): Decision =>
@@ -15,4 +15,17 @@ test("one stream of all kinds, the newest first, or of one kind", () => {
         .join(""),
     ),
   ).toEqual(["pbca", "ca", "b", "p"]);
+});
+
+test.each([
+  [{ kind: "score" }, "placement", "placement"],
+  [{ kind: "plan" }, "planned", "planned"],
+  [{ kind: "eviction" }, "moving", "eviction"],
+  [{ kind: "eviction", outcome: { result: "on_target", node: "n2" } }, "moved", "eviction"],
+  [{ kind: "eviction", outcome: { result: "elsewhere", node: "n3" } }, "move failed", "bad"],
+  [{ kind: "eviction", outcome: { result: "withdrawn", node: null } }, "move failed", "bad"],
+  [{ kind: "eviction", outcome: { result: "lost", node: null } }, "move failed", "bad"],
+])("%j is called %s", (fields, word, badge) => {
+  const decision = { strategy: "descheduler", ...fields } as unknown as Decision;
+  expect([wordOf(decision), badgeOf(decision)]).toEqual([word, badge]);
 });

@@ -1,5 +1,6 @@
 // Decisions and plans as one stream, the newest first. Pure.
 import type { Decision } from "@isochrone/topology";
+import { moveStateOf } from "../model/move.ts";
 import type { Plan } from "../model/plan.ts";
 
 export type Entry =
@@ -25,7 +26,18 @@ export function streamOf(decisions: readonly Decision[], plans: readonly Plan[],
   return entries.sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 
-/** What the decision is called. */
-export function wordOf({ kind }: Pick<Decision, "kind">): string {
-  return kind === "eviction" ? "eviction" : kind === "plan" ? "planned" : "placement";
+type NamedDecision = Pick<Decision, "kind" | "outcome" | "binding" | "strategy">;
+
+/** What the decision is called; a move by how far it has come. */
+export function wordOf(decision: NamedDecision): string {
+  const { kind } = decision;
+  if (kind !== "eviction") return kind === "plan" ? "planned" : "placement";
+  const state = moveStateOf(decision);
+  return state === "failed" ? "move failed" : state;
+}
+
+/** Class of its badge. */
+export function badgeOf(decision: NamedDecision): string {
+  if (decision.kind !== "eviction") return wordOf(decision);
+  return moveStateOf(decision) === "failed" ? "bad" : "eviction";
 }

@@ -38,7 +38,12 @@ export function MeasuredLatency({ timeline }: { readonly timeline: LabTimeline }
     ],
     [points],
   );
-  const marks = useMemo(() => marksOf(labMarks), [labMarks]);
+  const evictions = useEvictions("");
+  // The time line has every pod that changed its node, but no move that failed.
+  const marks = useMemo(() => {
+    const failed = moveMarksOf(evictions).filter(({ kind }) => kind === "fault");
+    return [...marksOf(labMarks), ...failed].sort((a, b) => a.at - b.at);
+  }, [evictions, labMarks]);
   if (times.length < 2)
     return (
       <Empty title="No requests yet">
@@ -62,6 +67,14 @@ export function MeasuredLatency({ timeline }: { readonly timeline: LabTimeline }
   );
 }
 
+const NO_DECISIONS: DecisionList["decisions"] = [];
+
+/** @param filter of the query */
+function useEvictions(filter: string): DecisionList["decisions"] {
+  const path = `api/v1/decisions?kind=eviction${filter}&limit=200`;
+  return useJson<DecisionList>(path, { isOfNow: true }).data?.decisions ?? NO_DECISIONS;
+}
+
 /** Ways that are asked for: the most used ones. */
 const MOST_WAYS = 24;
 
@@ -72,13 +85,10 @@ export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnap
   const histories = useHistories(ways.map(({ source, target }) => pairPath(source, target)));
   const past = useMemo(() => pastOf(ways, histories), [histories, workflow]);
   const lines = useMemo(() => [{ label: "network time per request", values: past.totalMs }], [past]);
-  const evictions = useJson<DecisionList>(
-    `api/v1/decisions?kind=eviction&namespace=${encodeURIComponent(workflow.namespace)}&limit=200`,
-    { isOfNow: true },
-  ).data;
+  const evictions = useEvictions(`&namespace=${encodeURIComponent(workflow.namespace)}`);
   const marks = useMemo(() => {
     const name = `${workflow.namespace}/${workflow.name}`;
-    const moves = moveMarksOf((evictions?.decisions ?? []).filter((decision) => decision.workflow === name));
+    const moves = moveMarksOf(evictions.filter((decision) => decision.workflow === name));
     return [...past.marks, ...moves].sort((a, b) => a.at - b.at);
   }, [evictions, past, workflow]);
   if (ways.length === 0)

@@ -47,26 +47,40 @@ describe("marks", () => {
   test("leave out a link that is set to what it is", () =>
     expect(marksOf([change(1, "a", "b", { rttMs: 12 })])).toEqual([]));
 
-  test("of a cluster are the evictions that became moves, each where its replacement went", () => {
-    const eviction = (second: number, workload: string, outcome?: { second: number; node: string | null }) =>
+  test("of a cluster are the descheduler's moves: under way, done, or failed and how", () => {
+    const eviction = (
+      second: number,
+      workload: string,
+      outcome?: { second: number; node: string | null; result: string },
+    ) =>
       ({
         kind: "eviction",
         at: at(second),
         workload,
         pod: { namespace: "shop", name: `${workload}-1` },
+        strategy: "descheduler",
         best: "b",
         binding: { node: "a" },
-        ...(outcome === undefined ? {} : { outcome: { at: at(outcome.second), node: outcome.node } }),
+        ...(outcome === undefined ? {} : { outcome: { ...outcome, at: at(outcome.second) } }),
       }) as unknown as Decision;
     const marks = moveMarksOf([
-      eviction(100, "late", { second: 104, node: "c" }),
+      eviction(100, "late", { second: 104, node: "b", result: "on_target" }),
       eviction(10, "under-way"),
-      eviction(50, "lost", { second: 60, node: null }),
+      eviction(50, "lost", { second: 60, node: null, result: "lost" }),
+      eviction(150, "astray", { second: 160, node: "c", result: "elsewhere" }),
+      eviction(170, "same", { second: 180, node: "a", result: "elsewhere" }),
+      eviction(190, "kept", { second: 200, node: null, result: "withdrawn" }),
+      { ...eviction(250, "paper", { second: 260, node: "c", result: "elsewhere" }), strategy: "raw" },
       { ...eviction(70, "placed"), kind: "score" },
     ]);
     expect(marks).toEqual([
-      { at: 10, kind: "move", text: "under-way: a → b" },
-      { at: 104, kind: "move", text: "late: a → c" },
+      { at: 10, kind: "move", text: "under-way: a → b, moving" },
+      { at: 60, kind: "fault", text: "lost: a → b failed, it has no ready replacement" },
+      { at: 104, kind: "move", text: "late: a → b" },
+      { at: 160, kind: "fault", text: "astray: a → b failed, its replacement runs on c" },
+      { at: 180, kind: "fault", text: "same: a → b failed, its replacement runs on a" },
+      { at: 200, kind: "fault", text: "kept: a → b failed, it stays on a" },
+      { at: 260, kind: "move", text: "paper: a → c" },
     ]);
   });
 

@@ -1,6 +1,7 @@
 // What happened, as marks beside a line: moves of pods, faults, and their ends. Pure.
 import type { Decision } from "@isochrone/topology";
 import { milliseconds, percent, plural } from "../model/format.ts";
+import { failureOf, moveStateOf } from "../model/move.ts";
 
 export interface Mark {
   /** Seconds since the epoch. */
@@ -65,15 +66,26 @@ export function marksOf(marks: readonly LabMark[]): Mark[] {
   return told.sort((a, b) => a.at - b.at);
 }
 
-/** What the descheduler did, by its decisions: moved pods, each when it had arrived. */
+/** Moves of the descheduler, by its decisions: under way, done, each when it had arrived, or failed. */
 export function moveMarksOf(decisions: readonly Decision[]): Mark[] {
-  const moves = decisions.flatMap(({ kind, at, workload, pod, best, binding, outcome }): LabMark[] => {
-    const from = binding?.node ?? null;
-    const to = outcome === undefined ? best : outcome.node;
-    if (kind !== "eviction" || from === null || to === null) return [];
+  const evictions = decisions.filter(({ kind }) => kind === "eviction");
+  const moved = evictions.flatMap((decision): LabMark[] => {
+    const { at, workload, pod, binding, outcome } = decision;
+    const [from, to] = [binding?.node ?? null, outcome?.node ?? null];
+    if (moveStateOf(decision) !== "moved" || from === null || to === null) return [];
     return [{ at: outcome?.at ?? at, kind: "move", workload: workload ?? pod.name, from, to }];
   });
-  return marksOf(moves.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)));
+  const others = evictions.flatMap((decision): Mark[] => {
+    const { at, workload, pod, best, binding, outcome } = decision;
+    const state = moveStateOf(decision);
+    if (state === "moved") return [];
+    const way = `${workload ?? pod.name}: ${binding?.node ?? "?"} → ${best ?? "?"}`;
+    return state === "moving"
+      ? [{ at: seconds(at), kind: "move", text: `${way}, moving` }]
+      : [{ at: seconds(outcome?.at ?? at), kind: "fault", text: `${way} failed, ${failureOf(decision)}` }];
+  });
+  const marks = marksOf(moved.sort((a, b) => Date.parse(a.at) - Date.parse(b.at)));
+  return [...marks, ...others].sort((a, b) => a.at - b.at);
 }
 
 function moveMark(moves: readonly Extract<LabMark, { kind: "move" }>[]): Mark {

@@ -1,8 +1,16 @@
-import type { DisruptionBudget, MovablePod, MoveRules, StayReason } from "./deschedule-input.ts";
+import type {
+  DisruptionBudget,
+  MovablePod,
+  MoveRules,
+  RecentEviction,
+  StayReason,
+} from "./deschedule-input.ts";
 
 interface PodOnNode {
   readonly pod: MovablePod;
-  /** Where it is. */
+  /** namespace/name of its workflow. */
+  readonly workflow: string;
+  /** Where it runs. */
   readonly node: string;
 }
 
@@ -16,28 +24,41 @@ interface Account extends Refusal {
   readonly limit: number;
 }
 
-/** What a run may still evict. */
+type BudgetRules = Pick<
+  MoveRules,
+  "maxEvictions" | "maxEvictionsPerNode" | "maxEvictionsPerNamespace" | "maxEvictionsPerHour"
+>;
+
+export const HOUR_MS = 3_600_000;
+/** One workflow gets at most this share of the evictions per hour. */
+const WORKFLOW_SHARE = 1 / 2;
+/** One workload gets at most this share of them. */
+const WORKLOAD_SHARE = 1 / 10;
+
+/** Evictions that are still allowed: per run, per hour, and by PodDisruptionBudgets. */
 export class Budgets {
-  readonly #rules: MoveRules;
+  readonly #rules: BudgetRules;
   readonly #disruptions: readonly DisruptionBudget[];
   readonly #spent = new Map<string, number>();
 
-  constructor(rules: MoveRules, disruptions: readonly DisruptionBudget[] = []) {
+  /** @param recent evictions of the last hour */
+  constructor(
+    rules: BudgetRules,
+    disruptions: readonly DisruptionBudget[] = [],
+    recent: readonly RecentEviction[] = [],
+  ) {
     this.#rules = rules;
     this.#disruptions = disruptions;
+    for (const one of recent) for (const { key } of this.#hourly(one)) this.#add(key);
   }
 
-  /**
-   * The budget that these pods together would exceed; null when there is none.
-   *
-   * @param asked whether PodDisruptionBudgets are asked: of a pod that is moved alone the API server asks
-   * them, and its refusal is counted
-   */
-  refusalOf(pods: readonly PodOnNode[], asked: boolean): Refusal | null {
+  /** Returns the budget that these pods together would exceed; null if there is none. */
+  refusalOf(pods: readonly PodOnNode[]): Refusal | null {
     const wanted = new Map<string, number>();
     for (const one of pods) {
+      const ambiguous = this.#ambiguity(one.pod);
+      if (ambiguous !== null) return ambiguous;
       for (const { key, limit, reason, detail } of this.#accountsOf(one)) {
-        if (reason === "disruption_budget" && !asked) continue;
         const count = (wanted.get(key) ?? this.#spent.get(key) ?? 0) + 1;
         wanted.set(key, count);
         if (count > limit) return { reason, detail };
@@ -47,10 +68,14 @@ export class Budgets {
   }
 
   /**
-   * The PodDisruptionBudget that lets none of these pods go now, so that moving them one after the other
-   * would end half done; null: none.
+   * Returns the PodDisruptionBudget that lets none of these pods go now: moving the pods one after the other
+   * would stop half done. Null if there is none.
    */
   blockerOf(pods: readonly MovablePod[]): Refusal | null {
+    for (const pod of pods) {
+      const ambiguous = this.#ambiguity(pod);
+      if (ambiguous !== null) return ambiguous;
+    }
     const blocker = this.#disruptions.find(
       (budget) => budget.allowed < 1 && pods.some((pod) => budget.covers(pod)),
     );
@@ -58,12 +83,27 @@ export class Budgets {
   }
 
   spend(pods: readonly PodOnNode[]): void {
-    for (const one of pods)
-      for (const { key } of this.#accountsOf(one)) this.#spent.set(key, (this.#spent.get(key) ?? 0) + 1);
+    for (const one of pods) for (const { key } of this.#accountsOf(one)) this.#add(key);
   }
 
-  #accountsOf({ pod, node }: PodOnNode): readonly Account[] {
+  #add(key: string): void {
+    this.#spent.set(key, (this.#spent.get(key) ?? 0) + 1);
+  }
+
+  /** The eviction API refuses every pod that more than one PodDisruptionBudget covers. */
+  #ambiguity(pod: MovablePod): Refusal | null {
+    const names = this.#disruptions.filter((budget) => budget.covers(pod)).map(({ name }) => name);
+    return names.length < 2
+      ? null
+      : {
+          reason: "disruption_budget",
+          detail: `${names.length} PodDisruptionBudgets cover it (${names.join(", ")}), and the API server evicts no such pod`,
+        };
+  }
+
+  #accountsOf(one: PodOnNode): readonly Account[] {
     const { maxEvictions, maxEvictionsPerNode, maxEvictionsPerNamespace } = this.#rules;
+    const { pod, workflow, node } = one;
     const { owner, namespace } = pod;
     const atMost = (limit: number, what: string): string => `a run moves at most ${limit} ${what}`;
     return [
@@ -81,6 +121,7 @@ export class Budgets {
         detail: atMost(maxEvictionsPerNamespace, `of namespace ${namespace}`),
       },
       { key: `workload ${owner}`, limit: 1, reason: "max_per_workload", detail: atMost(1, `of ${owner}`) },
+      ...this.#hourly({ owner, workflow }),
       ...this.#disruptions
         .filter((budget) => budget.covers(pod))
         .map((budget) => ({
@@ -88,6 +129,20 @@ export class Budgets {
           limit: budget.allowed,
           ...disruptionRefusal(budget),
         })),
+    ];
+  }
+
+  #hourly({ owner, workflow }: Pick<RecentEviction, "owner" | "workflow">): readonly Account[] {
+    const { maxEvictionsPerHour } = this.#rules;
+    const account = (key: string, share: number, what: string): Account => {
+      const limit = Math.ceil(maxEvictionsPerHour * share);
+      const detail = `at most ${limit} pods${what} are evicted per hour`;
+      return { key: `hour ${key}`, limit, reason: "max_per_hour", detail };
+    };
+    return [
+      account("cluster", 1, ""),
+      account(`workflow ${workflow}`, WORKFLOW_SHARE, ` of workflow ${workflow}`),
+      account(`workload ${owner}`, WORKLOAD_SHARE, ` of ${owner}`),
     ];
   }
 }

@@ -143,7 +143,7 @@ describe("the descheduler", () => {
     expect(half.rows.map((row) => row.decision)).toEqual(["max_evictions", "max_evictions"]);
   });
 
-  test("moves two together only if PodDisruptionBudgets let both go; one alone is the API server's to refuse", () => {
+  test("moves only what PodDisruptionBudgets let go: one pod alone, or all of a group", () => {
     const options: ShopOptions = {
       pods: { a: ["n3", "n4"], b: ["n3", "n4"], db: ["n1", "n1"] },
       channels: [
@@ -169,7 +169,77 @@ describe("the descheduler", () => {
     });
     const other = { ...allowing(0), covers: () => false };
     expect(decide(shop(options), rules, { disruptionBudgets: [other] }).moves).toHaveLength(2);
-    expect(decide(shop(FAR), {}, { disruptionBudgets: [allowing(0)] }).moves).toHaveLength(1);
+    const alone = decide(shop(FAR), {}, { disruptionBudgets: [allowing(0)] });
+    expect(alone.moves).toEqual([]);
+    expect(rowOf(alone, "web-0")).toMatchObject({ decision: "disruption_budget" });
+    expect(decide(shop(FAR), {}, { disruptionBudgets: [allowing(1)] }).moves).toHaveLength(1);
+    // The eviction API refuses a pod that two of them cover, however much both allow.
+    const twice = decide(shop(FAR), {}, { disruptionBudgets: [allowing(5), allowing(5)] });
+    expect(twice.moves).toEqual([]);
+    expect(rowOf(twice, "web-0")!.detail).toContain("2 PodDisruptionBudgets cover it");
+  });
+
+  describe("evicts no more per hour than its budget", () => {
+    const evicted = (count: number, owner: string, workflow: string) =>
+      Array.from({ length: count }, () => ({ owner, workflow }));
+    // Of 20 per hour a workflow gets 10 and a workload 2.
+    test.each<[string, ReturnType<typeof evicted>, string | null]>([
+      ["nothing was evicted", [], null],
+      ["the cluster has one left", evicted(19, "x/y", "x/flow"), null],
+      ["the cluster has none left", evicted(20, "x/y", "x/flow"), "at most 20 pods are evicted per hour"],
+      ["the workflow has one left", evicted(9, "shop/other", "shop/flow"), null],
+      ["the workflow has none left", evicted(10, "shop/other", "shop/flow"), "10 pods of workflow shop/flow"],
+      ["the workload has one left", evicted(1, "shop/web", "shop/flow"), null],
+      ["the workload has none left", evicted(2, "shop/web", "shop/flow"), "at most 2 pods of shop/web"],
+    ])("when %s", (_, recent, refusal) => {
+      const decision = decide(shop(FAR), { maxEvictionsPerHour: 20 }, { recent });
+      expect(decision.moves).toHaveLength(refusal === null ? 1 : 0);
+      if (refusal !== null)
+        expect(rowOf(decision, "web-0")).toMatchObject({
+          decision: "max_per_hour",
+          detail: expect.stringContaining(refusal),
+        });
+    });
+  });
+
+  describe("moves nobody for less than a tenth of a millisecond per request", () => {
+    // Half of web's traffic goes to each db: in the other zone it takes `gapMs` longer.
+    const near = (gapMs: number, rate: number): ShopOptions => ({
+      ...FAR,
+      channels: [["web", "db", rate]],
+      costMs: (a, b) => (TWO_ZONES[a] === TWO_ZONES[b] ? 0.1 : 0.1 + gapMs),
+    });
+    test.each([1, 1_000, 1e9])("at %d bytes per second", (rate) => {
+      const rules = { minGainRatio: 0, pressureShare: 0 };
+      // From n3 to n1, beside one of both: gap + 0.05 ms.
+      expect(decide(shop(near(0.04, rate)), rules).moves).toEqual([]);
+      expect(decide(shop(near(0.06, rate)), rules).moves).toHaveLength(1);
+    });
+  });
+
+  test("moves nobody to a mirror image of where the pods are", () => {
+    // Two zones alike, full but for one of them, and links that differ by what measurements differ by.
+    const nodes = { n1: "za", n2: "za", n3: "za", n4: "zb", n5: "zb", n6: "zb" };
+    const zoneOf = (node: string): string => (node < "n4" ? "za" : "zb");
+    for (let seed = 0; seed < 20; seed++) {
+      const noiseMs = (a: string, b: string): number =>
+        0.09 * Math.abs(Math.sin(100 * seed + 7 * Number(a.slice(1)) + 31 * Number(b.slice(1))));
+      const decision = decide(
+        shop({
+          nodes,
+          pods: { a: ["n1"], b: ["n2"], c: ["n3"] },
+          channels: [
+            ["a", "b", 1_000],
+            ["b", "c", 2_000],
+          ],
+          costMs: (a, b) => (zoneOf(a) === zoneOf(b) ? 0.3 : 20) + noiseMs(a, b),
+          cpus: 1,
+        }),
+        { minNodes: 1, minZones: 1, minGainRatio: 0, pressureShare: 0 },
+      );
+      expect(moved(decision)).toEqual([]);
+      expect(decision.memory.streaks.size).toBe(0);
+    }
   });
 
   describe("asks of a move, beside what its pods' channels cost, that it gains", () => {

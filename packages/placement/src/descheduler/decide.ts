@@ -83,7 +83,7 @@ class Run {
 
   constructor(input: DescheduleInput) {
     this.#input = input;
-    this.#budgets = new Budgets(input.rules, input.disruptionBudgets);
+    this.#budgets = new Budgets(input.rules, input.disruptionBudgets, input.recent);
   }
 
   *decide(): Generator<undefined, DescheduleDecision> {
@@ -302,10 +302,11 @@ class Run {
     const { in: workflow } = candidate;
     const pods = candidate.proposal.moves.map(({ pod }) => ({
       pod: workflow.workflow.pods[pod]!,
+      workflow: workflow.workflow.key,
       node: workflow.workflow.problem.nodes[workflow.nodeOf(pod)]!.name,
     }));
     const isPart = candidate.whole !== null;
-    const spent = this.#budgets.refusalOf(pods, isPart || pods.length > 1);
+    const spent = this.#budgets.refusalOf(pods);
     if (spent !== null) return this.#stay(candidate, spent.reason, spent.detail);
     // Moves that were decided before may have made it better, worse or impossible.
     const proposal = isPart ? candidate.proposal : workflow.judge(candidate.proposal.moves);

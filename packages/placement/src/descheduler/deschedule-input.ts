@@ -18,6 +18,8 @@ export interface MoveRules
   readonly maxEvictions: number;
   readonly maxEvictionsPerNode: number;
   readonly maxEvictionsPerNamespace: number;
+  /** In the whole cluster; a workflow and a workload get shares of it. */
+  readonly maxEvictionsPerHour: number;
   /** Pods that are moved together because only together they gain; 1 = none. */
   readonly maxGroup: number;
   /** No pod is moved while more than this share of pods, or of nodes, isn't ready. */
@@ -52,6 +54,14 @@ export interface DisruptionBudget {
   covers(pod: MovablePod): boolean;
 }
 
+/** A pod that the descheduler has evicted. */
+export interface RecentEviction {
+  /** The workload, as in `MovablePod`. */
+  readonly owner: string;
+  /** namespace/name */
+  readonly workflow: string;
+}
+
 /** What is asked of the whole cluster: problems know their own workflow's pods only. */
 export interface ClusterCheck {
   /** Why the pod's replacement couldn't run there after the moves so far; null when it could. */
@@ -83,14 +93,16 @@ export interface DescheduleInput {
    */
   readonly uids?: ReadonlySet<string>;
   readonly cluster?: ClusterCheck;
-  /** Asked before moves of several pods: half of one is no use. @default none */
+  /** @default none */
   readonly disruptionBudgets?: readonly DisruptionBudget[];
+  /** Evictions of the last hour. @default none */
+  readonly recent?: readonly RecentEviction[];
   /** Why nothing may be moved now, whatever it would gain; null: it may. */
   readonly closed?: Halt | null;
 }
 
 /** Why a run moves nothing at all. */
-const HALT_REASONS = ["maintenance", "unready", "regret", "planner", "stale"] as const;
+const HALT_REASONS = ["maintenance", "unready", "regret", "failed_moves", "planner", "stale"] as const;
 export interface Halt {
   readonly reason: (typeof HALT_REASONS)[number];
   readonly detail: string;
@@ -107,6 +119,7 @@ export const STAY_REASONS = [
   "max_per_node",
   "max_per_namespace",
   "max_per_workload",
+  "max_per_hour",
   "disruption_budget",
   "halted",
 ] as const;

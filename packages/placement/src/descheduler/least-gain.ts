@@ -1,27 +1,71 @@
-// What a move must gain: enough for its pods, and enough for their workflow.
+// What a move must gain: enough for its pods' requests, and enough for their workflow.
+import { bytesPerSecondOf, type RequestValue } from "../scoring/channel-traffic.ts";
 import type { PlanProblem } from "../planner/objective/plan-problem.ts";
 import { workflowLatency } from "../scoring/workflow-latency.ts";
 import type { MoveRules } from "./deschedule-input.ts";
+import type { PodMove } from "./proposal.ts";
+
+/** Milliseconds per request that a move must gain, mean over the traffic of the moved pods' channels. */
+export const LEAST_GAIN_MS = 0.1;
+
+export type LeastGainRules = Pick<
+  MoveRules,
+  "minGain" | "minGainRatio" | "minWorkflowGainRatio" | "bytesPerRequest"
+>;
 
 export class LeastGain {
-  readonly #rules: MoveRules;
+  readonly #rules: LeastGainRules;
   /** Of a whole proposal, bytes per second x milliseconds. */
   readonly #ofWorkflow: number;
+  /** By pod, the traffic of its channels, bytes per second. */
+  readonly #rateOf: readonly number[];
 
-  constructor({ cluster, workflow }: PlanProblem, rules: MoveRules) {
+  constructor(problem: Pick<PlanProblem, "cluster" | "workflow" | "pods">, rules: LeastGainRules) {
     this.#rules = rules;
+    const { cluster, workflow, pods } = problem;
     const { ms, bytesPerSecond } = workflowLatency(cluster, workflow, rules.bytesPerRequest);
     this.#ofWorkflow = rules.minWorkflowGainRatio * bytesPerSecond * (ms ?? 0);
+    const rates = ratesOfReplicas(problem, rules.bytesPerRequest);
+    this.#rateOf = pods.map(({ workload }) => (workload === null ? 0 : (rates.get(workload) ?? 0)));
   }
 
-  /** @param cost what the channels of its pods cost now */
-  of(cost: number, moves: number): number {
+  /**
+   * Returns the least gain of these moves together, bytes per second x milliseconds.
+   *
+   * @param cost what the channels of their pods cost now
+   */
+  of(cost: number, moves: readonly Pick<PodMove, "pod">[]): number {
     const { minGain, minGainRatio } = this.#rules;
-    return Math.max(minGain * moves, minGainRatio * cost, this.#ofWorkflow, Number.MIN_VALUE);
+    const bytesPerSecond = moves.reduce((sum, { pod }) => sum + this.#rateOf[pod]!, 0);
+    return Math.max(
+      minGain * moves.length,
+      minGainRatio * cost,
+      LEAST_GAIN_MS * bytesPerSecond,
+      this.#ofWorkflow,
+      Number.MIN_VALUE,
+    );
   }
 
   /** What one move must add to the others of a proposal. */
   get added(): number {
     return Math.max(this.#rules.minGain, Number.MIN_VALUE);
   }
+}
+
+/** By workload, the traffic of one replica's channels; a channel within the workload counts at both ends. */
+function ratesOfReplicas(
+  { workflow }: Pick<PlanProblem, "workflow">,
+  bytesPerRequest: number,
+): ReadonlyMap<string, number> {
+  const value: RequestValue =
+    bytesPerRequest > 0
+      ? { bytesPerRequest }
+      : { bytesPerRequest: null, reason: "bytesPerRequest is 0, which leaves them unknown" };
+  const rates = new Map<string, number>();
+  for (const channel of workflow.channels) {
+    const rate = bytesPerSecondOf(channel, value) ?? 0;
+    for (const workload of [channel.source, channel.target])
+      rates.set(workload, (rates.get(workload) ?? 0) + rate / Math.max(1, workflow.replicas(workload).size));
+  }
+  return rates;
 }

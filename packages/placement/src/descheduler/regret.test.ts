@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { isEffective, judged, nextCoolDown, NO_REGRET, regretOf } from "./regret.ts";
-import type { JudgedMove, RegretState } from "./regret.ts";
+import { isEffective, judged, nextCoolDown, NO_REGRET, proposalEnded, regretOf } from "./regret.ts";
+import type { FailedMove, JudgedMove, RegretState } from "./regret.ts";
 
 const RULES = { maxRegret: 0.5, minJudged: 3, maxJudged: 5, pauseMs: 1_000 };
 const move = (afterMs: number, bytesPerSecond = 1): JudgedMove => ({
@@ -10,6 +10,7 @@ const move = (afterMs: number, bytesPerSecond = 1): JudgedMove => ({
   afterMs,
   bytesPerSecond,
 });
+const failed: FailedMove = { atMs: 0, workflow: "shop/flow", failure: "shop/web-1 went to n3, not to n2" };
 const after = (state: RegretState, ...moves: readonly JudgedMove[]): RegretState =>
   moves.reduce((before, one) => judged(before, one, RULES, 0), state);
 
@@ -22,6 +23,11 @@ describe("regret", () => {
     [[move(30)], 2],
     [[move(10, 3), move(20, 1)], 0.25],
     [[], 0],
+    [[failed], 1],
+    [[failed, failed], 1],
+    [[failed, move(10)], 0.5],
+    [[failed, move(10), move(10), move(10)], 0.25],
+    [[failed, move(30)], 1.5],
   ])("of %j is %d", (moves, regret) => {
     expect(regretOf(moves)).toBeCloseTo(regret, 12);
   });
@@ -30,9 +36,32 @@ describe("regret", () => {
     const two = after(NO_REGRET, move(20), move(20));
     expect(two.stoppedUntilMs).toBe(0);
     const stopped = after(two, move(20));
-    expect(stopped).toEqual({ judged: [], stoppedUntilMs: 1_000, stops: 1 });
+    expect(stopped).toMatchObject({ judged: [], stoppedUntilMs: 1_000, stops: 1 });
+    expect(stopped.stoppedBy!.reason).toBe("regret");
     expect(after(stopped, move(20), move(20), move(20)).stoppedUntilMs).toBe(2_000);
     expect(after(stopped, move(10), move(30), move(30)).stoppedUntilMs).toBe(1_000);
+  });
+
+  test("failed moves stop it as moves in vain do", () => {
+    expect(after(NO_REGRET, failed, failed).stoppedUntilMs).toBe(0);
+    expect(after(NO_REGRET, failed, failed, failed).stoppedBy).toMatchObject({
+      reason: "regret",
+      detail: expect.stringContaining("of the last 3 moves 3 failed"),
+    });
+    expect(isEffective(failed)).toBe(false);
+  });
+
+  test("two failed proposals in a row stop it, for longer each time; a good one in between doesn't", () => {
+    const ends = (state: RegretState, ...outcomes: readonly (FailedMove | null)[]): RegretState =>
+      outcomes.reduce((before, one) => proposalEnded(before, one, RULES, 0), state);
+    expect(ends(NO_REGRET, failed, null, failed, null).stoppedBy).toBeNull();
+    const stopped = ends(NO_REGRET, failed, failed);
+    expect(stopped).toMatchObject({ failedProposals: 0, stoppedUntilMs: 1_000, stops: 1 });
+    expect(stopped.stoppedBy).toMatchObject({
+      reason: "failed_moves",
+      detail: expect.stringContaining("shop/web-1 went to n3, not to n2"),
+    });
+    expect(ends(stopped, failed, failed).stoppedUntilMs).toBe(2_000);
   });
 
   test("goes on while most of the gain comes", () => {

@@ -75,13 +75,13 @@ export class WorkflowMoves {
 
   /** Moves of one pod that pay, the best targets first. */
   singles(pod: number): Proposal[] {
-    const least = this.#leastGain.of(this.costOf(pod), 1);
+    const least = this.#leastGain.of(this.costOf(pod), [{ pod }]);
     return this.#targets(pod, least, TARGETS_PER_POD, this.#all).filter((proposal) => this.pays(proposal));
   }
 
   /** Whether it gains enough, and more than what links are measured with could make up. */
   pays({ gain, cost, moves }: Proposal): boolean {
-    return gain >= this.#leastGain.of(cost, moves.length) && gain >= gainErrorOf(this.#state, moves);
+    return gain >= this.#leastGain.of(cost, moves) && gain > gainErrorOf(this.#state, moves);
   }
 
   /** What a move must add to a larger one. */
@@ -237,7 +237,7 @@ export class WorkflowMoves {
       moves.push({ pod: next.pod, node: next.node });
       undo.unshift({ pod: next.pod, node: state.assignment[next.pod]! });
       state.move(next.pod, next.node);
-      const pays = gain >= this.#leastGain.of(cost, moves.length);
+      const pays = gain >= this.#leastGain.of(cost, moves);
       if (pays && (best === null || gain > best.gain)) best = { moves: [...moves], gain, cost };
     }
     for (const back of undo) state.move(back.pod, back.node);

@@ -1,11 +1,11 @@
 import { KINDS, matchesSelector } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { DisruptionBudget } from "@isochrone/placement";
-import type { Survey } from "./survey.ts";
+import type { Survey, SurveyedPod } from "./survey.ts";
 
 /**
  * PodDisruptionBudgets as they are now.
- * @returns null when they can't be read: then the API server alone asks them
+ * @returns null when they can't be read: then only the API server checks them
  */
 export async function readBudgets(
   store: Pick<ClusterStore, "list">,
@@ -21,10 +21,17 @@ function disruptionBudget(
   pods: Survey["pods"],
 ): DisruptionBudget {
   const namespace = metadata.namespace ?? "default";
+  // The eviction API refuses while the controller hasn't seen the newest specification.
+  const isCurrent = Number(status.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
+  // A pod that is replaced first leaves as many healthy ones as there are now.
+  const isMet = Number(status.currentHealthy ?? Number.NaN) >= Number(status.desiredHealthy ?? Number.NaN);
+  const asks = (pod: SurveyedPod | undefined): boolean => !(isMet && pod?.canSurge === true);
   return {
     name: `${namespace}/${metadata.name}`,
-    allowed: Number(status.disruptionsAllowed ?? 0),
+    allowed: isCurrent ? Number(status.disruptionsAllowed ?? 0) : 0,
     covers: ({ uid, namespace: of }) =>
-      of === namespace && matchesSelector(spec.selector, pods.get(uid)?.object.metadata.labels),
+      of === namespace &&
+      asks(pods.get(uid)) &&
+      matchesSelector(spec.selector, pods.get(uid)?.object.metadata.labels),
   };
 }

@@ -1,10 +1,13 @@
-// Nodes that workloads left a while ago: a workload that went back at once would go to and fro. Plain data
-// but for the notes themselves.
+// Evictions of the last hour or longer: they count for the budget per hour, and a workload that went back at
+// once to a node that it left would go to and fro.
+import { HOUR_MS } from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
 
 export interface LeftNode {
   /** Of the workload, as `MovablePod` has it. */
   readonly owner: string;
+  /** namespace/name of its workflow. */
+  readonly workflow: string;
   readonly node: string;
   /** Wall clock, milliseconds. */
   readonly atMs: number;
@@ -32,10 +35,16 @@ export class LeftNodes {
     this.#notes = [...this.#notes, note];
   }
 
-  /** By workload. Forgets the older ones. */
+  /** Evictions of the last hour. */
+  lastHour(nowMs: number): readonly LeftNode[] {
+    return this.#notes.filter(({ atMs }) => nowMs - atMs < HOUR_MS);
+  }
+
+  /** By workload, nodes that it may not go back to. Forgets older notes. */
   current(nowMs: number): ReadonlyMap<string, ReadonlySet<string>> {
-    this.#notes = this.#notes.filter(({ atMs }) => nowMs - atMs < this.#keepMs);
-    const byOwner = Map.groupBy(this.#notes, ({ owner }) => owner);
+    this.#notes = this.#notes.filter(({ atMs }) => nowMs - atMs < Math.max(this.#keepMs, HOUR_MS));
+    const kept = this.#notes.filter(({ atMs }) => nowMs - atMs < this.#keepMs);
+    const byOwner = Map.groupBy(kept, ({ owner }) => owner);
     return new Map([...byOwner].map(([owner, notes]) => [owner, new Set(notes.map(({ node }) => node))]));
   }
 }

@@ -6,8 +6,11 @@ import type { Registry } from "prom-client";
 const FAILURE_REASONS = ["pdb", "changed", "record", "refused", "other"] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/** What became of a move: on its target, on another node, or without a ready replacement by its deadline. */
-const MOVE_OUTCOMES = ["on_target", "elsewhere", "lost"] as const;
+/**
+ * What became of a move: on its target; on another node; withdrawn, so that the pod stayed where it was; or
+ * without a ready replacement by its deadline.
+ */
+const MOVE_OUTCOMES = ["on_target", "elsewhere", "withdrawn", "lost"] as const;
 export type MoveOutcome = (typeof MOVE_OUTCOMES)[number];
 
 /** Why a pod stays though its workflow was looked at. */
@@ -18,6 +21,7 @@ export const SKIP_REASONS = [
   "unsettled",
   "unready",
   "backoff",
+  "settled",
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 
@@ -37,7 +41,13 @@ export interface DeschedulerMetrics {
 }
 
 export function createDeschedulerMetrics(registry: Registry): DeschedulerMetrics {
-  const registers = [registry];
+  const metrics = deschedulerMetrics([registry]);
+  // An increase is only seen from a value before it.
+  for (const outcome of MOVE_OUTCOMES) metrics.moves.inc({ outcome }, 0);
+  return metrics;
+}
+
+function deschedulerMetrics(registers: Registry[]): DeschedulerMetrics {
   return {
     runs: new Counter({
       name: "isochrone_descheduler_runs_total",
@@ -80,23 +90,23 @@ export function createDeschedulerMetrics(registry: Registry): DeschedulerMetrics
     }),
     moves: new Counter({
       name: "isochrone_descheduler_moves_total",
-      help: "Evicted pods by what became of them: replaced on_target, replaced elsewhere, or lost (no ready replacement by the deadline).",
+      help: "Moves by what became of them: replaced on_target, replaced elsewhere, withdrawn (the pod stayed where it was), or lost (no ready replacement by the deadline).",
       labelNames: ["outcome"],
       registers,
     }),
     inFlight: new Gauge({
       name: "isochrone_descheduler_moves_in_flight",
-      help: "Evicted pods whose replacement isn't ready yet.",
+      help: "Moves whose replacement isn't ready yet.",
       registers,
     }),
     regret: new Gauge({
       name: "isochrone_descheduler_regret",
-      help: "Share of the gain expected of the last moves that their channels, measured again, don't show: 0 all came, 1 none, more: it got worse.",
+      help: "Share of the gain expected of the last moves that did not come, by measurements after them: 0 all came, 1 none, more: it got worse. A move that did not end on its target counts as 1.",
       registers,
     }),
     stopped: new Gauge({
       name: "isochrone_descheduler_stopped",
-      help: "1 while it moves nothing because of regret, else 0.",
+      help: "1 while it has stopped itself, because of failed moves or of regret, else 0.",
       registers,
     }),
     droppedEvents: new Counter({

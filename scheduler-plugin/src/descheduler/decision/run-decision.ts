@@ -5,6 +5,7 @@ import type {
   DescheduleMemory,
   DisruptionBudget,
   MoveRules,
+  RecentEviction,
   SpreadLimits,
 } from "@isochrone/placement";
 import type { costOf } from "../../planner/objective.ts";
@@ -17,6 +18,7 @@ import { Turns } from "./turns.ts";
 interface RunInput extends Omit<PaperInput, "countOwnUse"> {
   readonly memory: DescheduleMemory;
   readonly disruptionBudgets: readonly DisruptionBudget[];
+  readonly recent: readonly RecentEviction[];
   readonly rules: MoveRules;
   readonly nowMs: number;
 }
@@ -59,6 +61,7 @@ export function moveRules({
     maxEvictions,
     maxEvictionsPerNode,
     maxEvictionsPerNamespace,
+    maxEvictionsPerHour,
   } = config;
   const { maxGroup, maxUnreadyRatio } = config;
   return {
@@ -69,6 +72,7 @@ export function moveRules({
     maxEvictions,
     maxEvictionsPerNode,
     maxEvictionsPerNamespace,
+    maxEvictionsPerHour,
     maxGroup,
     maxUnreadyRatio,
     bytesPerRequest,

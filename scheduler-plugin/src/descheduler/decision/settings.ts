@@ -49,6 +49,13 @@ const table = {
       "After a move no other pod of the same controller is moved for so long; twice as long after each move that gained less than half of what was expected, up to a day.",
   }),
   maxEvictions: integer({ default: 10, min: 1, max: 1_000, description: "Pods moved per run." }),
+  maxEvictionsPerHour: integer({
+    default: 60,
+    min: 1,
+    max: 500,
+    description:
+      "Pods moved per hour in the whole cluster, under all leaders; a workflow gets at most half of them, a workload a tenth.",
+  }),
   maxEvictionsPerNode: constant(3, "descheduler.maxEvictions bounds what moves."),
   maxEvictionsPerNamespace: constant(
     5,

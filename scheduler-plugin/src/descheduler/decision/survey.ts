@@ -10,7 +10,7 @@ import {
 } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
-import { exclusionOf, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
+import { canSurge, exclusionOf, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import type {
   AssumedPod,
   ClusterHealth,
@@ -58,6 +58,8 @@ export interface SurveyInput {
    * Pods of larger moves that have begun, by uid: the rest between two moves of a workload is for afterwards.
    */
   readonly begun: ReadonlySet<string>;
+  /** Why a pod that was moved before stays, in words; null: it may move. */
+  readonly reasonToStay: (pod: SurveyedPod) => string | null;
   /** By workload, nodes that it left a while ago: none of its pods goes back yet. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   readonly rules: ExclusionRules;
@@ -76,6 +78,8 @@ export interface SurveyedPod {
   /** As the workflow graph calls it. */
   readonly workload: string;
   readonly node: string;
+  /** Its replacement may start before it is evicted. */
+  readonly canSurge: boolean;
 }
 
 interface SkippedPod {
@@ -167,7 +171,8 @@ class Surveyor {
       const workload = identity.workloads.find((name) => graph?.workload(name) !== undefined);
       if (graph === null || workload === undefined) continue;
       const key = `${identity.namespace}/${identity.workflow}`;
-      const pod = { movable: this.#movable(object, identity), object, identity, workload, node };
+      const movable = this.#movable(object, identity);
+      const pod = { movable, object, identity, workload, node, canSurge: this.#canSurge(object) };
       groups.set(key, [...(groups.get(key) ?? []), pod]);
     }
     return groups;
@@ -241,8 +246,15 @@ class Surveyor {
     if (exclusion !== null) return this.#skip(workflow, pod, exclusion.reason, exclusion.detail);
     if (backingOff.has(owner!.uid))
       return this.#skip(workflow, pod, "backoff", "its eviction was refused a moment ago");
+    const settled = this.#input.reasonToStay(pod);
+    if (settled !== null) return this.#skip(workflow, pod, "settled", settled);
     const [unsupported] = this.#model.unsupported(replacementOf(pod.object));
     return unsupported === undefined || this.#skip(workflow, pod, "unsupported", unsupported);
+  }
+
+  #canSurge(pod: KubernetesObject): boolean {
+    const controller = this.#controllers.get(moveOwnerOf(pod)?.uid ?? "");
+    return canSurge({ pod, workload: controller === undefined ? null : this.#workloadAbove(controller) });
   }
 
   #workloadAbove(controller: KubernetesObject): KubernetesObject | null {

@@ -23,6 +23,7 @@ export const RULES: MoveRules = {
   maxEvictions: 100,
   maxEvictionsPerNode: 100,
   maxEvictionsPerNamespace: 100,
+  maxEvictionsPerHour: 1_000,
   maxGroup: 3,
   maxUnreadyRatio: 0.1,
 };

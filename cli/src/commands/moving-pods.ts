@@ -1,0 +1,60 @@
+// Pods that the descheduler took out of their ReplicaSets while it moved them. Without it, nobody else gives
+// them back.
+import { isStoreError, KINDS, MOVING_ANNOTATION, readRelease, restorePatch } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
+import { reasonOf } from "@isochrone/primitives";
+
+interface GiveBackOptions {
+  readonly nowMs: number;
+  /** Also those whose move is still under way: the descheduler ends. */
+  readonly all: boolean;
+  readonly dryRun: boolean;
+}
+
+/**
+ * Gives them back to their ReplicaSets, which then delete one pod each. The garbage collection deletes a pod whose
+ * ReplicaSet has gone.
+ *
+ * @returns a line for each
+ */
+export async function giveBackMovingPods(
+  store: ClusterStore,
+  { nowMs, all, dryRun }: GiveBackOptions,
+): Promise<{ readonly lines: readonly string[]; readonly failed: number }> {
+  const { items } = await store.list(KINDS.pod, { trim: releasedAlone });
+  const lines: string[] = [];
+  let failed = 0;
+  for (const pod of items) {
+    const release = readRelease(pod);
+    if (release === null || (!all && release.deadlineMs > nowMs)) continue;
+    const { namespace = "default", name } = pod.metadata;
+    const ref = { ...KINDS.pod, namespace, name };
+    const to = `to ReplicaSet ${release.replicaSet.name}`;
+    let result = `${dryRun ? "would be given back" : "given back"} ${to}`;
+    try {
+      if (!dryRun) await store.jsonPatch(ref, restorePatch(pod, release), { isUnexplained: true });
+    } catch (error) {
+      if (isStoreError(error, "not_found")) continue;
+      failed++;
+      result = `can't be given back: ${reasonOf(error)}`;
+    }
+    lines.push(`Pod ${namespace}/${name}: ${result}`);
+  }
+  return { lines, failed };
+}
+
+/** Of all pods, what is needed of the few that move. */
+function releasedAlone({ apiVersion, kind, metadata }: KubernetesObject): KubernetesObject {
+  const { namespace = "default", name, uid, resourceVersion, annotations } = metadata;
+  if (annotations?.[MOVING_ANNOTATION] !== undefined) return { apiVersion, kind, metadata };
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      namespace,
+      name,
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    },
+  };
+}

@@ -1,0 +1,31 @@
+// What the term says and keeps of moves that are under way or have failed. Pure.
+import { moveOwnerOf } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { DoneMove, StartedMove } from "./started-moves.ts";
+
+/** namespace/name */
+export function workflowOf({ namespace, workflow }: Pick<StartedMove, "namespace" | "workflow">): string {
+  return `${namespace}/${workflow}`;
+}
+
+/** Completes "because ...". */
+export function failureOf({ move, outcome, replacement }: DoneMove): string {
+  const pod = `${move.namespace}/${move.pod}`;
+  if (replacement !== null) return `the replacement of ${pod} runs on ${replacement.node}, not on ${move.to}`;
+  return outcome === "lost"
+    ? `no replacement of ${pod} became ready in time`
+    : `${pod} stayed on ${move.from}: its replacement was not ready on ${move.to} in time`;
+}
+
+/** All other pods of the cluster are no replacements anyway, and would not fit into the memory. */
+export function withOwnSiblings(
+  waiting: readonly StartedMove[],
+  pods: readonly KubernetesObject[],
+): StartedMove[] {
+  return waiting.map((move) => {
+    const uids = pods
+      .filter((pod) => moveOwnerOf(pod)?.uid === move.owner.uid)
+      .map(({ metadata }) => metadata.uid ?? "");
+    return { ...move, siblings: new Set(uids.filter((uid) => move.siblings.has(uid))) };
+  });
+}

@@ -1,0 +1,124 @@
+// What became of moves, and whether the descheduler stops because of it. A move that doesn't end on its target
+// counts at once. A proposal (a single move, a group, a larger move) has ended when no pod of its workflow is
+// under way any more.
+import { judged, NO_REGRET, proposalEnded, regretOf } from "@isochrone/placement";
+import type { FailedMove, Halt, JudgedMove, RegretState } from "@isochrone/placement";
+import type { Logger } from "@isochrone/runtime";
+import type { DeschedulerMetrics } from "./decision/metrics.ts";
+import type { DeschedulerConfig } from "./decision/settings.ts";
+import type { OpenProposal } from "./term-memory.ts";
+
+interface VerdictsOptions {
+  readonly config: Pick<DeschedulerConfig, "mode" | "maxRegret" | "regretMoves" | "regretPauseMs">;
+  readonly metrics: Pick<DeschedulerMetrics, "regret" | "stopped">;
+  readonly logger: Logger;
+  /** Called once for each stop. */
+  readonly onStop: (halt: Halt) => void;
+}
+
+const MAX_JUDGED = 10;
+
+export class Verdicts {
+  readonly #options: VerdictsOptions;
+  #state: RegretState = NO_REGRET;
+  /** By workflow (namespace/name), whether a move of the proposal that is under way has failed. */
+  readonly #open = new Map<string, boolean>();
+
+  constructor(options: VerdictsOptions) {
+    this.#options = options;
+  }
+
+  get state(): RegretState {
+    return this.#state;
+  }
+
+  get open(): readonly OpenProposal[] {
+    return [...this.#open].map(([workflow, hasFailed]) => ({ workflow, hasFailed }));
+  }
+
+  get regret(): number {
+    return regretOf(this.#state.judged);
+  }
+
+  /** Takes over what the previous leader knew. */
+  restore(state: RegretState, open: readonly OpenProposal[]): void {
+    this.#state = state;
+    for (const { workflow, hasFailed } of open) this.#open.set(workflow, hasFailed);
+    this.#options.metrics.regret.set(this.regret);
+  }
+
+  isStopped(nowMs: number): boolean {
+    return this.#state.stoppedUntilMs > nowMs;
+  }
+
+  /** Somebody has ended the stop: all counts begin anew. */
+  resume(): void {
+    this.#state = NO_REGRET;
+    this.#options.metrics.regret.set(0);
+    this.#options.logger.info("the descheduler resumes: its Lease has the annotation for it");
+  }
+
+  halt(nowMs: number): Halt | null {
+    const { stoppedBy, stoppedUntilMs } = this.#state;
+    if (!this.isStopped(nowMs)) return null;
+    const why = stoppedBy ?? {
+      reason: "regret",
+      detail: "earlier moves didn't gain what they were made for",
+    };
+    return { reason: why.reason, detail: `${why.detail}; stopped until ${iso(stoppedUntilMs)}` };
+  }
+
+  begun(workflow: string): void {
+    if (!this.#open.has(workflow)) this.#open.set(workflow, false);
+  }
+
+  /** A pod of the workflow isn't where it was to go. */
+  failed(move: FailedMove, nowMs: number): void {
+    // The paper's descheduler learns nothing from its moves.
+    if (this.#options.config.mode === "paper") return;
+    const isFirst = this.#open.get(move.workflow) !== true;
+    this.#open.set(move.workflow, true);
+    this.#judge(move, nowMs);
+    if (isFirst) this.#change(proposalEnded(this.#state, move, this.#rules, nowMs), nowMs);
+  }
+
+  /** The channels of a replacement were measured again. */
+  measured(move: JudgedMove, nowMs: number): void {
+    if (this.#options.config.mode === "paper")
+      this.#change({ ...NO_REGRET, judged: [...this.#state.judged, move].slice(-MAX_JUDGED) }, nowMs);
+    else this.#judge(move, nowMs);
+  }
+
+  /** To be called at the end of a run. @param isUnderWay whether moves of that workflow are */
+  settle(isUnderWay: (workflow: string) => boolean, nowMs: number): void {
+    for (const [workflow, hasFailed] of this.#open) {
+      if (isUnderWay(workflow)) continue;
+      this.#open.delete(workflow);
+      if (!hasFailed) this.#change(proposalEnded(this.#state, null, this.#rules, nowMs), nowMs);
+    }
+    this.#options.metrics.stopped.set(this.isStopped(nowMs) ? 1 : 0);
+  }
+
+  get #rules() {
+    const { maxRegret, regretMoves: minJudged, regretPauseMs: pauseMs } = this.#options.config;
+    return { maxRegret, minJudged, maxJudged: MAX_JUDGED, pauseMs };
+  }
+
+  #judge(move: JudgedMove, nowMs: number): void {
+    const all = [...this.#state.judged, move].slice(-MAX_JUDGED);
+    this.#options.metrics.regret.set(regretOf(all));
+    this.#change(judged(this.#state, move, this.#rules, nowMs), nowMs);
+  }
+
+  #change(state: RegretState, nowMs: number): void {
+    const before = this.#state.stoppedUntilMs;
+    this.#state = state;
+    const halt = state.stoppedUntilMs > before ? this.halt(nowMs) : null;
+    if (halt !== null) this.#options.onStop(halt);
+    this.#options.metrics.stopped.set(this.isStopped(nowMs) ? 1 : 0);
+  }
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
