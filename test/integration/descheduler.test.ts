@@ -184,9 +184,7 @@ describe.runIf(support.supported)("the descheduler", () => {
         { ...KINDS.podDisruptionBudget, namespace, name: app },
         { spec: { minAvailable: 1 } },
       );
-    await expect
-      .poll(() => second.metric("isochrone_descheduler_evictions_total"), WAIT)
-      .toBeGreaterThan(0);
+    await expect.poll(() => second.metric("isochrone_descheduler_evictions_total"), WAIT).toBeGreaterThan(0);
     expect(await second.metric("isochrone_descheduler_eviction_failures_total", 'reason="pdb"')).toBe(0);
     await ready(namespace, 5);
   });

@@ -18,7 +18,10 @@ export function failureOf({ move, outcome, replacement }: DoneMove): string {
 }
 
 /** All other pods of the cluster are no replacements anyway, and would not fit into the memory. */
-export function withOwnSiblings(waiting: readonly StartedMove[], pods: readonly KubernetesObject[]): StartedMove[] {
+export function withOwnSiblings(
+  waiting: readonly StartedMove[],
+  pods: readonly KubernetesObject[],
+): StartedMove[] {
   return waiting.map((move) => {
     const uids = pods
       .filter((pod) => moveOwnerOf(pod)?.uid === move.owner.uid)

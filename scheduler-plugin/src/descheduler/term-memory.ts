@@ -101,9 +101,7 @@ const Kept = Type.Object({
   }),
   open: Type.Optional(Type.Array(Type.Object({ workflow: Type.String(), hasFailed: Type.Boolean() }))),
   campaigns: Type.Array(Type.Object({ workflow: Type.String(), moves: PodMoves, idleRuns: Count })),
-  waiting: Type.Optional(
-    Type.Array(Type.Object({ ...Started, siblings: Type.Array(Type.String()) })),
-  ),
+  waiting: Type.Optional(Type.Array(Type.Object({ ...Started, siblings: Type.Array(Type.String()) }))),
   left: Type.Array(
     Type.Object({
       owner: Type.String(),
@@ -112,9 +110,7 @@ const Kept = Type.Object({
       workflow: Type.Optional(Type.String()),
     }),
   ),
-  settled: Type.Optional(
-    Type.Array(Type.Object({ pod: Type.String(), atMs: Amount, afterMs: Amount })),
-  ),
+  settled: Type.Optional(Type.Array(Type.Object({ pod: Type.String(), atMs: Amount, afterMs: Amount }))),
   unmeasured: Type.Array(
     Type.Object({
       move: Type.Object(Started),

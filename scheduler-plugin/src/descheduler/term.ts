@@ -317,7 +317,8 @@ export class DeschedulerTerm {
       begun: new Set(
         [...this.#memory.campaigns.values()].flatMap(({ moves }) => moves.map(({ uid }) => uid)),
       ),
-      reasonToStay: (pod) => (isPaper ? null : reasonToStay(pod, this.#settled, graphs, bytesPerRequest, nowMs)),
+      reasonToStay: (pod) =>
+        isPaper ? null : reasonToStay(pod, this.#settled, graphs, bytesPerRequest, nowMs),
       left: isPaper ? new Map() : this.#left.current(nowMs),
       rules: isPaper ? { ...config, allowSingleReplicas: true } : config,
       maxUnreadyRatio: config.maxUnreadyRatio,

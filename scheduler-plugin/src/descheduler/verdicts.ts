@@ -61,7 +61,10 @@ export class Verdicts {
   halt(nowMs: number): Halt | null {
     const { stoppedBy, stoppedUntilMs } = this.#state;
     if (!this.isStopped(nowMs)) return null;
-    const why = stoppedBy ?? { reason: "regret", detail: "earlier moves didn't gain what they were made for" };
+    const why = stoppedBy ?? {
+      reason: "regret",
+      detail: "earlier moves didn't gain what they were made for",
+    };
     return { reason: why.reason, detail: `${why.detail}; stopped until ${iso(stoppedUntilMs)}` };
   }
 
