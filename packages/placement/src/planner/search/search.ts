@@ -47,7 +47,7 @@ const LONGEST_FIRST_ROUND = 2_000_000;
 /** A round that found nothing better makes the next one so much longer. */
 const GROWTH = 1.5;
 /** A search takes at least the effort of so many first rounds before it counts as converged. */
-const LEAST_ROUNDS = 12;
+const LEAST_ROUNDS = 20;
 /** It has converged when it found nothing better for this multiple of the effort that the best plan took. */
 const SETTLED = 4;
 /** A new start passes over the best node of a pod this often. */
@@ -227,7 +227,7 @@ export class PlanSearch {
       if (isClearlyBetter(this.#best, before)) improvedAt = budget.spent;
       else length *= GROWTH;
       this.#restore(state, core);
-      if (round % 2 === 1) this.#scatter(state);
+      if (round % 2 === 1 && this.#best !== null) this.#scatter(state, this.#best.unplaced);
     }
   }
 
@@ -257,7 +257,7 @@ export class PlanSearch {
   }
 
   /** Places all pods anew, in a random order, around a random node. Keeps the state if that breaks a rule. */
-  #scatter(state: PlanState): void {
+  #scatter(state: PlanState, mostUnplaced: number): void {
     const pods = this.#movable.filter((pod) => state.assignment[pod]! >= 0);
     const { cost } = state;
     const before = pods.map((pod) => state.unplace(pod));
@@ -265,7 +265,7 @@ export class PlanSearch {
     shuffle(order, this.#draw);
     const seed = drawIndex(this.#draw, state.problem.nodes.length);
     construct(state, order, seed, { strict: false, blink: () => this.#draw() < SCATTER_BLINK });
-    if (state.unplaced > this.#best!.unplaced || !state.holds()) state.revert(pods, before, cost);
+    if (state.unplaced > mostUnplaced || !state.holds()) state.revert(pods, before, cost);
   }
 
   /** null when a rule is broken. `core`: which nodes the state's are. */
