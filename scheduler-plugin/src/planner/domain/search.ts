@@ -52,7 +52,7 @@ export function searchPlan(problem: PlanProblem, options: SearchOptions): Search
   const beganMs = now();
   const limits = {
     seed,
-    now: isCut === undefined ? now : (): number => (isCut() ? Infinity : now()),
+    now: isCut === undefined ? now : (): number => (isCut() ? Number.MAX_VALUE : now()),
     deadlineMs: beganMs + budgetMs,
     ...definedOf({ effort }),
     partial: true,

@@ -28,15 +28,25 @@ export class Budget {
   #stepped = 0;
   #late = false;
   #ceiling: number;
+  readonly #beganMs: number;
 
   constructor(options: BudgetOptions) {
     this.#options = options;
     this.#ceiling = options.effort;
+    this.#beganMs = options.now();
   }
 
   /** All of it, in pairs of a pod and a node. */
   get effort(): number {
     return this.#options.effort;
+  }
+
+  /** Effort that is left, and at the pace so far can be spent before the deadline. */
+  get rest(): number {
+    const nowMs = this.#options.now();
+    const elapsedMs = nowMs - this.#beganMs;
+    const inTime = elapsedMs > 0 ? (this.spent / elapsedMs) * (this.#options.deadlineMs - nowMs) : Infinity;
+    return Math.max(0, Math.min(this.#options.effort - this.spent, inTime));
   }
 
   get late(): boolean {

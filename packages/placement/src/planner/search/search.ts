@@ -42,7 +42,7 @@ const CLOSE = 1e-9;
 const STARTS = 0.4;
 /** Effort of the first round of annealing, per pod and pair of a pod and a node. */
 const ROUND = 20;
-/** The effort of the first round is no more than this: some 100 ms. */
+/** The effort of the first round is no more than this, some 100 ms, or the quick effort where that is more. */
 const LONGEST_FIRST_ROUND = 2_000_000;
 /** A round that found nothing better makes the next one so much longer. */
 const GROWTH = 1.5;
@@ -213,13 +213,13 @@ export class PlanSearch {
     const unit = this.#movable.length ** 2 * state.problem.nodes.length;
     const leastEffort = budget.spent + LEAST_ROUNDS * ROUND * unit;
     const nodes = this.#triedNodes(state, seeds);
-    let length = Math.min(LONGEST_FIRST_ROUND, ROUND * unit);
+    let length = Math.min(Math.max(LONGEST_FIRST_ROUND, quickEffort(state.problem)), ROUND * unit);
     let improvedAt = budget.spent;
     const isOpen = (): boolean => budget.spent < Math.max(leastEffort, SETTLED * improvedAt);
     for (let round = 1; !this.#done() && isOpen(); round++) {
       const before = this.#best;
       const from = budget.spent;
-      const rest = budget.effort - from;
+      const { rest } = budget;
       const span = { from, to: from + (rest < 1.5 * length ? rest : length) };
       budget.limit(span.to);
       this.#anneal(state, nodes, core, span);
