@@ -99,13 +99,21 @@ function larger({ pods, nodes, problems, longMs }: Size): BenchResult[] {
     const run = timed(problem);
     const long = LONG_SEEDS.map((each) => timed(problem, {}, longMs, each).total);
     const best = Math.min(run.total, ...long);
-    found.push({ ...run, gap: (100 * (run.total - best)) / best, bound: 100 * (run.total / run.lowerBound - 1) });
+    found.push({
+      ...run,
+      gap: (100 * (run.total - best)) / best,
+      bound: 100 * (run.total / run.lowerBound - 1),
+    });
   }
   const mean = (of: (each: (typeof found)[number]) => number): number =>
     found.reduce((sum, each) => sum + of(each), 0) / found.length;
   const name = `planner, ${pods} pods on ${nodes} nodes, its second`;
   return [
-    { name: `${name}: mean gap to ${longMs / 1_000} s of ${LONG_SEEDS.length} seeds`, value: mean((each) => each.gap), unit: "%" },
+    {
+      name: `${name}: mean gap to ${longMs / 1_000} s of ${LONG_SEEDS.length} seeds`,
+      value: mean((each) => each.gap),
+      unit: "%",
+    },
     { name: `${name}: mean gap to the lower bound`, value: mean((each) => each.bound), unit: "%" },
     { name: `${name}: longest time`, value: Math.max(...found.map(({ ms }) => ms)), unit: "ms" },
     ...endsOf(name, found),
@@ -114,7 +122,11 @@ function larger({ pods, nodes, problems, longMs }: Size): BenchResult[] {
 
 function endsOf(name: string, found: readonly Timed[]): BenchResult[] {
   const ends = Map.groupBy(found, ({ ended }) => ended);
-  return [...ends].map(([ended, of]) => ({ name: `${name}: ended ${ended}`, value: of.length, unit: "plans" }));
+  return [...ends].map(([ended, of]) => ({
+    name: `${name}: ended ${ended}`,
+    value: of.length,
+    unit: "plans",
+  }));
 }
 
 /** What a plan by money takes beside one by latency, which is its first half. */

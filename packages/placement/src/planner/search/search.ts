@@ -46,8 +46,12 @@ const ROUND = 20;
 const LONGEST_FIRST_ROUND = 2_000_000;
 /** A round that found nothing better makes the next one so much longer. */
 const GROWTH = 1.5;
-/** A search takes at least the effort of so many first rounds before it counts as converged. */
-const LEAST_ROUNDS = 20;
+/** Least effort before a search counts as converged, per pair of a pod and a node, times the square of the pods. */
+const LEAST = 15;
+/** Least effort for small problems: some 20 ms. */
+const LEAST_EFFORT = 400_000;
+/** The effort of the first round is at least this. */
+const SHORTEST_FIRST_ROUND = 60_000;
 /** It has converged when it found nothing better for this multiple of the effort that the best plan took. */
 const SETTLED = 4;
 /** A new start passes over the best node of a pod this often. */
@@ -211,11 +215,13 @@ export class PlanSearch {
   #searchFrom(state: PlanState, seeds: readonly number[], core: Int32Array | null): void {
     const budget = this.#budget;
     const unit = this.#movable.length ** 2 * state.problem.nodes.length;
-    const leastEffort = budget.spent + LEAST_ROUNDS * ROUND * unit;
+    const beganAt = budget.spent;
+    const least = Math.max(LEAST_EFFORT - beganAt, LEAST * this.#movable.length * unit);
     const nodes = this.#triedNodes(state, seeds);
-    let length = Math.min(Math.max(LONGEST_FIRST_ROUND, quickEffort(state.problem)), ROUND * unit);
-    let improvedAt = budget.spent;
-    const isOpen = (): boolean => budget.spent < Math.max(leastEffort, SETTLED * improvedAt);
+    const longest = Math.max(LONGEST_FIRST_ROUND, quickEffort(state.problem));
+    let length = Math.min(longest, Math.max(SHORTEST_FIRST_ROUND, ROUND * unit));
+    let improvedAt = beganAt;
+    const isOpen = (): boolean => budget.spent - beganAt < Math.max(least, SETTLED * (improvedAt - beganAt));
     for (let round = 1; !this.#done() && isOpen(); round++) {
       const before = this.#best;
       const from = budget.spent;

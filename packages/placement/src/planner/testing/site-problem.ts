@@ -32,7 +32,13 @@ export function siteProblem(seed: number, matrix: Matrix): PlanProblem {
   const nodes = chosen.map((_, at): PlanNode => {
     const cpu = Math.ceil(mean * (0.8 + 0.4 * draw()));
     const allocatable = Float64Array.of(1.1 * cpu, 64e9, 110);
-    return { name: `n${at}`, zone: `z${at % 3}`, region: "r", allocatable, free: Float64Array.of(cpu, 48e9, 100) };
+    return {
+      name: `n${at}`,
+      zone: `z${at % 3}`,
+      region: "r",
+      allocatable,
+      free: Float64Array.of(cpu, 48e9, 100),
+    };
   });
   const measured = nodes.flatMap((a, from) =>
     nodes.slice(0, from).flatMap((b, to) => {
