@@ -9,6 +9,7 @@ import {
   inQueueOrder,
   NO_MEMORY,
   plan,
+  quickEffort,
 } from "@isochrone/placement";
 import type { DescheduleInput, DescheduleMemory, MovablePod, PlanProblem } from "@isochrone/placement";
 import type { Random } from "@isochrone/runtime";
@@ -108,12 +109,12 @@ export class IsochroneContender extends SchedulingContender {
       uidOf,
     });
     const now = (): number => clock.monotonic();
-    // The service searches small plans for 20 ms of its event loop. They are as good by then; here they end
-    // by their effort, whatever else runs.
+    // Plans must not depend on what else runs: an effort ends the search, not the time.
     const found = plan(problem, {
       seed,
       now,
       deadlineMs: now() + planMs,
+      effort: quickEffort(problem),
       partial: true,
       maxCpuUse,
       moneyShare,

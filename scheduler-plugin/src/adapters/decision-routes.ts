@@ -67,6 +67,19 @@ const PlanSchema = Type.Object(
       }),
     ),
     lowerBound: Type.Union([Type.Number(), Type.Null()], { description: "no plan costs less" }),
+    ended: Type.Union(
+      [
+        Type.Literal("optimal"),
+        Type.Literal("converged"),
+        Type.Literal("deadline"),
+        Type.Literal("effort"),
+        Type.Literal("infeasible"),
+      ],
+      {
+        description:
+          "why the search ended. optimal: no plan costs less; converged: it had stopped finding better plans; deadline: its time was over, or another search was waiting; effort: its effort was spent; infeasible: no node has room for some pod",
+      },
+    ),
     pods: Type.Array(
       Type.Object({
         name: Type.String(),

@@ -1,4 +1,5 @@
 // The last plans as a whole; each pod's part of one is a decision of its own.
+import type { Plan } from "@isochrone/placement";
 
 /** Costs in bytes/s x ms. */
 export interface LoggedPlan {
@@ -13,6 +14,8 @@ export interface LoggedPlan {
   readonly cost: PlanCosts | null;
   /** No plan costs less; null = not known. */
   readonly lowerBound: number | null;
+  /** Why the search ended; see Plan. */
+  readonly ended: Plan["ended"];
   readonly pods: readonly LoggedPlanPod[];
   /** In words. */
   readonly explanation: readonly string[];

@@ -1,5 +1,5 @@
 // What is told of a plan: its costs in words, and the nodes that each pod was held against.
-import { FALLBACK_WORDS, type FeasiblePlanProblem } from "@isochrone/placement";
+import { ENDED_WORDS, FALLBACK_WORDS, type FeasiblePlanProblem } from "@isochrone/placement";
 import type { Decision } from "@isochrone/topology";
 import type { SearchResult } from "./domain/search.ts";
 import type { GatedWorkflow } from "./gated-workflows.ts";
@@ -17,12 +17,12 @@ export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: Sear
   const sentences = [`The plan of ${workflow.key} costs ${costText(cost.total)} (${parts}).`];
   if (complete && lowerBound > 0) {
     const gap = Math.max(0, cost.total / lowerBound - 1);
-    if (ended === "optimal") sentences.push("No plan costs less.");
-    else if (gap <= TELLING_GAP)
+    if (ended !== "optimal" && gap <= TELLING_GAP)
       sentences.push(
         `No plan costs less than ${costText(lowerBound)}: it is at most ${(100 * gap).toFixed(1)} % above the best.`,
       );
   }
+  if (complete) sentences.push(ENDED_WORDS[ended]);
   sentences.push(...moneySentences(result));
   for (const { workload, before, after } of lacks)
     sentences.push(
@@ -31,7 +31,6 @@ export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: Sear
   if (traffic === "declared")
     sentences.push("No rate of its channels is known: declared priorities stood in for them.");
   if (!networkKnown) sentences.push("No network cost is known: the load of the nodes decided.");
-  if (ended === "deadline") sentences.push("The search ended at its deadline.");
   return sentences;
 }
 

@@ -122,6 +122,13 @@ export class WorkflowPlanning {
     return "reason" in found && found.reason !== "unknown_workflow" ? found.text : null;
   }
 
+  /** Ends the search under way with the best plan so far if it has had its time, now that others wait. */
+  hurry(workflow: GatedWorkflow, sinceMs: number, othersWaiting: number): void {
+    const { config, clock, search } = this.#options;
+    const pods = Math.min(workflow.pods.length, config.maxPods);
+    if (clock.monotonic() - sinceMs >= budgetOf(config.planMs, pods, othersWaiting)) search.hurry();
+  }
+
   /** Rejects when the search goes wrong. */
   async plan(workflow: GatedWorkflow, { mayWait, othersWaiting }: PlanningTime): Promise<PlanningResult> {
     const { graphs, clock, config, model } = this.#options;
@@ -252,12 +259,13 @@ export class WorkflowPlanning {
     placed: readonly PlacedPod[],
     targets: Moves,
   ): string[] {
-    const { cost, lowerBound, durationMs } = result;
+    const { cost, lowerBound, ended, durationMs } = result;
     return this.#options.reports.planned({
       workflow: workflow.key,
       durationMs,
       cost,
       lowerBound: result.complete ? lowerBound : null,
+      ended,
       explanation: [...planSentences(workflow, result), ...rememberedSentences(graphs), ...problem.notes],
       inputs: graphs.inputs,
       graph: graphs.workflow,

@@ -41,6 +41,8 @@ interface WorkflowPlannerOptions {
 
 /** The loop looks at its deadlines this often. */
 const LOOK_MS = 500;
+/** How often a search under way is checked for whether others wait. */
+const HURRY_MS = 10;
 /** A loop that has not come round for so long, and for what its searches may take, doesn't work. */
 const STUCK_MS = 8_000;
 /** Before a pod is tried again that could not be released. */
@@ -182,13 +184,27 @@ export class WorkflowPlanner {
     }
     if (isRoomComing(workflow, model, { ...config, waitedMs: nowMs - workflow.firstMs, nowMs: clock.now() }))
       return this.#options.gated.putOff(workflow.key, nowMs + WAIT_MS);
-    const result = await planning.plan(workflow, {
-      mayWait: nowMs - workflow.firstMs < config.graphWaitMs,
-      othersWaiting: this.#options.gated.pods - workflow.pods.length,
-    });
+    const others = (): number => this.#options.gated.pods - workflow.pods.length;
+    const done = new AbortController();
+    const hurrying = this.#hurry(() => planning.hurry(workflow, nowMs, others()), done.signal);
+    const result = await planning
+      .plan(workflow, {
+        mayWait: nowMs - workflow.firstMs < config.graphWaitMs,
+        othersWaiting: others(),
+      })
+      .finally(() => done.abort());
+    await hurrying;
     if (this.#stop.signal.aborted) return;
     if (result.kind === "wait") return this.#options.gated.putOff(workflow.key, nowMs + WAIT_MS);
     this.#land(workflow, result);
+  }
+
+  /** Pods of other workflows may come while a search is under way: it then has less time. */
+  async #hurry(hurry: () => void, done: AbortSignal): Promise<void> {
+    while (!done.aborted) {
+      await pause(this.#options.clock, HURRY_MS, done);
+      if (!done.aborted) hurry();
+    }
   }
 
   #land(workflow: GatedWorkflow, { levels, unplanned }: Extract<PlanningResult, { kind: "planned" }>): void {

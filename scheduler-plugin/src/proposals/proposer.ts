@@ -182,6 +182,7 @@ export class Proposer implements Service {
       cost: report.best,
       savedRatio: report.savedRatio,
       lowerBound: null,
+      ended: found.ended,
       pods: report.moves.map(({ pod, workload, from, to: node, gain, obstacle }) => {
         return { name: pod, workload, from, node, gain, obstacle, reason: null, decision: null };
       }),

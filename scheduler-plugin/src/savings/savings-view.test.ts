@@ -94,6 +94,7 @@ function viewOf({
       cost: costs,
       savedRatio: 1,
       lowerBound: null,
+      ended: "converged",
       explanation: [],
       pods: [
         { ...move, obstacle: null },

@@ -42,8 +42,13 @@ export interface PlanTask {
   /** null: that of the request before is still in force. */
   readonly cluster: ClusterGraphSnapshot | null;
   readonly problem: PackedProblem;
-  readonly options: Omit<SearchOptions, "now">;
+  readonly options: PlanLimits;
+  /** The search ends early when its first element isn't 0. Shared with the thread. */
+  readonly cut: Int32Array<SharedArrayBuffer>;
 }
+
+/** What can be sent of a search's options. */
+export type PlanLimits = Omit<SearchOptions, "isCut" | "now">;
 
 /** From the thread. */
 export type PlanAnswer =

@@ -254,6 +254,28 @@ describe("the search for a plan", () => {
     expect(done).toEqual(["first", "urgent", "patient"]);
   });
 
+  test("for which nobody waits ends early when somebody waits, whose own ends early when it is told to", async () => {
+    const untilCut = thatThen(
+      "while (Atomics.load(task.cut, 0) === 0); parentPort.postMessage({ id, failure: 'cut' });",
+    );
+    const search = searchBy({ threadUrl: untilCut });
+    await search.start();
+    const asked = [problemOf(), clusterSnapshot(), { ...OPTIONS, budgetMs: 60_000 }] as const;
+    const done: string[] = [];
+    const ending = (name: string, run: Promise<unknown>): Promise<unknown> =>
+      run.catch((error: unknown) => {
+        done.push(name);
+        return String(error);
+      });
+    const patient = ending("patient", search.runPatiently(...asked));
+    await new Promise((resolve) => setImmediate(resolve));
+    const urgent = ending("urgent", search.run(...asked));
+    expect(await patient).toContain("cut");
+    expect(done).toEqual(["patient"]);
+    search.hurry();
+    expect(await urgent).toContain("cut");
+  });
+
   test("for which nobody waits is not made here, unless it is small and there is no thread", async () => {
     const search = searchBy({ threadUrl: threadOf("process.exit(3)") });
     await expect(search.runPatiently(problemOf(), clusterSnapshot(), OPTIONS)).rejects.toMatchObject({

@@ -1,4 +1,4 @@
-import { EXACT_PAIRS, exactPlan } from "@isochrone/placement";
+import { EXACT_PAIRS, exactPlan, quickEffort } from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
 import type { LinearSolver } from "@isochrone/primitives/algorithms";
 import { AnsweringThread } from "@isochrone/runtime";
@@ -9,11 +9,11 @@ import { costSettings, provenResult, searchPlan } from "../domain/search.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
 import { Turns } from "../domain/turns.ts";
 import { columnsOf, packed } from "./plan-messages.ts";
-import type { NodeColumns, PlanAnswer, PlanRequest, PlanTask } from "./plan-messages.ts";
+import type { NodeColumns, PlanAnswer, PlanLimits, PlanRequest, PlanTask } from "./plan-messages.ts";
 
 export interface PlanSearchOptions {
   readonly clock: Clock;
-  /** Pairs of a pod and a node up to which a plan takes less time than a thread is worth. @default 2000 */
+  /** Pairs of a pod and a node up to which a search converges sooner than a thread answers. @default 100 */
   readonly inlinePairs?: number;
   /** Solves problems of up to EXACT_PAIRS pairs exactly. @default nobody does */
   readonly solve?: LinearSolver;
@@ -21,8 +21,9 @@ export interface PlanSearchOptions {
   readonly threadUrl?: URL;
 }
 
-const INLINE_PAIRS = 2_000;
-/** A small plan may hold the event loop for so long. */
+const INLINE_PAIRS = 100;
+/** Pairs up to which a search without a thread holds the event loop for `INLINE_MS` at most. */
+const SMALL_PAIRS = 2_000;
 const INLINE_MS = 20;
 /** One for which nobody waits, only for so long. */
 const PATIENT_INLINE_MS = 5;
@@ -36,9 +37,9 @@ const LOAD_MS = 60_000;
 const MAX_HEAP_MB = 2_048;
 
 /**
- * Searches small plans at once and large ones in a thread, one at a time. A thread that dies or hangs is
- * replaced with the next plan; until it has loaded its code, which takes seconds on a busy machine, plans are
- * searched here.
+ * Searches tiny plans at once and others in a thread, one at a time. A search that somebody waits for ends a
+ * patient one early. A thread that dies or hangs is replaced with the next plan; until it has loaded its code,
+ * which takes seconds on a busy machine, plans are searched here, with little effort.
  */
 export class PlanSearch {
   readonly #options: PlanSearchOptions;
@@ -50,6 +51,9 @@ export class PlanSearch {
   #sent: ClusterGraphSnapshot | null = null;
   #sentNodes: NodeColumns | null = null;
   readonly #turns = new Turns();
+  /** Ends the thread's search early: see PlanTask. */
+  readonly #cut = new Int32Array(new SharedArrayBuffer(4));
+  #isPatient = false;
   /** Ends with `close`: who waits for a turn then gets none. */
   #open = new AbortController();
 
@@ -80,17 +84,20 @@ export class PlanSearch {
   async run(
     problem: PlanProblem,
     cluster: ClusterGraphSnapshot | null,
-    options: Omit<SearchOptions, "now">,
+    options: PlanLimits,
   ): Promise<SearchResult> {
     const { clock, inlinePairs = INLINE_PAIRS } = this.#options;
-    const isSmall = problem.pods.length * problem.nodes.length <= inlinePairs;
+    const pairs = problem.pods.length * problem.nodes.length;
+    const isTiny = pairs <= inlinePairs;
     const isReady = this.#isReady;
-    if (cluster !== null && !isSmall && !isReady) void this.start();
-    if (cluster === null || isSmall || !isReady) {
-      const budgetMs = isSmall ? Math.min(INLINE_MS, options.budgetMs) : options.budgetMs;
-      const here = { ...options, budgetMs, now: () => clock.monotonic() };
+    if (cluster !== null && !isTiny && !isReady) void this.start();
+    if (cluster === null || isTiny || !isReady) {
+      const budgetMs = pairs <= SMALL_PAIRS ? Math.min(INLINE_MS, options.budgetMs) : options.budgetMs;
+      const effort = options.effort ?? quickEffort(problem);
+      const here = { ...options, budgetMs, effort, now: () => clock.monotonic() };
       return await this.#proven(problem, searchPlan(problem, here), { ...here, budgetMs: options.budgetMs });
     }
+    if (this.#isPatient) this.hurry();
     return await this.#turn(problem, cluster, options);
   }
 
@@ -102,9 +109,9 @@ export class PlanSearch {
   async runPatiently(
     problem: PlanProblem,
     cluster: ClusterGraphSnapshot | null,
-    options: Omit<SearchOptions, "now">,
+    options: PlanLimits,
   ): Promise<SearchResult> {
-    const { clock, inlinePairs = INLINE_PAIRS } = this.#options;
+    const { clock, inlinePairs = SMALL_PAIRS } = this.#options;
     const isSmall = problem.pods.length * problem.nodes.length <= inlinePairs;
     if (isSmall && (cluster === null || !this.#isReady)) {
       const budgetMs = Math.min(PATIENT_INLINE_MS, options.budgetMs);
@@ -114,6 +121,11 @@ export class PlanSearch {
     if (cluster === null || !this.#isReady)
       throw new PlannerError("plan_no_thread", "there is no thread that could search the plan");
     return await this.#turn(problem, cluster, options, true);
+  }
+
+  /** Ends the search that the thread is at with the best plan so far. */
+  hurry(): void {
+    Atomics.store(this.#cut, 0, 1);
   }
 
   /** What is asked meanwhile is given up. The next plan begins a new thread. */
@@ -126,12 +138,14 @@ export class PlanSearch {
   #turn(
     problem: PlanProblem,
     cluster: ClusterGraphSnapshot,
-    options: Omit<SearchOptions, "now">,
+    options: PlanLimits,
     isPatient = false,
   ): Promise<SearchResult> {
     const { signal } = this.#open;
     return this.#turns.run(async () => {
       if (signal.aborted) throw aborted();
+      this.#isPatient = isPatient;
+      Atomics.store(this.#cut, 0, 0);
       return await this.#inThread(problem, cluster, options);
     }, isPatient);
   }
@@ -174,13 +188,14 @@ export class PlanSearch {
   async #inThread(
     problem: PlanProblem,
     cluster: ClusterGraphSnapshot,
-    options: Omit<SearchOptions, "now">,
+    options: PlanLimits,
   ): Promise<SearchResult> {
     const nodes = columnsOf(problem.nodes, this.#sentNodes);
     const task: PlanTask = {
       cluster: this.#sent === cluster ? null : cluster,
       problem: packed(problem, this.#sentNodes === nodes ? null : nodes),
       options,
+      cut: this.#cut,
     };
     const { free, allocatable } = task.problem;
     const timeoutMs = options.budgetMs + GRACE_MS;

@@ -23,7 +23,7 @@ function answer(id: number, task: PlanTask | null): PlanAnswer {
   }
 }
 
-function resultOf({ cluster, problem, options }: PlanTask): SearchResult {
+function resultOf({ cluster, problem, options, cut }: PlanTask): SearchResult {
   if (cluster !== null) {
     graph = new ClusterGraph(cluster);
     graph.prepare();
@@ -31,5 +31,6 @@ function resultOf({ cluster, problem, options }: PlanTask): SearchResult {
   nodes = problem.nodes ?? nodes;
   if (graph === null || nodes === null) throw new Error("the thread has no cluster graph or no nodes");
   const now = (): number => performance.now();
-  return searchPlan(unpacked(problem, nodes, graph), { ...options, now });
+  const isCut = (): boolean => Atomics.load(cut, 0) !== 0;
+  return searchPlan(unpacked(problem, nodes, graph), { ...options, now, isCut });
 }

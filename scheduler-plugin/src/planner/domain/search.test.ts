@@ -1,4 +1,5 @@
 import { planProblem, SchedulingModel } from "@isochrone/placement";
+import { randomProblem } from "@isochrone/placement/planner-testing";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { expect, test } from "vitest";
 import { clusterSnapshot, workflowSnapshot } from "../../testing/graphs.ts";
@@ -37,4 +38,17 @@ test("a planned node is held against those of its zone, wherever they are in the
   // p's peers are on n2 and n3.
   expect(zone(assignment[0]!)).toBe("near");
   expect(alternatives[0]!.map(({ node }) => zone(node))).toEqual(Array(8).fill("near"));
+});
+
+test("a search that is cut ends with the best plan so far, whatever decides; one that isn't converges", () => {
+  const problem = randomProblem(4, { pods: 16, nodes: 20, constraints: 0 });
+  const limits = { seed: 1, budgetMs: 1_000, bytesPerRequest: 1_000, maxAlternatives: 0, now: () => 0 };
+  let looks = 0;
+  const ends = [(): boolean => true, (): boolean => ++looks > 500, (): boolean => false].map((isCut) => {
+    const { complete, ended, cost } = searchPlan(problem, { ...limits, isCut });
+    expect(complete).toBe(true);
+    return { ended, total: cost.total };
+  });
+  expect(ends.map(({ ended }) => ended)).toEqual(["deadline", "deadline", "converged"]);
+  expect(ends.map(({ total }) => total)).toEqual(ends.map(({ total }) => total).toSorted((a, b) => b - a));
 });

@@ -15,6 +15,10 @@ export interface SearchOptions {
   readonly seed: number;
   /** For the search, milliseconds. */
   readonly budgetMs: number;
+  /** See PlanOptions. @default as much as it takes to converge */
+  readonly effort?: number;
+  /** Whether the search is to end now with the best plan so far. @default never */
+  readonly isCut?: () => boolean;
   readonly bytesPerRequest: number;
   /** See PlanSettings. @default that of plans */
   readonly maxCpuUse?: number;
@@ -44,12 +48,13 @@ const PAIRS = 2_000;
 
 /** Pods that find no node are left out of the plan, with the reason. */
 export function searchPlan(problem: PlanProblem, options: SearchOptions): SearchResult {
-  const { seed, budgetMs, now } = options;
+  const { seed, budgetMs, now, effort, isCut } = options;
   const beganMs = now();
   const limits = {
     seed,
-    now,
+    now: isCut === undefined ? now : (): number => (isCut() ? Number.MAX_VALUE : now()),
     deadlineMs: beganMs + budgetMs,
+    ...definedOf({ effort }),
     partial: true,
     others: options.maxAlternatives,
   };

@@ -1,6 +1,6 @@
 // Plans for the pods of a workflow that is new, made from the templates of its workloads before their
 // controllers have made the pods. At its admission a pod gets one of its workload's places.
-import { planProblem } from "@isochrone/placement";
+import { planProblem, quickEffort } from "@isochrone/placement";
 import type { FeasiblePlanProblem } from "@isochrone/placement";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
@@ -107,7 +107,7 @@ export class JointPlans {
     const pods = this.#togetherWith([workload], workflowOf(pod), graphs);
     if (pods.length === 0 || pods.length * model.model.nodes.length > NOW_PAIRS) return;
     const problem = this.#problem(pods, graphs);
-    const options = { ...this.#search(NOW_MS), now: () => clock.monotonic() };
+    const options = { ...this.#search(problem, NOW_MS), now: () => clock.monotonic() };
     this.#keep(workflowOf(pod), pods, graphs, problem, searchPlan(problem, options));
   }
 
@@ -139,7 +139,7 @@ export class JointPlans {
     if (pods.length === 0) return;
     const problem = this.#problem(pods, found);
     const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
-    const result = await search.runPatiently(problem, snapshot, this.#search(AHEAD_MS));
+    const result = await search.runPatiently(problem, snapshot, this.#search(problem, AHEAD_MS));
     // Somebody may have been asked meanwhile, or the workloads may have changed.
     if (!this.#plans.has(key) && !this.#due.has(key)) this.#keep(key, pods, found, problem, result);
   }
@@ -186,12 +186,14 @@ export class JointPlans {
     });
   }
 
-  #search(budgetMs: number): Omit<SearchOptions, "now"> {
+  /** Pods come within milliseconds: such a plan is a quick one. */
+  #search(problem: FeasiblePlanProblem, budgetMs: number): Omit<SearchOptions, "isCut" | "now"> {
     const { config, bytesPerRequest } = this.#options;
     return {
       seed: config.seed,
       ...costOf(config),
       budgetMs,
+      effort: quickEffort(problem),
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,
     };

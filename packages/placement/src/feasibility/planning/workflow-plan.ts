@@ -5,6 +5,7 @@ import { costModel, createObjective, objectiveOf, type PlanCost } from "../../pl
 import { FALLBACK_WORDS } from "../../planner/objective/money.ts";
 import { trafficCosts, type TrafficCosts } from "../../planner/objective/traffic-costs.ts";
 import { choosePlan } from "../../planner/search/plan-choice.ts";
+import { ENDED_WORDS } from "../../planner/search/search.ts";
 import { plan, type Plan } from "../../planner/search/plan.ts";
 import { planSettings, type PlanSettings } from "../../planner/objective/plan-settings.ts";
 import type { Metadata } from "../objects/fields.ts";
@@ -136,7 +137,7 @@ export function moveCostOf(problem: FeasiblePlanProblem, options: CostSettings =
 /** What was found for it, held against where its pods are and against what was proposed before. */
 export function workflowPlanReport(
   { problem, kept }: RunningWorkflow,
-  found: Pick<Plan, "assignment" | "complete" | "fallback" | "traffic" | "networkKnown">,
+  found: Pick<Plan, "assignment" | "complete" | "ended" | "fallback" | "traffic" | "networkKnown">,
   options: CostSettings & Pick<PlanSettings, "moveCost">,
   previous: PreviousMoves = new Map(),
 ): WorkflowPlanReport {
@@ -154,6 +155,7 @@ export function workflowPlanReport(
   }));
   const notes = [...problem.notes];
   if (!found.complete) notes.push("no plan has room for all pods");
+  else notes.push(ENDED_WORDS[found.ended]);
   if (found.fallback !== null) notes.push(`latency decided, not money: ${FALLBACK_WORDS[found.fallback]}`);
   if (found.traffic === "declared") notes.push("no rate is known: declared priorities stood in for them");
   if (found.traffic === "none") notes.push("nothing is known of what its pods say to each other");

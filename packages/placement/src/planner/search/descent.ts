@@ -37,20 +37,23 @@ function moveOne(state: PlanState, pod: number): boolean {
 
 function swapPairs(state: PlanState, budget: Budget): boolean {
   let improved = false;
-  const { assignment, traffic } = state;
+  const { assignment } = state;
   for (let a = 0; a < assignment.length && !budget.exhausted(); a++) {
     for (let b = a + 1; b < assignment.length; b++) {
-      const alike = traffic.groupOf[a] === traffic.groupOf[b];
-      if (alike || assignment[a]! < 0 || assignment[b]! < 0 || assignment[a] === assignment[b]) continue;
-      if (swap(state, a, b)) improved = true;
+      if (swapIf(state, a, b, -leastGain(state))) improved = true;
     }
   }
   return improved;
 }
 
-function swap(state: PlanState, a: number, b: number): boolean {
+/** Swaps the two pods if the cost then changes by less than `limit` and every rule holds. */
+export function swapIf(state: PlanState, a: number, b: number, limit: number): boolean {
+  const { assignment, traffic } = state;
+  const alike = traffic.groupOf[a] === traffic.groupOf[b];
+  if (alike || assignment[a]! < 0 || assignment[b]! < 0 || assignment[a] === assignment[b]) return false;
   const network = networkDelta(state, a, b);
-  if (network >= -leastGain(state)) return false;
+  const most = state.pressureAt(a, assignment[a]!) + state.pressureAt(b, assignment[b]!);
+  if (network - Math.max(0, most) >= limit) return false;
   const nodeA = state.lift(a);
   const nodeB = state.lift(b);
   const pressure =
@@ -58,7 +61,7 @@ function swap(state: PlanState, a: number, b: number): boolean {
     state.pressureAt(b, nodeA) -
     state.pressureAt(a, nodeA) -
     state.pressureAt(b, nodeB);
-  const pays = network + pressure < -leastGain(state) && admitted(state, [a, nodeB], [b, nodeA]);
+  const pays = network + pressure < limit && admitted(state, [a, nodeB], [b, nodeA]);
   state.drop(a, nodeA);
   state.drop(b, nodeB);
   if (!pays) return false;

@@ -13,7 +13,7 @@ import { drawIndex, shuffle } from "./draws.ts";
  * How much worse, as a part of the cost, may be accepted at first and at last; the odds fall as in simulated
  * annealing.
  */
-const FIRST_TEMPERATURE = 0.2;
+const FIRST_TEMPERATURE = 0.3;
 const LAST_TEMPERATURE = 0.0003;
 /** A best node is passed over this often (Christiaens 2020). */
 const BLINK = 0.03;
@@ -21,11 +21,15 @@ const BLINK = 0.03;
 const FORCE = 0.3;
 /** Pods that share a node are moved together this often. */
 const BLOCKS = 0.2;
+/** Two nodes exchange their pods this often: it moves whole groups between places at once. */
+const EXCHANGES = 0.2;
 /** Regret weighs each pod up again after each placement: where there are more pairs, more tries find more. */
 const MAX_REGRET_WORK = 1_500;
 
 interface NeighbourhoodOptions {
   readonly budget: Budget;
+  /** Where the annealing begins and ends, in effort spent. */
+  readonly span: { readonly from: number; readonly to: number };
   readonly draw: Draw;
   readonly links: PodLinks;
   readonly sizes: Float64Array;
@@ -41,17 +45,16 @@ interface NeighbourhoodOptions {
 
 /** Returns how often it tried. The state MUST hold; it ends anywhere. */
 export function searchNeighbourhoods(state: PlanState, options: NeighbourhoodOptions): number {
-  const { budget, draw, movable } = options;
+  const { budget, draw, movable, span } = options;
   let best = { unplaced: state.unplaced, cost: state.cost };
   let tries = 0;
   if (movable.length === 0) return tries;
-  const start = budget.spent();
   while (!budget.exhausted() && !options.done()) {
     budget.step();
     tries++;
     const before = { unplaced: state.unplaced, cost: state.cost };
     const undo = rearrange(state, options);
-    const progress = (budget.spent() - start) / Math.max(1e-9, 1 - start);
+    const progress = Math.min(1, (budget.spent - span.from) / (span.to - span.from));
     if (!acceptable(state, before, progress, draw)) {
       undo();
       continue;
@@ -81,6 +84,7 @@ function acceptable(
 /** Returns what takes it all back. */
 function rearrange(state: PlanState, options: NeighbourhoodOptions): () => void {
   const { links, movable, draw } = options;
+  if (draw() < EXCHANGES) return exchangeNodes(state, options);
   const blocks =
     draw() < BLOCKS ? ruinedBlocks(state, links, movable, draw) : [ruined(state, links, movable, draw)];
   const pods = blocks.flat();
@@ -124,4 +128,23 @@ function putBack(state: PlanState, pods: number[], { draw, sizes, nodes }: Neigh
   shuffle(pods, draw);
   if (kind > 0.7 || state.unplaced > pods.length) pods.sort((a, b) => sizes[b]! - sizes[a]!);
   construct(state, pods, forced, { strict: false, blink: () => draw() < BLINK });
+}
+
+/** Two nodes exchange their movable pods. Pods for which there is no room go elsewhere. */
+function exchangeNodes(state: PlanState, { movable, draw, sizes, nodes }: NeighbourhoodOptions): () => void {
+  const { cost, assignment } = state;
+  const a = assignment[movable[drawIndex(draw, movable.length)]!]!;
+  const b = nodes.length > 0 ? nodes[drawIndex(draw, nodes.length)]! : -1;
+  if (a < 0 || b < 0 || a === b) return () => undefined;
+  const pods = movable.filter((pod) => assignment[pod] === a || assignment[pod] === b);
+  const before = pods.map((pod) => state.unplace(pod));
+  const rest: number[] = [];
+  for (const at of [...pods.keys()].sort((x, y) => sizes[pods[y]!]! - sizes[pods[x]!]!)) {
+    const pod = pods[at]!;
+    const node = before[at] === a ? b : a;
+    if (state.admits(pod, node, false)) state.place(pod, node);
+    else rest.push(pod);
+  }
+  construct(state, rest, -1, { strict: false });
+  return () => state.revert(pods, before, cost);
 }

@@ -1,6 +1,6 @@
 // Places pods together: greedy starts, local search, large neighbourhoods; until the effort is spent or the
 // deadline has come.
-import { Budget, defaultEffort } from "./budget.ts";
+import { Budget } from "./budget.ts";
 import { problemOn } from "./core-problem.ts";
 import { boundedModel, costModel, objectiveOf } from "../objective/objective.ts";
 import type { MoneyFallback } from "../objective/money.ts";
@@ -21,7 +21,7 @@ export interface PlanOptions extends Partial<PlanSettings> {
   readonly now: () => number;
   /** When the search ends, by the clock of `now`. A first plan is made even when that is past. */
   readonly deadlineMs: number;
-  /** How many pairs of a pod and a node are weighed up at most; the default grows with both. */
+  /** How many pairs of a pod and a node are weighed at most. @default as many as it takes to converge */
   readonly effort?: number;
   /** How many other nodes are named for the pod of a plan for one. @default none */
   readonly others?: number;
@@ -57,10 +57,6 @@ export interface Plan {
   readonly lowerBound: number;
   /** How often pods were taken out and put back. */
   readonly tries: number;
-  /**
-   * Why the search ended: nothing can be better, the effort was spent, the deadline had come, or no node has
-   * room for some pod.
-   */
   readonly ended: Ended;
   /** What the rates of the channels are: `declared` means that none is known and priorities stood in. */
   readonly traffic: "measured" | "declared" | "none";
@@ -106,7 +102,7 @@ function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
   const model = costModel(problem, settings);
   if (model.latency === null) return searched(model, options, []);
   const { now, deadlineMs } = options;
-  const half = { ...options, effort: effortOf(problem, options) / 2 };
+  const half = { ...options, effort: (options.effort ?? Infinity) / 2 };
   // Half of the time and of the effort for the plan that the bound is taken from, and that is a start.
   const beganMs = now();
   const byLatency = searched(
@@ -121,16 +117,12 @@ function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
   return searched(boundedModel(model, byLatency.assignment, settings.maxLatencyLoss), half, starts);
 }
 
-function effortOf({ pods, nodes }: PlanProblem, { effort }: PlanOptions): number {
-  return effort ?? defaultEffort(pods.length, nodes.length);
-}
-
 function searched(model: CostModel, options: PlanOptions, starts: readonly Int32Array[]): Plan {
   const { problem } = model;
   const { pods } = problem;
   if (pods.length === 1 && model.settings.moveCost === 0) return alone(model, options);
-  const { now, deadlineMs } = options;
-  const budget = new Budget({ now, deadlineMs, effort: effortOf(problem, options) });
+  const { now, deadlineMs, effort = Infinity } = options;
+  const budget = new Budget({ now, deadlineMs, effort });
   const search = new PlanSearch(model, budget, options.seed, starts);
   const partial = options.partial === true;
   const ended = search.hopeless.length > 0 && !partial ? "infeasible" : search.run();

@@ -1,5 +1,5 @@
 import { seeded, type Draw } from "@isochrone/primitives";
-import type { Budget } from "./budget.ts";
+import { quickEffort, type Budget } from "./budget.ts";
 import { construct } from "./construct.ts";
 import { coreNodes, isLarge, problemOn } from "./core-problem.ts";
 import { descend } from "./descent.ts";
@@ -10,10 +10,24 @@ import type { CostModel, Objective } from "../objective/objective.ts";
 import { byAttachment, bySize, byTopology, podLinks, podSizes } from "./orders.ts";
 import type { PodLinks } from "./orders.ts";
 import { PlanState } from "./plan-state.ts";
-import { drawIndex } from "./draws.ts";
+import { drawIndex, shuffle } from "./draws.ts";
 import { seedNodes } from "./seeds.ts";
 
-export type Ended = "optimal" | "effort" | "deadline" | "infeasible";
+/**
+ * Why a search ended. `optimal`: no plan costs less. `converged`: nothing better was found for a multiple of the
+ * effort that the best plan took. `deadline`: the time was over. `effort`: the caller's effort was spent.
+ * `infeasible`: no node has room for some pod.
+ */
+export type Ended = "optimal" | "converged" | "effort" | "deadline" | "infeasible";
+
+/** As sentences. */
+export const ENDED_WORDS: Readonly<Record<Ended, string>> = {
+  optimal: "No plan costs less.",
+  converged: "The search ended because it had stopped finding better plans.",
+  deadline: "The search ended at its deadline.",
+  effort: "The search ended when its effort was spent.",
+  infeasible: "No node has room for some pod.",
+};
 
 /** Fewer unplaced pods are better, then less cost. */
 interface Found {
@@ -24,8 +38,26 @@ interface Found {
 
 /** A cost this close to the lower bound can't be improved. */
 const CLOSE = 1e-9;
-/** The part of the effort that is for greedy starts. */
+/** The part of the effort, and of the quick effort, that is for greedy starts. */
 const STARTS = 0.4;
+/** Effort of the first round of annealing, per pod and pair of a pod and a node. */
+const ROUND = 20;
+/** The effort of the first round is no more than this, some 100 ms, or the quick effort where that is more. */
+const LONGEST_FIRST_ROUND = 2_000_000;
+/** A round that found nothing better makes the next one so much longer. */
+const GROWTH = 1.5;
+/** Least effort before a search counts as converged, per pair of a pod and a node, times the square of the pods. */
+const LEAST = 15;
+/** Least effort for small problems: some 20 ms. */
+const LEAST_EFFORT = 400_000;
+/** The effort of the first round is at least this. */
+const SHORTEST_FIRST_ROUND = 60_000;
+/** It has converged when it found nothing better for this multiple of the effort that the best plan took. */
+const SETTLED = 4;
+/** A new start passes over the best node of a pod this often. */
+const SCATTER_BLINK = 0.3;
+/** Share of the cost by which a better plan must be cheaper to keep the search going. */
+const CLEAR_GAIN = 1e-6;
 /** Nodes at random that groups of pods are tried at. */
 const TRIED_AT_RANDOM = 8;
 
@@ -79,17 +111,19 @@ export class PlanSearch {
   }
 
   run(): Ended {
-    this.#budget.limit(STARTS);
+    this.#budget.limit(STARTS * Math.min(this.#budget.effort, quickEffort(this.#model.problem)));
     for (const assignment of this.#given) if (this.#isOpen(assignment)) this.#startWith(assignment);
     this.#startHere();
     const seeds = this.#startAll();
-    this.#budget.limit(1);
-    this.#restore();
+    this.#budget.limit(Infinity);
+    this.#restore(this.#state, null);
     if (!this.#done()) {
       if (isLarge(this.#model.problem)) this.#searchCore(seeds);
       else this.#searchFrom(this.#state, seeds, null);
     }
-    return this.#isOptimal() ? "optimal" : this.#budget.late ? "deadline" : "effort";
+    if (this.#isOptimal()) return "optimal";
+    if (this.#budget.late) return "deadline";
+    return this.#budget.isSpent ? "effort" : "converged";
   }
 
   /** Where moves cost something, plans begin with the pods where they are: few moves are found first. */
@@ -166,35 +200,78 @@ export class PlanSearch {
     const model = restrictedModel(this.#model, problemOn(this.#model.problem, core));
     const state = new PlanState(model);
     this.#budget.watch(state);
-    const position = new Map([...core].map((node, at) => [node, at]));
-    for (const [pod, node] of this.#state.assignment.entries())
-      if (node >= 0) state.place(pod, position.get(node)!);
-    this.#searchFrom(
-      state,
-      seeds.map((node) => position.get(node)!),
-      core,
-    );
-    this.#restore();
+    this.#restore(state, core);
+    const found = seeds.map((node) => core.indexOf(node));
+    this.#searchFrom(state, found, core);
+    this.#restore(this.#state, null);
     descend(this.#state, this.#budget);
     this.#keep(this.#found(this.#state, null));
   }
 
+  /**
+   * Anneals in rounds, from the best plan and from a new start by turns. A round that finds nothing better
+   * makes the next one longer. Ends when the search has converged: see `SETTLED`.
+   */
   #searchFrom(state: PlanState, seeds: readonly number[], core: Int32Array | null): void {
+    const budget = this.#budget;
+    const unit = this.#movable.length ** 2 * state.problem.nodes.length;
+    const beganAt = budget.spent;
+    const least = Math.max(LEAST_EFFORT - beganAt, LEAST * this.#movable.length * unit);
+    const nodes = this.#triedNodes(state, seeds);
+    const longest = Math.max(LONGEST_FIRST_ROUND, quickEffort(state.problem));
+    let length = Math.min(longest, Math.max(SHORTEST_FIRST_ROUND, ROUND * unit));
+    let improvedAt = beganAt;
+    const isOpen = (): boolean => budget.spent - beganAt < Math.max(least, SETTLED * (improvedAt - beganAt));
+    for (let round = 1; !this.#done() && isOpen(); round++) {
+      const before = this.#best;
+      const from = budget.spent;
+      const { rest } = budget;
+      const span = { from, to: from + (rest < 1.5 * length ? rest : length) };
+      budget.limit(span.to);
+      this.#anneal(state, nodes, core, span);
+      budget.limit(Infinity);
+      if (isClearlyBetter(this.#best, before)) improvedAt = budget.spent;
+      else length *= GROWTH;
+      this.#restore(state, core);
+      if (round % 2 === 1 && this.#best !== null) this.#scatter(state, this.#best.unplaced);
+    }
+  }
+
+  #anneal(
+    state: PlanState,
+    nodes: readonly number[],
+    core: Int32Array | null,
+    span: { readonly from: number; readonly to: number },
+  ): void {
+    const keep = (): void => this.#keep(this.#found(state, core));
     this.#tries += searchNeighbourhoods(state, {
       budget: this.#budget,
+      span,
       draw: this.#draw,
       links: this.#links,
       sizes: this.#sizes,
       movable: this.#movable,
-      nodes: this.#triedNodes(state, seeds),
+      nodes,
       better: () => {
-        this.#keep(this.#found(state, core));
+        keep();
         // A new best is brought to where no single move or swap improves it.
         descend(state, this.#budget);
-        this.#keep(this.#found(state, core));
+        keep();
       },
       done: () => this.#isOptimal(),
     });
+  }
+
+  /** Places all pods anew, in a random order, around a random node. Keeps the state if that breaks a rule. */
+  #scatter(state: PlanState, mostUnplaced: number): void {
+    const pods = this.#movable.filter((pod) => state.assignment[pod]! >= 0);
+    const { cost } = state;
+    const before = pods.map((pod) => state.unplace(pod));
+    const order = pods.slice();
+    shuffle(order, this.#draw);
+    const seed = drawIndex(this.#draw, state.problem.nodes.length);
+    construct(state, order, seed, { strict: false, blink: () => this.#draw() < SCATTER_BLINK });
+    if (state.unplaced > mostUnplaced || !state.holds()) state.revert(pods, before, cost);
   }
 
   /** null when a rule is broken. `core`: which nodes the state's are. */
@@ -219,10 +296,12 @@ export class PlanSearch {
     return this.#best?.unplaced === 0 && this.#best.total <= this.lowerBound * (1 + CLOSE);
   }
 
-  #restore(): void {
-    this.#state.clear();
+  /** The best plan so far. `core`: the state's nodes; null: all. */
+  #restore(state: PlanState, core: Int32Array | null): void {
+    const position = core === null ? null : new Map([...core].map((node, at) => [node, at]));
+    state.clear();
     for (const [pod, node] of this.#best?.assignment.entries() ?? [])
-      if (node >= 0) this.#state.place(pod, node);
+      if (node >= 0) state.place(pod, position === null ? node : position.get(node)!);
   }
 
   /** Where a group may be started: nodes in use, promising ones, and a few at random. */
@@ -244,4 +323,9 @@ export class PlanSearch {
 
 function isBetter(a: Found, b: Found): boolean {
   return a.unplaced < b.unplaced || (a.unplaced === b.unplaced && a.total < b.total);
+}
+
+function isClearlyBetter(now: Found | null, before: Found | null): boolean {
+  if (now === null || before === null) return now !== before;
+  return now.unplaced < before.unplaced || now.total < before.total * (1 - CLEAR_GAIN);
 }

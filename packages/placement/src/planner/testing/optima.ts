@@ -1,10 +1,12 @@
 import moneyOptima from "./money-optima.json" with { type: "json" };
 import optima from "./optima.json" with { type: "json" };
+import siteBest from "./site-best.json" with { type: "json" };
 
 /** JSON knows no tuples. */
-const FILES = { latency: optima, money: moneyOptima } as {
+const FILES = { latency: optima, money: moneyOptima, sites: siteBest } as {
   readonly latency: [number, number, number][];
   readonly money: [number, number, number, number][];
+  readonly sites: [number, number][];
 };
 
 /** A proven optimum of `smallProblem(seed)`; how many nodes of the search tree the proof took. */
@@ -17,3 +19,8 @@ export const OPTIMA: readonly ProvenOptimum[] = FILES.latency;
 type ProvenMoney = readonly [seed: number, total: number, visited: number, latencyLimit: number];
 
 export const MONEY_OPTIMA: readonly ProvenMoney[] = FILES.money;
+
+/** The cheapest known plan of `siteProblem(seed, matrix)` on the lab's built-in matrix; not proven. */
+type BestKnown = readonly [seed: number, total: number];
+
+export const SITE_BEST: readonly BestKnown[] = FILES.sites;
