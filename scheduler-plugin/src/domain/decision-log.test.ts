@@ -2,12 +2,12 @@ import { expect, test } from "vitest";
 import { DecisionLog } from "./decision-log.ts";
 import type { LoggedAct } from "./decision-log.ts";
 
-const act = (id: string, namespace: string, name: string): LoggedAct => ({
+const act = (id: string, namespace: string, name: string, atMs = 0): LoggedAct => ({
   id,
   kind: "plan",
   pod: { namespace, name, uid: "" },
   show: () => ({
-    at: "2026-01-01T00:00:00.000Z",
+    at: new Date(atMs).toISOString(),
     workflow: null,
     workload: null,
     strategy: "joint-plan",
@@ -26,8 +26,9 @@ const act = (id: string, namespace: string, name: string): LoggedAct => ({
 
 test("decisions about a tenant's 10,000 pods push none of another namespace out of the history", () => {
   const log = new DecisionLog(500);
-  for (let index = 0; index < 200; index++) log.add(act(`shop-${index}`, "shop", `p-${index}`));
-  for (let index = 0; index < 10_000; index++) log.add(act(`evil-${index}`, "evil", `x-${index}`));
+  for (let index = 0; index < 200; index++) log.add(act(`shop-${index}`, "shop", `p-${index}`, index));
+  for (let index = 0; index < 10_000; index++)
+    log.add(act(`evil-${index}`, "evil", `x-${index}`, 200 + index));
   expect(log.find({ namespace: "shop", limit: 1_000 })).toHaveLength(200);
   expect(log.find({ limit: 1_000 })).toHaveLength(500);
   expect(log.find({ limit: 1 })[0]!.id).toBe("evil-9999");
