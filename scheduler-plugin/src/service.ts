@@ -133,8 +133,7 @@ class SchedulerService implements SchedulerPlugin {
     const url = (): string | null => this.#webhook?.url ?? null;
     const leadership = ofCluster && leadershipOf(config, { ...ofCluster, url });
     const ofLeader = ofCluster && { ...ofCluster, leadership: leadership! };
-    const shared = { decisions: this.#decisions, plans: this.#plans, hasTls: this.#tls !== undefined };
-    this.#peers = ofLeader && createPeers(config, { ...ofLeader, ...shared });
+    this.#peers = createPeers(config, ofLeader, { ...kept, plans: this.#plans, tls: this.#tls });
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);
     this.#dispatch = this.#createDispatch(ofLeader);
     this.#webhook = ofLeader && this.#createWebhook(ofLeader);
@@ -145,11 +144,10 @@ class SchedulerService implements SchedulerPlugin {
     this.#proposer = this.#createProposer(ofCluster, newId);
     this.#savings = ofCluster && createSavings(config, { ...ofCluster, ...kept, plans: this.#plans });
     this.#streams = createStreams({ ...ofLeader, graphs: this.#graphs, newId });
-    const { usageHeadroom } = config;
     this.#placer = new Placer({
       graphs: this.#graphs,
       strategy: createStrategy(profileOf(config)),
-      usageHeadroom,
+      usageHeadroom: config.usageHeadroom,
       ledger: this.#ledger,
       recorder: this.#recorder,
       newId,
@@ -170,7 +168,7 @@ class SchedulerService implements SchedulerPlugin {
       { name: "pods", service: ofCluster?.pods ?? null },
       { name: "cluster", service: this.#cluster },
       { name: "election", service: leadership },
-      { name: "other replicas", service: this.#peers && composeServices(this.#peers.parts) },
+      { name: "other replicas", service: this.#peers },
       { name: "plan search", service: { stop: () => this.#tools.close() } },
       { name: "AppGroups", service: appGroups },
       { name: "planner", service: this.#planner },
@@ -360,9 +358,8 @@ class SchedulerService implements SchedulerPlugin {
   }
 
   #decisionView(): DecisionView {
-    const [decisions, graphs, ledger] = [this.#decisions, this.#graphs, this.#ledger];
-    const followsPods = this.#cluster !== null;
-    return createDecisionView(this.#config, { decisions, graphs, ledger, followsPods });
+    const [decisions, graphs, ledger, pods] = [this.#decisions, this.#graphs, this.#ledger, this.#cluster];
+    return createDecisionView(this.#config, { decisions, graphs, ledger, followsPods: pods !== null });
   }
 
   #readiness(): Readiness {

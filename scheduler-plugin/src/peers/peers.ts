@@ -85,7 +85,7 @@ export class Peers implements Service {
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#loop.stop();
-    await Promise.all(Array.from(this.#links.values(), ({ running }) => running));
+    await Promise.all(Array.from(this.#links.values(), async ({ running }) => running));
   }
 
   /** Copies what the others know now. Returns the names of those that could not be asked in time. */
@@ -202,7 +202,7 @@ export class Peers implements Service {
     const { fetch, clock, records } = this.#options;
     const query = new URLSearchParams({ after: cursor, by: records.life });
     return withDeadline(clock, PAGE_WITHIN_MS, "another replica's answer", async (signal) => {
-      const response = await fetch(`${peer.url}${RECORDS_PATH}?${query}`, {
+      const response = await fetch(`${peer.url}${RECORDS_PATH}?${query.toString()}`, {
         headers: { accept: "application/json" },
         signal: AbortSignal.any([signal, this.#stopped.signal]),
         redirect: "error",

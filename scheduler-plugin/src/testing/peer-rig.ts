@@ -5,7 +5,7 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
 import { MemoryLogger, type ManualClock } from "@isochrone/runtime/testing";
 import type { DecisionList } from "@isochrone/topology";
-import { expect, onTestFinished } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import type { LoggedPlan } from "../domain/plan-log.ts";
 import type { SchedulerPluginDeps } from "../plugin-deps.ts";
 import { createSchedulerPlugin } from "../service.ts";
@@ -73,7 +73,10 @@ export class PeerRig {
       await this.until(stopped);
     };
     onTestFinished(stop);
-    await expect.poll(async () => (await plugin.app.inject("/readyz")).statusCode).toBe(200);
+    await vi.waitFor(async () => {
+      const { statusCode } = await plugin.app.inject("/readyz");
+      if (statusCode !== 200) throw new Error(`/readyz answers ${statusCode}`);
+    });
     const { url } = plugin.address();
     await this.list(name, url);
     const get = async <T>(path: string): Promise<T> => {
@@ -127,13 +130,12 @@ export class PeerRig {
 
   /** The result of what waits for the clock too. */
   async until<T>(work: Promise<T>): Promise<T> {
-    let isOver = false;
-    const over = (): void => void (isOver = true);
-    work.then(over, over);
-    while (!isOver) {
-      await new Promise((resolve) => setTimeout(resolve, 2));
-      if (!isOver) await this.clock.advance(10);
-    }
+    const over = work.then(
+      () => true,
+      () => true,
+    );
+    const later = (): Promise<boolean> => new Promise((resolve) => setTimeout(() => resolve(false), 2));
+    while (!(await Promise.race([over, later()]))) await this.clock.advance(10);
     return work;
   }
 
@@ -173,6 +175,6 @@ export class PeerRig {
     const body = JSON.stringify({ Pod: podJson(name, "p", metadata.uid), NodeNames: NAMES });
     const headers = { "content-type": "application/json" };
     const answer = await this.until(fetch(`${url}/scheduler/prioritize`, { method: "POST", headers, body }));
-    expect(answer.status).toBe(200);
+    if (answer.status !== 200) throw new Error(`the extender answers ${answer.status}`);
   }
 }
