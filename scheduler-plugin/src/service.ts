@@ -8,6 +8,7 @@ import { addDecisionRoutes } from "./adapters/decision-routes.ts";
 import { addExtenderRoutes } from "./adapters/extender-routes.ts";
 import { addManagedResourceRoute } from "./adapters/managed-resource-routes.ts";
 import { demandOf, pollGraphs } from "./polled-graphs.ts";
+import { createDecisionView } from "./create-decision-view.ts";
 import { createAppGroupController } from "./appgroup/controller.ts";
 import { ClusterPart } from "./cluster-part.ts";
 import { createDeletionCosts } from "./deletion-costs/controller.ts";
@@ -18,13 +19,11 @@ import { ZoneWishes } from "./dispatch/replicas/zone-wishes.ts";
 import { addDispatchRoute } from "./dispatch/routes.ts";
 import { createDescheduler } from "./descheduler/descheduler.ts";
 import type { Descheduler, DeschedulerDeps } from "./descheduler/descheduler.ts";
-import { emptyReport } from "./descheduler/report.ts";
 import { addDeschedulerRoute } from "./descheduler/routes.ts";
 import { decisionIds } from "./domain/decision-ids.ts";
-import { CurrentScores } from "./domain/current-scores.ts";
 import { DecisionLog } from "./domain/decision-log.ts";
 import { DecisionRecorder } from "./domain/decision-recorder.ts";
-import { DecisionView } from "./domain/decision-view.ts";
+import type { DecisionView } from "./domain/decision-view.ts";
 import { Ledger } from "./domain/ledger.ts";
 import { PlanLog } from "./domain/plan-log.ts";
 import { graphAgeSeconds, Placer } from "./domain/placer.ts";
@@ -33,6 +32,9 @@ import { createSchedulerMetrics } from "./adapters/metrics.ts";
 import type { SchedulerMetrics } from "./adapters/metrics.ts";
 import { planTools } from "./planner/plan-tools.ts";
 import type { PlanTools } from "./planner/plan-tools.ts";
+import { createPeers } from "./peers/create-peers.ts";
+import type { PeerPart } from "./peers/create-peers.ts";
+import { addPeerRoutes } from "./peers/routes.ts";
 import { createPlanner } from "./planner/planner.ts";
 import type { Planner, PlannerDeps } from "./planner/planner.ts";
 import { costOf } from "./planner/objective.ts";
@@ -88,7 +90,8 @@ class SchedulerService implements SchedulerPlugin {
   readonly #proposer: Proposer | null;
   readonly #savings: SavingsView | null;
   readonly #streams: Streams | null;
-  readonly #plans = new PlanLog(KEPT_PLANS);
+  readonly #plans: PlanLog;
+  readonly #peers: PeerPart | null;
   readonly #wishes = new ZoneWishes();
   readonly #decisions: DecisionLog;
   readonly #recorder: DecisionRecorder;
@@ -112,9 +115,10 @@ class SchedulerService implements SchedulerPlugin {
       store === undefined ? config.ledgerMs : Math.min(config.ledgerMs, IN_FLIGHT_MS),
     );
     const ofCluster = store === undefined ? null : withCluster(config, { ...deps, store });
+    this.#plans = new PlanLog(KEPT_PLANS, config.replicaName);
     const kept = {
       ledger: this.#ledger,
-      decisions: new DecisionLog(config.keptDecisions, recordedProfile(config)),
+      decisions: new DecisionLog(config.keptDecisions, recordedProfile(config), config.replicaName),
       graphs,
     };
     this.#decisions = kept.decisions;
@@ -129,6 +133,7 @@ class SchedulerService implements SchedulerPlugin {
     const url = (): string | null => this.#webhook?.url ?? null;
     const leadership = ofCluster && leadershipOf(config, { ...ofCluster, url });
     const ofLeader = ofCluster && { ...ofCluster, leadership: leadership! };
+    this.#peers = createPeers(config, ofLeader, { ...kept, plans: this.#plans, tls: this.#tls });
     const appGroups = ofLeader && createAppGroupController(config, ofLeader);
     this.#dispatch = this.#createDispatch(ofLeader);
     this.#webhook = ofLeader && this.#createWebhook(ofLeader);
@@ -139,11 +144,10 @@ class SchedulerService implements SchedulerPlugin {
     this.#proposer = this.#createProposer(ofCluster, newId);
     this.#savings = ofCluster && createSavings(config, { ...ofCluster, ...kept, plans: this.#plans });
     this.#streams = createStreams({ ...ofLeader, graphs: this.#graphs, newId });
-    const { usageHeadroom } = config;
     this.#placer = new Placer({
       graphs: this.#graphs,
       strategy: createStrategy(profileOf(config)),
-      usageHeadroom,
+      usageHeadroom: config.usageHeadroom,
       ledger: this.#ledger,
       recorder: this.#recorder,
       newId,
@@ -164,6 +168,7 @@ class SchedulerService implements SchedulerPlugin {
       { name: "pods", service: ofCluster?.pods ?? null },
       { name: "cluster", service: this.#cluster },
       { name: "election", service: leadership },
+      { name: "other replicas", service: this.#peers },
       { name: "plan search", service: { stop: () => this.#tools.close() } },
       { name: "AppGroups", service: appGroups },
       { name: "planner", service: this.#planner },
@@ -273,6 +278,7 @@ class SchedulerService implements SchedulerPlugin {
       ...deps,
       graphs: this.#graphs,
       plans: this.#plans,
+      leads: this.#peers?.isLeader ?? (() => true),
       newId,
       search,
       bytesPerRequest,
@@ -339,9 +345,11 @@ class SchedulerService implements SchedulerPlugin {
       clock,
       metrics: this.#metrics,
     });
+    const others = this.#peers;
+    if (others !== null) addPeerRoutes(app, others);
     addSavingsRoute(app, this.#savings);
-    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock });
-    addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
+    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, others });
+    addDeschedulerRoute(app, this.#descheduler, this.#config.replicaName);
     addStreamRoutes(app, this.#streams);
     addReplicaRoutes(app, this.#dispatch?.replicas ?? null);
     addDispatchRoute(app, this.#dispatch);
@@ -350,16 +358,8 @@ class SchedulerService implements SchedulerPlugin {
   }
 
   #decisionView(): DecisionView {
-    const { usageHeadroom } = this.#config;
-    const [graphs, ledger] = [this.#graphs, this.#ledger];
-    const strategy = createStrategy(profileOf(this.#config));
-    const scores = new CurrentScores({ graphs, ledger, strategy, usageHeadroom });
-    return new DecisionView({
-      decisions: this.#decisions,
-      graphs,
-      scores,
-      followsPods: this.#cluster !== null,
-    });
+    const [decisions, graphs, ledger, pods] = [this.#decisions, this.#graphs, this.#ledger, this.#cluster];
+    return createDecisionView(this.#config, { decisions, graphs, ledger, followsPods: pods !== null });
   }
 
   #readiness(): Readiness {

@@ -96,6 +96,25 @@ const table = {
       "Who may ask the extender on other than a loopback address: not set, clients with a certificate only, and without an authority of clients it doesn't start; none, everyone who reaches it.",
   }),
   ...REPLICA_SETTINGS,
+  serviceName: text({
+    default: null,
+    description:
+      "Service (in the replicas' namespace) that all replicas are behind. A replica finds the others by its EndpointSlices and copies their decisions and plans, so that each gives the same answers. Needs scheduler.replicaName. Without it this replica tells only what it knows itself.",
+  }),
+  replicaCaFile: text({
+    default: null,
+    description:
+      "PEM file of the authorities of the other replicas' certificates. Only with scheduler.serviceName, as the next three.",
+  }),
+  replicaServerName: text({
+    default: null,
+    description: "Name that the other replicas' certificates must carry, in the place of their addresses.",
+  }),
+  replicaCertFile: text({
+    default: null,
+    description: "PEM file of the client certificate that this replica shows to the others.",
+  }),
+  replicaKeyFile: text({ default: null, description: "PEM file of that certificate's key." }),
   ...APP_GROUP_SETTINGS,
   podEvents: flag({
     default: true,
@@ -139,6 +158,7 @@ export const schedulerPluginSettings: Section<"scheduler", typeof table> = secti
     ...serverTlsRules("scheduler"),
     ({ graphUrl, graphTokenFile, graphCaFile }) =>
       clientFilesMistake("scheduler", { graphUrl }, { graphTokenFile }, { graphCaFile }),
+    replicaMistake,
     ({ managedResource }) =>
       managedResource === null || (managedResource.includes("/") && isQualifiedName(managedResource))
         ? null
@@ -148,6 +168,30 @@ export const schedulerPluginSettings: Section<"scheduler", typeof table> = secti
 
 /** Values of {@link schedulerPluginSettings}. */
 export type SchedulerPluginConfig = SettingsOf<typeof schedulerPluginSettings>;
+
+interface ReplicaValues {
+  readonly replicaName: string | null;
+  readonly serviceName: string | null;
+  readonly replicaCaFile: string | null;
+  readonly replicaServerName: string | null;
+  readonly replicaCertFile: string | null;
+  readonly replicaKeyFile: string | null;
+}
+
+function replicaMistake(values: ReplicaValues): string | null {
+  const { replicaName, serviceName, replicaCertFile, replicaKeyFile, ...named } = values;
+  if ((replicaCertFile === null) !== (replicaKeyFile === null))
+    return `scheduler.replicaCertFile and scheduler.replicaKeyFile must be set together, got ${replicaCertFile ?? "none"} and ${replicaKeyFile ?? "none"}`;
+  const { replicaCaFile, replicaServerName } = named;
+  const file = replicaCertFile ?? replicaCaFile ?? replicaServerName;
+  if (serviceName === null)
+    return file === null
+      ? null
+      : `scheduler.serviceName must be set with files for other replicas, got none and ${file}`;
+  return replicaName === null
+    ? `scheduler.replicaName must be set with scheduler.serviceName, got none and ${serviceName}`
+    : null;
+}
 
 /** Without the rounding error of the subtraction, which people would see: 0.3 is what 0.7 leaves. */
 function complementOf(weight: number): number {

@@ -1,12 +1,21 @@
 // The scheduler-plugin as extender of a real kube-scheduler: over client certificates, on a real API server.
+import { startAggregator } from "@isochrone/aggregator/testing";
+import { KINDS } from "@isochrone/kubernetes";
+import type { ObjectRef } from "@isochrone/kubernetes";
+import { createApiServerStore } from "@isochrone/kubernetes/api-server";
+import { systemClock, systemRandom } from "@isochrone/runtime";
+import { MemoryLogger } from "@isochrone/runtime/testing";
 import { DEFAULT_ANNOTATION_PREFIX, writeNodeAnnotations } from "@isochrone/topology";
+import type { Decision, DecisionList } from "@isochrone/topology";
 import { execFile } from "node:child_process";
 import { connect, createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
+import { networkInterfaces } from "node:os";
 import { promisify } from "node:util";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { controlPlaneSupport } from "../harness/control-plane/index.ts";
 import { clusterGraph, COMMAND, schedulerConfig, workflowGraph, WORKFLOW } from "../harness/extender.ts";
+import type { Replica } from "../harness/extender.ts";
 import { extenderTestbed } from "../harness/extender-testbed.ts";
 
 const NODES = Array.from({ length: 8 }, (_, index) => `n${index}`);
@@ -139,6 +148,91 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
     await expect.poll(entriesOf).not.toContain(undefined);
     const entries = await entriesOf();
     expect(entries[0]).toEqual(entries[1]);
+  });
+
+  test("two replicas behind a Service give the same decisions, through the aggregator too, and after one dies", async () => {
+    sayQOn("n6");
+    const { authority, client } = testbed.certificates;
+    await testbed.cluster.createNamespace("isochrone");
+    const served = await authority.issue("behind-service", ["scheduler-plugin.isochrone.svc", "127.0.0.1"]);
+    const store = createApiServerStore({
+      clock: systemClock,
+      random: systemRandom,
+      logger: new MemoryLogger(),
+      credentials: { kubeconfig: testbed.cluster.kubeconfig },
+    });
+    onTestFinished(() => store.close());
+    // The API server refuses loopback addresses in EndpointSlices.
+    const address = Object.values(networkInterfaces())
+      .flatMap((addresses) => addresses ?? [])
+      .find(({ internal, family }) => !internal && family === "IPv4")!.address;
+    const names = ["replica-a", "replica-b"];
+    const replicas: Replica[] = [];
+    for (const replicaName of names)
+      replicas.push(
+        await replica({
+          host: "0.0.0.0",
+          replicaName,
+          serviceName: "scheduler-plugin",
+          tlsCertFile: served.certFile,
+          tlsKeyFile: served.keyFile,
+          replicaCaFile: authority.caFile,
+          replicaServerName: "scheduler-plugin.isochrone.svc",
+          replicaCertFile: client.certFile,
+          replicaKeyFile: client.keyFile,
+        }),
+      );
+    const slice = (name: string): ObjectRef => ({ ...KINDS.endpointSlice, namespace: "isochrone", name });
+    for (const [index, name] of names.entries())
+      await store.create({
+        ...KINDS.endpointSlice,
+        metadata: {
+          namespace: "isochrone",
+          name,
+          labels: { "kubernetes.io/service-name": "scheduler-plugin" },
+        },
+        addressType: "IPv4",
+        endpoints: [{ addresses: [address], conditions: { ready: true }, targetRef: { kind: "Pod", name } }],
+        ports: [{ name: "extender", port: replicas[index]!.port, protocol: "TCP" }],
+      });
+    const proxy = await alternating(replicas.map(({ port }) => port));
+    onTestFinished(() => proxy.close());
+    const pods = await testbed.cluster.createPods(
+      Array.from({ length: 8 }, (_, index) => `shared-${index}`),
+      { labels: { app: "p", "isochrone.dev/workflow": WORKFLOW }, spec: { schedulerName: "nobody" } },
+    );
+    for (const [index, pod] of pods.entries())
+      await replicas[index % 2]!.post("prioritize", { Pod: pod, NodeNames: NODES });
+    const aggregator = await startAggregator({
+      settings: {
+        decisionsUrl: `https://127.0.0.1:${proxy.port}`,
+        decisionsCaFile: authority.caFile,
+        decisionsCertFile: client.certFile,
+        decisionsKeyFile: client.keyFile,
+      },
+    });
+    onTestFinished(() => aggregator.stop());
+    const ask = async (): Promise<DecisionList> => {
+      proxy.cut();
+      const { url } = aggregator.aggregator.address();
+      return (await (
+        await fetch(`${url}/api/v1/decisions?namespace=default&limit=100`)
+      ).json()) as DecisionList;
+    };
+    const shared = ({ decisions }: DecisionList): Decision[] =>
+      decisions.filter(({ pod }) => pod.name.startsWith("shared-"));
+    await expect.poll(async () => shared(await ask()).length).toBe(8);
+    const first = await ask();
+    expect(first.incomplete).toBeUndefined();
+    expect(new Set(shared(first).map(({ replica: by }) => by))).toEqual(new Set(names));
+    for (let connection = 0; connection < 10; connection++) expect(await ask()).toEqual(first);
+    await replicas[0]!.stop();
+    const survivor = async (): Promise<DecisionList> =>
+      (await replicas[1]!.get("/api/v1/decisions?namespace=default&limit=100")).json as DecisionList;
+    expect(await survivor()).toEqual({ ...first, incomplete: ["replica-a"] });
+    await store.delete(slice("replica-a"));
+    await expect.poll(survivor).toEqual(first);
+    await store.delete(slice("replica-b"));
   });
 
   test("scheduling goes on when the extender is killed, and it takes over when it is back", async () => {

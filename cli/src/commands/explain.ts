@@ -3,7 +3,7 @@ import type { Decision, StreamJobView } from "@isochrone/topology";
 import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { decisionText } from "../explain/decision-text.ts";
-import { findDecision } from "../explain/find-decision.ts";
+import { findDecision, unaskedSentence } from "../explain/find-decision.ts";
 import type { PodReport } from "../explain/pod-report.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
@@ -25,7 +25,7 @@ interface ExplainOptions extends GraphServerOptions {
 interface PodAnswer {
   readonly pod: PodReport;
   readonly decision: Decision | null;
-  /** Why there is no decision, where that is known. */
+  /** Why there may be a decision that isn't known; null: all who may know were asked. */
   readonly trouble: string | null;
 }
 
@@ -44,12 +44,17 @@ export async function explainCommand(
 }
 
 async function explainDecision(name: string, options: ExplainOptions): Promise<View> {
-  const decision = await findDecision(graphClientOf(options), options.namespace, name);
-  if (decision !== null) return viewOf(decision, { text: decisionText });
+  const { decision, incomplete } = await findDecision(graphClientOf(options), options.namespace, name);
+  const unasked = unaskedSentence(incomplete);
+  if (decision !== null) {
+    const text = (shown: Decision): string =>
+      [decisionText(shown), ...(unasked === null ? [] : [unasked])].join("\n\n");
+    return viewOf(decision, { text });
+  }
   const job = await findStreamJob(name, options);
   if (job === null)
     throw new CommandError(
-      `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept`,
+      `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept${unasked === null ? "" : `. ${unasked}`}`,
     );
   const { jobText, jobViewOf } = await import("../streams/job-view.ts");
   return viewOf(jobViewOf(job), { text: jobText });
@@ -71,7 +76,7 @@ async function explainReal(name: string, options: ExplainOptions): Promise<View>
   const { readPod, podReport } = await import("../explain/cluster.ts");
   const { pod, webhook } = await readPod(name, options);
   const { decision, trouble } = await decisionIfAny(name, options);
-  const report = podReport(pod, decision);
+  const report = podReport(pod, decision, trouble === null);
   const sentences = webhook === null ? report.sentences : [...report.sentences, webhook];
   return viewOf<PodAnswer>({ pod: { ...report, sentences }, decision, trouble }, { text: podText });
 }
@@ -88,8 +93,8 @@ async function decisionIfAny(
   options: ExplainOptions,
 ): Promise<{ decision: Decision | null; trouble: string | null }> {
   try {
-    const decision = await findDecision(graphClientOf(options), options.namespace, name);
-    return { decision, trouble: null };
+    const { decision, incomplete } = await findDecision(graphClientOf(options), options.namespace, name);
+    return { decision, trouble: unaskedSentence(incomplete) };
   } catch (error) {
     if (!(error instanceof GraphClientError)) throw error;
     return { decision: null, trouble: `Our decisions can't be read: ${reasonOf(error)}` };

@@ -8,7 +8,7 @@ import type { Cell } from "../output/table.ts";
 const MAX_NODES = 4;
 
 export function decisionText(decision: Decision): string {
-  const { pod, at, strategy, mode, outcome, explanation, inputs, now } = decision;
+  const { pod, at, replica, strategy, mode, outcome, explanation, inputs, now } = decision;
   const reason = decision.binding?.reason ?? null;
   const blocks = [
     [
@@ -18,7 +18,7 @@ export function decisionText(decision: Decision): string {
     ],
     ...(now === undefined ? [] : [sinceThen(now.changes)]),
     [
-      `Decided ${at} by ${strategy} (${mode})`,
+      `Decided ${at} by ${strategy} (${mode})${replica === undefined ? "" : `, replica ${replica}`}`,
       `inputs: cluster graph ${version(inputs.clusterVersion, inputs.clusterAgeSeconds)}, workflow graph ${version(inputs.workflowVersion, inputs.workflowAgeSeconds)}`,
       ...explanation,
     ],

@@ -43,6 +43,12 @@ test("a placed pod: by whom, and that it was our best node", () => {
   ]);
 });
 
+test("a placed pod without a decision: that it wasn't asked about is said only if all were asked", () => {
+  const placed = pod({ nodeName: "n1" });
+  expect(podReport(placed, null).sentences[1]).toContain("it wasn't asked about");
+  expect(podReport(placed, null, false).sentences[1]).toMatch(/^Whether there was a decision .* not known/);
+});
+
 test("a pod that kube-scheduler put elsewhere: both scores", () => {
   const candidates = [
     { name: "n2", score: 91.2 },

@@ -15,8 +15,11 @@ export interface PodReport {
   readonly sentences: readonly string[];
 }
 
-/** `decision` is the newest about the pod, if there is one. */
-export function podReport(pod: KubernetesObject, decision: Decision | null): PodReport {
+/**
+ * @param decision the newest about the pod; null: there is none
+ * @param isComplete whether all who may know of a decision were asked
+ */
+export function podReport(pod: KubernetesObject, decision: Decision | null, isComplete = true): PodReport {
   const { namespace = "default", name } = pod.metadata;
   const of = (state: PodReport["state"], node: string | null, sentences: readonly string[]): PodReport => {
     return { namespace, name, state, node, sentences };
@@ -27,7 +30,7 @@ export function podReport(pod: KubernetesObject, decision: Decision | null): Pod
   const gates = gatesOf(pod);
   if (phase === "Succeeded" || phase === "Failed")
     return of("finished", node, [`It has finished (${phase}).`]);
-  if (node !== null) return of("placed", node, placed(pod, node, decision));
+  if (node !== null) return of("placed", node, placed(pod, node, decision, isComplete));
   if (gates.length > 0)
     return of("gated", null, [
       `It waits for ${gates.length === 1 ? "its scheduling gate" : "its scheduling gates"} ${gates.join(", ")} to be removed; kube-scheduler doesn't look at it.`,
@@ -37,13 +40,20 @@ export function podReport(pod: KubernetesObject, decision: Decision | null): Pod
   return of("nominated", nominated, [`It is nominated to ${nominated}, and not bound yet.`, ...sentences]);
 }
 
-function placed(pod: KubernetesObject, node: string, decision: Decision | null): string[] {
+function placed(
+  pod: KubernetesObject,
+  node: string,
+  decision: Decision | null,
+  isComplete: boolean,
+): string[] {
   const by = textOf(looseFields<PodSpec>(pod.spec).schedulerName) ?? "default-scheduler";
   const first = `It is on ${node}, put there by ${by}.`;
   if (decision === null)
     return [
       first,
-      "No decision about it is known: it wasn't asked about, belongs to no workflow, or the decision is no longer kept.",
+      isComplete
+        ? "No decision about it is known: it wasn't asked about, belongs to no workflow, or the decision is no longer kept."
+        : "Whether there was a decision about it is not known: not everybody who may know could be asked.",
     ];
   if (decision.kind === "plan") return [first, ...byPlan(node, decision)];
   const { best, strategy, candidates, binding } = decision;

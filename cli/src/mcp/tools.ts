@@ -2,7 +2,7 @@
 import type { GraphClient } from "@isochrone/topology/client";
 import { Type, type Static, type TObject } from "typebox";
 import { judgeFreshness } from "../doctor/freshness.ts";
-import { findDecision } from "../explain/find-decision.ts";
+import { findDecision, unaskedSentence } from "../explain/find-decision.ts";
 
 /** What tools read. */
 export interface Sources {
@@ -104,12 +104,12 @@ export const explain = tool({
   ),
   askForLess: "there is no shorter answer: candidates are sorted by score",
   call: async ({ client }, { namespace = "default", pod }, signal) => {
-    const decision = await findDecision(client, namespace, pod, signal);
-    if (decision === null)
-      throw new TypeError(
-        `pod must have a decision that is still kept, got ${JSON.stringify(pod)} in namespace ${JSON.stringify(namespace)}`,
-      );
-    return decision;
+    const { decision, incomplete } = await findDecision(client, namespace, pod, signal);
+    if (decision !== null) return incomplete.length === 0 ? decision : { ...decision, incomplete };
+    const unasked = unaskedSentence(incomplete);
+    throw new TypeError(
+      `pod must have a decision that is still kept, got ${JSON.stringify(pod)} in namespace ${JSON.stringify(namespace)}${unasked === null ? "" : `. ${unasked}`}`,
+    );
   },
 });
 

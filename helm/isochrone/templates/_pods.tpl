@@ -119,3 +119,20 @@ V8's part of the container's memory, three quarters by default; whether what a b
 - name: {{ .name }}
   valueFrom: {fieldRef: {fieldPath: {{ .path }}}}
 {{- end }}
+
+{{/* Sources of a projected volume with what a client of the scheduler-plugin needs: ca.crt, tls.crt, tls.key. */}}
+{{- define "isochrone.schedulerClientFiles" -}}
+{{- if include "isochrone.ownTls" . }}
+{{- if .Values.tls.extenderClientCertificates }}
+# Made by the scheduler-plugin, which may start later.
+- secret: {name: {{ include "isochrone.decisionsSecret" . }}, optional: true, items: [{key: ca.crt, path: ca.crt}, {key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]}
+{{- else }}
+- configMap: {name: {{ include "isochrone.extenderTrustConfigMap" . }}, optional: true, items: [{key: ca.crt, path: ca.crt}]}
+{{- end }}
+{{- else }}
+- secret: {name: {{ include "isochrone.schedulerSecret" . }}, items: [{key: ca.crt, path: ca.crt}]}
+{{- if .Values.tls.extenderClientCertificates }}
+- secret: {name: {{ include "isochrone.clientSecret" . }}, items: [{key: tls.crt, path: tls.crt}, {key: tls.key, path: tls.key}]}
+{{- end }}
+{{- end }}
+{{- end }}

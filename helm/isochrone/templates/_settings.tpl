@@ -38,6 +38,11 @@
 {{- if has .Values.tls.source (list "secret" "cert-manager") }}true{{ end -}}
 {{- end }}
 
+{{/* "true" where several replicas of the scheduler-plugin share their decisions. */}}
+{{- define "isochrone.schedulerReplicas" -}}
+{{- if gt (int .Values.schedulerPlugin.replicas) 1 }}true{{ end -}}
+{{- end }}
+
 {{/* "true" where who asks the extender must show a client certificate. */}}
 {{- define "isochrone.extenderAsksClients" -}}
 {{- if and (include "isochrone.schedulerTls" .) .Values.tls.extenderClientCertificates }}true{{ end -}}

@@ -140,6 +140,8 @@ export const DecisionSchema = Type.Object(
       }),
     ),
     at: Type.String({ description: "RFC 3339" }),
+    /** Of the scheduler-plugin. */
+    replica: Type.Optional(Type.String({ description: "that decided; absent: the only one" })),
     pod: Type.Object({ namespace: Type.String(), name: Type.String() }),
     workflow: NullableString("namespace/name"),
     workload: NullableString("workload"),
@@ -167,7 +169,14 @@ export const DecisionSchema = Type.Object(
 );
 
 export const DecisionListSchema = Type.Object(
-  { decisions: Type.Array(DecisionSchema) },
+  {
+    decisions: Type.Array(DecisionSchema),
+    incomplete: Type.Optional(
+      Type.Array(Type.String(), {
+        description: "replicas that could not be asked, and may know more; absent: none",
+      }),
+    ),
+  },
   { $id: "DecisionList" },
 );
 

@@ -52,10 +52,11 @@ const CostSchema = Type.Object({
     }),
   ),
 });
-const PlanSchema = Type.Object(
+export const PlanSchema = Type.Object(
   {
     id: Type.String(),
     at: Type.String({ description: "RFC 3339" }),
+    replica: Type.Optional(Type.String({ description: "that planned; absent: the only one" })),
     workflow: Type.String({ description: "namespace/name" }),
     durationMs: Type.Number(),
     cost: Type.Union([CostSchema, Type.Null()]),
@@ -105,38 +106,61 @@ const PlanSchema = Type.Object(
   },
   { $id: "Plan" },
 );
-const PlanListSchema = Type.Object({ plans: Type.Array(PlanSchema) }, { $id: "PlanList" });
+const PlanListSchema = Type.Object(
+  {
+    plans: Type.Array(PlanSchema),
+    incomplete: Type.Optional(
+      Type.Array(Type.String(), { description: "replicas that could not be asked; absent: none" }),
+    ),
+  },
+  { $id: "PlanList" },
+);
+
+interface DecisionRouteParts {
+  readonly decisions: DecisionView;
+  readonly plans: PlanLog;
+  readonly clock: Clock;
+  /** `refresh` copies what they know now, and returns the names of those that could not be asked. */
+  readonly others: { readonly refresh: () => Promise<string[]> } | null;
+}
 
 /** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}` and `/api/v1/plans`. */
 export function addDecisionRoutes(
   app: HttpApp,
-  { decisions, plans, clock }: { decisions: DecisionView; plans: PlanLog; clock: Clock },
+  { decisions, plans, clock, others }: DecisionRouteParts,
 ): void {
+  const incomplete = async (): Promise<{ incomplete?: string[] }> => {
+    const silent = (await others?.refresh()) ?? [];
+    return silent.length === 0 ? {} : { incomplete: silent };
+  };
   app.get(
     "/api/v1/decisions",
     { schema: { querystring: QuerySchema, response: { 200: DecisionListSchema } } },
-    ({ query: { now, ...filter } }) => {
+    async ({ query: { now, ...filter } }) => {
+      const missing = await incomplete();
       const times = now ? { nowMs: clock.now(), monotonicMs: clock.monotonic() } : null;
-      return { decisions: decisions.find(filter, times) };
+      return { decisions: decisions.find(filter, times), ...missing };
     },
   );
   app.get(
     "/api/v1/decisions/:id",
     { schema: { params: IdSchema, response: { 200: DecisionSchema, 404: ProblemSchema } } },
-    (request) => {
+    async (request) => {
       const { id } = request.params;
+      const { incomplete: silent = [] } = decisions.get(id) === undefined ? await incomplete() : {};
       const decision = decisions.get(id);
-      if (decision === undefined)
-        throw new HttpError(404, "not_found", `there is no decision ${id}, or it is no longer kept`);
-      return decision;
+      if (decision !== undefined) return decision;
+      const unasked = silent.length === 0 ? "" : `, or ${silent.join(", ")} has it and could not be asked`;
+      throw new HttpError(404, "not_found", `there is no decision ${id}, or it is no longer kept${unasked}`);
     },
   );
   app.get(
     "/api/v1/plans",
     { schema: { querystring: PlanQuerySchema, response: { 200: PlanListSchema } } },
-    ({ query }) => {
+    async ({ query }) => {
+      const missing = await incomplete();
       const found = query.kind === "proposal" ? plans.proposals(query) : plans.find(query);
-      return { plans: found as Static<typeof PlanSchema>[] };
+      return { plans: found as Static<typeof PlanSchema>[], ...missing };
     },
   );
 }

@@ -9,6 +9,7 @@ const NullableNumber = (description: string) => Type.Union([Type.Number(), Type.
 export const DeschedulerReportSchema = Type.Object(
   {
     mode: Type.String(),
+    replica: Type.Optional(Type.String({ description: "that answers, the leader where it is known" })),
     lastRunAt: NullableText("RFC 3339; null before the first run of this replica, which is the leader's"),
     runSeconds: NullableNumber("how long it took"),
     halt: Type.Union([Type.Object({ reason: Type.String(), detail: Type.String() }), Type.Null()], {

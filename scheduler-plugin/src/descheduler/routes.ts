@@ -1,8 +1,19 @@
 import type { HttpApp } from "@isochrone/runtime/http";
-import { DeschedulerReportSchema } from "./report.ts";
-import type { DeschedulerReport } from "./report.ts";
+import { DeschedulerReportSchema, emptyReport } from "./report.ts";
+import type { Descheduler } from "./descheduler.ts";
 
-/** Adds `GET /api/v1/descheduler`. */
-export function addDeschedulerRoute(app: HttpApp, report: () => DeschedulerReport): void {
-  app.get("/api/v1/descheduler", { schema: { response: { 200: DeschedulerReportSchema } } }, () => report());
+/**
+ * Adds `GET /api/v1/descheduler`.
+ * @param descheduler null: it is off
+ * @param replica name of this replica; null: it is the only one
+ */
+export function addDeschedulerRoute(
+  app: HttpApp,
+  descheduler: Pick<Descheduler, "report"> | null,
+  replica: string | null,
+): void {
+  app.get("/api/v1/descheduler", { schema: { response: { 200: DeschedulerReportSchema } } }, () => {
+    const report = descheduler?.report() ?? emptyReport("off");
+    return { ...report, ...(replica === null ? {} : { replica }) };
+  });
 }

@@ -8,3 +8,11 @@ export function decisionIds(random: Random): () => string {
   let last = 0;
   return () => `${run}-${++last}`;
 }
+
+/** Orders ids of one process as it gave them, and those of others by their runs. 0: they aren't such ids. */
+export function compareIds(a: string, b: string): number {
+  const [first, second] = [a, b].map((id) => /^(.*)-(\d{1,15})$/.exec(id));
+  if (!first || !second) return 0;
+  if (first[1] !== second[1]) return first[1]! < second[1]! ? -1 : 1;
+  return Number(first[2]) - Number(second[2]);
+}

@@ -1,6 +1,7 @@
 import { allCandidates, rankedTable } from "@isochrone/placement";
 import type { PeerCosts, ScoreTable } from "@isochrone/placement";
 import type { Candidate, Decision, DecisionKind, DecisionProfile } from "@isochrone/topology";
+import { compareIds } from "./decision-ids.ts";
 import { FairMap } from "./fair-map.ts";
 import type { PodIdentity } from "./pod.ts";
 import { PodPlaces } from "./pod-places.ts";
@@ -31,15 +32,22 @@ export interface LoggedScore {
   readonly planned?: string | null;
 }
 
-/** A plan or an eviction: rare beside scores, and kept as the API shows it, or made when somebody asks. */
+/**
+ * A plan, an eviction, or any decision of another replica: kept as the API shows it, or made when somebody
+ * asks.
+ */
 export interface LoggedAct {
   readonly id: string;
-  readonly kind: Exclude<DecisionKind, "score">;
+  readonly kind: DecisionKind;
   readonly pod: PodRef;
   /** Of a pod that scores can be worked out for; absent: for none. */
   readonly identity?: PodIdentity;
   /** Of the candidates that it shows. @default null */
   readonly peers?: PeerCosts | null;
+  /** As of {@link LoggedScore}. @default 0 */
+  readonly siblingsOnBest?: number;
+  /** As of {@link LoggedScore}. @default null */
+  readonly planned?: string | null;
   /** Without `id`, `kind`, `pod` and `outcome`, which the log adds. */
   readonly show: () => Omit<Decision, "id" | "kind" | "pod" | "outcome">;
 }
@@ -58,37 +66,91 @@ export interface DecisionFilter {
 /** What became of a decision. */
 type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
+/** A decision as it goes from one replica to another. */
+export interface SharedDecision {
+  readonly decision: LoggedDecision;
+  /** Name of the replica that decided; null: the only one. */
+  readonly replica: string | null;
+  readonly place: PodPlace;
+  readonly outcome: DecisionOutcome | undefined;
+}
+
 interface Kept {
   readonly decision: LoggedDecision;
   readonly held: HeldPlace;
+  /** Wall clock of the decision, milliseconds. */
+  readonly atMs: number;
+  readonly replica: string | null;
+  /** Life of the replica that the last change was copied from; null: it was made here. */
+  from: string | null;
+  /** Counts the changes of this log: that of the entry's last change. */
+  seq: number;
 }
 
 /**
- * The last decisions: the oldest of the namespace with the most of them makes room for a new one, and a pod
- * that is asked about again and again for its own.
+ * The last decisions of all replicas: the oldest of the namespace with the most of them makes room for a new
+ * one, and a pod that is asked about again and again for its own.
  */
 export class DecisionLog {
   readonly #profile: DecisionProfile | null;
+  readonly #replica: string | null;
   readonly #kept: FairMap<Kept>;
   readonly #outcomes = new Map<string, DecisionOutcome>();
   readonly #places = new PodPlaces();
+  #seq = 0;
 
-  /** @param profile what all scores are made with; null: it isn't said */
-  constructor(capacity: number, profile: DecisionProfile | null = null) {
+  /**
+   * @param profile what all scores are made with; null: it isn't said
+   * @param replica name of this replica; null: it is the only one
+   */
+  constructor(capacity: number, profile: DecisionProfile | null = null, replica: string | null = null) {
     this.#profile = profile;
-    this.#kept = new FairMap(capacity, ({ decision }) => {
+    this.#replica = replica;
+    const shareOf = ({ decision }: Kept): { namespace: string; owner: string } => {
       const { namespace, name } = podOf(decision);
       return { namespace, owner: name };
-    });
+    };
+    this.#kept = new FairMap(capacity, shareOf, compareAge);
   }
 
   /** @param place of the pod, where it is known already */
   add(decision: LoggedDecision, place: PodPlace | null = null): void {
-    const held = this.#places.hold(podOf(decision), place);
-    const dropped = this.#kept.set(decision.id, { decision, held });
-    if (dropped === null) return;
-    this.#outcomes.delete(dropped.key);
-    this.#places.release(dropped.value.held);
+    this.#keep(decision, place, { replica: this.#replica, from: null });
+  }
+
+  /**
+   * Keeps a decision of another replica. Of one that is known already only its outcome and the pod's place
+   * count. Returns whether anything changed.
+   * @param from life of the replica that sent it
+   */
+  copy({ decision, replica, place, outcome }: SharedDecision, from: string): boolean {
+    const isNew = !this.#kept.has(decision.id);
+    if (isNew && !this.#keep(decision, place, { replica, from })) return false;
+    this.#places.learn(podOf(decision), place);
+    const known = this.#outcomes.get(decision.id);
+    const isNews =
+      outcome !== undefined && (known === undefined || Date.parse(outcome.at) > Date.parse(known.at));
+    if (isNews) this.#conclude(decision.id, outcome, from);
+    return isNew || isNews;
+  }
+
+  /** What changed after `seq` and wasn't copied from `life`, in the order of the changes. */
+  changes(seq: number, life: string): (SharedDecision & { readonly seq: number })[] {
+    return Array.from(this.#kept.entries(), ([id, kept]) => ({
+      seq: kept.seq,
+      from: kept.from,
+      decision: kept.decision,
+      replica: kept.replica,
+      place: kept.held.place,
+      outcome: this.#outcomes.get(id),
+    }))
+      .filter((each) => each.seq > seq && each.from !== life)
+      .sort((a, b) => a.seq - b.seq);
+  }
+
+  /** Counts the changes so far. */
+  get seq(): number {
+    return this.#seq;
   }
 
   /** The cluster shows the pod on that node. */
@@ -108,7 +170,7 @@ export class DecisionLog {
 
   /** Says what became of a decision; of one that is no longer kept nothing is. */
   conclude(id: string, outcome: DecisionOutcome): void {
-    if (this.#kept.has(id)) this.#outcomes.set(id, outcome);
+    this.#conclude(id, outcome, null);
   }
 
   get(id: string): Decision | undefined {
@@ -142,21 +204,55 @@ export class DecisionLog {
     const { namespace, name } = podOf(decision);
     const shown = "show" in decision ? shownAct(decision) : shownScore(decision, this.#profile);
     const outcome = this.#outcomes.get(id);
+    const replica = this.#kept.get(id)?.replica ?? null;
     return {
       ...shown,
       id,
       kind: kindOf(decision),
       pod: { namespace, name },
+      ...(replica === null ? {} : { replica }),
       ...(outcome === undefined ? {} : { outcome }),
     };
   }
+
+  #conclude(id: string, outcome: DecisionOutcome, from: string | null): void {
+    const kept = this.#kept.get(id);
+    if (kept === undefined) return;
+    this.#outcomes.set(id, outcome);
+    kept.seq = ++this.#seq;
+    kept.from = from;
+  }
+
+  /** False: there is no room for one as old as this. */
+  #keep(
+    decision: LoggedDecision,
+    place: PodPlace | null,
+    origin: { readonly replica: string | null; readonly from: string | null },
+  ): boolean {
+    const held = this.#places.hold(podOf(decision), place);
+    const kept: Kept = { decision, held, atMs: atMsOf(decision), ...origin, seq: ++this.#seq };
+    const dropped = this.#kept.set(decision.id, kept);
+    if (dropped === null) return true;
+    this.#outcomes.delete(dropped.key);
+    this.#places.release(dropped.value.held);
+    return dropped.key !== decision.id;
+  }
 }
 
-function podOf(decision: LoggedDecision): PodRef {
+/** The same on all replicas, in whatever order decisions reach them. */
+function compareAge(a: Kept, b: Kept): number {
+  return a.atMs - b.atMs || compareIds(a.decision.id, b.decision.id);
+}
+
+function atMsOf(decision: LoggedDecision): number {
+  return "kind" in decision ? Date.parse(decision.show().at) : decision.atMs;
+}
+
+export function podOf(decision: LoggedDecision): PodRef {
   return "kind" in decision ? decision.pod : decision.identity;
 }
 
-function kindOf(decision: LoggedDecision): DecisionKind {
+export function kindOf(decision: LoggedDecision): DecisionKind {
   return "kind" in decision ? decision.kind : "score";
 }
 

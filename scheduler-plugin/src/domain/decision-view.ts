@@ -5,6 +5,7 @@ import type { GraphSource } from "../ports/ports.ts";
 import { bindingOf } from "./binding-reason.ts";
 import type { CurrentScores, Question } from "./current-scores.ts";
 import { changesOf, shownPeers } from "./decision-changes.ts";
+import { kindOf } from "./decision-log.ts";
 import type { DecisionFilter, DecisionLog, LoggedDecision } from "./decision-log.ts";
 import type { Times } from "./placer.ts";
 import type { PodPlace } from "./pod-places.ts";
@@ -45,7 +46,7 @@ export class DecisionView {
     const decision = this.#parts.decisions.show(logged);
     const place = this.#placeOf(decision, logged);
     if (place === null) return decision;
-    const { siblingsOnBest, planned = null } = "kind" in logged ? BY_NO_SCORE : logged;
+    const { siblingsOnBest = 0, planned = null } = logged;
     const facts = { place, siblingsOnBest, isPlanned: planned !== null };
     return { ...decision, binding: bindingOf(decision, facts) };
   }
@@ -90,8 +91,5 @@ export class DecisionView {
 
 /** Whether all nodes of the question are known still; else it can't be asked again as it was. */
 function isWhole({ candidates, asked }: Decision, logged: LoggedDecision): boolean {
-  return !("kind" in logged) && asked === candidates.length;
+  return kindOf(logged) === "score" && asked === candidates.length;
 }
-
-/** What binding a plan or an eviction is compared with. */
-const BY_NO_SCORE = { siblingsOnBest: 0, planned: null } as const;

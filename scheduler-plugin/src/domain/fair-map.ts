@@ -32,13 +32,14 @@ interface Entry<V> {
 }
 
 /**
- * Keeps entries in the order in which they came. When it is full, the oldest entry of the largest namespace
- * goes, or of the owner whose entry came, where that owner has more than an eighth of the map: so a namespace
- * keeps its share whatever others do. While it isn't full that takes two counters.
+ * Keeps entries by age: in the order in which they came, or as `compareAge` says. When the map is full, the
+ * oldest entry of the largest namespace goes. If the new entry's owner has more than an eighth of the map,
+ * the oldest entry of that owner goes instead. So a namespace keeps its share whatever others do.
  */
 export class FairMap<V> {
   readonly #limit: number;
   readonly #shareOf: (value: V) => Share;
+  readonly #compareAge: (a: V, b: V) => number;
   /**
    * A list by age beside it: the first entry of a Map from which entries were deleted is behind the places of
    * those.
@@ -48,9 +49,11 @@ export class FairMap<V> {
   #newest: Entry<V> | null = null;
   readonly #namespaces = new Map<string, NamespaceCount>();
 
-  constructor(limit: number, shareOf: (value: V) => Share) {
+  /** @param compareAge below 0: `a` is older than `b`; 0: the one that came first. @default all are equal */
+  constructor(limit: number, shareOf: (value: V) => Share, compareAge: (a: V, b: V) => number = () => 0) {
     this.#limit = limit;
     this.#shareOf = shareOf;
+    this.#compareAge = compareAge;
   }
 
   get size(): number {
@@ -77,16 +80,21 @@ export class FairMap<V> {
   }
 
   /**
-   * Puts the entry last; an older one of that key is replaced. Returns what had to go for it; null: nothing.
+   * Puts the entry at the place of its age, and replaces one of that key. Returns what had to go for it, which
+   * may be the new entry itself; null: nothing.
    */
   set(key: string, value: V): { readonly key: string; readonly value: V } | null {
     this.delete(key);
     const countedFor = this.#countFor(this.#shareOf(value));
-    const entry: Entry<V> = { key, value, countedFor, older: this.#newest, newer: null };
+    let older = this.#newest;
+    while (older !== null && this.#compareAge(value, older.value) < 0) older = older.older;
+    const newer = older === null ? this.#oldest : older.newer;
+    const entry: Entry<V> = { key, value, countedFor, older, newer };
     this.#entries.set(key, entry);
-    if (this.#newest === null) this.#oldest = entry;
-    else this.#newest.newer = entry;
-    this.#newest = entry;
+    if (older === null) this.#oldest = entry;
+    else older.newer = entry;
+    if (newer === null) this.#newest = entry;
+    else newer.older = entry;
     return this.#entries.size > this.#limit ? this.#dropFor(countedFor) : null;
   }
 
@@ -116,20 +124,21 @@ export class FairMap<V> {
     return count;
   }
 
+  /** Of namespaces of equal size the one with the oldest entry pays: the result depends on no order of arrival. */
   #dropFor(added: OwnerCount): Entry<V> {
     const largest = this.#largestNamespace();
-    const pays = added.of === largest && added.entries > Math.max(1, this.#limit * OWNER_PART);
+    const pays = added.of.entries === largest && added.entries > Math.max(1, this.#limit * OWNER_PART);
     for (let entry = this.#oldest; entry !== null; entry = entry.newer) {
-      if (entry.countedFor.of !== largest || (pays && entry.countedFor !== added)) continue;
+      if (pays ? entry.countedFor !== added : entry.countedFor.of.entries < largest) continue;
       this.delete(entry.key);
       return entry;
     }
-    throw new Error(`no entry is of the largest namespace ${largest?.namespace}`);
+    throw new Error(`no entry is of a namespace with ${largest} entries`);
   }
 
-  #largestNamespace(): NamespaceCount | null {
-    let largest: NamespaceCount | null = null;
-    for (const of of this.#namespaces.values()) if (of.entries > (largest?.entries ?? 0)) largest = of;
+  #largestNamespace(): number {
+    let largest = 0;
+    for (const { entries } of this.#namespaces.values()) largest = Math.max(largest, entries);
     return largest;
   }
 }

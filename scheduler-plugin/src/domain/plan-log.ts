@@ -1,5 +1,6 @@
 // The last plans as a whole; each pod's part of one is a decision of its own.
 import type { Plan } from "@isochrone/placement";
+import { compareIds } from "./decision-ids.ts";
 
 /** Costs in bytes/s x ms. */
 export interface LoggedPlan {
@@ -19,6 +20,8 @@ export interface LoggedPlan {
   readonly pods: readonly LoggedPlanPod[];
   /** In words. */
   readonly explanation: readonly string[];
+  /** Name of the replica that planned; the log adds it. Absent: the only one. */
+  readonly replica?: string;
 }
 
 /** What would be best for the pods of a workflow that runs. Nobody is moved by it. */
@@ -69,28 +72,74 @@ interface PlanFilter {
   readonly limit: number;
 }
 
-/** Remembers so many plans; the oldest go first. */
+interface KeptPlan {
+  readonly plan: LoggedPlan;
+  /** Life of the replica that the plan was copied from; null: it was made here. */
+  readonly from: string | null;
+  readonly seq: number;
+}
+
+/** The newest proposals, and when they were replaced. */
+interface KeptProposals {
+  readonly proposals: readonly LoggedProposal[];
+  readonly seq: number;
+}
+
+/** Remembers so many plans of all replicas; the oldest go first. */
 export class PlanLog {
   readonly #capacity: number;
-  readonly #plans: LoggedPlan[] = [];
-  #proposals: readonly LoggedProposal[] = [];
+  readonly #replica: string | null;
+  /** Oldest first. */
+  readonly #plans: KeptPlan[] = [];
+  #proposed: KeptProposals = { proposals: [], seq: 0 };
+  #seq = 0;
 
-  constructor(capacity: number) {
+  /** @param replica name of this replica; null: it is the only one */
+  constructor(capacity: number, replica: string | null = null) {
     this.#capacity = capacity;
+    this.#replica = replica;
+  }
+
+  /** Counts the changes so far. */
+  get seq(): number {
+    return this.#seq;
   }
 
   add(plan: LoggedPlan): void {
-    this.#plans.push(plan);
-    if (this.#plans.length > this.#capacity) this.#plans.shift();
+    this.#insert(this.#named(plan), null);
+  }
+
+  /**
+   * Keeps a plan of another replica. Returns whether it is new.
+   * @param from life of the replica that sent it
+   */
+  copy(plan: LoggedPlan, from: string): boolean {
+    return !this.#plans.some((known) => known.plan.id === plan.id) && this.#insert(plan, from);
+  }
+
+  /** Plans that were added after `seq` and not copied from `life`, in the order in which they came. */
+  changes(seq: number, life: string): readonly KeptPlan[] {
+    return this.#plans
+      .filter((each) => each.seq > seq && each.from !== life)
+      .toSorted((a, b) => a.seq - b.seq);
   }
 
   /** In place of all that were proposed before: of what runs only the newest counts. */
   propose(proposals: readonly LoggedProposal[]): void {
-    this.#proposals = proposals;
+    this.copyProposals(proposals.map((proposal) => this.#named(proposal)));
+  }
+
+  /** The leader's, in place of all before. */
+  copyProposals(proposals: readonly LoggedProposal[]): void {
+    this.#proposed = { proposals, seq: ++this.#seq };
+  }
+
+  get proposed(): KeptProposals {
+    return this.#proposed;
   }
 
   proposals({ namespace, limit }: PlanFilter): readonly LoggedProposal[] {
-    return this.#proposals
+    return this.#proposed.proposals
       .filter(({ workflow }) => namespace === undefined || workflow.startsWith(`${namespace}/`))
       .slice(0, limit);
   }
@@ -98,8 +147,26 @@ export class PlanLog {
   /** Newest first. */
   find({ namespace, limit }: PlanFilter): LoggedPlan[] {
     return this.#plans
+      .map(({ plan }) => plan)
       .filter(({ workflow }) => namespace === undefined || workflow.startsWith(`${namespace}/`))
       .toReversed()
       .slice(0, limit);
   }
+
+  /** By age. False: there is no room for one as old as this. */
+  #insert(plan: LoggedPlan, from: string | null): boolean {
+    const at = this.#plans.findLastIndex((known) => compareAge(known.plan, plan) <= 0) + 1;
+    if (at === 0 && this.#plans.length >= this.#capacity) return false;
+    this.#plans.splice(at, 0, { plan, from, seq: ++this.#seq });
+    if (this.#plans.length > this.#capacity) this.#plans.shift();
+    return true;
+  }
+
+  #named<P extends LoggedPlan | LoggedProposal>(plan: P): P {
+    return this.#replica === null ? plan : { ...plan, replica: this.#replica };
+  }
+}
+
+function compareAge(a: LoggedPlan, b: LoggedPlan): number {
+  return Date.parse(a.at) - Date.parse(b.at) || compareIds(a.id, b.id);
 }

@@ -18,6 +18,8 @@ export interface PodRef {
   readonly uid: string;
 }
 
+/** A pod goes through its states in this order, and never back. */
+const RANK = { pending: 0, bound: 1, gone: 2 } as const;
 const PENDING: PodPlace = { state: "pending", node: null, atMs: null };
 
 /** What is remembered of a pod while decisions about it are kept. */
@@ -50,6 +52,12 @@ export class PodPlaces {
 
   gone(pod: PodRef): void {
     this.#change(pod, (place) => ({ ...place, state: "gone" }));
+  }
+
+  /** Takes what another replica knows of the pod, if this one knows less. */
+  learn(pod: PodRef, place: PodPlace): void {
+    const kept = this.#kept.get(keyOf(pod));
+    if (kept !== undefined && RANK[place.state] > RANK[kept.place.state]) kept.place = place;
   }
 
   of(pod: PodRef): PodPlace {

@@ -32,6 +32,8 @@ export interface ProposerDeps {
   readonly graphs: GraphSource;
   readonly search: Pick<PlanSearch, "runPatiently" | "start">;
   readonly plans: PlanLog;
+  /** Whether this replica proposes for all; else it has copies of the leader's proposals. */
+  readonly leads: () => boolean;
   readonly newId: () => string;
   /** What a request counts as of which nobody counted the bytes. */
   readonly bytesPerRequest: number;
@@ -46,11 +48,7 @@ const PART_OF_INTERVAL = 0.1;
 /** A proposal; why there is none; null where nothing runs. */
 type Outcome = LoggedProposal | LeftOutReason | null;
 
-/**
- * On every replica, whether it leads or not: the aggregator asks whichever the Service gives it, and the page
- * would show a proposal now and none the next time. Equal graphs and seeds give nearly equal proposals, and
- * one that doesn't lead has nothing else to do with what it is given to be able to.
- */
+/** The leader proposes for all replicas: proposals of several differ a little. */
 export class Proposer implements Service {
   readonly #config: ProposalsConfig;
   readonly #deps: ProposerDeps;
@@ -95,6 +93,12 @@ export class Proposer implements Service {
     const { pods, graphs, plans, search, clock } = this.#deps;
     const { signal } = this.#stopped;
     const objects = this.#objects;
+    if (!this.#deps.leads()) {
+      this.#metrics.proposals.set(0);
+      // A new leader goes on with the proposals of the one before.
+      this.#previous = previousOf(plans.proposals({ limit: Infinity }));
+      return;
+    }
     if (objects === null || !objects.isSynced || !pods.isSynced) return;
     const found = usableGraphs(graphs, null, clock.now());
     if ("reason" in found && found.reason !== "unknown_workflow") {
@@ -112,7 +116,7 @@ export class Proposer implements Service {
       .filter((outcome) => typeof outcome === "object")
       .filter((outcome) => outcome !== null);
     plans.propose(proposals);
-    this.#previous = new Map(proposals.map((proposal) => [proposal.workflow, movesOf(proposal)]));
+    this.#previous = previousOf(proposals);
     this.#tell(outcomes, clock.monotonic() - beganMs);
   }
 
@@ -231,8 +235,10 @@ function byTraffic(workflows: Iterable<WorkflowGraph>, bytesPerRequest: number):
     .map(({ workflow }) => workflow);
 }
 
-function movesOf({ pods }: LoggedProposal): PreviousMoves {
-  return new Map(pods.map(({ name, node }) => [name, node]));
+function previousOf(proposals: readonly LoggedProposal[]): Map<string, PreviousMoves> {
+  return new Map(
+    proposals.map(({ workflow, pods }) => [workflow, new Map(pods.map(({ name, node }) => [name, node]))]),
+  );
 }
 
 function sentencesOf(report: WorkflowPlanReport): string[] {

@@ -127,6 +127,7 @@ const RUNS: readonly Run[] = [
       SCHEDULER_PORT: "0",
       SCHEDULER_GRAPH_URL: `http://${NOWHERE}`,
       SCHEDULER_REPLICA_NAME: "scheduler-plugin-0",
+      SCHEDULER_SERVICE_NAME: "isochrone-scheduler-plugin",
       KUBERNETES_NAMESPACE: "isochrone",
       SCHEDULER_MANAGED_RESOURCE: "isochrone.dev/placement",
       SCHEDULER_TLS_CERT_FILE: "tls.crt",

@@ -61,7 +61,7 @@ export function DecisionView({
 }
 
 function Where({ decision }: { readonly decision: Decision }): VNode {
-  const { pod, binding, outcome, plan, workflow } = decision;
+  const { pod, binding, outcome, plan, workflow, replica } = decision;
   const link = workflow === null ? null : workflowLink(workflow);
   const reason = binding?.reason ?? null;
   return (
@@ -99,6 +99,12 @@ function Where({ decision }: { readonly decision: Decision }): VNode {
           </>
         )}
         , decided <When at={decision.at} />
+        {replica === undefined ? null : (
+          <>
+            {" "}
+            by replica <Name>{replica}</Name>
+          </>
+        )}
         {plan === undefined || plan === null ? null : (
           <>
             , part of <a href={linkTo({ page: "decisions", kind: "plan", id: plan })}>a plan</a>

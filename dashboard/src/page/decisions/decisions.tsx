@@ -50,10 +50,24 @@ export function DecisionsPage(props: {
             </Trouble>
           )
         ) : (
-          <Stream decisions={decisions.data.decisions} plans={plans.data?.plans ?? []} />
+          <>
+            <Unasked replicas={decisions.data.incomplete ?? plans.data?.incomplete ?? []} />
+            <Stream decisions={decisions.data.decisions} plans={plans.data?.plans ?? []} />
+          </>
         )}
       </Card>
     </>
+  );
+}
+
+/** Replicas of the scheduler-plugin that may know more. */
+function Unasked({ replicas }: { readonly replicas: readonly string[] }): VNode | null {
+  if (replicas.length === 0) return null;
+  return (
+    <p class="soft">
+      The list may be incomplete: the scheduler-plugin could not ask{" "}
+      {replicas.length === 1 ? "its replica" : "its replicas"} <Name>{replicas.join(", ")}</Name>.
+    </p>
   );
 }
 

@@ -37,6 +37,12 @@ export function PlanView({ plan, back }: { readonly plan: Plan; readonly back: V
         </ul>
         <p class="soft">
           <When at={plan.at} />
+          {plan.replica === undefined ? null : (
+            <>
+              {" "}
+              by replica <Name>{plan.replica}</Name>
+            </>
+          )}
         </p>
       </Card>
       <dl class="tiles">

@@ -3,6 +3,8 @@
 export interface Plan {
   readonly id: string;
   readonly at: string;
+  /** That planned; absent: the only one. */
+  readonly replica?: string;
   /** namespace/name */
   readonly workflow: string;
   readonly durationMs: number;
@@ -21,6 +23,8 @@ export interface Plan {
 
 export interface PlanList {
   readonly plans: readonly Plan[];
+  /** Replicas that could not be asked; absent: none. */
+  readonly incomplete?: readonly string[];
 }
 
 /** What would be best for a workflow that runs; nobody moves its pods by it. */

@@ -1,0 +1,100 @@
+// Where the other replicas are: the EndpointSlices of the Service that all replicas are behind.
+import { createInformer, KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
+import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
+
+/** Another replica. */
+export interface PeerAddress {
+  /** Name of its pod; its address where the slice names no pod. */
+  readonly name: string;
+  /** Base address. */
+  readonly url: string;
+}
+
+interface PeerAddressesOptions {
+  readonly store: ClusterStore;
+  readonly namespace: string;
+  /** Name of the Service. */
+  readonly service: string;
+  /** Name of this replica's pod. */
+  readonly replica: string;
+  readonly scheme: "http" | "https";
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+}
+
+const SERVICE_LABEL = "kubernetes.io/service-name";
+/** Name of the port in the Service; a Service with a single port may name it as it likes. */
+const PORT_NAME = "extender";
+/** More replicas than anybody runs. */
+const MAX_PEERS = 16;
+
+interface Endpoint {
+  readonly addresses: unknown;
+  readonly conditions: unknown;
+  readonly targetRef: unknown;
+}
+
+export class PeerAddresses implements Service {
+  readonly #options: PeerAddressesOptions;
+  #informer: Informer | null = null;
+  #isSynced = false;
+
+  constructor(options: PeerAddressesOptions) {
+    this.#options = options;
+  }
+
+  /** Whether the slices were listed at least once. */
+  get isSynced(): boolean {
+    return this.#isSynced;
+  }
+
+  start(): Promise<void> {
+    this.#informer = createInformer({ ...this.#options, kind: KINDS.endpointSlice });
+    this.#informer.synced().then(
+      () => (this.#isSynced = true),
+      // Stopped before.
+      () => undefined,
+    );
+    return Promise.resolve();
+  }
+
+  async stop(): Promise<void> {
+    await this.#informer?.stop();
+  }
+
+  /** Those that are ready, by name. */
+  peers(): readonly PeerAddress[] {
+    const { service } = this.#options;
+    const found = new Map<string, PeerAddress>();
+    for (const slice of this.#informer?.items() ?? []) {
+      if (slice.metadata.labels?.[SERVICE_LABEL] !== service) continue;
+      for (const peer of this.#peersIn(slice)) found.set(peer.name, peer);
+    }
+    return [...found.values()].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MAX_PEERS);
+  }
+
+  #peersIn(slice: KubernetesObject): PeerAddress[] {
+    const { replica, scheme } = this.#options;
+    const port = portOf(slice);
+    if (port === null) return [];
+    return looseList<Endpoint>(slice["endpoints"]).flatMap(({ addresses, conditions, targetRef }) => {
+      const [address] = Array.isArray(addresses) ? (addresses as readonly unknown[]) : [];
+      const name = looseFields<Record<"name", unknown>>(targetRef).name ?? address;
+      const { ready, serving } = looseFields<Record<"ready" | "serving", unknown>>(conditions);
+      if (typeof address !== "string" || typeof name !== "string" || name === replica) return [];
+      if (ready === false && serving !== true) return [];
+      const url = `${scheme}://${address.includes(":") ? `[${address}]` : address}:${port}`;
+      return URL.canParse(url) ? [{ name, url }] : [];
+    });
+  }
+}
+
+function portOf(slice: KubernetesObject): number | null {
+  const ports = looseList<{ readonly name: unknown; readonly port: unknown }>(slice["ports"]);
+  const port = (ports.find(({ name }) => name === PORT_NAME) ?? (ports.length === 1 ? ports[0] : undefined))
+    ?.port;
+  return typeof port === "number" ? port : null;
+}

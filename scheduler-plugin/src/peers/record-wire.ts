@@ -1,0 +1,139 @@
+// Decisions as they go from one replica to another: what the API shows, and what it takes to ask the scorer
+// again.
+import type { PeerCost, PeerCosts } from "@isochrone/placement";
+import { DecisionSchema } from "@isochrone/topology";
+import type { Candidate, Peer, Rtt } from "@isochrone/topology";
+import { Type } from "typebox";
+import type { Static } from "typebox";
+import { Compile } from "typebox/compile";
+import { PlanSchema } from "../adapters/decision-routes.ts";
+import { shownPeers } from "../domain/decision-changes.ts";
+import { podOf } from "../domain/decision-log.ts";
+import type { DecisionLog, LoggedAct, SharedDecision } from "../domain/decision-log.ts";
+import { MAX_NAME_CHARACTERS } from "../domain/pod.ts";
+
+const Nullable = <T extends Parameters<typeof Type.Optional>[0]>(schema: T) =>
+  Type.Union([schema, Type.Null()]);
+const Name = Type.String({ maxLength: MAX_NAME_CHARACTERS });
+const Amount = Nullable(Type.Number({ minimum: 0 }));
+
+const IdentitySchema = Type.Object({
+  namespace: Name,
+  name: Name,
+  uid: Name,
+  workflow: Name,
+  labelled: Type.Boolean(),
+  workloads: Type.Array(Name, { maxItems: 100 }),
+  requests: Type.Object({ cpuMillicores: Amount, memoryBytes: Amount }),
+  cpuLimitMillicores: Type.Optional(Amount),
+});
+
+const SharedDecisionSchema = Type.Object({
+  replica: Nullable(Name),
+  uid: Name,
+  identity: Nullable(IdentitySchema),
+  siblingsOnBest: Type.Integer({ minimum: 0 }),
+  planned: Nullable(Name),
+  place: Type.Object({
+    state: Type.Union([Type.Literal("pending"), Type.Literal("bound"), Type.Literal("gone")]),
+    node: Nullable(Name),
+    atMs: Nullable(Type.Number()),
+  }),
+  decision: DecisionSchema,
+});
+
+/** One answer of a replica to another one. */
+const PageSchema = Type.Object({
+  /** Name of the replica that answers. */
+  replica: Name,
+  /** Of this life of it. */
+  life: Name,
+  leads: Type.Boolean(),
+  /** Where the next question begins. */
+  cursor: Name,
+  /** Whether there is more already. */
+  more: Type.Boolean(),
+  /** Checked one by one. */
+  decisions: Type.Array(Type.Unknown(), { maxItems: 100_000 }),
+  plans: Type.Array(Type.Unknown(), { maxItems: 100_000 }),
+  /** The leader's; null: none are told, or they haven't changed. */
+  proposals: Nullable(Type.Array(Type.Unknown(), { maxItems: 100_000 })),
+});
+
+export type Page = Static<typeof PageSchema>;
+type WireDecision = Static<typeof SharedDecisionSchema>;
+
+const page = Compile(PageSchema);
+const sharedDecision = Compile(SharedDecisionSchema);
+const plan = Compile(PlanSchema);
+
+/** Null: it is none. */
+export function parsePage(text: string): Page | null {
+  try {
+    const json: unknown = JSON.parse(text);
+    return page.Check(json) ? json : null;
+  } catch {
+    return null;
+  }
+}
+
+export function encodeDecision(log: Pick<DecisionLog, "show">, shared: SharedDecision): WireDecision {
+  const { decision: logged, replica, place } = shared;
+  const { replica: _, ...decision } = log.show(logged);
+  const { identity = null, peers = null, siblingsOnBest = 0, planned = null } = logged;
+  const names = new Set(decision.candidates.map(({ name }) => name));
+  return {
+    replica,
+    uid: podOf(logged).uid,
+    identity: identity as WireDecision["identity"],
+    siblingsOnBest,
+    planned,
+    place,
+    decision: { ...decision, ...(peers === null ? {} : { peers: shownPeers(peers, names) }) },
+  };
+}
+
+/** Null: it can't be a decision. */
+export function decodeDecision(value: unknown): SharedDecision | null {
+  if (!sharedDecision.Check(value)) return null;
+  const { replica, uid, identity, siblingsOnBest, planned, place, decision } = value;
+  const { id, kind = "score", pod, outcome, peers: shown, binding: _, now: __, ...rest } = decision;
+  if (Number.isNaN(Date.parse(rest.at)) || id.length > MAX_NAME_CHARACTERS) return null;
+  if (identity !== null && (identity.namespace !== pod.namespace || identity.name !== pod.name)) return null;
+  const peers = shown === undefined ? null : peersOf(shown, rest.candidates);
+  const logged: LoggedAct = {
+    id,
+    kind,
+    pod: { ...pod, uid },
+    ...(identity === null ? {} : { identity }),
+    peers,
+    siblingsOnBest,
+    planned,
+    show: () => rest,
+  };
+  return { decision: logged, replica, place, outcome };
+}
+
+export function isPlan(value: unknown): value is Static<typeof PlanSchema> {
+  return plan.Check(value) && !Number.isNaN(Date.parse(value.at));
+}
+
+/** As they were before the API showed them. */
+function peersOf(shown: readonly Peer[], candidates: readonly Candidate[]): PeerCosts {
+  const names = candidates
+    .map(({ name }) => name)
+    .filter((name) => shown.length === 0 || shown.some(({ rttMs }) => rttMs[name] !== undefined));
+  const times = new Map(candidates.map(({ name, networkMs }) => [name, networkMs ?? Number.NaN]));
+  return {
+    names,
+    networkMs: Float64Array.from(names, (name) => times.get(name)!),
+    peers: shown.map(({ rttMs, ...peer }): PeerCost => {
+      return { ...peer, ms: Float64Array.from(names, (name) => msOf(rttMs[name] ?? null)) };
+    }),
+  };
+}
+
+function msOf(rtt: Rtt): number {
+  if (rtt === "unreachable") return Infinity;
+  return rtt ?? Number.NaN;
+}
