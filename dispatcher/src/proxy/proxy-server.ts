@@ -1,10 +1,12 @@
 // One port for HTTP/1.1 and HTTP/2 without TLS: which of them a client speaks is in its first bytes.
 import { boundPort, codeOf } from "@isochrone/primitives";
+import { addressKey, ConnectionGuard } from "@isochrone/runtime/http";
 import { createServer as createHttp1, ServerResponse, type IncomingMessage, type Server } from "node:http";
 import {
   createServer as createHttp2,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type Http2Session,
   type Http2Server,
   type ServerHttp2Session,
 } from "node:http2";
@@ -16,6 +18,8 @@ import type { RequestHead } from "./target.ts";
 /** A client's request as it came. */
 export interface Arrival extends Client {
   readonly head: RequestHead;
+  /** Whose share it takes: the client's address, or its /64 network. */
+  readonly clientKey: string;
 }
 
 interface ProxyServerOptions {
@@ -23,8 +27,8 @@ interface ProxyServerOptions {
   readonly port: number;
   readonly maxConnections: number;
   readonly onRequest: (arrival: Arrival) => void;
-  /** There were too many connections. */
-  readonly onRefusedConnection: () => void;
+  /** A connection was closed: there were too many, or too many requests waited on it. */
+  readonly onClosedConnection: (reason: "connections" | "pipelined") => void;
 }
 
 /** How HTTP/2 begins; no method of HTTP/1.1 does. */
@@ -34,6 +38,11 @@ const HEADERS_TIMEOUT_MS = 10_000;
 /** Connections without a byte for so long are closed; streams may be slow. */
 const IDLE_MS = 300_000;
 const MAX_STREAMS = 250;
+/**
+ * Requests on one connection of HTTP/1.1 that wait for the answers to those before them. Node.js reads as
+ * many as come.
+ */
+const MAX_PIPELINED = 32;
 const SWITCHED = 101;
 /** Bytes of headers, as for HTTP/1.1. */
 const MAX_HEADER_BYTES = 16_384;
@@ -42,7 +51,11 @@ export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #http1: Server;
   readonly #http2: Http2Server;
+  readonly #guard: ConnectionGuard;
   readonly #sockets = new Set<Socket>();
+  /** Connections of sessions, which Node.js hides behind a proxy. */
+  readonly #socketOf = new WeakMap<Http2Session, Socket>();
+  readonly #pipelined = new WeakMap<Socket, number>();
   readonly #sessions = new Set<ServerHttp2Session>();
   #isClosing = false;
 
@@ -58,15 +71,14 @@ export class ProxyServer {
         noDelay: true,
         shouldUpgradeCallback: wantsWebSocket,
       },
-      (request, response) => options.onRequest(arrivalOf1(request, response)),
+      (request, response) => this.#onHttp1(request, response),
     );
     this.#http1.timeout = IDLE_MS;
-    this.#http1.maxConnections = options.maxConnections;
     this.#http2 = createHttp2(
       { settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES } },
-      (request, response) => options.onRequest(arrivalOf2(request, response)),
+      (request, response) => this.#onHttp2(request, response),
     );
-    this.#wire();
+    this.#guard = this.#wire();
   }
 
   /** @returns the port */
@@ -102,7 +114,7 @@ export class ProxyServer {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #wire(): void {
+  #wire(): ConnectionGuard {
     const http1 = this.#http1;
     // Node's own reader of connections, which gets those of HTTP/1.1.
     const [onHttp1] = http1.listeners("connection");
@@ -111,14 +123,18 @@ export class ProxyServer {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
       sniff(socket, (isHttp2) => {
-        if (isHttp2) this.#http2.emit("connection", socket);
-        else onHttp1?.call(http1, socket);
+        if (!isHttp2) return void onHttp1?.call(http1, socket);
+        // Emitted before the next line is reached.
+        this.#http2.once("session", (session) => this.#socketOf.set(session, socket));
+        this.#http2.emit("connection", socket);
+        // A client that vanished by FIN asks nothing more and hears no answer.
+        socket.once("end", () => socket.destroy());
+        return undefined;
       });
     });
     http1.on("upgrade", (request, socket: Socket, head) =>
-      this.#options.onRequest(arrivalOfWebSocket(request, socket, head)),
+      this.#arrived(arrivalOfWebSocket(request, socket, head), socket),
     );
-    http1.on("drop", () => this.#options.onRefusedConnection());
     http1.on("clientError", (_error, socket) => answerMistake(socket));
     this.#http2.on("session", (session) => {
       this.#sessions.add(session);
@@ -131,6 +147,34 @@ export class ProxyServer {
       response.writeContinue();
       this.#http2.emit("request", request, response);
     });
+    const refused = (): void => this.#options.onClosedConnection("connections");
+    return new ConnectionGuard(http1, this.#options.maxConnections, { refused });
+  }
+
+  #onHttp1(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    const waiting = (this.#pipelined.get(socket) ?? 0) + 1;
+    if (waiting > MAX_PIPELINED) {
+      this.#options.onClosedConnection("pipelined");
+      return void socket.destroy();
+    }
+    this.#pipelined.set(socket, waiting);
+    response.once("close", () => this.#pipelined.set(socket, this.#pipelined.get(socket)! - 1));
+    this.#arrived(arrivalOf1(request, response), socket);
+  }
+
+  #onHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    const { session } = request.stream;
+    const socket = session === undefined ? undefined : this.#socketOf.get(session);
+    if (socket !== undefined) this.#arrived(arrivalOf2(request, response), socket);
+  }
+
+  /** Of connections without a request under way the longest idle is closed first. */
+  #arrived(arrival: Omit<Arrival, "clientKey">, socket: Socket): void {
+    const connection = this.#guard.busy(socket);
+    if (connection !== null) arrival.response.once("close", () => this.#guard.answered(connection));
+    this.#options.onRequest({ ...arrival, clientKey: addressKey(socket.remoteAddress) });
   }
 }
 
@@ -168,7 +212,7 @@ function wantsWebSocket({ method, headers }: IncomingMessage): boolean {
 }
 
 /** Node has let go of the socket: it is given to a response, which may refuse or switch. */
-function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buffer): Arrival {
+function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buffer): Omit<Arrival, "clientKey"> {
   socket.on("error", () => undefined);
   socket.setTimeout(IDLE_MS, () => socket.destroy());
   if (head.length > 0) socket.unshift(head);
@@ -185,7 +229,7 @@ function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buff
   };
 }
 
-function arrivalOf1(request: IncomingMessage, response: ServerResponse): Arrival {
+function arrivalOf1(request: IncomingMessage, response: ServerResponse): Omit<Arrival, "clientKey"> {
   const { method = "GET", url = "", headers } = request;
   const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
   const hasBody = encoding !== undefined || Number(length) > 0;
@@ -199,7 +243,7 @@ function arrivalOf1(request: IncomingMessage, response: ServerResponse): Arrival
   };
 }
 
-function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse): Arrival {
+function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse): Omit<Arrival, "clientKey"> {
   const { method, url, headers, authority, stream } = request;
   return {
     head: {
