@@ -34,6 +34,8 @@ export class Http1Attempt implements Attempt {
         ...(wantsWebSocket ? WEBSOCKET : {}),
       },
     });
+    // With fewer bytes than announced, the next request on the connection would be taken for the rest.
+    Object.assign(this.#request, STRICT_LENGTH);
     this.#request.on("error", (error) => this.#fail(this.#faultOf(error)));
     this.ready = new Promise((resolve, reject) => {
       this.#fail = reject;
@@ -85,6 +87,8 @@ export class Http1Attempt implements Attempt {
   }
 }
 
+/** Node.js documents it for all outgoing messages; its types have it for answers alone. */
+const STRICT_LENGTH = { strictContentLength: true };
 /** Headers of one connection, which aren't passed on. */
 const WEBSOCKET = { connection: "Upgrade", upgrade: "websocket" };
 

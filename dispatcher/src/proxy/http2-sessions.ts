@@ -35,7 +35,7 @@ export class Http2Sessions {
   /** Rejects with UpstreamError: `full` when no place is free in time, which says nothing of the endpoint. */
   async acquire(): Promise<Place> {
     const signal = AbortSignal.timeout(this.#connectTimeoutMs);
-    for (let opened = 0; ; ) {
+    for (let opened = 0; ;) {
       const place = this.#free();
       if (place !== null) return place;
       if (signal.aborted) throw new UpstreamError("full", "all connections have as many streams as they may");

@@ -1,7 +1,13 @@
 // One port for HTTP/1.1 and HTTP/2 without TLS: which of them a client speaks is in its first bytes.
 import { boundPort, codeOf } from "@isochrone/primitives";
 import { addressKey, ConnectionGuard } from "@isochrone/runtime/http";
-import { createServer as createHttp1, ServerResponse, type IncomingMessage, type Server } from "node:http";
+import {
+  createServer as createHttp1,
+  ServerResponse,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+} from "node:http";
 import {
   createServer as createHttp2,
   type Http2ServerRequest,
@@ -13,6 +19,7 @@ import {
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Client } from "./client-response.ts";
+import { guarded } from "./guarded.ts";
 import type { RequestHead } from "./target.ts";
 
 /** A client's request as it came. */
@@ -133,7 +140,11 @@ export class ProxyServer {
       });
     });
     http1.on("upgrade", (request, socket: Socket, head) =>
-      this.#arrived(arrivalOfWebSocket(request, socket, head), socket),
+      guarded(
+        // Thrown where an answer to a request before it is still to come on the connection.
+        () => this.#arrived(arrivalOfWebSocket(request, socket, head), socket),
+        () => socket.destroy(),
+      )(),
     );
     http1.on("clientError", (_error, socket) => answerMistake(socket));
     this.#http2.on("session", (session) => {
@@ -182,15 +193,21 @@ export class ProxyServer {
 function sniff(socket: Socket, found: (isHttp2: boolean) => void): void {
   const onTimeout = (): unknown => socket.destroy();
   const onError = (): void => undefined;
+  const onEnd = (): unknown => socket.destroy();
   socket.on("error", onError);
+  socket.once("end", onEnd);
   socket.setTimeout(HEADERS_TIMEOUT_MS, onTimeout);
+  let start = Buffer.alloc(0);
   const onReadable = (): void => {
-    const start: unknown = socket.read();
-    if (!Buffer.isBuffer(start)) return;
-    socket.unshift(start);
+    const more: unknown = socket.read();
+    if (!Buffer.isBuffer(more)) return;
+    // Put back only once enough has come: what is put back is announced as readable again, at once.
+    start = Buffer.concat([start, more]);
     const isShort = start.length < PREFACE.length && PREFACE.subarray(0, start.length).equals(start);
     if (isShort) return;
+    socket.unshift(start);
     socket.removeListener("readable", onReadable);
+    socket.removeListener("end", onEnd);
     socket.removeListener("timeout", onTimeout);
     socket.setTimeout(0);
     found(start.subarray(0, PREFACE.length).equals(PREFACE));
@@ -206,13 +223,27 @@ function answerMistake(socket: Duplex): void {
   socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
 }
 
-/** Other protocols than WebSocket are passed over, as RFC 9110 allows: the request is answered as it is. */
+/**
+ * Other protocols than WebSocket are ignored, as RFC 9110 allows: the request is answered as it is. So is a
+ * request with a body, whose length would go on without its bytes.
+ */
 function wantsWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && !hasBodyOf(headers);
+}
+
+function hasBodyOf({
+  "content-length": length = "0",
+  "transfer-encoding": encoding,
+}: IncomingHttpHeaders): boolean {
+  return encoding !== undefined || Number(length) > 0;
 }
 
 /** Node has let go of the socket: it is given to a response, which may refuse or switch. */
-function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buffer): Omit<Arrival, "clientKey"> {
+function arrivalOfWebSocket(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): Omit<Arrival, "clientKey"> {
   socket.on("error", () => undefined);
   socket.setTimeout(IDLE_MS, () => socket.destroy());
   if (head.length > 0) socket.unshift(head);
@@ -231,8 +262,7 @@ function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buff
 
 function arrivalOf1(request: IncomingMessage, response: ServerResponse): Omit<Arrival, "clientKey"> {
   const { method = "GET", url = "", headers } = request;
-  const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
-  const hasBody = encoding !== undefined || Number(length) > 0;
+  const hasBody = hasBodyOf(headers);
   return {
     head: { method, url, authority: headers.host ?? "", headers, hasBody, wantsWebSocket: false },
     request,
