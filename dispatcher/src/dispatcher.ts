@@ -9,7 +9,7 @@ import {
 import { listen, type HttpApp } from "@isochrone/runtime/http";
 import type { Registry } from "prom-client";
 import { DecisionLog, type DispatchRecord } from "./decision-log.ts";
-import { RetryBudget } from "./domain/retries.ts";
+import { Shares } from "./domain/shares.ts";
 import { DispatcherMetrics } from "./metrics.ts";
 import { createPages } from "./pages.ts";
 import { createPolicy } from "./policies.ts";
@@ -17,6 +17,7 @@ import { LoadProber } from "./probes/load-prober.ts";
 import { sendRefusal } from "./proxy/client-response.ts";
 import { Exchange, type ExchangeDeps } from "./proxy/exchange.ts";
 import { ProxyServer, type Arrival } from "./proxy/proxy-server.ts";
+import type { RequestHead } from "./proxy/target.ts";
 import { Upstreams } from "./proxy/upstreams.ts";
 import { GraphRoundTrips, type GraphReader } from "./round-trips.ts";
 import { ServiceTable } from "./services/service-table.ts";
@@ -43,6 +44,13 @@ export function createDispatcher(config: DispatcherConfig, deps: DispatcherDeps)
   return new Dispatcher(config, deps);
 }
 
+/**
+ * One Service may take three quarters of all places: more than one client may, which would else take a
+ * Service from its others.
+ */
+const SERVICES_SHARE = 1.5;
+/** Of all requests under way. In memory they take several times as much. */
+const MAX_HEADER_BYTES = 16 * 1024 * 1024;
 /** How often it is looked whether requests are still under way. */
 const DRAIN_LOOK_MS = 50;
 
@@ -56,21 +64,25 @@ class Dispatcher implements DispatcherService {
   readonly #log: DecisionLog;
   readonly #exchanges: ExchangeDeps;
   readonly #service: ComposedService;
+  /** Requests under way. */
+  readonly #byClient: Shares;
+  /** Bytes of their headers. */
+  readonly #headers = new Shares(MAX_HEADER_BYTES);
   #pages: HttpApp | null = null;
   #port: number | null = null;
-  #inFlight = 0;
   #isDraining = false;
 
   constructor(config: DispatcherConfig, deps: DispatcherDeps) {
     const { clock, registry } = deps;
     this.#config = config;
     this.#deps = deps;
+    this.#byClient = new Shares(config.maxInFlight);
     const draw = (): number => deps.random.next();
     const trips = new GraphRoundTrips({ ...config, ...deps });
     this.#upstreams = new Upstreams(config.connectTimeoutMs);
     this.#table = new ServiceTable({ ...deps, onGone: (endpoint) => this.#upstreams.retire(endpoint) });
     this.#metrics = new DispatcherMetrics(registry, {
-      inFlight: () => this.#inFlight,
+      inFlight: () => this.#byClient.total,
       connections: () => this.#server.connections,
       graphAgeSeconds: () => trips.ageSeconds,
       isDraining: () => this.#isDraining,
@@ -79,7 +91,7 @@ class Dispatcher implements DispatcherService {
     this.#server = new ProxyServer({
       ...config,
       onRequest: (arrival) => this.#serve(arrival),
-      onRefusedConnection: () => this.#metrics.refused("connections"),
+      onClosedConnection: (reason) => this.#metrics.refused(reason),
     });
     this.#exchanges = {
       table: this.#table,
@@ -88,7 +100,7 @@ class Dispatcher implements DispatcherService {
       prober: new LoadProber({ upstreams: this.#upstreams, metrics: this.#metrics, clock, draw }),
       metrics: this.#metrics,
       log: this.#log,
-      budget: new RetryBudget(),
+      byService: new Shares(SERVICES_SHARE * config.maxInFlight),
       policy: createPolicy(config.policy, { metrics: this.#metrics, logger: deps.logger }),
       clock,
       draw,
@@ -127,15 +139,21 @@ class Dispatcher implements DispatcherService {
     return this.#log.list(service, limit);
   }
 
-  #serve({ head, ...client }: Arrival): void {
-    if (this.#inFlight >= this.#config.maxInFlight) {
+  #serve({ head, clientKey, ...client }: Arrival): void {
+    const bytes = headerBytes(head);
+    if (!this.#byClient.hasRoom(clientKey, 1) || !this.#headers.hasRoom(clientKey, bytes)) {
       const refusal = { reason: "overloaded", detail: "too many requests are under way" } as const;
       this.#metrics.refused(refusal.reason);
+      client.response.on("error", () => undefined);
       sendRefusal(client.response, refusal, { headers: head.headers, endsConnection: !client.isHttp2 });
       return;
     }
-    this.#inFlight++;
-    client.response.once("close", () => this.#inFlight--);
+    this.#byClient.take(clientKey, 1);
+    this.#headers.take(clientKey, bytes);
+    client.response.once("close", () => {
+      this.#byClient.give(clientKey, 1);
+      this.#headers.give(clientKey, bytes);
+    });
     void new Exchange(this.#exchanges, head, client).run();
   }
 
@@ -149,7 +167,7 @@ class Dispatcher implements DispatcherService {
     this.#isDraining = true;
     this.#server.drain();
     const untilMs = clock.monotonic() + this.#config.drainMs;
-    while (this.#inFlight > 0 && clock.monotonic() < untilMs) await clock.sleep(DRAIN_LOOK_MS);
+    while (this.#byClient.total > 0 && clock.monotonic() < untilMs) await clock.sleep(DRAIN_LOOK_MS);
     this.#server.destroy();
     this.#port = null;
   }
@@ -168,4 +186,10 @@ class Dispatcher implements DispatcherService {
     this.#pages = await createPages({ logger, registry, log: this.#log, ready: () => this.#ready() });
     await listen(this.#pages, { host, port, setting: "dispatcher.httpPort" });
   }
+}
+
+function headerBytes({ headers, url }: RequestHead): number {
+  let bytes = url.length;
+  for (const [name, value] of Object.entries(headers)) bytes += name.length + String(value).length;
+  return bytes;
 }

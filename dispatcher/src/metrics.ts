@@ -107,7 +107,7 @@ export class DispatcherMetrics {
     });
   }
 
-  refused(reason: RefusalReason | "connections"): void {
+  refused(reason: RefusalReason | "connections" | "pipelined"): void {
     this.#refused.inc({ reason });
   }
 

@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { readAbsolute, readAuthority } from "./authority.ts";
 import { deadlineLeft, leftHeader } from "./deadline-left.ts";
-import { passedOn, wantsTrailers, withHop } from "./headers.ts";
+import { passedOn, passedOnTe, passedOnTrailers, withHop } from "./headers.ts";
 import { readLoadHeader, readLoadJson } from "./load-report.ts";
 import { mayRetry, RetryBudget } from "./retries.ts";
+import { Shares } from "./shares.ts";
 import { addressesOf } from "./slices.ts";
 import type { SliceEndpoint } from "../ports/ports.ts";
 
@@ -77,8 +78,41 @@ test("headers of one connection stay there, and so do those that it names", () =
     accept: "*/*",
   };
   expect(passedOn(headers)).toEqual({ "set-cookie": ["a", "b"], accept: "*/*" });
-  expect(wantsTrailers({ te: "gzip, trailers" })).toBe(true);
-  expect(wantsTrailers({ te: "trailersx" })).toBe(false);
+  expect(passedOnTe({ te: "gzip, trailers" })).toEqual({ te: "trailers" });
+  expect(passedOnTe({ te: "trailersx" })).toEqual({});
+});
+
+test("trailers that frame, route or belong to one connection don't go on", () => {
+  const trailers = {
+    "grpc-status": "0",
+    "x-sum": "1",
+    "keep-alive": "x",
+    te: "gzip",
+    host: "b",
+    trailer: "x-sum",
+    "content-length": "5",
+    "transfer-encoding": "chunked",
+    upgrade: "websocket",
+    ":status": "200",
+  };
+  expect(passedOnTrailers(trailers)).toEqual({ "grpc-status": "0", "x-sum": "1" });
+});
+
+describe("shares", () => {
+  test("one key takes half of all, and each newcomer still finds room", () => {
+    const shares = new Shares(1_200);
+    const taken = (key: string): number => {
+      let count = 0;
+      for (; shares.hasRoom(key, 1); count++) shares.take(key, 1);
+      return count;
+    };
+    expect(taken("a")).toBe(600);
+    expect(taken("b")).toBe(300);
+    expect(taken("c")).toBe(150);
+    for (let each = 0; each < 600; each++) shares.give("a", 1);
+    expect(shares.total).toBe(450);
+    expect(taken("c")).toBeGreaterThan(150);
+  });
 });
 
 test("hops grow by one, and a circle or an endless chain is seen", () => {

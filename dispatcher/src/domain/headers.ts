@@ -9,9 +9,38 @@ const OF_CONNECTION = new Set([
   "proxy-connection",
   "proxy-authenticate",
   "proxy-authorization",
+  "te",
   "transfer-encoding",
   "upgrade",
   "http2-settings",
+]);
+
+/**
+ * Fields that a recipient must have before the content, or that frame or route the message: RFC 9110, section
+ * 6.5.1, forbids them in trailers. HTTP/2 libraries throw on some of them.
+ */
+const NOT_IN_TRAILERS = new Set([
+  "age",
+  "authorization",
+  "cache-control",
+  "content-encoding",
+  "content-length",
+  "content-range",
+  "content-type",
+  "cookie",
+  "date",
+  "expect",
+  "expires",
+  "host",
+  "location",
+  "max-forwards",
+  "pragma",
+  "range",
+  "retry-after",
+  "set-cookie",
+  "trailer",
+  "vary",
+  "www-authenticate",
 ]);
 
 /** The Services whose dispatchers have had the request. */
@@ -26,6 +55,13 @@ export function passedOn(headers: HeaderValues): Record<string, string | string[
   for (const [name, value] of Object.entries(headers))
     if (value !== undefined && !name.startsWith(":") && !OF_CONNECTION.has(name) && !named?.has(name))
       passed[name] = value;
+  return passed;
+}
+
+/** Returns the trailers that go on, of a request or an answer. */
+export function passedOnTrailers(trailers: HeaderValues): Record<string, string | string[]> {
+  const passed = passedOn(trailers);
+  for (const name of Object.keys(passed)) if (NOT_IN_TRAILERS.has(name)) delete passed[name];
   return passed;
 }
 
@@ -50,9 +86,12 @@ export function withHop(hops: string | readonly string[] | undefined, service: s
   return [...before, service].join(", ");
 }
 
-/** `te` has a meaning between two neighbours, except that trailers are understood by all of a gRPC call. */
-export function wantsTrailers({ te }: HeaderValues): boolean {
-  return /(?:^|,)\s*trailers\s*(?:$|,|;)/i.test(textOf(te));
+/**
+ * `TE` is for the next hop alone, and `trailers` is the only value that HTTP/2 has. The dispatcher passes
+ * trailers on, so it asks for them where its client does.
+ */
+export function passedOnTe({ te }: HeaderValues): { readonly te?: "trailers" } {
+  return /(?:^|,)\s*trailers\s*(?:$|,|;)/i.test(textOf(te)) ? { te: "trailers" } : {};
 }
 
 const CONTENT_TYPE = "content-type";

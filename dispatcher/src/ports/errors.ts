@@ -1,5 +1,5 @@
 /** What went wrong on the way to an endpoint. */
-type UpstreamFault = "connect" | "refused_stream" | "reset" | "protocol";
+type UpstreamFault = "connect" | "full" | "refused_stream" | "reset" | "protocol";
 
 /** Thrown when an endpoint gave no answer. */
 export class UpstreamError extends Error {
@@ -11,6 +11,6 @@ export class UpstreamError extends Error {
     super(message, options);
     this.name = "UpstreamError";
     this.code = code;
-    this.isUntouched = code === "connect" || code === "refused_stream";
+    this.isUntouched = code === "connect" || code === "full" || code === "refused_stream";
   }
 }

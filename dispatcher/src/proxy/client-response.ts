@@ -12,6 +12,8 @@ export interface ResponseStream extends Writable {
   statusCode: number;
   readonly headersSent: boolean;
   setHeader(name: string, value: string | string[]): unknown;
+  getHeaderNames(): string[];
+  removeHeader(name: string): unknown;
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown;
   addTrailers(headers: OutgoingHttpHeaders): void;
   /** Of HTTP/1.1 alone. */

@@ -6,8 +6,9 @@ import type { Clock } from "@isochrone/runtime";
 import type { OutgoingHttpHeaders } from "node:http";
 import type { DecisionLog, Try } from "../decision-log.ts";
 import { leftHeader } from "../domain/deadline-left.ts";
-import { passedOn } from "../domain/headers.ts";
-import { mayRetry, type RetryBudget } from "../domain/retries.ts";
+import { passedOn, passedOnTrailers } from "../domain/headers.ts";
+import { mayRetry } from "../domain/retries.ts";
+import type { Shares } from "../domain/shares.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { UpstreamError } from "../ports/errors.ts";
 import type { ChoicePolicy } from "../policies.ts";
@@ -16,6 +17,7 @@ import type { LoadProber } from "../probes/load-prober.ts";
 import type { Endpoint } from "../services/endpoint.ts";
 import type { ServiceTable } from "../services/service-table.ts";
 import type { Answer, Attempt } from "./attempt.ts";
+import { guarded } from "./guarded.ts";
 import { sendRefusal, type Client, type ResponseStream } from "./client-response.ts";
 import { isFailure, takeReport } from "./outcomes.ts";
 import { targetOf, type Refusal, type RequestHead, type Target } from "./target.ts";
@@ -29,8 +31,9 @@ export interface ExchangeDeps {
   readonly prober: LoadProber;
   readonly metrics: DispatcherMetrics;
   readonly log: DecisionLog;
-  readonly budget: RetryBudget;
   readonly policy: ChoicePolicy;
+  /** Requests under way by Service: slow endpoints of one hold no places of the others. */
+  readonly byService: Shares;
   readonly clock: Clock;
   readonly draw: Draw;
   readonly isDraining: () => boolean;
@@ -75,15 +78,33 @@ export class Exchange {
     try {
       const target = targetOf(this.#head, this.#deps.table);
       if ("reason" in target) return this.#refuse(target);
+      const { byService } = this.#deps;
+      if (!byService.hasRoom(target.entry.name, 1)) return this.#refuse(SERVICE_IS_FULL);
+      byService.take(target.entry.name, 1);
       this.#target = target;
-      this.#deps.budget.requested();
+      target.port.retries.requested();
       if (target.deadline.isMalformed) this.#deps.metrics.malformedDeadline();
       this.#watchDeadline(target);
       const answer = await this.#answer(target);
-      if (answer !== null) this.#deliver(answer);
+      if (answer !== null)
+        guarded(
+          () => this.#deliver(answer),
+          (error) => this.#undeliverable(answer, error),
+        )();
     } catch (error) {
+      this.#attempt?.abort();
       this.#refuse({ reason: "bad_request", detail: `the request can't be passed on: ${reasonOf(error)}` });
     }
+  }
+
+  /** The answer can't be said in the client's protocol. */
+  #undeliverable(answer: Answer, error: Error): void {
+    answer.switched?.socket.destroy();
+    answer.body.on("error", () => undefined);
+    answer.body.destroy();
+    if (this.#response.headersSent) return this.#breakOff();
+    this.#endpoint?.load.failed(this.#deps.clock.monotonic());
+    this.#refuse({ reason: "broken_off", detail: `the answer can't be passed on: ${error.message}` });
   }
 
   /** A deadline that the client set ends the request; one of the annotation is for the choice alone. */
@@ -114,11 +135,11 @@ export class Exchange {
         if (!(error instanceof UpstreamError)) throw error;
         last = error;
         if (this.#ended !== null) break;
-        this.#failed(error);
+        this.#failed(error, target);
         const { isUntouched } = error;
         const { method } = this.#head;
         const may = mayRetry({ method, retries, isUntouched, hasSentBody: this.#hasSentBody });
-        if (!may || !this.#deps.budget.take()) {
+        if (!may || !target.port.retries.take()) {
           this.#refuse(refusalOf(error));
           return null;
         }
@@ -192,9 +213,10 @@ export class Exchange {
     return answer;
   }
 
-  /** A try came to nothing. */
-  #failed(error: UpstreamError): void {
-    this.#endpoint?.load.failed(this.#deps.clock.monotonic());
+  /** A try came to nothing. What the dispatcher or the client did is not counted as the endpoint's failure. */
+  #failed(error: UpstreamError, { isGuessed }: Target): void {
+    const isItsOwn = error.code === "connect" || (error.code !== "full" && !isGuessed);
+    if (isItsOwn) this.#endpoint?.load.failed(this.#deps.clock.monotonic());
     this.#release();
     const last = this.#tries.pop();
     if (last !== undefined) this.#tries.push({ ...last, fault: error.code });
@@ -208,7 +230,10 @@ export class Exchange {
 
   #deliver(answer: Answer): void {
     const { status, body } = answer;
-    if (this.#ended !== null) return;
+    if (this.#ended !== null) {
+      answer.switched?.socket.destroy();
+      return undefined;
+    }
     this.#timer.abort();
     const response = this.#response;
     const headers = passedOn(answer.headers);
@@ -223,15 +248,22 @@ export class Exchange {
       for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
       body.resume();
       response.end();
-      return;
+      return undefined;
     }
     response.writeHead(status, headers);
     body.pipe(response, { end: false });
-    body.once("end", () => this.#complete(answer));
+    body.once(
+      "end",
+      guarded(
+        () => this.#complete(answer),
+        () => this.#breakOff(),
+      ),
+    );
+    return undefined;
   }
 
   #complete(answer: Answer): void {
-    const trailers = passedOn(answer.trailers());
+    const trailers = passedOnTrailers(answer.trailers());
     if (Object.keys(trailers).length > 0) {
       this.#response.addTrailers(trailers);
       if (this.#endpoint !== null) {
@@ -267,10 +299,15 @@ export class Exchange {
     if (this.#response.headersSent || this.#response.destroyed) return;
     this.#reason = refusal.reason;
     this.#timer.abort();
+    // An answer that couldn't be passed on may have left some.
+    for (const name of this.#response.getHeaderNames()) this.#response.removeHeader(name);
     this.#deps.metrics.refused(refusal.reason);
     // What is left of a body would have to be read before the next request.
     const endsConnection = !this.#client.isHttp2 && (this.#head.hasBody || this.#deps.isDraining());
-    sendRefusal(this.#response, refusal, { headers: this.#head.headers, endsConnection });
+    guarded(
+      () => sendRefusal(this.#response, refusal, { headers: this.#head.headers, endsConnection }),
+      (error) => this.#response.destroy(error),
+    )();
   }
 
   /** Whoever waits for an answer is woken by the attempt's end. */
@@ -308,6 +345,7 @@ export class Exchange {
     const outcome = this.#outcome(isWhole);
     const target = this.#target;
     if (target === null) return;
+    this.#deps.byService.give(target.entry.name, 1);
     metrics.ended(target.entry.name, outcome);
     if (!log.takes()) return;
     const { entry, deadline, port } = target;
@@ -338,6 +376,10 @@ export class Exchange {
 }
 
 const NO_ENDPOINTS: Refusal = { reason: "no_endpoints", detail: "the Service must have a ready endpoint" };
+const SERVICE_IS_FULL: Refusal = {
+  reason: "overloaded",
+  detail: "too many requests of this Service are under way",
+};
 const PAST_DEADLINE: Refusal = { reason: "deadline", detail: "the deadline has passed" };
 
 function refusalOf({ isUntouched, message }: UpstreamError): Refusal {

@@ -2,20 +2,24 @@ import { reasonOf } from "@isochrone/primitives";
 import { request, type Agent, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { UpstreamError } from "../ports/errors.ts";
+import { passedOnTrailers } from "../domain/headers.ts";
 import type { Address } from "../domain/slices.ts";
 import type { Answer, Attempt, Inbound, Outbound } from "./attempt.ts";
+import { guarded } from "./guarded.ts";
 
 /** One request over HTTP/1.1. Nothing is written before the connection is there. */
 export class Http1Attempt implements Attempt {
   readonly ready: Promise<void>;
   readonly #request: ClientRequest;
   readonly #hasBody: boolean;
+  readonly #wantsWebSocket: boolean;
   #fail: (error: UpstreamError) => void = () => undefined;
   #isReady = false;
 
   constructor(agent: Agent, { address, port }: Address, outbound: Outbound, connectTimeoutMs: number) {
     const { method, path, authority, headers, hasBody, wantsWebSocket } = outbound;
     this.#hasBody = hasBody;
+    this.#wantsWebSocket = wantsWebSocket;
     const isChunked = hasBody && !("content-length" in headers);
     this.#request = request({
       agent,
@@ -30,6 +34,8 @@ export class Http1Attempt implements Attempt {
         ...(wantsWebSocket ? WEBSOCKET : {}),
       },
     });
+    // With fewer bytes than announced, the next request on the connection would be taken for the rest.
+    Object.assign(this.#request, STRICT_LENGTH);
     this.#request.on("error", (error) => this.#fail(this.#faultOf(error)));
     this.ready = new Promise((resolve, reject) => {
       this.#fail = reject;
@@ -46,9 +52,13 @@ export class Http1Attempt implements Attempt {
     return new Promise((resolve, reject) => {
       this.#fail = reject;
       this.#request.once("response", (response) => resolve(answerOf(response)));
-      this.#request.once("upgrade", (response, socket: Socket, head) =>
-        resolve({ ...answerOf(response), switched: { socket, head } }),
-      );
+      this.#request.once("upgrade", (response, socket: Socket, head) => {
+        if (this.#wantsWebSocket && response.headers.upgrade?.toLowerCase() === WEBSOCKET.upgrade)
+          return resolve({ ...answerOf(response), switched: { socket, head } });
+        socket.destroy();
+        reject(new UpstreamError("protocol", "the endpoint switched protocols unasked"));
+        return undefined;
+      });
       if (!this.#hasBody) this.#request.end();
       else this.#pipe(body);
     });
@@ -60,11 +70,15 @@ export class Http1Attempt implements Attempt {
 
   #pipe(body: Inbound): void {
     body.pipe(this.#request, { end: false });
-    body.once("end", () => {
-      const trailers = Object.entries(body.trailers);
-      if (trailers.length > 0) this.#request.addTrailers(Object.fromEntries(trailers.map(texts)));
+    const end = (): void => {
+      const trailers = passedOnTrailers(body.trailers);
+      if (Object.keys(trailers).length > 0) this.#request.addTrailers(trailers);
       this.#request.end();
-    });
+    };
+    body.once(
+      "end",
+      guarded(end, (error) => this.#request.destroy(error)),
+    );
   }
 
   #faultOf(error: Error): UpstreamError {
@@ -73,12 +87,10 @@ export class Http1Attempt implements Attempt {
   }
 }
 
+/** Node.js documents it for all outgoing messages; its types have it for answers alone. */
+const STRICT_LENGTH = { strictContentLength: true };
 /** Headers of one connection, which aren't passed on. */
 const WEBSOCKET = { connection: "Upgrade", upgrade: "websocket" };
-
-function texts([name, value]: [string, string | string[] | undefined]): [string, string] {
-  return [name, String(value ?? "")];
-}
 
 function whenConnected(
   socket: Socket,

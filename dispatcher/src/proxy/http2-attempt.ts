@@ -1,8 +1,9 @@
 import { reasonOf } from "@isochrone/primitives";
 import { constants, type ClientHttp2Stream, type IncomingHttpHeaders } from "node:http2";
 import { UpstreamError } from "../ports/errors.ts";
-import { wantsTrailers } from "../domain/headers.ts";
+import { passedOnTrailers } from "../domain/headers.ts";
 import type { Answer, Attempt, Inbound, Outbound } from "./attempt.ts";
+import { guarded } from "./guarded.ts";
 import type { Http2Sessions, Place } from "./http2-sessions.ts";
 
 /** One request over HTTP/2: a stream of a session that others use too. */
@@ -33,7 +34,13 @@ export class Http2Attempt implements Attempt {
         return reject(new UpstreamError("refused_stream", "the connection ends"));
       }
       const { session } = place;
-      const stream = session.request(this.#headers(), { endStream: !hasBody, waitForTrailers: hasBody });
+      let stream: ClientHttp2Stream;
+      try {
+        stream = session.request(this.#headers(), { endStream: !hasBody, waitForTrailers: hasBody });
+      } catch (error) {
+        this.abort();
+        throw error;
+      }
       this.#stream = stream;
       const fail = (error: Error): void => reject(faultOf(stream, error));
       stream.on("error", fail);
@@ -53,7 +60,13 @@ export class Http2Attempt implements Attempt {
         });
       });
       if (!hasBody) return undefined;
-      stream.once("wantTrailers", () => stream.sendTrailers({ ...body.trailers }));
+      stream.once(
+        "wantTrailers",
+        guarded(
+          () => stream.sendTrailers(passedOnTrailers(body.trailers)),
+          (error) => stream.destroy(error),
+        ),
+      );
       body.pipe(stream);
       return undefined;
     });
@@ -68,15 +81,13 @@ export class Http2Attempt implements Attempt {
 
   #headers(): Record<string, string | string[]> {
     const { method, path, authority, headers } = this.#outbound;
-    const { te: _te, host: _host, ...passed } = headers;
+    const { host: _host, ...passed } = headers;
     return {
       ":method": method,
       ":path": path,
       ":scheme": "http",
       ":authority": authority,
       ...passed,
-      // The only value that HTTP/2 has.
-      ...(wantsTrailers(headers) ? { te: "trailers" } : {}),
     };
   }
 }

@@ -24,22 +24,48 @@ export class Http2Sessions {
   readonly #sessions = new Map<ClientHttp2Session, { streams: number }>();
   /** The connection that is being opened: all who come meanwhile wait for it. */
   #opening: Promise<void> | null = null;
+  /** Wake those who wait for a place while all connections are full, first come first served. */
+  readonly #waiting = new Set<() => void>();
 
   constructor(authority: string, connectTimeoutMs: number) {
     this.#url = `http://${authority}`;
     this.#connectTimeoutMs = connectTimeoutMs;
   }
 
-  /** Rejects with UpstreamError. */
+  /** Rejects with UpstreamError: `full` when no place is free in time, which says nothing of the endpoint. */
   async acquire(): Promise<Place> {
-    for (let opened = 0; ; opened++) {
+    const signal = AbortSignal.timeout(this.#connectTimeoutMs);
+    for (let opened = 0; ;) {
       const place = this.#free();
       if (place !== null) return place;
-      if (opened > 1 || this.#sessions.size >= MAX_SESSIONS)
-        throw new UpstreamError("refused_stream", "all connections have as many streams as they may");
+      if (signal.aborted) throw new UpstreamError("full", "all connections have as many streams as they may");
+      if (this.#sessions.size >= MAX_SESSIONS) {
+        await this.#released(signal);
+        continue;
+      }
+      // An endpoint that accepts connections and ends them at once must not be asked for ever.
+      if (opened++ > MAX_SESSIONS) throw new UpstreamError("connect", "its connections end at once");
       this.#opening ??= this.#open().finally(() => (this.#opening = null));
       await this.#opening;
     }
+  }
+
+  /** Resolves when a place may be free, or the time is over. */
+  #released(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#waiting.delete(wake);
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      this.#waiting.add(wake);
+      signal.addEventListener("abort", wake);
+    });
+  }
+
+  #wakeNext(): void {
+    const [wake] = this.#waiting;
+    wake?.();
   }
 
   #free(): Place | null {
@@ -47,7 +73,11 @@ export class Http2Sessions {
       const most = Math.min(MAX_STREAMS, session.remoteSettings.maxConcurrentStreams ?? MAX_STREAMS);
       if (session.closed || session.destroyed || count.streams >= most) continue;
       count.streams++;
-      return { session, release: () => count.streams-- };
+      const release = (): void => {
+        count.streams--;
+        this.#wakeNext();
+      };
+      return { session, release };
     }
     return null;
   }
@@ -80,9 +110,12 @@ export class Http2Sessions {
         resolve();
       });
       session.on("error", fail);
-      session.once("goaway", () => this.#sessions.delete(session));
+      const forget = (): void => {
+        if (this.#sessions.delete(session)) this.#wakeNext();
+      };
+      session.once("goaway", forget);
       session.once("close", () => {
-        this.#sessions.delete(session);
+        forget();
         fail(new Error("the connection ended"));
       });
     });

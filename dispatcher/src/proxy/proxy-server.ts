@@ -1,21 +1,32 @@
 // One port for HTTP/1.1 and HTTP/2 without TLS: which of them a client speaks is in its first bytes.
 import { boundPort, codeOf } from "@isochrone/primitives";
-import { createServer as createHttp1, ServerResponse, type IncomingMessage, type Server } from "node:http";
+import { addressKey, ConnectionGuard } from "@isochrone/runtime/http";
+import {
+  createServer as createHttp1,
+  ServerResponse,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+} from "node:http";
 import {
   createServer as createHttp2,
   type Http2ServerRequest,
   type Http2ServerResponse,
+  type Http2Session,
   type Http2Server,
   type ServerHttp2Session,
 } from "node:http2";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Client } from "./client-response.ts";
+import { guarded } from "./guarded.ts";
 import type { RequestHead } from "./target.ts";
 
 /** A client's request as it came. */
 export interface Arrival extends Client {
   readonly head: RequestHead;
+  /** Whose share it takes: the client's address, or its /64 network. */
+  readonly clientKey: string;
 }
 
 interface ProxyServerOptions {
@@ -23,8 +34,8 @@ interface ProxyServerOptions {
   readonly port: number;
   readonly maxConnections: number;
   readonly onRequest: (arrival: Arrival) => void;
-  /** There were too many connections. */
-  readonly onRefusedConnection: () => void;
+  /** A connection was closed: there were too many, or too many requests waited on it. */
+  readonly onClosedConnection: (reason: "connections" | "pipelined") => void;
 }
 
 /** How HTTP/2 begins; no method of HTTP/1.1 does. */
@@ -34,6 +45,11 @@ const HEADERS_TIMEOUT_MS = 10_000;
 /** Connections without a byte for so long are closed; streams may be slow. */
 const IDLE_MS = 300_000;
 const MAX_STREAMS = 250;
+/**
+ * Requests on one connection of HTTP/1.1 that wait for the answers to those before them. Node.js reads as
+ * many as come.
+ */
+const MAX_PIPELINED = 32;
 const SWITCHED = 101;
 /** Bytes of headers, as for HTTP/1.1. */
 const MAX_HEADER_BYTES = 16_384;
@@ -42,7 +58,11 @@ export class ProxyServer {
   readonly #options: ProxyServerOptions;
   readonly #http1: Server;
   readonly #http2: Http2Server;
+  readonly #guard: ConnectionGuard;
   readonly #sockets = new Set<Socket>();
+  /** Connections of sessions, which Node.js hides behind a proxy. */
+  readonly #socketOf = new WeakMap<Http2Session, Socket>();
+  readonly #pipelined = new WeakMap<Socket, number>();
   readonly #sessions = new Set<ServerHttp2Session>();
   #isClosing = false;
 
@@ -58,15 +78,14 @@ export class ProxyServer {
         noDelay: true,
         shouldUpgradeCallback: wantsWebSocket,
       },
-      (request, response) => options.onRequest(arrivalOf1(request, response)),
+      (request, response) => this.#onHttp1(request, response),
     );
     this.#http1.timeout = IDLE_MS;
-    this.#http1.maxConnections = options.maxConnections;
     this.#http2 = createHttp2(
       { settings: { maxConcurrentStreams: MAX_STREAMS, maxHeaderListSize: MAX_HEADER_BYTES } },
-      (request, response) => options.onRequest(arrivalOf2(request, response)),
+      (request, response) => this.#onHttp2(request, response),
     );
-    this.#wire();
+    this.#guard = this.#wire();
   }
 
   /** @returns the port */
@@ -102,7 +121,7 @@ export class ProxyServer {
     for (const socket of this.#sockets) socket.destroy();
   }
 
-  #wire(): void {
+  #wire(): ConnectionGuard {
     const http1 = this.#http1;
     // Node's own reader of connections, which gets those of HTTP/1.1.
     const [onHttp1] = http1.listeners("connection");
@@ -111,14 +130,22 @@ export class ProxyServer {
       this.#sockets.add(socket);
       socket.once("close", () => this.#sockets.delete(socket));
       sniff(socket, (isHttp2) => {
-        if (isHttp2) this.#http2.emit("connection", socket);
-        else onHttp1?.call(http1, socket);
+        if (!isHttp2) return void onHttp1?.call(http1, socket);
+        // Emitted before the next line is reached.
+        this.#http2.once("session", (session) => this.#socketOf.set(session, socket));
+        this.#http2.emit("connection", socket);
+        // A client that vanished by FIN asks nothing more and hears no answer.
+        socket.once("end", () => socket.destroy());
+        return undefined;
       });
     });
     http1.on("upgrade", (request, socket: Socket, head) =>
-      this.#options.onRequest(arrivalOfWebSocket(request, socket, head)),
+      guarded(
+        // Thrown where an answer to a request before it is still to come on the connection.
+        () => this.#arrived(arrivalOfWebSocket(request, socket, head), socket),
+        () => socket.destroy(),
+      )(),
     );
-    http1.on("drop", () => this.#options.onRefusedConnection());
     http1.on("clientError", (_error, socket) => answerMistake(socket));
     this.#http2.on("session", (session) => {
       this.#sessions.add(session);
@@ -131,6 +158,34 @@ export class ProxyServer {
       response.writeContinue();
       this.#http2.emit("request", request, response);
     });
+    const refused = (): void => this.#options.onClosedConnection("connections");
+    return new ConnectionGuard(http1, this.#options.maxConnections, { refused });
+  }
+
+  #onHttp1(request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = request;
+    if (socket.destroyed) return;
+    const waiting = (this.#pipelined.get(socket) ?? 0) + 1;
+    if (waiting > MAX_PIPELINED) {
+      this.#options.onClosedConnection("pipelined");
+      return void socket.destroy();
+    }
+    this.#pipelined.set(socket, waiting);
+    response.once("close", () => this.#pipelined.set(socket, this.#pipelined.get(socket)! - 1));
+    this.#arrived(arrivalOf1(request, response), socket);
+  }
+
+  #onHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
+    const { session } = request.stream;
+    const socket = session === undefined ? undefined : this.#socketOf.get(session);
+    if (socket !== undefined) this.#arrived(arrivalOf2(request, response), socket);
+  }
+
+  /** Of connections without a request under way the longest idle is closed first. */
+  #arrived(arrival: Omit<Arrival, "clientKey">, socket: Socket): void {
+    const connection = this.#guard.busy(socket);
+    if (connection !== null) arrival.response.once("close", () => this.#guard.answered(connection));
+    this.#options.onRequest({ ...arrival, clientKey: addressKey(socket.remoteAddress) });
   }
 }
 
@@ -138,15 +193,21 @@ export class ProxyServer {
 function sniff(socket: Socket, found: (isHttp2: boolean) => void): void {
   const onTimeout = (): unknown => socket.destroy();
   const onError = (): void => undefined;
+  const onEnd = (): unknown => socket.destroy();
   socket.on("error", onError);
+  socket.once("end", onEnd);
   socket.setTimeout(HEADERS_TIMEOUT_MS, onTimeout);
+  let start = Buffer.alloc(0);
   const onReadable = (): void => {
-    const start: unknown = socket.read();
-    if (!Buffer.isBuffer(start)) return;
-    socket.unshift(start);
+    const more: unknown = socket.read();
+    if (!Buffer.isBuffer(more)) return;
+    // Put back only once enough has come: what is put back is announced as readable again, at once.
+    start = Buffer.concat([start, more]);
     const isShort = start.length < PREFACE.length && PREFACE.subarray(0, start.length).equals(start);
     if (isShort) return;
+    socket.unshift(start);
     socket.removeListener("readable", onReadable);
+    socket.removeListener("end", onEnd);
     socket.removeListener("timeout", onTimeout);
     socket.setTimeout(0);
     found(start.subarray(0, PREFACE.length).equals(PREFACE));
@@ -162,13 +223,27 @@ function answerMistake(socket: Duplex): void {
   socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n");
 }
 
-/** Other protocols than WebSocket are passed over, as RFC 9110 allows: the request is answered as it is. */
+/**
+ * Other protocols than WebSocket are ignored, as RFC 9110 allows: the request is answered as it is. So is a
+ * request with a body, whose length would go on without its bytes.
+ */
 function wantsWebSocket({ method, headers }: IncomingMessage): boolean {
-  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket";
+  return method === "GET" && headers.upgrade?.toLowerCase() === "websocket" && !hasBodyOf(headers);
+}
+
+function hasBodyOf({
+  "content-length": length = "0",
+  "transfer-encoding": encoding,
+}: IncomingHttpHeaders): boolean {
+  return encoding !== undefined || Number(length) > 0;
 }
 
 /** Node has let go of the socket: it is given to a response, which may refuse or switch. */
-function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buffer): Arrival {
+function arrivalOfWebSocket(
+  request: IncomingMessage,
+  socket: Socket,
+  head: Buffer,
+): Omit<Arrival, "clientKey"> {
   socket.on("error", () => undefined);
   socket.setTimeout(IDLE_MS, () => socket.destroy());
   if (head.length > 0) socket.unshift(head);
@@ -185,10 +260,9 @@ function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buff
   };
 }
 
-function arrivalOf1(request: IncomingMessage, response: ServerResponse): Arrival {
+function arrivalOf1(request: IncomingMessage, response: ServerResponse): Omit<Arrival, "clientKey"> {
   const { method = "GET", url = "", headers } = request;
-  const { "content-length": length = "0", "transfer-encoding": encoding } = headers;
-  const hasBody = encoding !== undefined || Number(length) > 0;
+  const hasBody = hasBodyOf(headers);
   return {
     head: { method, url, authority: headers.host ?? "", headers, hasBody, wantsWebSocket: false },
     request,
@@ -199,7 +273,7 @@ function arrivalOf1(request: IncomingMessage, response: ServerResponse): Arrival
   };
 }
 
-function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse): Arrival {
+function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse): Omit<Arrival, "clientKey"> {
   const { method, url, headers, authority, stream } = request;
   return {
     head: {

@@ -1,7 +1,7 @@
 // For which Service a request is, and on what terms; or why it goes nowhere.
 import { readAbsolute, readAuthority } from "../domain/authority.ts";
 import { deadlineLeft, type DeadlineLeft } from "../domain/deadline-left.ts";
-import { HOPS_HEADER, isGrpc, passedOn, withHop, type HeaderValues } from "../domain/headers.ts";
+import { HOPS_HEADER, isGrpc, passedOn, passedOnTe, withHop, type HeaderValues } from "../domain/headers.ts";
 import type { RefusalReason } from "../ports/ports.ts";
 import type { ServicePort } from "../services/endpoint.ts";
 import type { ServiceEntry, ServiceTable } from "../services/service-table.ts";
@@ -22,6 +22,8 @@ export interface Target {
   readonly entry: ServiceEntry;
   readonly port: ServicePort;
   readonly speaksHttp2: boolean;
+  /** HTTP/2 was chosen by the request's content type: its failures may be the client's doing. */
+  readonly isGuessed: boolean;
   readonly deadline: DeadlineLeft;
   readonly outbound: Outbound;
 }
@@ -58,12 +60,13 @@ export function targetOf(head: RequestHead, table: ServiceTable): Target | Refus
     entry,
     port,
     speaksHttp2: port.speaks === "http2" || isGrpc(received),
+    isGuessed: port.speaks !== "http2" && isGrpc(received),
     deadline: deadlineLeft(received, entry.order.deadlineMs),
     outbound: {
       method,
       path,
       authority,
-      headers: { ...headers, [HOPS_HEADER]: hops },
+      headers: { ...headers, ...passedOnTe(received), [HOPS_HEADER]: hops },
       hasBody,
       wantsWebSocket,
     },

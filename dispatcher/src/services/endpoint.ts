@@ -1,4 +1,5 @@
 import { EndpointLoad, WorkTime, type Candidate } from "@isochrone/dispatch/endpoints";
+import { RetryBudget } from "../domain/retries.ts";
 import type { Address } from "../domain/slices.ts";
 import type { RoundTrips, Speech } from "../ports/ports.ts";
 
@@ -25,6 +26,8 @@ export class Endpoint implements Candidate {
 /** A port of a Service, its endpoints and how long its requests take. */
 export class ServicePort {
   readonly work = new WorkTime();
+  /** Its own: dead endpoints of another Service use nothing of it up. */
+  readonly retries = new RetryBudget();
   readonly speaks: Speech;
   #endpoints: readonly Endpoint[] = [];
   #tripsVersion = -1;

@@ -1,4 +1,5 @@
 // Everything that reads what others send. A new parser gets a line here.
+import { dispatcherClients, dispatcherEndpoints, dispatcherStreams } from "./targets-dispatcher.ts";
 import type { Target } from "./oracle.ts";
 import { apiRequests, extenderRequests } from "./targets-http.ts";
 import * as objects from "./targets-objects.ts";
@@ -11,4 +12,7 @@ export const TARGETS: Readonly<Record<string, () => Target | Promise<Target>>> =
   ),
   "extender-requests": extenderRequests,
   "api-requests": apiRequests,
+  "dispatcher-clients": dispatcherClients,
+  "dispatcher-endpoints": dispatcherEndpoints,
+  "dispatcher-streams": dispatcherStreams,
 };

@@ -20,7 +20,7 @@ interface Connection {
  */
 export class ConnectionGuard {
   readonly #max: number;
-  readonly #metrics: HttpMetrics;
+  readonly #metrics: Pick<HttpMetrics, "refused">;
   readonly #connections = new WeakMap<Socket, Connection>();
   /** Of TLS connections whose handshake is not over: their requests come over another object. */
   readonly #handshakes = new Map<string, Connection>();
@@ -30,7 +30,7 @@ export class ConnectionGuard {
   #open = 0;
   #turns = 0;
 
-  constructor(server: Server, max: number, metrics: HttpMetrics) {
+  constructor(server: Server, max: number, metrics: Pick<HttpMetrics, "refused">) {
     this.#max = max;
     this.#metrics = metrics;
     server.prependListener("connection", (socket: Socket) =>

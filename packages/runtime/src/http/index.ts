@@ -1,6 +1,7 @@
-export { clientKey, isLoopback } from "./addresses.ts";
+export { addressKey, clientKey, isLoopback } from "./addresses.ts";
 export { installBodyLimits } from "./bodies.ts";
 export type { BodyLease } from "./body-budget.ts";
+export { ConnectionGuard } from "./connection-guard.ts";
 export { createHttpApp } from "./create-http-app.ts";
 export type { HttpApp, HttpAppOptions } from "./create-http-app.ts";
 export type { Readiness } from "./defaults.ts";

@@ -1,0 +1,18 @@
+import { reasonOf } from "@isochrone/primitives";
+
+/**
+ * Wraps an event handler: an error that it throws ends one exchange by `failed`. Without it, the error would
+ * be nobody's and end the process.
+ */
+export function guarded<A extends readonly unknown[]>(
+  handle: (...values: A) => unknown,
+  failed: (error: Error) => unknown,
+): (...values: A) => void {
+  return (...values) => {
+    try {
+      handle(...values);
+    } catch (error) {
+      failed(error instanceof Error ? error : new Error(reasonOf(error)));
+    }
+  };
+}
