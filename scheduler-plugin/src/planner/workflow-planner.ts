@@ -180,7 +180,9 @@ export class WorkflowPlanner {
       const text = "it stands for a pod that none of its planned nodes took";
       return this.#release(replacements, "replacement", text);
     }
-    if (isRoomComing(workflow, model, { ...config, waitedMs: nowMs - workflow.firstMs, nowMs: clock.now() }))
+    const maxSettleMs = planning.awaitsRoom(workflow) ? config.graphWaitMs : config.maxSettleMs;
+    const patience = { ...config, maxSettleMs, waitedMs: nowMs - workflow.firstMs, nowMs: clock.now() };
+    if (isRoomComing(workflow, model, patience))
       return this.#options.gated.putOff(workflow.key, nowMs + WAIT_MS);
     const result = await planning.plan(workflow, {
       mayWait: nowMs - workflow.firstMs < config.graphWaitMs,

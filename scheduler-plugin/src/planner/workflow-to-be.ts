@@ -1,5 +1,6 @@
 // The workflow as it will be: without pods that are about to go, with those that come in their place.
-import type { AssumedPod } from "@isochrone/placement";
+import { DEFAULT_PLAN_SETTINGS } from "@isochrone/placement";
+import type { AssumedPod, PlanProblem } from "@isochrone/placement";
 import { WorkflowGraph } from "@isochrone/topology";
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Replacing, UpcomingWorkloads } from "./adapters/upcoming-workloads.ts";
@@ -82,6 +83,35 @@ function replacementsOf({ state, newest, older, pods }: Replacing, model: Pods):
 function missingOrdinals(pods: readonly GatedPod[], staying: readonly string[]): GatedPod[] {
   const there = new Set(staying.map(ordinalOf));
   return pods.filter(({ object }) => !there.has(ordinalOf(object.metadata.name)));
+}
+
+/**
+ * What full nodes cost in a plan for some of a workflow's replicas, so that each counts as in a plan for all
+ * of them: the cost of a plan takes a channel's whole traffic, however few of its replicas are planned.
+ */
+export function pressureShareOf(
+  { pods, workflow, assumed = [] }: Pick<PlanProblem, "assumed" | "pods" | "workflow">,
+  bytesPerRequest: number,
+): number {
+  const isPlanned = new Set(pods.map(({ name }) => name));
+  const plannedOf = Map.groupBy(pods, ({ workload }) => workload);
+  const fixedShare = (workload: string): number => {
+    const names = [
+      ...workflow.replicas(workload).keys(),
+      ...assumed.flatMap((pod) => (pod.workload === workload ? [pod.name] : [])),
+    ];
+    const fixed = new Set(names.filter((name) => !isPlanned.has(name))).size;
+    return fixed / Math.max(1, fixed + (plannedOf.get(workload)?.length ?? 0));
+  };
+  let [planned, all] = [0, 0];
+  for (const { source, target, bytesPerSecond, requestsPerSecond } of workflow.channels) {
+    if (!plannedOf.has(source) && !plannedOf.has(target)) continue;
+    const rate = bytesPerSecond ?? (requestsPerSecond ?? 0) * bytesPerRequest;
+    planned += rate * (1 - fixedShare(source) * fixedShare(target));
+    all += rate;
+  }
+  const { pressureShare } = DEFAULT_PLAN_SETTINGS;
+  return all > 0 ? (pressureShare * planned) / all : pressureShare;
 }
 
 interface ToBe {

@@ -3,6 +3,9 @@
 // places.
 import { createObjective, planProblem } from "@isochrone/placement";
 import type { AssumedPod, FeasiblePlanProblem } from "@isochrone/placement";
+import { keyOf } from "@isochrone/kubernetes";
+import type { PodSpec } from "@isochrone/kubernetes";
+import { looseFields, looseText } from "@isochrone/primitives";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { ZoneWishes } from "../../dispatch/replicas/zone-wishes.ts";
@@ -24,7 +27,7 @@ import { costOf } from "../objective.ts";
 import { spreadLimits } from "../spread.ts";
 import type { SinglePlan } from "./single-plan.ts";
 import { standingIn } from "./standing.ts";
-import { assumedToBe, replacementsIn, withoutGoing } from "../workflow-to-be.ts";
+import { assumedToBe, pressureShareOf, replacementsIn, withoutGoing } from "../workflow-to-be.ts";
 import type { Replacements } from "../workflow-to-be.ts";
 
 interface JointPlansOptions {
@@ -144,6 +147,17 @@ export class JointPlans {
     plan.places.delete(other);
   }
 
+  /** Whether pods that are being deleted hold the room of a place of its workload. */
+  isRoomComing(pod: GatedPod, { workflow }: UsableGraphs): boolean {
+    const own = workloadOf(pod, workflow);
+    const places = [...(this.#plans.get(workflowOf(pod))?.replacing ?? [])];
+    const nodes = new Set(places.flatMap(({ workload, node }) => (workload === own ? [node] : [])));
+    if (nodes.size === 0) return false;
+    return leavingOf(workflowOf(pod), this.#options.model).some(({ spec }) =>
+      nodes.has(looseText(looseFields<PodSpec>(spec).nodeName)),
+    );
+  }
+
   /**
    * Whether the pod is to wait at the gate: its workload has just begun to replace its pods, and a workload
    * whose pods stay may be about to.
@@ -185,7 +199,7 @@ export class JointPlans {
     const { pods } = together;
     if (pods.length === 0 || pods.length * model.model.nodes.length > NOW_PAIRS) return null;
     const problem = this.#problem(together, graphs);
-    const options = { ...this.#search(NOW_MS, together), now: () => clock.monotonic() };
+    const options = { ...this.#search(NOW_MS, together, problem), now: () => clock.monotonic() };
     const made = this.#keep(key, together, graphs, problem, searchPlan(problem, options));
     const own = made.find((place) => place.pod === pod);
     if (own !== undefined && model.model.verdict(pod.object, own.node) === null) return own;
@@ -202,7 +216,7 @@ export class JointPlans {
     const together = this.#togetherWith([], key, graphs);
     const problem = this.#problem(together, graphs);
     const snapshot = problem.cluster === source.cluster() ? (source.clusterSnapshot?.() ?? null) : null;
-    const result = await search.run(problem, snapshot, this.#search(GATED_MS, together));
+    const result = await search.run(problem, snapshot, this.#search(GATED_MS, together, problem));
     this.#plans.delete(key);
     const places = this.#keep(key, together, graphs, problem, result);
     const waiting = new Set(gated.of(key));
@@ -265,7 +279,7 @@ export class JointPlans {
     if (together.pods.length === 0) return;
     const problem = this.#problem(together, found);
     const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
-    const options = this.#search(AHEAD_MS, together);
+    const options = this.#search(AHEAD_MS, together, problem);
     const result = await search.runPatiently(problem, snapshot, options);
     // Somebody may have been asked meanwhile, or the workloads may have changed.
     if (this.#plans.get(key) !== before || this.#due.has(key)) return;
@@ -315,7 +329,8 @@ export class JointPlans {
     );
     if (coming.length > 0) {
       const pods = [...(asked === null || isAwaited ? [] : [asked]), ...gated.of(key), ...coming];
-      return { pods: pods.slice(0, config.maxPods), coming, going, replaced };
+      const leaving = leavingOf(key, model).map(keyOf);
+      return { pods: pods.slice(0, config.maxPods), coming, going: [...going, ...leaving], replaced };
     }
     const isRoomTaken = leavingOf(key, model).length > 0;
     return { pods: isRoomTaken ? [] : this.#newOnes(workloads, key, graphs), coming, going, replaced };
@@ -342,7 +357,30 @@ export class JointPlans {
     return pods.length > config.maxPods ? [] : pods;
   }
 
-  #problem(
+  /** Pods that exist already have to fit beside those that are about to go. */
+  #problem(together: Together, graphs: UsableGraphs): FeasiblePlanProblem {
+    const { model } = this.#options;
+    const problem = this.#problemToBe(together, graphs);
+    const isComing = new Set(together.coming);
+    const full = [...new Set(together.going.map((key) => model.model.nodeOf(key)?.index ?? -1))];
+    if (full.length === 0) return problem;
+    return {
+      ...problem,
+      pods: problem.pods.map((pod, index) => {
+        const { object } = together.pods[index]!;
+        if (isComing.has(together.pods[index]!)) return pod;
+        const closed = full.filter(
+          (node) => node >= 0 && model.model.verdict(object, problem.nodes[node]!.name) !== null,
+        );
+        if (closed.length === 0) return pod;
+        const allowed = pod.allowed?.slice() ?? new Uint8Array(problem.nodes.length).fill(1);
+        for (const node of closed) allowed[node] = 0;
+        return { ...pod, allowed };
+      }),
+    };
+  }
+
+  #problemToBe(
     { pods, going, replaced }: Together,
     { cluster, workflow, prices }: UsableGraphs,
   ): FeasiblePlanProblem {
@@ -362,15 +400,20 @@ export class JointPlans {
     });
   }
 
-  #search(budgetMs: number, { replaced }: Together): Omit<SearchOptions, "now"> {
+  #search(
+    budgetMs: number,
+    { coming }: Together,
+    problem: FeasiblePlanProblem,
+  ): Omit<SearchOptions, "now"> {
     const { config, bytesPerRequest } = this.#options;
+    const pressureShare = pressureShareOf(problem, bytesPerRequest);
     return {
       seed: config.seed,
       ...costOf(config),
       budgetMs,
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,
-      ...(replaced.size === 0 ? {} : { moveCost: TIE_COST }),
+      ...(coming.length === 0 ? {} : { moveCost: TIE_COST, pressureShare }),
     };
   }
 

@@ -62,7 +62,7 @@ interface PodPromisesOptions extends SinglePlanOptions {
   readonly stranded: Pick<StrandedPods, "mayBind">;
   readonly joint: Pick<
     JointPlans,
-    "assumed" | "isTooSoon" | "lacksPlan" | "placeFor" | "planFor" | "take"
+    "assumed" | "isRoomComing" | "isTooSoon" | "lacksPlan" | "placeFor" | "planFor" | "take"
   >;
   readonly reports: Pick<PlannerReports, "admitted">;
   /** Whether a pod of its controller is being moved: the move's record says where its replacement goes. */
@@ -183,6 +183,7 @@ export class PodPromises {
     const isReplacing = joint.lacksPlan(asked, graphs);
     const made = isReplacing ? joint.planFor(asked, graphs) : null;
     if (made !== null) return made;
+    if (joint.isRoomComing(asked, graphs)) return null;
     const ahead = joint.assumed(asked, graphs);
     if (this.#runs(asked, graphs, ahead)) return singlePlan(asked, graphs, this.#options, ahead);
     return isReplacing ? null : joint.planFor(asked, graphs);

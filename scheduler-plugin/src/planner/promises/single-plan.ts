@@ -17,7 +17,7 @@ import type { PlannerConfig } from "../settings.ts";
 import { costOf } from "../objective.ts";
 import { spreadLimits } from "../spread.ts";
 import { wishesInto } from "../wished-zones.ts";
-import { assumedToBe } from "../workflow-to-be.ts";
+import { assumedToBe, pressureShareOf } from "../workflow-to-be.ts";
 
 export interface SinglePlanOptions {
   readonly config: PlannerConfig;
@@ -70,6 +70,7 @@ export function singlePlan(
       budgetMs: BUDGET_MS,
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,
+      ...(ahead.length === 0 ? {} : { pressureShare: pressureShareOf(problem, bytesPerRequest) }),
       now: () => clock.monotonic(),
     });
   const lacking = wishes.zoneFor(pod.object);
