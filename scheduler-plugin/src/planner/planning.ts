@@ -77,7 +77,7 @@ interface WorkflowPlanningOptions {
   readonly ledger: Ledger;
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
   /** Pods that come later in the place of others. */
-  readonly joint: Pick<JointPlans, "ahead" | "isRoomComing">;
+  readonly joint: Pick<JointPlans, "ahead">;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
   readonly clock: Clock;
@@ -122,13 +122,6 @@ export class WorkflowPlanning {
   trouble(): string | null {
     const found = usableGraphs(this.#options.graphs, null, this.#options.clock.now());
     return "reason" in found && found.reason !== "unknown_workflow" ? found.text : null;
-  }
-
-  /** Whether a pod's place, by a plan for pods that are being replaced, is held by one that is being deleted. */
-  awaitsRoom(workflow: GatedWorkflow): boolean {
-    const { graphs, clock, joint } = this.#options;
-    const found = usableGraphs(graphs, workflow, clock.now());
-    return !("reason" in found) && workflow.pods.some((pod) => joint.isRoomComing(pod, found));
   }
 
   /** Rejects when the search goes wrong. */
@@ -212,24 +205,22 @@ export class WorkflowPlanning {
     });
     const moved = movesInto(problem, pods, targets);
     const bound = wishesInto(moved, pods, zones);
-    const isPart = ahead.assumed.length > 0;
     const isShort = (of: ReadonlyMap<string, unknown>): boolean =>
       pods.some(({ key }, index) => of.has(key) && result.assignment[index]! < 0);
     let result: SearchResult;
     if (ahead.nodes.size > 0) {
       const free = [...ahead.nodes].filter(([key]) => !targets.redeemed.has(key) && !zones.has(key));
       const joined = movesInto(bound, pods, { redeemed: new Map(free) });
-      result = await this.#run(joined, budgetMs, isPart);
+      result = await this.#run(joined, budgetMs);
       if (!pods.some((_, index) => result.assignment[index]! < 0)) return { problem: joined, result };
     }
-    result = await this.#run(bound, budgetMs, isPart);
-    if (isShort(targets.redeemed)) return { problem, result: await this.#run(problem, budgetMs, isPart) };
-    if (isShort(zones)) return { problem: moved, result: await this.#run(moved, budgetMs, isPart) };
+    result = await this.#run(bound, budgetMs);
+    if (isShort(targets.redeemed)) return { problem, result: await this.#run(problem, budgetMs) };
+    if (isShort(zones)) return { problem: moved, result: await this.#run(moved, budgetMs) };
     return { problem: bound, result };
   }
 
-  /** @param isPart others of its workflow are to come */
-  #run(problem: FeasiblePlanProblem, budgetMs: number, isPart: boolean): Promise<SearchResult> {
+  #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
     const { search, graphs, config, bytesPerRequest } = this.#options;
     const maxAlternatives = budgetMs < config.planMs ? 2 : 8;
     const options = {
@@ -238,7 +229,7 @@ export class WorkflowPlanning {
       bytesPerRequest,
       ...costOf(config),
       maxAlternatives,
-      ...(isPart ? { pressureShare: pressureShareOf(problem, bytesPerRequest) } : {}),
+      pressureShare: pressureShareOf(problem, bytesPerRequest),
     };
     const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
     return search.run(problem, snapshot, options);

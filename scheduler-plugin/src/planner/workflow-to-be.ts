@@ -95,13 +95,18 @@ export function pressureShareOf(
 ): number {
   const isPlanned = new Set(pods.map(({ name }) => name));
   const plannedOf = Map.groupBy(pods, ({ workload }) => workload);
+  const shares = new Map<string, number>();
   const fixedShare = (workload: string): number => {
+    const known = shares.get(workload);
+    if (known !== undefined) return known;
     const names = [
       ...workflow.replicas(workload).keys(),
       ...assumed.flatMap((pod) => (pod.workload === workload ? [pod.name] : [])),
     ];
     const fixed = new Set(names.filter((name) => !isPlanned.has(name))).size;
-    return fixed / Math.max(1, fixed + (plannedOf.get(workload)?.length ?? 0));
+    const share = fixed / Math.max(1, fixed + (plannedOf.get(workload)?.length ?? 0));
+    shares.set(workload, share);
+    return share;
   };
   let [planned, all] = [0, 0];
   for (const { source, target, bytesPerSecond, requestsPerSecond } of workflow.channels) {

@@ -99,6 +99,8 @@ export class JointPlans {
   /** By workflow. */
   readonly #plans = new Map<string, JointPlan>();
   readonly #due = new Set<string>();
+  /** Workflows. */
+  readonly #awaitingRoom = new Set<string>();
   readonly #stop = new AbortController();
   #planning: Promise<void> | null = null;
 
@@ -147,15 +149,22 @@ export class JointPlans {
     plan.places.delete(other);
   }
 
-  /** Whether pods that are being deleted hold the room of a place of its workload. */
+  /** Whether a pod of the workflow waits for room that it was told is coming. @param key namespace/workflow */
+  awaitsRoom(key: string): boolean {
+    return this.#awaitingRoom.has(key);
+  }
+
+  /** Whether pods that are being deleted hold the room of a place of its workload. The pod is to wait for it. */
   isRoomComing(pod: GatedPod, { workflow }: UsableGraphs): boolean {
     const own = workloadOf(pod, workflow);
     const places = [...(this.#plans.get(workflowOf(pod))?.replacing ?? [])];
     const nodes = new Set(places.flatMap(({ workload, node }) => (workload === own ? [node] : [])));
     if (nodes.size === 0) return false;
-    return leavingOf(workflowOf(pod), this.#options.model).some(({ spec }) =>
+    const isComing = leavingOf(workflowOf(pod), this.#options.model).some(({ spec }) =>
       nodes.has(looseText(looseFields<PodSpec>(spec).nodeName)),
     );
+    if (isComing) this.#awaitingRoom.add(workflowOf(pod));
+    return isComing;
   }
 
   /**
@@ -212,6 +221,7 @@ export class JointPlans {
    */
   async ahead(key: string, graphs: UsableGraphs): Promise<PlanAhead> {
     const { graphs: source, search, gated } = this.#options;
+    this.#awaitingRoom.delete(key);
     if (this.#replacements(key, graphs).pods.length === 0) return NOTHING_AHEAD;
     const together = this.#togetherWith([], key, graphs);
     const problem = this.#problem(together, graphs);
@@ -406,14 +416,14 @@ export class JointPlans {
     problem: FeasiblePlanProblem,
   ): Omit<SearchOptions, "now"> {
     const { config, bytesPerRequest } = this.#options;
-    const pressureShare = pressureShareOf(problem, bytesPerRequest);
     return {
       seed: config.seed,
       ...costOf(config),
       budgetMs,
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,
-      ...(coming.length === 0 ? {} : { moveCost: TIE_COST, pressureShare }),
+      pressureShare: pressureShareOf(problem, bytesPerRequest),
+      ...(coming.length === 0 ? {} : { moveCost: TIE_COST }),
     };
   }
 

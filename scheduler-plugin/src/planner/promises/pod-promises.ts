@@ -17,7 +17,7 @@ import { identifyPod } from "../../domain/pod.ts";
 import type { GraphSource } from "../../ports/ports.ts";
 import { PROMISE_ANNOTATION } from "../adapters/pod-writer.ts";
 import { RELEASE_ANNOTATION } from "../adapters/release-orders.ts";
-import type { GatedPod } from "../gated-workflows.ts";
+import type { GatedPod, GatedWorkflow } from "../gated-workflows.ts";
 import { usableGraphs } from "../graphs.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { workloadOf } from "../planning.ts";
@@ -62,7 +62,7 @@ interface PodPromisesOptions extends SinglePlanOptions {
   readonly stranded: Pick<StrandedPods, "mayBind">;
   readonly joint: Pick<
     JointPlans,
-    "assumed" | "isRoomComing" | "isTooSoon" | "lacksPlan" | "placeFor" | "planFor" | "take"
+    "assumed" | "awaitsRoom" | "isRoomComing" | "isTooSoon" | "lacksPlan" | "placeFor" | "planFor" | "take"
   >;
   readonly reports: Pick<PlannerReports, "admitted">;
   /** Whether a pod of its controller is being moved: the move's record says where its replacement goes. */
@@ -111,6 +111,11 @@ export class PodPromises {
     } finally {
       this.#budget.spend(cpuMs() - beganMs);
     }
+  }
+
+  /** Whether a pod of the workflow got no node at its admission because pods that are being deleted hold its place. */
+  awaitsRoom({ key }: Pick<GatedWorkflow, "key">): boolean {
+    return this.#options.joint.awaitsRoom(key);
   }
 
   /** The cluster shows a new pod. null: it was promised nothing, or long ago. */

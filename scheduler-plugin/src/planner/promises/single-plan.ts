@@ -70,7 +70,7 @@ export function singlePlan(
       budgetMs: BUDGET_MS,
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,
-      ...(ahead.length === 0 ? {} : { pressureShare: pressureShareOf(problem, bytesPerRequest) }),
+      pressureShare: pressureShareOf(problem, bytesPerRequest),
       now: () => clock.monotonic(),
     });
   const lacking = wishes.zoneFor(pod.object);
