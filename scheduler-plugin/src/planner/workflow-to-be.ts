@@ -86,37 +86,25 @@ function missingOrdinals(pods: readonly GatedPod[], staying: readonly string[]):
 }
 
 /**
- * What full nodes cost in a plan for some of a workflow's replicas, so that each counts as in a plan for all
- * of them: the cost of a plan takes a channel's whole traffic, however few of its replicas are planned.
+ * What full nodes cost in a plan for some of a workflow's pods, so that each pays for them what it pays in a
+ * plan for all: a plan shares the traffic of all channels that its pods have a part in among these pods alone.
  */
 export function pressureShareOf(
   { pods, workflow, assumed = [] }: Pick<PlanProblem, "assumed" | "pods" | "workflow">,
   bytesPerRequest: number,
 ): number {
-  const isPlanned = new Set(pods.map(({ name }) => name));
-  const plannedOf = Map.groupBy(pods, ({ workload }) => workload);
-  const shares = new Map<string, number>();
-  const fixedShare = (workload: string): number => {
-    const known = shares.get(workload);
-    if (known !== undefined) return known;
-    const names = [
-      ...workflow.replicas(workload).keys(),
-      ...assumed.flatMap((pod) => (pod.workload === workload ? [pod.name] : [])),
-    ];
-    const fixed = new Set(names.filter((name) => !isPlanned.has(name))).size;
-    const share = fixed / Math.max(1, fixed + (plannedOf.get(workload)?.length ?? 0));
-    shares.set(workload, share);
-    return share;
-  };
-  let [planned, all] = [0, 0];
+  const all = new Set([...pods, ...assumed].map(({ name }) => name));
+  for (const { name } of workflow.workloads)
+    for (const pod of workflow.replicas(name).keys()) all.add(pod);
+  const planned = new Set(pods.map(({ workload }) => workload));
+  let [shared, whole] = [0, 0];
   for (const { source, target, bytesPerSecond, requestsPerSecond } of workflow.channels) {
-    if (!plannedOf.has(source) && !plannedOf.has(target)) continue;
     const rate = bytesPerSecond ?? (requestsPerSecond ?? 0) * bytesPerRequest;
-    planned += rate * (1 - fixedShare(source) * fixedShare(target));
-    all += rate;
+    whole += rate;
+    if (planned.has(source) || planned.has(target)) shared += rate;
   }
   const { pressureShare } = DEFAULT_PLAN_SETTINGS;
-  return all > 0 ? (pressureShare * planned) / all : pressureShare;
+  return shared > 0 ? (pressureShare * whole * pods.length) / (shared * all.size) : pressureShare;
 }
 
 interface ToBe {

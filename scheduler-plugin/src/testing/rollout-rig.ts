@@ -24,6 +24,7 @@ import { searchPlan } from "../planner/domain/search.ts";
 import { planTools } from "../planner/plan-tools.ts";
 import { createPlanner } from "../planner/planner.ts";
 import { plannerSettings } from "../planner/settings.ts";
+import { pressureShareOf } from "../planner/workflow-to-be.ts";
 import { MemoryGraphs } from "./graphs.ts";
 import { rigClock } from "./rig.ts";
 
@@ -47,8 +48,15 @@ export interface RolloutOptions {
   readonly graphSteps?: number;
   /** Steps that a pod which is being deleted takes to go. @default 20 */
   readonly graceSteps?: number;
-  /** CPU of each node. @default "4" */
+  /** CPU of each node; "4" is room for eight pods. @default "32" */
   readonly nodeCpu?: string;
+}
+
+/** As ratios. */
+interface OverBest {
+  readonly network: number;
+  /** With the load of the nodes. */
+  readonly total: number;
 }
 
 interface Version {
@@ -64,6 +72,8 @@ export interface RolloutRig {
   readonly patch: (workload: string, change: object) => Promise<void>;
   /** Cordons the node and evicts all that is on it. */
   readonly drain: (node: string) => Promise<void>;
+  /** Its controller reports that the rollout has passed its deadline. */
+  readonly gaveUp: (workload: string) => Promise<void>;
   /** Pods of that workload never get ready any more. */
   readonly breaks: (workload: string) => void;
   /** Steps of 100 ms. */
@@ -73,13 +83,15 @@ export interface RolloutRig {
   readonly pods: () => Promise<KubernetesObject[]>;
   /** By workload, nodes of the pods that stay, sorted. */
   readonly placement: () => Promise<Record<string, string[]>>;
-  /** Network cost of where pods are, over that of the best plan that the planner finds in a second. */
-  readonly overBest: () => Promise<number>;
-  readonly explanations: () => string[];
+  /**
+   * Cost of where pods are, over that of the best plan for these workloads while the others stay.
+   * @param workloads @default all
+   */
+  readonly overBest: (...workloads: readonly string[]) => Promise<OverBest>;
 }
 
 export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
-  const { channels, replicas, at, graphSteps = 1, graceSteps = 20, nodeCpu = "4" } = options;
+  const { channels, replicas, at, graphSteps = 1, graceSteps = 20, nodeCpu = "32" } = options;
   const workloads = [...new Set(channels.flatMap(([from, to]) => [from, to]))];
   const clock = rigClock();
   const store = createMemoryStore({ clock });
@@ -151,10 +163,6 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     const promised =
       node === null ? planner.promise({ pod: asked, appGroup: null, isDryRun: false }) : null;
     const gates = node === null && promised === null ? { schedulingGates: [{ name: PLACEMENT_GATE }] } : {};
-    if (process.env.DBG && node === null) {
-      const all = await list();
-      console.log(step, owner, promised ? (promised.annotations as any)["isochrone.dev/planned-among"] : "gated", NODES.slice(0,3).map((n) => n + ":" + all.filter((p) => nodeOf(p) === n).map((p) => p.metadata.name + (p.metadata.deletionTimestamp ? "-T" : "")).join(",")).join(" | "));
-    }
     await store.create({
       ...asked,
       metadata: { ...asked.metadata, name: `${owner}-${++made}`, annotations: promised?.annotations ?? {} },
@@ -291,6 +299,11 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     patch,
     placement,
     pods: list,
+    gaveUp: async (name) => {
+      const type = { type: "Progressing", status: "False", reason: "ProgressDeadlineExceeded" };
+      const ref = { ...KINDS.deployment, namespace: NAMESPACE, name };
+      await store.patch(ref, { status: { conditions: [type] } }, { subresource: "status" });
+    },
     breaks: (name) => void broken.add(name),
     restart: async (...names) => {
       for (const name of names) {
@@ -314,13 +327,12 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
         quiet = isSettled ? quiet + 1 : 0;
       }
     },
-    overBest: async () => {
+    overBest: async (...names) => {
       const found = await placement();
       const open = (await store.list(KINDS.node)).items.filter(({ spec }) => spec?.["unschedulable"] !== true);
-      return overBestOf({ found, nodes: open, channels, workloads, replicas, nowMs: clock.now() });
+      const planned = names.length === 0 ? workloads : names;
+      return overBestOf({ found, nodes: open, channels, planned, nowMs: clock.now() });
     },
-    explanations: () =>
-      decisions.find({}, 1_000).map(({ explanation, ...each }) => `${JSON.stringify((each as any).pod)}: ${explanation.join(" ")}`),
   };
 }
 
@@ -426,53 +438,48 @@ interface Judged {
   readonly found: Readonly<Record<string, readonly string[]>>;
   readonly nodes: readonly KubernetesObject[];
   readonly channels: Channels;
-  readonly workloads: readonly string[];
-  readonly replicas: number;
+  readonly planned: readonly string[];
   readonly nowMs: number;
 }
 
-function overBestOf({ found, nodes, channels, workloads, replicas, nowMs }: Judged): number {
+function overBestOf({ found, nodes, channels, planned, nowMs }: Judged): OverBest {
+  const podsOf = (names: readonly string[]): KubernetesObject[] =>
+    names.flatMap((name) =>
+      found[name]!.map((node, index) => ({
+        ...KINDS.pod,
+        metadata: {
+          namespace: NAMESPACE,
+          name: `${name}-${index}`,
+          labels: labelsOf(name),
+          ownerReferences: [{ ...KINDS.statefulSet, name, uid: name, controller: true }],
+        },
+        spec: { ...podSpec(), nodeName: node },
+      })),
+    );
+  const workloads = Object.keys(found);
+  const others = podsOf(workloads.filter((name) => !planned.includes(name)));
+  const pods = podsOf(planned);
   const model = SchedulingModel.of({
-    nodes,
-    pods: [],
+    nodes: nodes as never,
+    pods: [...others, ...pods] as never,
     persistentVolumes: [],
     persistentVolumeClaims: [],
     csiNodes: [],
     volumeAttachments: [],
-  } as never);
-  const pods = workloads.flatMap((name) =>
-    Array.from({ length: replicas }, (_, index) => ({
-      ...KINDS.pod,
-      metadata: {
-        namespace: NAMESPACE,
-        name: `${name}~${index}`,
-        labels: labelsOf(name),
-        ownerReferences: [{ ...KINDS.statefulSet, name, uid: name, controller: true }],
-      },
-      spec: podSpec(),
-    })),
-  );
+  });
   const problem = planProblem({
     model,
     pods: pods as never,
     cluster: new ClusterGraph(clusterSnapshot(nowMs)),
-    workflow: new WorkflowGraph(snapshotOf(channels, workloads, [], nowMs)),
+    workflow: new WorkflowGraph(snapshotOf(channels, workloads, others, nowMs)),
   });
-  const settings = { bytesPerRequest: 1_000, maxCpuUse: 0 };
-  let ticks = 0;
-  const best = searchPlan(problem, {
-    seed: 7,
-    budgetMs: 20_000,
-    maxAlternatives: 0,
-    now: () => ticks++,
-    ...settings,
-  });
-  const indexOf = new Map(problem.nodes.map(({ name }, index) => [name, index]));
-  const taken = new Map<string, number>();
-  const today = Int32Array.from(problem.pods, ({ workload }) => {
-    const at = taken.get(workload!) ?? 0;
-    taken.set(workload!, at + 1);
-    return indexOf.get(found[workload!]![at]!) ?? -1;
-  });
-  return createObjective(problem, settings).total(today).network / best.cost.network;
+  const settings = { bytesPerRequest: 1_000, maxCpuUse: 0, pressureShare: pressureShareOf(problem, 1_000) };
+  let looks = 0;
+  const limits = { seed: 7, budgetMs: 20_000, maxAlternatives: 0, now: () => looks++ };
+  const best = searchPlan(problem, { ...limits, ...settings });
+  const today = Int32Array.from(problem.pods, ({ current }) => current);
+  const cost = createObjective(problem, settings).total(today);
+  // On one node the network costs nothing.
+  const ratio = (a: number, b: number): number => (a === b ? 1 : a / b);
+  return { network: ratio(cost.network, best.cost.network), total: ratio(cost.total, best.cost.total) };
 }
