@@ -14,7 +14,7 @@ type Pods = Pick<ClusterModel, "isGoing" | "nodeToBe" | "podsOf">;
 /** Pods that will come in the place of pods that are about to go. */
 export interface Replacements {
   readonly pods: readonly GatedPod[];
-  /** Key of the pod that each replaces, and whose room it may count on. */
+  /** Key of the pod that each of them replaces, and each of those that wait for a node already. */
   readonly replaced: ReadonlyMap<object, string>;
   /** Keys of all pods that are about to go. */
   readonly going: readonly string[];
@@ -73,7 +73,8 @@ function replacementsOf({ state, newest, older, pods }: Replacing, model: Pods):
   const old = [...leaving, ...going.filter((each) => !leaving.includes(each))];
   const byOrdinal = new Map(old.map((each) => [ordinalOf(each.pod.metadata.name), each]));
   const replaced = new Map<object, string>();
-  for (const [index, { object }] of missing.entries()) {
+  const waiting = staying.flatMap(({ pod, node }) => (node === null ? [pod] : []));
+  for (const [index, object] of [...missing.map((each) => each.object), ...waiting].entries()) {
     const own = state.isDeployment ? old[index] : byOrdinal.get(ordinalOf(object.metadata.name));
     if (own !== undefined) replaced.set(object, own.key);
   }

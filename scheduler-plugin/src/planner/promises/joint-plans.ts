@@ -168,12 +168,15 @@ export class JointPlans {
   }
 
   /**
-   * Whether the pod is to wait at the gate: its workload has just begun to replace its pods, and a workload
-   * whose pods stay may be about to.
+   * Whether the pod is to wait at the gate: others of its workflow wait there while pods are being replaced, or
+   * its workload has just begun to replace its pods, and a workload whose pods stay may be about to.
    */
-  isTooSoon(pod: GatedPod, { workflow }: UsableGraphs): boolean {
-    const { upcoming, model, ledger, config } = this.#options;
-    if (!upcoming.isFresh(pod.object, workflowOf(pod), config.settleMs)) return false;
+  isTooSoon(pod: GatedPod, graphs: UsableGraphs): boolean {
+    const { upcoming, model, ledger, config, gated } = this.#options;
+    const { workflow } = graphs;
+    const key = workflowOf(pod);
+    if (gated.of(key).length > 0 && this.#replacements(key, graphs).going.length > 0) return true;
+    if (!upcoming.isFresh(pod.object, key, config.settleMs)) return false;
     const isStanding = standingIn(workflow, { model, ledger });
     const own = workloadOf(pod, workflow);
     return workflow.workloads.some(({ name }) => name !== own && isStanding(name));
@@ -222,7 +225,7 @@ export class JointPlans {
   async ahead(key: string, graphs: UsableGraphs): Promise<PlanAhead> {
     const { graphs: source, search, gated } = this.#options;
     this.#awaitingRoom.delete(key);
-    if (this.#replacements(key, graphs).pods.length === 0) return NOTHING_AHEAD;
+    if (this.#replacements(key, graphs).going.length === 0) return NOTHING_AHEAD;
     const together = this.#togetherWith([], key, graphs);
     const problem = this.#problem(together, graphs);
     const snapshot = problem.cluster === source.cluster() ? (source.clusterSnapshot?.() ?? null) : null;
@@ -337,7 +340,7 @@ export class JointPlans {
     const isAwaited = coming.some(
       (pod) => asked !== null && workloadOf(pod, graphs.workflow) === workloadOf(asked, graphs.workflow),
     );
-    if (coming.length > 0) {
+    if (going.length > 0) {
       const pods = [...(asked === null || isAwaited ? [] : [asked]), ...gated.of(key), ...coming];
       const leaving = leavingOf(key, model).map(keyOf);
       return { pods: pods.slice(0, config.maxPods), coming, going: [...going, ...leaving], replaced };
@@ -412,7 +415,7 @@ export class JointPlans {
 
   #search(
     budgetMs: number,
-    { coming }: Together,
+    { going }: Together,
     problem: FeasiblePlanProblem,
   ): Omit<SearchOptions, "now"> {
     const { config, bytesPerRequest } = this.#options;
@@ -423,7 +426,7 @@ export class JointPlans {
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,
       pressureShare: pressureShareOf(problem, bytesPerRequest),
-      ...(coming.length === 0 ? {} : { moveCost: TIE_COST }),
+      ...(going.length === 0 ? {} : { moveCost: TIE_COST }),
     };
   }
 
