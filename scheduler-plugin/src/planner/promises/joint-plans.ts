@@ -1,44 +1,36 @@
 // Plans for pods that their controllers have not made yet, from the templates of their workloads: pods of a
 // new workflow, and pods that come in the place of others. At its admission a pod gets one of its workload's
 // places.
-import { createObjective, planProblem } from "@isochrone/placement";
+import { createObjective } from "@isochrone/placement";
 import type { AssumedPod, FeasiblePlanProblem } from "@isochrone/placement";
-import { keyOf } from "@isochrone/kubernetes";
 import type { PodSpec } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { ZoneWishes } from "../../dispatch/replicas/zone-wishes.ts";
-import type { Ledger } from "../../domain/ledger.ts";
 import type { GraphSource } from "../../ports/ports.ts";
 import type { PlanSearch } from "../adapters/plan-search.ts";
 import type { UpcomingWorkloads } from "../adapters/upcoming-workloads.ts";
-import type { ClusterModel } from "../cluster-model.ts";
 import { costSettings, searchPlan } from "../domain/search.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
-import type { GatedPod, GatedWorkflows } from "../gated-workflows.ts";
+import type { GatedPod } from "../gated-workflows.ts";
 import { usableGraphs } from "../graphs.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { candidatesOf, planSentences, podSentences, rememberedSentences } from "../plan-words.ts";
 import { workloadOf } from "../planning.ts";
-import type { PlannerConfig } from "../settings.ts";
 import { leavingOf } from "../room-to-come.ts";
 import { costOf } from "../objective.ts";
-import { spreadLimits } from "../spread.ts";
 import type { SinglePlan } from "./single-plan.ts";
+import { pressureShareOf, withoutGoing } from "../workflow-to-be.ts";
+import { PodsTogether } from "./pods-together.ts";
+import type { PodsTogetherOptions, Together } from "./pods-together.ts";
 import { standingIn } from "./standing.ts";
-import { assumedToBe, pressureShareOf, replacementsIn, withoutGoing } from "../workflow-to-be.ts";
-import type { Replacements } from "../workflow-to-be.ts";
 
-interface JointPlansOptions {
-  readonly config: PlannerConfig;
+interface JointPlansOptions extends PodsTogetherOptions {
   readonly bytesPerRequest: number;
   readonly graphs: GraphSource;
-  readonly model: ClusterModel;
-  readonly ledger: Ledger;
   readonly wishes: Pick<ZoneWishes, "zoneFor">;
   readonly upcoming: Pick<UpcomingWorkloads, "isFresh" | "of" | "onChange" | "running">;
-  readonly gated: Pick<GatedWorkflows, "of">;
   /** Whether the pod's namespace or its own label asks for a plan. */
   readonly isAsking: (pod: GatedPod) => boolean;
   readonly search: Pick<PlanSearch, "run" | "runPatiently">;
@@ -87,15 +79,9 @@ const MAX_ALTERNATIVES = 4;
 const NO_MOVES = { redeemed: new Map<string, never>(), refused: new Map<string, never>() };
 const NOTHING_AHEAD: PlanAhead = { assumed: [], nodes: new Map() };
 
-/** Pods that are planned together. */
-interface Together extends Pick<Replacements, "going" | "replaced"> {
-  readonly pods: readonly GatedPod[];
-  /** Those that come for others, and some for which there was no room in `pods`. */
-  readonly coming: readonly GatedPod[];
-}
-
 export class JointPlans {
   readonly #options: JointPlansOptions;
+  readonly #together: PodsTogether;
   /** By workflow. */
   readonly #plans = new Map<string, JointPlan>();
   readonly #due = new Set<string>();
@@ -106,6 +92,7 @@ export class JointPlans {
 
   constructor(options: JointPlansOptions) {
     this.#options = options;
+    this.#together = new PodsTogether(options);
     options.upcoming.onChange((workflow) => {
       this.#plans.delete(workflow);
       this.#planLater(workflow);
@@ -175,7 +162,7 @@ export class JointPlans {
     const { upcoming, model, ledger, config, gated } = this.#options;
     const { workflow } = graphs;
     const key = workflowOf(pod);
-    if (gated.of(key).length > 0 && this.#replacements(key, graphs).going.length > 0) return true;
+    if (gated.of(key).length > 0 && this.#together.replacements(key, graphs).going.length > 0) return true;
     if (!upcoming.isFresh(pod.object, key, config.settleMs)) return false;
     const isStanding = standingIn(workflow, { model, ledger });
     const own = workloadOf(pod, workflow);
@@ -185,7 +172,7 @@ export class JointPlans {
   /** Whether pods of its workflow come in the place of others, and no plan says where. */
   lacksPlan(pod: GatedPod, graphs: UsableGraphs): boolean {
     const key = workflowOf(pod);
-    if (this.#replacements(key, graphs).pods.length === 0) return false;
+    if (this.#together.replacements(key, graphs).pods.length === 0) return false;
     const plan = this.#plans.get(key);
     return plan === undefined || !this.#isValid(key, plan, graphs);
   }
@@ -207,10 +194,10 @@ export class JointPlans {
     const workload = workloadOf(pod, graphs.workflow);
     if (workload === null) return null;
     const key = workflowOf(pod);
-    const together = this.#togetherWith([workload], key, graphs, pod);
+    const together = this.#together.of([workload], key, graphs, pod);
     const { pods } = together;
     if (pods.length === 0 || pods.length * model.model.nodes.length > NOW_PAIRS) return null;
-    const problem = this.#problem(together, graphs);
+    const problem = this.#together.problem(together, graphs);
     const options = { ...this.#search(NOW_MS, together, problem), now: () => clock.monotonic() };
     const made = this.#keep(key, together, graphs, problem, searchPlan(problem, options));
     const own = made.find((place) => place.pod === pod);
@@ -225,9 +212,9 @@ export class JointPlans {
   async ahead(key: string, graphs: UsableGraphs): Promise<PlanAhead> {
     const { graphs: source, search, gated } = this.#options;
     this.#awaitingRoom.delete(key);
-    if (this.#replacements(key, graphs).going.length === 0) return NOTHING_AHEAD;
-    const together = this.#togetherWith([], key, graphs);
-    const problem = this.#problem(together, graphs);
+    if (this.#together.replacements(key, graphs).going.length === 0) return NOTHING_AHEAD;
+    const together = this.#together.of([], key, graphs);
+    const problem = this.#together.problem(together, graphs);
     const snapshot = problem.cluster === source.cluster() ? (source.clusterSnapshot?.() ?? null) : null;
     const result = await search.run(problem, snapshot, this.#search(GATED_MS, together, problem));
     this.#plans.delete(key);
@@ -247,16 +234,9 @@ export class JointPlans {
     });
   }
 
-  /** Those of workloads that the graph knows. */
-  #replacements(key: string, { workflow }: UsableGraphs): Replacements {
-    const { upcoming, model } = this.#options;
-    const found = replacementsIn(key, upcoming, model);
-    return { ...found, pods: found.pods.filter((pod) => workloadOf(pod, workflow) !== null) };
-  }
-
   /** Whether as many pods of each workload are to come as it was made for. */
   #isValid(key: string, { toCome, madeMs }: JointPlan, graphs: UsableGraphs): boolean {
-    const { pods } = this.#replacements(key, graphs);
+    const { pods } = this.#together.replacements(key, graphs);
     if (pods.length === 0 && toCome.size === 0) return this.#options.clock.monotonic() - madeMs <= KEPT_MS;
     const now = countByWorkload(pods, graphs);
     return now.size === toCome.size && [...now].every(([name, count]) => toCome.get(name) === count);
@@ -288,9 +268,9 @@ export class JointPlans {
     if ("reason" in usable) return;
     const found = withoutGoing(usable, model);
     const names = upcoming.of(key).flatMap(([pod]) => workloadOf(pod!, found.workflow) ?? []);
-    const together = this.#togetherWith(names, key, found);
+    const together = this.#together.of(names, key, found);
     if (together.pods.length === 0) return;
-    const problem = this.#problem(together, found);
+    const problem = this.#together.problem(together, found);
     const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
     const options = this.#search(AHEAD_MS, together, problem);
     const result = await search.runPatiently(problem, snapshot, options);
@@ -320,97 +300,6 @@ export class JointPlans {
     });
     const cost = createObjective(problem, costSettings(options)).total(today).total;
     return open.size > 0 || result.cost.total < (1 - BETTER_RATIO) * cost;
-  }
-
-  /**
-   * While pods of the workflow are being replaced: all that are to come or wait. Else pods of these workloads
-   * and of all that they exchange anything with, as far as they are to come or wait; none where one of them
-   * isn't known of yet, or where others of the workflow are about to leave their room. None where they are too
-   * many.
-   * @param asked a pod that is about to be created
-   */
-  #togetherWith(
-    workloads: readonly string[],
-    key: string,
-    graphs: UsableGraphs,
-    asked: GatedPod | null = null,
-  ): Together {
-    const { gated, model, config } = this.#options;
-    const { pods: coming, going, replaced } = this.#replacements(key, graphs);
-    const isAwaited = coming.some(
-      (pod) => asked !== null && workloadOf(pod, graphs.workflow) === workloadOf(asked, graphs.workflow),
-    );
-    if (going.length > 0) {
-      const pods = [...(asked === null || isAwaited ? [] : [asked]), ...gated.of(key), ...coming];
-      const leaving = leavingOf(key, model).map(keyOf);
-      return { pods: pods.slice(0, config.maxPods), coming, going: [...going, ...leaving], replaced };
-    }
-    const isRoomTaken = leavingOf(key, model).length > 0;
-    return { pods: isRoomTaken ? [] : this.#newOnes(workloads, key, graphs), coming, going, replaced };
-  }
-
-  #newOnes(workloads: readonly string[], key: string, { workflow }: UsableGraphs): GatedPod[] {
-    const { upcoming, gated, model, ledger, config } = this.#options;
-    const isStanding = standingIn(workflow, { model, ledger });
-    const coming = Map.groupBy(upcoming.of(key).flat(), (pod) => workloadOf(pod, workflow));
-    // Of a workload that has pods already those count.
-    for (const [name, pods] of Map.groupBy(gated.of(key), (pod) => workloadOf(pod, workflow)))
-      coming.set(name, pods);
-    const pods: GatedPod[] = [];
-    const seen = new Set<string>();
-    const open = [...workloads];
-    for (let name = open.pop(); name !== undefined; name = open.pop()) {
-      if (seen.has(name) || isStanding(name)) continue;
-      seen.add(name);
-      const of = coming.get(name);
-      if (of === undefined) return [];
-      pods.push(...of);
-      open.push(...workflow.peersOf(name));
-    }
-    return pods.length > config.maxPods ? [] : pods;
-  }
-
-  /** Pods that exist already have to fit beside those that are about to go. */
-  #problem(together: Together, graphs: UsableGraphs): FeasiblePlanProblem {
-    const { model } = this.#options;
-    const problem = this.#problemToBe(together, graphs);
-    const isComing = new Set(together.coming);
-    const full = [...new Set(together.going.map((key) => model.model.nodeOf(key)?.index ?? -1))];
-    if (full.length === 0) return problem;
-    return {
-      ...problem,
-      pods: problem.pods.map((pod, index) => {
-        const { object } = together.pods[index]!;
-        if (isComing.has(together.pods[index]!)) return pod;
-        const closed = full.filter(
-          (node) => node >= 0 && model.model.verdict(object, problem.nodes[node]!.name) !== null,
-        );
-        if (closed.length === 0) return pod;
-        const allowed = pod.allowed?.slice() ?? new Uint8Array(problem.nodes.length).fill(1);
-        for (const node of closed) allowed[node] = 0;
-        return { ...pod, allowed };
-      }),
-    };
-  }
-
-  #problemToBe(
-    { pods, going, replaced }: Together,
-    { cluster, workflow, prices }: UsableGraphs,
-  ): FeasiblePlanProblem {
-    const { model, ledger, config } = this.#options;
-    const nameOf = new Map<object, string | null>(pods.map((pod) => [pod.object, workloadOf(pod, workflow)]));
-    return planProblem({
-      model: model.model,
-      pods: pods.map(({ object }) => object),
-      cluster,
-      workflow,
-      prices,
-      assumed: assumedToBe(ledger.assumed(workflow.namespace, workflow.name), workflow, model),
-      workloadOf: (pod) => nameOf.get(pod) ?? null,
-      going,
-      replaced,
-      spread: spreadLimits(config),
-    });
   }
 
   #search(
