@@ -168,12 +168,11 @@ export class ClusterModel {
     const before = this.#placed.get(key) ?? null;
     const wasAssumed = this.#assumed.has(key);
     if (type === "deleted" || now?.isPlaced === true || !isInFlight) this.#assumed.delete(key);
-    this.#keepByController(key, type === "deleted" || isOver(object) ? null : object);
+    this.#keepByController(key, exists({ type, object }) ? object : null);
     this.#going.take({ type, object });
     if (now === null) this.#placed.delete(key);
     else this.#placed.set(key, now);
-    if (now?.isPlaced === true && isLeaving(now)) this.#leaving.set(key, now);
-    else this.#leaving.delete(key);
+    this.#keepLeaving(key, now);
     if (wasAssumed || !isEquallyCounted(before, now)) this.#place(key);
   }
 
@@ -240,6 +239,11 @@ export class ClusterModel {
     else pods.set(key, pod);
   }
 
+  #keepLeaving(key: string, held: Held | null): void {
+    if (held?.isPlaced === true && isLeaving(held)) this.#leaving.set(key, held);
+    else this.#leaving.delete(key);
+  }
+
   #isGoing({ pod, node }: Held): boolean {
     return this.#going.isGoing(pod, this.model.node(node));
   }
@@ -271,9 +275,9 @@ function isLeaving({ pod }: Held): boolean {
   return pod.metadata.deletionTimestamp !== undefined;
 }
 
-/** Finished, or to be deleted before it had a node. */
-function isOver(pod: KubernetesObject): boolean {
-  return isGone(pod) && heldBy(pod)?.isPlaced !== true;
+/** False for a pod that has finished, or is deleted before it had a node. */
+function exists({ type, object }: InformerChange): boolean {
+  return type !== "deleted" && (!isGone(object) || heldBy(object)?.isPlaced === true);
 }
 
 /** null for a pod that holds no place. One that is being deleted holds its own until it is gone. */

@@ -1,6 +1,7 @@
 // Workflows whose pods are replaced while they run, step by step, with the whole planner.
 import { describe, expect, test } from "vitest";
-import { NODES, rolloutRig } from "../testing/rollout-rig.ts";
+import { NODES } from "../testing/rollout-objects.ts";
+import { rolloutRig } from "../testing/rollout-rig.ts";
 
 const CHANNELS = [
   ["web", "cart", 9_000],

@@ -15,7 +15,8 @@ const WORKLOADS = ["p", "q", "r"];
 const FATES = ["stays", "deleting", "deleted", "moving", "old", "drained", "evicted", "daemon"] as const;
 type Fate = (typeof FATES)[number];
 /** Cordoned, and tainted so that pods leave it. */
-const [DRAINED, EVICTING] = ["n5", "n6"];
+const DRAINED = "n5";
+const EVICTING = "n6";
 const STAYING: readonly Fate[] = ["stays", "daemon"];
 
 function podOf(name: string, fate: Fate, node: string): KubernetesObject {
@@ -52,7 +53,7 @@ test("no plan has a neighbour that is about to go, and none loses one that stays
     );
     const take = (type: "added" | "deleted", object: KubernetesObject): void =>
       model.takePod({ type, object }, false);
-    take("added", podOf("first", "deleting", DRAINED!));
+    take("added", podOf("first", "deleting", DRAINED));
     const pods = Array.from({ length: 12 }, (_, index) => {
       const fate = draw(FATES);
       const others = NAMES.filter((name) => name !== DRAINED && name !== EVICTING);

@@ -95,8 +95,7 @@ export function pressureShareOf(
   bytesPerRequest: number,
 ): number {
   const all = new Set([...pods, ...assumed].map(({ name }) => name));
-  for (const { name } of workflow.workloads)
-    for (const pod of workflow.replicas(name).keys()) all.add(pod);
+  for (const { name } of workflow.workloads) for (const pod of workflow.replicas(name).keys()) all.add(pod);
   const planned = new Set(pods.map(({ workload }) => workload));
   let [shared, whole] = [0, 0];
   for (const { source, target, bytesPerSecond, requestsPerSecond } of workflow.channels) {

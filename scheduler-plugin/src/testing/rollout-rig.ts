@@ -1,17 +1,13 @@
 // The planner beside Deployments that replace their pods step by step, as Kubernetes does by default: at most
 // a quarter more pods than replicas, at most a quarter of them missing. The rig plays their controller, the
 // webhook, kube-scheduler, the kubelets and the aggregator; the planner is the real one.
-import { conditionsOf, hasOurGate, KINDS, PLACEMENT_GATE, SharedLeadership } from "@isochrone/kubernetes";
+import { hasOurGate, KINDS, PLACEMENT_GATE, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
-import { createObjective, planProblem, SchedulingModel } from "@isochrone/placement";
-import { channel, links, node as graphNode, workload as graphWorkload } from "@isochrone/placement/testing";
 import { parseMillicores } from "@isochrone/primitives";
 import { createRegistry, loadSettings, seededRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import type { ManualClock } from "@isochrone/runtime/testing";
-import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import { onTestFinished } from "vitest";
 import { ClusterObjects } from "../adapters/cluster-objects.ts";
 import { ClusterPods } from "../adapters/cluster-pods.ts";
@@ -20,24 +16,33 @@ import { DecisionLog } from "../domain/decision-log.ts";
 import { Ledger } from "../domain/ledger.ts";
 import { PlanLog } from "../domain/plan-log.ts";
 import { plannerPod } from "../planner/adapters/planner-pods.ts";
-import { searchPlan } from "../planner/domain/search.ts";
 import { planTools } from "../planner/plan-tools.ts";
 import { createPlanner } from "../planner/planner.ts";
 import { plannerSettings } from "../planner/settings.ts";
-import { pressureShareOf } from "../planner/workflow-to-be.ts";
 import { MemoryGraphs } from "./graphs.ts";
 import { rigClock } from "./rig.ts";
+import {
+  clusterSnapshot,
+  CPU,
+  HASH,
+  isNewest,
+  isOf,
+  isReady,
+  labelsOf,
+  NAMESPACE,
+  nodeObject,
+  nodeOf,
+  NODES,
+  openTo,
+  overBestOf,
+  podSpec,
+  READY,
+  snapshotOf,
+  workloadOf,
+} from "./rollout-objects.ts";
+import type { Channels, DeploymentFields, OverBest } from "./rollout-objects.ts";
 
-const NAMESPACE = "shop";
-const REGIONS = ["eu", "us", "ap"];
-/** Three in each region. */
-export const NODES: readonly string[] = REGIONS.flatMap((region) => [1, 2, 3].map((at) => `${region}-${at}`));
-const HASH = "pod-template-hash";
-const CPU = "500m";
 const STEP_MS = 100;
-
-/** Caller, called, bytes/s. */
-type Channels = readonly (readonly [string, string, number])[];
 
 export interface RolloutOptions {
   readonly channels: Channels;
@@ -50,13 +55,6 @@ export interface RolloutOptions {
   readonly graceSteps?: number;
   /** CPU of each node; "4" is room for eight pods. @default "32" */
   readonly nodeCpu?: string;
-}
-
-/** As ratios. */
-interface OverBest {
-  readonly network: number;
-  /** With the load of the nodes. */
-  readonly total: number;
 }
 
 interface Version {
@@ -141,7 +139,9 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
   leadership.start();
   for (const { service } of planner.parts) await service?.start?.();
   onTestFinished(async () => {
-    const stopped = Promise.all(planner.parts.toReversed().map(({ service }) => service?.stop?.()));
+    const stopped = Promise.all(
+      planner.parts.toReversed().map(async ({ service }) => await service?.stop?.()),
+    );
     await clock.advance(20_000);
     await stopped;
     await Promise.all([leadership.stop(), tools.close(), pods.stop()]);
@@ -154,14 +154,14 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     graphs.setWorkflow(snapshotOf(channels, workloads, all, clock.now()));
   };
   const create = async (name: string, { name: owner, hash }: Version, node: string | null): Promise<void> => {
-    const { uid = "" } = (await store.get({ ...KINDS.replicaSet, namespace: NAMESPACE, name: owner }))!.metadata;
+    const { uid = "" } = (await store.get({ ...KINDS.replicaSet, namespace: NAMESPACE, name: owner }))!
+      .metadata;
     const ownerReferences = [{ ...KINDS.replicaSet, name: owner, uid, controller: true }];
     const labels = { ...labelsOf(name), [HASH]: hash };
     const spec = { ...podSpec(), ...(node === null ? {} : { nodeName: node }) };
     const metadata = { namespace: NAMESPACE, generateName: `${owner}-`, labels, ownerReferences };
     const asked = { ...KINDS.pod, metadata, spec } as unknown as KubernetesObject;
-    const promised =
-      node === null ? planner.promise({ pod: asked, appGroup: null, isDryRun: false }) : null;
+    const promised = node === null ? planner.promise({ pod: asked, appGroup: null, isDryRun: false }) : null;
     const gates = node === null && promised === null ? { schedulingGates: [{ name: PLACEMENT_GATE }] } : {};
     await store.create({
       ...asked,
@@ -233,10 +233,7 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
         if (step - (deletedAt.get(name) ?? step) >= graceSteps)
           await store.delete({ ...KINDS.pod, ...ref }, { gracePeriodSeconds: 0 });
       } else if (nodeOf(pod) === null && !hasOurGate(pod)) {
-        const among = pod.metadata.annotations?.["isochrone.dev/planned-among"]?.split(",") ?? NODES;
-        const nominated = (pod.status as { nominatedNodeName?: string } | undefined)?.nominatedNodeName;
-        const open = [...(nominated === undefined ? [] : [nominated]), ...among];
-        const node = open.find((each) => left.get(each)! >= parseMillicores(CPU)!);
+        const node = openTo(pod).find((each) => left.get(each)! >= parseMillicores(CPU)!);
         if (node === undefined) continue;
         left.set(node, left.get(node)! - parseMillicores(CPU)!);
         await store.bind(ref, node);
@@ -323,163 +320,18 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
         await steps(1);
         const all = await list();
         const isSettled =
-          all.length === workloads.length * replicas && all.every((pod) => isReady(pod) && isNewest(pod, all));
+          all.length === workloads.length * replicas &&
+          all.every((pod) => isReady(pod) && isNewest(pod, all));
         quiet = isSettled ? quiet + 1 : 0;
       }
     },
     overBest: async (...names) => {
       const found = await placement();
-      const open = (await store.list(KINDS.node)).items.filter(({ spec }) => spec?.["unschedulable"] !== true);
+      const open = (await store.list(KINDS.node)).items.filter(
+        ({ spec }) => spec?.["unschedulable"] !== true,
+      );
       const planned = names.length === 0 ? workloads : names;
       return overBestOf({ found, nodes: open, channels, planned, nowMs: clock.now() });
     },
   };
-}
-
-interface DeploymentFields {
-  readonly replicas: number;
-  readonly paused?: boolean;
-  /** Stands for the template. */
-  readonly revision: number;
-}
-
-const READY = [{ type: "Ready", status: "True" }];
-
-const labelsOf = (workload: string): Record<string, string> => ({
-  app: workload,
-  "isochrone.dev/workflow": "flow",
-});
-
-const podSpec = (): object => ({
-  containers: [{ name: "main", image: "none", resources: { requests: { cpu: CPU } } }],
-});
-
-const workloadOf = (pod: KubernetesObject): string => pod.metadata.labels!["app"]!;
-const isOf = (pod: KubernetesObject, workload: string): boolean => workloadOf(pod) === workload;
-const isReady = (pod: KubernetesObject): boolean =>
-  conditionsOf(pod).some(({ type, status }) => type === "Ready" && status === "True");
-
-function nodeOf(pod: KubernetesObject): string | null {
-  const name = pod.spec?.["nodeName"];
-  return typeof name === "string" ? name : null;
-}
-
-function isNewest(pod: KubernetesObject, all: readonly KubernetesObject[]): boolean {
-  const revisionOf = ({ metadata }: KubernetesObject): number => Number(metadata.labels![HASH]!.slice(1));
-  return all.every((other) => workloadOf(other) !== workloadOf(pod) || revisionOf(other) <= revisionOf(pod));
-}
-
-function nodeObject(name: string, cpu: string): KubernetesObject {
-  const region = name.slice(0, 2);
-  return {
-    ...KINDS.node,
-    metadata: {
-      name,
-      labels: {
-        "kubernetes.io/hostname": name,
-        "topology.kubernetes.io/zone": `${region}-${name.slice(-1)}`,
-        "topology.kubernetes.io/region": region,
-      },
-    },
-    status: {
-      allocatable: { cpu, memory: "64Gi", pods: "110" },
-      conditions: [{ type: "Ready", status: "True" }],
-    },
-  };
-}
-
-/** Regions differ in how near their nodes are, so that there is one best region. */
-function costMs(a: string, b: string): number {
-  const [from, to] = [REGIONS.indexOf(a.slice(0, 2)), REGIONS.indexOf(b.slice(0, 2))];
-  const steps = Math.abs(Number(a.slice(-1)) - Number(b.slice(-1)));
-  return from === to ? (1 + 0.3 * from) * (0.4 + 0.2 * steps) : 40 + 30 * Math.abs(from - to) + steps;
-}
-
-function clusterSnapshot(nowMs: number) {
-  return {
-    version: 1,
-    observedAt: new Date(nowMs).toISOString(),
-    // The tests' hours pass without another graph.
-    windowSeconds: 36_000,
-    nodes: NODES.map((name) => graphNode(name, 4_000, 64e9, { zone: `${name}`, region: name.slice(0, 2) })),
-    links: links(
-      ...NODES.flatMap((a, from) =>
-        NODES.slice(from + 1).map((b): [string, string, number] => [a, b, costMs(a, b)]),
-      ),
-    ),
-  };
-}
-
-function snapshotOf(
-  channels: Channels,
-  workloads: readonly string[],
-  pods: readonly KubernetesObject[],
-  nowMs: number,
-): WorkflowGraphSnapshot {
-  return {
-    version: 1,
-    observedAt: new Date(nowMs).toISOString(),
-    namespace: NAMESPACE,
-    name: "flow",
-    workloads: workloads.map((name) =>
-      graphWorkload(
-        name,
-        { cpu: 100, memory: 1e6 },
-        Object.fromEntries(
-          pods.filter((pod) => isOf(pod, name)).map((pod) => [pod.metadata.name, nodeOf(pod)]),
-        ),
-      ),
-    ),
-    channels: channels.map(([from, to, rate]) => channel(from, to, rate)),
-  };
-}
-
-interface Judged {
-  readonly found: Readonly<Record<string, readonly string[]>>;
-  readonly nodes: readonly KubernetesObject[];
-  readonly channels: Channels;
-  readonly planned: readonly string[];
-  readonly nowMs: number;
-}
-
-function overBestOf({ found, nodes, channels, planned, nowMs }: Judged): OverBest {
-  const podsOf = (names: readonly string[]): KubernetesObject[] =>
-    names.flatMap((name) =>
-      found[name]!.map((node, index) => ({
-        ...KINDS.pod,
-        metadata: {
-          namespace: NAMESPACE,
-          name: `${name}-${index}`,
-          labels: labelsOf(name),
-          ownerReferences: [{ ...KINDS.statefulSet, name, uid: name, controller: true }],
-        },
-        spec: { ...podSpec(), nodeName: node },
-      })),
-    );
-  const workloads = Object.keys(found);
-  const others = podsOf(workloads.filter((name) => !planned.includes(name)));
-  const pods = podsOf(planned);
-  const model = SchedulingModel.of({
-    nodes: nodes as never,
-    pods: [...others, ...pods] as never,
-    persistentVolumes: [],
-    persistentVolumeClaims: [],
-    csiNodes: [],
-    volumeAttachments: [],
-  });
-  const problem = planProblem({
-    model,
-    pods: pods as never,
-    cluster: new ClusterGraph(clusterSnapshot(nowMs)),
-    workflow: new WorkflowGraph(snapshotOf(channels, workloads, others, nowMs)),
-  });
-  const settings = { bytesPerRequest: 1_000, maxCpuUse: 0, pressureShare: pressureShareOf(problem, 1_000) };
-  let looks = 0;
-  const limits = { seed: 7, budgetMs: 20_000, maxAlternatives: 0, now: () => looks++ };
-  const best = searchPlan(problem, { ...limits, ...settings });
-  const today = Int32Array.from(problem.pods, ({ current }) => current);
-  const cost = createObjective(problem, settings).total(today);
-  // On one node the network costs nothing.
-  const ratio = (a: number, b: number): number => (a === b ? 1 : a / b);
-  return { network: ratio(cost.network, best.cost.network), total: ratio(cost.total, best.cost.total) };
 }

@@ -175,21 +175,26 @@ export class UpcomingWorkloads {
     const state = type === "deleted" ? null : workloadState(object);
     if (before !== undefined && before.state.workflow !== state?.workflow) this.#forget(uid, before.state);
     if (state === null) return;
-    const nowMs = this.#clock.monotonic();
-    const hasProgressed =
-      before === undefined ||
-      before.state.progress !== state.progress ||
-      before.state.generation !== state.generation;
-    const isSame = before !== undefined && before.state.generation === state.generation;
-    const isUpcoming = state.isUpcoming && state.claims.length === 0 && state.replicas <= this.#maxPods;
-    const upcoming = !isUpcoming ? [] : isSame && before.upcoming.length > 0 ? before.upcoming : podsOf(state);
-    this.#known.set(uid, { state, upcoming, progressMs: hasProgressed ? nowMs : before.progressMs });
+    const upcoming = this.#upcomingOf(state, before);
+    this.#known.set(uid, { state, upcoming, progressMs: this.#progressMs(state, before) });
     const uids = this.#ofWorkflow.get(state.workflow) ?? new Set();
     this.#ofWorkflow.set(state.workflow, uids.add(uid));
-    if (!state.isDeployment && before !== undefined && before.state.revision !== state.revision)
-      this.#began(uid);
+    const isRollout = !state.isDeployment && before !== undefined && before.state.revision !== state.revision;
+    if (isRollout) this.#began(uid);
     if (upcoming.length > 0 && upcoming !== before?.upcoming)
       for (const listener of this.#listeners) listener(state.workflow);
+  }
+
+  /** The same objects as before while the workload is the same. */
+  #upcomingOf(state: WorkloadState, before: Known | undefined): readonly GatedPod[] {
+    if (!state.isUpcoming || state.claims.length > 0 || state.replicas > this.#maxPods) return [];
+    const isSame = before !== undefined && before.state.generation === state.generation;
+    return isSame && before.upcoming.length > 0 ? before.upcoming : podsOf(state);
+  }
+
+  #progressMs({ progress, generation }: WorkloadState, before: Known | undefined): number {
+    const isSame = before?.state.progress === progress && before.state.generation === generation;
+    return isSame ? before.progressMs : this.#clock.monotonic();
   }
 
   #forget(uid: string, { workflow }: WorkloadState): void {

@@ -2,7 +2,13 @@
 // that it has, and what its pods look like.
 import { conditionsOf, KINDS, pickedFields, templateLabels, withoutLastApplied } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
-import type { Container, DeploymentSpec, KubernetesObject, PodSpec, PodTemplate } from "@isochrone/kubernetes";
+import type {
+  Container,
+  DeploymentSpec,
+  KubernetesObject,
+  PodSpec,
+  PodTemplate,
+} from "@isochrone/kubernetes";
 import type { LooseFields } from "@isochrone/primitives";
 import { identifyPod } from "../../domain/pod.ts";
 
@@ -110,9 +116,7 @@ export function workloadState(object: KubernetesObject): WorkloadState | null {
   const { name, namespace = "default", uid = "" } = metadata;
   const labels = templateLabels(object.spec);
   const { namespace: of, workflow } = identifyPod({ metadata: { name, namespace, labels } });
-  const isStuck = conditionsOf(object).some(
-    (each) => each.type === "Progressing" && each.status === "False",
-  );
+  const isStuck = conditionsOf(object).some((each) => each.type === "Progressing" && each.status === "False");
   const { type, rollingUpdate } = looseFields<Record<"rollingUpdate" | "type", unknown>>(spec.updateStrategy);
   const { partition } = looseFields<Record<"partition", unknown>>(rollingUpdate);
   const { start } = looseFields<Record<"start", unknown>>(spec.ordinals);

@@ -5,6 +5,7 @@ import { createObjective } from "@isochrone/placement";
 import type { AssumedPod, FeasiblePlanProblem } from "@isochrone/placement";
 import type { PodSpec } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
+import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { ZoneWishes } from "../../dispatch/replicas/zone-wishes.ts";
@@ -210,13 +211,13 @@ export class JointPlans {
    * the search goes wrong.
    */
   async ahead(key: string, graphs: UsableGraphs): Promise<PlanAhead> {
-    const { graphs: source, search, gated } = this.#options;
+    const { search, gated } = this.#options;
     this.#awaitingRoom.delete(key);
     if (this.#together.replacements(key, graphs).going.length === 0) return NOTHING_AHEAD;
     const together = this.#together.of([], key, graphs);
     const problem = this.#together.problem(together, graphs);
-    const snapshot = problem.cluster === source.cluster() ? (source.clusterSnapshot?.() ?? null) : null;
-    const result = await search.run(problem, snapshot, this.#search(GATED_MS, together, problem));
+    const options = this.#search(GATED_MS, together, problem);
+    const result = await search.run(problem, this.#snapshotOf(problem), options);
     this.#plans.delete(key);
     const places = this.#keep(key, together, graphs, problem, result);
     const waiting = new Set(gated.of(key));
@@ -271,16 +272,19 @@ export class JointPlans {
     const together = this.#together.of(names, key, found);
     if (together.pods.length === 0) return;
     const problem = this.#together.problem(together, found);
-    const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
     const options = this.#search(AHEAD_MS, together, problem);
-    const result = await search.runPatiently(problem, snapshot, options);
+    const result = await search.runPatiently(problem, this.#snapshotOf(problem), options);
     // Somebody may have been asked meanwhile, or the workloads may have changed.
     if (this.#plans.get(key) !== before || this.#due.has(key)) return;
-    if (before !== undefined && !this.#isBetter(before, problem, result, options)) {
-      this.#plans.set(key, { ...before, cluster: found.cluster, madeMs: clock.monotonic() });
-      return;
-    }
-    this.#keep(key, together, found, problem, result);
+    if (before === undefined || this.#isBetter(before, problem, result, options))
+      this.#keep(key, together, found, problem, result);
+    else this.#plans.set(key, { ...before, cluster: found.cluster, madeMs: clock.monotonic() });
+  }
+
+  /** null: nobody has it. */
+  #snapshotOf({ cluster }: FeasiblePlanProblem): ClusterGraphSnapshot | null {
+    const { graphs } = this.#options;
+    return cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
   }
 
   /** Whether the new plan is worth more than noise to pods that have their places by an older one. */
@@ -302,11 +306,7 @@ export class JointPlans {
     return open.size > 0 || result.cost.total < (1 - BETTER_RATIO) * cost;
   }
 
-  #search(
-    budgetMs: number,
-    { going }: Together,
-    problem: FeasiblePlanProblem,
-  ): Omit<SearchOptions, "now"> {
+  #search(budgetMs: number, { going }: Together, problem: FeasiblePlanProblem): Omit<SearchOptions, "now"> {
     const { config, bytesPerRequest } = this.#options;
     return {
       seed: config.seed,
