@@ -179,8 +179,7 @@ export class UpcomingWorkloads {
     this.#known.set(uid, { state, upcoming, progressMs: this.#progressMs(state, before) });
     const uids = this.#ofWorkflow.get(state.workflow) ?? new Set();
     this.#ofWorkflow.set(state.workflow, uids.add(uid));
-    const isRollout = !state.isDeployment && before !== undefined && before.state.revision !== state.revision;
-    if (isRollout) this.#began(uid);
+    if (before !== undefined && before.state.revision !== state.revision) this.#began(uid);
     if (upcoming.length > 0 && upcoming !== before?.upcoming)
       for (const listener of this.#listeners) listener(state.workflow);
   }
