@@ -5,6 +5,7 @@ import type { InformerChange, KubernetesObject, LandingNode } from "@isochrone/k
 import { SchedulingModel } from "@isochrone/placement";
 import type { ObjectSource } from "../adapters/cluster-objects.ts";
 import { isGone, placementOf } from "../adapters/observed-pod.ts";
+import { GoingPods } from "./going-pods.ts";
 
 /** Why kube-scheduler would not let a pod onto a node. */
 export interface Rejection {
@@ -17,6 +18,24 @@ interface Held {
   readonly node: string;
   /** False for a nomination. */
   readonly isPlaced: boolean;
+}
+
+/** A pod of a controller. */
+interface PodOfController {
+  /** namespace/name */
+  readonly key: string;
+  readonly pod: KubernetesObject;
+  /** null: it has none yet. */
+  readonly node: string | null;
+  readonly isGoing: boolean;
+}
+
+/** Who goes although its object doesn't say so yet. */
+interface ClusterModelOptions {
+  /** Whether its workload is replacing the pod. @default none is replaced */
+  readonly isReplaced?: (pod: KubernetesObject) => boolean;
+  /** Monotonic milliseconds. @default time stands still */
+  readonly nowMs?: () => number;
 }
 
 const HOSTNAME = "kubernetes.io/hostname";
@@ -33,15 +52,18 @@ export class ClusterModel {
   readonly #assumed = new Map<string, Held>();
   /** Bound pods that are being deleted, by key. */
   readonly #leaving = new Map<string, Held>();
-  /** How many pods that are bound each controller has, by its uid. */
-  readonly #ofController = new Map<string, number>();
+  /** Pods that exist, bound or not, by the uid of their controller and by key. */
+  readonly #ofController = new Map<string, Map<string, KubernetesObject>>();
+  readonly #controllerOf = new Map<string, string>();
+  readonly #going: GoingPods;
   /** It is kept up to date with the pods also while it is stale. */
   #model: SchedulingModel | null = null;
   /** Nodes, volumes or namespaces have changed since it was made. */
   #isStale = false;
 
-  constructor(source: ObjectSource) {
+  constructor(source: ObjectSource, options: ClusterModelOptions = {}) {
     this.#source = source;
+    this.#going = new GoingPods(options);
   }
 
   get isSynced(): boolean {
@@ -92,12 +114,48 @@ export class ClusterModel {
   /** Whether the pod is bound, and isn't about to go. @param podKey namespace/name */
   isStaying(podKey: string): boolean {
     const held = this.#placed.get(podKey);
-    return held?.isPlaced === true && !isLeaving(held);
+    return held?.isPlaced === true && !this.#isGoing(held);
+  }
+
+  /**
+   * Node of a pod as it will be: null for a pod that is about to go, has gone, or has no node yet; undefined
+   * for a pod that was never seen.
+   * @param podKey namespace/name
+   */
+  nodeToBe(podKey: string): string | null | undefined {
+    const held = this.#placed.get(podKey);
+    if (held?.isPlaced === true) return this.#isGoing(held) ? null : held.node;
+    return held === undefined && !this.#going.hasGone(podKey) ? undefined : null;
+  }
+
+  /** Whether the pod is about to go, or has gone lately. @param podKey namespace/name */
+  isGoing(podKey: string): boolean {
+    const held = this.#placed.get(podKey);
+    return held === undefined ? this.#going.hasGone(podKey) : this.#isGoing(held);
+  }
+
+  /** Pods of the controller that exist, and those that are on their way to be created. */
+  *podsOf(controllerUid: string): Generator<PodOfController> {
+    const existing = this.#ofController.get(controllerUid);
+    for (const [key, pod] of existing ?? []) {
+      const held = this.#placed.get(key);
+      yield {
+        key,
+        pod,
+        node: held?.isPlaced === true ? held.node : null,
+        isGoing: held === undefined ? this.#going.isGoing(pod, undefined) : this.#isGoing(held),
+      };
+    }
+    for (const [key, { pod, node }] of this.#assumed)
+      if (moveOwnerOf(pod)?.uid === controllerUid && existing?.has(key) !== true)
+        yield { key, pod, node, isGoing: false };
   }
 
   /** Whether any pod of that controller is bound. */
   hasPlaced(controllerUid: string): boolean {
-    return this.#ofController.has(controllerUid);
+    for (const key of this.#ofController.get(controllerUid)?.keys() ?? [])
+      if (this.#placed.get(key)?.isPlaced === true) return true;
+    return false;
   }
 
   /**
@@ -110,12 +168,11 @@ export class ClusterModel {
     const before = this.#placed.get(key) ?? null;
     const wasAssumed = this.#assumed.has(key);
     if (type === "deleted" || now?.isPlaced === true || !isInFlight) this.#assumed.delete(key);
-    this.#count(before, -1);
-    this.#count(now, 1);
+    this.#keepByController(key, exists({ type, object }) ? object : null);
+    this.#going.take({ type, object });
     if (now === null) this.#placed.delete(key);
     else this.#placed.set(key, now);
-    if (now?.isPlaced === true && isLeaving(now)) this.#leaving.set(key, now);
-    else this.#leaving.delete(key);
+    this.#keepLeaving(key, now);
     if (wasAssumed || !isEquallyCounted(before, now)) this.#place(key);
   }
 
@@ -165,12 +222,30 @@ export class ClusterModel {
     }
   }
 
-  #count(held: Held | null, pods: 1 | -1): void {
-    const uid = held?.isPlaced === true ? moveOwnerOf(held.pod)?.uid : undefined;
-    if (uid === undefined) return;
-    const count = (this.#ofController.get(uid) ?? 0) + pods;
-    if (count > 0) this.#ofController.set(uid, count);
-    else this.#ofController.delete(uid);
+  /** @param pod null: it doesn't exist any more */
+  #keepByController(key: string, pod: KubernetesObject | null): void {
+    const uid = this.#controllerOf.get(key);
+    const next = pod === null ? undefined : moveOwnerOf(pod)?.uid;
+    if (uid !== undefined && uid !== next) {
+      const pods = this.#ofController.get(uid)!;
+      pods.delete(key);
+      if (pods.size === 0) this.#ofController.delete(uid);
+      this.#controllerOf.delete(key);
+    }
+    if (pod === null || next === undefined) return;
+    this.#controllerOf.set(key, next);
+    const pods = this.#ofController.get(next);
+    if (pods === undefined) this.#ofController.set(next, new Map([[key, pod]]));
+    else pods.set(key, pod);
+  }
+
+  #keepLeaving(key: string, held: Held | null): void {
+    if (held?.isPlaced === true && isLeaving(held)) this.#leaving.set(key, held);
+    else this.#leaving.delete(key);
+  }
+
+  #isGoing({ pod, node }: Held): boolean {
+    return this.#going.isGoing(pod, this.model.node(node));
   }
 
   #place(key: string): void {
@@ -198,6 +273,11 @@ function put(model: SchedulingModel, { pod, node, isPlaced }: Held): void {
 
 function isLeaving({ pod }: Held): boolean {
   return pod.metadata.deletionTimestamp !== undefined;
+}
+
+/** False for a pod that has finished, or is deleted before it had a node. */
+function exists({ type, object }: InformerChange): boolean {
+  return type !== "deleted" && (!isGone(object) || heldBy(object)?.isPlaced === true);
 }
 
 /** null for a pod that holds no place. One that is being deleted holds its own until it is gone. */

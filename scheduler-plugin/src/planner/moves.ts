@@ -37,7 +37,7 @@ export function targetsOf(
 export function movesInto(
   problem: FeasiblePlanProblem,
   pods: readonly GatedPod[],
-  { redeemed }: Moves,
+  { redeemed }: { readonly redeemed: ReadonlyMap<string, Pick<MoveRecord, "to">> },
 ): FeasiblePlanProblem {
   if (redeemed.size === 0) return problem;
   const indexOf = new Map(problem.nodes.map(({ name }, index) => [name, index]));

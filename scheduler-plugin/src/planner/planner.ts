@@ -133,12 +133,18 @@ class LeadersPlanner implements Planner {
     const { clock, logger, graphs, ledger, wishes, newId } = this.#deps;
     const [config, metrics] = [this.#config, this.#metrics];
     const objects = this.#deps.objects.follow(() => model.rebuild());
-    const model = new ClusterModel(objects);
+    const upcoming = this.#upcoming();
+    const model = new ClusterModel(objects, {
+      isReplaced: (pod) => upcoming.isReplaced(pod),
+      nowMs: () => clock.monotonic(),
+    });
     const { tools, pods, bytesPerRequest } = this.#deps;
     const { search } = tools;
     void search.start();
     const reports = this.#reports();
     const marked = new MarkedPods({ clock, metrics });
+    const gated = new GatedWorkflows(config);
+    const joint = this.#ahead(model, gated, objects, upcoming);
     const planning = new WorkflowPlanning({
       config,
       bytesPerRequest,
@@ -150,6 +156,7 @@ class LeadersPlanner implements Planner {
       orders: new ReleaseOrders({ store: this.#landingStore, logger }),
       ledger,
       wishes,
+      joint,
       reports,
       metrics,
       clock,
@@ -162,8 +169,6 @@ class LeadersPlanner implements Planner {
       logger,
       metrics,
     });
-    const gated = new GatedWorkflows(config);
-    const { upcoming, joint } = this.#ahead(model, gated, objects);
     const promises = new PodPromises({
       config,
       bytesPerRequest,
@@ -212,23 +217,22 @@ class LeadersPlanner implements Planner {
     return new PlannerReports({ decisions, plans, ledger, events: this.#events, landing, newId, clock });
   }
 
+  #upcoming(): UpcomingWorkloads {
+    const { clock, random, logger } = this.#deps;
+    const { maxPods } = this.#config;
+    return new UpcomingWorkloads({ store: this.#store, clock, random, logger, maxPods });
+  }
+
   /** Plans for pods that are not there yet. */
   #ahead(
     model: ClusterModel,
     gated: GatedWorkflows,
     objects: ObjectSource,
-  ): { readonly upcoming: UpcomingWorkloads; readonly joint: JointPlans } {
-    const { clock, random, logger, graphs, ledger, wishes, tools } = this.#deps;
-    const config = this.#config;
-    const upcoming = new UpcomingWorkloads({
-      store: this.#store,
-      clock,
-      random,
-      logger,
-      maxPods: config.maxPods,
-    });
-    const joint = new JointPlans({
-      config,
+    upcoming: UpcomingWorkloads,
+  ): JointPlans {
+    const { clock, logger, graphs, ledger, wishes, tools } = this.#deps;
+    return new JointPlans({
+      config: this.#config,
       bytesPerRequest: this.#deps.bytesPerRequest,
       graphs,
       model,
@@ -241,7 +245,6 @@ class LeadersPlanner implements Planner {
       clock,
       logger,
     });
-    return { upcoming, joint };
   }
 
   #beat(planner: WorkflowPlanner): Heartbeat {

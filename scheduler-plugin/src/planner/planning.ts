@@ -26,7 +26,9 @@ import type { PlannerReports, ReportedPod } from "./reports.ts";
 import type { PlannerConfig } from "./settings.ts";
 import { costOf } from "./objective.ts";
 import { spreadLimits } from "./spread.ts";
+import type { JointPlans } from "./promises/joint-plans.ts";
 import { wishedZones, wishesInto } from "./wished-zones.ts";
+import { assumedToBe, pressureShareOf, withoutGoing } from "./workflow-to-be.ts";
 
 /** Pods that get no plan. */
 interface Unplanned {
@@ -76,6 +78,8 @@ interface WorkflowPlanningOptions {
   readonly orders: ReleaseOrders;
   readonly ledger: Ledger;
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
+  /** Pods that come later in the place of others. */
+  readonly joint: Pick<JointPlans, "ahead">;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
   readonly clock: Clock;
@@ -147,7 +151,8 @@ export class WorkflowPlanning {
     const pods = supported.slice(0, config.maxPods);
     if (pods.length === 0) return nonePlanned(unplanned);
     const budgetMs = budgetOf(config.planMs, pods.length, othersWaiting);
-    return await this.#planSupported(workflow, { pods, budgetMs, graphs: found }, unplanned);
+    const toBe = withoutGoing(found, model);
+    return await this.#planSupported(workflow, { pods, budgetMs, graphs: toBe }, unplanned);
   }
 
   async #planSupported(workflow: GatedWorkflow, task: Task, unplanned: Unplanned[]): Promise<PlanningResult> {
@@ -191,7 +196,8 @@ export class WorkflowPlanning {
     targets: Moves,
     zones: ReadonlyMap<string, string>,
   ): Promise<Searched> {
-    const { model, ledger, config } = this.#options;
+    const { model, ledger, config, joint } = this.#options;
+    const ahead = await joint.ahead(workflow.key, graphs);
     const nameOf = new Map(pods.map((pod) => [pod.object, workloadOf(pod, graphs.workflow)]));
     const problem = planProblem({
       model: model.model,
@@ -199,15 +205,25 @@ export class WorkflowPlanning {
       cluster: graphs.cluster,
       workflow: graphs.workflow,
       prices: graphs.prices,
-      assumed: ledger.assumed(workflow.namespace, workflow.name),
+      assumed: [
+        ...assumedToBe(ledger.assumed(workflow.namespace, workflow.name), graphs.workflow, model),
+        ...ahead.assumed,
+      ],
       workloadOf: (pod) => nameOf.get(pod as GatedPod["object"]) ?? null,
       spread: spreadLimits(config),
     });
     const moved = movesInto(problem, pods, targets);
     const bound = wishesInto(moved, pods, zones);
-    const result = await this.#run(bound, budgetMs);
     const isShort = (of: ReadonlyMap<string, unknown>): boolean =>
       pods.some(({ key }, index) => of.has(key) && result.assignment[index]! < 0);
+    let result: SearchResult;
+    if (ahead.nodes.size > 0) {
+      const free = [...ahead.nodes].filter(([key]) => !targets.redeemed.has(key) && !zones.has(key));
+      const joined = movesInto(bound, pods, { redeemed: new Map(free) });
+      result = await this.#run(joined, budgetMs);
+      if (!pods.some((_, index) => result.assignment[index]! < 0)) return { problem: joined, result };
+    }
+    result = await this.#run(bound, budgetMs);
     if (isShort(targets.redeemed)) return { problem, result: await this.#run(problem, budgetMs) };
     if (isShort(zones)) return { problem: moved, result: await this.#run(moved, budgetMs) };
     return { problem: bound, result };
@@ -216,7 +232,14 @@ export class WorkflowPlanning {
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
     const { search, graphs, config, bytesPerRequest } = this.#options;
     const maxAlternatives = budgetMs < config.planMs ? 2 : 8;
-    const options = { seed: config.seed, budgetMs, bytesPerRequest, ...costOf(config), maxAlternatives };
+    const options = {
+      seed: config.seed,
+      budgetMs,
+      bytesPerRequest,
+      ...costOf(config),
+      maxAlternatives,
+      pressureShare: pressureShareOf(problem, bytesPerRequest),
+    };
     const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
     return search.run(problem, snapshot, options);
   }

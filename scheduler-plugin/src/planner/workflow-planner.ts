@@ -175,14 +175,16 @@ export class WorkflowPlanner {
   }
 
   async #plan(workflow: GatedWorkflow): Promise<void> {
-    const { clock, config, model, planning, stranded } = this.#options;
+    const { clock, config, model, planning, stranded, promises } = this.#options;
     const nowMs = clock.monotonic();
     const replacements = workflow.pods.filter(({ object }) => stranded.isReplacement(object));
     if (replacements.length > 0) {
       const text = "it stands for a pod that none of its planned nodes took";
       return this.#release(replacements, "replacement", text);
     }
-    if (isRoomComing(workflow, model, { ...config, waitedMs: nowMs - workflow.firstMs, nowMs: clock.now() }))
+    const maxSettleMs = promises.awaitsRoom(workflow) ? config.graphWaitMs : config.maxSettleMs;
+    const patience = { ...config, maxSettleMs, waitedMs: nowMs - workflow.firstMs, nowMs: clock.now() };
+    if (isRoomComing(workflow, model, patience))
       return this.#options.gated.putOff(workflow.key, nowMs + WAIT_MS);
     const others = (): number => this.#options.gated.pods - workflow.pods.length;
     const done = new AbortController();

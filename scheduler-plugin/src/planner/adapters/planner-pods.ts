@@ -21,7 +21,10 @@ import type {
 import { GANG_KEYS } from "@isochrone/placement";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { keptResources } from "../../adapters/observed-pod.ts";
+import { MOVING_ANNOTATION } from "../going-pods.ts";
 import { PROMISE_ANNOTATION } from "./pod-writer.ts";
+
+type Toleration = NonNullable<PodSpec["tolerations"]>[number];
 
 const METADATA = [
   "name",
@@ -68,6 +71,7 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
       ...pickedFields(spec, SPEC),
       ...affinityOf(spec),
       ...volumesOf(spec),
+      ...tolerationsOf(spec),
       containers: looseList<Container>(spec.containers).map(trimmedContainer),
       ...(spec.initContainers === undefined
         ? {}
@@ -85,7 +89,7 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
 
 const PLANNED = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION, PROMISE_ANNOTATION];
 
-const OF_ALL = [MOVE_TO_ANNOTATION, ...GANG_KEYS];
+const OF_ALL = [MOVE_TO_ANNOTATION, MOVING_ANNOTATION, ...GANG_KEYS];
 
 /** What the plan has left on it until it is placed; where it is to go; and the group that it belongs to. */
 function annotationsOf(
@@ -108,6 +112,15 @@ function volumesOf(spec: Unchecked<PodSpec>): LooseFields {
     ({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined,
   );
   return claims.length === 0 ? {} : { volumes: claims };
+}
+
+/** Those that keep a placed pod on a node whose taint evicts others. */
+function tolerationsOf(spec: Unchecked<PodSpec>): LooseFields {
+  const tolerations = looseList<Toleration>(spec.tolerations).filter(
+    ({ effect, tolerationSeconds }) =>
+      tolerationSeconds === undefined && (effect === undefined || effect === "NoExecute"),
+  );
+  return tolerations.length === 0 ? {} : { tolerations };
 }
 
 function trimmedContainer(container: Unchecked<Container>): LooseFields {

@@ -1,19 +1,22 @@
-// Workloads whose pods their controllers have not made yet: Deployments and StatefulSets that are new, or
-// were scaled from zero.
-import { createInformer, KINDS, templateLabels, withoutLastApplied } from "@isochrone/kubernetes";
-import { looseFields } from "@isochrone/primitives";
+// Deployments and StatefulSets: pods that they have not made yet, and pods that they are replacing.
+import { createInformer, KINDS, moveOwnerOf } from "@isochrone/kubernetes";
+import { looseList } from "@isochrone/primitives";
 import type {
   ClusterStore,
-  DeploymentSpec,
   Informer,
   InformerChange,
   KindRef,
   KubernetesObject,
-  PodTemplate,
+  OwnerReference,
+  PodVolume,
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { identifyPod } from "../../domain/pod.ts";
+import { trimmedWorkload, workloadState } from "../domain/workload-state.ts";
+import type { WorkloadState } from "../domain/workload-state.ts";
 import type { GatedPod } from "../gated-workflows.ts";
+import { WorkloadVersions } from "./workload-versions.ts";
+import type { WorkloadVersion } from "./workload-versions.ts";
 
 interface UpcomingWorkloadsOptions {
   readonly store: ClusterStore;
@@ -24,34 +27,109 @@ interface UpcomingWorkloadsOptions {
   readonly maxPods: number;
 }
 
-interface Upcoming {
-  /** namespace/workflow */
-  readonly workflow: string;
-  readonly generation: number | undefined;
-  readonly pods: readonly GatedPod[];
+/** A workload with pods that it may be replacing. */
+export interface Replacing {
+  readonly state: WorkloadState;
+  /** Uid of the controller of its newest pods: a ReplicaSet, or the StatefulSet itself. */
+  readonly newest: string;
+  /** Uids of controllers of its older pods. */
+  readonly older: readonly string[];
+  /** All that it will have, as its controller makes them. A StatefulSet's in the order of their ordinals. */
+  readonly pods: () => readonly GatedPod[];
 }
 
-/** Of the template, as no real one is called: that of a Deployment's ReplicaSet isn't known yet. */
+interface Known {
+  readonly state: WorkloadState;
+  /** As its controller will make them; only of workloads without pods. */
+  readonly upcoming: readonly GatedPod[];
+  /** When its status last showed a step, monotonic milliseconds. */
+  readonly progressMs: number;
+}
+
+/** Template hash of pods whose ReplicaSet does not exist yet; no real hash is called so. */
 const HASH = "upcoming";
+/** Version of a StatefulSet's pod. */
+const REVISION_LABEL = "controller-revision-hash";
+/** `progressDeadlineSeconds` has this default. Rollouts without a step for longer have failed. */
+const STUCK_MS = 600_000;
 
 export class UpcomingWorkloads {
   readonly #maxPods: number;
+  readonly #clock: Clock;
   readonly #informers: readonly Informer[];
+  readonly #versions: WorkloadVersions;
   /** By the workload's uid. */
-  readonly #upcoming = new Map<string, Upcoming>();
+  readonly #known = new Map<string, Known>();
+  /** Uids by workflow. */
+  readonly #ofWorkflow = new Map<string, Set<string>>();
+  /** When the last rollout of each workflow began, monotonic milliseconds. */
+  readonly #beganMs = new Map<string, number>();
+  /** By the workload's uid: who judges pods remembers their objects. */
+  readonly #pods = new Map<string, { readonly version: string; readonly pods: readonly GatedPod[] }>();
   readonly #listeners = new Set<(workflow: string) => void>();
 
   /** Begins at once. */
   constructor({ maxPods, ...around }: UpcomingWorkloadsOptions) {
     this.#maxPods = maxPods;
+    this.#clock = around.clock;
     const follow = (kind: KindRef): Informer => createInformer({ ...around, kind, trim: trimmedWorkload });
+    this.#versions = new WorkloadVersions({ ...around, onRollout: (uid) => this.#began(uid) });
     this.#informers = [follow(KINDS.deployment), follow(KINDS.statefulSet)];
     for (const informer of this.#informers) informer.onChange((change) => this.#take(change));
   }
 
-  /** Pods as their controllers will make them, by workload. @param workflow namespace/workflow */
+  /** Pods of workloads that have none yet, as their controllers will make them. @param workflow namespace/workflow */
   of(workflow: string): (readonly GatedPod[])[] {
-    return [...this.#upcoming.values()].flatMap((each) => (each.workflow === workflow ? [each.pods] : []));
+    return this.#in(workflow).flatMap(({ upcoming }) => (upcoming.length === 0 ? [] : [upcoming]));
+  }
+
+  /** Workloads that have pods. @param workflow namespace/workflow */
+  running(workflow: string): Replacing[] {
+    return this.#in(workflow).flatMap(({ state }): Replacing[] => {
+      if (state.isUpcoming || state.replicas > this.#maxPods) return [];
+      if (!state.isDeployment)
+        return [{ state, newest: state.uid, older: [], pods: () => this.#podsOf(state) }];
+      const [newest, ...older] = this.#versions.of(state.uid);
+      if (newest === undefined) return [];
+      const pods = (): readonly GatedPod[] => this.#podsOf(state, newest);
+      return [{ state, newest: newest.uid, older: older.map(({ uid }) => uid), pods }];
+    });
+  }
+
+  /** Whether the pod's workload is replacing it with one of a newer version. */
+  isReplaced(pod: KubernetesObject): boolean {
+    const owner = moveOwnerOf(pod);
+    if (owner === null) return false;
+    if (owner.kind === KINDS.statefulSet.kind) {
+      const state = this.#replacing(owner.uid);
+      const hash = pod.metadata.labels?.[REVISION_LABEL];
+      if (state === null || state.revision === null || hash === undefined) return false;
+      return hash !== state.revision && ordinalOf(pod.metadata.name) >= state.partition;
+    }
+    const deployment = this.#versions.deploymentOf(owner.uid);
+    if (deployment === null || this.#replacing(deployment) === null) return false;
+    const [newest] = this.#versions.of(deployment);
+    return newest !== undefined && newest.uid !== owner.uid;
+  }
+
+  /**
+   * Whether the pod's workload began to replace pods less than `withinMs` ago. Other workloads of its
+   * workflow may be about to.
+   */
+  isFresh(pod: KubernetesObject, workflow: string, withinMs: number): boolean {
+    const owner = moveOwnerOf(pod);
+    if (owner === null || !this.#versions.isSynced) return false;
+    if (owner.kind === KINDS.replicaSet.kind && this.#versions.deploymentOf(owner.uid) === null) {
+      // The API server asks about a version's first pod before the watch shows the version.
+      const hash = pod.metadata.labels?.["pod-template-hash"] ?? "";
+      if (hash === "" || !owner.name.endsWith(`-${hash}`)) return false;
+      const name = owner.name.slice(0, -hash.length - 1);
+      return this.#in(workflow).some(
+        ({ state }) => state.isDeployment && state.name === name && this.#versions.of(state.uid).length > 0,
+      );
+    }
+    const beganMs = this.#beganMs.get(workflow);
+    return beganMs !== undefined && this.#clock.monotonic() - beganMs < withinMs;
   }
 
   /** Hears of workflows that have a new or changed workload without pods. */
@@ -60,58 +138,113 @@ export class UpcomingWorkloads {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#informers.map((informer) => informer.stop()));
+    await Promise.all([...this.#informers, this.#versions].map((each) => each.stop()));
+  }
+
+  #in(workflow: string): Known[] {
+    return [...(this.#ofWorkflow.get(workflow) ?? [])].map((uid) => this.#known.get(uid)!);
+  }
+
+  /** null: it keeps the pods that it has. */
+  #replacing(uid: string): WorkloadState | null {
+    const known = this.#known.get(uid);
+    if (known === undefined || !known.state.replaces) return null;
+    return this.#clock.monotonic() - known.progressMs < STUCK_MS ? known.state : null;
+  }
+
+  #began(uid: string): void {
+    const known = this.#known.get(uid);
+    if (known === undefined) return;
+    const nowMs = this.#clock.monotonic();
+    this.#beganMs.set(known.state.workflow, nowMs);
+    this.#known.set(uid, { ...known, progressMs: nowMs });
+  }
+
+  #podsOf(state: WorkloadState, newest?: WorkloadVersion): readonly GatedPod[] {
+    const version = `${state.generation} ${newest?.uid ?? state.revision}`;
+    const kept = this.#pods.get(state.uid);
+    if (kept?.version === version) return kept.pods;
+    const pods = podsOf(state, newest);
+    this.#pods.set(state.uid, { version, pods });
+    return pods;
   }
 
   #take({ type, object }: InformerChange): void {
-    const { uid = "", generation } = object.metadata;
-    const pods = type === "deleted" ? [] : podsOf(object, this.#maxPods);
-    const [first] = pods;
-    if (first === undefined) return void this.#upcoming.delete(uid);
-    const before = this.#upcoming.get(uid);
-    if (before !== undefined && before.generation === generation) return;
-    const workflow = `${first.identity.namespace}/${first.identity.workflow}`;
-    this.#upcoming.set(uid, { workflow, generation, pods });
-    for (const listener of this.#listeners) listener(workflow);
+    const { uid = "" } = object.metadata;
+    const before = this.#known.get(uid);
+    const state = type === "deleted" ? null : workloadState(object);
+    if (before !== undefined && before.state.workflow !== state?.workflow) this.#forget(uid, before.state);
+    if (state === null) return;
+    const upcoming = this.#upcomingOf(state, before);
+    this.#known.set(uid, { state, upcoming, progressMs: this.#progressMs(state, before) });
+    const uids = this.#ofWorkflow.get(state.workflow) ?? new Set();
+    this.#ofWorkflow.set(state.workflow, uids.add(uid));
+    if (before !== undefined && before.state.revision !== state.revision) this.#began(uid);
+    if (upcoming.length > 0 && upcoming !== before?.upcoming)
+      for (const listener of this.#listeners) listener(state.workflow);
+  }
+
+  /** The same objects as before while the workload is the same. */
+  #upcomingOf(state: WorkloadState, before: Known | undefined): readonly GatedPod[] {
+    if (!state.isUpcoming || state.claims.length > 0 || state.replicas > this.#maxPods) return [];
+    const isSame = before !== undefined && before.state.generation === state.generation;
+    return isSame && before.upcoming.length > 0 ? before.upcoming : podsOf(state);
+  }
+
+  #progressMs({ progress, generation }: WorkloadState, before: Known | undefined): number {
+    const isSame = before?.state.progress === progress && before.state.generation === generation;
+    return isSame ? before.progressMs : this.#clock.monotonic();
+  }
+
+  #forget(uid: string, { workflow }: WorkloadState): void {
+    this.#known.delete(uid);
+    this.#pods.delete(uid);
+    const uids = this.#ofWorkflow.get(workflow);
+    uids?.delete(uid);
+    if (uids?.size !== 0) return;
+    this.#ofWorkflow.delete(workflow);
+    this.#beganMs.delete(workflow);
   }
 }
 
-/** Templates are kept of those alone that have no pods. */
-function trimmedWorkload({ apiVersion, kind, metadata, ...object }: KubernetesObject): KubernetesObject {
-  const { replicas, template, paused, volumeClaimTemplates } = looseFields<
-    DeploymentSpec & { volumeClaimTemplates: unknown }
-  >(object.spec);
-  const made = looseFields<{ replicas: unknown }>(object.status).replicas ?? 0;
-  const isUpcoming = made === 0 && paused !== true && volumeClaimTemplates === undefined;
+/** A StatefulSet's number at the end of the pod's name; -1 without. */
+export function ordinalOf(podName: string): number {
+  const digits = /-(\d+)(?:~.*)?$/.exec(podName)?.[1];
+  return digits === undefined ? -1 : Number(digits);
+}
+
+/** @param newest of a Deployment's versions; the one to come without */
+function podsOf(state: WorkloadState, newest?: WorkloadVersion): GatedPod[] {
+  const { namespace, name, replicas, firstOrdinal, claims, podSpec, isDeployment } = state;
+  const owner = ownerOf(state, newest);
+  const labels = { ...state.labels, ...versionLabel(state, newest) };
+  return Array.from({ length: replicas }, (_, index): GatedPod => {
+    const podName = isDeployment ? `${name}~${index}` : `${name}-${firstOrdinal + index}`;
+    const own = claims.map((claim) => ({
+      name: claim,
+      persistentVolumeClaim: { claimName: `${claim}-${podName}` },
+    }));
+    const volumes = [...looseList<PodVolume>(podSpec["volumes"]), ...own];
+    const object = {
+      ...KINDS.pod,
+      metadata: { name: podName, namespace, labels, ownerReferences: [owner] },
+      spec: { ...podSpec, ...(volumes.length === 0 ? {} : { volumes }) },
+    };
+    return { key: `${namespace}/${podName}`, identity: identifyPod(object), object, sinceMs: 0 };
+  });
+}
+
+function ownerOf({ uid, name, isDeployment }: WorkloadState, newest?: WorkloadVersion): OwnerReference {
+  if (!isDeployment) return { ...KINDS.statefulSet, name, uid, controller: true };
   return {
-    apiVersion,
-    kind,
-    metadata: withoutLastApplied(metadata),
-    spec: isUpcoming ? { replicas, template } : {},
+    ...KINDS.replicaSet,
+    name: newest?.name ?? `${name}-${HASH}`,
+    uid: newest?.uid ?? uid,
+    controller: true,
   };
 }
 
-function podsOf({ kind, metadata, spec }: KubernetesObject, maxPods: number): GatedPod[] {
-  const { replicas, template } = looseFields<DeploymentSpec>(spec);
-  if (typeof replicas !== "number" || template === undefined || replicas > maxPods) return [];
-  const { spec: ofPods } = looseFields<PodTemplate>(template);
-  const { name, namespace = "default", uid = "" } = metadata;
-  const isDeployment = kind === KINDS.deployment.kind;
-  const owner = isDeployment
-    ? { ...KINDS.replicaSet, name: `${name}-${HASH}`, uid, controller: true }
-    : { ...KINDS.statefulSet, name, uid, controller: true };
-  const labels = { ...templateLabels(spec), ...(isDeployment ? { "pod-template-hash": HASH } : {}) };
-  return Array.from({ length: replicas }, (_, index): GatedPod => {
-    const object = {
-      ...KINDS.pod,
-      metadata: {
-        name: `${name}~${index}`,
-        namespace,
-        labels,
-        ownerReferences: [owner],
-      },
-      spec: { ...looseFields(ofPods) },
-    };
-    return { key: `${namespace}/${object.metadata.name}`, identity: identifyPod(object), object, sinceMs: 0 };
-  });
+function versionLabel({ isDeployment, revision }: WorkloadState, newest?: WorkloadVersion): object {
+  if (isDeployment) return { "pod-template-hash": newest?.hash ?? HASH };
+  return revision === null ? {} : { [REVISION_LABEL]: revision };
 }

@@ -28,6 +28,8 @@ export interface SearchOptions {
   readonly maxLatencyLoss?: number;
   /** See PlanSettings. @default that of plans */
   readonly moveCost?: number;
+  /** See PlanSettings. @default that of plans */
+  readonly pressureShare?: number;
   /** Nodes that each pod is held against afterwards, for the explanation. */
   readonly maxAlternatives: number;
   /** Milliseconds that never go back. */
@@ -160,13 +162,14 @@ export function costSettings({
   moneyShare,
   maxLatencyLoss,
   moveCost,
+  pressureShare,
 }: Pick<
   SearchOptions,
-  "bytesPerRequest" | "maxCpuUse" | "maxLatencyLoss" | "moneyShare" | "moveCost"
+  "bytesPerRequest" | "maxCpuUse" | "maxLatencyLoss" | "moneyShare" | "moveCost" | "pressureShare"
 >): Partial<PlanSettings> {
   return {
     bytesPerRequest,
-    ...definedOf({ maxCpuUse, moneyShare, maxLatencyLoss, moveCost }),
+    ...definedOf({ maxCpuUse, moneyShare, maxLatencyLoss, moveCost, pressureShare }),
   };
 }
 

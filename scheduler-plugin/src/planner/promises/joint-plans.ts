@@ -1,41 +1,40 @@
-// Plans for the pods of a workflow that is new, made from the templates of its workloads before their
-// controllers have made the pods. At its admission a pod gets one of its workload's places.
-import { planProblem, quickEffort } from "@isochrone/placement";
-import type { FeasiblePlanProblem } from "@isochrone/placement";
+// Plans for pods that their controllers have not made yet, from the templates of their workloads: pods of a
+// new workflow, and pods that come in the place of others. At its admission a pod gets one of its workload's
+// places.
+import { createObjective, quickEffort } from "@isochrone/placement";
+import type { AssumedPod, FeasiblePlanProblem } from "@isochrone/placement";
+import type { PodSpec } from "@isochrone/kubernetes";
+import { looseFields, looseText } from "@isochrone/primitives";
+import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { pause } from "@isochrone/runtime";
 import type { Clock, Logger } from "@isochrone/runtime";
 import type { ZoneWishes } from "../../dispatch/replicas/zone-wishes.ts";
-import type { Ledger } from "../../domain/ledger.ts";
 import type { GraphSource } from "../../ports/ports.ts";
 import type { PlanSearch } from "../adapters/plan-search.ts";
 import type { UpcomingWorkloads } from "../adapters/upcoming-workloads.ts";
-import type { ClusterModel } from "../cluster-model.ts";
-import { searchPlan } from "../domain/search.ts";
+import { costSettings, searchPlan } from "../domain/search.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
-import type { GatedPod, GatedWorkflows } from "../gated-workflows.ts";
+import type { GatedPod } from "../gated-workflows.ts";
 import { usableGraphs } from "../graphs.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { candidatesOf, planSentences, podSentences, rememberedSentences } from "../plan-words.ts";
 import { workloadOf } from "../planning.ts";
-import type { PlannerConfig } from "../settings.ts";
 import { leavingOf } from "../room-to-come.ts";
 import { costOf } from "../objective.ts";
-import { spreadLimits } from "../spread.ts";
 import type { SinglePlan } from "./single-plan.ts";
+import { pressureShareOf, withoutGoing } from "../workflow-to-be.ts";
+import { PodsTogether } from "./pods-together.ts";
+import type { PodsTogetherOptions, Together } from "./pods-together.ts";
 import { standingIn } from "./standing.ts";
 
-interface JointPlansOptions {
-  readonly config: PlannerConfig;
+interface JointPlansOptions extends PodsTogetherOptions {
   readonly bytesPerRequest: number;
   readonly graphs: GraphSource;
-  readonly model: ClusterModel;
-  readonly ledger: Ledger;
   readonly wishes: Pick<ZoneWishes, "zoneFor">;
-  readonly upcoming: Pick<UpcomingWorkloads, "of" | "onChange">;
-  readonly gated: Pick<GatedWorkflows, "of">;
+  readonly upcoming: Pick<UpcomingWorkloads, "isFresh" | "of" | "onChange" | "running">;
   /** Whether the pod's namespace or its own label asks for a plan. */
   readonly isAsking: (pod: GatedPod) => boolean;
-  readonly search: Pick<PlanSearch, "runPatiently">;
+  readonly search: Pick<PlanSearch, "run" | "runPatiently">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -43,37 +42,61 @@ interface JointPlansOptions {
 /** Places of pods that are not there yet, each for one of them. */
 interface JointPlan {
   readonly places: Set<SinglePlan>;
+  /** Those of pods that come for others. */
+  readonly replacing: Set<SinglePlan>;
+  /** How many pods of each workload come for others, placed or not: the plan lasts while they do. */
+  readonly toCome: Map<string, number>;
+  /** That it was made by. */
+  readonly cluster: UsableGraphs["cluster"];
   readonly madeMs: number;
 }
 
-/** Controllers make their pods within milliseconds; what is older was planned for another cluster. */
+/** What pods at the gate have to know of pods that come later. */
+export interface PlanAhead {
+  /** Where pods will be that come in the place of others. */
+  readonly assumed: readonly AssumedPod[];
+  /** Node of each pod at the gate in the same plan, by the pod's key. */
+  readonly nodes: ReadonlyMap<string, { readonly to: string }>;
+}
+
+/** A new workload's controller makes its pods within milliseconds; later the cluster is another one. */
 const KEPT_MS = 10_000;
+/** A plan for pods that come in the place of others is compared with the graphs this often. */
+const RENEWED_MS = 10_000;
+/** It is replaced by a plan that costs this share less: less is noise. */
+const BETTER_RATIO = 0.05;
 /** Workloads of one workflow come one after the other. */
 const SETTLE_MS = 5;
 /** A plan that nobody waits for yet. */
 const AHEAD_MS = 100;
+/** A plan that pods at the gate wait for. */
+const GATED_MS = 250;
 /** A plan that the API server waits for: its time, and how many pairs of a pod and a node it has at most. */
 const NOW_MS = 10;
 const NOW_PAIRS = 2_000;
+/** Bytes/s x ms: of equal nodes a pod gets the one of the pod that it comes for. */
+const TIE_COST = 1;
 const MAX_ALTERNATIVES = 4;
 const NO_MOVES = { redeemed: new Map<string, never>(), refused: new Map<string, never>() };
+const NOTHING_AHEAD: PlanAhead = { assumed: [], nodes: new Map() };
 
 export class JointPlans {
   readonly #options: JointPlansOptions;
+  readonly #together: PodsTogether;
   /** By workflow. */
   readonly #plans = new Map<string, JointPlan>();
   readonly #due = new Set<string>();
+  /** Workflows. */
+  readonly #awaitingRoom = new Set<string>();
   readonly #stop = new AbortController();
   #planning: Promise<void> | null = null;
 
   constructor(options: JointPlansOptions) {
     this.#options = options;
+    this.#together = new PodsTogether(options);
     options.upcoming.onChange((workflow) => {
       this.#plans.delete(workflow);
-      this.#due.add(workflow);
-      this.#planning ??= this.#planDue().finally(() => {
-        this.#planning = null;
-      });
+      this.#planLater(workflow);
     });
   }
 
@@ -83,32 +106,141 @@ export class JointPlans {
   }
 
   /** A place that was planned for a pod of its workload, and that would take it; null: there is none. */
-  placeFor(pod: GatedPod, { workflow }: UsableGraphs): SinglePlan | null {
+  placeFor(pod: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { clock, model, wishes } = this.#options;
-    const plan = this.#plans.get(workflowOf(pod));
-    if (plan === undefined || wishes.zoneFor(pod.object) !== null) return null;
-    if (clock.monotonic() - plan.madeMs > KEPT_MS) return null;
-    const workload = workloadOf(pod, workflow);
+    const key = workflowOf(pod);
+    const plan = this.#plans.get(key);
+    if (plan === undefined || wishes.zoneFor(pod.object) !== null || !this.#isValid(key, plan, graphs))
+      return null;
+    const isOld = clock.monotonic() - plan.madeMs > RENEWED_MS && plan.cluster !== graphs.cluster;
+    if (plan.replacing.size > 0 && isOld) this.#planLater(key);
+    const workload = workloadOf(pod, graphs.workflow);
     for (const place of plan.places)
       if (place.workload === workload && model.model.verdict(pod.object, place.node) === null) return place;
     return null;
   }
 
-  /** The place has its pod now. */
+  /** The place has its pod now; or a pod has another one, and leaves a place of its workload to nobody. */
   take(place: SinglePlan): void {
-    this.#plans.get(workflowOf(place.pod))?.places.delete(place);
+    const plan = this.#plans.get(workflowOf(place.pod));
+    if (plan === undefined) return;
+    plan.places.delete(place);
+    const { workload } = place;
+    const left = plan.toCome.get(workload ?? "");
+    if (workload === null || left === undefined) return;
+    if (left === 1) plan.toCome.delete(workload);
+    else plan.toCome.set(workload, left - 1);
+    if (plan.replacing.delete(place)) return;
+    const other = [...plan.replacing].find((each) => each.workload === workload);
+    if (other === undefined) return;
+    plan.replacing.delete(other);
+    plan.places.delete(other);
   }
 
-  /** Plans now what a pod belongs to that is asked about, where there is time for it. */
-  planFor(pod: GatedPod, graphs: UsableGraphs): void {
+  /** Whether a pod of the workflow waits for room that it was told is coming. @param key namespace/workflow */
+  awaitsRoom(key: string): boolean {
+    return this.#awaitingRoom.has(key);
+  }
+
+  /** Whether pods that are being deleted hold the room of a place of its workload. The pod is to wait for it. */
+  isRoomComing(pod: GatedPod, { workflow }: UsableGraphs): boolean {
+    const own = workloadOf(pod, workflow);
+    const places = [...(this.#plans.get(workflowOf(pod))?.replacing ?? [])];
+    const nodes = new Set(places.flatMap(({ workload, node }) => (workload === own ? [node] : [])));
+    if (nodes.size === 0) return false;
+    const isComing = leavingOf(workflowOf(pod), this.#options.model).some(({ spec }) =>
+      nodes.has(looseText(looseFields<PodSpec>(spec).nodeName)),
+    );
+    if (isComing) this.#awaitingRoom.add(workflowOf(pod));
+    return isComing;
+  }
+
+  /**
+   * Whether the pod is to wait at the gate: others of its workflow wait there while pods are being replaced, or
+   * its workload has just begun to replace its pods, and a workload whose pods stay may be about to.
+   */
+  isTooSoon(pod: GatedPod, graphs: UsableGraphs): boolean {
+    const { upcoming, model, ledger, config, gated } = this.#options;
+    const { workflow } = graphs;
+    const key = workflowOf(pod);
+    if (gated.of(key).length > 0 && this.#together.replacements(key, graphs).going.length > 0) return true;
+    if (!upcoming.isFresh(pod.object, key, config.settleMs)) return false;
+    const isStanding = standingIn(workflow, { model, ledger });
+    const own = workloadOf(pod, workflow);
+    return workflow.workloads.some(({ name }) => name !== own && isStanding(name));
+  }
+
+  /** Whether pods of its workflow come in the place of others, and no plan says where. */
+  lacksPlan(pod: GatedPod, graphs: UsableGraphs): boolean {
+    const key = workflowOf(pod);
+    if (this.#together.replacements(key, graphs).pods.length === 0) return false;
+    const plan = this.#plans.get(key);
+    return plan === undefined || !this.#isValid(key, plan, graphs);
+  }
+
+  /**
+   * Where pods will be that come in the place of others, as far as that is planned.
+   * @param besides a pod that gets no place of its workload, and leaves one free
+   */
+  assumed(besides: GatedPod, { workflow }: UsableGraphs): AssumedPod[] {
+    const replacing = [...(this.#plans.get(workflowOf(besides))?.replacing ?? [])];
+    const own = workloadOf(besides, workflow);
+    const left = replacing.findIndex(({ workload }) => workload === own);
+    return assumedAt(replacing.filter((_, index) => index !== left));
+  }
+
+  /** Plans now what a pod belongs to that is asked about, where there is time for it; gives its place. */
+  planFor(pod: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { model, clock } = this.#options;
     const workload = workloadOf(pod, graphs.workflow);
-    if (workload === null) return;
-    const pods = this.#togetherWith([workload], workflowOf(pod), graphs);
-    if (pods.length === 0 || pods.length * model.model.nodes.length > NOW_PAIRS) return;
-    const problem = this.#problem(pods, graphs);
-    const options = { ...this.#search(problem, NOW_MS), now: () => clock.monotonic() };
-    this.#keep(workflowOf(pod), pods, graphs, problem, searchPlan(problem, options));
+    if (workload === null) return null;
+    const key = workflowOf(pod);
+    const together = this.#together.of([workload], key, graphs, pod);
+    const { pods } = together;
+    if (pods.length === 0 || pods.length * model.model.nodes.length > NOW_PAIRS) return null;
+    const problem = this.#together.problem(together, graphs);
+    const options = { ...this.#search(NOW_MS, together, problem), now: () => clock.monotonic() };
+    const made = this.#keep(key, together, graphs, problem, searchPlan(problem, options));
+    const own = made.find((place) => place.pod === pod);
+    if (own !== undefined && model.model.verdict(pod.object, own.node) === null) return own;
+    return this.placeFor(pod, graphs);
+  }
+
+  /**
+   * For pods at the gate whose workflow is being replaced: plans them with all that are to come. Rejects when
+   * the search goes wrong.
+   */
+  async ahead(key: string, graphs: UsableGraphs): Promise<PlanAhead> {
+    const { search, gated } = this.#options;
+    this.#awaitingRoom.delete(key);
+    if (this.#together.replacements(key, graphs).going.length === 0) return NOTHING_AHEAD;
+    const together = this.#together.of([], key, graphs);
+    const problem = this.#together.problem(together, graphs);
+    const options = this.#search(GATED_MS, together, problem);
+    const result = await search.run(problem, this.#snapshotOf(problem), options);
+    this.#plans.delete(key);
+    const places = this.#keep(key, together, graphs, problem, result);
+    const waiting = new Set(gated.of(key));
+    const isWaiting = ({ pod }: SinglePlan): boolean => waiting.has(pod);
+    return {
+      assumed: assumedAt(places.filter((place) => !isWaiting(place))),
+      nodes: new Map(places.filter(isWaiting).map(({ pod, node }) => [pod.key, { to: node }])),
+    };
+  }
+
+  #planLater(key: string): void {
+    this.#due.add(key);
+    this.#planning ??= this.#planDue().finally(() => {
+      this.#planning = null;
+    });
+  }
+
+  /** Whether as many pods of each workload are to come as it was made for. */
+  #isValid(key: string, { toCome, madeMs }: JointPlan, graphs: UsableGraphs): boolean {
+    const { pods } = this.#together.replacements(key, graphs);
+    if (pods.length === 0 && toCome.size === 0) return this.#options.clock.monotonic() - madeMs <= KEPT_MS;
+    const now = countByWorkload(pods, graphs);
+    return now.size === toCome.size && [...now].every(([name, count]) => toCome.get(name) === count);
   }
 
   async #planDue(): Promise<void> {
@@ -129,65 +261,56 @@ export class JointPlans {
 
   async #planAhead(key: string): Promise<void> {
     const { upcoming, isAsking, graphs, clock, model, search } = this.#options;
-    const [first] = upcoming.of(key).flat();
+    const before = this.#plans.get(key);
+    const [first] = [...upcoming.of(key).flat(), ...[...(before?.replacing ?? [])].map(({ pod }) => pod)];
     if (first === undefined || !isAsking(first) || !model.isSynced) return;
     const { namespace, workflow: name } = first.identity;
-    const found = usableGraphs(graphs, { namespace, name }, clock.now());
-    if ("reason" in found) return;
+    const usable = usableGraphs(graphs, { namespace, name }, clock.now());
+    if ("reason" in usable) return;
+    const found = withoutGoing(usable, model);
     const names = upcoming.of(key).flatMap(([pod]) => workloadOf(pod!, found.workflow) ?? []);
-    const pods = this.#togetherWith(names, key, found);
-    if (pods.length === 0) return;
-    const problem = this.#problem(pods, found);
-    const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
-    const result = await search.runPatiently(problem, snapshot, this.#search(problem, AHEAD_MS));
+    const together = this.#together.of(names, key, found);
+    if (together.pods.length === 0) return;
+    const problem = this.#together.problem(together, found);
+    const options = this.#search(AHEAD_MS, together, problem);
+    const result = await search.runPatiently(problem, this.#snapshotOf(problem), options);
     // Somebody may have been asked meanwhile, or the workloads may have changed.
-    if (!this.#plans.has(key) && !this.#due.has(key)) this.#keep(key, pods, found, problem, result);
+    if (this.#plans.get(key) !== before || this.#due.has(key)) return;
+    if (before === undefined || this.#isBetter(before, problem, result, options))
+      this.#keep(key, together, found, problem, result);
+    else this.#plans.set(key, { ...before, cluster: found.cluster, madeMs: clock.monotonic() });
   }
 
-  /**
-   * Pods of these workloads and of all that they exchange anything with, as far as they are to come or wait;
-   * none where one of them isn't known of yet, where they are too many, or where others of the workflow are
-   * about to leave their room.
-   */
-  #togetherWith(workloads: readonly string[], key: string, { workflow }: UsableGraphs): GatedPod[] {
-    const { upcoming, gated, model, ledger, config } = this.#options;
-    if (leavingOf(key, model).length > 0) return [];
-    const isStanding = standingIn(workflow, { model, ledger });
-    const coming = Map.groupBy(upcoming.of(key).flat(), (pod) => workloadOf(pod, workflow));
-    // Of a workload that has pods already those count.
-    for (const [name, pods] of Map.groupBy(gated.of(key), (pod) => workloadOf(pod, workflow)))
-      coming.set(name, pods);
-    const pods: GatedPod[] = [];
-    const seen = new Set<string>();
-    const open = [...workloads];
-    for (let name = open.pop(); name !== undefined; name = open.pop()) {
-      if (seen.has(name) || isStanding(name)) continue;
-      seen.add(name);
-      const of = coming.get(name);
-      if (of === undefined) return [];
-      pods.push(...of);
-      open.push(...workflow.peersOf(name));
-    }
-    return pods.length > config.maxPods ? [] : pods;
+  /** null: nobody has it. */
+  #snapshotOf({ cluster }: FeasiblePlanProblem): ClusterGraphSnapshot | null {
+    const { graphs } = this.#options;
+    return cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
   }
 
-  #problem(pods: readonly GatedPod[], { cluster, workflow, prices }: UsableGraphs): FeasiblePlanProblem {
-    const { model, ledger, config } = this.#options;
-    const nameOf = new Map<object, string | null>(pods.map((pod) => [pod.object, workloadOf(pod, workflow)]));
-    return planProblem({
-      model: model.model,
-      pods: pods.map(({ object }) => object),
-      cluster,
-      workflow,
-      prices,
-      assumed: ledger.assumed(workflow.namespace, workflow.name),
-      workloadOf: (pod) => nameOf.get(pod) ?? null,
-      spread: spreadLimits(config),
+  /** Whether the new plan is worth more than noise to pods that have their places by an older one. */
+  #isBetter(
+    { replacing }: JointPlan,
+    problem: FeasiblePlanProblem,
+    result: SearchResult,
+    options: Omit<SearchOptions, "now">,
+  ): boolean {
+    const nodes = new Map(problem.nodes.map(({ name }, index) => [name, index]));
+    const open = new Set(replacing);
+    const today = result.assignment.map((node, index) => {
+      const place = [...open].find(({ workload }) => workload === problem.pods[index]!.workload);
+      if (place === undefined) return node;
+      open.delete(place);
+      return nodes.get(place.node) ?? node;
     });
+    const cost = createObjective(problem, costSettings(options)).total(today).total;
+    return open.size > 0 || result.cost.total < (1 - BETTER_RATIO) * cost;
   }
 
-  /** Pods come within milliseconds: such a plan is a quick one. */
-  #search(problem: FeasiblePlanProblem, budgetMs: number): Omit<SearchOptions, "isCut" | "now"> {
+  #search(
+    budgetMs: number,
+    { going }: Together,
+    problem: FeasiblePlanProblem,
+  ): Omit<SearchOptions, "isCut" | "now"> {
     const { config, bytesPerRequest } = this.#options;
     return {
       seed: config.seed,
@@ -196,23 +319,27 @@ export class JointPlans {
       effort: quickEffort(problem),
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,
+      pressureShare: pressureShareOf(problem, bytesPerRequest),
+      ...(going.length === 0 ? {} : { moveCost: TIE_COST }),
     };
   }
 
+  /** All places of the plan; those of pods that wait already aren't kept. */
   #keep(
     key: string,
-    pods: readonly GatedPod[],
+    { pods, coming }: Together,
     graphs: UsableGraphs,
     problem: FeasiblePlanProblem,
     result: SearchResult,
-  ): void {
+  ): SinglePlan[] {
     const { clock, gated } = this.#options;
-    if (result.traffic === "none") return;
+    if (result.traffic === "none" && coming.length === 0) return [];
     const waiting = new Set(gated.of(key));
+    const isComing = new Set(coming);
     const ofPlan = [...planSentences({ key }, result), ...rememberedSentences(graphs), ...problem.notes];
     const places = pods.flatMap((pod, index): SinglePlan[] => {
       const at = result.assignment[index]!;
-      if (at < 0 || waiting.has(pod)) return [];
+      if (at < 0 || result.traffic === "none") return [];
       const node = problem.nodes[at]!.name;
       const candidates = candidatesOf(problem, result, index, node);
       const sentences = [...podSentences(node, candidates, NO_MOVES, pod.key, pods.length), ...ofPlan];
@@ -221,8 +348,30 @@ export class JointPlans {
         { pod, workload: problem.pods[index]!.workload, node, candidates, sentences, others, zone: null },
       ];
     });
-    this.#plans.set(key, { places: new Set(places), madeMs: clock.monotonic() });
+    this.#plans.set(key, {
+      places: new Set(places.filter(({ pod }) => !waiting.has(pod))),
+      replacing: new Set(places.filter(({ pod }) => isComing.has(pod))),
+      toCome: countByWorkload(coming, graphs),
+      cluster: graphs.cluster,
+      madeMs: clock.monotonic(),
+    });
+    return places;
   }
+}
+
+function countByWorkload(pods: readonly GatedPod[], { workflow }: UsableGraphs): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const pod of pods) {
+    const workload = workloadOf(pod, workflow);
+    if (workload !== null) counts.set(workload, (counts.get(workload) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function assumedAt(places: readonly SinglePlan[]): AssumedPod[] {
+  return places.flatMap(({ pod, workload, node }) =>
+    workload === null ? [] : [{ workload, name: pod.identity.name, node }],
+  );
 }
 
 function workflowOf({ identity }: GatedPod): string {

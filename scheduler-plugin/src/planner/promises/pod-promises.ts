@@ -10,13 +10,14 @@ import {
 } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
 import type { KubernetesObject, LandingNode } from "@isochrone/kubernetes";
+import type { AssumedPod } from "@isochrone/placement";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { entryOf } from "../../domain/reserved-use.ts";
 import { identifyPod } from "../../domain/pod.ts";
 import type { GraphSource } from "../../ports/ports.ts";
 import { PROMISE_ANNOTATION } from "../adapters/pod-writer.ts";
 import { RELEASE_ANNOTATION } from "../adapters/release-orders.ts";
-import type { GatedPod } from "../gated-workflows.ts";
+import type { GatedPod, GatedWorkflow } from "../gated-workflows.ts";
 import { usableGraphs } from "../graphs.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { workloadOf } from "../planning.ts";
@@ -28,6 +29,7 @@ import { singlePlan } from "./single-plan.ts";
 import type { SinglePlan, SinglePlanOptions } from "./single-plan.ts";
 import { standingIn } from "./standing.ts";
 import { TimeBudget } from "./time-budget.ts";
+import { withoutGoing } from "../workflow-to-be.ts";
 
 /** A pod that the API server is about to create. */
 export interface AskedPod {
@@ -58,7 +60,10 @@ interface KeptPromise {
 interface PodPromisesOptions extends SinglePlanOptions {
   readonly graphs: GraphSource;
   readonly stranded: Pick<StrandedPods, "mayBind">;
-  readonly joint: Pick<JointPlans, "placeFor" | "take" | "planFor">;
+  readonly joint: Pick<
+    JointPlans,
+    "assumed" | "awaitsRoom" | "isRoomComing" | "isTooSoon" | "lacksPlan" | "placeFor" | "planFor" | "take"
+  >;
   readonly reports: Pick<PlannerReports, "admitted">;
   /** Whether a pod of its controller is being moved: the move's record says where its replacement goes. */
   readonly isMoving: (pod: KubernetesObject) => boolean;
@@ -106,6 +111,11 @@ export class PodPromises {
     } finally {
       this.#budget.spend(cpuMs() - beganMs);
     }
+  }
+
+  /** Whether a pod of the workflow got no node at its admission because pods that are being deleted hold its place. */
+  awaitsRoom({ key }: Pick<GatedWorkflow, "key">): boolean {
+    return this.#options.joint.awaitsRoom(key);
   }
 
   /** The cluster shows a new pod. null: it was promised nothing, or long ago. */
@@ -156,7 +166,7 @@ export class PodPromises {
     this.#isModelWanted ||= !model.isQuick;
     if (this.#isModelWanted || this.#promises.size >= MAX_PROMISES) return null;
     if (model.model.unsupported(object).length > 0) return null;
-    const plan = this.#plan(asked, found);
+    const plan = this.#plan(asked, withoutGoing(found, model));
     if (plan === null) return null;
     model.assume(object, plan.node);
     const among = model.landingNodes(asked.key, [plan.node, ...plan.others], config.landingNodes);
@@ -169,24 +179,33 @@ export class PodPromises {
     return affinity && { affinity, annotations: annotationsOf(id, among) };
   }
 
-  /** With all of its workflow where that was or must be planned, else for this pod alone. */
+  /** With all of its workflow that is to come, else for this pod alone. */
   #plan(asked: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { joint } = this.#options;
     const place = joint.placeFor(asked, graphs);
     if (place !== null) return place;
-    if (this.#runs(asked, graphs)) return singlePlan(asked, graphs, this.#options);
-    joint.planFor(asked, graphs);
-    return joint.placeFor(asked, graphs);
+    if (joint.isTooSoon(asked, graphs)) return null;
+    const isReplacing = joint.lacksPlan(asked, graphs);
+    const made = isReplacing ? joint.planFor(asked, graphs) : null;
+    if (made !== null) return made;
+    if (joint.isRoomComing(asked, graphs)) return null;
+    const ahead = joint.assumed(asked, graphs);
+    if (this.#runs(asked, graphs, ahead)) return singlePlan(asked, graphs, this.#options, ahead);
+    return isReplacing ? null : joint.planFor(asked, graphs);
   }
 
   /**
-   * Whether all that the pod exchanges anything with is there to stay: else it is planned together with them.
+   * Whether all that the pod exchanges anything with is there to stay, or has its place: else it is planned
+   * together with them.
    */
-  #runs(asked: GatedPod, { workflow }: UsableGraphs): boolean {
+  #runs(asked: GatedPod, { workflow }: UsableGraphs, ahead: readonly AssumedPod[]): boolean {
     const workload = workloadOf(asked, workflow);
     if (workload === null) return false;
     const isStanding = standingIn(workflow, this.#options);
-    return [...workflow.peersOf(workload)].every((peer) => peer === workload || isStanding(peer));
+    const placed = new Set(ahead.map((pod) => pod.workload));
+    return [...workflow.peersOf(workload)].every(
+      (peer) => peer === workload || placed.has(peer) || isStanding(peer),
+    );
   }
 
   #keep(id: string, promise: Made): void {

@@ -1,7 +1,7 @@
 // A node for one pod of a workflow that runs: the rest stays where it is, so the search is short enough for
 // an answer that the API server waits for.
 import { planProblem } from "@isochrone/placement";
-import type { FeasiblePlanProblem } from "@isochrone/placement";
+import type { AssumedPod, FeasiblePlanProblem } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
 import type { ZoneWishes } from "../../dispatch/replicas/zone-wishes.ts";
 import type { Ledger } from "../../domain/ledger.ts";
@@ -17,6 +17,7 @@ import type { PlannerConfig } from "../settings.ts";
 import { costOf } from "../objective.ts";
 import { spreadLimits } from "../spread.ts";
 import { wishesInto } from "../wished-zones.ts";
+import { assumedToBe, pressureShareOf } from "../workflow-to-be.ts";
 
 export interface SinglePlanOptions {
   readonly config: PlannerConfig;
@@ -40,11 +41,15 @@ const BUDGET_MS = 10;
 const MAX_ALTERNATIVES = 8;
 const NO_MOVES = { redeemed: new Map<string, never>(), refused: new Map<string, never>() };
 
-/** null: there is no node for it, or nothing to choose it by. */
+/**
+ * null: there is no node for it, or nothing to choose it by.
+ * @param ahead pods that aren't there yet, where they will be
+ */
 export function singlePlan(
   pod: GatedPod,
   graphs: UsableGraphs,
   { config, bytesPerRequest, model, ledger, wishes, clock }: SinglePlanOptions,
+  ahead: readonly AssumedPod[] = [],
 ): SinglePlan | null {
   const { namespace, workflow: name } = pod.identity;
   const workload = workloadOf(pod, graphs.workflow);
@@ -54,7 +59,7 @@ export function singlePlan(
     cluster: graphs.cluster,
     workflow: graphs.workflow,
     prices: graphs.prices,
-    assumed: ledger.assumed(namespace, name),
+    assumed: [...assumedToBe(ledger.assumed(namespace, name), graphs.workflow, model), ...ahead],
     workloadOf: () => workload,
     spread: spreadLimits(config),
   });
@@ -65,6 +70,7 @@ export function singlePlan(
       budgetMs: BUDGET_MS,
       bytesPerRequest,
       maxAlternatives: MAX_ALTERNATIVES,
+      pressureShare: pressureShareOf(problem, bytesPerRequest),
       now: () => clock.monotonic(),
     });
   const lacking = wishes.zoneFor(pod.object);

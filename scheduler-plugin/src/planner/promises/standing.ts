@@ -1,14 +1,17 @@
 import type { Ledger } from "../../domain/ledger.ts";
 import type { ClusterModel } from "../cluster-model.ts";
 import type { UsableGraphs } from "../graphs.ts";
+import { assumedToBe } from "../workflow-to-be.ts";
 
 /** Tells whether a workload of the workflow has a pod that is there to stay, or is on its way to a node. */
 export function standingIn(
   workflow: UsableGraphs["workflow"],
-  { model, ledger }: { readonly model: Pick<ClusterModel, "isStaying">; readonly ledger: Ledger },
+  { model, ledger }: { readonly model: Pick<ClusterModel, "isGoing" | "isStaying">; readonly ledger: Ledger },
 ): (workload: string) => boolean {
   const { namespace, name } = workflow;
-  const assumed = new Set(ledger.assumed(namespace, name).map(({ workload }) => workload));
+  const assumed = new Set(
+    assumedToBe(ledger.assumed(namespace, name), workflow, model).map(({ workload }) => workload),
+  );
   return (workload) => {
     const of = workflow.workload(workload)?.namespace ?? namespace;
     return (

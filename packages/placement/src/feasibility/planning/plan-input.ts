@@ -22,6 +22,16 @@ export interface PlanInput {
   readonly assumed?: readonly AssumedPod[];
   /** See PlanProblem. */
   readonly prices?: PairPrices | undefined;
+  /**
+   * Keys of pods in the model that will have gone before the planned ones come: they leave their room, and no
+   * rule counts them. @default none
+   */
+  readonly going?: readonly string[];
+  /**
+   * By planned pod, the key of the pod of `going` that it comes for: that one's node is where it is now.
+   * @default none comes for another
+   */
+  readonly replaced?: ReadonlyMap<object, string>;
   /** Parts of {@link DEFAULT_SPREAD} that are to be others. */
   readonly spread?: Partial<SpreadLimits>;
   /**

@@ -23,9 +23,12 @@ import { DEFAULT_SPREAD } from "../objects/spread-limits.ts";
  * inQueueOrder}; and a workload of several replicas is not left on one node or in one zone.
  */
 export function planProblem(input: PlanInput): FeasiblePlanProblem {
-  const { model, pods } = input;
-  const running = pods.map((pod) => runningOn(model, keyOf(pod)));
-  const putBack = model.without(pods.map(keyOf));
+  const { model, pods, going = [], replaced } = input;
+  const running = pods.map((pod) => {
+    const key = replaced?.get(pod);
+    return key === undefined ? runningOn(model, keyOf(pod)) : successor(runningOn(model, key));
+  });
+  const putBack = model.without([...pods.map(keyOf), ...going]);
   try {
     return compile(input, running);
   } finally {
@@ -33,10 +36,16 @@ export function planProblem(input: PlanInput): FeasiblePlanProblem {
   }
 }
 
-/** Where a planned pod runs, and what it holds there. */
+/** Where a planned pod runs, or the one that it comes for. */
 interface Running {
   readonly node: NodeState;
-  readonly requests: Amounts;
+  /** What it holds there; null: it isn't there yet. */
+  readonly requests: Amounts | null;
+}
+
+/** Of the pod that comes for one that runs there. */
+function successor(running: Running | null): Running | null {
+  return running && { node: running.node, requests: null };
 }
 
 function runningOn(model: SchedulingModel, key: string): Running | null {

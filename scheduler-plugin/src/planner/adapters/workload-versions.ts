@@ -1,0 +1,124 @@
+// ReplicaSets: which version of its Deployment a pod is of. Deployments replace pods of all but the newest.
+import { createInformer, KINDS, moveOwnerOf } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
+import type { ClusterStore, Informer, InformerChange, KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock, Logger, Random } from "@isochrone/runtime";
+
+/** One version of a Deployment. */
+export interface WorkloadVersion {
+  /** Of the ReplicaSet. */
+  readonly uid: string;
+  readonly name: string;
+  /** Label `pod-template-hash` of its pods. */
+  readonly hash: string;
+  /** Counts up with each rollout, also with one that goes back; 0: the Deployment's controller sets none. */
+  readonly revision: number;
+  readonly hasReplicas: boolean;
+  /** RFC 3339, in seconds. */
+  readonly createdAt: string;
+}
+
+interface WorkloadVersionsOptions {
+  readonly store: ClusterStore;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly logger: Logger;
+  /** Hears of Deployments that get another newest version; not of their first. */
+  readonly onRollout: (deploymentUid: string) => void;
+}
+
+const REVISION = "deployment.kubernetes.io/revision";
+const HASH = "pod-template-hash";
+
+export class WorkloadVersions {
+  readonly #onRollout: (deploymentUid: string) => void;
+  readonly #informer: Informer;
+  /** By the Deployment's uid, the newest first. */
+  readonly #versions = new Map<string, readonly WorkloadVersion[]>();
+  /** The Deployment's uid by the ReplicaSet's. */
+  readonly #deployments = new Map<string, string>();
+
+  /** Begins at once. */
+  constructor({ onRollout, ...around }: WorkloadVersionsOptions) {
+    this.#onRollout = onRollout;
+    this.#informer = createInformer({ ...around, kind: KINDS.replicaSet, trim: trimmedReplicaSet });
+    this.#informer.onChange((change) => this.#take(change));
+  }
+
+  /** Whether all were listed once. Until then no pod is known to be of an old version. */
+  get isSynced(): boolean {
+    return this.#informer.isSynced;
+  }
+
+  /** The newest first; empty while none is known. */
+  of(deploymentUid: string): readonly WorkloadVersion[] {
+    return this.#versions.get(deploymentUid) ?? [];
+  }
+
+  /** Uid of the Deployment of a ReplicaSet; null: it isn't known, or has none. */
+  deploymentOf(replicaSetUid: string): string | null {
+    return this.#deployments.get(replicaSetUid) ?? null;
+  }
+
+  stop(): Promise<void> {
+    return this.#informer.stop();
+  }
+
+  #take({ type, object }: InformerChange): void {
+    const owner = moveOwnerOf(object);
+    const { uid = "" } = object.metadata;
+    if (owner === null || owner.kind !== KINDS.deployment.kind) return;
+    const before = this.of(owner.uid);
+    const others = before.filter((version) => version.uid !== uid);
+    const versions = type === "deleted" ? others : [...others, versionOf(object)].toSorted(byAge);
+    if (type === "deleted") this.#deployments.delete(uid);
+    else this.#deployments.set(uid, owner.uid);
+    if (versions.length === 0) this.#versions.delete(owner.uid);
+    else this.#versions.set(owner.uid, versions);
+    const [newest] = versions;
+    // The list of all begins with no order.
+    if (this.isSynced && before.length > 0 && newest !== undefined && newest.uid !== before[0]!.uid)
+      this.#onRollout(owner.uid);
+  }
+}
+
+function trimmedReplicaSet({ apiVersion, kind, metadata, spec }: KubernetesObject): KubernetesObject {
+  const { name, namespace, uid, resourceVersion, creationTimestamp, ownerReferences } = metadata;
+  const revision = metadata.annotations?.[REVISION];
+  const hash = metadata.labels?.[HASH];
+  return {
+    apiVersion,
+    kind,
+    metadata: {
+      name,
+      ...(namespace === undefined ? {} : { namespace }),
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
+      ...(ownerReferences === undefined ? {} : { ownerReferences }),
+      ...(revision === undefined ? {} : { annotations: { [REVISION]: revision } }),
+      ...(hash === undefined ? {} : { labels: { [HASH]: hash } }),
+    },
+    spec: { replicas: looseFields<Record<"replicas", unknown>>(spec).replicas },
+  };
+}
+
+function versionOf({ metadata, spec }: KubernetesObject): WorkloadVersion {
+  const revision = Number(metadata.annotations?.[REVISION] ?? 0);
+  return {
+    uid: metadata.uid ?? "",
+    name: metadata.name,
+    hash: metadata.labels?.[HASH] ?? "",
+    revision: Number.isFinite(revision) ? revision : 0,
+    hasReplicas: Number(looseFields<Record<"replicas", unknown>>(spec).replicas ?? 0) > 0,
+    createdAt: metadata.creationTimestamp ?? "",
+  };
+}
+
+/** The newest first. Where revisions say nothing, the version that has replicas, then the younger one. */
+function byAge(a: WorkloadVersion, b: WorkloadVersion): number {
+  if (a.revision !== b.revision) return b.revision - a.revision;
+  if (a.hasReplicas !== b.hasReplicas) return a.hasReplicas ? -1 : 1;
+  if (a.createdAt !== b.createdAt) return a.createdAt > b.createdAt ? -1 : 1;
+  return a.name < b.name ? -1 : 1;
+}

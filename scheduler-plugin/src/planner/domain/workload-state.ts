@@ -1,0 +1,144 @@
+// What plans read of a Deployment or StatefulSet: how many pods it wants, whether it is replacing the ones
+// that it has, and what its pods look like.
+import { conditionsOf, KINDS, pickedFields, templateLabels, withoutLastApplied } from "@isochrone/kubernetes";
+import { looseFields, looseList } from "@isochrone/primitives";
+import type {
+  Container,
+  DeploymentSpec,
+  KubernetesObject,
+  PodSpec,
+  PodTemplate,
+} from "@isochrone/kubernetes";
+import type { LooseFields } from "@isochrone/primitives";
+import { identifyPod } from "../../domain/pod.ts";
+
+export interface WorkloadState {
+  readonly uid: string;
+  readonly isDeployment: boolean;
+  readonly namespace: string;
+  readonly name: string;
+  /** namespace/workflow of its pods. */
+  readonly workflow: string;
+  readonly generation: number | undefined;
+  readonly replicas: number;
+  /** It has no pods yet, and makes all of them as soon as it can. */
+  readonly isUpcoming: boolean;
+  /** Whether it goes on replacing pods of older versions: it isn't paused and hasn't given up. */
+  readonly replaces: boolean;
+  /** Of a StatefulSet's newest pods; null: it replaces none. */
+  readonly revision: string | null;
+  /** A StatefulSet's pods of lower ordinals keep their version. */
+  readonly partition: number;
+  /** Ordinal of a StatefulSet's first pod. */
+  readonly firstOrdinal: number;
+  /** Names of a StatefulSet's volumeClaimTemplates. */
+  readonly claims: readonly string[];
+  readonly labels: Readonly<Record<string, string>>;
+  readonly podSpec: LooseFields;
+  /** Changes with each step of a rollout. */
+  readonly progress: string;
+}
+
+interface SpecFields extends DeploymentSpec {
+  readonly volumeClaimTemplates: unknown;
+  readonly updateStrategy: unknown;
+  readonly ordinals: unknown;
+}
+
+/** What {@link workloadState} reads: of containers no more than their requests and ports. */
+export function trimmedWorkload({
+  apiVersion,
+  kind,
+  metadata,
+  ...object
+}: KubernetesObject): KubernetesObject {
+  const spec = looseFields<SpecFields>(object.spec);
+  const template = looseFields<PodTemplate>(spec.template);
+  const podSpec = looseFields<PodSpec>(template.spec);
+  const { labels } = looseFields<Record<"labels", unknown>>(template.metadata);
+  return {
+    apiVersion,
+    kind,
+    metadata: withoutLastApplied(metadata),
+    spec: {
+      ...pickedFields(spec as LooseFields, ["replicas", "paused", "updateStrategy", "ordinals"]),
+      volumeClaimTemplates: looseList<Record<"metadata", unknown>>(spec.volumeClaimTemplates).map(
+        (claim) => ({
+          metadata: { name: looseFields<Record<"name", unknown>>(claim.metadata).name },
+        }),
+      ),
+      ...(spec.template === undefined
+        ? {}
+        : {
+            template: {
+              metadata: { labels },
+              spec: {
+                ...podSpec,
+                containers: looseList<Container>(podSpec.containers).map(trimmedContainer),
+                ...(podSpec.initContainers === undefined
+                  ? {}
+                  : { initContainers: looseList<Container>(podSpec.initContainers).map(trimmedContainer) }),
+              },
+            },
+          }),
+    },
+    status: {
+      ...pickedFields(looseFields(object.status), STATUS),
+      conditions: conditionsOf(object)
+        .filter(({ type }) => type === "Progressing")
+        .map(({ type, status, reason }) => ({ type, status, reason })),
+    },
+  };
+}
+
+const STATUS = [
+  "replicas",
+  "updatedReplicas",
+  "readyReplicas",
+  "availableReplicas",
+  "updateRevision",
+  "currentRevision",
+] as const;
+
+function trimmedContainer(container: LooseFields): LooseFields {
+  return pickedFields(container, ["name", "resources", "ports", "restartPolicy"]);
+}
+
+/** Returns null for an object without a template or a number of replicas. */
+export function workloadState(object: KubernetesObject): WorkloadState | null {
+  const { kind, metadata } = object;
+  const spec = looseFields<SpecFields>(object.spec);
+  const { replicas, template, paused } = spec;
+  if (typeof replicas !== "number" || template === undefined) return null;
+  const { spec: ofPods } = looseFields<PodTemplate>(template);
+  const status = looseFields<Record<(typeof STATUS)[number], unknown>>(object.status);
+  const isDeployment = kind === KINDS.deployment.kind;
+  const { name, namespace = "default", uid = "" } = metadata;
+  const labels = templateLabels(object.spec);
+  const { namespace: of, workflow } = identifyPod({ metadata: { name, namespace, labels } });
+  const isStuck = conditionsOf(object).some((each) => each.type === "Progressing" && each.status === "False");
+  const { type, rollingUpdate } = looseFields<Record<"rollingUpdate" | "type", unknown>>(spec.updateStrategy);
+  const { partition } = looseFields<Record<"partition", unknown>>(rollingUpdate);
+  const { start } = looseFields<Record<"start", unknown>>(spec.ordinals);
+  const revision = type === "OnDelete" ? null : status.updateRevision;
+  return {
+    uid,
+    isDeployment,
+    namespace,
+    name,
+    workflow: `${of}/${workflow}`,
+    generation: metadata.generation,
+    replicas,
+    isUpcoming: (status.replicas ?? 0) === 0 && paused !== true,
+    replaces: paused !== true && !isStuck,
+    revision: !isDeployment && typeof revision === "string" ? revision : null,
+    partition: typeof partition === "number" ? partition : 0,
+    firstOrdinal: typeof start === "number" ? start : 0,
+    claims: looseList<Record<"metadata", unknown>>(spec.volumeClaimTemplates).map((claim) =>
+      String(looseFields<Record<"name", unknown>>(claim.metadata).name),
+    ),
+    labels,
+    podSpec: looseFields(ofPods),
+    progress: JSON.stringify(STATUS.map((field) => status[field])),
+  };
+}

@@ -1,0 +1,145 @@
+// The workflow as it will be: without pods that are about to go, with those that come in their place.
+import { DEFAULT_PLAN_SETTINGS } from "@isochrone/placement";
+import type { AssumedPod, PlanProblem } from "@isochrone/placement";
+import { WorkflowGraph } from "@isochrone/topology";
+import type { WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { Replacing, UpcomingWorkloads } from "./adapters/upcoming-workloads.ts";
+import { ordinalOf } from "./adapters/upcoming-workloads.ts";
+import type { ClusterModel } from "./cluster-model.ts";
+import type { GatedPod } from "./gated-workflows.ts";
+import type { UsableGraphs } from "./graphs.ts";
+
+type Pods = Pick<ClusterModel, "isGoing" | "nodeToBe" | "podsOf">;
+
+/** Pods that will come in the place of pods that are about to go. */
+export interface Replacements {
+  readonly pods: readonly GatedPod[];
+  /** Key of the pod that each of them replaces, and each of those that wait for a node already. */
+  readonly replaced: ReadonlyMap<object, string>;
+  /** Keys of all pods that are about to go. */
+  readonly going: readonly string[];
+}
+
+const NONE: Replacements = { pods: [], replaced: new Map(), going: [] };
+
+/** The same graphs, but no pod that is about to go is a neighbour. */
+export function withoutGoing(graphs: UsableGraphs, model: Pods): UsableGraphs {
+  const workflow = graphToBe(graphs.workflow, model);
+  return workflow === graphs.workflow ? graphs : { ...graphs, workflow };
+}
+
+/** Decisions that the graph doesn't show yet, but for pods that are about to go. */
+export function assumedToBe(
+  assumed: readonly AssumedPod[],
+  { namespace }: Pick<WorkflowGraph, "namespace">,
+  model: Pick<Pods, "isGoing">,
+): readonly AssumedPod[] {
+  return assumed.filter(({ name }) => !model.isGoing(`${namespace}/${name}`));
+}
+
+/**
+ * Pods that workloads of the workflow will make in the place of pods that are about to go. Pods that are
+ * being deleted have been replaced already where the rest of their workload stays.
+ * @param workflow namespace/workflow
+ */
+export function replacementsIn(
+  workflow: string,
+  upcoming: Pick<UpcomingWorkloads, "running">,
+  model: Pods,
+): Replacements {
+  const found = upcoming.running(workflow).flatMap((each) => replacementsOf(each, model) ?? []);
+  if (found.length === 0) return NONE;
+  return {
+    pods: found.flatMap(({ pods }) => pods),
+    replaced: new Map(found.flatMap(({ replaced }) => [...replaced])),
+    going: found.flatMap(({ going }) => going),
+  };
+}
+
+/** null: it keeps its pods. */
+function replacementsOf({ state, newest, older, pods }: Replacing, model: Pods): Replacements | null {
+  const all = [newest, ...older].flatMap((uid) => [...model.podsOf(uid)]);
+  const going = all.filter(({ isGoing, node }) => isGoing && node !== null);
+  const leaving = going.filter(({ pod }) => pod.metadata.deletionTimestamp === undefined);
+  if (leaving.length === 0) return null;
+  const staying = all.filter(({ isGoing }) => !isGoing);
+  const missing = state.isDeployment
+    ? pods().slice(0, Math.max(0, state.replicas - staying.length))
+    : missingOrdinals(
+        pods(),
+        staying.map(({ pod }) => pod.metadata.name),
+      );
+  // Pods that stay the longest first: the room of the others is free sooner.
+  const old = [...leaving, ...going.filter((each) => !leaving.includes(each))];
+  const byOrdinal = new Map(old.map((each) => [ordinalOf(each.pod.metadata.name), each]));
+  const replaced = new Map<object, string>();
+  const waiting = staying.flatMap(({ pod, node }) => (node === null ? [pod] : []));
+  for (const [index, object] of [...missing.map((each) => each.object), ...waiting].entries()) {
+    const own = state.isDeployment ? old[index] : byOrdinal.get(ordinalOf(object.metadata.name));
+    if (own !== undefined) replaced.set(object, own.key);
+  }
+  return { pods: missing, replaced, going: going.map(({ key }) => key) };
+}
+
+function missingOrdinals(pods: readonly GatedPod[], staying: readonly string[]): GatedPod[] {
+  const there = new Set(staying.map(ordinalOf));
+  return pods.filter(({ object }) => !there.has(ordinalOf(object.metadata.name)));
+}
+
+/**
+ * What full nodes cost in a plan for some of a workflow's pods, so that each pays for them what it pays in a
+ * plan for all: a plan shares the traffic of all channels that its pods have a part in among these pods alone.
+ */
+export function pressureShareOf(
+  { pods, workflow, assumed = [] }: Pick<PlanProblem, "assumed" | "pods" | "workflow">,
+  bytesPerRequest: number,
+): number {
+  const all = new Set([...pods, ...assumed].map(({ name }) => name));
+  for (const { name } of workflow.workloads) for (const pod of workflow.replicas(name).keys()) all.add(pod);
+  const planned = new Set(pods.map(({ workload }) => workload));
+  let [shared, whole] = [0, 0];
+  for (const { source, target, bytesPerSecond, requestsPerSecond } of workflow.channels) {
+    const rate = bytesPerSecond ?? (requestsPerSecond ?? 0) * bytesPerRequest;
+    whole += rate;
+    if (planned.has(source) || planned.has(target)) shared += rate;
+  }
+  const { pressureShare } = DEFAULT_PLAN_SETTINGS;
+  return shared > 0 ? (pressureShare * whole * pods.length) / (shared * all.size) : pressureShare;
+}
+
+interface ToBe {
+  /** What is different from the graph, in words. */
+  readonly changes: string;
+  readonly graph: WorkflowGraph;
+}
+
+/** Of each graph the last one that was made: many pods are asked about between two changes. */
+const MADE = new WeakMap<WorkflowGraph, ToBe>();
+
+function graphToBe(graph: WorkflowGraph, model: Pods): WorkflowGraph {
+  const nodes = new Map<string, string | null>();
+  for (const { namespace, pods } of graph.workloads)
+    for (const { name, node } of pods) {
+      const key = `${namespace}/${name}`;
+      const toBe = model.nodeToBe(key);
+      // A pod that waits is in the graph, or the planner knows where it goes.
+      if (toBe !== undefined && toBe !== node) nodes.set(key, toBe);
+    }
+  if (nodes.size === 0) return graph;
+  const changes = JSON.stringify([...nodes]);
+  const made = MADE.get(graph);
+  if (made?.changes === changes) return made.graph;
+  const { version, observedAt, namespace, name, channels } = graph;
+  const workloads = graph.workloads.map((workload) => ({
+    ...workload,
+    pods: workload.pods.flatMap((pod) => {
+      const node = nodes.get(`${workload.namespace}/${pod.name}`);
+      if (node === undefined) return [pod];
+      return node === null ? [] : [{ ...pod, node }];
+    }),
+  }));
+  const snapshot = { version, observedAt, namespace, name, workloads, channels };
+  const toBe = new WorkflowGraph(snapshot as WorkflowGraphSnapshot);
+  MADE.set(graph, { changes, graph: toBe });
+  return toBe;
+}
