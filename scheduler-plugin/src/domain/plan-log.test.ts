@@ -9,6 +9,7 @@ const plan = (id: string, atMs: number): LoggedPlan => ({
   at: new Date(atMs).toISOString(),
   workflow: "shop/flow",
   durationMs: 1,
+  ended: "optimal",
   cost: null,
   lowerBound: null,
   pods: [],
