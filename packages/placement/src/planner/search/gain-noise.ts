@@ -11,9 +11,14 @@ export function gainNoise(model: CostModel, a: Int32Array, b: Int32Array): numbe
   addRates(model, a, 1, rates);
   addRates(model, b, -1, rates);
   let square = 0;
-  for (const { from, to, rate } of rates.values()) square += (rate * model.field.errorMs(from, to)) ** 2;
+  for (const { from, to, rate } of rates.values())
+    // Rates cancel out up to rounding; the error of a link may be infinite.
+    if (Math.abs(rate) > LEAST_RATE) square += (rate * model.field.errorMs(from, to)) ** 2;
   return Math.sqrt(square);
 }
+
+/** Bytes per second. */
+const LEAST_RATE = 1e-6;
 
 interface LinkRate {
   readonly from: number;
