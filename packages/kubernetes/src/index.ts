@@ -135,6 +135,14 @@ export type {
   ObjectRef,
   OwnerReference,
 } from "./store/port.ts";
+export {
+  MOVING_ANNOTATION,
+  readRelease,
+  releasePatch,
+  restorePatch,
+  TEMPLATE_HASH_LABEL,
+} from "./store/released-pod.ts";
+export type { PodRelease } from "./store/released-pod.ts";
 export { electionTiming, identityOfLife, REPLICA_SETTINGS } from "./leases/replica-settings.ts";
 export {
   trimmedNode,

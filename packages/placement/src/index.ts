@@ -29,6 +29,7 @@ export type { PaperMove } from "./descheduler/paper-moves.ts";
 export { judged, nextCoolDown, NO_REGRET, regretOf } from "./descheduler/regret.ts";
 export type { JudgedMove, RegretState } from "./descheduler/regret.ts";
 export { replacementOf } from "./descheduler/replacement.ts";
+export { canSurge } from "./descheduler/surge.ts";
 export { PlacementError } from "./scoring/errors.ts";
 export type { Explanation } from "./scoring/explanation.ts";
 export type { ApiObject } from "./feasibility/objects/json.ts";

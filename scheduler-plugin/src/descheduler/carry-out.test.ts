@@ -30,7 +30,8 @@ async function groundOf(store: ClusterStore) {
     const object = await store.create(podOf(name, owner.metadata.uid!));
     const uid = object.metadata.uid!;
     const movable = { uid, namespace: "shop", name: `${name}-0`, owner: name, replicaNodes: ["n1"] };
-    pods.set(uid, { movable, object, identity: identifyPod(object), workload: name, node: "n1" });
+    const identity = identifyPod(object);
+    pods.set(uid, { movable, object, identity, workload: name, node: "n1", canSurge: false });
   }
   const at = { version: 1, observedAt: new Date(NOW).toISOString() };
   const graph = new WorkflowGraph({ ...at, namespace: "shop", name: "flow", workloads: [], channels: [] });

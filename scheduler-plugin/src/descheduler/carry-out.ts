@@ -1,5 +1,5 @@
-// Carries the moves of a run out, in their order: evictions, what is noted about them, and what is left when
-// one is refused.
+// Begins the moves of a run, in their order, and notes each of them. Ends a larger move when one of its pods is
+// refused.
 import { channelLatency } from "@isochrone/placement";
 import type { Move } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
@@ -83,22 +83,26 @@ export class CarryOut {
     { found, graphs: { cluster, workflow }, nowMs }: RunInputs,
   ): Promise<FailureReason | null> {
     const { config, bytesPerRequest, evictor, reports, metrics } = this.#options;
-    const { object, identity, workload } = found.pods.get(move.pod.uid)!;
+    const { object, identity, workload, canSurge } = found.pods.get(move.pod.uid)!;
     const { namespace, name, uid } = move.pod;
     const { from, to } = move;
     const deadlineMs = nowMs + config.moveDeadlineMs;
-    const result = await evictor.evict({
+    const isPlanned = move.worth.kind === "cost";
+    const release =
+      isPlanned && canSurge ? { before: move.pod.replicaNodes.filter((node) => node === to).length } : null;
+    const result = await evictor.begin({
       namespace,
       pod: name,
       uid,
       from,
       // The paper's descheduler relies on the scheduler for where the replacement goes.
-      to: move.worth.kind === "score" ? null : to,
+      to: isPlanned ? to : null,
       nowMs,
       deadlineMs,
       coolDownMs: config.coolDownMs,
+      release,
     });
-    if (!result.evicted) {
+    if (!result.begun) {
       this.#refused(move, found, result.reason, result.detail, nowMs);
       return result.reason;
     }
@@ -106,8 +110,9 @@ export class CarryOut {
     const graph = workflow(namespace, identity.workflow)!;
     const channels = (node: string) =>
       channelLatency({ namespace, name, workload }, node, { cluster, workflow: graph }, bytesPerRequest);
-    const id = reports.evicted(object, move, workload, { cluster, workflow: graph }, nowMs);
-    metrics.evictions.inc();
+    const isReleased = release !== null;
+    const id = reports.begun(object, { ...move, workload, isReleased }, { cluster, workflow: graph }, nowMs);
+    if (!isReleased) metrics.evictions.inc();
     this.#options.backOff.accepted(owner.uid);
     this.#options.left.add({ owner: move.pod.owner, node: from, atMs: nowMs });
     const started: StartedMove = {
@@ -128,9 +133,10 @@ export class CarryOut {
       before: channels(from),
       expected: channels(to),
       worth: worthOf(move),
+      ...(release === null ? {} : { release }),
     };
     this.#options.moves.begin(started);
-    this.#options.onMove?.(progressOf(started, "evicted"));
+    this.#options.onMove?.(progressOf(started, isReleased ? "replacing" : "evicted"));
     return null;
   }
 

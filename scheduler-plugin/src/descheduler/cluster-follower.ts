@@ -72,7 +72,7 @@ export class ClusterFollower {
   }
 }
 
-/** The template as far as it says whether its pods would wait for us. */
+/** The template as far as it says whether its pods would wait for us, and how its pods are replaced. */
 function trimmedController({
   apiVersion,
   kind,
@@ -88,6 +88,7 @@ function trimmedController({
     metadata: withoutLastApplied(metadata),
     spec: {
       replicas: looseFields<DeploymentSpec>(spec).replicas,
+      ...(spec["strategy"] === undefined ? {} : { strategy: spec["strategy"] }),
       template: {
         metadata: { labels: looseFields<ObjectMeta>(template.metadata).labels },
         spec: { schedulingGates, schedulerName, priorityClassName, nodeName },

@@ -73,6 +73,9 @@ export function createDescheduler(config: DeschedulerConfig, deps: DeschedulerDe
   return config.mode === "off" ? null : new LeadingDescheduler(config, deps);
 }
 
+/** A pod whose replacement is ready takes up room and requests that are meant for the other. */
+const FOLLOW_MS = 1_000;
+
 interface Running extends Term {
   readonly term: DeschedulerTerm;
 }
@@ -129,10 +132,18 @@ class LeadingDescheduler implements Descheduler {
         logger.error("the descheduler's run failed; the next run starts again", { error });
       },
     });
+    const following = periodic({
+      clock,
+      intervalMs: FOLLOW_MS,
+      run: () => term.follow(),
+      onError: (error) => logger.warnOnce("descheduler:follow", "moves can't be followed now", { error }),
+    });
     loop.start();
+    following.start();
     const parts: Part[] = [
       { name: "cluster follower", service: follower },
       { name: "runs", service: loop },
+      { name: "moves", service: following },
     ];
     return { term, stop: () => stopParts(parts, { logger }) };
   }

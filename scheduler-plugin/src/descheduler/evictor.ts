@@ -1,5 +1,6 @@
-// Carries a move out: the target is written down first, so that the replacement finds it however fast it
-// comes; then the pod is evicted, if it is still the one that was decided about.
+// Begins a move: the target is written down first, so that the replacement finds it however fast it comes.
+// Then the pod is released, so that its replacement starts first, or evicted; only if it is still the one that
+// was decided about.
 import {
   hasCondition,
   isStoreError,
@@ -8,6 +9,8 @@ import {
   moveRecordPatch,
   movesDonePatch,
   readLastMove,
+  releasePatch,
+  StoreError,
 } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject, LastMove, ObjectRef, PodSpec } from "@isochrone/kubernetes";
@@ -24,18 +27,24 @@ interface WantedMove {
   readonly nowMs: number;
   readonly deadlineMs: number;
   readonly coolDownMs: number;
+  /**
+   * The replacement starts before the pod is evicted. `before`: pods of its controller that are on the target
+   * already. null: the pod is evicted first.
+   */
+  readonly release: { readonly before: number } | null;
 }
 
-type EvictionResult =
+type BeginResult =
   | {
-      readonly evicted: true;
+      readonly begun: true;
       readonly owner: ObjectRef & { readonly uid: string };
       readonly coolDownMs: number;
     }
-  | { readonly evicted: false; readonly reason: FailureReason; readonly detail: string };
+  | { readonly begun: false; readonly reason: FailureReason; readonly detail: string };
 
 /** The controller changes with each of its pods. */
 const RECORD_ATTEMPTS = 3;
+const RELEASE_ATTEMPTS = 3;
 
 export class Evictor {
   readonly #store: ClusterStore;
@@ -52,9 +61,9 @@ export class Evictor {
     return this.#movingUntilMs.has(controllerUid);
   }
 
-  async evict(move: WantedMove): Promise<EvictionResult> {
+  async begin(move: WantedMove): Promise<BeginResult> {
     try {
-      return await this.#evict(move);
+      return await this.#begin(move);
     } catch (error) {
       return failed(reasonOf(error), error);
     }
@@ -77,13 +86,13 @@ export class Evictor {
     });
   }
 
-  async #evict(move: WantedMove): Promise<EvictionResult> {
+  async #begin(move: WantedMove): Promise<BeginResult> {
     const { namespace, pod: name, uid, from, to, nowMs, deadlineMs } = move;
     const pod = await this.#store.get({ ...KINDS.pod, namespace, name });
     const changed = pod === null ? "it has gone" : changeOf(pod, move);
-    if (pod === null || changed !== null) return { evicted: false, reason: "changed", detail: changed ?? "" };
+    if (pod === null || changed !== null) return { begun: false, reason: "changed", detail: changed ?? "" };
     const owner = moveOwnerOf(pod);
-    if (owner === null) return { evicted: false, reason: "changed", detail: "it has no controller" };
+    if (owner === null) return { begun: false, reason: "changed", detail: "it has no controller" };
     if (to !== null) this.#movingUntilMs.set(owner.uid, deadlineMs);
     let coolDownMs = move.coolDownMs;
     let before: LastMove | null = null;
@@ -97,18 +106,44 @@ export class Evictor {
         : moveRecordPatch(object, { podUid: uid, from, to, deadlineMs }, last, nowMs);
     }).catch((error: unknown) => failed("record", error));
     if (typeof found !== "boolean") return found;
-    if (!found) return { evicted: false, reason: "changed", detail: "its controller has gone" };
+    if (!found) return { begun: false, reason: "changed", detail: "its controller has gone" };
     try {
-      const { resourceVersion } = pod.metadata;
-      await this.#store.evict(
-        { namespace, name },
-        { preconditions: { uid, ...(resourceVersion === undefined ? {} : { resourceVersion }) } },
-      );
+      await (to === null || move.release === null ? this.#evict(pod) : this.#release(owner, move, to));
     } catch (error) {
       await this.#withdraw(owner, uid, nowMs, before ?? { atMs: 0, coolDownMs });
       throw error;
     }
-    return { evicted: true, owner, coolDownMs };
+    return { begun: true, owner, coolDownMs };
+  }
+
+  async #evict({ metadata }: KubernetesObject): Promise<void> {
+    const { namespace = "default", name, uid, resourceVersion } = metadata;
+    const preconditions = {
+      ...(uid === undefined ? {} : { uid }),
+      ...(resourceVersion === undefined ? {} : { resourceVersion }),
+    };
+    await this.#store.evict({ namespace, name }, { preconditions });
+  }
+
+  /** Throws StoreError `conflict` if the pod or its ReplicaSet isn't what it was. */
+  async #release(owner: ObjectRef & { readonly uid: string }, move: WantedMove, to: string): Promise<void> {
+    const ref = { ...KINDS.pod, namespace: move.namespace, name: move.pod };
+    const before = move.release?.before ?? 0;
+    for (let attempt = 1; ; attempt++) {
+      const { uid, ...where } = owner;
+      const [pod, replicaSet] = [await this.#store.get(ref), await this.#store.get(where)];
+      const isSame = pod !== null && changeOf(pod, move) === null && replicaSet?.metadata.uid === uid;
+      const { deadlineMs } = move;
+      const patch = isSame ? releasePatch(pod, replicaSet, { to, before, deadlineMs }) : null;
+      if (patch === null) throw new StoreError("conflict", `pod ${move.namespace}/${move.pod} has changed`);
+      try {
+        await this.#store.jsonPatch(ref, patch);
+        return;
+      } catch (error) {
+        // The kubelet writes the pod's status at any time.
+        if (!isStoreError(error, "conflict") || attempt === RELEASE_ATTEMPTS) throw error;
+      }
+    }
   }
 
   /**
@@ -155,6 +190,6 @@ function reasonOf(error: unknown): FailureReason {
   return isStoreError(error, "forbidden") || isStoreError(error, "invalid") ? "refused" : "other";
 }
 
-function failed(reason: FailureReason, error: unknown): EvictionResult & { readonly evicted: false } {
-  return { evicted: false, reason, detail: reasonOf(error) };
+function failed(reason: FailureReason, error: unknown): BeginResult & { readonly begun: false } {
+  return { begun: false, reason, detail: reasonOf(error) };
 }

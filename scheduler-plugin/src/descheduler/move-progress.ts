@@ -1,10 +1,11 @@
 import type { MoveWorth, Replacement, StartedMove } from "./started-moves.ts";
 
 /**
- * How far a move has come: its pod was evicted, its replacement is ready, none came in time, or its channels
- * were measured again.
+ * How far a move has come. `replacing`: its replacement starts, and its pod still serves. `evicted`: its pod
+ * goes first. `arrived`: its replacement is ready. `withdrawn`: its pod stayed where it was. `lost`: no
+ * replacement came in time. `measured`: its channels were measured again.
  */
-const MOVE_STAGES = ["evicted", "arrived", "lost", "measured"] as const;
+const MOVE_STAGES = ["replacing", "evicted", "arrived", "withdrawn", "lost", "measured"] as const;
 export type MoveStage = (typeof MOVE_STAGES)[number];
 
 /** A move of the descheduler, for whoever shows moves as they happen. */
@@ -15,7 +16,7 @@ export interface MoveProgress {
   readonly namespace: string;
   readonly workflow: string;
   readonly workload: string;
-  /** The evicted pod. */
+  /** The pod that is replaced. */
   readonly pod: string;
   readonly from: string;
   /** The target of the decision. */

@@ -10,6 +10,13 @@ import type { FailureReason } from "./decision/metrics.ts";
 import { scoresOf } from "./decision/paper-decision.ts";
 import type { DoneMove } from "./started-moves.ts";
 
+interface BegunMove extends Move {
+  /** As the workflow graph calls it. */
+  readonly workload: string;
+  /** The replacement starts before the pod is evicted. */
+  readonly isReleased: boolean;
+}
+
 interface MoveReportsOptions {
   readonly decisions: DecisionLog;
   readonly events: EventRecorder | null;
@@ -27,16 +34,15 @@ export class MoveReports {
   }
 
   /** @returns the decision's id */
-  evicted(
+  begun(
     pod: KubernetesObject,
-    move: Move,
-    workload: string,
+    move: BegunMove,
     graphs: { readonly cluster: ClusterGraph; readonly workflow: WorkflowGraph },
     nowMs: number,
   ): string {
     const { decisions, newId, events, logger, mode } = this.#options;
     const id = newId();
-    const { workflow, from, to, worth } = move;
+    const { workflow, workload, isReleased, from, to, worth } = move;
     const { namespace, name, uid } = move.pod;
     const explanation = sentences(move);
     const made: LoggedAct = {
@@ -65,11 +71,17 @@ export class MoveReports {
     events?.event(pod, {
       type: "Normal",
       reason: "NetworkAwareMove",
-      action: "Evicting",
-      note: `Evicted from ${from}; ${worth.kind === "cost" ? "its replacement is to go to" : "kube-scheduler places its replacement, and the best node is"} ${to}. ${explanation.join(" ")}`,
+      action: isReleased ? "Replacing" : "Evicting",
+      note: `${beginningOf(move)} ${explanation.join(" ")}`,
     });
     const gain = worth.kind === "cost" ? { gain: worth.gain, groupSize: worth.pods } : {};
-    logger.info("pod evicted", { namespace, pod: name, from, to, ...gain });
+    logger.info(isReleased ? "pod is being replaced" : "pod evicted", {
+      namespace,
+      pod: name,
+      from,
+      to,
+      ...gain,
+    });
     return id;
   }
 
@@ -90,6 +102,7 @@ export class MoveReports {
     const reasons = {
       on_target: null,
       elsewhere: "kube-scheduler chose another node than the target",
+      withdrawn: "its replacement wasn't ready on the target in time, so the pod stays where it was",
       lost: "no replacement became ready by the deadline",
     } as const;
     decisions.conclude(id, {
@@ -98,15 +111,29 @@ export class MoveReports {
       node,
       reason: reasons[outcome],
     });
-    logger.info("pod moved", { namespace, pod, from, to, node, outcome });
+    logger.info(outcome === "on_target" ? "pod moved" : "move failed", {
+      namespace,
+      pod,
+      from,
+      to,
+      node,
+      outcome,
+    });
     if (outcome === "on_target") return;
     this.#options.events?.event(owner, {
       type: "Warning",
       reason: "NetworkAwareMoveMissed",
       action: "Moving",
-      note: `${pod} was moved from ${from} to ${to}, but ${reasons[outcome]}${node === null ? "" : ` (${node})`}.`,
+      note: `${pod} was to move from ${from} to ${to}, but ${reasons[outcome]}${node === null ? "" : ` (${node})`}.`,
     });
   }
+}
+
+function beginningOf({ from, to, worth, isReleased }: BegunMove): string {
+  if (isReleased) return `Stays on ${from} until its replacement is ready on ${to}.`;
+  return worth.kind === "cost"
+    ? `Evicted from ${from}; its replacement is to go to ${to}.`
+    : `Evicted from ${from}; kube-scheduler places its replacement, and the best node is ${to}.`;
 }
 
 /** A group's figures are the group's: one pod's share of them says nothing. */

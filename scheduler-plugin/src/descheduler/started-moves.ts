@@ -1,10 +1,10 @@
-// Moves from the eviction until their channels were measured again. Pure: what the cluster shows and the time
-// come in as arguments.
-import { hasCondition, moveOwnerOf } from "@isochrone/kubernetes";
-import { looseFields } from "@isochrone/primitives";
-import type { KubernetesObject, ObjectRef, PodSpec } from "@isochrone/kubernetes";
+// Moves from their beginning until their channels were measured again. Pure: what the cluster shows and the
+// time come in as arguments.
+import { hasCondition, readRelease } from "@isochrone/kubernetes";
+import type { KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import type { ChannelLatency } from "@isochrone/placement";
 import type { MoveOutcome } from "./decision/metrics.ts";
+import { livePodsOf, nodeOfPod } from "./controller-pods.ts";
 
 export interface StartedMove {
   /** Of the decision that it carries out. */
@@ -33,6 +33,11 @@ export interface StartedMove {
   readonly expected: ChannelLatency | null;
   /** null in mode `paper`, which compares scores. */
   readonly worth: MoveWorth | null;
+  /**
+   * The pod serves until its replacement is ready. `before`: pods of the controller that were on the target
+   * already. undefined: the pod was evicted first.
+   */
+  readonly release?: { readonly before: number } | undefined;
 }
 
 /** What a move is to gain, with all the pods that it moves. */
@@ -51,7 +56,7 @@ export interface Replacement {
 export interface DoneMove {
   readonly move: StartedMove;
   readonly outcome: MoveOutcome;
-  /** null: none became ready in time. */
+  /** null: none became ready in time, or the pod stayed. */
   readonly replacement: Replacement | null;
 }
 
@@ -63,8 +68,18 @@ export interface ReplacedMove {
 /** Measurements are waited for so much longer than it takes them to be due; then nobody will know. */
 const MEASURE_WITHIN_MS = 15 * 60_000;
 
+/** The ReplicaSet deletes one pod too many within milliseconds; afterwards it has another reason. */
+const SURPLUS_WITHIN_MS = 60_000;
+
+/** A pod that its ReplicaSet got back. */
+interface RestoredPod {
+  readonly replicas: number;
+  readonly giveUpMs: number;
+}
+
 export class StartedMoves {
   readonly #waiting = new Map<string, StartedMove>();
+  readonly #restored = new Map<string, RestoredPod>();
   #unmeasured: ReplacedMove[] = [];
 
   get waiting(): readonly StartedMove[] {
@@ -90,11 +105,23 @@ export class StartedMoves {
     this.#waiting.set(move.podUid, move);
   }
 
+  has(podUid: string): boolean {
+    return this.#waiting.has(podUid);
+  }
+
+  /** Its ReplicaSet, which is to have so many pods, got the pod back. */
+  restored(podUid: string, replicas: number, nowMs: number): void {
+    this.#restored.set(podUid, { replicas, giveUpMs: nowMs + SURPLUS_WITHIN_MS });
+  }
+
   /** Moves whose replacement is ready, or will not be waited for any more. They are told once. */
   look(pods: readonly KubernetesObject[], nowMs: number): DoneMove[] {
-    const done = [...this.#waiting.values()].flatMap((move) => doneBy(move, pods, nowMs) ?? []);
+    const done = [...this.#waiting.values()].flatMap((move) => {
+      return doneBy(move, pods, this.#restored.get(move.podUid) ?? null, nowMs) ?? [];
+    });
     for (const { move, replacement } of done) {
       this.#waiting.delete(move.podUid);
+      this.#restored.delete(move.podUid);
       if (replacement !== null) this.#unmeasured.push({ move, replacement });
     }
     return done;
@@ -115,20 +142,30 @@ export class StartedMoves {
   }
 }
 
-function doneBy(move: StartedMove, pods: readonly KubernetesObject[], nowMs: number): DoneMove | null {
-  const pod = pods.find((one) => isReplacement(one, move) && hasCondition(one, "Ready"));
-  const node = looseFields<PodSpec>(pod?.spec).nodeName;
-  if (pod !== undefined && typeof node === "string") {
-    const replacement = { name: pod.metadata.name, node, readyMs: nowMs };
-    return { move, outcome: node === move.to ? "on_target" : "elsewhere", replacement };
+function doneBy(
+  move: StartedMove,
+  pods: readonly KubernetesObject[],
+  restored: RestoredPod | null,
+  nowMs: number,
+): DoneMove | null {
+  const { owner, podUid, release, siblings, to, deadlineMs } = move;
+  const live = livePodsOf(owner.uid, pods);
+  if (release !== undefined) {
+    const old = pods.find(({ metadata }) => metadata.uid === podUid);
+    if (old !== undefined && old.metadata.deletionTimestamp === undefined) {
+      const isBack = restored !== null && readRelease(old) === null;
+      const isOver = isBack && (live.length <= restored.replicas || nowMs > restored.giveUpMs);
+      return isOver ? { move, outcome: "withdrawn", replacement: null } : null;
+    }
   }
-  return nowMs > move.deadlineMs ? { move, outcome: "lost", replacement: null } : null;
-}
-
-function isReplacement(pod: KubernetesObject, { owner, siblings }: StartedMove): boolean {
-  return (
-    pod.metadata.deletionTimestamp === undefined &&
-    moveOwnerOf(pod)?.uid === owner.uid &&
-    !siblings.has(pod.metadata.uid ?? "")
-  );
+  const ready = live.filter((pod) => hasCondition(pod, "Ready") && nodeOfPod(pod) !== null);
+  const onTarget = ready.filter((pod) => nodeOfPod(pod) === to);
+  const isNew = ({ metadata }: KubernetesObject): boolean => !siblings.has(metadata.uid ?? "");
+  const [arrived] = release === undefined || onTarget.length > release.before ? onTarget.filter(isNew) : [];
+  const pod = arrived ?? ready.find(isNew);
+  if (pod !== undefined) {
+    const replacement = { name: pod.metadata.name, node: nodeOfPod(pod)!, readyMs: nowMs };
+    return { move, outcome: pod === arrived ? "on_target" : "elsewhere", replacement };
+  }
+  return nowMs > deadlineMs ? { move, outcome: "lost", replacement: null } : null;
 }

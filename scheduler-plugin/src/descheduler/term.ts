@@ -33,7 +33,8 @@ import type { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./decision/paper-decision.ts";
 import { moveRules, runDecision, type CostOptions } from "./decision/run-decision.ts";
 import type { DeschedulerConfig } from "./decision/settings.ts";
-import { StartedMoves, type ReplacedMove } from "./started-moves.ts";
+import { ReleasedPods } from "./released-pods.ts";
+import { StartedMoves, type DoneMove, type ReplacedMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
 import type { ClusterLists, Survey, SurveyInput } from "./decision/survey.ts";
@@ -78,17 +79,20 @@ export class DeschedulerTerm {
   readonly #evictor: Evictor;
   readonly #closing: Closing;
   readonly #moves = new StartedMoves();
+  readonly #released: ReleasedPods;
   readonly #backOff = new BackOff(BACK_OFF_MS);
   readonly #left: LeftNodes;
   readonly #kept: KeptMemory | null;
   readonly #carryOut: CarryOut;
   #memory: DescheduleMemory = NO_MEMORY;
+  #isFollowing = false;
   #regret: RegretState = NO_REGRET;
   #report: DeschedulerReport;
 
   constructor(options: TermOptions) {
     this.#options = options;
     this.#evictor = new Evictor(options.store);
+    this.#released = new ReleasedPods({ ...options, moves: this.#moves });
     this.#closing = new Closing(options.config);
     const { coolDownMs } = options.config;
     const leastMs = Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs);
@@ -124,6 +128,12 @@ export class DeschedulerTerm {
       regret: regretOf(moves),
       stoppedUntil: isStopped ? iso(stoppedUntilMs) : null,
     };
+  }
+
+  /** Moves under way go on between two runs. */
+  async follow(): Promise<void> {
+    const { follower, clock } = this.#options;
+    if (follower.isSynced) await this.#followUp(follower.lists(), clock.now());
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -181,24 +191,33 @@ export class DeschedulerTerm {
     this.#show(found, decision, nowMs, seconds);
   }
 
-  /** Replacements that are ready, or didn't come. */
+  /** Released pods go on; then moves end whose replacement is ready, or didn't come. */
   async #followUp(lists: ClusterLists, nowMs: number): Promise<void> {
-    const { metrics, reports, logger } = this.#options;
-    for (const done of this.#moves.look(lists.pods, nowMs)) {
-      const { move, outcome } = done;
-      metrics.moves.inc({ outcome });
-      reports.done(done, nowMs);
-      this.#options.onMove?.(progressOf(move, outcome === "lost" ? "lost" : "arrived", done.replacement));
-      const lost = outcome === "lost";
-      // Whoever is without a replacement is not moved again soon.
-      const last = lost
-        ? { atMs: move.atMs, coolDownMs: Math.min(move.coolDownMs * 2, MAX_COOL_DOWN_MS) }
-        : null;
-      await this.#evictor.done(move.owner, move.podUid, nowMs, last).catch((error: unknown) => {
-        logger.warn("a move's record can't be removed; it ends by its deadline", { error });
-      });
+    if (this.#isFollowing) return;
+    this.#isFollowing = true;
+    try {
+      await this.#released.advanceAll(lists, nowMs);
+      for (const done of this.#moves.look(lists.pods, nowMs)) await this.#ended(done, nowMs);
+    } finally {
+      this.#isFollowing = false;
     }
-    metrics.inFlight.set(this.#moves.waiting.length);
+    this.#options.metrics.inFlight.set(this.#moves.waiting.length);
+  }
+
+  async #ended(done: DoneMove, nowMs: number): Promise<void> {
+    const { metrics, reports, logger } = this.#options;
+    const { move, outcome } = done;
+    metrics.moves.inc({ outcome });
+    reports.done(done, nowMs);
+    const isVain = outcome === "lost" || outcome === "withdrawn";
+    this.#options.onMove?.(progressOf(move, isVain ? outcome : "arrived", done.replacement));
+    // Whoever is without a replacement is not moved again soon.
+    const last = isVain
+      ? { atMs: move.atMs, coolDownMs: Math.min(move.coolDownMs * 2, MAX_COOL_DOWN_MS) }
+      : null;
+    await this.#evictor.done(move.owner, move.podUid, nowMs, last).catch((error: unknown) => {
+      logger.warn("a move's record can't be removed; it ends by its deadline", { error });
+    });
   }
 
   /** Channels of replacements, measured again. */

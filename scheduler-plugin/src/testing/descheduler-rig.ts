@@ -290,7 +290,8 @@ function deploymentOf(name: string): KubernetesObject {
   return {
     ...KINDS.deployment,
     metadata: { name, namespace: "shop" },
-    spec: { replicas: 2 },
+    // Evicts first: nothing here makes replacements.
+    spec: { replicas: 2, strategy: { type: "Recreate" } },
     status: { replicas: 2, updatedReplicas: 2, readyReplicas: 2 },
   };
 }

@@ -136,11 +136,16 @@ function annotated(
   ];
   if (annotations === undefined) operations.push({ op: "add", path: "/metadata/annotations", value: {} });
   for (const [name, value] of Object.entries(values)) {
-    const path = `/metadata/annotations/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const path = annotationPath(name);
     if (value !== null) operations.push({ op: "add", path, value });
     else if (annotations?.[name] !== undefined) operations.push({ op: "remove", path });
   }
   return operations;
+}
+
+/** JSON pointer to the annotation. */
+export function annotationPath(name: string): string {
+  return `/metadata/annotations/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 /** What the annotation says. */

@@ -6,8 +6,11 @@ import type { Registry } from "prom-client";
 const FAILURE_REASONS = ["pdb", "changed", "record", "refused", "other"] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/** What became of a move: on its target, on another node, or without a ready replacement by its deadline. */
-const MOVE_OUTCOMES = ["on_target", "elsewhere", "lost"] as const;
+/**
+ * What became of a move: on its target; on another node; withdrawn, so that the pod stayed where it was; or
+ * without a ready replacement by its deadline.
+ */
+const MOVE_OUTCOMES = ["on_target", "elsewhere", "withdrawn", "lost"] as const;
 export type MoveOutcome = (typeof MOVE_OUTCOMES)[number];
 
 /** Why a pod stays though its workflow was looked at. */
@@ -80,13 +83,13 @@ export function createDeschedulerMetrics(registry: Registry): DeschedulerMetrics
     }),
     moves: new Counter({
       name: "isochrone_descheduler_moves_total",
-      help: "Evicted pods by what became of them: replaced on_target, replaced elsewhere, or lost (no ready replacement by the deadline).",
+      help: "Moves by what became of them: replaced on_target, replaced elsewhere, withdrawn (the pod stayed where it was), or lost (no ready replacement by the deadline).",
       labelNames: ["outcome"],
       registers,
     }),
     inFlight: new Gauge({
       name: "isochrone_descheduler_moves_in_flight",
-      help: "Evicted pods whose replacement isn't ready yet.",
+      help: "Moves whose replacement isn't ready yet.",
       registers,
     }),
     regret: new Gauge({

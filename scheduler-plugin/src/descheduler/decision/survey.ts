@@ -10,7 +10,7 @@ import {
 } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
-import { exclusionOf, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
+import { canSurge, exclusionOf, planProblem, replacementOf, SchedulingModel } from "@isochrone/placement";
 import type {
   AssumedPod,
   ClusterHealth,
@@ -76,6 +76,8 @@ export interface SurveyedPod {
   /** As the workflow graph calls it. */
   readonly workload: string;
   readonly node: string;
+  /** Its replacement may start before it is evicted. */
+  readonly canSurge: boolean;
 }
 
 interface SkippedPod {
@@ -167,7 +169,8 @@ class Surveyor {
       const workload = identity.workloads.find((name) => graph?.workload(name) !== undefined);
       if (graph === null || workload === undefined) continue;
       const key = `${identity.namespace}/${identity.workflow}`;
-      const pod = { movable: this.#movable(object, identity), object, identity, workload, node };
+      const movable = this.#movable(object, identity);
+      const pod = { movable, object, identity, workload, node, canSurge: this.#canSurge(object) };
       groups.set(key, [...(groups.get(key) ?? []), pod]);
     }
     return groups;
@@ -243,6 +246,11 @@ class Surveyor {
       return this.#skip(workflow, pod, "backoff", "its eviction was refused a moment ago");
     const [unsupported] = this.#model.unsupported(replacementOf(pod.object));
     return unsupported === undefined || this.#skip(workflow, pod, "unsupported", unsupported);
+  }
+
+  #canSurge(pod: KubernetesObject): boolean {
+    const controller = this.#controllers.get(moveOwnerOf(pod)?.uid ?? "");
+    return canSurge({ pod, workload: controller === undefined ? null : this.#workloadAbove(controller) });
   }
 
   #workloadAbove(controller: KubernetesObject): KubernetesObject | null {

@@ -1,4 +1,4 @@
-import { createInformer, KINDS, workloadOf } from "@isochrone/kubernetes";
+import { createInformer, KINDS, TEMPLATE_HASH_LABEL, workloadOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom, systemClock } from "@isochrone/runtime";
@@ -7,6 +7,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { copyObjects } from "../manifest/check.ts";
 import { threeServices } from "../testing/builders.ts";
 import { DeploymentController } from "./deployments.ts";
+import { deletionOrder } from "./replica-sets.ts";
 
 async function setUp(): Promise<ClusterStore> {
   const store = createMemoryStore({ clock: systemClock });
@@ -87,16 +88,97 @@ describe("the deployment controller", () => {
     for (const { metadata } of await podsOf(store, "c", 2)) expect(five).toContain(metadata.uid);
   });
 
-  it("moves to a new ReplicaSet when the template changes", async () => {
+  const changed = { spec: { template: { metadata: { labels: { version: "v2" } } } } };
+  const versions = async (store: ClusterStore): Promise<string[]> => {
+    const pods = (await store.list(KINDS.pod)).items.filter((pod) => workloadOf(pod).name === "c");
+    const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    return staying.map(({ metadata }) => metadata.labels!["version"]!).sort();
+  };
+
+  it("rolls a template out: a new pod is ready before an old one goes", async () => {
+    const store = await setUp();
+    await makeReady((await podsOf(store, "c", 1))[0]!, store);
+    await store.patch(ref(KINDS.deployment, "c"), changed);
+    const two = await podsOf(store, "c", 2);
+    await vi.waitFor(async () => expect(await versions(store)).toEqual(["v1", "v2"]));
+    await makeReady(
+      two.find(({ metadata }) => metadata.labels!["version"] === "v2")!,
+      store,
+    );
+    await vi.waitFor(async () => expect(await versions(store)).toEqual(["v2"]));
+  });
+
+  it("recreates: no new pod is made before the old ones have gone", async () => {
+    const store = await setUp();
+    await store.patch(ref(KINDS.deployment, "c"), { spec: { strategy: { type: "Recreate" } } });
+    await store.patch(ref(KINDS.deployment, "c"), changed);
+    await vi.waitFor(async () => expect(await versions(store)).toEqual(["v2"]));
+  });
+
+  it("lets a pod go whose label has gone, makes another, and gets the first one back with its label", async () => {
     const store = await setUp();
     const [old] = await podsOf(store, "c", 1);
-    await store.patch(ref(KINDS.deployment, "c"), {
-      spec: { template: { metadata: { labels: { version: "v2" } } } },
-    });
+    const { name, labels } = old!.metadata;
+    const owners = async (): Promise<unknown> =>
+      (await store.get(ref(KINDS.pod, name)))?.metadata.ownerReferences ?? [];
+    await store.patch(ref(KINDS.pod, name), { metadata: { labels: { [TEMPLATE_HASH_LABEL]: null } } });
+    await podsOf(store, "c", 1);
+    await vi.waitFor(async () => expect(await owners()).toEqual([]));
+    await makeReady(old!, store);
+    await store.patch(ref(KINDS.pod, name), { metadata: { labels: labels! } });
     await vi.waitFor(async () => {
-      const [pod] = await podsOf(store, "c", 1);
-      expect(pod!.metadata.labels!["version"]).toBe("v2");
-      expect(pod!.metadata.ownerReferences![0]!.name).not.toBe(old!.metadata.ownerReferences![0]!.name);
+      expect(await podsOf(store, "c", 1)).toMatchObject([{ metadata: { name } }]);
+      expect(await owners()).toMatchObject([{ kind: "ReplicaSet", controller: true }]);
     });
   });
 });
+
+describe("a ReplicaSet with too many pods", () => {
+  const pod = (
+    name: string,
+    of: Partial<Record<"node" | "cost" | "since", string>> & { ready?: boolean },
+  ) => ({
+    ...KINDS.pod,
+    metadata: {
+      name,
+      creationTimestamp: "2026-01-01T00:00:00Z",
+      annotations: of.cost === undefined ? {} : { "controller.kubernetes.io/pod-deletion-cost": of.cost },
+    },
+    spec: of.node === undefined ? {} : { nodeName: of.node },
+    status: {
+      phase: "Running",
+      conditions: [
+        { type: "Ready", status: of.ready === false ? "False" : "True", lastTransitionTime: of.since },
+      ],
+    },
+  });
+  const EARLY = "2026-01-01T00:01:00Z";
+  const LATE = "2026-01-01T01:00:00Z";
+
+  it("deletes them in Kubernetes' order", () => {
+    const ordered = [
+      pod("unscheduled", { ready: false }),
+      pod("unready", { node: "n1", ready: false, since: EARLY }),
+      pod("cheap", { node: "n1", cost: "-100", since: EARLY }),
+      pod("crowded", { node: "n2", since: EARLY }),
+      pod("young", { node: "n3", since: LATE }),
+      pod("old", { node: "n4", since: EARLY }),
+      pod("dear", { node: "n5", cost: "5", since: LATE }),
+    ];
+    const crowd = pod("last", { node: "n2", cost: "9", since: EARLY });
+    expect(deletionOrder([crowd, ...ordered.toReversed()]).map(({ metadata }) => metadata.name)).toEqual([
+      ...ordered.map(({ metadata }) => metadata.name),
+      "last",
+    ]);
+  });
+});
+
+async function makeReady({ metadata: { name } }: KubernetesObject, store: ClusterStore): Promise<void> {
+  const conditions = [{ type: "Ready", status: "True" }];
+  await store.bind({ namespace: "default", name }, "n1");
+  await store.patch(
+    ref(KINDS.pod, name),
+    { status: { phase: "Running", conditions } },
+    { subresource: "status" },
+  );
+}

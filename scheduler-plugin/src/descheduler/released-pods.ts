@@ -1,0 +1,198 @@
+// Finishes moves that start the replacement first. The cluster alone says how far each has come, so a new
+// leader goes on where the previous one ended.
+import {
+  hasCondition,
+  isStoreError,
+  KINDS,
+  movesDonePatch,
+  readRelease,
+  restorePatch,
+} from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
+import type { ClusterStore, KubernetesObject, PodRelease } from "@isochrone/kubernetes";
+import type { Logger } from "@isochrone/runtime";
+import { writeCost } from "../deletion-costs/own-costs.ts";
+import type { DeschedulerMetrics } from "./decision/metrics.ts";
+import type { DeschedulerConfig } from "./decision/settings.ts";
+import { isFinished, livePodsOf, nodeOfPod } from "./controller-pods.ts";
+import { resumedMove } from "./resumed-move.ts";
+import type { StartedMoves } from "./started-moves.ts";
+
+/** A pod that serves on until its replacement is ready. */
+export interface ReleasedPod {
+  readonly pod: KubernetesObject;
+  readonly release: PodRelease;
+}
+
+/**
+ * `evict`: nothing needs the pod any more. `restore`: its ReplicaSet gets it back and deletes one pod, of which
+ * `surplus` is the best to go; null: none is there yet.
+ */
+type Step =
+  | { readonly kind: "wait" }
+  | { readonly kind: "evict"; readonly isMoved: boolean }
+  | { readonly kind: "restore"; readonly surplus: KubernetesObject | null };
+
+interface ReleasedPodsOptions {
+  readonly config: Pick<DeschedulerConfig, "coolDownMs" | "mode">;
+  readonly store: ClusterStore;
+  readonly moves: Pick<StartedMoves, "begin" | "has" | "restored">;
+  readonly metrics: Pick<DeschedulerMetrics, "evictions">;
+  readonly logger: Logger;
+}
+
+interface StepLists {
+  readonly pods: readonly KubernetesObject[];
+  readonly replicaSets: readonly KubernetesObject[];
+}
+
+/** Goes before every other pod of its ReplicaSet that is as ready. */
+const SURPLUS_COST = -100;
+
+/** Released pods that aren't being deleted. */
+export function releasedPods(pods: readonly KubernetesObject[]): ReleasedPod[] {
+  return pods.flatMap((pod) => {
+    const release = pod.metadata.deletionTimestamp === undefined ? readRelease(pod) : null;
+    return release === null ? [] : [{ pod, release }];
+  });
+}
+
+/** Returns what is due for the pod now. */
+export function nextStep({ pod, release }: ReleasedPod, lists: StepLists, nowMs: number): Step {
+  const { replicaSet, to, before, deadlineMs } = release;
+  const owner = lists.replicaSets.find(({ metadata }) => metadata.uid === replicaSet.uid);
+  if (owner === undefined || isFinished(pod)) return { kind: "evict", isMoved: false };
+  const pods = livePodsOf(replicaSet.uid, lists.pods);
+  const ready = pods.filter((each) => hasCondition(each, "Ready"));
+  const wanted = replicasOf(owner);
+  const surplus = newestOf(pods);
+  if (nowMs > deadlineMs) return { kind: "restore", surplus };
+  const isOnTarget = (among: readonly KubernetesObject[]): boolean =>
+    among.filter((each) => nodeOfPod(each) === to).length > before;
+  if (wanted > 0 && ready.length >= wanted && isOnTarget(ready)) return { kind: "evict", isMoved: true };
+  const areAllPlaced = pods.length >= wanted && pods.every((each) => nodeOfPod(each) !== null);
+  return areAllPlaced && !isOnTarget(pods) ? { kind: "restore", surplus } : { kind: "wait" };
+}
+
+export class ReleasedPods {
+  readonly #options: ReleasedPodsOptions;
+  /** Evicted pods, by uid, that the cluster still shows as released. */
+  #evicted: ReadonlySet<string> = new Set();
+
+  constructor(options: ReleasedPodsOptions) {
+    this.#options = options;
+  }
+
+  async advanceAll(lists: StepLists, nowMs: number): Promise<void> {
+    const { config, moves, metrics } = this.#options;
+    // In dry-run there are no rights to finish what another mode began.
+    if (config.mode === "dry-run") return;
+    const all = releasedPods(lists.pods);
+    const uids = new Set(all.map(({ pod }) => pod.metadata.uid ?? ""));
+    this.#evicted = this.#evicted.intersection(uids);
+    for (const released of all) {
+      const { pod, release } = released;
+      const podUid = pod.metadata.uid ?? "";
+      if (this.#evicted.has(podUid)) continue;
+      // The previous leader began it.
+      if (!moves.has(podUid)) moves.begin(resumedMove(released, config.coolDownMs, nowMs));
+      const done = await this.advance(released, lists, nowMs);
+      if (done === "evicted") {
+        metrics.evictions.inc();
+        this.#evicted = this.#evicted.union(new Set([podUid]));
+      }
+      if (done !== "restored") continue;
+      const owner = lists.replicaSets.find(({ metadata }) => metadata.uid === release.replicaSet.uid);
+      moves.restored(podUid, replicasOf(owner), nowMs);
+    }
+  }
+
+  /**
+   * Does what is due for the pod. Each step can be repeated, and the pod is released until the last one, so an
+   * interruption loses nothing.
+   *
+   * @returns what was done; null: nothing, or the API server refused it for now
+   */
+  async advance(
+    released: ReleasedPod,
+    lists: StepLists,
+    nowMs: number,
+  ): Promise<"evicted" | "restored" | null> {
+    const step = nextStep(released, lists, nowMs);
+    if (step.kind === "wait") return null;
+    try {
+      const hasOwner = await this.#endRecord(released, nowMs);
+      if (step.kind === "evict" || !hasOwner) await this.#evict(released);
+      else await this.#restore(released, step.surplus);
+      return step.kind === "evict" || !hasOwner ? "evicted" : "restored";
+    } catch (error) {
+      const { namespace, name } = released.pod.metadata;
+      this.#options.logger.info("a moving pod stays for now", {
+        namespace,
+        pod: name,
+        step: step.kind,
+        error,
+      });
+      return null;
+    }
+  }
+
+  /**
+   * No other new pod may be sent to the target.
+   *
+   * @returns whether the ReplicaSet is there
+   */
+  async #endRecord({ pod, release }: ReleasedPod, nowMs: number): Promise<boolean> {
+    const { name, uid } = release.replicaSet;
+    const ref = { ...KINDS.replicaSet, namespace: pod.metadata.namespace ?? "default", name };
+    const owner = await this.#options.store.get(ref);
+    if (owner === null || owner.metadata.uid !== uid) return false;
+    const patch = movesDonePatch(owner, [pod.metadata.uid ?? ""], nowMs);
+    await this.#options.store.jsonPatch(ref, patch);
+    return true;
+  }
+
+  async #evict({ pod }: ReleasedPod): Promise<void> {
+    const { namespace = "default", name, uid } = pod.metadata;
+    try {
+      await this.#options.store.evict(
+        { namespace, name },
+        uid === undefined ? {} : { preconditions: { uid } },
+      );
+    } catch (error) {
+      if (!isStoreError(error, "not_found")) throw error;
+    }
+  }
+
+  async #restore({ pod }: ReleasedPod, surplus: KubernetesObject | null): Promise<void> {
+    const { store } = this.#options;
+    if (surplus !== null) await this.#goesFirst(surplus);
+    const { namespace = "default", name, uid } = pod.metadata;
+    const ref = { ...KINDS.pod, namespace, name };
+    const now = await store.get(ref);
+    if (now === null || now.metadata.uid !== uid) return;
+    const release = readRelease(now);
+    if (release !== null) await store.jsonPatch(ref, restorePatch(now, release));
+  }
+
+  /** A cost that somebody else has set stays. Pods that aren't ready go first in any case. */
+  async #goesFirst({ metadata: { namespace = "default", name, uid } }: KubernetesObject): Promise<void> {
+    const { store } = this.#options;
+    const now = await store.get({ ...KINDS.pod, namespace, name });
+    if (now !== null && now.metadata.uid === uid) await writeCost(store, now, SURPLUS_COST);
+  }
+}
+
+/** Pods that the controller is to have. */
+export function replicasOf(controller: KubernetesObject | undefined): number {
+  const { replicas } = looseFields<{ readonly replicas: number }>(controller?.spec);
+  return typeof replicas === "number" ? replicas : 1;
+}
+
+function newestOf(pods: readonly KubernetesObject[]): KubernetesObject | null {
+  const bornOf = ({ metadata }: KubernetesObject): string => metadata.creationTimestamp ?? "";
+  return pods.reduce<KubernetesObject | null>(
+    (newest, pod) => (newest === null || bornOf(pod) > bornOf(newest) ? pod : newest),
+    null,
+  );
+}
