@@ -4,6 +4,7 @@ import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import type { ExclusionRules } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
 import { MAX_ASKED_AGAIN } from "../domain/decision-view.ts";
 import type { DecisionView } from "../domain/decision-view.ts";
@@ -63,8 +64,21 @@ const PlanSchema = Type.Object(
     savedRatio: Type.Optional(
       Type.Union([Type.Number(), Type.Null()], {
         description:
-          "of a proposal: share of what the network costs today that it saves; null where it costs nothing",
+          "of a proposal: share of today's network cost that the moves save that can be made now, 0 to 1; null where it costs nothing",
       }),
+    ),
+    gain: Type.Optional(
+      Type.Number({ description: "of a proposal: what these moves save together, bytes/s x ms" }),
+    ),
+    gainError: Type.Optional(Type.Number({ description: "how far `gain` may be off" })),
+    perRequest: Type.Optional(
+      Type.Union([
+        Type.Object(
+          { todayMs: Type.Number(), bestMs: Type.Number(), errorMs: Type.Number() },
+          { description: "of a proposal: mean round trip of a request, weighed by traffic" },
+        ),
+        Type.Null(),
+      ]),
     ),
     lowerBound: Type.Union([Type.Number(), Type.Null()], { description: "no plan costs less" }),
     pods: Type.Array(
@@ -75,15 +89,21 @@ const PlanSchema = Type.Object(
         reason: NullableText,
         decision: Type.Union([Type.String(), Type.Null()], { description: "null: it is a proposal" }),
         from: Type.Optional(Type.String({ description: "of a proposal: where it runs" })),
-        gain: Type.Optional(
+        step: Type.Optional(
           Type.Number({
-            description: "of a proposal: what the plan would cost more without this move, bytes/s x ms",
+            description: "of a proposal: number of its step, from 1; the moves of a step only pay together",
           }),
         ),
+        gain: Type.Optional(
+          Type.Number({
+            description: "of a proposal: what its step saves once the steps before it are made, bytes/s x ms",
+          }),
+        ),
+        gainError: Type.Optional(Type.Number({ description: "how far `gain` may be off" })),
         obstacle: Type.Optional(
           Type.Union([Type.String(), Type.Null()], {
             description:
-              "of a proposal: why the move can't be made once those before it are made; null: it can",
+              "of a proposal: why the move can't be made now, by the descheduler's rules; null: it can",
           }),
         ),
       }),
@@ -92,12 +112,33 @@ const PlanSchema = Type.Object(
   },
   { $id: "Plan" },
 );
-const PlanListSchema = Type.Object({ plans: Type.Array(PlanSchema) }, { $id: "PlanList" });
+const PlanListSchema = Type.Object(
+  {
+    plans: Type.Array(PlanSchema),
+    rules: Type.Optional(
+      Type.Object(
+        {
+          minPodAgeMs: Type.Number(),
+          allowLocalStorage: Type.Boolean(),
+          allowStatefulSets: Type.Boolean(),
+          allowSingleReplicas: Type.Boolean(),
+        },
+        { description: "of proposals: the descheduler's settings by which pods may be moved" },
+      ),
+    ),
+  },
+  { $id: "PlanList" },
+);
 
 /** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}` and `/api/v1/plans`. */
 export function addDecisionRoutes(
   app: HttpApp,
-  { decisions, plans, clock }: { decisions: DecisionView; plans: PlanLog; clock: Clock },
+  {
+    decisions,
+    plans,
+    clock,
+    rules,
+  }: { decisions: DecisionView; plans: PlanLog; clock: Clock; rules: ExclusionRules | null },
 ): void {
   app.get(
     "/api/v1/decisions",
@@ -123,7 +164,8 @@ export function addDecisionRoutes(
     { schema: { querystring: PlanQuerySchema, response: { 200: PlanListSchema } } },
     ({ query }) => {
       const found = query.kind === "proposal" ? plans.proposals(query) : plans.find(query);
-      return { plans: found as Static<typeof PlanSchema>[] };
+      const isProposed = query.kind === "proposal" && rules !== null;
+      return { plans: found as Static<typeof PlanSchema>[], ...(isProposed ? { rules } : {}) };
     },
   );
 }

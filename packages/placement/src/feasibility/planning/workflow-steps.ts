@@ -25,7 +25,7 @@ import type {
 const DEFAULT_LEAST_GAIN = { minGain: 1_000, minGainRatio: 0.1, minWorkflowGainRatio: 0.005 };
 
 /** For the search: each move costs what it must gain at least, so that plans have few moves. */
-export function searchSettings(problem: FeasiblePlanProblem, cost: CostSettings): Partial<PlanSettings> {
+export function searchSettings(problem: FeasiblePlanProblem, cost: CostSettings): PlanSettings {
   const { minGain, minWorkflowGainRatio } = { ...DEFAULT_LEAST_GAIN, ...cost };
   const settings = costOf(cost);
   const model = costModel(problem, planSettings(settings));
@@ -35,7 +35,12 @@ export function searchSettings(problem: FeasiblePlanProblem, cost: CostSettings)
   return { ...settings, moveCost: Math.max(least, minWorkflowGainRatio * network) };
 }
 
-function costOf({ bytesPerRequest, maxCpuUse, maxLatencyLoss, moneyShare }: CostSettings) {
+function costOf({
+  bytesPerRequest,
+  maxCpuUse,
+  maxLatencyLoss,
+  moneyShare,
+}: CostSettings): Omit<PlanSettings, "moveCost"> {
   const { pressureShare, ...given } = { ...DEFAULT_PLAN_SETTINGS };
   return {
     bytesPerRequest: bytesPerRequest ?? given.bytesPerRequest,
