@@ -57,7 +57,7 @@ export interface PlannerDeps {
   readonly namespace: string;
   /** Name of this replica; null: it is the only one. */
   readonly replica: string | null;
-  /** Whether the descheduler moves a pod of that controller now. */
+  /** Whether the descheduler moves a pod of that controller, or may do so; costs no request. */
   readonly isMoving: (controllerUid: string) => boolean;
   /** What a request counts as of which nobody counted the bytes. */
   readonly bytesPerRequest: number;
@@ -146,6 +146,7 @@ class LeadersPlanner implements Planner {
       model,
       search,
       moves: new MoveRecords({ store: this.#landingStore, marked, clock, logger }),
+      isMoving: this.#deps.isMoving,
       orders: new ReleaseOrders({ store: this.#landingStore, logger }),
       ledger,
       wishes,

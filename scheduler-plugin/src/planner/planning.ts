@@ -71,6 +71,8 @@ interface WorkflowPlanningOptions {
   readonly model: ClusterModel;
   readonly search: PlanSearch;
   readonly moves: MoveRecords;
+  /** Whether the descheduler moves a pod of that controller, or may do so. */
+  readonly isMoving: (controllerUid: string) => boolean;
   readonly orders: ReleaseOrders;
   readonly ledger: Ledger;
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
@@ -143,9 +145,9 @@ export class WorkflowPlanning {
 
   async #planSupported(workflow: GatedWorkflow, task: Task, unplanned: Unplanned[]): Promise<PlanningResult> {
     const { pods, graphs } = task;
-    const { metrics, moves, model, orders, wishes, config } = this.#options;
+    const { metrics, moves, isMoving, model, orders, wishes, config } = this.#options;
     const [records, levelOf] = await Promise.all([
-      moves.of(pods, (uid) => model.hasPlaced(uid)),
+      moves.of(pods, (uid) => isMoving(uid) || model.hasPlaced(uid)),
       orders.of(pods, graphs.workflow, config.release),
     ]);
     const targets = targetsOf(pods, records, (pod, node) => model.model.verdict(pod.object, node));

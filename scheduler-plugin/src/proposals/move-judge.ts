@@ -71,12 +71,6 @@ export class MoveJudge {
     return exclusion === null ? this.#refusalOf(pod) : `${exclusion.detail} (${exclusion.reason})`;
   }
 
-  /** Whether its replacement starts before the pod is evicted. */
-  canSurge(pod: KubernetesObject): boolean {
-    const controller = this.#controllers.get(moveOwnerOf(pod)?.uid ?? "");
-    return canSurge({ pod, workload: controller === undefined ? null : this.#workloadAbove(controller) });
-  }
-
   #refusalOf(pod: KubernetesObject): string | null {
     const covering = (this.#budgets.get(namespaceOf(pod)) ?? []).filter(({ spec = {} }) =>
       matchesSelector(spec["selector"], pod.metadata.labels),

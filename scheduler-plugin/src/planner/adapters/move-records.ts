@@ -21,12 +21,13 @@ export class MoveRecords {
   }
 
   /**
-   * The open move that each pod redeems, by key; each move once, to the oldest pod. Controllers are read when
-   * they have other pods too: nobody evicts the only pod of a workload. One that can't be read has no moves.
+   * Returns the open move that each pod redeems, by key; each move once, to the oldest pod. Reads only
+   * controllers that may have moves: one request per new workload would delay first deployments. A controller
+   * that can't be read has no moves.
    */
   async of(
     pods: readonly GatedPod[],
-    hasPlaced: (controllerUid: string) => boolean,
+    mayHaveMoves: (controllerUid: string) => boolean,
   ): Promise<Map<string, MoveRecord>> {
     const moves = new Map<string, MoveRecord>();
     const taken = new Set<MoveRecord>();
@@ -41,7 +42,7 @@ export class MoveRecords {
         moves.set(pod.key, marked);
         continue;
       }
-      if (!hasPlaced(uid)) continue;
+      if (!mayHaveMoves(uid)) continue;
       const of = owners.get(uid) ?? { ref, pods: [] };
       of.pods.push(pod);
       owners.set(uid, of);

@@ -118,7 +118,8 @@ export interface FoundPlans {
 
 /** Returns null for a workflow of which no pod runs. Changes nothing. */
 export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | null {
-  const { pods, seed, budgetMs, now, previous = [], cost = {} } = input;
+  const { pods, seed, budgetMs, now, previous = [] } = input;
+  const cost: CostSettings = { ...input.spread, ...input.cost };
   const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
   const running = runningWorkflow({ ...input, podOf: (key) => byKey.get(key) });
   if (running === null) return null;
