@@ -81,7 +81,11 @@ describe("the best plan of the embedded cluster", () => {
     "moves the pods, one after the other, to where it says",
     async () => {
       await embedded.startMoving();
-      await eventually("moves can be made", WITHIN_MS, async () => {
+      await eventually("moves can be made, and the page shows them", WITHIN_MS, async () => {
+        const answer = await fetch(`${embedded.urls.page}/api/v1/plans?kind=proposal&namespace=default`);
+        const { plans } = (await answer.json()) as { plans: { pods: { obstacle: string | null }[] }[] };
+        const shown = plans[0]?.pods.filter(({ obstacle }) => obstacle === null) ?? [];
+        if (shown.length < MOVED) throw new Error(JSON.stringify(plans));
         const [report] = JSON.parse(await said("-o", "json")) as [WorkflowPlanReport];
         moves = report.moves.filter(({ obstacle }) => obstacle === null);
         if (moves.length < MOVED) throw new Error(JSON.stringify(report.moves));

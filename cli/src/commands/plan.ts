@@ -10,7 +10,6 @@ import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import { table } from "../output/table.ts";
 import { MOVED_BY, readCluster, type ClusterSource } from "../what-if/cluster-objects.ts";
-import { obstaclesOf } from "../moves/obstacles.ts";
 import { proposedMoves } from "./proposed-moves.ts";
 
 export interface PlanOptions extends GraphServerOptions, ClusterSource {
@@ -100,6 +99,8 @@ export async function readPlans(
     proposedMoves(namespace, options),
   ]);
   const { pods } = objects;
+  // The rules are the service's: its code is loaded when there is something to judge.
+  const { obstaclesOf } = await import("../moves/obstacles.ts");
   const obstacleOf = await obstaclesOf(objects, rules ?? proposed.rules);
   const model = SchedulingModel.of(objects);
   const graph = new ClusterGraph(cluster);

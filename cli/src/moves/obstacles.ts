@@ -1,11 +1,18 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ApiObject, ExclusionRules } from "@isochrone/placement";
 import { loadSettings } from "@isochrone/runtime";
-import type { MOVED_BY } from "../what-if/cluster-objects.ts";
 
-type MovedBy = Readonly<Record<(typeof MOVED_BY)[number], Iterable<ApiObject>>>;
+type Kind =
+  | "namespaces"
+  | "replicaSets"
+  | "deployments"
+  | "statefulSets"
+  | "persistentVolumes"
+  | "persistentVolumeClaims"
+  | "disruptionBudgets";
 
-type JudgedObjects = Record<keyof MovedBy, readonly KubernetesObject[]>;
+/** As much of a cluster as says whether pods may be moved. */
+export type MovedBy = Readonly<Partial<Record<Kind, Iterable<ApiObject> | undefined>>>;
 
 /**
  * Why pods can't be moved now, by the rules of the scheduler-plugin, whose code is loaded for that.
@@ -20,10 +27,23 @@ export async function obstaclesOf(
     await import("@isochrone/scheduler-plugin");
   const { webhook } = loadSettings([webhookSettings], { env: {} });
   const judge = new MoveJudge({
-    objects: { ...(objects as JudgedObjects), appGroups: [] },
+    objects: {
+      namespaces: listed(objects.namespaces),
+      replicaSets: listed(objects.replicaSets),
+      deployments: listed(objects.deployments),
+      statefulSets: listed(objects.statefulSets),
+      persistentVolumes: listed(objects.persistentVolumes),
+      persistentVolumeClaims: listed(objects.persistentVolumeClaims),
+      disruptionBudgets: listed(objects.disruptionBudgets),
+      appGroups: [],
+    },
     rules: rules ?? exclusionRulesOf({}),
     webhook: gateRulesOf(webhook, []),
     nowMs: Date.now(),
   });
   return (pod) => judge.obstacleOf(pod as KubernetesObject);
+}
+
+function listed(objects: Iterable<ApiObject> = []): KubernetesObject[] {
+  return [...objects] as KubernetesObject[];
 }

@@ -1,5 +1,6 @@
 // The world of two files: a cluster's objects, as `score` reads them, and its graphs.
-import type { ApiObject, World } from "@isochrone/placement";
+import type { World } from "@isochrone/placement";
+import type { MovedBy } from "../moves/obstacles.ts";
 import { ofKind, withAllocatable } from "../score/feasibility.ts";
 import { readObjects } from "../score/read-objects.ts";
 import { readSnapshots } from "../score/recorded-graphs.ts";
@@ -13,7 +14,7 @@ interface TextFile {
 export function dumpWorld(
   dump: TextFile,
   graph: TextFile,
-): { readonly world: World; readonly moved: (World["objects"] & Controllers) | null } {
+): { readonly world: World; readonly moved: MovedBy | null } {
   const found = readObjects(dump.text, dump.file);
   const { cluster, workflows, demand } = readSnapshots(graph.text, graph.file);
   const objects = {
@@ -36,7 +37,3 @@ export function dumpWorld(
     moved: hasControllers ? objects : null,
   };
 }
-
-type Controllers = Readonly<
-  Record<"deployments" | "statefulSets" | "disruptionBudgets", readonly ApiObject[]>
->;

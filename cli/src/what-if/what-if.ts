@@ -9,7 +9,7 @@ import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf, type Print, type View } from "../output/show.ts";
 import { proposedMoves } from "../commands/proposed-moves.ts";
-import { obstaclesOf } from "../moves/obstacles.ts";
+import type { MovedBy } from "../moves/obstacles.ts";
 import { readCluster, SCORED_BY, type ClusterSource } from "./cluster-objects.ts";
 import { whatIfText } from "./what-if-text.ts";
 
@@ -38,7 +38,7 @@ interface Looked {
   readonly world: World;
   readonly prices: PriceTable;
   /** By what pods may be moved; null: files without controllers don't say. */
-  readonly moved: Parameters<typeof obstaclesOf>[0] | null;
+  readonly moved: MovedBy | null;
 }
 
 /** Prints what a change would make of placement, latency and bill. Changes nothing. */
@@ -50,6 +50,7 @@ export async function whatIfCommand(options: WhatIfOptions, print: Print): Promi
   const read = async (): Promise<View> => {
     const { world, prices, moved } = await look(options);
     const { rules, ...limits } = planning;
+    const { obstaclesOf } = await import("../moves/obstacles.ts");
     const obstacleOf = moved && (await obstaclesOf(moved, rules ?? (await rulesOf(options))));
     const found = asked(() =>
       whatIf({

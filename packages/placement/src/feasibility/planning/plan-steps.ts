@@ -193,10 +193,13 @@ class Walk {
 
   greedily(pods: readonly number[]): void {
     if (this.#moves.blind !== null) return;
-    for (let made = 0; made < pods.length; made++) {
-      const singles = pods.flatMap((pod) => this.#moves.singles(pod).slice(0, 1));
-      const step = this.#best(singles) ?? this.#best(this.#groupsOf(pods));
+    // Each pod moves once.
+    let left = pods;
+    while (left.length > 0) {
+      const singles = left.flatMap((pod) => this.#moves.singles(pod).slice(0, 1));
+      const step = this.#best(singles) ?? this.#best(this.#groupsOf(left));
       if (step === null) return;
+      left = left.filter((pod) => step.moves.every((move) => move.pod !== pod));
       this.#take(step);
     }
   }

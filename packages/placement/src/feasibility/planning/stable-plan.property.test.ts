@@ -326,6 +326,8 @@ class Rounds {
     const found = { open, blocked: null };
     expect(blockedProblem(running, open)).toBeNull();
     const steps = new WorkflowSteps(running, {});
+    const moved = steps.fresh(found).steps.flatMap(({ moves }) => moves.map(({ pod }) => pod));
+    expect(new Set(moved).size).toBe(moved.length);
     const { shown, memory } = nextShown(steps, this.memory, { found, nowMs: this.#nowMs, windowMs: 60_000 });
     this.memory = memory;
     this.#nowMs += 30_000;
