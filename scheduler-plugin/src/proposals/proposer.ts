@@ -137,7 +137,7 @@ export class Proposer implements Service {
   async #judge(lists: ReturnType<ClusterFollower["lists"]>): Promise<MoveJudge> {
     const { rules, gateRules: webhook, clock } = this.#deps;
     const [appGroups, disruptionBudgets] = [
-      // AppGroups are unknown where their kind is.
+      // Without rights or their kind there are none.
       await this.#listed(KINDS.appGroup),
       await this.#listed(KINDS.podDisruptionBudget),
     ];
