@@ -154,6 +154,7 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--second-scheduler": ["", "Mine", "default-scheduler"],
   "--topological-sort": ["", "My Shop"],
   "--workflow": ["", "shop", "a/b/c", "/b"],
+  "--pods": ["", "web-1,", "Web_1", "a b"],
   "--secret": ["", "A"],
   "--config-map": ["", "A"],
   "--daemon-set": ["", "A"],

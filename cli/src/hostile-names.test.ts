@@ -169,7 +169,16 @@ describe("names of others on a terminal", () => {
   test("isochrone plan and doctor", async () => {
     const known = { latency: 1, perMonth: 1, unpricedBytesPerSecond: 0 };
     const cost = { network: 1, pressure: 0, total: 1, ...known };
-    const move = { pod: EVIL, workload: EVIL, from: EVIL, to: EVIL, gain: 1, obstacle: EVIL };
+    const move = {
+      pod: EVIL,
+      workload: EVIL,
+      from: EVIL,
+      to: EVIL,
+      step: 1,
+      gainError: 0,
+      gain: 1,
+      obstacle: EVIL,
+    };
     const kept = [{ pod: EVIL, reason: EVIL }];
     const report = {
       workflow: EVIL,
@@ -178,6 +187,9 @@ describe("names of others on a terminal", () => {
       best: cost,
       currency: "USD",
       savedRatio: 0.5,
+      gain: 1,
+      gainError: 0,
+      perRequest: { todayMs: 2, bestMs: 1, errorMs: 0 },
       moves: [move],
       kept,
       notes: [EVIL],

@@ -6,7 +6,21 @@ test("a planner without settings plans as a plan that was told of none", () => {
   const { bytesPerRequest, maxCpuUse, moneyShare, maxLatencyLoss } = DEFAULT_PLAN_SETTINGS;
   expect(plannerPlanning(undefined, {})).toEqual({
     spread: DEFAULT_SPREAD,
-    cost: { bytesPerRequest, maxCpuUse, moneyShare, maxLatencyLoss },
+    cost: {
+      bytesPerRequest,
+      maxCpuUse,
+      moneyShare,
+      maxLatencyLoss,
+      minGain: 1_000,
+      minGainRatio: 0.1,
+      minWorkflowGainRatio: 0.005,
+    },
+    rules: {
+      minPodAgeMs: 600_000,
+      allowLocalStorage: false,
+      allowStatefulSets: false,
+      allowSingleReplicas: false,
+    },
   });
 });
 

@@ -12,6 +12,7 @@ import {
   scalings,
   slowdowns,
   wholeNumber,
+  objectNames,
 } from "./options.ts";
 import { BILL_SORTS } from "./output/format.ts";
 import {
@@ -145,14 +146,22 @@ const objective = (): Option =>
     "weighted",
   ] as const);
 
+/** Throws InvalidArgumentError of Commander's. */
+const podNames = (text: string): readonly string[] =>
+  text.split(",").reduce<readonly string[]>((names, name) => objectNames(name.trim(), names), []);
+
 export function addPlan(program: Command, print: Print): void {
   program
     .command("plan")
     .description(
-      "print the cost of a namespace's workflows, the cost of the best plans, and the moves to get there",
+      "print the cost of a namespace's workflows, the cost of the best plans, and the moves to get there; carry them out or undo that",
     )
     .argument("<namespace>", "whose workflows", dnsLabel)
     .option("--workflow <name>", "only this one")
+    .option("--apply", "make the moves that can be made now, one after the other; stops at the first failure")
+    .option("--undo", "move back the pods that the last --apply has moved")
+    .option("--pods <names>", "with --apply: only these pods, separated by commas", podNames)
+    .option("--yes", "don't ask before pods are moved")
     .addOption(kubeconfig())
     .addOption(context())
     .addOption(lab())
@@ -177,6 +186,8 @@ export function addPlan(program: Command, print: Print): void {
     "% plan default                                     # of `% up`",
     "% plan shop --server http://127.0.0.1:8080 --kubeconfig ~/.kube/config",
     "% plan shop --watch 30s -o json",
+    "% plan shop --workflow web --apply",
+    "% plan shop --undo --yes",
   );
 }
 

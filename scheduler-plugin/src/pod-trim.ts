@@ -12,7 +12,6 @@ import { plannerPod } from "./planner/adapters/planner-pods.ts";
 import type { PlannerConfig } from "./planner/settings.ts";
 import { proposalsOf } from "./proposals/config.ts";
 import type { ProposalsConfig } from "./proposals/config.ts";
-import { runningPod } from "./proposals/running-pods.ts";
 import type { StreamsConfig } from "./streams/settings.ts";
 import { STREAM_PROFILE_LABEL } from "./streams/profiling/profile-pod.ts";
 import { STREAM_JOB_LABEL } from "./streams/task-pod.ts";
@@ -33,7 +32,7 @@ interface PodReaders {
 type Trim = NonNullable<ClusterPodsOptions["trim"]>;
 
 /**
- * Each keeps what the next one does, and more: moves, proposals, plans; the other parts need little of a pod.
+ * Moves and proposals need more of each pod than plans do, and the other parts need little.
  */
 export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOptions, "trim"> {
   let trim = trimOfPlans(readers);
@@ -57,7 +56,8 @@ export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOpt
 
 function trimOfPlans({ planner, descheduler, proposals }: Omit<PodReaders, "webhook">): Trim | null {
   if (descheduler !== undefined && descheduler.mode !== "off") return movablePod;
-  if (proposals !== undefined || proposalsOf(planner) !== null) return runningPod;
+  // Proposals are held to the descheduler's exclusions.
+  if (proposals !== undefined || proposalsOf(planner) !== null) return movablePod;
   return planner?.enabled === true ? plannerPod : null;
 }
 

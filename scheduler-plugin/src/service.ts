@@ -41,6 +41,7 @@ import { costOf } from "./planner/objective.ts";
 import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import { proposalsOf } from "./proposals/config.ts";
+import { exclusionRulesOf } from "./proposals/exclusion-rules.ts";
 import { Proposer } from "./proposals/proposer.ts";
 import type { ProposerDeps } from "./proposals/proposer.ts";
 import type { SchedulerPluginDeps } from "./plugin-deps.ts";
@@ -54,6 +55,8 @@ import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
 import { withCluster } from "./with-cluster.ts";
+import { gateRulesOf } from "./webhook/gate-rules.ts";
+import type { GateRules } from "./webhook/gate-rules.ts";
 import { createWebhook } from "./webhook/webhook.ts";
 import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
 
@@ -267,10 +270,10 @@ class SchedulerService implements SchedulerPlugin {
   }
 
   #createProposer(
-    deps: (SchedulerPluginDeps & Pick<ProposerDeps, "pods" | "objects">) | null,
+    deps: (SchedulerPluginDeps & Pick<ProposerDeps, "store" | "pods" | "objects">) | null,
     newId: () => string,
   ): Proposer | null {
-    const config = deps?.proposals ?? proposalsOf(deps?.planner);
+    const config = deps?.proposals ?? proposalsOf(deps?.planner, deps?.descheduler);
     if (deps === null || config === null) return null;
     const { bytesPerRequest } = this.#config;
     const { search } = this.#tools;
@@ -282,7 +285,16 @@ class SchedulerService implements SchedulerPlugin {
       newId,
       search,
       bytesPerRequest,
+      rules: exclusionRulesOf(deps),
+      gateRules: this.#gateRules(deps),
     });
+  }
+
+  /** null: no webhook has pods wait for the planner. */
+  #gateRules({ webhook }: SchedulerPluginDeps): GateRules | null {
+    if (webhook?.enabled !== true) return null;
+    const { replicaNamespace, canaryNamespace } = this.#config;
+    return gateRulesOf(webhook, [replicaNamespace, canaryNamespace]);
   }
 
   #createDescheduler(
@@ -290,29 +302,20 @@ class SchedulerService implements SchedulerPlugin {
     newId: () => string,
   ): Descheduler | null {
     if (deps?.descheduler === undefined) return null;
-    const { webhook } = deps;
     const planner = this.#planner;
     const {
       replicaName: replica,
       replicaNamespace,
-      canaryNamespace,
       bytesPerRequest,
       podEvents,
       usageHeadroom,
     } = this.#config;
-    const own = ["kube-system", replicaNamespace, canaryNamespace];
     return createDescheduler(deps.descheduler, {
       ...deps,
       newId,
       graphs: this.#graphs,
       decisions: this.#decisions,
-      webhook:
-        webhook?.enabled === true
-          ? {
-              schedulerNames: new Set(webhook.schedulerNames),
-              excludedNamespaces: new Set([...own, ...webhook.excludedNamespaces]),
-            }
-          : null,
+      webhook: this.#gateRules(deps),
       plannerTrouble: () => (planner === null ? "the planner is off (planner.enabled)" : planner.trouble()),
       namespace: replicaNamespace,
       replica,
@@ -348,7 +351,8 @@ class SchedulerService implements SchedulerPlugin {
     const others = this.#peers;
     if (others !== null) addPeerRoutes(app, others);
     addSavingsRoute(app, this.#savings);
-    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, others });
+    const rules = this.#proposer && exclusionRulesOf(this.#deps);
+    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, others, rules });
     addDeschedulerRoute(app, this.#descheduler, this.#config.replicaName);
     addStreamRoutes(app, this.#streams);
     addReplicaRoutes(app, this.#dispatch?.replicas ?? null);

@@ -1,5 +1,5 @@
 import { planVerdict, SchedulingModel, workflowPlan } from "@isochrone/placement";
-import type { WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
+import type { ExclusionRules, WorkflowPlanInput, WorkflowPlanReport } from "@isochrone/placement";
 import { listedPrices, pairPrices, type PairPrices } from "@isochrone/prices";
 import { ClusterGraph, WorkflowGraph, type ClusterGraphSnapshot } from "@isochrone/topology";
 import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
@@ -8,12 +8,11 @@ import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
-import type { View } from "../output/show.ts";
 import { table } from "../output/table.ts";
-import { FILTERED_BY, readCluster, type ClusterSource } from "../what-if/cluster-objects.ts";
+import { MOVED_BY, readCluster, type ClusterSource } from "../what-if/cluster-objects.ts";
 import { proposedMoves } from "./proposed-moves.ts";
 
-interface PlanOptions extends GraphServerOptions, ClusterSource {
+export interface PlanOptions extends GraphServerOptions, ClusterSource {
   /** @default all of the namespace */
   readonly workflow?: string;
   /** Milliseconds for each workflow's search. */
@@ -29,26 +28,41 @@ interface PlanOptions extends GraphServerOptions, ClusterSource {
   /** Milliseconds between two looks; undefined: one. */
   readonly watch?: number;
   readonly output: Format;
+  /** Carries the plan out. */
+  readonly apply?: boolean;
+  /** Moves back what the last plan moved that was carried out. */
+  readonly undo?: boolean;
+  /** Asks nobody first. */
+  readonly yes?: boolean;
+  /** Carries out only the moves of these pods. @default all */
+  readonly pods?: readonly string[];
 }
 
 /**
- * Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between.
- * Changes nothing.
+ * Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between; carries
+ * them out, or undoes that, if asked to.
  */
 export async function planCommand(
   namespace: string,
   options: PlanOptions,
   print: (text: string) => void,
 ): Promise<void> {
+  if (options.apply === true || options.undo === true)
+    return (await import("../moves/apply.ts")).applyCommand(namespace, options, print);
   const client = graphClientOf(options);
   const planning = await planningOf(options);
-  await show(() => readPlans(client, namespace, options, planning), options, print);
+  const text = (shown: readonly WorkflowPlanReport[]): string => plansText(namespace, shown);
+  await show(
+    async () => viewOf(await readPlans(client, namespace, options, planning), { text }),
+    options,
+    print,
+  );
 }
 
 /** What is left out is the planner's default. */
-type Planning = Pick<WorkflowPlanInput, "spread" | "cost">;
+type Planning = Pick<WorkflowPlanInput, "spread" | "cost"> & { readonly rules?: ExclusionRules };
 
-const PLANNER_VARIABLES = /^ISOCHRONE_(PLANNER|SCHEDULER)_/;
+const PLANNER_VARIABLES = /^ISOCHRONE_(PLANNER|SCHEDULER|DESCHEDULER)_/;
 
 /** As the planner that runs is set: with other limits its plans would be others. Throws CommandError. */
 export async function planningOf({
@@ -64,12 +78,12 @@ export async function planningOf({
     : {};
 }
 
-async function readPlans(
+export async function readPlans(
   client: GraphClient,
   namespace: string,
   options: PlanOptions,
-  planning: Planning,
-): Promise<View> {
+  { rules, ...planning }: Planning,
+): Promise<WorkflowPlanReport[]> {
   const { value: cluster } = await client.cluster();
   const { value: list } = await client.workflows();
   const names = list.workflows
@@ -81,17 +95,20 @@ async function readPlans(
       `the graph API knows no workflow ${options.workflow === undefined ? "" : `${JSON.stringify(options.workflow)} `}in namespace ${JSON.stringify(namespace)}`,
     );
   const [objects, proposed] = await Promise.all([
-    readCluster(options, FILTERED_BY),
+    readCluster(options, MOVED_BY),
     proposedMoves(namespace, options),
   ]);
   const { pods } = objects;
+  // The rules are the service's: its code is loaded when there is something to judge.
+  const { obstaclesOf } = await import("../moves/obstacles.ts");
+  const obstacleOf = await obstaclesOf(objects, rules ?? proposed.rules);
   const model = SchedulingModel.of(objects);
   const graph = new ClusterGraph(cluster);
   const prices = await pricesOf(client, cluster);
   const reports: WorkflowPlanReport[] = [];
   for (const name of names) {
     const { value } = await client.workflow(namespace, name);
-    const previous = proposed.get(`${namespace}/${name}`);
+    const previous = proposed.steps.get(`${namespace}/${name}`);
     const report = workflowPlan({
       ...(previous === undefined ? {} : { previous }),
       model,
@@ -102,14 +119,18 @@ async function readPlans(
       seed: options.seed,
       budgetMs: options.time,
       ...planning,
+      obstacleOf,
       now: () => performance.now(),
     });
     if (report !== null) reports.push(report);
   }
-  return viewOf(reports, {
-    text: (shown) =>
-      shown.length === 0 ? `no pod of namespace ${namespace} runs` : shown.map(reportText).join("\n\n"),
-  });
+  return reports;
+}
+
+export function plansText(namespace: string, reports: readonly WorkflowPlanReport[]): string {
+  return reports.length === 0
+    ? `no pod of namespace ${namespace} runs`
+    : reports.map(reportText).join("\n\n");
 }
 
 /** Undefined: an aggregator of before knows none. */
@@ -146,13 +167,15 @@ export function reportText(report: WorkflowPlanReport): string {
       ? []
       : [
           table(
-            ["pod", "workload", "from", "to", "brings", ""],
-            moves.map(({ pod, workload, from, to, gain, obstacle }) => [
+            ["step", "pod", "workload", "from", "to", "step saves", "+-", ""],
+            moves.map(({ step, pod, workload, from, to, gain, gainError, obstacle }) => [
+              step,
               pod,
               workload,
               from,
               to,
               kilo(gain),
+              kilo(gainError),
               obstacle,
             ]),
           ),

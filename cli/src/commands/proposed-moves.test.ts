@@ -17,22 +17,40 @@ async function serverWith(status: number, body: string): Promise<{ server: strin
   return { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, asked };
 }
 
-test("what is proposed is read by workflow and pod", async () => {
-  const pods = [{ name: "web-1", from: "a", node: "b" }];
+const RULES = {
+  minPodAgeMs: 30_000,
+  allowLocalStorage: false,
+  allowStatefulSets: true,
+  allowSingleReplicas: true,
+};
+
+test("what is proposed is read by workflow and step, and by which rules pods may be moved", async () => {
+  const pods = [
+    { name: "web-1", from: "a", node: "b", step: 1 },
+    { name: "db-1", from: "a", node: "b", step: 1 },
+    { name: "api-1", from: "a", node: "c", step: 2 },
+  ];
   const { server, asked } = await serverWith(
     200,
-    JSON.stringify({ plans: [{ workflow: "shop/flow", pods }] }),
+    JSON.stringify({ plans: [{ workflow: "shop/flow", pods }], rules: RULES }),
   );
   const found = await proposedMoves("shop", { server });
   expect(asked).toEqual(["/api/v1/plans?kind=proposal&namespace=shop"]);
-  expect(found).toEqual(new Map([["shop/flow", new Map([["web-1", "b"]])]]));
+  const [first, second] = [
+    [
+      { pod: "web-1", to: "b" },
+      { pod: "db-1", to: "b" },
+    ],
+    [{ pod: "api-1", to: "c" }],
+  ];
+  expect(found).toEqual({ steps: new Map([["shop/flow", [first, second]]]), rules: RULES });
 });
 
 test.each([
   [503, "{}"],
   [200, "no JSON"],
-  [200, '{"plans":"none"}'],
+  [200, '{"plans":"none","rules":[]}'],
 ])("an answer of status %i and %s proposes nothing", async (status, body) => {
   const { server } = await serverWith(status, body);
-  expect(await proposedMoves("shop", { server })).toEqual(new Map());
+  expect(await proposedMoves("shop", { server })).toEqual({ steps: new Map(), rules: null });
 });

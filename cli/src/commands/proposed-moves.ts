@@ -1,34 +1,63 @@
 // What the scheduler-plugin proposes for workflows that run, as the graph API passes it on.
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
-import type { PreviousMoves } from "@isochrone/placement";
+import type { ExclusionRules, PreviousMoves } from "@isochrone/placement";
 import { authorizedFetch, systemClock } from "@isochrone/runtime/basics";
 import type { GraphServerOptions } from "../graph-client.ts";
 
 const TIMEOUT_MS = 10_000;
 
+interface Proposed {
+  /** By workflow. */
+  readonly steps: ReadonlyMap<string, PreviousMoves>;
+  /** By which the service says that pods may be moved; null: nobody proposes, or can be asked. */
+  readonly rules: ExclusionRules | null;
+}
+
+const NOTHING: Proposed = { steps: new Map(), rules: null };
+
 /**
- * By workflow, so that a plan asked for here is the one that the page shows, unless another one is clearly
- * better. Empty where nobody proposes, or can be asked.
+ * The plan asked for here is the one that the page shows, unless another one is clearly better.
+ * @param namespace "": all
  */
 export async function proposedMoves(
   namespace: string,
   { server, tokenFile, caFile }: GraphServerOptions,
-): Promise<ReadonlyMap<string, PreviousMoves>> {
-  const query = new URLSearchParams({ kind: "proposal", namespace });
+): Promise<Proposed> {
+  const query = new URLSearchParams({ kind: "proposal", ...(namespace === "" ? {} : { namespace }) });
   const url = `${server.replace(/\/+$/, "")}/api/v1/plans?${query.toString()}`;
   try {
     const files = { tokenFile: tokenFile ?? null, caFile: caFile ?? null };
     const fetch = authorizedFetch({ ...files, clock: systemClock });
     const response = await fetch(url, { signal: AbortSignal.timeout(TIMEOUT_MS) });
     const answer: unknown = response.ok ? await response.json() : null;
-    const { plans } = looseFields<Record<"plans", unknown>>(answer);
-    return new Map(
-      looseList<Record<"workflow" | "pods", unknown>>(plans).map(({ workflow, pods }) => [
-        looseText(workflow),
-        new Map(looseList(pods).map(({ name, node }) => [looseText(name), looseText(node)])),
-      ]),
+    const { plans, rules } = looseFields<Record<"plans" | "rules", unknown>>(answer);
+    const steps = looseList<Record<"workflow" | "pods", unknown>>(plans).map(
+      ({ workflow, pods }) => [looseText(workflow), stepsOf(looseList<ProposedPod>(pods))] as const,
     );
+    return { steps: new Map(steps), rules: rulesOf(rules) };
   } catch {
-    return new Map();
+    return NOTHING;
   }
+}
+
+type ProposedPod = Record<"name" | "node" | "step", unknown>;
+
+/** Each pod by itself where an earlier release proposed. */
+function stepsOf(pods: readonly Partial<ProposedPod>[]): PreviousMoves {
+  const steps = Map.groupBy(pods, ({ step, name }) => (typeof step === "number" ? step : name));
+  return [...steps.values()].map((moves) =>
+    moves.map(({ name, node }) => ({ pod: looseText(name), to: looseText(node) })),
+  );
+}
+
+function rulesOf(value: unknown): ExclusionRules | null {
+  const { minPodAgeMs, ...flags } = looseFields<ExclusionRules>(value);
+  const { allowLocalStorage, allowStatefulSets, allowSingleReplicas } = flags;
+  if (typeof minPodAgeMs !== "number") return null;
+  return {
+    minPodAgeMs,
+    allowLocalStorage: allowLocalStorage === true,
+    allowStatefulSets: allowStatefulSets === true,
+    allowSingleReplicas: allowSingleReplicas === true,
+  };
 }

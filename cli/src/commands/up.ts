@@ -164,7 +164,8 @@ function reporterOf(output: Format, print: (text: string) => void): { reporter: 
   return { reporter: screen, log: process.stderr.isTTY ? log : process.stderr };
 }
 
-function embeddedOptions(options: UpOptions, [first]: readonly Act[]) {
+function embeddedOptions(options: UpOptions, acts: readonly Act[]) {
+  const [first] = acts;
   const { port, nodes, matrix, manifest, kubeconfig, prices, rate, window, seed, allowHost } = options;
   return {
     port,
@@ -174,6 +175,7 @@ function embeddedOptions(options: UpOptions, [first]: readonly Act[]) {
     seed,
     placement: first === "score" ? ("score" as const) : ("spread" as const),
     allowedHosts: allowHost,
+    movesPods: acts.includes("live"),
     ...definedOf({ matrix, manifest, kubeconfig, prices }),
   };
 }
@@ -225,13 +227,13 @@ function machineWatch(embedded: Embedded, reporter: Reporter): MachineWatch {
   });
 }
 
-/** From here on pods move by themselves, and what moved is told. */
+/** From here on pods move by themselves, and what moved is told; without `live`, by `plan --apply` alone. */
 async function live(
   embedded: Embedded,
   { acts, windowMs, reporter, signal }: Run,
   isBusy: () => boolean,
 ): Promise<void> {
-  if (!acts.includes("live")) return;
+  if (!acts.includes("live")) return embedded.startMoving();
   const { cluster, moves } = embedded;
   const log = new MoveLog({
     clock: systemClock,

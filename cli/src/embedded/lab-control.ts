@@ -1,11 +1,13 @@
 // The emulator's controls, with what they do to the embedded cluster.
-import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
+import { KINDS, StoreError, type ClusterStore } from "@isochrone/kubernetes";
 import {
   createLabControl,
   loseNode,
   storeControlToken,
   type EmulatedNetwork,
   type LabCluster,
+  type StoreAnswer,
+  type StoreCall,
 } from "@isochrone/lab";
 import { createRegistry, systemClock, type Logger, type Service } from "@isochrone/runtime";
 import { deferred, type Deferred } from "./deferred.ts";
@@ -38,6 +40,7 @@ export function labControl(
       ? {}
       : {
           objects: () => objectsOf(store),
+          store: (call: StoreCall) => storeAnswer(store, call),
           killNode: (node: string) =>
             killNode(
               node,
@@ -105,6 +108,7 @@ const DUMPED = [
   KINDS.replicaSet,
   KINDS.pod,
   KINDS.service,
+  KINDS.podDisruptionBudget,
   KINDS.appGroup,
 ] as const;
 
@@ -114,4 +118,22 @@ async function objectsOf(store: ClusterStore): Promise<object> {
     DUMPED.map(async (kind) => (await store.list(kind)).items.map((object) => ({ ...kind, ...object }))),
   );
   return { apiVersion: "v1", kind: "List", items: lists.flat() };
+}
+
+/** What commands that move pods call. */
+const CALLED = ["get", "list", "patch", "jsonPatch", "evict"] as const;
+
+async function storeAnswer(store: ClusterStore, { method, args }: StoreCall): Promise<StoreAnswer> {
+  const called = CALLED.find((each) => each === method);
+  if (called === undefined)
+    return {
+      error: { code: "invalid", message: `method must be one of ${CALLED.join(", ")}, got ${method}` },
+    };
+  try {
+    const call = store[called].bind(store) as (...all: readonly unknown[]) => Promise<unknown>;
+    return { value: (await call(...args)) ?? null };
+  } catch (error) {
+    if (error instanceof StoreError) return { error: { code: error.code, message: error.message } };
+    throw error;
+  }
 }

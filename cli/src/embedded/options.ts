@@ -21,6 +21,8 @@ export interface EmbeddedOptions {
    * @default false
    */
   readonly slices?: boolean;
+  /** Whether the descheduler moves pods, instead of saying what it would move. @default true */
+  readonly movesPods?: boolean;
   /** Names, or name:port, by which browsers may reach the servers beside loopback ones. */
   readonly allowedHosts: readonly string[];
   readonly logger: Logger;

@@ -80,7 +80,7 @@ const BUSY_MS = 30_000;
  * window, so that moves come within two windows of a change and are judged one window later.
  */
 export function movingConfig(
-  { windowMs, env }: ServiceOptions,
+  { windowMs, env, movesPods = true }: EmbeddedOptions,
   isReal: boolean,
   webhookPort: number,
 ): {
@@ -99,7 +99,7 @@ export function movingConfig(
     },
     planner: { enabled: true, graphWaitMs: BUSY_MS, deadlineMs: 2 * BUSY_MS },
     descheduler: {
-      mode: "evict",
+      mode: movesPods ? "evict" : "dry-run",
       intervalMs: Math.max(1_000, paneMs),
       minPodAgeMs: windowMs,
       // Longer than a move takes to be judged, as by the services' defaults.

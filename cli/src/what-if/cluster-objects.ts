@@ -24,6 +24,9 @@ const ALL = {
   volumeAttachments: KINDS.volumeAttachment,
   services: KINDS.service,
   replicaSets: KINDS.replicaSet,
+  deployments: KINDS.deployment,
+  statefulSets: KINDS.statefulSet,
+  disruptionBudgets: KINDS.podDisruptionBudget,
 } as const;
 type Name = keyof typeof ALL;
 
@@ -37,20 +40,25 @@ export const FILTERED_BY = [
   "csiNodes",
   "volumeAttachments",
 ] as const;
+/** And what says whether a pod may be moved. */
+export const MOVED_BY = [
+  ...FILTERED_BY,
+  "replicaSets",
+  "deployments",
+  "statefulSets",
+  "disruptionBudgets",
+] as const;
 /** And its scores besides. */
-export const SCORED_BY = [...FILTERED_BY, "services", "replicaSets"] as const;
+export const SCORED_BY = [...MOVED_BY, "services"] as const;
 
 /** Of the embedded cluster where no cluster is named and this user runs one, else of an API server. */
 export async function readCluster<K extends Name>(
   source: ClusterSource,
   names: readonly K[],
 ): Promise<Record<K, KubernetesObject[]>> {
-  const { kubeconfig, context, lab } = source;
-  const isNamed = [kubeconfig, context, process.env["KUBECONFIG"] || undefined].some(
-    (one) => one !== undefined,
-  );
-  const token = isNamed || !isEmbedded(source) ? null : await readControlToken(lab, process.env);
-  const embedded = token === null ? null : await embeddedObjects(new LabClient(lab, { token }));
+  const { kubeconfig, context } = source;
+  const lab = await embeddedLab(source);
+  const embedded = lab && (await embeddedObjects(lab));
   if (embedded !== null)
     return recordOf(names, (name) => {
       const { apiVersion, kind } = ALL[name];
@@ -67,6 +75,16 @@ export async function readCluster<K extends Name>(
   } finally {
     await opened.close();
   }
+}
+
+/** The controls of the embedded cluster of this user; null: a cluster is named, or there is none. */
+export async function embeddedLab(source: ClusterSource): Promise<LabClient | null> {
+  const { kubeconfig, context, lab } = source;
+  const isNamed = [kubeconfig, context, process.env["KUBECONFIG"] || undefined].some(
+    (one) => one !== undefined,
+  );
+  const token = isNamed || !isEmbedded(source) ? null : await readControlToken(lab, process.env);
+  return token === null ? null : new LabClient(lab, { token });
 }
 
 /** The page and the controls of an embedded cluster are on the same machine. */

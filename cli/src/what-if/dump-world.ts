@@ -1,5 +1,6 @@
 // The world of two files: a cluster's objects, as `score` reads them, and its graphs.
 import type { World } from "@isochrone/placement";
+import type { MovedBy } from "../moves/obstacles.ts";
 import { ofKind, withAllocatable } from "../score/feasibility.ts";
 import { readObjects } from "../score/read-objects.ts";
 import { readSnapshots } from "../score/recorded-graphs.ts";
@@ -9,24 +10,30 @@ interface TextFile {
   readonly file: string;
 }
 
-/** Throws DumpError. */
-export function dumpWorld(dump: TextFile, graph: TextFile): World {
+/** Throws DumpError. @returns `moved`: by what pods may be moved; null: the file has no controllers */
+export function dumpWorld(
+  dump: TextFile,
+  graph: TextFile,
+): { readonly world: World; readonly moved: MovedBy | null } {
   const found = readObjects(dump.text, dump.file);
   const { cluster, workflows, demand } = readSnapshots(graph.text, graph.file);
+  const objects = {
+    nodes: found.filter(({ kind }) => kind === "Node").map(withAllocatable),
+    pods: ofKind(found, "Pod"),
+    namespaces: ofKind(found, "Namespace"),
+    persistentVolumes: ofKind(found, "PersistentVolume"),
+    persistentVolumeClaims: ofKind(found, "PersistentVolumeClaim"),
+    csiNodes: ofKind(found, "CSINode"),
+    volumeAttachments: ofKind(found, "VolumeAttachment"),
+    services: ofKind(found, "Service"),
+    replicaSets: ofKind(found, "ReplicaSet"),
+    deployments: ofKind(found, "Deployment"),
+    statefulSets: ofKind(found, "StatefulSet"),
+    disruptionBudgets: ofKind(found, "PodDisruptionBudget"),
+  };
+  const hasControllers = objects.replicaSets.length + objects.statefulSets.length > 0;
   return {
-    objects: {
-      nodes: found.filter(({ kind }) => kind === "Node").map(withAllocatable),
-      pods: ofKind(found, "Pod"),
-      namespaces: ofKind(found, "Namespace"),
-      persistentVolumes: ofKind(found, "PersistentVolume"),
-      persistentVolumeClaims: ofKind(found, "PersistentVolumeClaim"),
-      csiNodes: ofKind(found, "CSINode"),
-      volumeAttachments: ofKind(found, "VolumeAttachment"),
-      services: ofKind(found, "Service"),
-      replicaSets: ofKind(found, "ReplicaSet"),
-    },
-    cluster,
-    workflows,
-    demand: demand ?? { services: [] },
+    world: { objects, cluster, workflows, demand: demand ?? { services: [] } },
+    moved: hasControllers ? objects : null,
   };
 }

@@ -2,7 +2,8 @@ import type { Outcome, WhatIf } from "@isochrone/placement";
 import { table } from "../output/table.ts";
 
 /** Costs in kB/s x ms: bytes give numbers that nobody can read. */
-export function whatIfText({ today, unplanned, planned, moves, withoutNode, notes }: WhatIf): string {
+export function whatIfText(found: WhatIf): string {
+  const { today, unplanned, planned, gain, gainError, moves, withoutNode, notes } = found;
   const row = (name: string, outcome: Outcome) => [
     name,
     outcome.network / 1_000,
@@ -33,8 +34,10 @@ export function whatIfText({ today, unplanned, planned, moves, withoutNode, note
     move.planned ?? "(none)",
     move.must ? "must move" : null,
   ]);
+  const kilo = (cost: number): string => String(Number((cost / 1_000).toPrecision(3)));
   return [
     table(head, outcomes),
+    ...(gain > 0 ? [`The plan's moves save ${kilo(gain)} +- ${kilo(gainError)} kB/s x ms.`] : []),
     ...(lines.length === 0
       ? ["", "No pod would be elsewhere."]
       : ["", table(["pod", "today", "nothing replanned", "with the plan", ""], lines)]),

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { ChangeError, whatIf } from "@isochrone/placement";
-import type { Change, Scaling, Slowdown, WhatIf, World } from "@isochrone/placement";
+import type { Change, ExclusionRules, Scaling, Slowdown, WhatIf, World } from "@isochrone/placement";
 import { listedPrices, PriceTable } from "@isochrone/prices";
 import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
 import { planningOf } from "../commands/plan.ts";
@@ -8,6 +8,8 @@ import { CommandError, usageError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf, type Print, type View } from "../output/show.ts";
+import { proposedMoves } from "../commands/proposed-moves.ts";
+import type { MovedBy } from "../moves/obstacles.ts";
 import { readCluster, SCORED_BY, type ClusterSource } from "./cluster-objects.ts";
 import { whatIfText } from "./what-if-text.ts";
 
@@ -35,6 +37,8 @@ interface WhatIfOptions extends GraphServerOptions, ClusterSource {
 interface Looked {
   readonly world: World;
   readonly prices: PriceTable;
+  /** By what pods may be moved; null: files without controllers don't say. */
+  readonly moved: MovedBy | null;
 }
 
 /** Prints what a change would make of placement, latency and bill. Changes nothing. */
@@ -44,10 +48,14 @@ export async function whatIfCommand(options: WhatIfOptions, print: Print): Promi
   const planning = await planningOf(options);
   const newPrices = options.prices === undefined ? {} : { newPrices: await pricesOf(options.prices) };
   const read = async (): Promise<View> => {
-    const { world, prices } = await look(options);
+    const { world, prices, moved } = await look(options);
+    const { rules, ...limits } = planning;
+    const { obstaclesOf } = await import("../moves/obstacles.ts");
+    const obstacleOf = moved && (await obstaclesOf(moved, rules ?? (await rulesOf(options))));
     const found = asked(() =>
       whatIf({
-        ...planning,
+        ...limits,
+        ...(obstacleOf === null ? {} : { obstacleOf }),
         world: onlyOf(world, options.namespace),
         change,
         prices,
@@ -93,8 +101,11 @@ async function look(options: WhatIfOptions): Promise<Looked> {
     );
   const { dumpWorld } = await import("./dump-world.ts");
   const text = (file: string): string => readFileSync(file, "utf8");
-  const world = dumpWorld({ text: text(cluster), file: cluster }, { text: text(graph), file: graph });
-  return { world, prices: PriceTable.of(null) };
+  const { world, moved } = dumpWorld(
+    { text: text(cluster), file: cluster },
+    { text: text(graph), file: graph },
+  );
+  return { world, prices: PriceTable.of(null), moved };
 }
 
 async function lookAtCluster(options: WhatIfOptions): Promise<Looked> {
@@ -106,7 +117,12 @@ async function lookAtCluster(options: WhatIfOptions): Promise<Looked> {
     orOfEarlierRelease(async () => (await client.demand()).value.services, []),
     orOfEarlierRelease(() => listed(client), PriceTable.of(null)),
   ]);
-  return { world: { objects, cluster, workflows: graphs, demand: { services } }, prices };
+  return { world: { objects, cluster, workflows: graphs, demand: { services } }, prices, moved: objects };
+}
+
+/** As the running service has them; null: from files, or nobody can be asked. */
+async function rulesOf(options: WhatIfOptions): Promise<ExclusionRules | null> {
+  return options.cluster === undefined ? (await proposedMoves(options.namespace ?? "", options)).rules : null;
 }
 
 async function listed(client: GraphClient): Promise<PriceTable> {

@@ -31,7 +31,20 @@ export interface ClusterReport {
   killNode?(node: string): Promise<void>;
   /** The objects of a cluster that has no API server, as a Kubernetes List; absent where it has one. */
   objects?(): Promise<object>;
+  /** A call of such a cluster's store; absent where it has an API server. */
+  store?(call: StoreCall): Promise<StoreAnswer>;
 }
+
+/** For commands that move pods, which ask an API server in a real cluster. */
+export interface StoreCall {
+  readonly method: string;
+  readonly args: readonly unknown[];
+}
+
+/** The value, or the code and the message of a StoreError. */
+export type StoreAnswer =
+  | { readonly value: unknown }
+  | { readonly error: { readonly code: string; readonly message: string } };
 
 /** A page of metrics of one of the services that the embedded cluster is made of. */
 export interface MetricsPage {
@@ -74,7 +87,14 @@ const DEFAULT_LAST = "30s";
 const TARGETS_PATH = "/lab/v1/metrics-targets";
 const PAGES_PATH = "/lab/v1/metrics";
 const OBJECTS_PATH = "/lab/v1/objects";
+const STORE_PATH = "/lab/v1/store";
+const STORE_LIMIT_BYTES = 256 * 1024;
 
+const CALL = {
+  type: "object",
+  required: ["method", "args"],
+  properties: { method: { type: "string", maxLength: 32 }, args: { type: "array", maxItems: 4 } },
+};
 const NODE = { type: "object", properties: { node: { type: "string", maxLength: 253 } } };
 /**
  * Commands of a person for the network under a running cluster. It is not part of what Isochrone measures
@@ -123,14 +143,18 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
   app.get("/lab/v1/processes", () => needCluster(cluster).processes());
   app.get(OBJECTS_PATH, () => {
     const report = needCluster(cluster);
-    if (report.objects === undefined)
-      throw new HttpError(
-        404,
-        "has_api_server",
-        "the cluster has an API server of its own: ask that, by kubectl",
-      );
+    if (report.objects === undefined) throw hasApiServer();
     return report.objects();
   });
+  app.post<{ Body: StoreCall }>(
+    STORE_PATH,
+    { schema: { body: CALL }, bodyLimit: STORE_LIMIT_BYTES },
+    async ({ body }) => {
+      const report = needCluster(cluster);
+      if (report.store === undefined) throw hasApiServer();
+      return asHttp(() => report.store!(body));
+    },
+  );
 
   // What Prometheus' http_sd_configs takes.
   app.get(TARGETS_PATH, (request) =>
@@ -169,6 +193,11 @@ function changesNeed(token: string): RequestGate {
       return refusalOf(authorization, isRead ? "reading objects" : "changing the emulated network");
     },
   };
+}
+
+function hasApiServer(): HttpError {
+  const detail = "the cluster has an API server of its own: ask that, by kubectl";
+  return new HttpError(404, "has_api_server", detail);
 }
 
 function needCluster(cluster: ClusterReport | undefined): ClusterReport {

@@ -10,7 +10,7 @@ export { matrixOfZones } from "./network/zone-matrix.ts";
 export { NetworkError } from "./network/errors.ts";
 export { createLabControl } from "./control.ts";
 export { newControlToken, storeControlToken } from "./control-token.ts";
-export type { MetricsPage } from "./control.ts";
+export type { MetricsPage, StoreAnswer, StoreCall } from "./control.ts";
 export { addLinkRoutes } from "./link-routes.ts";
 export type { LinkRoutesOptions } from "./link-routes.ts";
 export { LabTimeline } from "./timeline.ts";

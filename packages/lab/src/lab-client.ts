@@ -1,7 +1,7 @@
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { CodedError } from "@isochrone/runtime/basics";
 import { looseFields, reasonOf } from "@isochrone/primitives";
-import type { RecordAnswer } from "./control.ts";
+import type { RecordAnswer, StoreAnswer, StoreCall } from "./control.ts";
 import type { LinkAnswer } from "./link-routes.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
 import type { LinkChange } from "./network/links.ts";
@@ -80,6 +80,11 @@ export class LabClient {
   /** The objects of the embedded cluster, a Kubernetes List. */
   async objects(): Promise<{ readonly items: readonly KubernetesObject[] }> {
     return (await this.#ask("GET", "/lab/v1/objects")) as { items: readonly KubernetesObject[] };
+  }
+
+  /** Calls the store of the embedded cluster. */
+  async store(call: StoreCall): Promise<StoreAnswer> {
+    return (await this.#ask("POST", "/lab/v1/store", call)) as StoreAnswer;
   }
 
   async #ask(method: "GET" | "PUT" | "POST", path: string, body?: unknown): Promise<unknown> {

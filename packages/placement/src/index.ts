@@ -54,14 +54,18 @@ export { feasibleNodesToFind, reasonsOf, unschedulableMessage } from "./feasibil
 export { DEFAULT_SPREAD } from "./feasibility/objects/spread-limits.ts";
 export type { SpreadLimits } from "./feasibility/objects/spread-limits.ts";
 export type { Rejection } from "./feasibility/objects/verdict.ts";
+export { planVerdict } from "./feasibility/planning/plan-words.ts";
 export {
-  moveCostOf,
-  planVerdict,
+  blockedProblem,
+  openProblem,
   runningWorkflow,
   workflowPlan,
-  workflowPlanReport,
 } from "./feasibility/planning/workflow-plan.ts";
+export { searchSettings, WorkflowSteps } from "./feasibility/planning/workflow-steps.ts";
+export { nextShown, NOTHING_SHOWN } from "./feasibility/planning/shown-plan.ts";
+export type { ShownPlan } from "./feasibility/planning/shown-plan.ts";
 export type {
+  CostSettings,
   PreviousMoves,
   WorkflowPlanInput,
   WorkflowPlanReport,

@@ -4,6 +4,7 @@ import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import type { Static } from "typebox";
+import type { ExclusionRules } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
 import { MAX_ASKED_AGAIN } from "../domain/decision-view.ts";
 import type { DecisionView } from "../domain/decision-view.ts";
@@ -64,8 +65,21 @@ export const PlanSchema = Type.Object(
     savedRatio: Type.Optional(
       Type.Union([Type.Number(), Type.Null()], {
         description:
-          "of a proposal: share of what the network costs today that it saves; null where it costs nothing",
+          "of a proposal: share of today's network cost that the moves save that can be made now, 0 to 1; null where it costs nothing",
       }),
+    ),
+    gain: Type.Optional(
+      Type.Number({ description: "of a proposal: what these moves save together, bytes/s x ms" }),
+    ),
+    gainError: Type.Optional(Type.Number({ description: "how far `gain` may be off" })),
+    perRequest: Type.Optional(
+      Type.Union([
+        Type.Object(
+          { todayMs: Type.Number(), bestMs: Type.Number(), errorMs: Type.Number() },
+          { description: "of a proposal: mean round trip of a request, weighed by traffic" },
+        ),
+        Type.Null(),
+      ]),
     ),
     lowerBound: Type.Union([Type.Number(), Type.Null()], { description: "no plan costs less" }),
     ended: Type.Union(
@@ -89,15 +103,21 @@ export const PlanSchema = Type.Object(
         reason: NullableText,
         decision: Type.Union([Type.String(), Type.Null()], { description: "null: it is a proposal" }),
         from: Type.Optional(Type.String({ description: "of a proposal: where it runs" })),
-        gain: Type.Optional(
+        step: Type.Optional(
           Type.Number({
-            description: "of a proposal: what the plan would cost more without this move, bytes/s x ms",
+            description: "of a proposal: number of its step, from 1; the moves of a step only pay together",
           }),
         ),
+        gain: Type.Optional(
+          Type.Number({
+            description: "of a proposal: what its step saves once the steps before it are made, bytes/s x ms",
+          }),
+        ),
+        gainError: Type.Optional(Type.Number({ description: "how far `gain` may be off" })),
         obstacle: Type.Optional(
           Type.Union([Type.String(), Type.Null()], {
             description:
-              "of a proposal: why the move can't be made once those before it are made; null: it can",
+              "of a proposal: why the move can't be made now, by the descheduler's rules; null: it can",
           }),
         ),
       }),
@@ -112,6 +132,17 @@ const PlanListSchema = Type.Object(
     incomplete: Type.Optional(
       Type.Array(Type.String(), { description: "replicas that could not be asked; absent: none" }),
     ),
+    rules: Type.Optional(
+      Type.Object(
+        {
+          minPodAgeMs: Type.Number(),
+          allowLocalStorage: Type.Boolean(),
+          allowStatefulSets: Type.Boolean(),
+          allowSingleReplicas: Type.Boolean(),
+        },
+        { description: "of proposals: the descheduler's settings by which pods may be moved" },
+      ),
+    ),
   },
   { $id: "PlanList" },
 );
@@ -122,12 +153,14 @@ interface DecisionRouteParts {
   readonly clock: Clock;
   /** `refresh` copies what they know now, and returns the names of those that could not be asked. */
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
+  /** By which proposals judge what may be moved; null: there are no proposals. */
+  readonly rules: ExclusionRules | null;
 }
 
 /** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}` and `/api/v1/plans`. */
 export function addDecisionRoutes(
   app: HttpApp,
-  { decisions, plans, clock, others }: DecisionRouteParts,
+  { decisions, plans, clock, others, rules }: DecisionRouteParts,
 ): void {
   const incomplete = async (): Promise<{ incomplete?: string[] }> => {
     const silent = (await others?.refresh()) ?? [];
@@ -160,7 +193,8 @@ export function addDecisionRoutes(
     async ({ query }) => {
       const missing = await incomplete();
       const found = query.kind === "proposal" ? plans.proposals(query) : plans.find(query);
-      return { plans: found as Static<typeof PlanSchema>[], ...missing };
+      const isProposed = query.kind === "proposal" && rules !== null;
+      return { plans: found as Static<typeof PlanSchema>[], ...(isProposed ? { rules } : {}), ...missing };
     },
   );
 }

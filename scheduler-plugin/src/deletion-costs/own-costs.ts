@@ -19,7 +19,11 @@ export function hasOwnCost({ metadata: { annotations = {} } }: KubernetesObject)
  * Whether it was written: not if the pod has changed since, or is gone. 0 takes ours away, and leaves what
  * others wrote. Throws StoreErrors.
  */
-export async function writeCost(store: ClusterStore, pod: KubernetesObject, cost: number): Promise<boolean> {
+export async function writeCost(
+  store: Pick<ClusterStore, "patch">,
+  pod: KubernetesObject,
+  cost: number,
+): Promise<boolean> {
   const { namespace = "default", name, uid, resourceVersion } = pod.metadata;
   const text = cost === 0 ? null : String(cost);
   const annotations = {

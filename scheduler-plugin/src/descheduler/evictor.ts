@@ -46,12 +46,15 @@ type BeginResult =
 const RECORD_ATTEMPTS = 3;
 const RELEASE_ATTEMPTS = 3;
 
+/** As much of a store as moves take. */
+export type EvictingStore = Pick<ClusterStore, "evict" | "get" | "jsonPatch">;
+
 export class Evictor {
-  readonly #store: ClusterStore;
+  readonly #store: EvictingStore;
   /** Until when a replacement may be due, by the controller's uid; wall clock, milliseconds. */
   readonly #movingUntilMs = new Map<string, number>();
 
-  constructor(store: ClusterStore) {
+  constructor(store: EvictingStore) {
     this.#store = store;
   }
 

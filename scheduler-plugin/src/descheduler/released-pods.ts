@@ -35,7 +35,7 @@ type Step =
 
 interface ReleasedPodsOptions {
   readonly config: Pick<DeschedulerConfig, "coolDownMs" | "mode">;
-  readonly store: ClusterStore;
+  readonly store: Pick<ClusterStore, "evict" | "get" | "jsonPatch" | "patch">;
   readonly moves: Pick<StartedMoves, "arrived" | "begin" | "has" | "restored">;
   readonly metrics: Pick<DeschedulerMetrics, "evictions">;
   readonly logger: Logger;

@@ -37,7 +37,8 @@ test("a plan is told once, by the name of the replica that made it", () => {
 
 test("proposals of the leader replace those before, and keep its name", () => {
   const [a, b] = [new PlanLog(5, "a"), new PlanLog(5, "b")];
-  const proposal: LoggedProposal = { ...plan("r-1", 1), today: COSTS, cost: COSTS, savedRatio: 0, pods: [] };
+  const nothing = { today: COSTS, cost: COSTS, savedRatio: 0, gain: 0, gainError: 0, perRequest: null };
+  const proposal: LoggedProposal = { ...plan("r-1", 1), ...nothing, pods: [] };
   b.propose([{ ...proposal, id: "r-0" }]);
   a.propose([proposal]);
   b.copyProposals(a.proposed.proposals);

@@ -29,18 +29,31 @@ export interface LoggedProposal extends Omit<LoggedPlan, "pods" | "cost"> {
   /** As the pods are now. */
   readonly today: PlanCosts;
   readonly cost: PlanCosts;
-  /** Share of what the network costs today that it saves; null where it costs nothing. */
+  /** Share of today's network cost that the moves save that can be made now; null where it costs nothing. */
   readonly savedRatio: number | null;
-  /** Those that would move, in the order in which they are to. */
+  /** What these moves save together, bytes/s x ms, and how far that may be off. */
+  readonly gain: number;
+  readonly gainError: number;
+  /** Mean round trip of its requests; null without traffic. */
+  readonly perRequest: {
+    readonly todayMs: number;
+    readonly bestMs: number;
+    readonly errorMs: number;
+  } | null;
+  /** Those that would move, in the order in which they are to; those that can't now come last. */
   readonly pods: readonly LoggedProposalPod[];
 }
 
 interface LoggedProposalPod extends Omit<LoggedPlanPod, "decision" | "node"> {
   readonly from: string;
   readonly node: string;
-  /** What the plan would cost more without this move, bytes/s x ms. */
+  /** Number of its step, from 1: the moves of a step only pay together. */
+  readonly step: number;
+  /** What its step saves once the steps before it are made, bytes/s x ms. */
   readonly gain: number;
-  /** Why it can't be made once those before it are made; null: it can. */
+  /** How far that may be off. */
+  readonly gainError: number;
+  /** Why it can't be made now; null: it can. */
   readonly obstacle: string | null;
   /** Nothing is decided. */
   readonly decision: null;

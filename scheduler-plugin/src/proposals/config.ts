@@ -1,4 +1,5 @@
-import type { PlanSettings, SpreadLimits } from "@isochrone/placement";
+import type { MoveRules, PlanSettings, SpreadLimits } from "@isochrone/placement";
+import type { DeschedulerConfig } from "../descheduler/decision/settings.ts";
 import type { PlannerConfig } from "../planner/settings.ts";
 import { costOf } from "../planner/objective.ts";
 import { spreadLimits } from "../planner/spread.ts";
@@ -22,6 +23,8 @@ export interface ProposalsConfig {
   readonly maxCpuUse?: number;
   /** @default those of plans */
   readonly objective?: Pick<PlanSettings, "maxLatencyLoss" | "moneyShare">;
+  /** What a step must gain. @default that of plans */
+  readonly leastGain?: Pick<MoveRules, "minGain" | "minGainRatio" | "minWorkflowGainRatio">;
   readonly seed: number;
   /**
    * Whether small plans are to be searched in the thread too, which is started for that.
@@ -33,8 +36,11 @@ export interface ProposalsConfig {
 /** Gated pods wait for so long at most because a proposal is being searched. */
 const MOST_MS = 250;
 
-/** As the planner would plan; null: it is off. */
-export function proposalsOf(planner: PlannerConfig | undefined): ProposalsConfig | null {
+/** As the planner would plan and the descheduler would move; null: the planner is off. */
+export function proposalsOf(
+  planner: PlannerConfig | undefined,
+  descheduler?: DeschedulerConfig,
+): ProposalsConfig | null {
   if (planner === undefined || !planner.enabled) return null;
   return {
     intervalMs: planner.proposalsIntervalMs,
@@ -44,7 +50,17 @@ export function proposalsOf(planner: PlannerConfig | undefined): ProposalsConfig
     spread: spreadLimits(planner),
     maxCpuUse: planner.maxCpuUse,
     objective: costOf(planner),
+    ...(descheduler === undefined ? {} : { leastGain: leastGainOf(descheduler) }),
     seed: planner.seed,
     isAllInThread: true,
   };
+}
+
+/** What a move must gain. */
+export function leastGainOf({
+  minGain,
+  minGainRatio,
+  minWorkflowGainRatio,
+}: DeschedulerConfig): NonNullable<ProposalsConfig["leastGain"]> {
+  return { minGain, minGainRatio, minWorkflowGainRatio };
 }

@@ -1,20 +1,27 @@
 // What would be best for workflows that run, worked out again and again and moved by nobody: so that people
 // see what their placement costs.
 import {
-  moveCostOf,
+  blockedProblem,
+  nextShown,
+  NOTHING_SHOWN,
+  openProblem,
   planVerdict,
   runningWorkflow,
-  workflowPlanReport,
+  searchSettings,
   workflowTraffic,
+  WorkflowSteps,
 } from "@isochrone/placement";
-import type { PreviousMoves, WorkflowPlanReport } from "@isochrone/placement";
+import type { ExclusionRules, ShownPlan, WorkflowPlanReport } from "@isochrone/placement";
+import { keyOf, KINDS } from "@isochrone/kubernetes";
+import type { ClusterStore, KindRef, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
-import type { Clock, Logger, Periodic, Service } from "@isochrone/runtime";
+import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { Registry } from "prom-client";
-import type { ClusterObjects, FollowedObjects } from "../adapters/cluster-objects.ts";
+import type { ClusterObjects } from "../adapters/cluster-objects.ts";
 import type { ClusterPods } from "../adapters/cluster-pods.ts";
 import type { LoggedProposal, PlanLog } from "../domain/plan-log.ts";
+import { ClusterFollower } from "../descheduler/cluster-follower.ts";
 import type { PlanSearch } from "../planner/adapters/plan-search.ts";
 import { usableGraphs } from "../planner/graphs.ts";
 import type { UsableGraphs } from "../planner/graphs.ts";
@@ -24,11 +31,18 @@ import type { ClusterView } from "./cluster-view.ts";
 import type { ProposalsConfig } from "./config.ts";
 import { createProposalMetrics, LEFT_OUT_REASONS } from "./metrics.ts";
 import type { LeftOutReason, ProposalMetrics } from "./metrics.ts";
+import { MoveJudge } from "./move-judge.ts";
+import type { GateRules } from "../webhook/gate-rules.ts";
 
 export interface ProposerDeps {
-  /** Followed already, with all that decides where they may run. */
+  readonly store: ClusterStore;
+  /** Followed already, with all that decides where they may run and whether they may be moved. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
-  readonly objects: Pick<ClusterObjects, "follow">;
+  readonly objects: ClusterObjects;
+  /** The descheduler's: what it wouldn't move is promised by nobody. */
+  readonly rules: ExclusionRules;
+  /** null: there is none, and so no move reaches its target. */
+  readonly gateRules: GateRules | null;
   readonly graphs: GraphSource;
   readonly search: Pick<PlanSearch, "runPatiently" | "start">;
   readonly plans: PlanLog;
@@ -38,6 +52,7 @@ export interface ProposerDeps {
   /** What a request counts as of which nobody counted the bytes. */
   readonly bytesPerRequest: number;
   readonly clock: Clock;
+  readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
 }
@@ -55,9 +70,9 @@ export class Proposer implements Service {
   readonly #metrics: ProposalMetrics;
   readonly #loop: Periodic;
   readonly #stopped = new AbortController();
-  /** By workflow, what was proposed last: it is proposed again unless something else is clearly better. */
-  #previous: ReadonlyMap<string, PreviousMoves> = new Map();
-  #objects: FollowedObjects | null = null;
+  /** By workflow: what is proposed stays the same while nothing changes beyond its error. */
+  readonly #shown = new Map<string, ShownPlan>();
+  #follower: ClusterFollower | null = null;
 
   constructor(config: ProposalsConfig, deps: ProposerDeps) {
     this.#config = config;
@@ -78,7 +93,7 @@ export class Proposer implements Service {
   }
 
   start(): Promise<void> {
-    this.#objects = this.#deps.objects.follow(() => undefined);
+    this.#follower = new ClusterFollower(this.#deps);
     this.#loop.start();
     return Promise.resolve();
   }
@@ -86,20 +101,21 @@ export class Proposer implements Service {
   async stop(): Promise<void> {
     this.#stopped.abort();
     await this.#loop.stop();
-    await this.#objects?.stop();
+    await this.#follower?.stop();
   }
 
   async #propose(): Promise<void> {
     const { pods, graphs, plans, search, clock } = this.#deps;
     const { signal } = this.#stopped;
-    const objects = this.#objects;
+    const follower = this.#follower;
     if (!this.#deps.leads()) {
       this.#metrics.proposals.set(0);
       // A new leader goes on with the proposals of the one before.
-      this.#previous = previousOf(plans.proposals({ limit: Infinity }));
+      for (const proposal of plans.proposals({ limit: Infinity }))
+        this.#shown.set(proposal.workflow, shownBefore(proposal));
       return;
     }
-    if (objects === null || !objects.isSynced || !pods.isSynced) return;
+    if (follower === null || !follower.isSynced) return;
     const found = usableGraphs(graphs, null, clock.now());
     if ("reason" in found && found.reason !== "unknown_workflow") {
       this.#metrics.rounds.inc({ outcome: "no_graph" });
@@ -109,27 +125,51 @@ export class Proposer implements Service {
     }
     if (this.#config.isAllInThread === true) await this.#unlessStopped(search.start());
     const beganMs = clock.monotonic();
-    const cluster = await clusterView(objects.lists(), pods.items(), { clock, signal });
-    const outcomes = cluster === null ? null : await this.#outcomes(cluster);
+    const lists = follower.lists();
+    const [judge, cluster] = [
+      await this.#judge(lists),
+      await clusterView(lists, pods.items(), { clock, signal }),
+    ];
+    const outcomes = cluster === null ? null : await this.#outcomes(cluster, judge);
     if (outcomes === null) return;
     const proposals = outcomes
       .filter((outcome) => typeof outcome === "object")
       .filter((outcome) => outcome !== null);
     plans.propose(proposals);
-    this.#previous = previousOf(proposals);
     this.#tell(outcomes, clock.monotonic() - beganMs);
   }
 
+  async #judge(lists: ReturnType<ClusterFollower["lists"]>): Promise<MoveJudge> {
+    const { rules, gateRules: webhook, clock } = this.#deps;
+    const [appGroups, disruptionBudgets] = [
+      // Without rights or their kind there are none.
+      await this.#listed(KINDS.appGroup),
+      await this.#listed(KINDS.podDisruptionBudget),
+    ];
+    const objects = { ...lists, appGroups, disruptionBudgets };
+    return new MoveJudge({ objects, rules, webhook, nowMs: clock.now() });
+  }
+
+  async #listed(kind: KindRef): Promise<readonly KubernetesObject[]> {
+    try {
+      return (await this.#deps.store.list(kind)).items;
+    } catch {
+      return [];
+    }
+  }
+
   /** null: stopped meanwhile. */
-  async #outcomes(cluster: ClusterView): Promise<Outcome[] | null> {
+  async #outcomes(cluster: ClusterView, judge: MoveJudge): Promise<Outcome[] | null> {
     const { graphs, clock, bytesPerRequest } = this.#deps;
     const { intervalMs, perRound = PER_ROUND, roundMs = intervalMs * PART_OF_INTERVAL } = this.#config;
     const workflows = byTraffic(graphs.workflows?.() ?? [], bytesPerRequest);
     const endMs = clock.monotonic() + roundMs;
     const outcomes: Outcome[] = [];
+    const names = new Set(workflows.map(({ namespace, name }) => `${namespace}/${name}`));
+    for (const name of this.#shown.keys()) if (!names.has(name)) this.#shown.delete(name);
     for (const workflow of workflows.slice(0, perRound)) {
       const isLate = outcomes.length > 0 && clock.monotonic() >= endMs;
-      outcomes.push(isLate ? "no_time" : await this.#outcome(workflow, cluster));
+      outcomes.push(isLate ? "no_time" : await this.#outcome(workflow, cluster, judge));
       // Whoever asks for scores meanwhile waits for one workflow at most.
       if (!isLate) await yielded();
       if (this.#stopped.signal.aborted) return null;
@@ -137,7 +177,7 @@ export class Proposer implements Service {
     return [...outcomes, ...workflows.slice(perRound).map(() => "too_many" as const)];
   }
 
-  async #outcome(workflow: WorkflowGraph, cluster: ClusterView): Promise<Outcome> {
+  async #outcome(workflow: WorkflowGraph, cluster: ClusterView, judge: MoveJudge): Promise<Outcome> {
     const { graphs, clock, logger } = this.#deps;
     const { maxPairs = Infinity, maxPods = Infinity } = this.#config;
     const usable = usableGraphs(graphs, workflow, clock.now());
@@ -146,7 +186,7 @@ export class Proposer implements Service {
     const pods = usable.workflow.workloads.reduce((sum, each) => sum + each.pods.length, 0);
     if (pods > maxPods || pods * cluster.model.nodes.length > maxPairs) return "too_large";
     try {
-      return await this.#proposal(usable, cluster);
+      return await this.#proposal(usable, cluster, judge);
     } catch (error) {
       if (!this.#stopped.signal.aborted)
         logger.warnOnce("proposal", "the best plan of a running workflow was not found", {
@@ -157,38 +197,57 @@ export class Proposer implements Service {
     }
   }
 
-  async #proposal(graphs: UsableGraphs, { model, pods }: ClusterView): Promise<LoggedProposal | null> {
+  async #proposal(
+    graphs: UsableGraphs,
+    { model, pods }: ClusterView,
+    judge: MoveJudge,
+  ): Promise<LoggedProposal | null> {
     const { clock, newId, search, bytesPerRequest } = this.#deps;
-    const { planMs: budgetMs, seed, spread, maxCpuUse, objective } = this.#config;
+    const { planMs: budgetMs, seed, spread, maxCpuUse, objective, leastGain } = this.#config;
     const running = runningWorkflow({
       model,
       podOf: (key) => pods.get(key),
       cluster: graphs.cluster,
       workflow: graphs.workflow,
       prices: graphs.prices,
+      obstacleOf: (pod) => judge.obstacleOf(pods.get(keyOf(pod as KubernetesObject))!),
       ...(spread === undefined ? {} : { spread }),
     });
     if (running === null) return null;
     const snapshot = this.#deps.graphs.clusterSnapshot?.() ?? null;
-    const cost = { bytesPerRequest, ...objective, ...(maxCpuUse === undefined ? {} : { maxCpuUse }) };
-    const moveCost = moveCostOf(running.problem, cost);
-    const options = { seed, budgetMs, ...cost, moveCost, maxAlternatives: 0 };
-    const found = await this.#unlessStopped(search.runPatiently(running.problem, snapshot, options));
+    const use = maxCpuUse === undefined ? {} : { maxCpuUse };
+    const cost = { bytesPerRequest, ...spread, ...leastGain, ...objective, ...use };
+    const options = { seed, budgetMs, ...searchSettings(running.problem, cost), maxAlternatives: 0 };
+    const open = await this.#unlessStopped(search.runPatiently(openProblem(running), snapshot, options));
+    const beyond = blockedProblem(running, open);
+    const blocked = beyond && (await this.#unlessStopped(search.runPatiently(beyond, snapshot, options)));
     const { namespace, name } = graphs.workflow;
-    const previous = this.#previous.get(`${namespace}/${name}`);
-    const report = workflowPlanReport(running, found, { ...cost, moveCost }, previous);
+    const key = `${namespace}/${name}`;
+    const steps = new WorkflowSteps(running, cost);
+    const found = { open, blocked };
+    const { shown, memory } = nextShown(steps, this.#shown.get(key) ?? NOTHING_SHOWN, {
+      found,
+      nowMs: clock.monotonic(),
+      windowMs: graphs.cluster.windowSeconds * 1_000,
+    });
+    this.#shown.set(key, memory);
+    const report = steps.report(shown, found);
+    const { today, best, savedRatio, gain, gainError, perRequest } = report;
     return {
       id: newId(),
       at: new Date(clock.now()).toISOString(),
       workflow: report.workflow,
-      durationMs: found.durationMs,
-      today: report.today,
-      cost: report.best,
-      savedRatio: report.savedRatio,
+      durationMs: open.durationMs + (blocked?.durationMs ?? 0),
+      today,
+      cost: best,
+      savedRatio,
+      gain,
+      gainError,
+      perRequest,
       lowerBound: null,
-      ended: found.ended,
-      pods: report.moves.map(({ pod, workload, from, to: node, gain, obstacle }) => {
-        return { name: pod, workload, from, node, gain, obstacle, reason: null, decision: null };
+      ended: open.ended,
+      pods: report.moves.map(({ pod, to, ...move }) => {
+        return { ...move, name: pod, node: to, reason: null, decision: null };
       }),
       explanation: sentencesOf(report),
     };
@@ -235,10 +294,12 @@ function byTraffic(workflows: Iterable<WorkflowGraph>, bytesPerRequest: number):
     .map(({ workflow }) => workflow);
 }
 
-function previousOf(proposals: readonly LoggedProposal[]): Map<string, PreviousMoves> {
-  return new Map(
-    proposals.map(({ workflow, pods }) => [workflow, new Map(pods.map(({ name, node }) => [name, node]))]),
-  );
+/** As far as the proposal itself says it. */
+function shownBefore({ pods }: LoggedProposal): ShownPlan {
+  const steps = new Map<number, { pod: string; to: string }[]>();
+  for (const { name: pod, node: to, step, obstacle } of pods)
+    if (obstacle === null) steps.set(step, [...(steps.get(step) ?? []), { pod, to }]);
+  return { steps: [...steps.values()].map((moves) => ({ moves, weak: null })), challenger: null };
 }
 
 function sentencesOf(report: WorkflowPlanReport): string[] {
@@ -246,7 +307,7 @@ function sentencesOf(report: WorkflowPlanReport): string[] {
   return [
     planVerdict(report),
     ...moves.flatMap(({ pod, to, obstacle }) =>
-      obstacle === null ? [] : [`${pod} can't go to ${to} yet: ${obstacle}.`],
+      obstacle === null ? [] : [`${pod} can't go to ${to} now: ${obstacle}.`],
     ),
     ...kept.map(({ pod, reason }) => `${pod} stays: ${reason}.`),
     ...notes,

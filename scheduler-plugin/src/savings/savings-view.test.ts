@@ -80,7 +80,9 @@ function viewOf({
     workload: "api",
     from: "b1",
     node: "a1",
+    step: 1,
     gain: 1,
+    gainError: 0,
     reason: null,
     decision: null,
   };
@@ -93,6 +95,9 @@ function viewOf({
       today: costs,
       cost: costs,
       savedRatio: 1,
+      gain: 1,
+      gainError: 0,
+      perRequest: null,
       lowerBound: null,
       ended: "converged",
       explanation: [],
@@ -169,11 +174,7 @@ describe("savings of a cluster", () => {
     ]);
     // Only the third of web in b crosses then. The second move waits for room.
     expect(moves.savedPerMonth).toBeCloseTo(0.02, 9);
-    expect(moves.commands).toEqual([
-      "kubectl label namespace shop isochrone.dev/placement=enabled",
-      "kubectl -n shop annotate --overwrite pod api-2 isochrone.dev/move-to=a1",
-      `echo '{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"namespace":"shop","name":"api-2"}}' | kubectl create --raw /api/v1/namespaces/shop/pods/api-2/eviction -f -`,
-    ]);
+    expect(moves.commands).toEqual(["isochrone plan shop --apply --pods api-2"]);
     // With all of api in one zone there is nothing left to keep there.
     expect(both).toMatchObject({ isAdvised: false, commands: [] });
   });

@@ -97,7 +97,7 @@ export class SavingsView {
     };
   }
 
-  /** Up to the first one that can't be made: those after it may need its room. */
+  /** Those that can be made now. */
   #movesOf(namespace: string, name: string): readonly ProposedMove[] | string {
     const { plans, noProposals } = this.#deps;
     if (noProposals !== null) return noProposals;
@@ -107,9 +107,8 @@ export class SavingsView {
       .find((each) => each.workflow === workflow);
     if (proposal === undefined)
       return "nothing is proposed for its workflow: see isochrone_proposals_left_out";
-    const stuck = proposal.pods.findIndex(({ obstacle }) => obstacle !== null);
     return proposal.pods
-      .slice(0, stuck < 0 ? undefined : stuck)
+      .filter(({ obstacle }) => obstacle === null)
       .map(({ name: pod, workload, from, node: to }) => {
         return { namespace, name: pod, workload: workload ?? "", from, to };
       });

@@ -10,6 +10,7 @@ import {
 import { gangOf } from "@isochrone/placement";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
+import type { WebhookConfig } from "./settings.ts";
 
 /**
  * By which of its entries the API server calls the webhook: it has matched the selectors itself, on the
@@ -39,6 +40,17 @@ export interface GateRules {
   readonly schedulerNames: ReadonlySet<string>;
   /** kube-system, our own, that of the canaries, and those of the settings. */
   readonly excludedNamespaces: ReadonlySet<string>;
+}
+
+/** @param own namespaces of our own */
+export function gateRulesOf(
+  { schedulerNames, excludedNamespaces }: Pick<WebhookConfig, "excludedNamespaces" | "schedulerNames">,
+  own: readonly string[],
+): GateRules {
+  return {
+    schedulerNames: new Set(schedulerNames),
+    excludedNamespaces: new Set(["kube-system", ...own, ...excludedNamespaces]),
+  };
 }
 
 interface AskedPod {

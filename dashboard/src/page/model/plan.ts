@@ -31,24 +31,38 @@ export interface PlanList {
 export interface Proposal extends Pick<Plan, "id" | "at" | "workflow" | "explanation"> {
   readonly today: NonNullable<Plan["cost"]>;
   readonly cost: NonNullable<Plan["cost"]>;
-  /**
-   * Share of what the network costs today that it saves; null where it costs nothing. Absent: an earlier
-   * scheduler-plugin's.
-   */
-  readonly savedRatio?: number | null;
+  /** Share of today's network cost that the moves save that can be made now; null where it costs nothing. */
+  readonly savedRatio: number | null;
+  /** What these moves save together, and how far that may be off. */
+  readonly gain: number;
+  readonly gainError: number;
+  /** Mean round trip of a request; null without traffic. */
+  readonly perRequest: {
+    readonly todayMs: number;
+    readonly bestMs: number;
+    readonly errorMs: number;
+  } | null;
   /** Those that would move, in the order in which they are to. */
   readonly pods: readonly {
     readonly name: string;
     readonly workload: string | null;
     readonly from: string;
     readonly node: string | null;
-    /** What the plan would cost more without this move. */
-    readonly gain?: number;
-    /** Why it can't be made once those before it are made; null: it can. */
-    readonly obstacle?: string | null;
+    /** The moves of a step only pay together. */
+    readonly step: number;
+    /** What its step saves once the steps before it are made, and how far that may be off. */
+    readonly gain: number;
+    readonly gainError: number;
+    /** Why it can't be made now; null: it can. */
+    readonly obstacle: string | null;
   }[];
 }
 
 export interface ProposalList {
   readonly plans: readonly Proposal[];
+}
+
+/** The moves that can be made now. */
+export function movesNow({ pods }: Pick<Proposal, "pods">): Proposal["pods"] {
+  return pods.filter(({ obstacle }) => obstacle === null);
 }

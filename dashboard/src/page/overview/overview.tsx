@@ -6,7 +6,7 @@ import { findingsOf, instrumentsOf } from "../health/health-model.ts";
 import { costBetween } from "../model/cluster-view.ts";
 import { age, count, milliseconds, percent, plural } from "../model/format.ts";
 import { largestWorkflow, workflowPath } from "../model/largest.ts";
-import type { ProposalList } from "../model/plan.ts";
+import { movesNow, type ProposalList } from "../model/plan.ts";
 import { requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Tile } from "../parts/common.tsx";
@@ -102,7 +102,8 @@ function gainOf(
   const { namespace, name } = workflow;
   const proposal = list.plans.find((each) => each.workflow === `${namespace}/${name}`);
   if (proposal === undefined) return null;
-  const moves = proposal.pods.flatMap(({ name: pod, node }) => (node === null ? [] : [{ pod, node }]));
+  const now = movesNow(proposal);
+  const moves = now.flatMap(({ name: pod, node }) => (node === null ? [] : [{ pod, node }]));
   const best = requestTime(withMoves(workflow, moves), costs);
   if (best === null) return null;
   return {
@@ -110,6 +111,8 @@ function gainOf(
     todayMs: today.totalMs,
     bestMs: best.totalMs,
     moves: moves.length,
+    blocked: proposal.pods.length - now.length,
+    errorRatio: proposal.gain > 0 ? proposal.gainError / proposal.gain : 0,
   };
 }
 
@@ -179,15 +182,18 @@ function PlanTile(props: {
       : "is of now only";
     return <Tile label="The best plan would save" value="–" note={why} />;
   }
+  const { moves, blocked, errorRatio } = gain;
+  const later = blocked === 0 ? "" : `; ${plural(blocked, "move")} can't be made now`;
   const savedMs = gain.todayMs - gain.bestMs;
-  // The plan saves bytes under way; the milliseconds are of this graph, and need not become fewer.
-  if (!(savedMs > 0))
-    return <Tile label="The best plan would save" value="nothing" note="of network time per request" />;
+  if (moves === 0 || !(savedMs > 0))
+    return (
+      <Tile label="The best plan would save" value="nothing" note={`no move is worth an eviction${later}`} />
+    );
   return (
     <Tile
       label="The best plan would save"
       value={milliseconds(savedMs)}
-      note={`of network time per request; ${plural(gain.moves, "pod")} elsewhere`}
+      note={`± ${milliseconds(errorRatio * savedMs)} of network time per request; ${plural(moves, "move")}${later}`}
     />
   );
 }

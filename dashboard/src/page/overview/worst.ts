@@ -17,7 +17,12 @@ export interface Gain {
   readonly workflow: { readonly namespace: string; readonly name: string };
   readonly todayMs: number;
   readonly bestMs: number;
+  /** That can be made now. */
   readonly moves: number;
+  /** That can't. */
+  readonly blocked: number;
+  /** How far the gain may be off, as a share of it. */
+  readonly errorRatio: number;
 }
 
 export interface Known {
@@ -57,7 +62,7 @@ export function worstOf({ summary, worst, findings, gain, requests }: Known): Co
     concerns.push({
       level: "warn",
       title: `Requests of ${gain.workflow.name} spend ${milliseconds(gain.todayMs)} on the network; ${milliseconds(gain.bestMs)} would do`,
-      next: `See which ${plural(gain.moves, "pod")} the best plan has elsewhere.`,
+      next: `See the ${plural(gain.moves, "move")}, and the command that makes them.`,
       to: { place: { page: "workflows", workflow: gain.workflow } },
     });
   // What the instruments have to say comes behind what they show, where it is equally bad.

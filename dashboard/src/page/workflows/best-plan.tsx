@@ -1,7 +1,7 @@
 import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { VNode } from "preact";
-import { age, bytesPerSecond, count, figure, percent, plural } from "../model/format.ts";
-import type { Plan, Proposal } from "../model/plan.ts";
+import { age, bytesPerSecond, count, figure, milliseconds, plural } from "../model/format.ts";
+import { movesNow, type Plan, type Proposal } from "../model/plan.ts";
 import { Card, Empty, Name, Table, Tile } from "../parts/common.tsx";
 import { moment, nowMs } from "../state/store.ts";
 import { onTheWay, totalCost, type ChannelCost } from "../model/costs.ts";
@@ -39,7 +39,7 @@ export function Costs({ workflow, costs, plan, proposal, fault }: CostsProps): V
         note={`bytes under way at any time${unknown === 0 ? "" : `; ${unknown} channels unknown`}`}
       />
       {proposal === null ? (
-        <PlanTile plan={plan} today={total} fault={fault} />
+        <PlanTile plan={plan} fault={fault} />
       ) : (
         <ProposalTile proposal={proposal} pods={pods} />
       )}
@@ -47,42 +47,30 @@ export function Costs({ workflow, costs, plan, proposal, fault }: CostsProps): V
   );
 }
 
-/** A gain that is worth looking at, and one that is none. */
+/** A share that is worth looking at. */
 const WORTH = 0.1;
-const NOTHING = 0.005;
-
-function gainInWords(gain: number | null): string {
-  if (gain === null || Math.abs(gain) < NOTHING) return "as today";
-  return gain > 0 ? `${percent(gain)} less than today` : `${percent(-gain)} more than today`;
-}
-
-const stateOf = (gain: number | null): { readonly state?: "warn" } =>
-  gain !== null && gain > WORTH ? { state: "warn" } : {};
 
 function ProposalTile({ proposal, pods }: { readonly proposal: Proposal; readonly pods: number }): VNode {
-  const { cost, today } = proposal;
-  // The planner's own figure, which its words and the command line have too.
-  const { savedRatio: gain = today.network === 0 ? null : 1 - cost.network / today.network } = proposal;
-  const moves =
-    proposal.pods.length === 0
-      ? "all pods stay"
-      : `${count(proposal.pods.length)} of ${plural(pods, "pod")} elsewhere`;
+  const { cost, savedRatio, perRequest } = proposal;
+  const now = movesNow(proposal).length;
+  const later = proposal.pods.length - now;
+  const blocked = later === 0 ? "" : `; ${plural(later, "move")} can't be made now`;
+  const saved =
+    now === 0 || perRequest === null
+      ? "as today"
+      : `${milliseconds(perRequest.todayMs)} → ${milliseconds(perRequest.bestMs)} per request (± ${milliseconds(perRequest.errorMs)})`;
+  const moves = now === 0 ? "" : `, ${count(now)} of ${plural(pods, "pod")} elsewhere`;
   return (
     <Tile
       label="Best plan"
       value={sum(cost.network)}
-      note={`${gainInWords(gain)}, ${moves}`}
-      {...stateOf(gain)}
+      note={`${saved}${moves}${blocked}`}
+      {...((savedRatio ?? 0) > WORTH ? { state: "warn" as const } : {})}
     />
   );
 }
 
-function PlanTile(props: {
-  readonly plan: Plan | null;
-  readonly today: number;
-  readonly fault: string | null;
-}): VNode {
-  const { plan, today, fault } = props;
+function PlanTile({ plan, fault }: { readonly plan: Plan | null; readonly fault: string | null }): VNode {
   if (plan === null || plan.cost === null) {
     const none = moment.value === "" ? "the planner has planned nothing for it" : "is of now only";
     return (
@@ -93,23 +81,30 @@ function PlanTile(props: {
       />
     );
   }
-  const gain = today === 0 ? null : 1 - plan.cost.network / today;
   const old = age((nowMs.value - Date.parse(plan.at)) / 1000);
-  return (
-    <Tile
-      label="Best plan"
-      value={sum(plan.cost.network)}
-      note={`${gainInWords(gain)}, ${old} old`}
-      {...stateOf(gain)}
-    />
-  );
+  // The traffic was another one then: its cost says nothing beside that of today.
+  return <Tile label="Newest plan" value={sum(plan.cost.network)} note={`when it was made, ${old} ago`} />;
 }
 
-/** Who would be elsewhere in the best plan. */
+/** What a person enters to carry the proposal out. */
+function commandOf({ workflow }: Proposal): string {
+  const [namespace, name] = workflow.split("/") as [string, string];
+  return `isochrone plan ${namespace} --workflow ${name} --apply`;
+}
+
+/** The moves to the best plan, in the order of their steps. */
 export function Moves({ proposal }: { readonly proposal: Proposal }): VNode {
   return (
     <Card title="Best plan against today" id="moves">
-      <p class="soft">{proposal.explanation.join(" ")} This is a proposal: nothing is moved by it.</p>
+      <p class="soft">
+        {proposal.explanation.join(" ")} This is a proposal: nothing is moved by it.
+        {movesNow(proposal).length === 0 ? null : (
+          <>
+            {" "}
+            <code>{commandOf(proposal)}</code> carries it out.
+          </>
+        )}
+      </p>
       {proposal.pods.length === 0 ? (
         <Empty title="Every pod is where the best plan has it" />
       ) : (
@@ -117,26 +112,24 @@ export function Moves({ proposal }: { readonly proposal: Proposal }): VNode {
           id="moves"
           label="pods that would move"
           columns={[
+            { title: "Step" },
             { title: "Pod", isText: true },
             { title: "Workload", isText: true },
             { title: "Today on", isText: true },
             { title: "Better on", isText: true },
-            { title: "Saves" },
+            { title: "Step saves" },
             { title: "In the way", isText: true },
           ]}
-          rows={proposal.pods.map(({ name, workload, from, node, gain, obstacle }) => ({
+          rows={proposal.pods.map(({ name, workload, from, node, step, gain, gainError, obstacle }) => ({
             key: name,
             cells: [
+              count(step),
               <Name>{name}</Name>,
               <Name>{workload ?? "–"}</Name>,
               <Name>{from}</Name>,
               <Name>{node ?? "–"}</Name>,
-              gain === undefined ? "–" : sum(gain),
-              (obstacle ?? null) === null ? (
-                <span class="soft">nothing</span>
-              ) : (
-                <span class="because">{obstacle}</span>
-              ),
+              `${sum(gain)} ± ${sum(gainError)}`,
+              obstacle === null ? <span class="soft">nothing</span> : <span class="because">{obstacle}</span>,
             ],
           }))}
         />

@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
 import { costBetween, type ClusterView } from "../model/cluster-view.ts";
 import { bytesPerSecond, count, cpu, figure, memory, milliseconds, percent } from "../model/format.ts";
-import type { PlanList, Proposal, ProposalList } from "../model/plan.ts";
+import { movesNow, type PlanList, type Proposal, type ProposalList } from "../model/plan.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
 import { cluster, goTo, linkTo, moment, workflows } from "../state/store.ts";
@@ -156,7 +156,7 @@ function Calls(props: {
   const [wanted, want] = useState<Placement>("today");
   const best = useMemo((): Drawn | null => {
     if (proposal === null) return null;
-    const planned = withMoves(workflow, proposal.pods);
+    const planned = withMoves(workflow, movesNow(proposal));
     return { workflow: planned, costs: channelCosts(planned, costBetween(view)), moved: movesOf(proposal) };
   }, [workflow, proposal, view]);
   // When the plan goes, what is stays.
@@ -218,9 +218,10 @@ function Toggle(props: {
 }
 
 /** By workload. */
-function movesOf({ pods }: Proposal): ReadonlyMap<string, number> {
+function movesOf(proposal: Proposal): ReadonlyMap<string, number> {
   const moved = new Map<string, number>();
-  for (const { workload } of pods) if (workload !== null) moved.set(workload, (moved.get(workload) ?? 0) + 1);
+  for (const { workload } of movesNow(proposal))
+    if (workload !== null) moved.set(workload, (moved.get(workload) ?? 0) + 1);
   return moved;
 }
 

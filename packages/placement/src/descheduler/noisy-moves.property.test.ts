@@ -2,9 +2,9 @@
 import { seeded, type Draw } from "@isochrone/primitives";
 import { costInterval, fewestSamples, PairErrors, type Link } from "@isochrone/topology";
 import { expect, test } from "vitest";
-import { costModel, createObjective } from "../planner/objective/objective.ts";
+import { WorkflowSteps } from "../feasibility/planning/workflow-steps.ts";
+import { createObjective } from "../planner/objective/objective.ts";
 import { planSettings } from "../planner/objective/plan-settings.ts";
-import { choosePlan } from "../planner/search/plan-choice.ts";
 import { plan } from "../planner/search/plan.ts";
 import { link } from "../testing/index.ts";
 import { decide } from "./testing/decisions.ts";
@@ -134,9 +134,10 @@ function movedBy(seen: Shop): Int32Array | null {
 /** Node by pod of the plan that is shown; null: all pods stay. */
 function plannedBy({ workflow: { problem } }: Shop, seed: number): Int32Array | null {
   const limits = { seed, now: () => 0, deadlineMs: 1, effort: 20_000 };
-  const { assignment } = plan(problem, { ...SETTINGS, ...limits });
-  const { moves, target } = choosePlan(costModel(problem, SETTINGS), assignment, null);
-  return moves.length === 0 ? null : target;
+  const found = plan(problem, { ...SETTINGS, ...limits });
+  const running = { problem: { ...problem, availability: [], notes: [] }, kept: [], blocked: new Map() };
+  const { steps, target } = new WorkflowSteps(running, {}).fresh({ open: found, blocked: null });
+  return steps.length === 0 ? null : target;
 }
 
 /** What the assignment saves in truth, as a share of what today's costs. */

@@ -206,6 +206,11 @@ export class WorkflowMoves {
     }
   }
 
+  /** The moves are over: what the pods held on the nodes that they left is free again. */
+  settle(moves: readonly PodMove[]): void {
+    for (const { pod, node } of moves) this.#state.move(pod, node);
+  }
+
   nodeOf(pod: number): number {
     return this.#state.assignment[pod]!;
   }

@@ -13,7 +13,7 @@ import { DefaultPlacing, type Unplaced } from "./default-placing.ts";
 
 export interface WhatIfInput extends Pick<
   WorkflowPlanInput,
-  "seed" | "budgetMs" | "now" | "spread" | "cost"
+  "seed" | "budgetMs" | "now" | "spread" | "cost" | "obstacleOf"
 > {
   readonly world: World;
   readonly change: Change;
@@ -58,6 +58,9 @@ export interface WhatIf {
   readonly unplanned: Outcome;
   /** From there on, the workflows are planned, and the moves are made that can be. */
   readonly planned: Outcome;
+  /** What these moves save, bytes/s x ms, and how far that may be off. */
+  readonly gain: number;
+  readonly gainError: number;
   /** Of pods that are elsewhere than today in either. */
   readonly moves: readonly WhatIfMove[];
   /** Pods that must be placed and can't be, after the plan too. */
@@ -76,8 +79,14 @@ export function whatIf(input: WhatIfInput): WhatIf {
   const waiting = placing.place(world.objects.pods.filter((pod) => homeless.has(keyOf(pod))));
   const unplanned = placed(world.workflows, homeless, nodeOf);
   const byDefault = new Map([...homeless].map((key) => [key, nodeOf(key)]));
-  const { touched, notes } = makeMoves(
-    { ...input, prices: newPrices },
+  const { obstacleOf = () => null } = input;
+  const { touched, notes, gain, gainError } = makeMoves(
+    {
+      ...input,
+      prices: newPrices,
+      // Pods that must be placed anyway are evicted by nobody.
+      obstacleOf: (pod) => (homeless.has(keyOf(pod)) ? null : obstacleOf(pod)),
+    },
     { ...world, workflows: unplanned },
     model,
   );
@@ -94,6 +103,8 @@ export function whatIf(input: WhatIfInput): WhatIf {
     today: outcomeOf(before, before.workflows, prices, bytesPerRequest),
     unplanned: outcomeOf(world, unplanned, newPrices, bytesPerRequest),
     planned: outcomeOf(world, planned, newPrices, bytesPerRequest),
+    gain,
+    gainError,
     moves: moves.sort((a, b) => naturally(a.pod, b.pod)),
     withoutNode: withoutNode.map(({ pod, reason }) => ({ pod, reason })),
     notes,
@@ -123,8 +134,14 @@ function makeMoves(
   input: WhatIfInput,
   { objects, cluster: snapshot, workflows }: World,
   model: SchedulingModel,
-): { readonly touched: ReadonlySet<string>; readonly notes: readonly string[] } {
-  const { prices, seed, budgetMs, now, spread, cost = {} } = input;
+): {
+  readonly touched: ReadonlySet<string>;
+  readonly notes: readonly string[];
+  readonly gain: number;
+  readonly gainError: number;
+} {
+  const { prices, seed, budgetMs, now, spread, cost = {}, obstacleOf } = input;
+  let [gain, gainError] = [0, 0];
   const cluster = new ClusterGraph(snapshot);
   const byKey = new Map(objects.pods.map((pod) => [keyOf(pod), pod]));
   const touched = new Set<string>();
@@ -140,9 +157,12 @@ function makeMoves(
       budgetMs,
       now,
       cost,
+      obstacleOf,
       ...(spread === undefined ? {} : { spread }),
     });
     if (report === null) continue;
+    gain += report.gain;
+    gainError += report.gainError;
     for (const { pod, to, obstacle } of report.moves) {
       const key = `${workflow.namespace}/${pod}`;
       if (obstacle === null) {
@@ -152,7 +172,7 @@ function makeMoves(
     }
     notes.push(...report.notes.map((note) => `${report.workflow}: ${note}`));
   }
-  return { touched, notes };
+  return { touched, notes, gain, gainError };
 }
 
 function outcomeOf(

@@ -1,28 +1,31 @@
 // What a workflow's placement costs today, what the best plan would cost, and which moves lie between.
 import type { PairPrices } from "@isochrone/prices";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
-import { costModel, createObjective, objectiveOf, type PlanCost } from "../../planner/objective/objective.ts";
-import { FALLBACK_WORDS } from "../../planner/objective/money.ts";
-import { trafficCosts, type TrafficCosts } from "../../planner/objective/traffic-costs.ts";
-import { choosePlan } from "../../planner/search/plan-choice.ts";
-import { ENDED_WORDS } from "../../planner/search/search.ts";
+import type { MoveRules } from "../../descheduler/deschedule-input.ts";
+import type { PlanCost } from "../../planner/objective/objective.ts";
+import type { TrafficCosts } from "../../planner/objective/traffic-costs.ts";
 import { plan, type Plan } from "../../planner/search/plan.ts";
-import { planSettings, type PlanSettings } from "../../planner/objective/plan-settings.ts";
+import type { PlanSettings } from "../../planner/objective/plan-settings.ts";
 import type { Metadata } from "../objects/fields.ts";
 import { isTerminating, keyOf, record, records, type ApiObject } from "../objects/json.ts";
 import type { FeasiblePlanProblem } from "./plan-input.ts";
 import { planProblem } from "./plan-problem.ts";
 import type { SchedulingModel } from "../scheduling-model.ts";
+import { searchSettings, WorkflowSteps } from "./workflow-steps.ts";
 import type { SpreadLimits } from "../objects/spread-limits.ts";
 
-interface PlannedMove {
+export interface PlannedMove {
   readonly pod: string;
   readonly workload: string;
   readonly from: string;
   readonly to: string;
-  /** What the plan would cost more without this move, bytes/s x ms. */
+  /** Number of its step, from 1: the moves of a step only pay together. */
+  readonly step: number;
+  /** What its step saves once the steps before it are made, bytes/s x ms. */
   readonly gain: number;
-  /** Why it can't be made once those before it are made, in words; null: it can. */
+  /** How far that may be off. */
+  readonly gainError: number;
+  /** Why its step can't be carried out now, in words; null: it can. */
   readonly obstacle: string | null;
 }
 
@@ -31,17 +34,32 @@ export interface WorkflowPlanReport {
   readonly workflow: string;
   readonly pods: number;
   readonly today: PlanCost & TrafficCosts;
+  /** Once the steps are made that can be carried out now. */
   readonly best: PlanCost & TrafficCosts;
   /** What `perMonth` is in; null: no prices were read. */
   readonly currency: string | null;
-  /** Share of what the network costs today that the plan saves; null where it costs nothing. */
+  /** Share of today's network cost that `best` saves, 0 to 1; null where it costs nothing. */
   readonly savedRatio: number | null;
-  /** In the order in which they are to be made: those that bring most first, as far as there is room. */
+  /** What the steps save together that can be carried out now, bytes/s x ms. */
+  readonly gain: number;
+  /** How far that may be off. */
+  readonly gainError: number;
+  /** Mean round trip of its requests, weighed by their traffic; null without traffic. */
+  readonly perRequest: RoundTrips | null;
+  /** The best step first, and those after it that can't be carried out now. */
   readonly moves: readonly PlannedMove[];
   /** Pods that stay where they are, with the reason. */
   readonly kept: readonly { readonly pod: string; readonly reason: string }[];
   /** What else there is to know, in sentences. */
   readonly notes: readonly string[];
+}
+
+/** Milliseconds. */
+export interface RoundTrips {
+  readonly todayMs: number;
+  readonly bestMs: number;
+  /** How far the difference may be off. */
+  readonly errorMs: number;
 }
 
 interface RunningWorkflowInput {
@@ -54,13 +72,15 @@ interface RunningWorkflowInput {
   readonly prices?: PairPrices | undefined;
   /** @default DEFAULT_SPREAD */
   readonly spread?: Partial<SpreadLimits>;
+  /** Why the pod can't be moved now, in words; null: it can. @default all can */
+  readonly obstacleOf?: ((pod: ApiObject) => string | null) | undefined;
 }
 
 export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
   /** All of the cluster. */
   readonly pods: readonly ApiObject[];
   readonly seed: number;
-  /** What was proposed before, which is kept unless another plan is clearly better. @default nothing */
+  /** Steps that were shown, which are kept unless others are clearly better. @default none */
   readonly previous?: PreviousMoves;
   /** @default DEFAULT_PLAN_SETTINGS */
   readonly cost?: CostSettings;
@@ -69,29 +89,83 @@ export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
   readonly now: () => number;
 }
 
-/** By pod, the node that it was to move to. */
-export type PreviousMoves = ReadonlyMap<string, string>;
+/** Steps that were shown, each with its moves: a pod, and the node that it was to move to. */
+export type PreviousMoves = readonly (readonly { readonly pod: string; readonly to: string }[])[];
 
-type CostSettings = Partial<
-  Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse" | "maxLatencyLoss" | "moneyShare">
+/** What plans cost by, and what a step must gain at least. */
+export type CostSettings = Partial<
+  Pick<PlanSettings, "bytesPerRequest" | "maxCpuUse" | "maxLatencyLoss" | "moneyShare"> &
+    Pick<MoveRules, "minGain" | "minGainRatio" | "minWorkflowGainRatio" | "minNodes" | "minZones">
 >;
 
 /** The pods of a workflow that run, to be placed anew. */
-interface RunningWorkflow {
-  /** Of those that may move. */
+export interface RunningWorkflow {
   readonly problem: FeasiblePlanProblem;
   readonly kept: WorkflowPlanReport["kept"];
+  /** By pod of the problem, why it can't be moved now. */
+  readonly blocked: ReadonlyMap<number, string>;
 }
 
-/** Null for a workflow of which no pod runs. Nothing is changed. */
+/** Of a search. */
+export type FoundPlan = Pick<
+  Plan,
+  "assignment" | "complete" | "ended" | "fallback" | "traffic" | "networkKnown"
+>;
+
+/** What was found for pods that can be moved now, and beyond that for the others. */
+export interface FoundPlans {
+  readonly open: FoundPlan;
+  /** null: all pods can be moved, or nothing was found. */
+  readonly blocked: FoundPlan | null;
+}
+
+/** Returns null for a workflow of which no pod runs. Changes nothing. */
 export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | null {
-  const { pods, seed, budgetMs, now, previous, cost = {} } = input;
+  const { pods, seed, budgetMs, now, previous = [] } = input;
+  const cost: CostSettings = { ...input.spread, ...input.cost };
   const byKey = new Map(pods.map((pod) => [keyOf(pod), pod]));
   const running = runningWorkflow({ ...input, podOf: (key) => byKey.get(key) });
   if (running === null) return null;
-  const moveCost = moveCostOf(running.problem, cost);
-  const found = plan(running.problem, { seed, now, deadlineMs: now() + budgetMs, ...cost, moveCost });
-  return workflowPlanReport(running, found, { ...cost, moveCost }, previous);
+  const settings = searchSettings(running.problem, cost);
+  const search = (problem: FeasiblePlanProblem): FoundPlan =>
+    plan(problem, { seed, now, deadlineMs: now() + budgetMs, ...settings });
+  const open = search(openProblem(running));
+  const beyond = blockedProblem(running, open);
+  const steps = new WorkflowSteps(running, cost);
+  const found = { open, blocked: beyond === null ? null : search(beyond) };
+  const held = steps.again(previous);
+  const fresh = steps.fresh(found);
+  const shown = held.steps.length > 0 && !steps.isClearlyBetter(fresh, held) ? held : fresh;
+  return steps.report(shown, found);
+}
+
+/** Pods that can't be moved now stay where they are. */
+export function openProblem({ problem, blocked }: RunningWorkflow): FeasiblePlanProblem {
+  return blocked.size === 0 ? problem : withFixed(problem, (pod) => (blocked.has(pod) ? null : undefined));
+}
+
+/** The others stay where that plan has them; null: there is no such pod. */
+export function blockedProblem(
+  { problem, blocked }: RunningWorkflow,
+  { assignment, complete }: FoundPlan,
+): FeasiblePlanProblem | null {
+  if (blocked.size === 0) return null;
+  return withFixed(problem, (pod) => (blocked.has(pod) ? undefined : complete ? assignment[pod]! : null));
+}
+
+/** @param nodeOf null: where the pod is; undefined: wherever it may go */
+function withFixed(
+  problem: FeasiblePlanProblem,
+  nodeOf: (pod: number) => number | null | undefined,
+): FeasiblePlanProblem {
+  const pods = problem.pods.map((pod, index) => {
+    const node = nodeOf(index);
+    if (node === undefined) return pod;
+    const allowed = new Uint8Array(problem.nodes.length);
+    allowed[node ?? pod.current] = 1;
+    return { ...pod, allowed };
+  });
+  return { ...problem, pods };
 }
 
 /**
@@ -99,7 +173,7 @@ export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | nul
  * runs.
  */
 export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | null {
-  const { model, cluster, workflow, prices, spread } = input;
+  const { model, cluster, workflow, prices, spread, obstacleOf = () => null } = input;
   const { movable, kept } = podsOf(input);
   if (movable.length === 0 && kept.length === 0) return null;
   const workloads = new Map(movable.map(({ object, workload }) => [object, workload]));
@@ -112,92 +186,13 @@ export function runningWorkflow(input: RunningWorkflowInput): RunningWorkflow | 
     workloadOf: (object) => workloads.get(object) ?? null,
     ...(spread === undefined ? {} : { spread }),
   });
-  return { problem, kept };
-}
-
-/** A move must bring so much, bytes/s x ms: a kilobyte per second one millisecond sooner. */
-const LEAST_GAIN = 1_000;
-/**
- * And such a share of what the workflow's network costs. Like the descheduler's own defaults: it would not
- * make a move that brings less.
- */
-const LEAST_GAIN_SHARE = 0.005;
-
-/**
- * What each move is to cost in the search, so that plans have few moves, and none that brings nearly nothing.
- */
-export function moveCostOf(problem: FeasiblePlanProblem, options: CostSettings = {}): number {
-  const model = costModel(problem, planSettings(options));
-  const { network } = objectiveOf(model).total(currentOf(problem));
-  // Declared priorities that stand in for rates are no bytes.
-  const least = model.traffic.source === "measured" ? LEAST_GAIN : 0;
-  return Math.max(least, LEAST_GAIN_SHARE * network);
-}
-
-/** What was found for it, held against where its pods are and against what was proposed before. */
-export function workflowPlanReport(
-  { problem, kept }: RunningWorkflow,
-  found: Pick<Plan, "assignment" | "complete" | "ended" | "fallback" | "traffic" | "networkKnown">,
-  options: CostSettings & Pick<PlanSettings, "moveCost">,
-  previous: PreviousMoves = new Map(),
-): WorkflowPlanReport {
-  const current = currentOf(problem);
-  const { moveCost: _, ...cost } = options;
-  // Without what moves cost: that is for choosing among plans.
-  const objective = createObjective(problem, cost);
-  const assignment = found.complete ? stayingPut(problem, current, found.assignment) : null;
-  const model = costModel(problem, planSettings(options));
-  const { target, moves } = choosePlan(model, assignment, assignmentOf(problem, previous));
-  const { bytesPerRequest } = model.settings;
-  const [today, best] = [current, target].map((assignment) => ({
-    ...objective.total(assignment),
-    ...trafficCosts(problem, assignment, bytesPerRequest),
-  }));
-  const notes = [...problem.notes];
-  if (!found.complete) notes.push("no plan has room for all pods");
-  else notes.push(ENDED_WORDS[found.ended]);
-  if (found.fallback !== null) notes.push(`latency decided, not money: ${FALLBACK_WORDS[found.fallback]}`);
-  if (found.traffic === "declared") notes.push("no rate is known: declared priorities stood in for them");
-  if (found.traffic === "none") notes.push("nothing is known of what its pods say to each other");
-  if (!found.networkKnown) notes.push("no network cost is known");
-  return {
-    workflow: `${problem.workflow.namespace}/${problem.workflow.name}`,
-    pods: problem.pods.length + kept.length,
-    today: today!,
-    best: best!,
-    currency: problem.prices?.currency ?? null,
-    savedRatio: today!.network > 0 ? 1 - best!.network / today!.network : null,
-    moves: moves.map(({ pod, node, gain, obstacle }): PlannedMove => {
-      const { name, workload } = problem.pods[pod]!;
-      const [from, to] = [problem.nodes[current[pod]!]!.name, problem.nodes[node]!.name];
-      return { pod: name, workload: workload ?? "", from, to, gain, obstacle };
-    }),
-    kept,
-    notes,
-  };
-}
-
-/** In a sentence, and the same one everywhere. */
-export function planVerdict({ pods, moves, savedRatio }: WorkflowPlanReport): string {
-  if (moves.length === 0) return "Nothing would be gained by moving pods.";
-  const first = `${moves.length} of ${pods} pods would move;`;
-  return savedRatio !== null && savedRatio > 0
-    ? `${first} that saves ${percent(savedRatio)} of what the network costs.`
-    : `${first} that relieves loaded nodes.`;
-}
-
-function percent(ratio: number): string {
-  return ratio < 0.0005 ? "< 0.1 %" : `${(100 * ratio).toFixed(1).replace(/\.0$/, "")} %`;
-}
-
-function currentOf({ pods }: FeasiblePlanProblem): Int32Array {
-  return Int32Array.from(pods, ({ current }) => current);
-}
-
-/** Pods and nodes that have gone since have no part in it. */
-function assignmentOf({ pods, nodes }: FeasiblePlanProblem, previous: PreviousMoves): Int32Array {
-  const indexOf = new Map(nodes.map(({ name }, node) => [name, node]));
-  return Int32Array.from(pods, ({ name, current }) => indexOf.get(previous.get(name) ?? "") ?? current);
+  const byName = new Map(movable.map(({ object }) => [object.metadata.name, object]));
+  const blocked = new Map<number, string>();
+  for (const [index, { name }] of problem.pods.entries()) {
+    const obstacle = obstacleOf(byName.get(name)!);
+    if (obstacle !== null) blocked.set(index, obstacle);
+  }
+  return { problem, kept, blocked };
 }
 
 interface MovablePod {
@@ -235,28 +230,4 @@ function reasonToKeep(pod: ApiObject, model: SchedulingModel): string | null {
   if (isTerminating(pod)) return "it is being deleted";
   const unsupported = model.unsupported(pod);
   return unsupported.length === 0 ? null : unsupported.join("; ");
-}
-
-/** Replicas of a workload may take each other's nodes: those stay whose node is in the plan anyway. */
-function stayingPut(problem: FeasiblePlanProblem, current: Int32Array, assignment: Int32Array): Int32Array {
-  const result = assignment.slice();
-  const replicas = new Map<string, number[]>();
-  for (const [index, { workload, namespace }] of problem.pods.entries()) {
-    const key = `${namespace}/${workload ?? `pod ${index}`}`;
-    replicas.set(key, [...(replicas.get(key) ?? []), index]);
-  }
-  for (const pods of replicas.values()) {
-    const left = pods.map((pod) => assignment[pod]!);
-    const moving: number[] = [];
-    for (const pod of pods) {
-      const at = left.indexOf(current[pod]!);
-      if (at < 0) moving.push(pod);
-      else {
-        left.splice(at, 1);
-        result[pod] = current[pod]!;
-      }
-    }
-    for (const [index, pod] of moving.entries()) result[pod] = left[index]!;
-  }
-  return result;
 }

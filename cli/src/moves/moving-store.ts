@@ -1,0 +1,44 @@
+// Where a command moves pods: an API server, or the embedded cluster of this user.
+import { StoreError } from "@isochrone/kubernetes";
+import type { LabClient } from "@isochrone/lab/client";
+import type { MovingStore } from "@isochrone/scheduler-plugin";
+import { openStore } from "../kubernetes.ts";
+import { embeddedLab, type ClusterSource } from "../what-if/cluster-objects.ts";
+
+interface OpenedMovingStore {
+  readonly store: MovingStore;
+  close(): Promise<void>;
+}
+
+export async function openMovingStore(source: ClusterSource): Promise<OpenedMovingStore> {
+  const lab = await embeddedLab(source);
+  if (lab !== null && (await hasStore(lab))) return { store: labStore(lab), close: () => Promise.resolve() };
+  return openStore(source.kubeconfig, source.context);
+}
+
+/** False for one with an API server, and for one that has ended. */
+async function hasStore(lab: LabClient): Promise<boolean> {
+  return lab.objects().then(
+    () => true,
+    () => false,
+  );
+}
+
+/** Calls go through the lab's controls. */
+function labStore(lab: LabClient): MovingStore {
+  const calls =
+    (method: keyof MovingStore) =>
+    async (...args: readonly unknown[]): Promise<never> => {
+      const answer = await lab.store({ method, args });
+      if ("error" in answer)
+        throw new StoreError(answer.error.code as StoreError["code"], answer.error.message);
+      return answer.value as never;
+    };
+  return {
+    get: calls("get"),
+    list: calls("list"),
+    patch: calls("patch"),
+    jsonPatch: calls("jsonPatch"),
+    evict: calls("evict"),
+  };
+}

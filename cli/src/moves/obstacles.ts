@@ -1,0 +1,49 @@
+import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { ApiObject, ExclusionRules } from "@isochrone/placement";
+import { loadSettings } from "@isochrone/runtime";
+
+type Kind =
+  | "namespaces"
+  | "replicaSets"
+  | "deployments"
+  | "statefulSets"
+  | "persistentVolumes"
+  | "persistentVolumeClaims"
+  | "disruptionBudgets";
+
+/** As much of a cluster as says whether pods may be moved. */
+export type MovedBy = Readonly<Partial<Record<Kind, Iterable<ApiObject> | undefined>>>;
+
+/**
+ * Why pods can't be moved now, by the rules of the scheduler-plugin, whose code is loaded for that.
+ *
+ * @param rules null: the descheduler's defaults
+ */
+export async function obstaclesOf(
+  objects: MovedBy,
+  rules: ExclusionRules | null,
+): Promise<(pod: ApiObject) => string | null> {
+  const { exclusionRulesOf, gateRulesOf, MoveJudge, webhookSettings } =
+    await import("@isochrone/scheduler-plugin");
+  const { webhook } = loadSettings([webhookSettings], { env: {} });
+  const judge = new MoveJudge({
+    objects: {
+      namespaces: listed(objects.namespaces),
+      replicaSets: listed(objects.replicaSets),
+      deployments: listed(objects.deployments),
+      statefulSets: listed(objects.statefulSets),
+      persistentVolumes: listed(objects.persistentVolumes),
+      persistentVolumeClaims: listed(objects.persistentVolumeClaims),
+      disruptionBudgets: listed(objects.disruptionBudgets),
+      appGroups: [],
+    },
+    rules: rules ?? exclusionRulesOf({}),
+    webhook: gateRulesOf(webhook, []),
+    nowMs: Date.now(),
+  });
+  return (pod) => judge.obstacleOf(pod as KubernetesObject);
+}
+
+function listed(objects: Iterable<ApiObject> = []): KubernetesObject[] {
+  return [...objects] as KubernetesObject[];
+}

@@ -1,0 +1,46 @@
+// Moves that a person had carried out, on the controller of the pods, so that they can be undone.
+import { looseFields, looseList } from "@isochrone/primitives";
+import type { KubernetesObject } from "./port.ts";
+
+/** Annotation of a controller: moves of the last plan that a person carried out, JSON of {@link AppliedMoves}. */
+export const APPLIED_MOVES_ANNOTATION = "isochrone.dev/applied-moves";
+
+export interface AppliedMoves {
+  /** When the plan was carried out, RFC 3339: the same on all controllers of one plan. */
+  readonly run: string;
+  /** In the order in which they were made. */
+  readonly moves: readonly AppliedMove[];
+}
+
+export interface AppliedMove {
+  /** Its place among all moves of the run. */
+  readonly order: number;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** null: there is none, or it can't be read. */
+export function readAppliedMoves({ metadata }: KubernetesObject): AppliedMoves | null {
+  const { run, moves } = looseFields<AppliedMoves>(parsed(metadata.annotations?.[APPLIED_MOVES_ANNOTATION]));
+  if (typeof run !== "string") return null;
+  const read = looseList<AppliedMove>(moves).flatMap(({ order, from, to }) =>
+    typeof order === "number" && typeof from === "string" && typeof to === "string"
+      ? [{ order, from, to }]
+      : [],
+  );
+  return read.length === 0 ? null : { run, moves: read };
+}
+
+/** A merge patch of the controller. @param applied null: it has none any more */
+export function appliedMovesPatch(applied: AppliedMoves | null): Readonly<Record<string, unknown>> {
+  const value = applied === null || applied.moves.length === 0 ? null : JSON.stringify(applied);
+  return { metadata: { annotations: { [APPLIED_MOVES_ANNOTATION]: value } } };
+}
+
+function parsed(text: string | undefined): unknown {
+  try {
+    return text === undefined ? null : JSON.parse(text);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,85 @@
+// Keeps a shown plan the same while nothing changes beyond what measuring may be off by: a plan is shown once
+// it was found for a while, and its steps are withdrawn once they gained nothing for a while.
+import type { PlanSteps } from "./plan-steps.ts";
+import type { FoundPlans, PreviousMoves } from "./workflow-plan.ts";
+import type { WorkflowSteps } from "./workflow-steps.ts";
+
+/** What one round leaves for the next. Plain data, never changed. */
+export interface ShownPlan {
+  readonly steps: readonly ShownStep[];
+  /** A better plan that isn't shown yet; null: none was found. */
+  readonly challenger: (Streak & { readonly steps: PreviousMoves }) | null;
+}
+
+interface ShownStep {
+  readonly moves: PreviousMoves[number];
+  /** Rounds in a row in which it gained too little; null: it gained enough in the last one. */
+  readonly weak: Streak | null;
+}
+
+interface Streak {
+  readonly rounds: number;
+  readonly sinceMs: number;
+}
+
+interface Round {
+  readonly found: FoundPlans;
+  readonly nowMs: number;
+  /** Of the graphs: rounds within one window see mostly the same samples. */
+  readonly windowMs: number;
+}
+
+/** So many rounds in a row, over at least one window, change what is shown. As in the descheduler. */
+const ROUNDS = 3;
+
+export const NOTHING_SHOWN: ShownPlan = { steps: [], challenger: null };
+
+/** What to show after a round, and the memory for the next one. */
+export function nextShown(
+  steps: WorkflowSteps,
+  before: ShownPlan,
+  round: Round,
+): { readonly shown: PlanSteps; readonly memory: ShownPlan } {
+  const kept = keptSteps(steps, before, round);
+  const held = steps.again(kept.map(({ moves }) => moves));
+  const fresh = freshSteps(steps, before, round);
+  const isBetter = fresh.steps.length > 0 && (held.steps.length === 0 || steps.isClearlyBetter(fresh, held));
+  if (!isBetter) return { shown: held, memory: { steps: kept, challenger: null } };
+  const streak = longer(before.challenger, round);
+  const names = fresh.steps.map((step) => steps.namesOf(step));
+  if (isLong(streak, round))
+    return {
+      shown: fresh,
+      memory: { steps: names.map((moves) => ({ moves, weak: null })), challenger: null },
+    };
+  return { shown: held, memory: { steps: kept, challenger: { ...streak, steps: names } } };
+}
+
+/** The shown steps without those that gained nothing for a while, or clearly lose. */
+function keptSteps(steps: WorkflowSteps, before: ShownPlan, round: Round): ShownStep[] {
+  const { steps: held } = steps.again(before.steps.map(({ moves }) => moves));
+  return held.flatMap((step): ShownStep[] => {
+    const moves = steps.namesOf(step);
+    const known = before.steps.find((each) => each.moves.some(({ pod }) => pod === moves[0]!.pod));
+    const weak = step.isWeak ? longer(known?.weak ?? null, round) : null;
+    const isOver = step.gain + step.error < 0 || (weak !== null && isLong(weak, round));
+    return isOver ? [] : [{ moves, weak }];
+  });
+}
+
+/** The challenger of the round before, while it pays and nothing is clearly better. */
+function freshSteps(steps: WorkflowSteps, { challenger }: ShownPlan, { found }: Round): PlanSteps {
+  const fresh = steps.fresh(found);
+  if (challenger === null) return fresh;
+  const again = steps.again(challenger.steps);
+  const pays = again.steps.length > 0 && !again.steps.some(({ isWeak }) => isWeak);
+  return pays && !steps.isClearlyBetter(fresh, again) ? again : fresh;
+}
+
+function longer(streak: Streak | null, { nowMs }: Round): Streak {
+  return streak === null ? { rounds: 1, sinceMs: nowMs } : { ...streak, rounds: streak.rounds + 1 };
+}
+
+function isLong({ rounds, sinceMs }: Streak, { nowMs, windowMs }: Round): boolean {
+  return rounds >= ROUNDS && nowMs - sinceMs >= windowMs;
+}

@@ -1,0 +1,168 @@
+// One move that a person asks for, from its beginning until the replacement is ready on the target, or isn't.
+// The same evictor and the same order as the descheduler's: where the controller allows it, the replacement
+// starts first.
+import { hasCondition, KINDS, moveOwnerOf } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import { canSurge } from "@isochrone/placement";
+import { createRegistry } from "@isochrone/runtime";
+import type { Clock, Logger } from "@isochrone/runtime";
+import { livePodsOf, nodeOfPod } from "./controller-pods.ts";
+import { createDeschedulerMetrics } from "./decision/metrics.ts";
+import { Evictor } from "./evictor.ts";
+import { ReleasedPods, releasedPods } from "./released-pods.ts";
+
+export interface HandMove {
+  readonly namespace: string;
+  readonly pod: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** As moves of the descheduler end; `refused`: nothing was begun. */
+export type HandOutcome =
+  | { readonly outcome: "on_target"; readonly replacement: string }
+  | { readonly outcome: "elsewhere" | "lost" | "refused" | "withdrawn"; readonly detail: string };
+
+export type MovingStore = Pick<ClusterStore, "evict" | "get" | "jsonPatch" | "list" | "patch">;
+
+interface HandMoveDeps {
+  readonly store: MovingStore;
+  readonly clock: Clock;
+  readonly logger: Logger;
+  readonly signal: AbortSignal;
+  /** Milliseconds for the replacement to be ready on its target. */
+  readonly withinMs: number;
+  /** The descheduler leaves pods of the controller alone for so long, milliseconds. */
+  readonly coolDownMs: number;
+}
+
+const POLL_MS = 250;
+/** After the deadline a released pod is given back. */
+const GRACE_MS = 30_000;
+
+export async function moveByHand(move: HandMove, deps: HandMoveDeps): Promise<HandOutcome> {
+  const { store, clock } = deps;
+  const { namespace, pod: name, from, to } = move;
+  const pod = await store.get({ ...KINDS.pod, namespace, name });
+  const owner = pod === null ? null : moveOwnerOf(pod);
+  if (pod === null || owner === null) {
+    const detail = pod === null ? "it has gone" : "it has no controller, so nobody would replace it";
+    return { outcome: "refused", detail };
+  }
+  const { items } = await store.list(KINDS.pod, { namespace });
+  const others = livePodsOf(owner.uid, items);
+  const nowMs = clock.now();
+  const deadlineMs = nowMs + deps.withinMs;
+  const mayRelease = canSurge({ pod, workload: await workloadOf(store, owner) });
+  const release = mayRelease ? { before: others.filter((each) => nodeOfPod(each) === to).length } : null;
+  const evictor = new Evictor(store);
+  const uid = pod.metadata.uid ?? "";
+  const { coolDownMs } = deps;
+  const begun = await evictor.begin({
+    namespace,
+    pod: name,
+    uid,
+    from,
+    to,
+    nowMs,
+    deadlineMs,
+    coolDownMs,
+    release,
+  });
+  if (!begun.begun) return { outcome: "refused", detail: begun.detail };
+  const known = new Set(others.map(({ metadata }) => metadata.uid));
+  const begin = { move, pod, owner, known, deadlineMs, isReleased: release !== null };
+  try {
+    return await followed(begin, deps);
+  } finally {
+    await evictor.done(owner, uid, clock.now(), null).catch(() => undefined);
+  }
+}
+
+interface BegunMove {
+  readonly move: HandMove;
+  readonly pod: KubernetesObject;
+  readonly owner: ObjectRef & { readonly uid: string };
+  /** Uids of the pods of its controller before it. */
+  readonly known: ReadonlySet<string | undefined>;
+  readonly deadlineMs: number;
+  readonly isReleased: boolean;
+}
+
+async function followed(begun: BegunMove, deps: HandMoveDeps): Promise<HandOutcome> {
+  const { store, clock, signal } = deps;
+  const { namespace } = begun.move;
+  for (;;) {
+    const { items: pods } = await store.list(KINDS.pod, { namespace });
+    const ended = outcomeOf(begun, pods, clock.now());
+    if (ended !== null) return ended;
+    if (begun.isReleased) await advance(begun, pods, deps);
+    await clock.sleep(POLL_MS, signal);
+  }
+}
+
+function outcomeOf(
+  { move, pod, owner, known, deadlineMs, isReleased }: BegunMove,
+  pods: readonly KubernetesObject[],
+  nowMs: number,
+): HandOutcome | null {
+  const { to } = move;
+  const old = pods.find(({ metadata }) => metadata.uid === pod.metadata.uid);
+  const isGone = old === undefined || old.metadata.deletionTimestamp !== undefined;
+  const fresh = livePodsOf(owner.uid, pods).filter(({ metadata }) => !known.has(metadata.uid));
+  const ready = fresh.filter((each) => hasCondition(each, "Ready"));
+  const there = ready.find((each) => nodeOfPod(each) === to);
+  if (isGone && there !== undefined) return { outcome: "on_target", replacement: there.metadata.name };
+  if (isGone && ready.length > 0)
+    return {
+      outcome: "elsewhere",
+      detail: `its replacement ${ready[0]!.metadata.name} runs on ${nodeOfPod(ready[0]!)}`,
+    };
+  const isBack = isReleased && old !== undefined && releasedPods([old]).length === 0 && !isGone;
+  if (isBack) return { outcome: "withdrawn", detail: `its replacement was not ready on ${to}, and it stays` };
+  if (nowMs <= deadlineMs + GRACE_MS) return null;
+  return isGone
+    ? { outcome: "lost", detail: "its replacement was not ready in time" }
+    : { outcome: "withdrawn", detail: "it was not evicted in time, and it stays" };
+}
+
+/** The scheduler-plugin does the same where its descheduler runs: each step may be done twice. */
+async function advance(
+  { pod }: BegunMove,
+  pods: readonly KubernetesObject[],
+  { store, clock, logger, coolDownMs }: HandMoveDeps,
+): Promise<void> {
+  const { uid, namespace = "default" } = pod.metadata;
+  const released = releasedPods(pods).find((each) => each.pod.metadata.uid === uid);
+  if (released === undefined) return;
+  const { items: replicaSets } = await store.list(KINDS.replicaSet, { namespace });
+  // Nothing but this one move is followed.
+  const moves = {
+    arrived: () => undefined,
+    begin: () => undefined,
+    has: () => true,
+    restored: () => undefined,
+  };
+  const metrics = createDeschedulerMetrics(createRegistry());
+  const config = { coolDownMs, mode: "evict" } as const;
+  const all = new ReleasedPods({ config, store, moves, metrics, logger });
+  await all.advance(released, { pods, replicaSets }, clock.now());
+}
+
+/** The Deployment above its ReplicaSet; null: there is none. */
+async function workloadOf(store: MovingStore, owner: ObjectRef): Promise<KubernetesObject | null> {
+  const { apiVersion, kind, namespace, name } = owner;
+  const controller = await store.get({
+    apiVersion,
+    kind,
+    name,
+    ...(namespace === undefined ? {} : { namespace }),
+  });
+  const above = controller?.metadata.ownerReferences?.find((each) => each.controller === true);
+  if (above?.kind !== KINDS.deployment.kind) return null;
+  return store.get({
+    ...KINDS.deployment,
+    ...(namespace === undefined ? {} : { namespace }),
+    name: above.name,
+  });
+}
