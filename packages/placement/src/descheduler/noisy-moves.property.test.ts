@@ -91,7 +91,12 @@ function measured(truth: Truth, draw: Draw): Map<string, Link> {
           method,
           provisional: count < fewestSamples("p50"),
         });
-        errors.add(built, Math.min(from, to) * NAMES.length + Math.max(from, to), costInterval(rtt, "p50")!, 1);
+        errors.add(
+          built,
+          Math.min(from, to) * NAMES.length + Math.max(from, to),
+          costInterval(rtt, "p50")!,
+          1,
+        );
         if (method === "udp_rr") links.set(`${a} ${b}`, built);
       }
   for (const _ of errors.write());
