@@ -101,12 +101,12 @@ function pairFigures(
       ? null
       : {
           ms,
-          text: `${ms.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}${withErrors ? errorText(link) : ""}`,
+          text: `${ms.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}${withErrors ? marginOf(link) : ""}`,
         };
   };
 }
 
-function errorText({ costMs, errorMs, provisional }: Link): string {
+function marginOf({ costMs, errorMs, provisional }: Link): string {
   if (costMs === null) return "";
   return provisional || errorMs === null ? "±?" : `±${errorMs.toFixed(1)}`;
 }

@@ -52,7 +52,7 @@ function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** Round trips of one link: skewed noise, outliers, and for few samples now and then a delay of all of them. */
+/** Round trips of one link, ms: skewed noise, outliers, and a delay of all of them. */
 function samplesOf(rttMs: number, count: number, biasMs: number, draw: Draw): number[] {
   return Array.from({ length: count }, () => {
     const queueMs = (0.3 + 0.03 * rttMs) * Math.exp(0.7 * normal(draw));
