@@ -93,5 +93,5 @@ test.each([
   [{ costMs: 3.1, errorMs: null, provisional: false }, /^error not known$/],
   [{ costMs: null, errorMs: null, provisional: false }, /^$/],
 ])("the error of a cost says how far it may be from the truth (%j)", (fields, note) => {
-  expect(errorNote(fields as Link)).toMatch(note);
+  expect(errorNote(fields)).toMatch(note);
 });
