@@ -180,8 +180,8 @@ export class ClusterGraph {
 
   /**
    * How far `costMsById` may be from the truth, milliseconds, by node ids: about two standard errors.
-   * Infinite where nobody knows: the cost is unknown, its link is provisional, or its source tells no error. 0 for a
-   * node to itself, for declared costs, and for pairs that are known to be unreachable.
+   * Infinite where nobody knows: the cost is unknown, its link is provisional, or its source tells no error.
+   * 0 for a node to itself, for declared costs, and for pairs that are known to be unreachable.
    */
   errorMsById(from: number, to: number): number {
     if (from === to) return 0;
