@@ -82,8 +82,11 @@ function droppedText(all: readonly Dropped[]): string[] {
     : [`left out ${count} parts that break the graphs' rules; the first: ${faulty[0]!.first}`];
 }
 
-/** What is known of each pair: its cost and how far it may be from the truth, in ms, with loss marked. */
-function pairFigures(cluster: ClusterGraphSnapshot): (source: string, target: string) => PairFigure | null {
+/** What is known of each pair: its cost in ms, with loss marked, and its error where that is asked for. */
+function pairFigures(
+  cluster: ClusterGraphSnapshot,
+  withErrors: boolean,
+): (source: string, target: string) => PairFigure | null {
   const links = new Map<string, Link>();
   for (const link of cluster.links) {
     const key = `${link.source} ${link.target}`;
@@ -96,11 +99,14 @@ function pairFigures(cluster: ClusterGraphSnapshot): (source: string, target: st
     const ms = link.costMs ?? link.rttMs.p50;
     return ms === null
       ? null
-      : { ms, text: `${ms.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}${errorText(link)}` };
+      : {
+          ms,
+          text: `${ms.toFixed(1)}${(link.lossRatio ?? 0) > 0.001 ? "!" : ""}${withErrors ? marginOf(link) : ""}`,
+        };
   };
 }
 
-function errorText({ costMs, errorMs, provisional }: Link): string {
+function marginOf({ costMs, errorMs, provisional }: Link): string {
   if (costMs === null) return "";
   return provisional || errorMs === null ? "±?" : `±${errorMs.toFixed(1)}`;
 }
@@ -108,11 +114,21 @@ function errorText({ costMs, errorMs, provisional }: Link): string {
 const namesOf = ({ nodes }: ClusterGraphSnapshot): readonly string[] =>
   nodes.toSorted(byPlace).map(({ name }) => name);
 
-/** The matrix of costs in ms and their errors, with what is lost marked. */
-export function clusterMatrix(cluster: ClusterGraphSnapshot): string {
-  const figureOf = pairFigures(cluster);
+/** The matrix of costs in ms, with what is lost marked. */
+export function clusterMatrix(cluster: ClusterGraphSnapshot, withErrors = false): string {
+  const figureOf = pairFigures(cluster, withErrors);
   return matrix(namesOf(cluster), (source, target) => figureOf(source, target)?.text ?? null);
 }
+
+/** Figures matter more than their errors where the terminal is too narrow for both. */
+function paintedMatrix(cluster: ClusterGraphSnapshot, canvas: Canvas): string {
+  const names = namesOf(cluster);
+  const withErrors = (names.length + 1) * ERROR_CELL <= canvas.columns;
+  return heatMatrix(names, pairFigures(cluster, withErrors), canvas);
+}
+
+/** Columns of a figure with its error, as 226.1±10.4. */
+const ERROR_CELL = 11;
 
 /** The matrix and the nodes. @param canvas to paint the matrix on; null: without colours */
 function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null): string {
@@ -127,7 +143,7 @@ function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null
     ]);
   return [
     `cluster graph ${cluster.version}, ${cluster.observedAt}, window ${cluster.windowSeconds} s; cost ± error in ms, ! = loss, ? = provisional or not known`,
-    canvas === null ? clusterMatrix(cluster) : heatMatrix(namesOf(cluster), pairFigures(cluster), canvas),
+    canvas === null ? clusterMatrix(cluster, true) : paintedMatrix(cluster, canvas),
     "",
     table(["node", "zone", "state", "CPU available (m)", "memory available (MiB)"], nodes),
   ].join("\n");

@@ -107,3 +107,9 @@ test.each([
 ])("%j", (fields, words) => {
   expect(decisionText({ ...decision, ...fields } as Decision)).toContain(words);
 });
+
+test("a round trip is shown with its error; a node's to itself has none", () => {
+  const peers = [{ ...peer, rttMs: { n2: 0, n3: 25 }, errorMs: { n2: 0, n3: 1.26 } }];
+  expect(decisionText({ ...decision, peers })).toContain("25.0 ±1.3");
+  expect(decisionText({ ...decision, peers })).not.toContain("±0.0");
+});

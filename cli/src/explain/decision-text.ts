@@ -77,9 +77,13 @@ function peerTable({ peers: stored, now, ...decision }: Decision, name: string):
   ];
 }
 
-function rttCell({ rttMs }: Peer, node: string): Cell {
+function rttCell({ rttMs, errorMs = {} }: Peer, node: string): Cell {
   const rtt: Rtt = rttMs[node] ?? null;
-  return rtt;
+  const error = errorMs[node];
+  // A node's cost to itself has none.
+  return typeof rtt === "number" && rtt > 0 && error !== undefined
+    ? `${rtt.toFixed(1)} ±${error.toFixed(1)}`
+    : rtt;
 }
 
 /** Where it runs, what was and is best, then the next best ones. */

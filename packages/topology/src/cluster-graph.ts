@@ -179,18 +179,18 @@ export class ClusterGraph {
   }
 
   /**
-   * How far `costMsById` may be from the truth, milliseconds, by node ids: about two standard errors. Infinite
-   * where nobody knows: the cost is unknown, its link is provisional, or its source tells no error. 0 for a
-   * node to itself, for declared costs, and for pairs that are known to be unreachable.
+   * How far `costMsById` may be from the truth, milliseconds, by node ids: about two standard errors.
+   * Infinite where nobody knows: the cost is unknown, its link is provisional, or its source tells no error.
+   * 0 for a node to itself, for declared costs, and for pairs that are known to be unreachable.
    */
   errorMsById(from: number, to: number): number {
     if (from === to) return 0;
     const at = this.#table.find(from, to);
     if (at >= 0 && this.#table.link(at).provisional) return Infinity;
-    const state = at < 0 ? PAIR_STATE.unmeasured : (this.#table.state[at] as PairState);
-    if (state === PAIR_STATE.unreachable) return 0;
-    const cost = hasFigure(state) ? this.#linkCost(at) : this.#fallback(from, to);
-    if (cost?.known !== true) return Infinity;
+    if (at >= 0 && this.#table.state[at] === PAIR_STATE.unreachable) return 0;
+    const hasOwn = at >= 0 && !Number.isNaN(this.#table.costMs[at]!);
+    const cost = hasOwn ? this.#linkCost(at) : this.#fallback(from, to);
+    if (cost === null) return Infinity;
     return cost.errorMs ?? (cost.origin === "declared" ? 0 : Infinity);
   }
 

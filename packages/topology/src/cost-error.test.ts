@@ -31,7 +31,11 @@ test.each<[string, readonly Link[], unknown]>([
   ["infinite where the cost is stale", [link("a", "b", 10, { errorMs: 3, ageSeconds: 91 })], Infinity],
   ["0 on a link that is known to be dead", [deadLink("a", "b")], 0],
   ["0 where somebody declares the cost", [link("a", "b", 10, { ...untold, origin: "declared" })], 0],
-  ["infinite of an estimate that tells none", [link("a", "b", 10, { ...untold, origin: "estimated" })], Infinity],
+  [
+    "infinite of an estimate that tells none",
+    [link("a", "b", 10, { ...untold, origin: "estimated" })],
+    Infinity,
+  ],
 ])("the error of a cost is %s", (_, links, errorMs) => {
   expect(errorOf(links)).toEqual(errorMs);
 });

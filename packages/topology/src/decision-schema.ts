@@ -30,6 +30,11 @@ const PeerSchema = Type.Object({
   requestsPerSecond: NullableNumber("of the pod and them together"),
   bytesPerSecond: NullableNumber("of the pod and them together, both directions"),
   rttMs: Type.Record(Type.String(), RttSchema, { description: "by candidate" }),
+  errorMs: Type.Optional(
+    Type.Record(Type.String(), Type.Number(), {
+      description: "how far rttMs may be from the truth, by candidate, where that is known",
+    }),
+  ),
 });
 
 /** Where the pod is, and why that isn't the node with the highest score. */

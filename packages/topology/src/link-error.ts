@@ -1,4 +1,4 @@
-// How far a link's cost may be from the truth: by its own samples, by what the pair's other links say, by age.
+// How far a link's cost may be from the truth: by its own samples, the pair's other links, and age.
 import type { Distribution } from "@isochrone/telemetry";
 import type { Link } from "./schema.ts";
 
@@ -20,7 +20,7 @@ const BUCKET_SHARE = 0.011;
 type RoundTrips = Pick<Distribution, "count" | "max" | "mean" | "min" | "quantile">;
 
 /** Where a cost lies with a probability of 95 %, by its own samples alone; milliseconds. */
-export interface CostInterval {
+interface CostInterval {
   readonly lowMs: number;
   readonly highMs: number;
 }

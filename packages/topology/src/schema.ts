@@ -102,10 +102,7 @@ export const LinkSchema = Type.Object(
       "how far costMs may be from the truth: about two standard errors, by samples, the pair's other links and age; of an estimate half the width of its 90 % interval. null = not known",
     ),
     origin: OriginSchema,
-    provisional: Type.Boolean({
-      description:
-        "the link is younger than the window, or has too few samples for its cost to have an error (6 for a median or mean, 29 for a 90th percentile); nothing moves because of it",
-    }),
+    provisional: Type.Boolean({ description: "younger than the window, or too few samples for an error" }),
     ageSeconds: NullableNumber("age of the newest sample, answered or lost"),
     observedAt: NullableString("time of the newest sample, answered or lost, RFC 3339"),
     answeredAt: Type.Optional(

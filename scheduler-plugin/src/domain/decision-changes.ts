@@ -42,13 +42,13 @@ export function changesOf(then: Side, now: Side, node: string | null): Changes {
 export function shownPeers(peers: PeerCosts | null, candidates: ReadonlySet<string>): Peer[] {
   if (peers === null) return [];
   const { names } = peers;
-  return peers.peers.map(({ workload, calling, node, pods, requestsPerSecond, bytesPerSecond, ms }) => ({
-    workload,
-    calling,
-    node,
-    pods,
-    requestsPerSecond,
-    bytesPerSecond,
+  return peers.peers.map(({ ms, errorMs, ...peer }) => ({
+    ...peer,
+    errorMs: Object.fromEntries(
+      [...errorMs.entries()]
+        .map(([row, error]) => [names[row]!, error] as const)
+        .filter(([name, error]) => candidates.has(name) && Number.isFinite(error)),
+    ),
     rttMs: Object.fromEntries(
       names.flatMap((name, row) => (candidates.has(name) ? [[name, shownRtt(ms[row]!)] as const] : [])),
     ),

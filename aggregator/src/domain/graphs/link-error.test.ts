@@ -162,7 +162,11 @@ test.each([
   ["mean", 300],
 ] as const)("the interval of %s by %d samples covers the truth in 95 of 100 cases", (quantile, count) => {
   const random = seededRandom(count);
-  const truth = { p50: 0.003, p90: 0.001 + 0.002 * Math.exp(0.8 * 1.2816), mean: 0.001 + 0.002 * Math.exp(0.32) };
+  const truth = {
+    p50: 0.003,
+    p90: 0.001 + 0.002 * Math.exp(0.8 * 1.2816),
+    mean: 0.001 + 0.002 * Math.exp(0.32),
+  };
   let covered = 0;
   for (let draw = 0; draw < 1000; draw++) {
     const rtt = new Distribution();

@@ -9,5 +9,10 @@ import type { PodMove } from "./proposal.ts";
 export function gainErrorOf(state: PlanState, moves: readonly PodMove[]): number {
   const after = state.assignment.slice();
   for (const { pod, node } of moves) after[pod] = node;
-  return gainError(state, moves.map(({ pod }) => pod), state.assignment, after);
+  return gainError(
+    state,
+    moves.map(({ pod }) => pod),
+    state.assignment,
+    after,
+  );
 }

@@ -52,7 +52,7 @@ function normal(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** Round trips of one link: skewed noise, outliers, and for few samples now and then a delay of all of them. */
+/** Round trips of one link, ms: skewed noise, outliers, and a delay of all of them. */
 function samplesOf(rttMs: number, count: number, biasMs: number, draw: Draw): number[] {
   return Array.from({ length: count }, () => {
     const queueMs = (0.3 + 0.03 * rttMs) * Math.exp(0.7 * normal(draw));
@@ -91,7 +91,12 @@ function measured(truth: Truth, draw: Draw): Map<string, Link> {
           method,
           provisional: count < fewestSamples("p50"),
         });
-        errors.add(built, Math.min(from, to) * NAMES.length + Math.max(from, to), costInterval(rtt, "p50")!, 1);
+        errors.add(
+          built,
+          Math.min(from, to) * NAMES.length + Math.max(from, to),
+          costInterval(rtt, "p50")!,
+          1,
+        );
         if (method === "udp_rr") links.set(`${a} ${b}`, built);
       }
   for (const _ of errors.write());

@@ -11,7 +11,7 @@ test("each peer with its round trip from each candidate, and the mean over the p
     channel("r", "p", 1, { requestsPerSecond: 10 }),
   ]);
   const costs = peerCosts(asked, NAMES)!;
-  expect(costs.peers.map(({ ms, ...peer }) => ({ ...peer, ms: [...ms] }))).toEqual([
+  expect(costs.peers.map(({ ms, errorMs: _errorMs, ...peer }) => ({ ...peer, ms: [...ms] }))).toEqual([
     {
       workload: "q",
       calling: true,
@@ -129,4 +129,28 @@ test("replicas on a node are those that the graph shows there, and those that ar
     },
   );
   expect([replicasOn(asked, "n1"), replicasOn(asked, "n2")]).toEqual([2, 0]);
+});
+
+test("costs have the errors of the links that they are read from; of provisional links none is known", () => {
+  const between = links(["n1", "n2", 10], ["n1", "n3", 40], ["n2", "n3", 25]).map((each) => ({
+    ...each,
+    errorMs: each.costMs! / (each.source < each.target ? 10 : 5),
+    provisional: each.source === "n1" && each.target === "n3",
+  }));
+  const asked = problem(
+    NAMES.map((name) => node(name, 1, 1)),
+    between,
+    [
+      workload("p", { cpu: 1, memory: 1 }, { "p-1": null }),
+      workload("q", { cpu: 1, memory: 1 }, { "q-1": "n2" }),
+      workload("r", { cpu: 1, memory: 1 }, { "r-1": "n3" }),
+    ],
+    [channel("p", "q", 1, { requestsPerSecond: 30 }), channel("r", "p", 1, { requestsPerSecond: 10 })],
+  );
+  const { peers } = peerCosts(asked, NAMES)!;
+  expect(peers.map(({ errorMs }) => [...errorMs])).toEqual([
+    // p calls q on n2: n1 to n2, itself, n3 to n2. r on n3 calls p: n3 to n1, n3 to n2, itself.
+    [1, 0, 5],
+    [8, 5, 0],
+  ]);
 });

@@ -19,6 +19,8 @@ export interface PeerCost {
   readonly bytesPerSecond: number | null;
   /** Round trip by row, milliseconds: NaN = not known, Infinity = unreachable. */
   readonly ms: Float64Array;
+  /** How far `ms` may be from the truth, by row, of the first {@link LEAST_ROWS}; infinite: not known. */
+  readonly errorMs: Float64Array;
 }
 
 export interface PeerCosts {
@@ -67,7 +69,7 @@ export function peerCosts(
   const share = 1 / ownReplicas(pod, workflow.graph, assumed);
   const nearest = nearestSharesOf(pod, graph, workflow.graph, assumed);
   const mean = new WeightedMean(names.length);
-  const peers: PeerCost[] = [];
+  const peers: Omit<PeerCost, "errorMs">[] = [];
   for (const group of groups) {
     const { channel, calling, node, pods, replicas } = group;
     const ms = columnOf(graph, names, ids, group);
@@ -91,7 +93,9 @@ export function peerCosts(
     });
   }
   peers.sort(byTraffic);
-  return { names, networkMs: mean.values(), peers: peers.slice(0, MAX_PEERS) };
+  const shown = peers.slice(0, MAX_PEERS);
+  const withErrors = shown.map((peer) => ({ ...peer, errorMs: errorsOf(graph, ids, peer) }));
+  return { names, networkMs: mean.values(), peers: withErrors };
 }
 
 /** Other pods of the pod's workload that count as placed on the node. */
@@ -157,6 +161,20 @@ function columnOf(
   return column;
 }
 
+/** Errors of the costs that `columnOf` reads. */
+function errorsOf(
+  graph: ClusterGraph,
+  ids: Int32Array,
+  { calling, node }: Pick<PeerCost, "calling" | "node">,
+): Float64Array {
+  const peer = graph.idOf(node);
+  return Float64Array.from(ids.subarray(0, LEAST_ROWS), (id) => {
+    if (id < 0 || peer < 0) return Infinity;
+    const isBack = !calling && !Number.isNaN(graph.costMsById(peer, id));
+    return isBack ? graph.errorMsById(peer, id) : graph.errorMsById(id, peer);
+  });
+}
+
 type NearestByEnd = { calling?: NearestShares; called?: NearestShares };
 
 function nearestSharesOf(
@@ -220,8 +238,10 @@ function times(rate: number | null, share: number): number | null {
   return rate === null ? null : rate * share;
 }
 
-function byTraffic(a: PeerCost, b: PeerCost): number {
-  const weight = (peer: PeerCost): number =>
+type Ranked = Pick<PeerCost, "bytesPerSecond" | "node" | "requestsPerSecond" | "workload">;
+
+function byTraffic(a: Ranked, b: Ranked): number {
+  const weight = (peer: Ranked): number =>
     peer.requestsPerSecond ?? (peer.bytesPerSecond ?? 0) / DEFAULT_BYTES_PER_REQUEST;
   return (
     weight(b) - weight(a) ||

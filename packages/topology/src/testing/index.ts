@@ -2,4 +2,4 @@
 export type { BandwidthLeaseAnswer, Problem } from "../schema.ts";
 export { parseClusterGraph, parseWorkflowGraph } from "../validation.ts";
 export type { GraphFetch } from "../client.ts";
-export { channel, node, workflowSnapshot, workload } from "./builders.ts";
+export { channel, clusterSnapshot, deadLink, link, node, workflowSnapshot, workload } from "./builders.ts";

@@ -1,6 +1,7 @@
 import type { Link, LinkHistory } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import {
+  errorNote,
   axisOf,
   believed,
   healing,
@@ -84,4 +85,13 @@ describe("an emulated link", () => {
     const { delayMs, ...rest } = healing(initial);
     expect(isAsBefore({ ...broken, ...rest, rttMs: delayMs! }, initial)).toBe(true);
   });
+});
+
+test.each([
+  [{ costMs: 3.1, errorMs: 0.4, provisional: false }, /^± 0\.40? ms$/],
+  [{ costMs: 3.1, errorMs: 0.4, provisional: true }, /^± 0\.40? ms; provisional: nothing moves/],
+  [{ costMs: 3.1, errorMs: null, provisional: false }, /^error not known$/],
+  [{ costMs: null, errorMs: null, provisional: false }, /^$/],
+])("the error of a cost says how far it may be from the truth (%j)", (fields, note) => {
+  expect(errorNote(fields)).toMatch(note);
 });

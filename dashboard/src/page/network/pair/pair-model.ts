@@ -24,6 +24,17 @@ export function believed(links: readonly Link[], order: readonly string[]): Link
   );
 }
 
+/** How far a cost may be from the truth, and whether anything moves because of it. */
+export function errorNote({
+  costMs,
+  errorMs,
+  provisional,
+}: Pick<Link, "costMs" | "errorMs" | "provisional">): string {
+  const error = errorMs === null ? "error not known" : `± ${milliseconds(errorMs)}`;
+  if (costMs === null) return "";
+  return provisional ? `${error}; provisional: nothing moves because of it` : error;
+}
+
 /** A link as aggregators tell it that know more than its window; the API's document describes the fields. */
 export type KnownLink = Link & {
   /** Time of the newest answer; it stays while nothing answers. */

@@ -12,7 +12,7 @@ import { Distribution } from "./distribution.tsx";
 import { Histogram } from "./histogram.tsx";
 import { PairControls } from "./pair-controls.tsx";
 import { LossOverTime, LostPackets } from "./pair-loss.tsx";
-import { believed, isCut, lastAnswer, METHOD_NAMES, type KnownLink } from "./pair-model.ts";
+import { believed, errorNote, isCut, lastAnswer, METHOD_NAMES, type KnownLink } from "./pair-model.ts";
 
 /** One ordered pair of nodes, and the way back. */
 export function PairPage(props: { readonly source: string; readonly target: string }): VNode {
@@ -151,11 +151,7 @@ function Facts({ link, back, past }: FactsProps): VNode {
         value={back !== null && isCut(back) ? "no answer" : milliseconds(roundTrip(back))}
         note={back === null ? "not known" : back.origin}
       />
-      <Tile
-        label="Cost for placement"
-        value={milliseconds(link.costMs)}
-        note={link.errorMs === null ? "error not known" : `± ${milliseconds(link.errorMs)}`}
-      />
+      <Tile label="Cost for placement" value={milliseconds(link.costMs)} note={errorNote(link)} />
       <Tile
         label="Loss"
         value={percent(link.lossRatio)}
@@ -173,7 +169,7 @@ function AnswerTile({ link, past }: Omit<FactsProps, "back">): VNode {
   const last = lastAnswer(link, past);
   const { since: changedAt = null } = link;
   const since = changedAt === null ? "" : `figures since ${clockTime(changedAt, nowMs.value)}`;
-  const samples = link.provisional ? "the window isn't full yet" : `${figure(link.rttMs.count)} samples`;
+  const samples = `${figure(link.rttMs.count)} samples`;
   const note = isCut(link) ? "every packet of the window is lost" : samples;
   const state = isCut(link) ? { state: "bad" as const } : {};
   if (last === null)

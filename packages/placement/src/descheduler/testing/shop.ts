@@ -78,7 +78,11 @@ export function shop(options: ShopOptions): Shop {
     ...SNAPSHOT,
     windowSeconds: 30,
     nodes: names.map((name) => node(name, availableOn(name), null, { zone: nodes[name]! })),
-    links: names.flatMap((a) => names.filter((b) => b !== a).map((b) => link(a, b, costMs(a, b), { ...errors, ...options.linkOf?.(a, b) }))),
+    links: names.flatMap((a) =>
+      names
+        .filter((b) => b !== a)
+        .map((b) => link(a, b, costMs(a, b), { ...errors, ...options.linkOf?.(a, b) })),
+    ),
   });
   const graph = new WorkflowGraph({
     ...SNAPSHOT,

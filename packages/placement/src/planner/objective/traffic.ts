@@ -192,10 +192,7 @@ function mergeFixed(fixed: readonly FixedPeer[]): FixedPeer[] {
 }
 
 /** One entry per key, in the order of the keys, so that sums don't depend on the order of channels. */
-function merged<T extends Rates>(
-  items: readonly T[],
-  keyOf: (item: T) => number,
-): T[] {
+function merged<T extends Rates>(items: readonly T[], keyOf: (item: T) => number): T[] {
   const byKey = new Map<number, T>();
   for (const item of items) {
     const before = byKey.get(keyOf(item));

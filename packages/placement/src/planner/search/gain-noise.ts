@@ -12,9 +12,9 @@ export function gainNoise(model: CostModel, before: Int32Array, after: Int32Arra
 }
 
 /**
- * The same where the pods that move are known. Channels that share a link share its error, which therefore
- * counts once for their sum; what both assignments send over a link cancels out. Errors of different links are
- * independent, and so are those of the channels' rates.
+ * The same where the pods that move are known. Channels that share a link share its error, so it counts once
+ * for the sum of their rates; what both assignments send over a link cancels out. Errors of different links
+ * and of different channels' rates are independent.
  * @param moved pods whose nodes differ
  */
 export function gainError(
