@@ -132,9 +132,10 @@ export function memoryText(memory: TermMemory, rounds: number): string {
     .sort((a, b) => b.runs - a.runs);
   const lists: Required<Pick<Kept, (typeof LISTS)[number]>> = {
     open: [...open],
-    waiting: waiting.map((move) => ({ ...move, siblings: [...move.siblings] })) as NonNullable<
-      Kept["waiting"]
-    >,
+    waiting: waiting.map((move) => {
+      const owner = { ...move.owner, namespace: move.namespace };
+      return { ...move, owner, siblings: [...move.siblings] };
+    }),
     campaigns: [...decision.campaigns].map(([workflow, { moves, idleRuns }]) => ({
       workflow,
       moves: moves.map(({ uid, node }) => ({ uid, node })),

@@ -97,7 +97,7 @@ export class DeschedulerTerm {
     const leastMs = Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs);
     const returnMs = Math.max(2 * coolDownMs, leastMs);
     this.#left = new LeftNodes(returnMs);
-    this.#settled = new SettledPods(returnMs);
+    this.#settled = new SettledPods(coolDownMs);
     const { config, keeper, logger, reports } = options;
     this.#verdicts = new Verdicts({ ...options, onStop: (halt) => reports.stopped(halt) });
     // Others evict nobody, or ask nothing of what was.
