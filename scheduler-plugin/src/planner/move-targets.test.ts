@@ -30,7 +30,7 @@ describe.each(KINDS_OF_OWNERS)("the only pod of a %s, owned by %o,", (kind, meta
       metadata: { namespace: NAMESPACE, name: WEB.name, ...metadata },
       spec: { replicas: 1, template: { metadata: { labels: { app: "p" } }, spec: {} } },
     });
-    uid = made.metadata.uid!;
+    uid = made.metadata.uid ?? "";
   };
 
   /** A pod of the controller that waits for the planner. */

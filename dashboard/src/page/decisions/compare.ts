@@ -29,14 +29,11 @@ function whereReplaced(decision: Decision): Whereabouts {
   const left = binding?.node ?? null;
   const node = outcome?.result === "withdrawn" ? left : (outcome?.node ?? null);
   const from = left === null ? "" : ` from ${left}`;
-  switch (moveStateOf(decision)) {
-    case "moving":
-      return { node, note: `moving${from}${best === null ? "" : ` to ${best}`}` };
-    case "moved":
-      return { node, note: from === "" ? null : from.trim() };
-    case "failed":
-      return { node, note: `move${from}${best === null ? "" : ` to ${best}`} failed` };
-  }
+  const way = `${from}${best === null ? "" : ` to ${best}`}`;
+  const state = moveStateOf(decision);
+  if (state === "moving") return { node, note: `moving${way}` };
+  if (state === "failed") return { node, note: `move${way} failed` };
+  return { node, note: from === "" ? null : from.trim() };
 }
 
 /** Why it is there, in a sentence or two. */
@@ -67,14 +64,10 @@ function moveHeadline(decision: Decision): string {
   const left = binding?.node ?? null;
   const from = left === null ? "" : ` from ${left}`;
   const way = `${from}${best === null ? "" : ` to ${best}`}`;
-  switch (moveStateOf(decision)) {
-    case "moving":
-      return `${pod.name} is moving${way}.`;
-    case "moved":
-      return `${pod.name} was moved${from} to ${outcome?.node ?? "an unknown node"}.`;
-    case "failed":
-      return `The move of ${pod.name}${way} failed: ${failureOf(decision)}.`;
-  }
+  const state = moveStateOf(decision);
+  if (state === "moving") return `${pod.name} is moving${way}.`;
+  if (state === "failed") return `The move of ${pod.name}${way} failed: ${failureOf(decision)}.`;
+  return `${pod.name} was moved${from} to ${outcome?.node ?? "an unknown node"}.`;
 }
 
 /** A node in the table of candidates. */

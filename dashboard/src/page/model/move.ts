@@ -2,7 +2,7 @@
 import type { Decision } from "@isochrone/topology";
 
 /** `moved`: its replacement runs where it was to run. `failed`: it doesn't, or there is none. */
-export type MoveState = "moving" | "moved" | "failed";
+type MoveState = "moving" | "moved" | "failed";
 
 type EvictionFields = Pick<Decision, "outcome" | "binding" | "strategy">;
 

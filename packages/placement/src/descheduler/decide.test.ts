@@ -194,11 +194,9 @@ describe("the descheduler", () => {
     ])("when %s", (_, recent, refusal) => {
       const decision = decide(shop(FAR), { maxEvictionsPerHour: 20 }, { recent });
       expect(decision.moves).toHaveLength(refusal === null ? 1 : 0);
-      if (refusal !== null)
-        expect(rowOf(decision, "web-0")).toMatchObject({
-          decision: "max_per_hour",
-          detail: expect.stringContaining(refusal),
-        });
+      const kept = decision.rows.filter((row) => row.decision === "max_per_hour");
+      const isNamed = kept.every(({ detail }) => detail.includes(refusal ?? "nothing"));
+      expect([kept.length > 0, isNamed]).toEqual([refusal !== null, true]);
     });
   });
 

@@ -6,9 +6,9 @@ import type { MoveRules } from "./deschedule-input.ts";
 import type { PodMove } from "./proposal.ts";
 
 /** Milliseconds per request that a move must gain, mean over the traffic of the moved pods' channels. */
-export const LEAST_GAIN_MS = 0.1;
+const LEAST_GAIN_MS = 0.1;
 
-export type LeastGainRules = Pick<
+type LeastGainRules = Pick<
   MoveRules,
   "minGain" | "minGainRatio" | "minWorkflowGainRatio" | "bytesPerRequest"
 >;

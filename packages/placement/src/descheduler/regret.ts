@@ -52,7 +52,7 @@ export interface RegretState {
   readonly stops: number;
 }
 
-export interface Stop {
+interface Stop {
   readonly reason: "regret" | "failed_moves";
   readonly detail: string;
 }
