@@ -102,7 +102,9 @@ function summaryOf({ mode, lastRunAt, runSeconds, halt, regret, stoppedUntil }: 
     `regret of the last moves: ${regret.toFixed(2)}${stoppedUntil === null ? "" : `, stopped until ${stoppedUntil}`}`,
     ...(stoppedUntil === null
       ? []
-      : [`to resume at once: kubectl annotate lease isochrone-planner ${RESUME}, in the planner's namespace`]),
+      : [
+          `to resume at once: kubectl annotate lease isochrone-planner ${RESUME}, in the planner's namespace`,
+        ]),
   ].join("\n");
 }
 

@@ -118,7 +118,10 @@ test.each<[EndedMove, string]>([
     ended("failed", "db4", "east-a-2", "east-a-2", "west-a-1"),
     "1 move failed: db4 stays on east-a-2, not on west-a-1",
   ],
-  [ended("failed", "db4", "east-a-2", null, "west-a-1"), "1 move failed: db4 left east-a-2 and has no ready replacement"],
+  [
+    ended("failed", "db4", "east-a-2", null, "west-a-1"),
+    "1 move failed: db4 left east-a-2 and has no ready replacement",
+  ],
   [ended("moving", "db4", "east-a-2", null, "west-a-1"), "1 pod still moving: db4 from east-a-2 to west-a-1"],
 ])("only pods that are where they were to go are moved: %o", (pod, text) => {
   expect(movedText({ pods: [pod], reasons: ["why"], before: figures(1, 1) })).toBe(text);

@@ -127,7 +127,11 @@ function plural(count: number, noun: string): string {
 const NAMED_PODS = 4;
 
 /** Figures of a busy machine are told, and nothing is claimed of them. */
-export function moveMeasuredText({ pods: all, before }: MoveGroup, after: EndToEnd, doubt: string | null): string {
+export function moveMeasuredText(
+  { pods: all, before }: MoveGroup,
+  after: EndToEnd,
+  doubt: string | null,
+): string {
   const pods = all.filter(({ outcome }) => outcome === "moved");
   const names =
     pods.length > NAMED_PODS ? `${pods.length} pods` : pods.map(({ workload }) => workload).join(", ");

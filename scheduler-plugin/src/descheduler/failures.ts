@@ -1,7 +1,13 @@
 // What the term says and keeps of moves that are under way or have failed. Pure.
 import { moveOwnerOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { MoveOutcome } from "./decision/metrics.ts";
+import type { MoveStage } from "./move-progress.ts";
 import type { DoneMove, StartedMove } from "./started-moves.ts";
+
+export function stageOf(outcome: MoveOutcome): MoveStage {
+  return outcome === "lost" || outcome === "withdrawn" ? outcome : "arrived";
+}
 
 /** namespace/name */
 export function workflowOf({ namespace, workflow }: Pick<StartedMove, "namespace" | "workflow">): string {

@@ -32,7 +32,7 @@ import type { MoveReports } from "./move-reports.ts";
 import type { Scoring } from "./decision/paper-decision.ts";
 import { moveRules, runDecision, type CostOptions } from "./decision/run-decision.ts";
 import type { DeschedulerConfig } from "./decision/settings.ts";
-import { failureOf, withOwnSiblings, workflowOf } from "./failures.ts";
+import { failureOf, stageOf, withOwnSiblings, workflowOf } from "./failures.ts";
 import { ReleasedPods } from "./released-pods.ts";
 import { StartedMoves, type DoneMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
@@ -243,8 +243,7 @@ export class DeschedulerTerm {
     const { move, outcome } = done;
     metrics.moves.inc({ outcome });
     reports.done(done, nowMs);
-    const isVain = outcome === "lost" || outcome === "withdrawn";
-    this.#options.onMove?.(progressOf(move, isVain ? outcome : "arrived", done.replacement));
+    this.#options.onMove?.(progressOf(move, stageOf(outcome), done.replacement));
     const hasFailed = this.#isFailure(done);
     if (hasFailed)
       this.#failed({ atMs: move.atMs, workflow: workflowOf(move), failure: failureOf(done) }, nowMs);

@@ -10,7 +10,9 @@ const WEB = { apiVersion: "apps/v1", namespace: NAMESPACE, name: "p-1" };
 const KINDS_OF_OWNERS: readonly (readonly [string, Partial<KubernetesObject["metadata"]>])[] = [
   [
     "ReplicaSet",
-    { ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "p", uid: "d", controller: true }] },
+    {
+      ownerReferences: [{ apiVersion: "apps/v1", kind: "Deployment", name: "p", uid: "d", controller: true }],
+    },
   ],
   ["ReplicaSet", {}],
   ["StatefulSet", {}],

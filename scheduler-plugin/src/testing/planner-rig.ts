@@ -33,10 +33,7 @@ interface PlannerRig {
   readonly refuse: (error: StoreError | null) => void;
   readonly node: (name: string, cpu?: string) => KubernetesObject;
   /** Stopped with the test. @param mode of the descheduler, whose first run is an hour away */
-  readonly start: (
-    planner?: Readonly<Record<string, unknown>>,
-    mode?: DeschedulerMode,
-  ) => Promise<Started>;
+  readonly start: (planner?: Readonly<Record<string, unknown>>, mode?: DeschedulerMode) => Promise<Started>;
   /** Creates a pod that waits for the planner. */
   readonly gated: (
     name: string,

@@ -103,6 +103,7 @@ export const DEPS: ContenderDeps = {
       maxEvictions: 10,
       maxEvictionsPerNode: 3,
       maxEvictionsPerNamespace: 5,
+      maxEvictionsPerHour: 60,
       maxGroup: 3,
       maxUnreadyRatio: 0.1,
       allowLocalStorage: false,
