@@ -143,10 +143,11 @@ describe.each(Object.entries(SCENARIOS))("while a pod moves: %s", (_, scenario) 
     const { outcome } = scenario;
     if (outcome === null) return;
     expect(await world.rig.metric("isochrone_descheduler_moves_total", `{outcome="${outcome}"}`)).toBe(1);
-    if (outcome === "on_target")
-      expect(first).toMatchObject({ stage: "arrived", replacement: { node: first!.to } });
-    const gone = (await world.pods()).every(({ metadata }) => metadata.name !== first!.pod);
-    if (scenario.pods >= 2) expect(gone).toBe(outcome === "on_target");
+    const isMoved = outcome === "on_target";
+    expect(first!.stage).toBe(isMoved ? "arrived" : "withdrawn");
+    expect(first!.replacement?.node ?? null).toBe(isMoved ? first!.to : null);
+    const isGone = (await world.pods()).every(({ metadata }) => metadata.name !== first!.pod);
+    expect(isGone).toBe(isMoved);
   });
 
   test.each([true, false])("wherever the descheduler ends; its last write done: %s", async (isDone) => {

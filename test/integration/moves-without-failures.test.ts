@@ -48,7 +48,7 @@ describe("while pods of Deployments move", () => {
     });
     await cluster.waitReady(WITHIN_MS);
     await eventually("users send requests", WITHIN_MS, async () => {
-      expect((await requests(1_000)).count).toBeGreaterThan(10);
+      if ((await requests(1_000)).count < 10) throw new Error("too few");
     });
   }, 2 * WITHIN_MS);
   afterAll(() => cluster?.stop());

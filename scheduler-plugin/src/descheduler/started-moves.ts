@@ -170,21 +170,30 @@ function doneBy(
   { restored, arrived }: KnownMove,
   nowMs: number,
 ): DoneMove | null {
-  const { owner, podUid, release, to, deadlineMs } = move;
-  if (release !== undefined) {
-    const old = pods.find(({ metadata }) => metadata.uid === podUid);
-    if (old !== undefined && old.metadata.deletionTimestamp === undefined) {
-      // Before the deadline, the cluster may not show yet that the pod is released.
-      const isBack = readRelease(old) === null && (restored !== undefined || nowMs > deadlineMs);
-      const { replicas = Infinity, giveUpMs = 0 } = restored ?? {};
-      const isOver = isBack && (livePodsOf(owner.uid, pods).length <= replicas || nowMs > giveUpMs);
-      return isOver ? { move, outcome: "withdrawn", replacement: null } : null;
-    }
-  }
+  const { podUid, release, to, deadlineMs } = move;
+  const old = release === undefined ? undefined : pods.find(({ metadata }) => metadata.uid === podUid);
+  if (old !== undefined && old.metadata.deletionTimestamp === undefined)
+    return hasStayed(move, old, pods, restored, nowMs)
+      ? { move, outcome: "withdrawn", replacement: null }
+      : null;
   const replacement = arrived ?? replacementOf(move, pods, nowMs);
   if (replacement !== null)
     return { move, outcome: replacement.node === to ? "on_target" : "elsewhere", replacement };
   return nowMs > deadlineMs ? { move, outcome: "lost", replacement: null } : null;
+}
+
+/** Whether its ReplicaSet has the pod again, and has deleted the one too many. */
+function hasStayed(
+  { owner, deadlineMs }: StartedMove,
+  old: KubernetesObject,
+  pods: readonly KubernetesObject[],
+  restored: RestoredPod | undefined,
+  nowMs: number,
+): boolean {
+  if (readRelease(old) !== null) return false;
+  // Before the deadline, the cluster may not show yet that the pod is released.
+  if (restored === undefined) return nowMs > deadlineMs;
+  return livePodsOf(owner.uid, pods).length <= restored.replicas || nowMs > restored.giveUpMs;
 }
 
 /** The ready pod in its place, on the target if there is one. */

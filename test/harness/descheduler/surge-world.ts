@@ -159,9 +159,9 @@ export class SurgeWorld {
         return async (...parameters: unknown[]): Promise<unknown> => {
           if (this.#isDead) throw new Error("the process has ended");
           const isLast = WRITES.has(name) && ++this.writes === this.#crash?.atWrite;
-          if (!isLast) return await method.apply(target, parameters);
+          if (this.#crash === null || !isLast) return await method.apply(target, parameters);
           this.#isDead = true;
-          if (this.#crash?.isDone === true) await method.apply(target, parameters);
+          if (this.#crash.isDone) await method.apply(target, parameters);
           throw new Error("the process ends");
         };
       },

@@ -215,3 +215,14 @@ describe("a pod may be moved", () => {
     expect(exclusionOf(broken, RULES, NOW)).toMatchObject({ reason: "local_storage" });
   });
 });
+
+test("the only replica of a workload may move if its replacement starts first", () => {
+  const one = { replicas: 1, updatedReplicas: 1, readyReplicas: 1 };
+  const parts = (type: string): Parts => ({
+    pod: { metadata: { labels: { "pod-template-hash": "1" } } },
+    workload: { spec: { replicas: 1, strategy: { type } }, status: one },
+    controller: { replicas: 1 },
+  });
+  expect(exclusionOf(contextOf(parts("RollingUpdate")), RULES, NOW)).toBeNull();
+  expect(exclusionOf(contextOf(parts("Recreate")), RULES, NOW)).toMatchObject({ reason: "single_replica" });
+});

@@ -4,6 +4,7 @@ import { gangOf } from "../feasibility/gangs.ts";
 import { ageMsOf, countOf, fieldsOf, isTrue, listOf, textOf } from "./cluster-object.ts";
 import type { Named } from "../feasibility/objects/fields.ts";
 import type { ClusterObject } from "./cluster-object.ts";
+import { canSurge } from "./surge.ts";
 
 /** Why a pod is left where it is before anybody asks what a move would gain. */
 export const EXCLUSION_REASONS = [
@@ -43,7 +44,7 @@ export interface ExclusionRules {
   /** Pods with emptyDir or hostPath volumes may be moved: what is in those is lost. */
   readonly allowLocalStorage: boolean;
   readonly allowStatefulSets: boolean;
-  /** Also the only replica of a workload: nobody serves in its place while it moves. */
+  /** Also the only replica of a workload that is evicted first: nobody serves in its place while it moves. */
   readonly allowSingleReplicas: boolean;
 }
 
@@ -204,7 +205,7 @@ function ofReplicas(context: PodInContext, { allowSingleReplicas }: ExclusionRul
     return excluded("unknown_controller", "its controller isn't known yet");
   // As the API server does.
   const wanted = countOf(fieldsOf<"replicas">(workload.spec).replicas) ?? 1;
-  if (wanted < 2 && !allowSingleReplicas)
+  if (wanted < 2 && !allowSingleReplicas && !canSurge({ pod, workload }))
     return excluded("single_replica", "nothing would serve while it moves");
   const rollout = rolloutOf(workload, controller, wanted);
   if (rollout !== null) return excluded("rollout", rollout);

@@ -76,7 +76,7 @@ const table = {
   allowSingleReplicas: flag({
     default: false,
     description:
-      "Move the only replica of a workload too: nobody serves in its place until its successor is ready. Mode paper always does.",
+      "Move the only replica of a workload too where it is evicted first: nobody serves in its place until its successor is ready. Mode paper always does.",
   }),
   countOwnUse: flag({
     default: false,

@@ -55,24 +55,17 @@ export class ReplicaSets {
 
   /** Pods of this ReplicaSet, after those without a controller were adopted and others released. */
   async #claim(replicaSet: KubernetesObject, pods: readonly KubernetesObject[]): Promise<KubernetesObject[]> {
-    const { selector } = replicaSet.spec as unknown as ReplicaSetSpec;
     const { uid, namespace = "default" } = replicaSet.metadata;
     const claimed: KubernetesObject[] = [];
-    for (const pod of pods) {
-      const { labels, ownerReferences = [] } = pod.metadata;
+    for (const pod of pods.filter(({ metadata }) => (metadata.namespace ?? "default") === namespace)) {
+      const { ownerReferences = [] } = pod.metadata;
       const controller = ownerReferences.find((owner) => owner.controller === true);
-      const isMatch = selector === undefined || matchesSelector(selector, labels);
-      const isOrphan = controller === undefined && !podView(pod).terminating && selector !== undefined;
-      if (controller?.uid === uid && isMatch) claimed.push(pod);
-      else if (controller?.uid === uid)
-        await this.#setOwners(
-          pod,
-          ownerReferences.filter((owner) => owner.uid !== uid),
-        );
-      else if (isOrphan && isMatch && (pod.metadata.namespace ?? "default") === namespace) {
-        await this.#setOwners(pod, [...ownerReferences, ownerReference(replicaSet)]);
-        claimed.push(pod);
-      }
+      const isAdopted = controller === undefined && !podView(pod).terminating;
+      if (isAdopted ? !isSelected(pod, replicaSet, false) : controller?.uid !== uid) continue;
+      if (isSelected(pod, replicaSet, true)) claimed.push(pod);
+      const owners = ownerReferences.filter((owner) => owner.uid !== uid);
+      if (isAdopted) await this.#setOwners(pod, [...owners, ownerReference(replicaSet)]);
+      else if (!isSelected(pod, replicaSet, true)) await this.#setOwners(pod, owners);
     }
     return claimed;
   }
@@ -88,6 +81,16 @@ export class ReplicaSets {
   }
 }
 
+/** @param withoutSelector what holds of a ReplicaSet that has none */
+function isSelected(
+  { metadata: { labels } }: KubernetesObject,
+  { spec }: KubernetesObject,
+  withoutSelector: boolean,
+): boolean {
+  const { selector } = spec as unknown as ReplicaSetSpec;
+  return selector === undefined ? withoutSelector : matchesSelector(selector, labels);
+}
+
 /** Pods of a ReplicaSet, those first that Kubernetes deletes first. */
 export function deletionOrder(pods: readonly KubernetesObject[]): KubernetesObject[] {
   const onNode = Map.groupBy(pods, (pod) => podView(pod).node);
@@ -100,7 +103,7 @@ export function deletionOrder(pods: readonly KubernetesObject[]): KubernetesObje
       ready ? 1 : 0,
       Number(annotations[DELETION_COST] ?? 0),
       -(onNode.get(node)?.length ?? 0),
-      -Date.parse(String(readySince)) || 0,
+      -Date.parse(readySince) || 0,
       -Date.parse(pod.metadata.creationTimestamp ?? "") || 0,
     ];
   };
