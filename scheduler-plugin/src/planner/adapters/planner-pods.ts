@@ -4,6 +4,7 @@ import {
   conditionsOf,
   hasOurGate,
   MOVE_TO_ANNOTATION,
+  MOVING_ANNOTATION,
   pickedFields,
   PLANNED_AMONG_ANNOTATION,
 } from "@isochrone/kubernetes";
@@ -85,7 +86,7 @@ export function plannerPod(pod: KubernetesObject): KubernetesObject {
 
 const PLANNED = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION, PROMISE_ANNOTATION];
 
-const OF_ALL = [MOVE_TO_ANNOTATION, ...GANG_KEYS];
+const OF_ALL = [MOVE_TO_ANNOTATION, MOVING_ANNOTATION, ...GANG_KEYS];
 
 /** What the plan has left on it until it is placed; where it is to go; and the group that it belongs to. */
 function annotationsOf(
