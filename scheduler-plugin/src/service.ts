@@ -40,8 +40,7 @@ import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import { proposalsOf } from "./proposals/config.ts";
 import { exclusionRulesOf } from "./proposals/exclusion-rules.ts";
-import { Proposer } from "./proposals/proposer.ts";
-import type { ProposerDeps } from "./proposals/proposer.ts";
+import { Proposer, type ProposerDeps } from "./proposals/proposer.ts";
 import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { createSavings } from "./savings/create-savings.ts";
 import { addSavingsRoute } from "./savings/routes.ts";
@@ -53,8 +52,7 @@ import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
 import { withCluster } from "./with-cluster.ts";
-import { gateRulesOf } from "./webhook/gate-rules.ts";
-import type { GateRules } from "./webhook/gate-rules.ts";
+import { gateRulesOf, type GateRules } from "./webhook/gate-rules.ts";
 import { createWebhook } from "./webhook/webhook.ts";
 import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
 
@@ -343,8 +341,13 @@ class SchedulerService implements SchedulerPlugin {
       metrics: this.#metrics,
     });
     addSavingsRoute(app, this.#savings);
-    const rules = this.#proposer && exclusionRulesOf(this.#deps);
-    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, rules });
+    const [decisions, plans] = [this.#decisionView(), this.#plans];
+    addDecisionRoutes(app, {
+      decisions,
+      plans,
+      clock,
+      rules: this.#proposer && exclusionRulesOf(this.#deps),
+    });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addStreamRoutes(app, this.#streams);
     addReplicaRoutes(app, this.#dispatch?.replicas ?? null);
@@ -397,5 +400,5 @@ class SchedulerService implements SchedulerPlugin {
 const BODIES_AT_ONCE = 2;
 const GAUGE_INTERVAL_MS = 5_000;
 const KEPT_PLANS = 200;
-/** kube-scheduler binds within milliseconds; what the cluster doesn't show by then was not carried out. */
+/** What the cluster doesn't show by then was not carried out: kube-scheduler binds within milliseconds. */
 const IN_FLIGHT_MS = 5_000;

@@ -199,10 +199,8 @@ export class WorkflowMoves {
 
   /** The moves are made: simulates them. */
   commit(moves: readonly PodMove[]): void {
-    for (const { pod, node } of moves) {
-      this.#vacated.add(this.#state.assignment[pod]!);
-      this.#state.move(pod, node);
-    }
+    for (const { pod } of moves) this.#vacated.add(this.#state.assignment[pod]!);
+    this.settle(moves);
   }
 
   /** The moves are over: what the pods held on the nodes that they left is free again. */
