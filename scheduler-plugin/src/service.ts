@@ -53,8 +53,7 @@ import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
 import { withCluster } from "./with-cluster.ts";
 import { gateRulesOf, type GateRules } from "./webhook/gate-rules.ts";
-import { createWebhook } from "./webhook/webhook.ts";
-import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
+import { createWebhook, type Webhook, type WebhookDeps } from "./webhook/webhook.ts";
 
 export interface SchedulerPlugin extends ComposedService {
   /** The HTTP server; throws before `start`. */
@@ -341,13 +340,8 @@ class SchedulerService implements SchedulerPlugin {
       metrics: this.#metrics,
     });
     addSavingsRoute(app, this.#savings);
-    const [decisions, plans] = [this.#decisionView(), this.#plans];
-    addDecisionRoutes(app, {
-      decisions,
-      plans,
-      clock,
-      rules: this.#proposer && exclusionRulesOf(this.#deps),
-    });
+    const rules = this.#proposer && exclusionRulesOf(this.#deps);
+    addDecisionRoutes(app, { decisions: this.#decisionView(), plans: this.#plans, clock, rules });
     addDeschedulerRoute(app, () => this.#descheduler?.report() ?? emptyReport("off"));
     addStreamRoutes(app, this.#streams);
     addReplicaRoutes(app, this.#dispatch?.replicas ?? null);
