@@ -42,8 +42,7 @@ import { spreadLimits } from "./planner/spread.ts";
 import type { GraphSource } from "./ports/ports.ts";
 import { proposalsOf } from "./proposals/config.ts";
 import { exclusionRulesOf } from "./proposals/exclusion-rules.ts";
-import { Proposer } from "./proposals/proposer.ts";
-import type { ProposerDeps } from "./proposals/proposer.ts";
+import { Proposer, type ProposerDeps } from "./proposals/proposer.ts";
 import type { SchedulerPluginDeps } from "./plugin-deps.ts";
 import { createSavings } from "./savings/create-savings.ts";
 import { addSavingsRoute } from "./savings/routes.ts";
@@ -55,10 +54,8 @@ import { createWorkflowMetrics } from "./workflow-metrics.ts";
 import type { SchedulerPluginConfig } from "./settings.ts";
 import { leadershipOf } from "./leadership/terms.ts";
 import { withCluster } from "./with-cluster.ts";
-import { gateRulesOf } from "./webhook/gate-rules.ts";
-import type { GateRules } from "./webhook/gate-rules.ts";
-import { createWebhook } from "./webhook/webhook.ts";
-import type { Webhook, WebhookDeps } from "./webhook/webhook.ts";
+import { gateRulesOf, type GateRules } from "./webhook/gate-rules.ts";
+import { createWebhook, type Webhook, type WebhookDeps } from "./webhook/webhook.ts";
 
 export interface SchedulerPlugin extends ComposedService {
   /** The HTTP server; throws before `start`. */
@@ -397,5 +394,5 @@ class SchedulerService implements SchedulerPlugin {
 const BODIES_AT_ONCE = 2;
 const GAUGE_INTERVAL_MS = 5_000;
 const KEPT_PLANS = 200;
-/** kube-scheduler binds within milliseconds; what the cluster doesn't show by then was not carried out. */
+/** What the cluster doesn't show by then was not carried out: kube-scheduler binds within milliseconds. */
 const IN_FLIGHT_MS = 5_000;

@@ -1,7 +1,7 @@
 // One move that a person asks for, from its beginning until the replacement is ready on the target, or isn't.
 // The same evictor and the same order as the descheduler's: where the controller allows it, the replacement
 // starts first.
-import { hasCondition, KINDS, moveOwnerOf } from "@isochrone/kubernetes";
+import { hasCondition, KINDS, moveOwnerOf, MOVE_TO_ANNOTATION } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import { canSurge } from "@isochrone/placement";
 import { createRegistry } from "@isochrone/runtime";
@@ -58,6 +58,8 @@ export async function moveByHand(move: HandMove, deps: HandMoveDeps): Promise<Ha
   const evictor = new Evictor(store);
   const uid = pod.metadata.uid ?? "";
   const { coolDownMs } = deps;
+  // The planner sees it on the pod: it reads controllers only of pods that it knows are moved.
+  if (release === null) await mark(store, pod, to);
   const begun = await evictor.begin({
     namespace,
     pod: name,
@@ -69,7 +71,10 @@ export async function moveByHand(move: HandMove, deps: HandMoveDeps): Promise<Ha
     coolDownMs,
     release,
   });
-  if (!begun.begun) return { outcome: "refused", detail: begun.detail };
+  if (!begun.begun) {
+    if (release === null) await mark(store, pod, null).catch(() => undefined);
+    return { outcome: "refused", detail: begun.detail };
+  }
   const known = new Set(others.map(({ metadata }) => metadata.uid));
   const begin = { move, pod, owner, known, deadlineMs, isReleased: release !== null };
   try {
@@ -147,6 +152,15 @@ async function advance(
   const config = { coolDownMs, mode: "evict" } as const;
   const all = new ReleasedPods({ config, store, moves, metrics, logger });
   await all.advance(released, { pods, replicaSets }, clock.now());
+}
+
+/** @param to null: it goes nowhere */
+async function mark(store: MovingStore, { metadata }: KubernetesObject, to: string | null): Promise<void> {
+  const { namespace = "default", name } = metadata;
+  await store.patch(
+    { ...KINDS.pod, namespace, name },
+    { metadata: { annotations: { [MOVE_TO_ANNOTATION]: to } } },
+  );
 }
 
 /** The Deployment above its ReplicaSet; null: there is none. */

@@ -1,6 +1,6 @@
-// Pods that somebody moves by hand: their annotation names the node of the replacement, and they are evicted
-// then. Nothing is written: what is known of a mark ends with its replacement.
-import { moveOwnerOf, MOVE_TO_ANNOTATION } from "@isochrone/kubernetes";
+// Pods whose annotations name the node of their replacement: marked by hand and evicted then, or released until
+// their replacement is ready. Nothing is written: what is known of a mark ends with its replacement.
+import { moveOwnerOf, MOVE_TO_ANNOTATION, readRelease } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
 import type { InformerChange, KubernetesObject, MoveRecord, PodSpec } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";
@@ -45,9 +45,11 @@ export class MarkedPods {
     const record = recordOf(object);
     const controller = controllerOf(object);
     if (record === null || controller === null) return this.#drop(uid);
-    const isGoing = type === "deleted" || isGone(object);
+    const hasGone = type === "deleted" || isGone(object);
     // A mark on a pod that had gone before was known in time, or it is too late.
-    if (before === undefined && isGoing) return;
+    if (before === undefined && hasGone) return;
+    // The replacement of a released pod comes while the pod serves on.
+    const isGoing = hasGone || readRelease(object) !== null;
     if (before?.isDone === true) {
       if (type === "deleted") this.#drop(uid);
       return;
@@ -107,8 +109,9 @@ export class MarkedPods {
   }
 }
 
-function recordOf({ metadata, spec }: KubernetesObject): MoveRecord | null {
-  const to = metadata.annotations?.[MOVE_TO_ANNOTATION] ?? "";
+function recordOf(pod: KubernetesObject): MoveRecord | null {
+  const { metadata, spec } = pod;
+  const to = readRelease(pod)?.to ?? metadata.annotations?.[MOVE_TO_ANNOTATION] ?? "";
   const from = looseText(looseFields<PodSpec>(spec).nodeName);
   // Its own time is when it goes.
   return to === "" || from === "" ? null : { podUid: metadata.uid ?? "", from, to, deadlineMs: Infinity };
@@ -116,6 +119,8 @@ function recordOf({ metadata, spec }: KubernetesObject): MoveRecord | null {
 
 /** Of the pod's own namespace: an owner reference may name anybody's uid. */
 function controllerOf(pod: KubernetesObject): string | null {
+  const release = readRelease(pod);
+  if (release !== null) return `${pod.metadata.namespace ?? "default"}/${release.replicaSet.uid}`;
   const owner = moveOwnerOf(pod);
   return owner === null ? null : `${owner.namespace}/${owner.uid}`;
 }

@@ -15,7 +15,6 @@ const TARGETS_PER_POD = 8;
 const MAX_GROUP_NODES = 48;
 /** Nodes of its zone where a pod may follow another one, which itself is the first. */
 const FOLLOWED_NODES = 8;
-
 /** Pods in one ejection chain. */
 const MOST_ROTATED = 6;
 
@@ -200,13 +199,11 @@ export class WorkflowMoves {
 
   /** The moves are made: simulates them. */
   commit(moves: readonly PodMove[]): void {
-    for (const { pod, node } of moves) {
-      this.#vacated.add(this.#state.assignment[pod]!);
-      this.#state.move(pod, node);
-    }
+    for (const { pod } of moves) this.#vacated.add(this.nodeOf(pod));
+    this.settle(moves);
   }
 
-  /** The moves are over: what the pods held on the nodes that they left is free again. */
+  /** The moves are over: what the pods held where they were is free again. */
   settle(moves: readonly PodMove[]): void {
     for (const { pod, node } of moves) this.#state.move(pod, node);
   }

@@ -4,6 +4,7 @@ import {
   conditionsOf,
   hasOurGate,
   MOVE_TO_ANNOTATION,
+  MOVING_ANNOTATION,
   pickedFields,
   PLANNED_AMONG_ANNOTATION,
 } from "@isochrone/kubernetes";

@@ -1,5 +1,6 @@
 // The plan of a workflow that runs, asked again and again while nothing changes but what measuring adds:
-// links and rates that are measured anew in each window.
+// links and rates that are measured anew in each window. The file is longer than 400 lines because all of its
+// tests share the worlds that it generates.
 import { seeded, type Draw } from "@isochrone/primitives";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Link } from "@isochrone/topology";
@@ -10,7 +11,7 @@ import { SchedulingModel } from "../scheduling-model.ts";
 import { plan } from "../../planner/search/plan.ts";
 import { planVerdict } from "./plan-words.ts";
 import { nextShown, NOTHING_SHOWN, type ShownPlan } from "./shown-plan.ts";
-import { blockedProblem, openProblem, runningWorkflow, workflowPlan } from "./workflow-plan.ts";
+import { openProblem, runningWorkflow, workflowPlan } from "./workflow-plan.ts";
 import type { PreviousMoves, WorkflowPlanReport } from "./workflow-plan.ts";
 import { searchSettings, WorkflowSteps } from "./workflow-steps.ts";
 
@@ -324,10 +325,9 @@ class Rounds {
     const settings = { seed: this.#nowMs, now: () => 0, deadlineMs: 1, effort: 3_000 };
     const open = plan(openProblem(running), { ...settings, ...searchSettings(running.problem, {}) });
     const found = { open, blocked: null };
-    expect(blockedProblem(running, open)).toBeNull();
     const steps = new WorkflowSteps(running, {});
     const moved = steps.fresh(found).steps.flatMap(({ moves }) => moves.map(({ pod }) => pod));
-    expect(new Set(moved).size).toBe(moved.length);
+    if (new Set(moved).size < moved.length) throw new Error(`a pod moves twice: ${moved.join(" ")}`);
     const { shown, memory } = nextShown(steps, this.memory, { found, nowMs: this.#nowMs, windowMs: 60_000 });
     this.memory = memory;
     this.#nowMs += 30_000;
