@@ -1,0 +1,125 @@
+// Statements about moves, held against the lives of pods. Each rule returns null for a true statement, else what
+// is true instead.
+import type { StatedWay } from "@isochrone/cli/testing";
+import type { Verdict } from "./findings.ts";
+import type { PodLife, PodLives } from "./pod-lives.ts";
+
+/** A statement comes so much after, or a poll so much later than, what it is about. */
+export const SLACK_MS = 5_000;
+/** A move is told at most so long after its pod was released or evicted. */
+export const TOLD_WITHIN_MS = 180_000;
+
+/** An announcement that is open: the workload is to go there. */
+export interface Announced {
+  readonly atMs: number;
+  readonly workload: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+interface Way {
+  readonly workload: string;
+  readonly from: string;
+  readonly to: string | null;
+}
+
+export const waysOf = (ways: readonly StatedWay[]): Way[] =>
+  ways.flatMap(({ workloads, from, to }) => workloads.map((workload) => ({ workload, from, to })));
+
+/** The count of a sentence is that of the pods that it names. */
+export function countIsTrue(count: number, ways: readonly StatedWay[]): Verdict {
+  const named = waysOf(ways).length;
+  return named === count ? null : `${named} pods are named`;
+}
+
+/** A pod is about to leave: it is there, and is to go to another node. */
+export function movingIsTrue({ workload, from, to }: Way, atMs: number, lives: PodLives): Verdict {
+  if (to === null) return `${workload} has no target`;
+  if (to === from) return `${workload} is to stay on ${from}`;
+  const there = lives.between(workload, atMs - SLACK_MS, atMs + SLACK_MS);
+  if (there.some(({ node }) => node === from)) return null;
+  return `${workload} was on ${nodesOf(there)} then, not on ${from}`;
+}
+
+/** A pod has left one node, and its replacement is ready on the node that is named, which was announced. */
+export function movedIsTrue(
+  { workload, from, to }: Way,
+  atMs: number,
+  lives: PodLives,
+  announced: Announced | null,
+): Verdict {
+  if (to === null) return `${workload} had no replacement`;
+  if (to === from) return `${workload} did not change its node ${from}`;
+  const recent = lives.between(workload, atMs - TOLD_WITHIN_MS, atMs + SLACK_MS);
+  const left = recent.find(
+    ({ node, endedMs }) => node === from && endedMs !== null && endedMs <= atMs + SLACK_MS,
+  );
+  if (left === undefined) return `no pod of ${workload} left ${from}; its pods: ${livesText(recent)}`;
+  const arrived = recent.find(
+    ({ uid, node, readyMs }) =>
+      node === to && uid !== left.uid && readyMs !== null && readyMs <= atMs + SLACK_MS,
+  );
+  if (arrived === undefined)
+    return `no pod of ${workload} was ready on ${to}; its pods: ${livesText(recent)}`;
+  if (arrived.sinceMs < left.sinceMs) return `the pod of ${workload} on ${to} is the older one`;
+  if (announced !== null && announced.to !== to) return `the announced target was ${announced.to}`;
+  return null;
+}
+
+/** A failed move did not put its pod where it was announced to go. */
+export function failedIsTrue(
+  workload: string,
+  atMs: number,
+  lives: PodLives,
+  announced: Announced | null,
+): Verdict {
+  if (announced === null || announced.workload !== workload) return null;
+  const landed = lives
+    .between(workload, announced.atMs, atMs)
+    .find(
+      ({ node, sinceMs, readyMs, endedMs }) =>
+        node === announced.to &&
+        sinceMs >= announced.atMs - SLACK_MS &&
+        readyMs !== null &&
+        readyMs <= atMs - SLACK_MS &&
+        endedMs === null,
+    );
+  return landed === undefined ? null : `${landed.name} is ready on the announced target ${announced.to}`;
+}
+
+/** Every announcement ends in a word about its outcome. */
+export function unanswered(open: readonly Announced[], nowMs: number): Announced[] {
+  return open.filter(({ atMs }) => nowMs - atMs > TOLD_WITHIN_MS);
+}
+
+/**
+ * A pod changed its node, and nobody said so.
+ * @param told ways that were told, with their times
+ */
+export function untold(
+  { old, next }: { readonly old: PodLife; readonly next: PodLife },
+  told: readonly (Way & { readonly atMs: number })[],
+): Verdict {
+  if (old.node === next.node) return null;
+  const endedMs = old.endedMs!;
+  const isTold = told.some(
+    ({ workload, from, to, atMs }) =>
+      workload === old.workload &&
+      from === old.node &&
+      (to === null || to === next.node) &&
+      Math.abs(atMs - endedMs) <= TOLD_WITHIN_MS,
+  );
+  return isTold
+    ? null
+    : `${old.name} left ${old.node}, ${next.name} runs on ${next.node}, and nothing was said`;
+}
+
+export function livesText(lives: readonly PodLife[]): string {
+  const text = ({ name, node, endedMs }: PodLife): string =>
+    `${name} on ${node}${endedMs === null ? "" : " (ended)"}`;
+  return lives.map(text).join(", ") || "none";
+}
+
+function nodesOf(lives: readonly PodLife[]): string {
+  return [...new Set(lives.map(({ node }) => node))].join(", ") || "no node";
+}
