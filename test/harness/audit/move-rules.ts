@@ -51,17 +51,16 @@ export function movedIsTrue(
   if (to === null) return `${workload} had no replacement`;
   if (to === from) return `${workload} did not change its node ${from}`;
   const recent = lives.between(workload, atMs - TOLD_WITHIN_MS, atMs + SLACK_MS);
-  const left = recent.find(
+  const left = recent.filter(
     ({ node, endedMs }) => node === from && endedMs !== null && endedMs <= atMs + SLACK_MS,
   );
-  if (left === undefined) return `no pod of ${workload} left ${from}; its pods: ${livesText(recent)}`;
-  const arrived = recent.find(
-    ({ uid, node, readyMs }) =>
-      node === to && uid !== left.uid && readyMs !== null && readyMs <= atMs + SLACK_MS,
+  if (left.length === 0) return `no pod of ${workload} left ${from}; its pods: ${livesText(recent)}`;
+  const arrived = recent.filter(
+    ({ node, readyMs }) => node === to && readyMs !== null && readyMs <= atMs + SLACK_MS,
   );
-  if (arrived === undefined)
-    return `no pod of ${workload} was ready on ${to}; its pods: ${livesText(recent)}`;
-  if (arrived.sinceMs < left.sinceMs) return `the pod of ${workload} on ${to} is the older one`;
+  if (arrived.length === 0) return `no pod of ${workload} was ready on ${to}; its pods: ${livesText(recent)}`;
+  if (!left.some((old) => arrived.some(({ sinceMs }) => sinceMs > old.sinceMs)))
+    return `the pod of ${workload} on ${to} is the older one; its pods: ${livesText(recent)}`;
   if (announced !== null && announced.to !== to) return `the announced target was ${announced.to}`;
   return null;
 }
