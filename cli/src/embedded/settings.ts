@@ -80,7 +80,7 @@ const BUSY_MS = 30_000;
  * window, so that moves come within two windows of a change and are judged one window later.
  */
 export function movingConfig(
-  { windowMs, env }: EmbeddedOptions,
+  { windowMs, env }: Pick<EmbeddedOptions, "env" | "windowMs">,
   isReal: boolean,
   webhookPort: number,
 ): {
