@@ -16,6 +16,7 @@ import {
   failedIsTrue,
   movedIsTrue,
   movingIsTrue,
+  stillMovingIsTrue,
   TOLD_WITHIN_MS,
   unanswered,
   untold,
@@ -121,9 +122,23 @@ describe("moving", () => {
   });
 });
 
-test("a failed move did not land on its target", () => {
-  expect(failedIsTrue("m1", T0 + 60_000, moved("n3"), ANNOUNCED)).toBeNull();
-  expect(failedIsTrue("m1", T0 + 60_000, moved("n2"), ANNOUNCED)).toMatch(/ready on the announced target/);
+describe("a failed move", () => {
+  const failure = { workload: "m1", from: "n1", to: "n3", target: "n2" };
+  test.each([
+    [failure, moved("n3"), true],
+    [failure, moved("n2"), false],
+    [{ ...failure, to: "n2" }, moved("n2"), false],
+    [{ ...failure, to: "n1" }, moved("n1"), true],
+    [{ ...failure, to: "n1" }, moved("n2"), false],
+    [{ ...failure, to: null }, moved("n2"), false],
+    [{ ...failure, from: "n9" }, moved("n3"), false],
+  ])("%o", (said, lives, isTrue) => expect(failedIsTrue(said, T0 + 60_000, lives) === null).toBe(isTrue));
+});
+
+test("a move that is said to be under way has not arrived", () => {
+  const lives = moved("n2");
+  expect(stillMovingIsTrue(WAY, T0 + 11_000, lives)).toBeNull();
+  expect(stillMovingIsTrue(WAY, T0 + 60_000, lives)).toMatch(/has arrived/);
 });
 
 test("a change of node that nobody tells is found, and a stay is none", () => {

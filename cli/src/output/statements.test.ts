@@ -112,11 +112,16 @@ describe("what isochrone up prints", () => {
     ["moving 2 pods: m5, m7 a -> b: Its channels cost 5 % less there.", "moving"],
     ["moving 1 pod: m5 a -> b", "moving"],
     ["moved 1 pod: m5 a -> (no replacement yet): b was lost.", "moved"],
-    ["a move of m5 failed: it runs on c and not on b", "moveFailed"],
+    ["1 move failed: m5 a -> c, not to b", "moveFailed"],
+    ["2 moves failed: m5 stays on a, not on b; m6 left a and has no ready replacement", "moveFailed"],
+    ["1 pod still moving: m5 from a to b", "stillMoving"],
   ])("%s", (line, kind) => expect(readStatement(line)).toMatchObject({ kind }));
 
-  test.each(["moved 2 pods", "moved 1 pod: m5 to b", "relocated m5 a -> b", "all is well"])(
-    "%s is unknown",
-    (line) => expect(readStatement(line)).toBeNull(),
-  );
+  test.each([
+    "moved 2 pods",
+    "moved 1 pod: m5 to b",
+    "1 move failed: m5 is gone",
+    "relocated m5 a -> b",
+    "all is well",
+  ])("%s is unknown", (line) => expect(readStatement(line)).toBeNull());
 });

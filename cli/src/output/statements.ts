@@ -9,6 +9,15 @@ export interface StatedWay {
   readonly to: string | null;
 }
 
+/** A move that failed; null: nobody had a target, or the pod has no replacement. */
+export interface StatedFailure {
+  readonly workload: string;
+  readonly from: string;
+  /** Where it runs now. */
+  readonly to: string | null;
+  readonly target: string | null;
+}
+
 /** A figure before and after; null: not known. */
 export interface StatedChange {
   readonly before: number | null;
@@ -25,9 +34,12 @@ export interface StatedFigures {
 
 export type Statement =
   /** Pods are to go, or have gone, these ways. */
-  | { readonly kind: "moving" | "moved"; readonly count: number; readonly ways: readonly StatedWay[] }
-  /** @param what the moved workloads, or how many pods */
-  | { readonly kind: "moveFailed"; readonly what: string; readonly outcome: string }
+  | {
+      readonly kind: "moving" | "moved" | "stillMoving";
+      readonly count: number;
+      readonly ways: readonly StatedWay[];
+    }
+  | { readonly kind: "moveFailed"; readonly count: number; readonly failures: readonly StatedFailure[] }
   | {
       readonly kind: "moveMeasured";
       readonly what: string;
@@ -62,10 +74,8 @@ const SAVED = String.raw`( \([+-]?\d+ %\))?`;
 /** The first pattern that matches a line reads it. */
 const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
   [/^(moving|moved) (\d+) pods?: (.+)$/, ([, verb, count, rest]) => moveOf(verb!, count!, rest!)],
-  [
-    /^(?:a|the) move of (.+?) failed: (.+)$/,
-    ([, what, outcome]) => ({ kind: "moveFailed", what: what!, outcome: outcome! }),
-  ],
+  [/^(\d+) moves? failed: (.+)$/, ([, count, rest]) => failuresOf(count!, rest!)],
+  [/^(\d+) pods? still moving: (.+)$/, ([, count, rest]) => stillMovingOf(count!, rest!)],
   [
     new RegExp(
       String.raw`^the move of (.+?)(?: brought|:) p50 ${MS} -> ${MS}${SAVED}, p95 ${MS} -> ${MS}${SAVED}, failed requests ${SHARE} -> ${SHARE}(; not to be compared: .+)?$`,
@@ -154,7 +164,7 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
     /^Try in another terminal:$/,
     /^ {2}http\S+$/,
     /^ {6}(?:lets a node die|shows the same in a browser)$/,
-    /^Pods that are worth moving move within two windows; what moved, why and what it brought is said here\.$/,
+    /^Pods that are worth moving move within two windows\b.* said here\.$/,
     /^stopping \.\.\.$/,
     /^stopped$/,
   ].map((pattern) => [pattern, (): Statement => ({ kind: "aside" })] as const),
@@ -182,6 +192,32 @@ function wayOf(text: string): StatedWay | null {
   const [, names, from, to] = /^(\S+(?:, \S+)*) (\S+) -> (\S+|\(no replacement yet\))$/.exec(text) ?? [];
   if (names === undefined) return null;
   return { workloads: names.split(", "), from: from!, to: to!.startsWith("(") ? null : to! };
+}
+
+/** `db4 x -> y, not to z; m8 stays on x, not on z; m7 left x and has no ready replacement` */
+function failuresOf(count: string, rest: string): Statement | null {
+  const failures = rest.split("; ").map(failureOf);
+  if (failures.some((failure) => failure === null)) return null;
+  return { kind: "moveFailed", count: Number(count), failures: failures.filter((each) => each !== null) };
+}
+
+function failureOf(text: string): StatedFailure | null {
+  const [, gone, left] = /^(\S+) left (\S+) and has no ready replacement$/.exec(text) ?? [];
+  if (gone !== undefined) return { workload: gone, from: left!, to: null, target: null };
+  const [, stayed, on, missed = null] = /^(\S+) stays on (\S+?)(?:, not on (\S+))?$/.exec(text) ?? [];
+  if (stayed !== undefined) return { workload: stayed, from: on!, to: on!, target: missed };
+  const [, workload, from, to, target = null] = /^(\S+) (\S+) -> (\S+?)(?:, not to (\S+))?$/.exec(text) ?? [];
+  return workload === undefined ? null : { workload, from: from!, to: to!, target };
+}
+
+/** `db4 from x to y` */
+function stillMovingOf(count: string, rest: string): Statement | null {
+  const ways = rest.split("; ").map((text): StatedWay | null => {
+    const [, workload, from, to = null] = /^(\S+) from (\S+?)(?: to (\S+))?$/.exec(text) ?? [];
+    return workload === undefined ? null : { workloads: [workload], from: from!, to };
+  });
+  if (ways.some((way) => way === null)) return null;
+  return { kind: "stillMoving", count: Number(count), ways: ways.filter((way) => way !== null) };
 }
 
 function machineOf(state: string): Statement {

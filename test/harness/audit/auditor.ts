@@ -18,6 +18,7 @@ import {
   failedIsTrue,
   movedIsTrue,
   movingIsTrue,
+  stillMovingIsTrue,
   unanswered,
   untold,
   waysOf,
@@ -64,6 +65,7 @@ export class Auditor {
   readonly #known = new Set<string>();
   #read = 0;
   #announced: Announced[] = [];
+  readonly #flights = new Set<string>();
   #told: { workload: string; from: string; to: string | null; atMs: number }[] = [];
   readonly #placed = new Map<string, Stated<"placed">>();
   #slowLink: Stated<"slowLink"> | null = null;
@@ -143,23 +145,29 @@ export class Auditor {
     const { lives, points, network } = this.#truth;
     switch (statement.kind) {
       case "moving":
+      case "stillMoving":
       case "moved":
         check("count", countIsTrue(statement.count, statement.ways));
         for (const way of waysOf(statement.ways))
           if (statement.kind === "moving") {
             check("moving", movingIsTrue(way, atMs, lives));
             if (way.to !== null) this.#announced.push({ ...way, to: way.to, atMs });
+          } else if (statement.kind === "stillMoving") {
+            check("still moving", stillMovingIsTrue(way, atMs, lives));
+            this.#told.push({ ...way, atMs });
+            this.#close(way.workload);
           } else {
             check("moved", movedIsTrue(way, atMs, lives, this.#close(way.workload)));
             this.#told.push({ ...way, atMs });
           }
         return;
       case "moveFailed":
-        for (const open of [...this.#announced])
-          if (statement.what.split(", ").includes(open.workload) || /^\d+ pods$/.test(statement.what)) {
-            check("failed", failedIsTrue(open.workload, atMs, lives, this.#close(open.workload)));
-            this.#told.push({ workload: open.workload, from: open.from, to: null, atMs });
-          }
+        check("count", statement.count === statement.failures.length ? null : "another number is named");
+        for (const failure of statement.failures) {
+          check("failed", failedIsTrue(failure, atMs, lives));
+          this.#told.push({ ...failure, atMs });
+          this.#close(failure.workload);
+        }
         return;
       case "moveMeasured":
         return check("gain of a move", moveMeasuredIsTrue(statement, points, atMs));
@@ -223,7 +231,8 @@ export class Auditor {
       this.#check(Date.parse(decision.at), "api", "outcome", text, outcomeIsTrue(decision, lives));
     }
     const report = await this.#truth.deschedulerReport<{ readonly inFlight: readonly StatedFlight[] }>();
-    for (const flight of report.inFlight)
+    for (const flight of report.inFlight) {
+      this.#announce(flight, atMs);
       this.#check(
         atMs,
         "api",
@@ -231,6 +240,7 @@ export class Auditor {
         `${flight.name} ${flight.from} -> ${flight.to}`,
         flightIsTrue(flight, lives),
       );
+    }
     for (const mark of this.#truth.marks)
       if (mark.kind === "move" && Date.parse(mark.at) < atMs - 10_000) {
         const move = mark as unknown as Parameters<typeof markIsTrue>[0];
@@ -263,8 +273,7 @@ export class Auditor {
     const isSettled = atMs - quietSinceMs > SETTLED_MS && graph.links.length > 0;
     const plan = [proposal, today, workflow.channels, atMs, network] as const;
     if (isSettled) {
-      this.#check(atMs, "api", "best plan", text, bestPlanIsTrue(...plan));
-      this.#check(atMs, "api", "saved", text, savedIsTrue(...plan));
+      this.#check(atMs, "api", "best plan", text, bestPlanIsTrue(...plan) ?? savedIsTrue(...plan));
     }
     this.#followProposal(proposal, text, atMs, quietSinceMs);
   }
@@ -298,6 +307,14 @@ export class Auditor {
       text,
       countedMovesAreTrue(Number(value), this.#truth.lives),
     );
+  }
+
+  /** A move under way is an announcement: its outcome must be told. */
+  #announce({ name, from, to }: StatedFlight, atMs: number): void {
+    const life = this.#truth.lives.all.find((each) => each.name === name);
+    if (life === undefined || this.#flights.has(name)) return;
+    this.#flights.add(name);
+    this.#announced.push({ workload: life.workload, from, to, atMs });
   }
 
   /** The newest announcement for the workload, which ends here. */

@@ -1,6 +1,6 @@
 // Statements about moves, held against the lives of pods. Each rule returns null for a true statement, else what
 // is true instead.
-import type { StatedWay } from "@isochrone/cli/testing";
+import type { StatedFailure, StatedWay } from "@isochrone/cli/testing";
 import type { Verdict } from "./findings.ts";
 import type { PodLife, PodLives } from "./pod-lives.ts";
 
@@ -65,25 +65,41 @@ export function movedIsTrue(
   return null;
 }
 
-/** A failed move did not put its pod where it was announced to go. */
+/** A failed move left its pod where it is said to run, which is not its target. */
 export function failedIsTrue(
-  workload: string,
+  { workload, from, to, target }: StatedFailure,
   atMs: number,
   lives: PodLives,
-  announced: Announced | null,
 ): Verdict {
-  if (announced === null || announced.workload !== workload) return null;
+  const recent = lives.between(workload, atMs - TOLD_WITHIN_MS, atMs + SLACK_MS);
+  if (!recent.some(({ node }) => node === from))
+    return `no pod of ${workload} was on ${from}: ${livesText(recent)}`;
+  const now = recent.filter(
+    ({ readyMs, endedMs }) =>
+      readyMs !== null && readyMs <= atMs - SLACK_MS && (endedMs === null || endedMs >= atMs - SLACK_MS),
+  );
+  if (to === null) return now.length === 0 ? null : `${workload} has a ready pod: ${livesText(now)}`;
+  if (to === target) return `${workload} is on its target ${target}`;
+  const isThere = recent.some(
+    ({ node, readyMs, endedMs }) =>
+      node === to &&
+      readyMs !== null &&
+      readyMs <= atMs + SLACK_MS &&
+      (endedMs === null || endedMs >= atMs - SLACK_MS),
+  );
+  return isThere ? null : `no pod of ${workload} runs on ${to}: ${livesText(recent)}`;
+}
+
+/** A move that is said to be under way has not ended. */
+export function stillMovingIsTrue({ workload, to }: Way, atMs: number, lives: PodLives): Verdict {
   const landed = lives
-    .between(workload, announced.atMs, atMs)
-    .find(
-      ({ node, sinceMs, readyMs, endedMs }) =>
-        node === announced.to &&
-        sinceMs >= announced.atMs - SLACK_MS &&
-        readyMs !== null &&
-        readyMs <= atMs - SLACK_MS &&
-        endedMs === null,
+    .between(workload, atMs - 2 * SLACK_MS, atMs)
+    .filter(
+      ({ node, readyMs, endedMs }) =>
+        node === to && readyMs !== null && readyMs < atMs - SLACK_MS && endedMs === null,
     );
-  return landed === undefined ? null : `${landed.name} is ready on the announced target ${announced.to}`;
+  const others = lives.between(workload, atMs - SLACK_MS, atMs).filter(({ node }) => node !== to);
+  return landed.length > 0 && others.length === 0 ? `${livesText(landed)} has arrived` : null;
 }
 
 /** Every announcement ends in a word about its outcome. */
