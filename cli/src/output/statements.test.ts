@@ -26,11 +26,14 @@ const URLS = {
   lab: "http://127.0.0.1:3",
 };
 const LINK = { source: "east-a-1", target: "east-a-2", rttMs: 4.4 };
+const moved = (workload: string, from: string, to: string) => {
+  return { workload, from, to, target: to, outcome: "moved" as const };
+};
 const GROUP = {
   pods: [
-    { workload: "m5", from: "east-a-1", to: "west-a-1" },
-    { workload: "m7", from: "east-a-1", to: "west-a-1" },
-    { workload: "db2", from: "east-a-2", to: "east-b-1" },
+    moved("m5", "east-a-1", "west-a-1"),
+    moved("m7", "east-a-1", "west-a-1"),
+    moved("db2", "east-a-2", "east-b-1"),
   ],
   reasons: ["The channels of the 3 pods of this move cost 63 % less there."],
   before: figures(300, 800),
