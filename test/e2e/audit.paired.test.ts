@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { auditDemo } from "../harness/audit/audit-demo.ts";
 import { findingLine } from "../harness/audit/findings.ts";
+import { hasBrowser } from "../harness/browser.ts";
 
 const seed = Number(process.env["ISOCHRONE_TEST_SEED"] ?? 1);
 /** After the verdict; the soak `audit` goes on for ten minutes. */
@@ -16,13 +17,15 @@ test(
       durationMs: DURATION_MS,
       faults: 2,
       args: ["--acts", "spread", "plan", "live", "--window", "15s"],
+      page: hasBrowser,
       log: (text) => console.log(text),
     });
     const { checked, faults, movedPods, replacedInPlace } = result;
     console.log(JSON.stringify({ checked, faults, movedPods, replacedInPlace }));
     expect(faults).toHaveLength(2);
     // Without statements there is nothing that could be false.
-    for (const kind of ["placed", "verdict", "proposal", "api dead", "metrics counted moves"])
+    const kinds = ["placed", "verdict", "proposal", "api dead", "metrics counted moves"];
+    for (const kind of hasBrowser ? [...kinds, "page best plan", "page end to end"] : kinds)
       expect(checked[kind], `statements of ${kind}`).toBeGreaterThan(0);
     expect(result.findings.map(findingLine)).toEqual([]);
     expect(replacedInPlace).toBe(0);

@@ -29,7 +29,7 @@ import {
   savedIsTrue,
 } from "../harness/audit/network-rules.ts";
 import { NetworkTruth } from "../harness/audit/network-truth.ts";
-import { concernIsKnown, planTileIsTrue } from "../harness/audit/page-rules.ts";
+import { concernIsKnown, happenedIsKnown, planTileIsTrue } from "../harness/audit/page-rules.ts";
 import { PodLives } from "../harness/audit/pod-lives.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
@@ -272,6 +272,12 @@ describe("best plans", () => {
     expect(bestPlanIsTrue(plan("n3", 0.9), ...at)).toMatch(/where it is/);
     expect(bestPlanIsTrue({ ...plan("n2", 0), pods: [] }, ...at)).toBeNull();
   });
+  test("leave out moves that can't be made now", () => {
+    const [pod] = plan("n1", 0).pods;
+    expect(
+      bestPlanIsTrue({ ...plan("n3", 0), pods: [{ ...pod!, obstacle: "too young" }] }, ...at),
+    ).toBeNull();
+  });
   test("are never said to cost more than today", () =>
     expect(bestPlanIsTrue(plan("n2", -0.795), ...at)).toMatch(/79.5 % more than today/));
   test("save what they are said to save", () => {
@@ -335,6 +341,19 @@ describe("the page", () => {
     ])
       expect(concernIsKnown(text), text).toBe(true);
     expect(concernIsKnown("Something is odd")).toBe(false);
+  });
+  test("tells what happened in known forms", () => {
+    for (const text of [
+      "3 pods moved",
+      "m1: a → b",
+      "m1: a → b, moving",
+      "m1: a → b failed, it stays on a",
+      "a ↔ b: 1.2 ms → 80 ms",
+      "a ↔ b: loses 5 %",
+      "a is killed",
+    ])
+      expect(happenedIsKnown(text), text).toBe(true);
+    expect(happenedIsKnown("m1 went to b")).toBe(false);
   });
 });
 

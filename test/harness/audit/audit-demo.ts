@@ -5,6 +5,7 @@ import { DemoRun } from "./demo-run.ts";
 import { DemoTruth } from "./demo-truth.ts";
 import { drawFaults, FaultMaker, type MadeFault } from "./faults.ts";
 import { findingLine, type Finding } from "./findings.ts";
+import { PageAudit } from "./page-audit.ts";
 
 interface AuditOptions {
   readonly seed: number;
@@ -14,6 +15,8 @@ interface AuditOptions {
   readonly faults: number;
   /** Of the command, beside the seed and free ports. */
   readonly args?: readonly string[];
+  /** Reads the first page in a browser, too. @default false */
+  readonly page?: boolean;
   readonly log?: (text: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -39,21 +42,32 @@ export async function auditDemo(options: AuditOptions): Promise<AuditResult> {
   const { seed, args = [], log = () => undefined, signal } = options;
   const demo = DemoRun.up("--port", "0", "--seed", String(seed), ...args);
   let truth: DemoTruth | null = null;
+  let page: PageAudit | null = null;
   try {
-    truth = await DemoTruth.follow(await demo.addresses(VERDICT_WITHIN_MS, signal));
+    const addresses = await demo.addresses(VERDICT_WITHIN_MS, signal);
+    truth = await DemoTruth.follow(addresses);
     const auditor = new Auditor(demo, truth, (finding) => log(`  FALSE ${findingLine(finding)}`));
     auditor.start();
     await demo.says(/^Try in another terminal/, VERDICT_WITHIN_MS, signal);
     await new Promise((resolve) => setTimeout(resolve, AFTER_VERDICT_MS));
     const verdictMs = Date.now();
+    if (options.page === true) page = await PageAudit.open(addresses.page, truth);
     const faults = await makeFaults(truth, options, demo);
-    const findings = await auditor.stop();
+    const findings = [...(await auditor.stop()), ...((await page?.stop()) ?? [])];
     const replaced = truth.lives.replacements().filter(({ old }) => old.endedMs! >= verdictMs);
     const movedPods = replaced.filter(({ old, next }) => old.node !== next.node).length;
     const said = demo.lines.map(({ text }) => text).join("\n");
     const replacedInPlace = replaced.length - movedPods;
-    return { findings, checked: auditor.checked, faults, movedPods, replacedInPlace, said };
+    return {
+      findings,
+      checked: { ...auditor.checked, ...page?.checked },
+      faults,
+      movedPods,
+      replacedInPlace,
+      said,
+    };
   } finally {
+    await page?.stop();
     await truth?.stop();
     await demo.stop();
   }

@@ -89,7 +89,17 @@ export interface StatedPlan {
     readonly workload: string | null;
     readonly node: string | null;
     readonly from?: string | undefined;
+    /** Why it can't be made now; such moves are left out of what is saved. */
+    readonly obstacle?: string | null | undefined;
   }[];
+}
+
+/** The placement once the moves are made that can be made now. */
+export function plannedPlacement({ pods }: Pick<StatedPlan, "pods">, today: Placement): Placement {
+  const planned = new Map(today);
+  for (const { workload, node, obstacle = null } of pods)
+    if (workload !== null && node !== null && obstacle === null) planned.set(workload, node);
+  return planned;
 }
 
 /** What is proposed as best costs less in truth than today, and is not said to cost more. */
@@ -103,7 +113,9 @@ export function bestPlanIsTrue(
   const { savedRatio = null, pods } = plan;
   if (savedRatio !== null && savedRatio < -0.005)
     return `the best plan is said to cost ${(-100 * savedRatio).toFixed(1)} % more than today`;
-  const moves = pods.filter(({ from, node }) => node !== null && node !== from);
+  const moves = pods.filter(
+    ({ from, node, obstacle = null }) => node !== null && node !== from && obstacle === null,
+  );
   if (pods.some(({ from, node }) => from !== undefined && node === from)) return "a pod is to go where it is";
   if (moves.length === 0) return null;
   const planned = new Map(today);
@@ -126,10 +138,8 @@ export function savedIsTrue(
 ): Verdict {
   const { savedRatio = null, pods } = plan;
   if (savedRatio === null || pods.length === 0) return null;
-  const planned = new Map(today);
-  for (const { workload, node } of pods) if (workload !== null && node !== null) planned.set(workload, node);
   const before = trueCost(channels, today, atMs, truth);
-  const after = trueCost(channels, planned, atMs, truth);
+  const after = trueCost(channels, plannedPlacement(plan, today), atMs, truth);
   if (before === null || after === null || before === 0) return null;
   const saved = 1 - after / before;
   if (savedRatio - saved <= SAVED_TOLERANCE) return null;

@@ -16,6 +16,17 @@ const CONCERNS: readonly RegExp[] = [
 
 export const concernIsKnown = (title: string): boolean => CONCERNS.some((form) => form.test(title.trim()));
 
+/** What happened, newest first. */
+const HAPPENED: readonly RegExp[] = [
+  new RegExp(String.raw`^${PLURAL} pods? moved$`),
+  /^\S+: \S+ → \S+(?:, moving| failed, .+)?$/,
+  /^\S+ ↔ \S+: (?:cut|healed|loses .+|.+ → .+)$/,
+  /^\S+ is killed$/,
+  /^the network is down: .+$/,
+];
+
+export const happenedIsKnown = (text: string): boolean => HAPPENED.some((form) => form.test(text.trim()));
+
 /** Half of what is said to be saved, and so many ms, are left to the machine. */
 const LEAST_SHARE = 0.5;
 const SLACK_MS = 10;
