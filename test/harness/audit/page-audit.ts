@@ -98,7 +98,7 @@ export class PageAudit {
     const tile = this.#visit.page.locator(".tile", { hasText: label }).locator("dd").first();
     // The value alone, without the note below it.
     const value = "(cell) => cell.firstChild?.textContent ?? null";
-    return (await tile.count()) === 0 ? null : await tile.evaluate<string | null>(value);
+    return (await tile.count()) === 0 ? null : await (tile.evaluate(value) as Promise<string | null>);
   }
 
   #check(rule: string, statement: string, verdict: Verdict): void {
