@@ -2,54 +2,65 @@
 import type { Decision } from "@isochrone/topology";
 import type { Verdict } from "./findings.ts";
 import { livesText, SLACK_MS } from "./move-rules.ts";
-import type { PodLives } from "./pod-lives.ts";
+import type { PodLife, PodLives } from "./pod-lives.ts";
 
-/** Results of an eviction that say that the pod runs where it was decided. */
-const ON_TARGET = new Set(["on_target", "landed", "redeemed"]);
-const ELSEWHERE = new Set(["elsewhere"]);
-const WITHDRAWN = new Set(["withdrawn"]);
-const LOST = new Set(["lost"]);
 /** Words about an eviction that isn't over, or wasn't made. */
 const OPEN = new Set(["evicted", "pending", "in_flight", "would_move", "refused", "released", "started"]);
 
 type StatedDecision = Pick<Decision, "pod" | "best" | "outcome" | "at" | "workload">;
+
+interface Ended {
+  readonly old: PodLife;
+  /** Later pods of the workload. */
+  readonly others: readonly PodLife[];
+  readonly target: string | null;
+  /** As stated. */
+  readonly node: string | null;
+  readonly untilMs: number;
+}
+
+const isOn = ({ others }: Ended, where: string | null): boolean =>
+  others.some(({ node, readyMs }) => node === where && readyMs !== null);
+
+const RESULTS: Readonly<Record<string, (ended: Ended) => Verdict>> = {
+  on_target: (ended) => {
+    const { old, target, others } = ended;
+    if (target === old.node) return `the target ${target} is the node that it was on`;
+    if (isOn(ended, target)) return null;
+    return `no replacement was ready on the target ${target}; pods: ${livesText(others)}`;
+  },
+  elsewhere: (ended) => {
+    const { node, target, others } = ended;
+    if (node === target) return `the stated node ${node} is the target`;
+    if (node === null || isOn(ended, node)) return null;
+    return `no replacement was ready on ${node}; pods: ${livesText(others)}`;
+  },
+  withdrawn: ({ old, untilMs }) =>
+    old.endedMs === null || old.endedMs > untilMs
+      ? null
+      : `${old.name} ended, and the move is called withdrawn`,
+  lost: ({ others, untilMs }) => {
+    const ready = others.filter(({ readyMs }) => readyMs !== null && readyMs < untilMs - 2 * SLACK_MS);
+    return ready.length === 0 ? null : `a replacement was ready: ${livesText(ready)}`;
+  },
+};
 
 /** An eviction's outcome is what became of its pod and of the replacement. */
 export function outcomeIsTrue(
   { pod, best, outcome, at, workload }: StatedDecision,
   lives: PodLives,
 ): Verdict {
-  if (outcome === undefined) return null;
-  const { result, node } = outcome;
-  const [sinceMs, untilMs] = [Date.parse(at), Date.parse(outcome.at) + SLACK_MS];
+  if (outcome === undefined || OPEN.has(outcome.result)) return null;
+  const judge = RESULTS[outcome.result];
+  if (judge === undefined) return `"${outcome.result}" is no known outcome`;
   const old = lives.all.find(({ name }) => name === pod.name);
   // Gone before the first poll: nothing is known of it.
   if (old === undefined) return null;
+  const untilMs = Date.parse(outcome.at) + SLACK_MS;
   const others = lives
-    .between(workload ?? old.workload, sinceMs - SLACK_MS, untilMs)
-    .filter(({ uid, sinceMs: from }) => uid !== old.uid && from > old.sinceMs);
-  const isOn = (where: string | null): boolean =>
-    others.some(({ node: on, readyMs }) => on === where && readyMs !== null);
-  if (ON_TARGET.has(result)) {
-    if (best === old.node) return `the target ${best} is the node that it was on`;
-    return isOn(best) ? null : `no replacement was ready on the target ${best}; pods: ${livesText(others)}`;
-  }
-  if (ELSEWHERE.has(result)) {
-    if (node === best) return `the stated node ${node} is the target`;
-    return node === null || isOn(node)
-      ? null
-      : `no replacement was ready on ${node}; pods: ${livesText(others)}`;
-  }
-  if (WITHDRAWN.has(result))
-    return old.endedMs === null || old.endedMs > untilMs
-      ? null
-      : `${old.name} ended, and the move is called withdrawn`;
-  if (LOST.has(result))
-    return others.some(({ readyMs }) => readyMs !== null && readyMs < untilMs - 2 * SLACK_MS)
-      ? `a replacement was ready: ${livesText(others)}`
-      : null;
-  if (OPEN.has(result)) return null;
-  return `"${result}" is no known outcome`;
+    .between(workload ?? old.workload, Date.parse(at) - SLACK_MS, untilMs)
+    .filter(({ uid, sinceMs }) => uid !== old.uid && sinceMs > old.sinceMs);
+  return judge({ old, others, target: best, node: outcome.node, untilMs });
 }
 
 export interface StatedFlight {

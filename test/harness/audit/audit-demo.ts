@@ -93,7 +93,9 @@ async function makeFaults(
     ])
     .toSorted((a, b) => a.atMs - b.atMs);
   const beganMs = Date.now();
-  while (Date.now() - beganMs < durationMs && demo.isRunning && signal?.aborted !== true) {
+  const isGoingOn = (): boolean =>
+    Date.now() - beganMs < durationMs && demo.isRunning && signal?.aborted !== true;
+  while (isGoingOn()) {
     const [next] = steps;
     if (next !== undefined && Date.now() - beganMs >= next.atMs) {
       steps.shift();

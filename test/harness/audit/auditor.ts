@@ -43,7 +43,8 @@ const ACT_MS = 90_000;
 /** Costs outside of their error that two standard errors allow. */
 const OUTSIDE_SHARE = 0.05;
 
-type Stated<K extends Statement["kind"]> = Extract<Statement, { kind: K }>;
+type Stated<K extends Statement["kind"]> = Extract<Statement, { readonly kind: K }>;
+type Check = (rule: string, verdict: Verdict) => void;
 
 interface StatedProposal extends StatedPlan {
   readonly at: string;
@@ -69,7 +70,6 @@ export class Auditor {
   #told: { workload: string; from: string; to: string | null; atMs: number }[] = [];
   readonly #placed = new Map<string, Stated<"placed">>();
   #slowLink: Stated<"slowLink"> | null = null;
-  readonly #doubted = new Set<string>();
   #proposed: Proposed | null = null;
   #costs = 0;
   readonly #costsOutside: Finding[] = [];
@@ -140,78 +140,77 @@ export class Auditor {
     const statement = readStatement(text);
     if (statement === null) return this.#add(atMs, "terminal", "known form", text, "unrecognised statement");
     this.#count(statement.kind);
-    const check = (rule: string, verdict: Verdict): void =>
-      this.#check(atMs, "terminal", rule, text, verdict);
-    const { lives, points, network } = this.#truth;
-    switch (statement.kind) {
-      case "moving":
-      case "stillMoving":
-      case "moved":
-        check("count", countIsTrue(statement.count, statement.ways));
-        for (const way of waysOf(statement.ways))
-          if (statement.kind === "moving") {
-            check("moving", movingIsTrue(way, atMs, lives));
-            if (way.to !== null) this.#announced.push({ ...way, to: way.to, atMs });
-          } else if (statement.kind === "stillMoving") {
-            check("still moving", stillMovingIsTrue(way, atMs, lives));
-            this.#told.push({ ...way, atMs });
-            this.#close(way.workload);
-          } else {
-            check("moved", movedIsTrue(way, atMs, lives, this.#close(way.workload)));
-            this.#told.push({ ...way, atMs });
-          }
-        return;
-      case "moveFailed":
-        check("count", statement.count === statement.failures.length ? null : "another number is named");
-        for (const failure of statement.failures) {
-          check("failed", failedIsTrue(failure, atMs, lives));
-          this.#told.push({ ...failure, atMs });
-          this.#close(failure.workload);
-        }
-        return;
-      case "moveMeasured":
-        return check("gain of a move", moveMeasuredIsTrue(statement, points, atMs));
-      case "placed": {
-        this.#placed.set(statement.act, statement);
-        for (const figure of ["p50Ms", "p95Ms"] as const)
-          check(figure, figureIsTrue(figure, statement[figure], points, atMs));
-        return check(
-          "network time",
-          networkTimeIsTrue(statement.networkMs, this.#trueMs(atMs), statement.isClaimed),
-        );
+    const check: Check = (rule, verdict) => this.#check(atMs, "terminal", rule, text, verdict);
+    if (statement.kind === "moveFailed") return this.#readFailures(statement, atMs, check);
+    if ("ways" in statement) return this.#readWays(statement, atMs, check);
+    if ("networkMs" in statement || statement.kind === "moveMeasured")
+      return this.#readFigures(statement, atMs, check);
+    this.#readAdvice(statement, atMs, check);
+  }
+
+  #readWays(
+    { kind, count, ways }: Extract<Statement, { readonly ways: unknown }>,
+    atMs: number,
+    check: Check,
+  ): void {
+    const { lives } = this.#truth;
+    check("count", countIsTrue(count, ways));
+    for (const way of waysOf(ways)) {
+      if (kind === "moving") {
+        check("moving", movingIsTrue(way, atMs, lives));
+        if (way.to !== null) this.#announced.push({ ...way, to: way.to, atMs });
+        continue;
       }
-      case "verdict":
-        return check("verdict", verdictIsSame(statement, this.#placed.get(statement.act) ?? null));
-      case "doubt":
-        return void this.#doubted.add(statement.letter);
-      case "slowLink":
-        this.#slowLink = statement;
-        return;
-      case "linkNow": {
-        const link = this.#slowLink;
-        if (link === null || statement.rttMs === null) return;
-        const { source, target } = link;
-        const costMs = statement.rttMs;
-        const stated = {
-          source,
-          target,
-          costMs,
-          errorMs: null,
-          origin: "measured",
-          lossRatio: null,
-        } as const;
-        const rttMs = { p50: costMs, p90: null, p99: null, mean: null, count: 1 };
-        return check("round trip now", costIsTrue({ ...stated, rttMs }, atMs, network));
-      }
-      case "killNode":
-        return check(
-          "node to kill",
-          lives.all.some(({ node, endedMs }) => node === statement.node && endedMs === null)
-            ? null
-            : `${statement.node} has no pod`,
-        );
-      default:
-        return;
+      const announced = this.#close(way.workload);
+      if (kind === "moved") check("moved", movedIsTrue(way, atMs, lives, announced));
+      else check("still moving", stillMovingIsTrue(way, atMs, lives));
+      this.#told.push({ ...way, atMs });
+    }
+  }
+
+  #readFailures({ count, failures }: Stated<"moveFailed">, atMs: number, check: Check): void {
+    check("count", count === failures.length ? null : `${failures.length} pods are named`);
+    for (const failure of failures) {
+      check("failed", failedIsTrue(failure, atMs, this.#truth.lives));
+      this.#told.push({ ...failure, atMs });
+      this.#close(failure.workload);
+    }
+  }
+
+  #readFigures(statement: Stated<"moveMeasured" | "placed" | "verdict">, atMs: number, check: Check): void {
+    const { points } = this.#truth;
+    if (statement.kind === "moveMeasured")
+      return check("gain of a move", moveMeasuredIsTrue(statement, points, atMs));
+    if (statement.kind === "verdict")
+      return check("verdict", verdictIsSame(statement, this.#placed.get(statement.act) ?? null));
+    this.#placed.set(statement.act, statement);
+    for (const figure of ["p50Ms", "p95Ms"] as const)
+      check(figure, figureIsTrue(figure, statement[figure], points, atMs));
+    const trueMs = this.#trueMs(atMs);
+    check("network time", networkTimeIsTrue(statement.networkMs, trueMs, statement.isClaimed));
+  }
+
+  #readAdvice(statement: Statement, atMs: number, check: Check): void {
+    if (statement.kind === "slowLink") this.#slowLink = statement;
+    if (statement.kind === "linkNow" && this.#slowLink !== null && statement.rttMs !== null) {
+      const { source, target } = this.#slowLink;
+      const costMs = statement.rttMs;
+      const rttMs = { p50: costMs, p90: null, p99: null, mean: null, count: 1 };
+      const link = {
+        source,
+        target,
+        costMs,
+        rttMs,
+        errorMs: null,
+        origin: "measured",
+        lossRatio: null,
+      } as const;
+      check("round trip now", costIsTrue(link, atMs, this.#truth.network));
+    }
+    if (statement.kind === "killNode") {
+      const { node } = statement;
+      const hasPods = this.#truth.lives.all.some((life) => life.node === node && life.endedMs === null);
+      check("node to kill", hasPods ? null : `${node} has no pod`);
     }
   }
 

@@ -127,8 +127,7 @@ export class MeasuredGraphs implements GraphSource {
           const truth = isDead(target) ? { ...link(source, target), cut: true } : link(source, target);
           const rtts: (number | null)[] = [];
           for (let probe = 0; probe < PROBES_PER_SECOND; probe++)
-            if (waiting.isSent(source, clock.monotonic()))
-              rtts.push(waiting.rttMs(truth, source, clock.monotonic()));
+            if (waiting.isSent(clock.monotonic())) rtts.push(waiting.rttMs(truth, clock.monotonic()));
           const rttsMs = rtts.filter((ms) => ms !== null);
           const outcomes = { sent: rtts.length, received: rttsMs.length, lost: rtts.length - rttsMs.length };
           return rtts.length === 0 ? [] : [{ target, method, timeMs, rttsMs, outcomes }];

@@ -158,10 +158,7 @@ export class ModelCluster {
 
   async stop(): Promise<void> {
     const stopped = Promise.all([this.#plugin?.stop(), this.#standIn.stop(), this.graphs.stop()]);
-    let isOver = false;
-    void stopped.finally(() => (isOver = true));
-    while (!isOver) await this.clock.advanceTo(this.clock.monotonic() + 1_000);
-    await stopped;
+    await whilePending(stopped, () => this.clock.advanceTo(this.clock.monotonic() + 1_000));
   }
 
   async #begin(): Promise<void> {
@@ -201,10 +198,7 @@ export class ModelCluster {
     for (const { metadata } of items)
       await store.evict({ namespace: metadata.namespace!, name: metadata.name });
     await this.#untilPlaced(false, old);
-    const planner = this.#plugin!;
-    let isStopped = false;
-    void planner.stop().finally(() => (isStopped = true));
-    while (!isStopped) await this.#second();
+    await whilePending(this.#plugin!.stop(), () => this.#second());
     await this.#startPlugin(true);
   }
 
@@ -224,10 +218,7 @@ export class ModelCluster {
       ...(isMoving ? { descheduler, proposals: PROPOSALS } : {}),
       onMove: (progress) => void this.progress.push({ ...progress, atMs: clock.now() }),
     });
-    let isStarted = false;
-    const started = plugin.start().finally(() => (isStarted = true));
-    while (!isStarted) await this.clock.advanceTo(this.clock.monotonic() + 100);
-    await started;
+    await whilePending(plugin.start(), () => this.clock.advanceTo(this.clock.monotonic() + 100));
     this.#plugin = plugin;
   }
 
@@ -317,6 +308,15 @@ function gated(object: KubernetesObject): KubernetesObject {
   const { template, ...spec } = object.spec as { template: { spec: object } };
   const withGate = { ...template.spec, schedulingGates: [{ name: PLACEMENT_GATE }] };
   return { ...object, spec: { ...spec, template: { ...template, spec: withGate } } };
+}
+
+/** Takes steps until the promise has settled. Rejects when it does. */
+async function whilePending(promise: Promise<unknown>, step: () => Promise<void>): Promise<void> {
+  const state = { isOver: false };
+  const end = (): void => void (state.isOver = true);
+  promise.then(end, end);
+  while (!state.isOver) await step();
+  await promise;
 }
 
 /** Methods of a class don't spread. */
