@@ -80,7 +80,7 @@ const BUSY_MS = 30_000;
  * window, so that moves come within two windows of a change and are judged one window later.
  */
 export function movingConfig(
-  { windowMs, env }: Pick<EmbeddedOptions, "env" | "windowMs">,
+  { windowMs, env }: ServiceOptions,
   isReal: boolean,
   webhookPort: number,
 ): {
