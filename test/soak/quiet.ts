@@ -1,4 +1,4 @@
-// `npm run soak -- quiet`: the demo with all faults off for hours, or the same in emulated time. Nothing moves.
+// `npm run soak -- quiet`: the demo with all faults off for hours, or in emulated time. Nothing may move.
 import { parseArgs } from "node:util";
 import { auditDemo } from "../harness/audit/audit-demo.ts";
 import { BUSY, QUIET } from "../harness/model/noise.ts";

@@ -1,5 +1,5 @@
-// Faults on an embedded cluster, one after the other, each healed: what moved, where to, and what the load generator
-// recorded.
+// Faults on an embedded cluster, one after the other, each healed: what moved, where to, and what the load
+// generator recorded.
 import { Embedded } from "@isochrone/cli/embedded";
 import { KINDS } from "@isochrone/kubernetes";
 import { createLogger, seededRandom } from "@isochrone/runtime";

@@ -1,4 +1,4 @@
-// `isochrone up` as a user starts it into a file or a pipe: a line for each event, with the time of each line.
+// `isochrone up` as a user starts it into a file or a pipe: a line for each event, each with its time.
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Statements about moves, held against the lives of pods. Each rule returns null for a true statement, else what
-// is true instead.
+// Statements about moves, held against the lives of pods. Each rule returns null for a true statement, else
+// what is true instead.
 import type { StatedFailure, StatedWay } from "@isochrone/cli/testing";
 import type { Verdict } from "./findings.ts";
 import type { PodLife, PodLives } from "./pod-lives.ts";

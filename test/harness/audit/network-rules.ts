@@ -15,7 +15,7 @@ const LOST_TOLERANCE = 0.1;
 type StatedLink = Pick<Link, "source" | "target" | "rttMs" | "lossRatio" | "costMs" | "errorMs" | "origin"> &
   Partial<Pick<Link, "provisional">>;
 
-/** A cost that may be acted on is within its error of a round trip that the pair had while it was measured. */
+/** A cost that may be acted on is within its error of a round trip that the pair had when it was measured. */
 export function costIsTrue(link: StatedLink, atMs: number, truth: NetworkTruth): Verdict {
   const { source, target, costMs, errorMs, origin, provisional = false } = link;
   if (costMs === null || origin !== "measured" || provisional) return null;

@@ -88,7 +88,7 @@ export class PodLives {
   }
 }
 
-/** A pod that was released from its ReplicaSet has no owner any more; its name still begins with the workload's. */
+/** A pod that was released from its ReplicaSet has no owner any more; its name begins with the workload's. */
 function workloadNameOf(pod: KubernetesObject): string {
   if (pod.metadata.ownerReferences !== undefined) return workloadOf(pod).name;
   return /^(.+)-[^-]+-[^-]+$/.exec(pod.metadata.name)?.[1] ?? pod.metadata.name;

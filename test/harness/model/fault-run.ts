@@ -25,8 +25,9 @@ export interface FaultReport {
 
 export interface FaultRunResult {
   readonly reports: readonly FaultReport[];
-  /** Failed requests per pod that moved, and per pod that a rolling update of the same Deployment replaced. */
+  /** Failed requests per pod that moved; null: none did. */
   readonly failedPerMove: number | null;
+  /** The same of a rolling update of the same Deployments. */
   readonly failedPerRolled: number | null;
 }
 
