@@ -1,5 +1,5 @@
-// Links that slow down or lose packets, nodes that die, and all of it healed: pods move where it was announced,
-// once, and requests get faster. The soak `faults --model` makes 40 runs.
+// Links that slow down or lose packets, nodes that die, and all of it healed: pods move where it was
+// announced, once, and requests get faster. The soak `faults --model` makes 40 runs.
 import { expect, test } from "vitest";
 import { faultRun, MODEL_FAULTS } from "../harness/model/fault-run.ts";
 import { QUIET } from "../harness/model/noise.ts";

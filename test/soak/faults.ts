@@ -1,5 +1,5 @@
-// `npm run soak -- faults`: one fault of the network after the other, each healed, on the demo or in emulated time:
-// pods land where it was announced, once, and requests get faster.
+// `npm run soak -- faults`: one fault of the network after the other, each healed, on the demo or in emulated
+// time: pods land where it was announced, once, and requests get faster.
 import { seededRandom } from "@isochrone/runtime";
 import { parseArgs } from "node:util";
 import { demoFaultRun } from "../harness/audit/demo-fault-run.ts";

@@ -1,5 +1,5 @@
-// Reads what `isochrone up` prints, line by line: the inverse of sentences.ts, for checks that compare what is
-// said with what is true. A sentence without a row here is an unknown statement.
+// Reads what `isochrone up` prints, line by line: the inverse of sentences.ts, for checks that compare what
+// is said with what is true. A sentence without a row here is an unknown statement.
 
 /** One way that pods take. */
 export interface StatedWay {
@@ -19,12 +19,12 @@ export interface StatedFailure {
 }
 
 /** A figure before and after; null: not known. */
-export interface StatedChange {
+interface StatedChange {
   readonly before: number | null;
   readonly after: number | null;
 }
 
-export interface StatedFigures {
+interface StatedFigures {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
   readonly networkMs: number | null;

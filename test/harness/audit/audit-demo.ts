@@ -21,7 +21,7 @@ interface AuditOptions {
   readonly signal?: AbortSignal;
 }
 
-export interface AuditResult {
+interface AuditResult {
   readonly findings: readonly Finding[];
   /** Statements that were checked, by kind. */
   readonly checked: Readonly<Record<string, number>>;

@@ -3,11 +3,11 @@ import type { LabClient } from "@isochrone/lab/testing";
 import type { Random } from "@isochrone/runtime";
 import type { NetworkTruth } from "./network-truth.ts";
 
-export const FAULT_KINDS = ["slow-link", "lossy-link", "dead-node", "slow-zone", "healed-links"] as const;
-export type FaultKind = (typeof FAULT_KINDS)[number];
+const FAULT_KINDS = ["slow-link", "lossy-link", "dead-node", "slow-zone", "healed-links"] as const;
+type FaultKind = (typeof FAULT_KINDS)[number];
 
 /** A fault of a plan. Times count from the verdict. */
-export interface PlannedFault {
+interface PlannedFault {
   readonly kind: FaultKind;
   readonly atMs: number;
   readonly healedAtMs: number;

@@ -1,5 +1,6 @@
 // Statements about requests, held against the load generator's own record.
 import type { Statement } from "@isochrone/cli/testing";
+import { upperMedian } from "@isochrone/primitives";
 import type { TimelinePoint } from "../lab-record.ts";
 import type { Verdict } from "./findings.ts";
 
@@ -95,7 +96,6 @@ export function p95Between(points: readonly TimelinePoint[], fromMs: number, toM
       const when = Date.parse(at);
       return when >= fromMs && when <= toMs && requests >= MIN_REQUESTS;
     })
-    .flatMap(({ p95Ms }) => p95Ms ?? [])
-    .toSorted((a, b) => a - b);
-  return found[found.length >> 1] ?? null;
+    .flatMap(({ p95Ms }) => p95Ms ?? []);
+  return upperMedian(found);
 }

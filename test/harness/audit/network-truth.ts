@@ -1,7 +1,7 @@
 // The emulated network over time, as its matrix was polled.
 
 /** One state of the emulator; null: cut. */
-export interface NetworkState {
+interface NetworkState {
   readonly atMs: number;
   readonly nodes: readonly string[];
   readonly rttMs: readonly (readonly (number | null)[])[];

@@ -8,7 +8,7 @@ import { replacedText } from "./quiet.ts";
 export const MODEL_FAULTS = ["slow-link", "lossy-link", "slow-zone", "dead-node"] as const;
 export type ModelFault = (typeof MODEL_FAULTS)[number];
 
-export interface FaultRunOptions {
+interface FaultRunOptions {
   readonly seed: number;
   readonly machine: Machine;
   readonly faults: readonly ModelFault[];

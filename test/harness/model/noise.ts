@@ -20,7 +20,7 @@ export interface Machine {
 }
 
 export const QUIET: Machine = { busyShare: 0, waitingShare: 0, waitMs: 0 };
-/** Beside 20 busy processes on two cores, as in the demo: medians of few samples read tens of milliseconds. */
+/** Beside 20 busy processes on two cores: medians of few samples read tens of milliseconds. */
 export const BUSY: Machine = { busyShare: 0.6, waitingShare: 0.45, waitMs: 35 };
 
 /** Episodes have this mean length. */
@@ -30,7 +30,7 @@ const WAKE_MS = 0.25;
 /** On a busy machine probes come so many times as rarely. */
 const PACE = 4;
 
-/** Waits of packets. All nodes of the demo share one machine: episodes are common, waits each packet's own. */
+/** Waits of packets: all nodes of the demo share one machine, so episodes are common. */
 export class Waiting {
   readonly #machine: Machine;
   readonly #random: Random;

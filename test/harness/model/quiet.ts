@@ -9,7 +9,7 @@ interface QuietOptions {
   readonly machine: Machine;
 }
 
-export interface QuietResult {
+interface QuietResult {
   /** Pods that were replaced, wherever they are now, in words. */
   readonly replaced: readonly string[];
   /** Proposals that were gone again within five minutes, in words. */
@@ -19,7 +19,7 @@ export interface QuietResult {
 }
 
 const MINUTE_MS = 60_000;
-export const WITHDRAWN_WITHIN_MS = 5 * MINUTE_MS;
+const WITHDRAWN_WITHIN_MS = 5 * MINUTE_MS;
 /** The graphs are of a whole window by then. */
 const SETTLES_IN_MS = 40_000;
 const NOTHING = 0.005;

@@ -12,7 +12,7 @@ interface UsersOptions {
 }
 
 /** One request; null: it failed. */
-export interface UserRequest {
+interface UserRequest {
   readonly atMs: number;
   readonly latencyMs: number | null;
 }
