@@ -48,6 +48,16 @@ export class LabRecord {
     return ask(`${this.#page}/api/v1/graph/workflows/default/sample`);
   }
 
+  /** What the graph API, or what it forwards to, answers. */
+  page<T>(path: string): Promise<T> {
+    return ask(`${this.#page}${path}`);
+  }
+
+  /** The metrics of one of the services. */
+  async metrics(job: string, instance: string): Promise<string> {
+    return (await answered(`${this.#emulator}/lab/v1/metrics/${job}/${instance}`)).text();
+  }
+
   load(): Promise<LoadRecord> {
     return ask(`${this.#emulator}/lab/v1/workflow`);
   }
@@ -114,13 +124,17 @@ export class LabRecord {
 const ATTEMPTS = 20;
 const PAUSE_MS = 1_000;
 
+export async function ask<T>(url: string): Promise<T> {
+  return (await (await answered(url)).json()) as T;
+}
+
 /** A busy machine answers late, and not always at the first time. */
-async function ask<T>(url: string): Promise<T> {
+async function answered(url: string): Promise<Response> {
   for (let attempt = 1; ; attempt++)
     try {
       const response = await fetch(url, { signal: AbortSignal.timeout(30_000) });
       if (!response.ok) throw new Error(`${url} answered ${response.status}`);
-      return (await response.json()) as T;
+      return response;
     } catch (error) {
       if (attempt === ATTEMPTS) throw error;
       await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));

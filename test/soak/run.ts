@@ -1,10 +1,13 @@
-// `npm run soak -- [embedded | cluster | delivery | floods | fuzz] [options]`: long runs that end with
-// figures and a verdict; the exit code is 1 when a check fails.
+// `npm run soak -- [embedded | cluster | delivery | floods | fuzz | quiet | faults | audit] [options]`: long
+// runs that end with figures and a verdict; the exit code is 1 when a check fails.
+import { runAudit } from "./audit.ts";
 import { runEmbedded } from "./embedded.ts";
 import { runCluster } from "./cluster/command.ts";
 import { runDeliverySoak } from "./delivery.ts";
+import { runFaults } from "./faults.ts";
 import { runFloods } from "./floods/command.ts";
 import { runFuzz } from "./fuzz/command.ts";
+import { runQuiet } from "./quiet.ts";
 
 /** Each says itself what is wrong with its options. */
 const RUNS: Readonly<Record<string, (args: readonly string[]) => Promise<boolean>>> = {
@@ -13,6 +16,9 @@ const RUNS: Readonly<Record<string, (args: readonly string[]) => Promise<boolean
   delivery: runDeliverySoak,
   floods: runFloods,
   fuzz: runFuzz,
+  quiet: runQuiet,
+  faults: runFaults,
+  audit: runAudit,
 };
 
 const [first = "embedded", ...rest] = process.argv.slice(2);

@@ -27,3 +27,4 @@ export { RecordSeals } from "../record-keys/record-seals.ts";
 export { startAggregator, type RunningAggregator } from "./aggregator.ts";
 export { fill, podObject } from "./cluster.ts";
 export { turnsOf } from "../windows.ts";
+export { counter, istio, probeMetrics, recordOf } from "./records.ts";

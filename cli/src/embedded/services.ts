@@ -32,7 +32,7 @@ import {
 /**
  * So that the page shows what the placement costs against the best one; it takes some milliseconds each time.
  */
-const PROPOSALS = { intervalMs: 5_000, planMs: 20, maxPairs: 5_000, seed: 1 };
+export const PROPOSALS = { intervalMs: 5_000, planMs: 20, maxPairs: 5_000, seed: 1 };
 
 /** What all services of one composition share. */
 export interface Surroundings extends BareSurroundings {

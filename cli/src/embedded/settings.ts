@@ -22,7 +22,7 @@ const LOOPBACK = "127.0.0.1";
 type Env = Readonly<Record<string, string | undefined>>;
 
 /** What the settings of services follow. */
-type ServiceOptions = Pick<EmbeddedOptions, "allowedHosts" | "env" | "windowMs">;
+type ServiceOptions = Pick<EmbeddedOptions, "allowedHosts" | "env" | "movesPods" | "windowMs">;
 
 /** By the flag, where it is given; else by the environment. */
 function allowed({ allowedHosts }: ServiceOptions): { readonly allowedHosts?: readonly string[] } {
@@ -80,7 +80,7 @@ const BUSY_MS = 30_000;
  * window, so that moves come within two windows of a change and are judged one window later.
  */
 export function movingConfig(
-  { windowMs, env, movesPods = true }: EmbeddedOptions,
+  { windowMs, env, movesPods = true }: ServiceOptions,
   isReal: boolean,
   webhookPort: number,
 ): {

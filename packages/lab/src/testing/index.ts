@@ -1,4 +1,7 @@
 // What tests of other packages use.
+export { StandIn } from "../cluster/controllers/stand-in.ts";
+export { nodeObject } from "../cluster/kubelet/node-object.ts";
+export { podStatus } from "../cluster/kubelet/pod-status.ts";
 export type { LinkChange } from "../network/links.ts";
 export type { PairRecord } from "../network/record.ts";
 export { parseMatrix } from "../network/matrix-file.ts";

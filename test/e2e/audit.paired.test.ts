@@ -1,0 +1,34 @@
+// An auditor beside the demo: what terminal, API and metrics say while faults come and go is true.
+import { expect, test } from "vitest";
+import { auditDemo } from "../harness/audit/audit-demo.ts";
+import { findingLine } from "../harness/audit/findings.ts";
+import { hasBrowser } from "../harness/browser.ts";
+
+const seed = Number(process.env["ISOCHRONE_TEST_SEED"] ?? 1);
+/** After the verdict; the soak `audit` goes on for ten minutes. */
+const DURATION_MS = 120_000;
+const PATIENCE_MS = 1_200_000;
+
+test(
+  `every statement of the demo is true while links slow down, lose packets and heal, seed ${seed}`,
+  async () => {
+    const result = await auditDemo({
+      seed,
+      durationMs: DURATION_MS,
+      faults: 2,
+      args: ["--acts", "spread", "plan", "live", "--window", "15s"],
+      page: hasBrowser,
+      log: (text) => console.log(text),
+    });
+    const { checked, faults, movedPods, replacedInPlace } = result;
+    console.log(JSON.stringify({ checked, faults, movedPods, replacedInPlace }));
+    expect(faults).toHaveLength(2);
+    // Without statements there is nothing that could be false.
+    const kinds = ["placed", "verdict", "proposal", "api dead", "metrics counted moves"];
+    for (const kind of hasBrowser ? [...kinds, "page best plan", "page end to end"] : kinds)
+      expect(checked[kind], `statements of ${kind}`).toBeGreaterThan(0);
+    expect(result.findings.map(findingLine)).toEqual([]);
+    expect(replacedInPlace).toBe(0);
+  },
+  PATIENCE_MS,
+);

@@ -1,0 +1,102 @@
+// Statements of the decisions API, the descheduler's report and its metrics, held against the lives of pods.
+import type { Decision } from "@isochrone/topology";
+import type { Verdict } from "./findings.ts";
+import { livesText, SLACK_MS } from "./move-rules.ts";
+import type { PodLife, PodLives } from "./pod-lives.ts";
+
+/** Words about an eviction that isn't over, or wasn't made. */
+const OPEN = new Set(["evicted", "pending", "in_flight", "would_move", "refused", "released", "started"]);
+
+type StatedDecision = Pick<Decision, "pod" | "best" | "outcome" | "at" | "workload">;
+
+interface Ended {
+  readonly old: PodLife;
+  /** Later pods of the workload. */
+  readonly others: readonly PodLife[];
+  readonly target: string | null;
+  /** As stated. */
+  readonly node: string | null;
+  readonly untilMs: number;
+}
+
+const isOn = ({ others }: Ended, where: string | null): boolean =>
+  others.some(({ node, readyMs }) => node === where && readyMs !== null);
+
+const RESULTS: Readonly<Record<string, (ended: Ended) => Verdict>> = {
+  on_target: (ended) => {
+    const { old, target, others } = ended;
+    if (target === old.node) return `the target ${target} is the node that it was on`;
+    if (isOn(ended, target)) return null;
+    return `no replacement was ready on the target ${target}; pods: ${livesText(others)}`;
+  },
+  elsewhere: (ended) => {
+    const { node, target, others } = ended;
+    if (node === target) return `the stated node ${node} is the target`;
+    if (node === null || isOn(ended, node)) return null;
+    return `no replacement was ready on ${node}; pods: ${livesText(others)}`;
+  },
+  withdrawn: ({ old, untilMs }) =>
+    old.endedMs === null || old.endedMs > untilMs
+      ? null
+      : `${old.name} ended, and the move is called withdrawn`,
+  lost: ({ others, untilMs }) => {
+    const ready = others.filter(({ readyMs }) => readyMs !== null && readyMs < untilMs - 2 * SLACK_MS);
+    return ready.length === 0 ? null : `a replacement was ready: ${livesText(ready)}`;
+  },
+};
+
+/** An eviction's outcome is what became of its pod and of the replacement. */
+export function outcomeIsTrue(
+  { pod, best, outcome, at, workload }: StatedDecision,
+  lives: PodLives,
+): Verdict {
+  if (outcome === undefined || OPEN.has(outcome.result)) return null;
+  const judge = RESULTS[outcome.result];
+  if (judge === undefined) return `"${outcome.result}" is no known outcome`;
+  const old = lives.all.find(({ name }) => name === pod.name);
+  // Gone before the first poll: nothing is known of it.
+  if (old === undefined) return null;
+  const untilMs = Date.parse(outcome.at) + SLACK_MS;
+  const others = lives
+    .between(workload ?? old.workload, Date.parse(at) - SLACK_MS, untilMs)
+    .filter(({ uid, sinceMs }) => uid !== old.uid && sinceMs > old.sinceMs);
+  return judge({ old, others, target: best, node: outcome.node, untilMs });
+}
+
+export interface StatedFlight {
+  readonly name: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A move under way leads to another node, and its pod was where it is said to come from. */
+export function flightIsTrue({ name, from, to }: StatedFlight, lives: PodLives): Verdict {
+  if (from === to) return `${name} moves from ${from} to ${to}`;
+  const life = lives.all.find((each) => each.name === name);
+  return life === undefined || life.node === from ? null : `${name} was on ${life.node}, not on ${from}`;
+}
+
+/** Moves that are counted as on target are at most as many as pods that changed their node. */
+export function countedMovesAreTrue(onTarget: number, lives: PodLives): Verdict {
+  const changed = lives.replacements().filter(({ old, next }) => old.node !== next.node).length;
+  return onTarget <= changed
+    ? null
+    : `${onTarget} moves are counted as on target, ${changed} pods changed their node`;
+}
+
+interface StatedMark {
+  readonly at: string;
+  readonly workload: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A mark of the time line shows a pod's change of node. */
+export function markIsTrue({ at, workload, from, to }: StatedMark, lives: PodLives): Verdict {
+  if (from === to) return `${workload} did not leave ${from}`;
+  const atMs = Date.parse(at);
+  // Pods of a surplus are on two nodes at once.
+  const there = lives.between(workload, atMs - 60_000, atMs + 10_000);
+  const nodes = new Set(there.map(({ node }) => node));
+  return nodes.has(from) && nodes.has(to) ? null : `pods of ${workload}: ${livesText(there)}`;
+}

@@ -1,0 +1,163 @@
+// Faults of the emulated network, drawn at run time from a seed, and healed again.
+import type { LabClient } from "@isochrone/lab/testing";
+import type { Random } from "@isochrone/runtime";
+import type { NetworkTruth } from "./network-truth.ts";
+
+const FAULT_KINDS = ["slow-link", "lossy-link", "dead-node", "slow-zone", "healed-links"] as const;
+type FaultKind = (typeof FAULT_KINDS)[number];
+
+/** A fault of a plan. Times count from the verdict. */
+interface PlannedFault {
+  readonly kind: FaultKind;
+  readonly atMs: number;
+  readonly healedAtMs: number;
+}
+
+const SLOW_MS = { least: 40, most: 160 };
+const LOSS = { least: 0.05, most: 0.4 };
+/** So much of the time is left at the end, in which nothing is changed. */
+const QUIET_SHARE = 0.15;
+
+/**
+ * Draws so many faults over a time: each begins in a part of its own and is healed within it, but for nodes,
+ * of which at most one dies and stays dead.
+ */
+export function drawFaults(count: number, durationMs: number, random: Random): PlannedFault[] {
+  const partMs = (durationMs * (1 - QUIET_SHARE)) / count;
+  let deadNodes = 0;
+  return Array.from({ length: count }, (_, index) => {
+    const kinds = FAULT_KINDS.filter((kind) => kind !== "dead-node" || deadNodes === 0);
+    const kind = kinds[Math.floor(random.next() * kinds.length)]!;
+    if (kind === "dead-node") deadNodes++;
+    const atMs = partMs * (index + 0.1 * random.next());
+    return { kind, atMs, healedAtMs: partMs * (index + 0.7 + 0.2 * random.next()) };
+  });
+}
+
+/** A fault that was made. */
+export interface MadeFault {
+  readonly kind: FaultKind;
+  readonly text: string;
+  readonly atMs: number;
+  healedMs: number | null;
+}
+
+interface Surroundings {
+  readonly lab: Pick<LabClient, "setLink" | "killNode" | "matrix">;
+  readonly truth: NetworkTruth;
+  readonly random: Random;
+  /** Zone by node. */
+  readonly zones: ReadonlyMap<string, string>;
+  /** Nodes that have pods, the fullest first. */
+  readonly usedNodes: () => readonly string[];
+}
+
+/** What links were before faults changed them: the round trip; loss was none. */
+type Healthy = ReadonlyMap<string, number>;
+
+/** Makes faults and heals them. */
+export class FaultMaker {
+  readonly made: MadeFault[] = [];
+  readonly #around: Surroundings;
+  readonly #healthy: Healthy;
+  readonly #dead = new Set<string>();
+  readonly #changed = new Set<string>();
+
+  private constructor(around: Surroundings, healthy: Healthy) {
+    this.#around = around;
+    this.#healthy = healthy;
+  }
+
+  static async on(around: Surroundings): Promise<FaultMaker> {
+    const { nodes, rttMs } = await around.lab.matrix();
+    const healthy = new Map(
+      nodes.flatMap((a, row) =>
+        nodes.flatMap((b, column) =>
+          row < column ? [[`${a} ${b}`, rttMs[row]![column] ?? 0] as const] : [],
+        ),
+      ),
+    );
+    return new FaultMaker(around, healthy);
+  }
+
+  async make(kind: FaultKind): Promise<MadeFault> {
+    const fault: MadeFault = { kind, text: await this.#do(kind), atMs: Date.now(), healedMs: null };
+    this.made.push(fault);
+    return fault;
+  }
+
+  /** Every link that can be healed is as it was at the start. */
+  async heal(): Promise<void> {
+    for (const pair of this.#changed) {
+      const [a = "", b = ""] = pair.split(" ");
+      if (this.#dead.has(a) || this.#dead.has(b)) continue;
+      await this.#around.lab.setLink(a, b, { rttMs: this.#healthy.get(pair)!, lossRatio: 0, cut: false });
+    }
+    this.#changed.clear();
+    const nowMs = Date.now();
+    for (const fault of this.made) if (fault.kind !== "dead-node") fault.healedMs ??= nowMs;
+  }
+
+  async #do(kind: FaultKind): Promise<string> {
+    const { lab, truth } = this.#around;
+    if (kind === "healed-links") {
+      await this.heal();
+      return "all links are as at the start";
+    }
+    if (kind === "dead-node") {
+      const node = this.#pick(this.#alive(this.#around.usedNodes()));
+      this.#dead.add(node);
+      await lab.killNode(node);
+      return `${node} dies`;
+    }
+    if (kind === "slow-zone") return this.#slowZone();
+    const [pair, healthyMs] = this.#pickPair();
+    const [a = "", b = ""] = pair.split(" ");
+    this.#changed.add(pair);
+    if (kind === "lossy-link") {
+      const lossRatio = this.#between(LOSS);
+      truth.setLoss(a, b, lossRatio);
+      await lab.setLink(a, b, { lossRatio });
+      return `${a} - ${b} loses ${(100 * lossRatio).toFixed(0)} %`;
+    }
+    const rttMs = Math.round(healthyMs + this.#between(SLOW_MS));
+    await lab.setLink(a, b, { rttMs });
+    return `${a} - ${b} takes ${rttMs} ms`;
+  }
+
+  async #slowZone(): Promise<string> {
+    const { lab, zones, usedNodes } = this.#around;
+    const zone = zones.get(this.#pick(this.#alive(usedNodes())))!;
+    const addedMs = Math.round(this.#between(SLOW_MS));
+    for (const [pair, healthyMs] of this.#healthy) {
+      const [a = "", b = ""] = pair.split(" ");
+      if ((zones.get(a) === zone) === (zones.get(b) === zone)) continue;
+      if (this.#dead.has(a) || this.#dead.has(b)) continue;
+      this.#changed.add(pair);
+      await lab.setLink(a, b, { rttMs: Math.round(healthyMs + addedMs) });
+    }
+    return `zone ${zone} is ${addedMs} ms farther from all others`;
+  }
+
+  /** Of nodes that have pods, where there are two: such a link is one that calls cross. */
+  #pickPair(): readonly [string, number] {
+    const used = new Set(this.#alive(this.#around.usedNodes()));
+    const all = [...this.#healthy].filter(([pair]) => pair.split(" ").every((node) => !this.#dead.has(node)));
+    const crossed = all.filter(([pair]) => pair.split(" ").every((node) => used.has(node)));
+    return this.#pick(crossed.length > 0 ? crossed : all);
+  }
+
+  #alive(nodes: readonly string[]): string[] {
+    return nodes.filter((node) => !this.#dead.has(node));
+  }
+
+  #between({ least, most }: { readonly least: number; readonly most: number }): number {
+    return least + this.#around.random.next() * (most - least);
+  }
+
+  #pick<T>(items: readonly T[]): T {
+    const item = items[Math.floor(this.#around.random.next() * items.length)];
+    if (item === undefined) throw new Error("there is no node or link left that could get a fault");
+    return item;
+  }
+}

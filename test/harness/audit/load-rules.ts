@@ -1,0 +1,101 @@
+// Statements about requests, held against the load generator's own record.
+import type { Statement } from "@isochrone/cli/testing";
+import { upperMedian } from "@isochrone/primitives";
+import type { TimelinePoint } from "../lab-record.ts";
+import type { Verdict } from "./findings.ts";
+
+type Stated<K extends Statement["kind"]> = Extract<Statement, { kind: K }>;
+type Figure = "p50Ms" | "p95Ms";
+
+/** A percentile of a longer time lies between those of its parts; a bucket's width is left to rounding. */
+const SHARE = 0.1;
+const SLACK_MS = 5;
+/** A statement is about requests of so long before it. */
+const ABOUT_MS = 150_000;
+/** A quantile of few requests is one of them. */
+const MIN_REQUESTS = 10;
+
+/** A figure that is stated lies between the least and the most that the load recorded in that time. */
+export function figureIsTrue(
+  figure: Figure,
+  stated: number | null,
+  points: readonly TimelinePoint[],
+  atMs: number,
+): Verdict {
+  if (stated === null) return null;
+  const parts = points
+    .filter(({ at, requests }) => requests > 0 && Math.abs(atMs - Date.parse(at)) <= ABOUT_MS)
+    .flatMap((point) => point[figure] ?? []);
+  if (parts.length === 0) return `the load recorded no request, ${figure} ${stated} ms is stated`;
+  const [low, high] = [Math.min(...parts), Math.max(...parts)];
+  if (stated >= (1 - SHARE) * low - SLACK_MS && stated <= (1 + SHARE) * high + SLACK_MS) return null;
+  return `the load recorded a ${figure} of ${low.toFixed(0)} to ${high.toFixed(0)} ms, ${stated} ms is stated`;
+}
+
+/** What a move is said to have brought is what requests experienced before and after it. */
+export function moveMeasuredIsTrue(
+  said: Stated<"moveMeasured">,
+  points: readonly TimelinePoint[],
+  atMs: number,
+): Verdict {
+  const figures = [
+    ["p50Ms", said.p50Ms.before],
+    ["p50Ms", said.p50Ms.after],
+    ["p95Ms", said.p95Ms.before],
+    ["p95Ms", said.p95Ms.after],
+  ] as const;
+  for (const [figure, stated] of figures) {
+    const verdict = figureIsTrue(figure, stated, points, atMs);
+    if (verdict !== null) return verdict;
+  }
+  return failedShareIsTrue(said.failed.after, points, atMs);
+}
+
+/** No requests failed is said only where none did. */
+function failedShareIsTrue(percent: number | null, points: readonly TimelinePoint[], atMs: number): Verdict {
+  if (percent === null) return null;
+  const shares = points
+    .filter(({ at }) => Math.abs(atMs - Date.parse(at)) <= ABOUT_MS)
+    .map(({ requests, errors }) => (100 * errors) / Math.max(1, requests + errors));
+  const most = Math.max(0, ...shares);
+  return percent <= most + 10
+    ? null
+    : `${percent} % are said to have failed, the load recorded at most ${most.toFixed(0)} %`;
+}
+
+/** Verdict and its rows say the same of an act. */
+export function verdictIsSame(row: Stated<"verdict">, placed: Stated<"placed"> | null): Verdict {
+  if (placed === null) return `nothing was measured of "${row.act}"`;
+  const names = ["p50Ms", "p95Ms", "networkMs"] as const;
+  const other = names.find((name) => placed[name] !== row[name]);
+  return other === undefined
+    ? null
+    : `${other} was ${placed[other]} when it was measured, and is ${row[other]}`;
+}
+
+/**
+ * Network time per request is that of the emulator for the same placement. A busy machine adds to it, and the
+ * act must be called doubtful then.
+ * @param trueMs by the emulator, the least and the most while the act was measured
+ */
+export function networkTimeIsTrue(
+  statedMs: number | null,
+  trueMs: { readonly low: number; readonly high: number },
+  isClaimed: boolean,
+): Verdict {
+  if (statedMs === null) return null;
+  const [low, high] = [(isClaimed ? 0.85 : 0.5) * trueMs.low - 15, 1.25 * trueMs.high + 25];
+  if (statedMs >= low && (!isClaimed || statedMs <= high)) return null;
+  return `by the emulator it is ${trueMs.low.toFixed(0)} to ${trueMs.high.toFixed(0)} ms, ${statedMs} ms is stated`;
+}
+
+/** p95 over the points of a time, the median of them; null: too few requests. */
+export function p95Between(points: readonly TimelinePoint[], fromMs: number, toMs: number): number | null {
+  const found = points
+    .filter(({ at, requests }) => {
+      const when = Date.parse(at);
+      return when >= fromMs && when <= toMs && requests >= MIN_REQUESTS;
+    })
+    .flatMap(({ p95Ms }) => p95Ms ?? []);
+  return upperMedian(found);
+}

@@ -1,0 +1,140 @@
+// Statements about moves, held against the lives of pods. Each rule returns null for a true statement, else
+// what is true instead.
+import type { StatedFailure, StatedWay } from "@isochrone/cli/testing";
+import type { Verdict } from "./findings.ts";
+import type { PodLife, PodLives } from "./pod-lives.ts";
+
+/** A statement comes so much after, or a poll so much later than, what it is about. */
+export const SLACK_MS = 5_000;
+/** A move is told at most so long after its pod was released or evicted. */
+export const TOLD_WITHIN_MS = 180_000;
+
+/** An announcement that is open: the workload is to go there. */
+export interface Announced {
+  readonly atMs: number;
+  readonly workload: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+interface Way {
+  readonly workload: string;
+  readonly from: string;
+  readonly to: string | null;
+}
+
+export const waysOf = (ways: readonly StatedWay[]): Way[] =>
+  ways.flatMap(({ workloads, from, to }) => workloads.map((workload) => ({ workload, from, to })));
+
+/** The count of a sentence is that of the pods that it names. */
+export function countIsTrue(count: number, ways: readonly StatedWay[]): Verdict {
+  const named = waysOf(ways).length;
+  return named === count ? null : `${named} pods are named`;
+}
+
+/** A pod is about to leave: it is there, and is to go to another node. */
+export function movingIsTrue({ workload, from, to }: Way, atMs: number, lives: PodLives): Verdict {
+  if (to === null) return `${workload} has no target`;
+  if (to === from) return `${workload} is to stay on ${from}`;
+  const there = lives.between(workload, atMs - SLACK_MS, atMs + SLACK_MS);
+  if (there.some(({ node }) => node === from)) return null;
+  return `${workload} was on ${nodesOf(there)} then, not on ${from}`;
+}
+
+/** A pod has left one node, and its replacement is ready on the node that is named, which was announced. */
+export function movedIsTrue(
+  { workload, from, to }: Way,
+  atMs: number,
+  lives: PodLives,
+  announced: Announced | null,
+): Verdict {
+  if (to === null) return `${workload} had no replacement`;
+  if (to === from) return `${workload} did not change its node ${from}`;
+  const recent = lives.between(workload, atMs - TOLD_WITHIN_MS, atMs + SLACK_MS);
+  const left = recent.filter(
+    ({ node, endedMs }) => node === from && endedMs !== null && endedMs <= atMs + SLACK_MS,
+  );
+  if (left.length === 0) return `no pod of ${workload} left ${from}; its pods: ${livesText(recent)}`;
+  const arrived = recent.filter(
+    ({ node, readyMs }) => node === to && readyMs !== null && readyMs <= atMs + SLACK_MS,
+  );
+  if (arrived.length === 0) return `no pod of ${workload} was ready on ${to}; its pods: ${livesText(recent)}`;
+  if (!left.some((old) => arrived.some(({ sinceMs }) => sinceMs > old.sinceMs)))
+    return `the pod of ${workload} on ${to} is the older one; its pods: ${livesText(recent)}`;
+  if (announced !== null && announced.to !== to) return `the announced target was ${announced.to}`;
+  return null;
+}
+
+/** A failed move left its pod where it is said to run, which is not its target. */
+export function failedIsTrue(
+  { workload, from, to, target }: StatedFailure,
+  atMs: number,
+  lives: PodLives,
+): Verdict {
+  const recent = lives.between(workload, atMs - TOLD_WITHIN_MS, atMs + SLACK_MS);
+  if (!recent.some(({ node }) => node === from))
+    return `no pod of ${workload} was on ${from}: ${livesText(recent)}`;
+  const now = recent.filter(
+    ({ readyMs, endedMs }) =>
+      readyMs !== null && readyMs <= atMs - SLACK_MS && (endedMs === null || endedMs >= atMs - SLACK_MS),
+  );
+  if (to === null) return now.length === 0 ? null : `${workload} has a ready pod: ${livesText(now)}`;
+  if (to === target) return `${workload} is on its target ${target}`;
+  const isThere = recent.some(
+    ({ node, readyMs, endedMs }) =>
+      node === to &&
+      readyMs !== null &&
+      readyMs <= atMs + SLACK_MS &&
+      (endedMs === null || endedMs >= atMs - SLACK_MS),
+  );
+  return isThere ? null : `no pod of ${workload} runs on ${to}: ${livesText(recent)}`;
+}
+
+/** A move that is said to be under way has not ended. */
+export function stillMovingIsTrue({ workload, to }: Way, atMs: number, lives: PodLives): Verdict {
+  const landed = lives
+    .between(workload, atMs - 2 * SLACK_MS, atMs)
+    .filter(
+      ({ node, readyMs, endedMs }) =>
+        node === to && readyMs !== null && readyMs < atMs - SLACK_MS && endedMs === null,
+    );
+  const others = lives.between(workload, atMs - SLACK_MS, atMs).filter(({ node }) => node !== to);
+  return landed.length > 0 && others.length === 0 ? `${livesText(landed)} has arrived` : null;
+}
+
+/** Every announcement ends in a word about its outcome. */
+export function unanswered(open: readonly Announced[], nowMs: number): Announced[] {
+  return open.filter(({ atMs }) => nowMs - atMs > TOLD_WITHIN_MS);
+}
+
+/**
+ * A pod changed its node, and nobody said so.
+ * @param told ways that were told, with their times
+ */
+export function untold(
+  { old, next }: { readonly old: PodLife; readonly next: PodLife },
+  told: readonly (Way & { readonly atMs: number })[],
+): Verdict {
+  if (old.node === next.node) return null;
+  const endedMs = old.endedMs!;
+  const isTold = told.some(
+    ({ workload, from, to, atMs }) =>
+      workload === old.workload &&
+      from === old.node &&
+      (to === null || to === next.node) &&
+      Math.abs(atMs - endedMs) <= TOLD_WITHIN_MS,
+  );
+  return isTold
+    ? null
+    : `${old.name} left ${old.node}, ${next.name} runs on ${next.node}, and nothing was said`;
+}
+
+export function livesText(lives: readonly PodLife[]): string {
+  const text = ({ name, node, endedMs }: PodLife): string =>
+    `${name} on ${node}${endedMs === null ? "" : " (ended)"}`;
+  return lives.map(text).join(", ") || "none";
+}
+
+function nodesOf(lives: readonly PodLife[]): string {
+  return [...new Set(lives.map(({ node }) => node))].join(", ") || "no node";
+}
