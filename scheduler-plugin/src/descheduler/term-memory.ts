@@ -129,9 +129,9 @@ export function memoryText(memory: TermMemory, rounds: number): string {
     .sort((a, b) => b.runs - a.runs);
   const lists: Required<Pick<Kept, (typeof LISTS)[number]>> = {
     open: [...open],
-    waiting: waiting.map((move) => {
+    waiting: waiting.map(({ release, ...move }) => {
       const owner = { ...move.owner, namespace: move.namespace };
-      return { ...move, owner, siblings: [...move.siblings] };
+      return { ...move, owner, siblings: [...move.siblings], ...(release === undefined ? {} : { release }) };
     }),
     campaigns: [...decision.campaigns].map(([workflow, { moves, idleRuns }]) => ({
       workflow,

@@ -127,8 +127,12 @@ function peersOf(shown: readonly Peer[], candidates: readonly Candidate[]): Peer
   return {
     names,
     networkMs: Float64Array.from(names, (name) => times.get(name)!),
-    peers: shown.map(({ rttMs, ...peer }): PeerCost => {
-      return { ...peer, ms: Float64Array.from(names, (name) => msOf(rttMs[name] ?? null)) };
+    peers: shown.map(({ rttMs, errorMs = {}, ...peer }): PeerCost => {
+      return {
+        ...peer,
+        ms: Float64Array.from(names, (name) => msOf(rttMs[name] ?? null)),
+        errorMs: Float64Array.from(names, (name) => errorMs[name] ?? Infinity),
+      };
     }),
   };
 }

@@ -1,10 +1,7 @@
 // Pods that will go soon: plans are made for the workflow as it will be without them.
-import { keyOf, moveOwnerOf } from "@isochrone/kubernetes";
+import { keyOf, moveOwnerOf, MOVING_ANNOTATION } from "@isochrone/kubernetes";
 import type { InformerChange, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
-
-/** Annotation of a pod that the descheduler moves: a replacement has been started, and the pod goes when that is Ready. */
-export const MOVING_ANNOTATION = "isochrone.dev/moving";
 
 interface GoingPodsOptions {
   /** Whether its workload is replacing the pod. @default none is replaced */

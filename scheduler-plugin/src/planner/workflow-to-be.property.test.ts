@@ -8,7 +8,7 @@ import { expect, test } from "vitest";
 import { nodeObject, NAMES } from "../testing/promise-rig.ts";
 import { workflowSnapshot } from "../testing/graphs.ts";
 import { ClusterModel } from "./cluster-model.ts";
-import { MOVING_ANNOTATION } from "./going-pods.ts";
+import { MOVING_ANNOTATION } from "@isochrone/kubernetes";
 import { assumedToBe, pressureShareOf, withoutGoing } from "./workflow-to-be.ts";
 
 const WORKLOADS = ["p", "q", "r"];

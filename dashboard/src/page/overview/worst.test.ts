@@ -8,7 +8,14 @@ const calm: Known = {
   gain: null,
   requests: null,
 };
-const gain = { workflow: { namespace: "shop", name: "cart" }, todayMs: 60, bestMs: 20, moves: 2, blocked: 0, errorRatio: 0.1 };
+const gain = {
+  workflow: { namespace: "shop", name: "cart" },
+  todayMs: 60,
+  bestMs: 20,
+  moves: 2,
+  blocked: 0,
+  errorRatio: 0.1,
+};
 
 describe("the worst things", () => {
   test("are none where all is well, and no gain that is too small to matter is one", () => {

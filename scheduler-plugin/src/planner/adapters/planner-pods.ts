@@ -22,7 +22,6 @@ import type {
 import { GANG_KEYS } from "@isochrone/placement";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { keptResources } from "../../adapters/observed-pod.ts";
-import { MOVING_ANNOTATION } from "../going-pods.ts";
 import { PROMISE_ANNOTATION } from "./pod-writer.ts";
 
 type Toleration = NonNullable<PodSpec["tolerations"]>[number];
