@@ -76,7 +76,7 @@ function link(source: string, target: string, rttMs: number): Link {
     jitterMs: 0,
     bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
     costMs: rttMs,
-    errorMs: null,
+    errorMs: 0,
     origin: "measured",
     provisional: false,
     ageSeconds: 0,

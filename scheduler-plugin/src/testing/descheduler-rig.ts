@@ -39,7 +39,7 @@ const LINK = {
   lossRatio: 0,
   jitterMs: null,
   bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
-  errorMs: null,
+  errorMs: 0,
   origin: "measured",
   provisional: false,
   ageSeconds: 0,

@@ -215,7 +215,7 @@ const LINK_FACTS = {
   lossRatio: 0,
   jitterMs: null,
   bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
-  errorMs: null,
+  errorMs: 0,
   origin: "measured",
   provisional: false,
   ageSeconds: 0,

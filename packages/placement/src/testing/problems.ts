@@ -42,7 +42,7 @@ export function link(
     jitterMs: null,
     bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
     costMs,
-    errorMs: null,
+    errorMs: 0,
     origin: "measured",
     provisional: false,
     ageSeconds: 1,

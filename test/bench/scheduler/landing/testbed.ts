@@ -194,7 +194,7 @@ function linkOf(source: string, target: string, costMs: number, observedAt: stri
     jitterMs: null,
     bandwidthBitsPerSecond: { capacity: null, achieved: null, available: null },
     costMs,
-    errorMs: null,
+    errorMs: 0,
     origin: "measured",
     provisional: false,
     ageSeconds: 0,
