@@ -115,8 +115,6 @@ export type {
   Workload,
 } from "./schema.ts";
 export { addedAmount, figureOrNull } from "./figures.ts";
-export { COST_QUANTILES, costInterval, fewestSamples, PairErrors } from "./link-error.ts";
-export type { CostQuantile } from "./link-error.ts";
 export { droppedElements } from "./tolerant.ts";
 export type { Dropped, DroppedKind } from "./tolerant.ts";
 export { routingScopes, WorkflowGraph } from "./workflow-graph.ts";

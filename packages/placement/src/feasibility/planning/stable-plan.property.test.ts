@@ -52,10 +52,11 @@ const SAMPLES = 60;
 /** As a window of probes has it: the median of some samples is off by what their spread and number say. */
 function measured(source: string, target: string, rttMs: number, draw: Draw): Link {
   const spread = 0.05 * rttMs + 0.3;
-  const p50 = rttMs + (1.25 * spread * normal(draw)) / Math.sqrt(SAMPLES);
+  const deviationMs = (1.25 * spread) / Math.sqrt(SAMPLES);
+  const p50 = rttMs + deviationMs * normal(draw);
   const p90 = p50 + 1.28 * spread;
   const rtt = { p50, p90, p99: null, mean: p50, count: SAMPLES };
-  return link(source, target, p50, { rttMs: rtt });
+  return link(source, target, p50, { rttMs: rtt, errorMs: 2 * deviationMs });
 }
 
 function normal(draw: Draw): number {
@@ -259,7 +260,7 @@ describe("the moves of a plan", () => {
     for (const gain of gains) expect(gain).toBeGreaterThan(1_000);
     expect(found.moves.map(({ obstacle }) => obstacle)).toEqual([null, null]);
     expect(found.savedRatio).toBe(1 - found.best.network / found.today.network);
-    expect(planVerdict(found)).toBe("2 moves: 70 -> 0.18 ms per request (+- 4.5).");
+    expect(planVerdict(found)).toBe("2 moves: 70 -> 0.18 ms per request (+- 7.2).");
   });
 
   test("that wait for each other say what stands in the way", () => {
@@ -347,7 +348,9 @@ describe("a plan that is shown round after round", () => {
       for (let round = 0; round < HOUR_ROUNDS / 4; round++) {
         const shown = textOf(rounds.next(given));
         if (round < 3) continue;
-        if (before !== null && before !== shown) changes++;
+        // A further step may come once it was clear for long enough.
+        const isKept = (move: string): boolean => shown.split(",").includes(move);
+        if (before !== null && before !== "" && !before.split(",").every(isKept)) changes++;
         before = shown;
       }
       expect(before).not.toBe("");

@@ -230,6 +230,8 @@ export class PlanSearch {
       budget.limit(span.to);
       this.#anneal(state, nodes, core, span);
       budget.limit(Infinity);
+      // Nothing can be moved.
+      if (budget.spent === from) return;
       if (isClearlyBetter(this.#best, before)) improvedAt = budget.spent;
       else length *= GROWTH;
       this.#restore(state, core);
