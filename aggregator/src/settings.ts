@@ -18,7 +18,8 @@ import { INTAKE_SETTINGS } from "./intake/intake-settings.ts";
 import { PROBING_RULES, PROBING_SETTINGS } from "./probing/probing-settings.ts";
 import { RECORD_KEY_RULES, RECORD_KEY_SETTINGS } from "./record-keys/settings.ts";
 import { REPLICATION_SETTINGS } from "./replication/replication-settings.ts";
-import { COST_QUANTILES, DEFAULT_METHOD_ORDER } from "@isochrone/topology";
+import { DEFAULT_METHOD_ORDER } from "@isochrone/topology";
+import { COST_QUANTILES } from "@isochrone/topology/link-errors";
 
 /** Panes of a window: samples leave it in steps of a thirtieth. */
 const PANES = 30;

@@ -1,5 +1,5 @@
 import type { Method } from "@isochrone/telemetry";
-import type { CostQuantile } from "@isochrone/topology";
+import type { CostQuantile } from "@isochrone/topology/link-errors";
 
 /** How links are valued. */
 export interface CostRule {

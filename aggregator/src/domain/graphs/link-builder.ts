@@ -1,5 +1,6 @@
 import { MAX_RTT_SECONDS, type Percentiles } from "@isochrone/telemetry";
-import { costInterval, fewestSamples, PairErrors, type Link } from "@isochrone/topology";
+import type { Link } from "@isochrone/topology";
+import { costInterval, fewestSamples, PairErrors } from "@isochrone/topology/link-errors";
 import type { LinkBandwidth } from "../bandwidth/bandwidth-view.ts";
 import type { CostRule } from "./cost-rule.ts";
 import type { Figures } from "./figures.ts";

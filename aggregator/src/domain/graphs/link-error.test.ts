@@ -1,7 +1,8 @@
 // How far the costs of links may be from the truth, from probes' records to the graph.
 import { seededRandom } from "@isochrone/runtime";
 import { Distribution } from "@isochrone/telemetry";
-import { costInterval, fewestSamples, type Link } from "@isochrone/topology";
+import type { Link } from "@isochrone/topology";
+import { costInterval, fewestSamples } from "@isochrone/topology/link-errors";
 import { describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
 import { probeMetrics, recordOf } from "../../testing/records.ts";

@@ -1,6 +1,7 @@
 // Moves and plans on graphs that are measured with noise, judged by the truth without it.
 import { seeded, type Draw } from "@isochrone/primitives";
-import { costInterval, fewestSamples, PairErrors, type Link } from "@isochrone/topology";
+import type { Link } from "@isochrone/topology";
+import { costInterval, fewestSamples, PairErrors } from "@isochrone/topology/link-errors";
 import { expect, test } from "vitest";
 import { WorkflowSteps } from "../feasibility/planning/workflow-steps.ts";
 import { createObjective } from "../planner/objective/objective.ts";
