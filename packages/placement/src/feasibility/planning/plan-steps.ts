@@ -28,6 +28,8 @@ export interface PlanStep {
   readonly error: number;
   /** Whether it gains less than half of its error, or of what a step must gain to be found. */
   readonly isWeak: boolean;
+  /** Whether it gains less than a step must gain, however wrong the measurements are. */
+  readonly isWorthless: boolean;
   /** Why it can't be carried out now, in words; null: it can. */
   readonly obstacle: string | null;
 }
@@ -289,8 +291,10 @@ class Walk {
       reason ?? (stuck === undefined ? null : obstacleAt(model, this.#at, { ...stuck, made: inTurn }));
     const ordered = [...inTurn, ...moves.filter((move) => !inTurn.includes(move))];
     const error = this.#errorOf({ moves, gain });
-    const isWeak = !(gain > Math.max(error, this.#moves.leastAdded * moves.length) / 2);
-    this.#steps.push({ moves: ordered, gain, error, isWeak, obstacle });
+    const least = this.#moves.leastAdded * moves.length;
+    const isWeak = !(gain > Math.max(error, least) / 2);
+    const isWorthless = gain + error < least / 2;
+    this.#steps.push({ moves: ordered, gain, error, isWeak, isWorthless, obstacle });
     this.#moves.settle(moves);
     const { problem } = this.#input;
     for (const { pod, node } of moves) {

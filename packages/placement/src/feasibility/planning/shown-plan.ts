@@ -29,6 +29,7 @@ interface Round {
   readonly windowMs: number;
 }
 
+const WEAK_FOR_MS = 5 * 60_000;
 /** So many rounds in a row, over at least one window, change what is shown. As in the descheduler. */
 const ROUNDS = 3;
 
@@ -62,7 +63,9 @@ function keptSteps(steps: WorkflowSteps, before: ShownPlan, round: Round): Shown
     const moves = steps.namesOf(step);
     const known = before.steps.find((each) => each.moves.some(({ pod }) => pod === moves[0]!.pod));
     const weak = step.isWeak ? longer(known?.weak ?? null, round) : null;
-    const isOver = step.gain + step.error < 0 || (weak !== null && isLong(weak, round));
+    const isOver =
+      step.gain + step.error < 0 ||
+      (weak !== null && isLong(weak, round) && (step.isWorthless || isOld(weak, round)));
     return isOver ? [] : [{ moves, weak }];
   });
 }
@@ -78,6 +81,11 @@ function freshSteps(steps: WorkflowSteps, { challenger }: ShownPlan, { found }: 
 
 function longer(streak: Streak | null, { nowMs }: Round): Streak {
   return streak === null ? { rounds: 1, sinceMs: nowMs } : { ...streak, rounds: streak.rounds + 1 };
+}
+
+/** A step that noise may have weakened stays so long: people who look at it are about to act. */
+function isOld({ sinceMs }: Streak, { nowMs }: Round): boolean {
+  return nowMs - sinceMs >= WEAK_FOR_MS;
 }
 
 function isLong({ rounds, sinceMs }: Streak, { nowMs, windowMs }: Round): boolean {

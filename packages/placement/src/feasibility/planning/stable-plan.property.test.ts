@@ -370,12 +370,14 @@ describe("a plan that is shown round after round", () => {
     expect(withdrawn).toEqual([]);
   });
 
-  test("comes after three rounds and a window, and goes after as many in which it gains nothing", () => {
+  test("comes after three rounds and a window, and goes after five minutes in which it gains too little", () => {
     const far = truth({ w0: "west-1", w1: "east-1" }, [["w0", "w1", 9_000]]);
     const near = { ...far, rttMs: () => 0.02 };
     const rounds = new Rounds(QUIET);
-    const counts = [far, far, far, near, near, near, near].map((given) => rounds.next(given).moves.length);
-    expect(counts).toEqual([0, 0, 1, 1, 1, 0, 0]);
+    const counts = [...Array.from({ length: 3 }, () => far), ...Array.from({ length: 12 }, () => near)].map(
+      (given) => rounds.next(given).moves.length,
+    );
+    expect(counts).toEqual([0, 0, ...Array.from({ length: 11 }, () => 1), 0, 0]);
   });
 });
 
