@@ -24,7 +24,8 @@ export function checkAccess(
   });
 }
 
-function asksClients(tls: ServerTlsOptions | undefined): boolean {
+/** Whether clients must show a certificate. */
+export function asksClients(tls: ServerTlsOptions | undefined): boolean {
   if (tls === undefined) return false;
   return "certFile" in tls ? typeof tls.clientCaFile === "string" : tls.clientNames !== undefined;
 }

@@ -101,20 +101,11 @@ const table = {
     description:
       "Service (in the replicas' namespace) that all replicas are behind. A replica finds the others by its EndpointSlices and copies their decisions and plans, so that each gives the same answers. Needs scheduler.replicaName. Without it this replica tells only what it knows itself.",
   }),
-  replicaCaFile: text({
+  replicaFilesDirectory: text({
     default: null,
     description:
-      "PEM file of the authorities of the other replicas' certificates. Only with scheduler.serviceName, as the next three.",
+      "Directory with the files for requests to other replicas by HTTPS: ca.crt, the authorities of their certificates, which must carry the name SERVICE.NAMESPACE.svc; tls.crt and tls.key, the client certificate, read where replicas ask for one. Only with scheduler.serviceName.",
   }),
-  replicaServerName: text({
-    default: null,
-    description: "Name that the other replicas' certificates must carry, in the place of their addresses.",
-  }),
-  replicaCertFile: text({
-    default: null,
-    description: "PEM file of the client certificate that this replica shows to the others.",
-  }),
-  replicaKeyFile: text({ default: null, description: "PEM file of that certificate's key." }),
   ...APP_GROUP_SETTINGS,
   podEvents: flag({
     default: true,
@@ -172,22 +163,14 @@ export type SchedulerPluginConfig = SettingsOf<typeof schedulerPluginSettings>;
 interface ReplicaValues {
   readonly replicaName: string | null;
   readonly serviceName: string | null;
-  readonly replicaCaFile: string | null;
-  readonly replicaServerName: string | null;
-  readonly replicaCertFile: string | null;
-  readonly replicaKeyFile: string | null;
+  readonly replicaFilesDirectory: string | null;
 }
 
-function replicaMistake(values: ReplicaValues): string | null {
-  const { replicaName, serviceName, replicaCertFile, replicaKeyFile, ...named } = values;
-  if ((replicaCertFile === null) !== (replicaKeyFile === null))
-    return `scheduler.replicaCertFile and scheduler.replicaKeyFile must be set together, got ${replicaCertFile ?? "none"} and ${replicaKeyFile ?? "none"}`;
-  const { replicaCaFile, replicaServerName } = named;
-  const file = replicaCertFile ?? replicaCaFile ?? replicaServerName;
+function replicaMistake({ replicaName, serviceName, replicaFilesDirectory }: ReplicaValues): string | null {
   if (serviceName === null)
-    return file === null
+    return replicaFilesDirectory === null
       ? null
-      : `scheduler.serviceName must be set with files for other replicas, got none and ${file}`;
+      : `scheduler.serviceName must be set with scheduler.replicaFilesDirectory, got none and ${replicaFilesDirectory}`;
   return replicaName === null
     ? `scheduler.replicaName must be set with scheduler.serviceName, got none and ${serviceName}`
     : null;

@@ -1,5 +1,5 @@
-// The best plan of the embedded cluster, carried out and undone by the command. Where pods are is read from the
-// cluster's objects, not from what the command says.
+// The best plan of the embedded cluster, carried out and undone by the command. Where pods are is read from
+// the cluster's objects, not from what the command says.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
 import { APPLIED_MOVES_ANNOTATION, KINDS } from "@isochrone/kubernetes";

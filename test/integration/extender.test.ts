@@ -155,6 +155,10 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
     const { authority, client } = testbed.certificates;
     await testbed.cluster.createNamespace("isochrone");
     const served = await authority.issue("behind-service", ["scheduler-plugin.isochrone.svc", "127.0.0.1"]);
+    const directory = temporaryDirectory();
+    await copyFile(authority.caFile, join(directory, "ca.crt"));
+    await copyFile(client.certFile, join(directory, "tls.crt"));
+    await copyFile(client.keyFile, join(directory, "tls.key"));
     const store = createApiServerStore({
       clock: systemClock,
       random: systemRandom,
@@ -176,10 +180,7 @@ describe.runIf(support.supported)("the extender of a real kube-scheduler", () =>
           serviceName: "scheduler-plugin",
           tlsCertFile: served.certFile,
           tlsKeyFile: served.keyFile,
-          replicaCaFile: authority.caFile,
-          replicaServerName: "scheduler-plugin.isochrone.svc",
-          replicaCertFile: client.certFile,
-          replicaKeyFile: client.keyFile,
+          replicaFilesDirectory: directory,
         }),
       );
     const slice = (name: string): ObjectRef => ({ ...KINDS.endpointSlice, namespace: "isochrone", name });

@@ -31,13 +31,11 @@ describe.runIf(support.supported)("the chart's values for the extender", () => {
     const several = (await of({}))["scheduler"];
     expect(several).toMatchObject({
       serviceName: "isochrone-scheduler-plugin",
-      replicaServerName: expect.stringContaining("isochrone-scheduler-plugin."),
-      replicaCaFile: "/etc/isochrone/replicas/ca.crt",
-      replicaCertFile: "/etc/isochrone/replicas/tls.crt",
+      replicaFilesDirectory: "/etc/isochrone/replicas",
     });
     const plain = (await of({ tls: { source: "none" } }))["scheduler"];
     expect(plain).toMatchObject({ serviceName: "isochrone-scheduler-plugin" });
-    expect(plain).not.toHaveProperty("replicaCaFile");
+    expect(plain).not.toHaveProperty("replicaFilesDirectory");
     const objects = await helm.template({});
     const rules = only(objects, "Role", "isochrone-scheduler-plugin-service")["rules"];
     expect(rules).toEqual([

@@ -1,5 +1,5 @@
-// Requests of users while pods of a Deployment move, counted at the load generator: as many fail as in a rolling
-// update of the same Deployment at most.
+// Requests of users while pods of a Deployment move, counted at the load generator: as many fail as in a
+// rolling update of the same Deployment at most.
 import { KINDS, moveOwnerOf } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

@@ -117,6 +117,7 @@ const PURE_ENTRIES = [
   "@isochrone/telemetry",
   "@isochrone/telemetry/outside",
   "@isochrone/topology",
+  "@isochrone/topology/link-errors",
   "@isochrone/placement",
   "@isochrone/prices",
   "@isochrone/streams",

@@ -12,8 +12,8 @@ interface GiveBackOptions {
 }
 
 /**
- * Gives them back to their ReplicaSets, which then delete one pod each. The garbage collection deletes a pod whose
- * ReplicaSet has gone.
+ * Gives them back to their ReplicaSets, which then delete one pod each. The garbage collection deletes a pod
+ * whose ReplicaSet has gone.
  *
  * @returns a line for each
  */

@@ -39,8 +39,8 @@ export interface PlanOptions extends GraphServerOptions, ClusterSource {
 }
 
 /**
- * Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between; carries
- * them out, or undoes that, if asked to.
+ * Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between;
+ * carries them out, or undoes that, if asked to.
  */
 export async function planCommand(
   namespace: string,

@@ -189,8 +189,8 @@ export class Embedded {
   }
 
   /**
-   * From now on new pods of the workflow wait for the planner, and pods may be moved: by the descheduler unless
-   * that was told to move none, or by hand.
+   * From now on new pods of the workflow wait for the planner, and pods may be moved: by the descheduler
+   * unless that was told to move none, or by hand.
    */
   async startMoving(): Promise<void> {
     await optIn({ store: this.store, namespace: this.#namespace }, true);

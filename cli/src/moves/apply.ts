@@ -225,7 +225,7 @@ export class Mover {
 }
 
 function refOf({ apiVersion, kind, metadata: { namespace = "default", name } }: KubernetesObject): ObjectRef {
-  return { apiVersion: apiVersion!, kind: kind!, namespace, name };
+  return { apiVersion, kind, namespace, name };
 }
 
 const WORDS = {

@@ -51,12 +51,7 @@ export const prometheusFields = {
     patternRule: 'must hold only label matchers such as env="prod"',
     description: "Label matchers that every query gets.",
   }),
-  prometheusUsageMatchers: list({
-    default: null,
-    pattern: MATCHER,
-    patternRule: 'must hold only label matchers such as job="cadvisor"',
-    description: "Label matchers of the queries for containers and nodes, instead of the preset's.",
-  }),
+  prometheusUsageMatchers: constant<readonly string[] | null>(null, "collector.prometheusPreset has them."),
   prometheusCluster: constant(null, "collector.prometheusMatchers selects a cluster."),
   prometheusClusterLabel: constant(null, "collector.prometheusMatchers selects a cluster."),
   prometheusServiceGraphs: constant(true, "collector.prometheusTrustedPods says whose count."),

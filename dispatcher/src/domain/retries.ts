@@ -5,7 +5,10 @@ const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 
 /** Further endpoints for one request. */
 const MAX_RETRIES = 2;
-/** Retries may be this share of a port's requests, beside a few at once: endpoints that fail must not get more. */
+/**
+ * Retries may be this share of a port's requests, beside a few at once: endpoints that fail must not get
+ * more.
+ */
 const SHARE = 0.2;
 const AT_ONCE = 10;
 

@@ -213,7 +213,9 @@ export class Exchange {
     return answer;
   }
 
-  /** A try came to nothing. What the dispatcher or the client did is not counted as the endpoint's failure. */
+  /**
+   * A try came to nothing. What the dispatcher or the client did is not counted as the endpoint's failure.
+   */
   #failed(error: UpstreamError, { isGuessed }: Target): void {
     const isItsOwn = error.code === "connect" || (error.code !== "full" && !isGuessed);
     if (isItsOwn) this.#endpoint?.load.failed(this.#deps.clock.monotonic());

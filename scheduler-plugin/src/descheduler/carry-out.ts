@@ -1,5 +1,5 @@
-// Begins the moves of a run, in their order, and notes each of them. Ends a larger move when one of its pods is
-// refused.
+// Begins the moves of a run, in their order, and notes each of them. Ends a larger move when one of its pods
+// is refused.
 import { channelLatency } from "@isochrone/placement";
 import type { Move } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";

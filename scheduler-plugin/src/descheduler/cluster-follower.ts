@@ -63,8 +63,8 @@ export class ClusterFollower {
   }
 
   /**
-   * Whether a controller's annotation says that one of its pods is being moved; true until all controllers are
-   * listed. Costs no request.
+   * Whether a controller's annotation says that one of its pods is being moved; true until all controllers
+   * are listed. Costs no request.
    */
   mayBeMoving(controllerUid: string): boolean {
     if (!this.#hasControllers) return true;

@@ -1,6 +1,6 @@
 // Begins a move: the target is written down first, so that the replacement finds it however fast it comes.
-// Then the pod is released, so that its replacement starts first, or evicted; only if it is still the one that
-// was decided about.
+// Then the pod is released, so that its replacement starts first, or evicted; only if it is still the one
+// that was decided about.
 import {
   hasCondition,
   isStoreError,

@@ -1,4 +1,5 @@
-// A move by hand on a memory store. The test is the controller, and the scheduler that places the replacement.
+// A move by hand on a memory store. The test is the controller, and the scheduler that places the
+// replacement.
 import { KINDS, MOVE_TO_ANNOTATION, readMoveRecords } from "@isochrone/kubernetes";
 import type { ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";

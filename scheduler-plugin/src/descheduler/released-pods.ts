@@ -25,8 +25,8 @@ export interface ReleasedPod {
 }
 
 /**
- * `evict`: nothing needs the pod any more. `restore`: its ReplicaSet gets it back and deletes one pod, of which
- * `surplus` is the best to go; null: the ReplicaSet chooses.
+ * `evict`: nothing needs the pod any more. `restore`: its ReplicaSet gets it back and deletes one pod, of
+ * which `surplus` is the best to go; null: the ReplicaSet chooses.
  */
 type Step =
   | { readonly kind: "wait" }
@@ -110,8 +110,8 @@ export class ReleasedPods {
   }
 
   /**
-   * Does what is due for the pod. Each step can be repeated, and the pod is released until the last one, so an
-   * interruption loses nothing.
+   * Does what is due for the pod. Each step can be repeated, and the pod is released until the last one, so
+   * an interruption loses nothing.
    *
    * @returns what was done; null: nothing, or the API server refused it for now
    */

@@ -1,6 +1,6 @@
-// What became of moves, and whether the descheduler stops because of it. A move that doesn't end on its target
-// counts at once. A proposal (a single move, a group, a larger move) has ended when no pod of its workflow is
-// under way any more.
+// What became of moves, and whether the descheduler stops because of it. A move that doesn't end on its
+// target counts at once. A proposal (a single move, a group, a larger move) has ended when no pod of its
+// workflow is under way any more.
 import { judged, NO_REGRET, proposalEnded, regretOf } from "@isochrone/placement";
 import type { FailedMove, Halt, JudgedMove, RegretState } from "@isochrone/placement";
 import type { Logger } from "@isochrone/runtime";

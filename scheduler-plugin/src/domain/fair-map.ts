@@ -80,8 +80,8 @@ export class FairMap<V> {
   }
 
   /**
-   * Puts the entry at the place of its age, and replaces one of that key. Returns what had to go for it, which
-   * may be the new entry itself; null: nothing.
+   * Puts the entry at the place of its age, and replaces one of that key. Returns what had to go for it,
+   * which may be the new entry itself; null: nothing.
    */
   set(key: string, value: V): { readonly key: string; readonly value: V } | null {
     this.delete(key);
@@ -124,7 +124,10 @@ export class FairMap<V> {
     return count;
   }
 
-  /** Of namespaces of equal size the one with the oldest entry pays: the result depends on no order of arrival. */
+  /**
+   * Of namespaces of equal size the one with the oldest entry pays: the result depends on no order of
+   * arrival.
+   */
   #dropFor(added: OwnerCount): Entry<V> {
     const largest = this.#largestNamespace();
     const pays = added.of.entries === largest && added.entries > Math.max(1, this.#limit * OWNER_PART);

@@ -2,7 +2,9 @@ import type { ClusterStore, SharedLeadership } from "@isochrone/kubernetes";
 import { authorizedFetch, composeServices } from "@isochrone/runtime";
 import type { Clock, ComposedService, Logger, Random } from "@isochrone/runtime";
 import type { ServerTlsOptions } from "@isochrone/runtime/http";
+import { join } from "node:path";
 import type { Registry } from "prom-client";
+import { asksClients } from "../access.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
 import type { SchedulerPluginConfig } from "../settings.ts";
@@ -26,6 +28,8 @@ interface Records {
   /** How this replica serves, and so each of the others; undefined: by plain HTTP. */
   readonly tls: ServerTlsOptions | undefined;
 }
+
+type ReplicaFiles = Partial<Record<"caFile" | "certFile" | "keyFile", string>>;
 
 /** This replica among others. */
 export interface PeerPart extends ComposedService {
@@ -52,11 +56,10 @@ export function createPeers(
   const isLeader = (): boolean => membership.isLeader();
   const life = Math.floor(random.next() * 2 ** 48).toString(36);
   const records = new SharedRecords({ decisions, plans, replica, life, isLeader });
+  const serverName = `${service}.${namespace}.svc`;
   const scheme = tls === undefined ? "http" : "https";
   const addresses = new PeerAddresses({ ...deps, namespace, service, replica, scheme });
-  const { replicaCaFile: caFile, replicaServerName: serverName } = config;
-  const { replicaCertFile: certFile, replicaKeyFile: keyFile } = config;
-  const fetch = authorizedFetch({ caFile, serverName, certFile, keyFile, clock });
+  const fetch = authorizedFetch({ ...replicaFiles(config.replicaFilesDirectory, tls), clock, serverName });
   const metrics = createPeerMetrics(registry);
   const peers = new Peers({ ...deps, addresses, records, isLeader, fetch, metrics });
   const composed = composeServices([
@@ -73,4 +76,13 @@ export function createPeers(
     refresh: () => peers.refresh(),
     isLeader,
   };
+}
+
+/** All replicas serve alike, so they ask for a client certificate if this one does. */
+function replicaFiles(directory: string | null, tls: ServerTlsOptions | undefined): ReplicaFiles {
+  if (directory === null) return {};
+  const caFile = join(directory, "ca.crt");
+  return asksClients(tls)
+    ? { caFile, certFile: join(directory, "tls.crt"), keyFile: join(directory, "tls.key") }
+    : { caFile };
 }

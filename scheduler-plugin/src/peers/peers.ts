@@ -150,7 +150,9 @@ export class Peers implements Service {
     link.pausedUntilMs = this.#options.clock.monotonic() + PAUSE_MS;
   }
 
-  /** Of several callers all get a pull that begins after they called, and no two run at once. Never rejects. */
+  /**
+   * Of several callers all get a pull that begins after they called, and no two run at once. Never rejects.
+   */
   #pull(link: Link): Promise<boolean> {
     if (link.running === null) return this.#begin(link);
     return (link.next ??= link.running.then(() => {

@@ -17,7 +17,9 @@ const LEADER_PATHS: ReadonlySet<string> = new Set([
   "/api/v1/stream-jobs",
 ]);
 
-/** Adds `GET /api/v1/replica-records`, and passes on what only the leader knows. To be called before others. */
+/**
+ * Adds `GET /api/v1/replica-records`, and passes on what only the leader knows. To be called before others.
+ */
 export function addPeerRoutes(app: HttpApp, { peers, records }: Pick<PeerPart, "peers" | "records">): void {
   app.addHook("preHandler", async (request, reply) => {
     if (request.method !== "GET" || request.headers[FORWARDED] !== undefined) return undefined;

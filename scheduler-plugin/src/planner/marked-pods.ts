@@ -1,5 +1,5 @@
-// Pods whose annotations name the node of their replacement: marked by hand and evicted then, or released until
-// their replacement is ready. Nothing is written: what is known of a mark ends with its replacement.
+// Pods whose annotations name the node of their replacement: marked by hand and evicted then, or released
+// until their replacement is ready. Nothing is written: what is known of a mark ends with its replacement.
 import { moveOwnerOf, MOVE_TO_ANNOTATION, readRelease } from "@isochrone/kubernetes";
 import { looseFields, looseText } from "@isochrone/primitives";
 import type { InformerChange, KubernetesObject, MoveRecord, PodSpec } from "@isochrone/kubernetes";

@@ -1,7 +1,7 @@
-// Targets of moves that the descheduler recorded on controllers, for the only pod of a workload too. The whole
-// planner on a memory store; on a real control plane: test/integration/descheduler-targets.test.ts.
+// Targets of moves that the descheduler recorded on controllers, for the only pod of a workload too. The
+// whole planner on a memory store; on a real control plane: test/integration/descheduler-targets.test.ts.
 import { KINDS, moveRecordPatch, PLACEMENT_GATE } from "@isochrone/kubernetes";
-import type { KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
+import type { KubernetesObject } from "@isochrone/kubernetes";
 import { PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { NAMESPACE, plannerRig } from "../testing/planner-rig.ts";
@@ -66,7 +66,7 @@ describe.each(KINDS_OF_OWNERS)("the only pod of a %s, owned by %o,", (kind, meta
   const readsOfControllers = () => {
     const read = vi.spyOn(rig.store, "get");
     onTestFinished(() => read.mockRestore());
-    return () => read.mock.calls.filter(([of]) => (of as ObjectRef).kind === kind).length;
+    return () => read.mock.calls.filter(([of]) => of.kind === kind).length;
   };
 
   test.each([false, true])(

@@ -12,6 +12,7 @@ import type { MoveRecords } from "./adapters/move-records.ts";
 import type { PlanSearch } from "./adapters/plan-search.ts";
 import type { ReleaseOrders } from "./adapters/release-orders.ts";
 import type { ClusterModel } from "./cluster-model.ts";
+import { workloadOf } from "./gated-workflows.ts";
 import type { GatedPod, GatedWorkflow } from "./gated-workflows.ts";
 import { usableGraphs } from "./graphs.ts";
 import type { UsableGraphs } from "./graphs.ts";
@@ -341,11 +342,6 @@ function byCreation(a: GatedPod, b: GatedPod): number {
   ];
   if (first !== second) return first < second ? -1 : 1;
   return a.key < b.key ? -1 : 1;
-}
-
-/** As the graph calls it; null: it doesn't know it. */
-export function workloadOf({ identity }: GatedPod, graph: WorkflowGraph): string | null {
-  return identity.workloads.find((name) => graph.workload(name) !== undefined) ?? null;
 }
 
 function outcomeOf(placed: number, pods: number): string {

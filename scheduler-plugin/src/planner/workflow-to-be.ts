@@ -88,7 +88,8 @@ function missingOrdinals(pods: readonly GatedPod[], staying: readonly string[]):
 
 /**
  * What full nodes cost in a plan for some of a workflow's pods, so that each pays for them what it pays in a
- * plan for all: a plan shares the traffic of all channels that its pods have a part in among these pods alone.
+ * plan for all: a plan shares the traffic of all channels that its pods have a part in among these pods
+ * alone.
  */
 export function pressureShareOf(
   { pods, workflow, assumed = [] }: Pick<PlanProblem, "assumed" | "pods" | "workflow">,

@@ -1,6 +1,6 @@
-// Finds the optima, and the best known plans of larger problems, that the planner's tests compare with, and writes them beside these tests:
-// `node tools/node24.mjs test/bench/placement/planner-optima.ts`. Instances that have no complete plan, or
-// whose optimum isn't proven within the limit, are passed over.
+// Finds the optima, and the best known plans of larger problems, that the planner's tests compare with, and
+// writes them beside these tests: `node tools/node24.mjs test/bench/placement/planner-optima.ts`. Instances
+// that have no complete plan, or whose optimum isn't proven within the limit, are passed over.
 import { writeFileSync } from "node:fs";
 import { MONEY_LEADS, plan } from "@isochrone/placement";
 import { defaultMatrix } from "@isochrone/lab";

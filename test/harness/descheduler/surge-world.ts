@@ -1,5 +1,5 @@
-// A small cluster around the descheduler's rig, one step at a time: the ReplicaSets' controller, a planner and
-// scheduler in one, a kubelet, and the controller of PodDisruptionBudgets.
+// A small cluster around the descheduler's rig, one step at a time: the ReplicaSets' controller, a planner
+// and scheduler in one, a kubelet, and the controller of PodDisruptionBudgets.
 import { hasCondition, KINDS, readMoveRecords, readRelease } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { ReplicaSets } from "@isochrone/lab/testing";

@@ -1,5 +1,5 @@
-// The dispatcher between strange clients and strange endpoints, over HTTP/1.1 and HTTP/2. Beside each input an
-// honest client asks an honest endpoint, and must get its own answer.
+// The dispatcher between strange clients and strange endpoints, over HTTP/1.1 and HTTP/2. Beside each input
+// an honest client asks an honest endpoint, and must get its own answer.
 import { DispatchRig } from "@isochrone/dispatcher/testing";
 import { once } from "node:events";
 import { request, type IncomingMessage } from "node:http";

@@ -2,7 +2,9 @@
 import { looseFields, looseList } from "@isochrone/primitives";
 import type { KubernetesObject } from "./port.ts";
 
-/** Annotation of a controller: moves of the last plan that a person carried out, JSON of {@link AppliedMoves}. */
+/**
+ * Annotation of a controller: moves of the last plan that a person carried out, JSON of {@link AppliedMoves}.
+ */
 export const APPLIED_MOVES_ANNOTATION = "isochrone.dev/applied-moves";
 
 export interface AppliedMoves {

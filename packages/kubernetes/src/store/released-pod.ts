@@ -1,6 +1,6 @@
-// A pod of a Deployment that serves on until its replacement is ready: it is taken out of its ReplicaSet, which
-// starts another one. Without the label, Services still select it and no ReplicaSet does. Its controller is the
-// Deployment meanwhile: no other ReplicaSet adopts it, and it goes with the Deployment.
+// A pod of a Deployment that serves on until its replacement is ready: it is taken out of its ReplicaSet,
+// which starts another one. Without the label, Services still select it and no ReplicaSet does. Its
+// controller is the Deployment meanwhile: no other ReplicaSet adopts it, and it goes with the Deployment.
 import { looseFields } from "@isochrone/primitives";
 import { KINDS } from "../kinds.ts";
 import { annotationPath } from "./move-record.ts";
@@ -8,8 +8,8 @@ import { timestamp } from "./objects.ts";
 import type { JsonPatchOperation, KubernetesObject, OwnerReference } from "./port.ts";
 
 /**
- * Annotation of a pod that serves until its replacement is ready: the ReplicaSet that it was taken from, and the
- * target. JSON of {@link PodRelease}.
+ * Annotation of a pod that serves until its replacement is ready: the ReplicaSet that it was taken from, and
+ * the target. JSON of {@link PodRelease}.
  */
 export const MOVING_ANNOTATION = "isochrone.dev/moving";
 /** Names the ReplicaSet's template; in the selector of each ReplicaSet of a Deployment. */
@@ -40,8 +40,8 @@ export function readRelease(pod: KubernetesObject): PodRelease | null {
 }
 
 /**
- * Releases the pod in one patch. For `jsonPatch`: refused with StoreError `conflict` when the pod isn't the one
- * that was read any more.
+ * Releases the pod in one patch. For `jsonPatch`: refused with StoreError `conflict` when the pod isn't the
+ * one that was read any more.
  *
  * @returns null if the pod can't be released: its ReplicaSet isn't of a Deployment
  */

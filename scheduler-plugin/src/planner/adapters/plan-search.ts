@@ -38,8 +38,8 @@ const MAX_HEAP_MB = 2_048;
 
 /**
  * Searches tiny plans at once and others in a thread, one at a time. A search that somebody waits for ends a
- * patient one early. A thread that dies or hangs is replaced with the next plan; until it has loaded its code,
- * which takes seconds on a busy machine, plans are searched here, with little effort.
+ * patient one early. A thread that dies or hangs is replaced with the next plan; until it has loaded its
+ * code, which takes seconds on a busy machine, plans are searched here, with little effort.
  */
 export class PlanSearch {
   readonly #options: PlanSearchOptions;

@@ -78,7 +78,10 @@ export class UpcomingWorkloads {
     for (const informer of this.#informers) informer.onChange((change) => this.#take(change));
   }
 
-  /** Pods of workloads that have none yet, as their controllers will make them. @param workflow namespace/workflow */
+  /**
+   * Pods of workloads that have none yet, as their controllers will make them. @param workflow
+   * namespace/workflow
+   */
   of(workflow: string): (readonly GatedPod[])[] {
     return this.#in(workflow).flatMap(({ upcoming }) => (upcoming.length === 0 ? [] : [upcoming]));
   }

@@ -18,7 +18,7 @@ import type { GatedPod } from "../gated-workflows.ts";
 import { usableGraphs } from "../graphs.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { candidatesOf, planSentences, podSentences, rememberedSentences } from "../plan-words.ts";
-import { workloadOf } from "../planning.ts";
+import { workloadOf } from "../gated-workflows.ts";
 import { leavingOf } from "../room-to-come.ts";
 import { costOf } from "../objective.ts";
 import type { SinglePlan } from "./single-plan.ts";
@@ -137,12 +137,16 @@ export class JointPlans {
     plan.places.delete(other);
   }
 
-  /** Whether a pod of the workflow waits for room that it was told is coming. @param key namespace/workflow */
+  /**
+   * Whether a pod of the workflow waits for room that it was told is coming. @param key namespace/workflow
+   */
   awaitsRoom(key: string): boolean {
     return this.#awaitingRoom.has(key);
   }
 
-  /** Whether pods that are being deleted hold the room of a place of its workload. The pod is to wait for it. */
+  /**
+   * Whether pods that are being deleted hold the room of a place of its workload. The pod is to wait for it.
+   */
   isRoomComing(pod: GatedPod, { workflow }: UsableGraphs): boolean {
     const own = workloadOf(pod, workflow);
     const places = [...(this.#plans.get(workflowOf(pod))?.replacing ?? [])];
@@ -156,8 +160,8 @@ export class JointPlans {
   }
 
   /**
-   * Whether the pod is to wait at the gate: others of its workflow wait there while pods are being replaced, or
-   * its workload has just begun to replace its pods, and a workload whose pods stay may be about to.
+   * Whether the pod is to wait at the gate: others of its workflow wait there while pods are being replaced,
+   * or its workload has just begun to replace its pods, and a workload whose pods stay may be about to.
    */
   isTooSoon(pod: GatedPod, graphs: UsableGraphs): boolean {
     const { upcoming, model, ledger, config, gated } = this.#options;

@@ -20,7 +20,7 @@ import { RELEASE_ANNOTATION } from "../adapters/release-orders.ts";
 import type { GatedPod, GatedWorkflow } from "../gated-workflows.ts";
 import { usableGraphs } from "../graphs.ts";
 import type { UsableGraphs } from "../graphs.ts";
-import { workloadOf } from "../planning.ts";
+import { workloadOf } from "../gated-workflows.ts";
 import type { PlannerReports } from "../reports.ts";
 import type { Release } from "../settings.ts";
 import type { StrandedPods } from "../stranded-pods.ts";
@@ -113,7 +113,10 @@ export class PodPromises {
     }
   }
 
-  /** Whether a pod of the workflow got no node at its admission because pods that are being deleted hold its place. */
+  /**
+   * Whether a pod of the workflow got no node at its admission because pods that are being deleted hold its
+   * place.
+   */
   awaitsRoom({ key }: Pick<GatedWorkflow, "key">): boolean {
     return this.#options.joint.awaitsRoom(key);
   }

@@ -7,7 +7,7 @@ import type { UpcomingWorkloads } from "../adapters/upcoming-workloads.ts";
 import type { ClusterModel } from "../cluster-model.ts";
 import type { GatedPod, GatedWorkflows } from "../gated-workflows.ts";
 import type { UsableGraphs } from "../graphs.ts";
-import { workloadOf } from "../planning.ts";
+import { workloadOf } from "../gated-workflows.ts";
 import { leavingOf } from "../room-to-come.ts";
 import type { PlannerConfig } from "../settings.ts";
 import { spreadLimits } from "../spread.ts";
@@ -47,8 +47,8 @@ export class PodsTogether {
   /**
    * While pods of the workflow are being replaced: all that are to come or wait. Else pods of these workloads
    * and of all that they exchange anything with, as far as they are to come or wait; none where one of them
-   * isn't known of yet, or where others of the workflow are about to leave their room. None where they are too
-   * many.
+   * isn't known of yet, or where others of the workflow are about to leave their room. None where they are
+   * too many.
    * @param asked a pod that is about to be created
    */
   of(

@@ -11,7 +11,7 @@ import type { SearchResult } from "../domain/search.ts";
 import type { GatedPod } from "../gated-workflows.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { candidatesOf, planSentences, podSentences, rememberedSentences } from "../plan-words.ts";
-import { workloadOf } from "../planning.ts";
+import { workloadOf } from "../gated-workflows.ts";
 import type { ReportedPod } from "../reports.ts";
 import type { PlannerConfig } from "../settings.ts";
 import { costOf } from "../objective.ts";

@@ -343,7 +343,9 @@ const FIVE_MINUTES = 10;
 describe("a plan that is shown round after round", () => {
   test("isn't withdrawn within five minutes while the network only seems to change", () => {
     const withdrawn: string[] = [];
-    /** The moves of the last round. Adds those that were withdrawn within five minutes of their first round. */
+    /**
+     * The moves of the last round. Adds those that were withdrawn within five minutes of their first round.
+     */
     const shownFor = (rounds: Rounds, given: Truth): string => {
       const since = new Map<string, number>();
       let last = "";
@@ -393,7 +395,8 @@ describe("nodes that are alike", () => {
       const nodes = REGIONS.slice(0, 2).flatMap((region) => [1, 2, 3, 4].map((at) => `${region}-${at}`));
       const workloads = Array.from({ length: 4 }, (_, at) => `w${at}`);
       const channels = workloads.slice(1).map((name) => ["w0", name, 5_000 + 10_000 * draw()] as const);
-      // One pod per node of one region: each permutation, and the mirror image in the other region, are as good.
+      // One pod per node of one region: each permutation, and the mirror image in the other region, are as
+      // good.
       const placed = Object.fromEntries(workloads.map((name, at) => [name, nodes[at]!]));
       const rttMs = (a: string, b: string): number => (a[0] === b[0] ? 2 : 40);
       for (let window = 0; window < 5; window++)

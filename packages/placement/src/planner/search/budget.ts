@@ -16,7 +16,9 @@ interface BudgetOptions {
   readonly effort: number;
 }
 
-/** An effort for searches that must be quick or deterministic: tens of milliseconds, more for large problems. */
+/**
+ * An effort for searches that must be quick or deterministic: tens of milliseconds, more for large problems.
+ */
 export function quickEffort({ pods, nodes }: PlanProblem): number {
   return Math.max(LEAST_QUICK_EFFORT, ROUNDS * pods.length * nodes.length);
 }

@@ -14,8 +14,8 @@ import { drawIndex, shuffle } from "./draws.ts";
 import { seedNodes } from "./seeds.ts";
 
 /**
- * Why a search ended. `optimal`: no plan costs less. `converged`: nothing better was found for a multiple of the
- * effort that the best plan took. `deadline`: the time was over. `effort`: the caller's effort was spent.
+ * Why a search ended. `optimal`: no plan costs less. `converged`: nothing better was found for a multiple of
+ * the effort that the best plan took. `deadline`: the time was over. `effort`: the caller's effort was spent.
  * `infeasible`: no node has room for some pod.
  */
 export type Ended = "optimal" | "converged" | "effort" | "deadline" | "infeasible";
@@ -42,11 +42,16 @@ const CLOSE = 1e-9;
 const STARTS = 0.4;
 /** Effort of the first round of annealing, per pod and pair of a pod and a node. */
 const ROUND = 20;
-/** The effort of the first round is no more than this, some 100 ms, or the quick effort where that is more. */
+/**
+ * The effort of the first round is no more than this, some 100 ms, or the quick effort where that is more.
+ */
 const LONGEST_FIRST_ROUND = 2_000_000;
 /** A round that found nothing better makes the next one so much longer. */
 const GROWTH = 1.5;
-/** Least effort before a search counts as converged, per pair of a pod and a node, times the square of the pods. */
+/**
+ * Least effort before a search counts as converged, per pair of a pod and a node, times the square of the
+ * pods.
+ */
 const LEAST = 15;
 /** Least effort for small problems: some 20 ms. */
 const LEAST_EFFORT = 400_000;
