@@ -179,7 +179,9 @@ export function addPlan(program: Command, print: Print): void {
     .addOption(output())
     .addOption(watch())
     .action(async (namespace: string, options) =>
-      (await import("./commands/plan.ts")).planCommand(namespace, options, print),
+      options.apply === true || options.undo === true
+        ? (await import("./moves/apply.ts")).applyCommand(namespace, options, print)
+        : (await import("./commands/plan.ts")).planCommand(namespace, options, print),
     );
   examples(
     commandOf(program, "plan"),

@@ -2,7 +2,7 @@
 // the cluster's objects, not from what the command says.
 import { Embedded } from "@isochrone/cli/embedded";
 import { createProgram } from "@isochrone/cli/testing";
-import { APPLIED_MOVES_ANNOTATION, KINDS } from "@isochrone/kubernetes";
+import { KINDS } from "@isochrone/kubernetes";
 import type { WorkflowPlanReport } from "@isochrone/placement";
 import { createLogger } from "@isochrone/runtime";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -114,7 +114,7 @@ describe("the best plan of the embedded cluster", () => {
       expect(nodesOf()).toEqual(before);
       const { items } = await embedded.store.list(KINDS.replicaSet);
       for (const { metadata } of items)
-        expect(metadata.annotations ?? {}).not.toHaveProperty([APPLIED_MOVES_ANNOTATION]);
+        expect(metadata.annotations ?? {}).not.toHaveProperty(["isochrone.dev/applied-moves"]);
       expect(await said("--undo", "--yes")).toContain("no plan was carried out");
     },
     WITHIN_MS,

@@ -2,7 +2,7 @@
 // nothing.
 import { plan } from "@isochrone/placement";
 import { SITE_BEST, siteProblem } from "@isochrone/placement/planner-testing";
-import { defaultMatrix } from "@isochrone/lab";
+import { defaultMatrix } from "@isochrone/lab/testing";
 import { expect, test } from "vitest";
 
 /** Pairs of a pod and a node that a quiet machine weighs in a second: 18 million, with some to spare. */

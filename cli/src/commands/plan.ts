@@ -10,7 +10,7 @@ import type { Format } from "../output/format.ts";
 import { show, viewOf } from "../output/show.ts";
 import { table } from "../output/table.ts";
 import { MOVED_BY, readCluster, type ClusterSource } from "../what-if/cluster-objects.ts";
-import { proposedMoves } from "./proposed-moves.ts";
+import { proposedMoves } from "../moves/proposed-moves.ts";
 
 export interface PlanOptions extends GraphServerOptions, ClusterSource {
   /** @default all of the namespace */
@@ -39,16 +39,13 @@ export interface PlanOptions extends GraphServerOptions, ClusterSource {
 }
 
 /**
- * Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between;
- * carries them out, or undoes that, if asked to.
+ * Prints what the workflows of a namespace cost today, what the best plans cost, and the moves between.
  */
 export async function planCommand(
   namespace: string,
   options: PlanOptions,
   print: (text: string) => void,
 ): Promise<void> {
-  if (options.apply === true || options.undo === true)
-    return (await import("../moves/apply.ts")).applyCommand(namespace, options, print);
   const client = graphClientOf(options);
   const planning = await planningOf(options);
   const text = (shown: readonly WorkflowPlanReport[]): string => plansText(namespace, shown);

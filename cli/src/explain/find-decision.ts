@@ -4,7 +4,7 @@ import type { GraphClient } from "@isochrone/topology/client";
 const RECENT = 1_000;
 
 /** The answer to a question about a pod. */
-export interface FoundDecision {
+interface FoundDecision {
   /** Null: none is kept, as far as the replicas that answered know. */
   readonly decision: Decision | null;
   /** Replicas of the scheduler-plugin that could not be asked: they may know more. */

@@ -112,7 +112,7 @@ interface BackMove {
 }
 
 /** Makes moves one after the other, and records them on the controllers of the pods. */
-export class Mover {
+class Mover {
   readonly #deps: MoverDeps;
 
   constructor(deps: MoverDeps) {

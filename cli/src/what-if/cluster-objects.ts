@@ -31,7 +31,7 @@ const ALL = {
 type Name = keyof typeof ALL;
 
 /** What kube-scheduler's filters look at. */
-export const FILTERED_BY = [
+const FILTERED_BY = [
   "nodes",
   "pods",
   "namespaces",

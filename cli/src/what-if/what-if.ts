@@ -8,7 +8,7 @@ import { CommandError, usageError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import type { Format } from "../output/format.ts";
 import { show, viewOf, type Print, type View } from "../output/show.ts";
-import { proposedMoves } from "../commands/proposed-moves.ts";
+import { proposedMoves } from "../moves/proposed-moves.ts";
 import type { MovedBy } from "../moves/obstacles.ts";
 import { readCluster, SCORED_BY, type ClusterSource } from "./cluster-objects.ts";
 import { whatIfText } from "./what-if-text.ts";

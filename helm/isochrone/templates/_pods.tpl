@@ -120,7 +120,7 @@ V8's part of the container's memory, three quarters by default; whether what a b
   valueFrom: {fieldRef: {fieldPath: {{ .path }}}}
 {{- end }}
 
-{{/* Sources of a projected volume with what a client of the scheduler-plugin needs: ca.crt, tls.crt, tls.key. */}}
+{{/* Sources of a projected volume for a client of the scheduler-plugin: ca.crt, tls.crt, tls.key. */}}
 {{- define "isochrone.schedulerClientFiles" -}}
 {{- if include "isochrone.ownTls" . }}
 {{- if .Values.tls.extenderClientCertificates }}

@@ -55,8 +55,8 @@ export { readLease } from "./leases/lease-record.ts";
 export type { LeaseHolder, LeaseRecord } from "./leases/lease-record.ts";
 export { jsonPatched } from "./store/json-patch.ts";
 export { LABELS, matchesLabels, matchesSelector, workflowOf } from "./store/labels.ts";
-export { appliedMovesPatch, APPLIED_MOVES_ANNOTATION, readAppliedMoves } from "./store/applied-moves.ts";
-export type { AppliedMove, AppliedMoves } from "./store/applied-moves.ts";
+export { appliedMovesPatch, readAppliedMoves } from "./store/applied-moves.ts";
+export type { AppliedMove } from "./store/applied-moves.ts";
 export {
   moveOwnerOf,
   MOVE_TO_ANNOTATION,

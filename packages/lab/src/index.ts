@@ -3,7 +3,7 @@ export { IDEAL_LINK } from "./network/links.ts";
 export type { LinkMatrix } from "./network/links.ts";
 export { defaultSites } from "./network/sites.ts";
 export type { NetworkSite } from "./network/sites.ts";
-export { defaultMatrix, loadMatrix } from "./network/matrix-file.ts";
+export { loadMatrix } from "./network/matrix-file.ts";
 export type { RttMatrix } from "./network/matrix-file.ts";
 export { defaultLinks } from "./network/default-links.ts";
 export { matrixOfZones } from "./network/zone-matrix.ts";

@@ -1,7 +1,7 @@
 export { DEFAULT_BYTES_PER_REQUEST } from "./scoring/channel-traffic.ts";
 export { ColumnPool } from "./scoring/columns.ts";
 export { DEFAULT_MIN_SPREAD } from "./scoring/combine.ts";
-export { Budgets, HOUR_MS } from "./descheduler/budgets.ts";
+export { HOUR_MS } from "./descheduler/budgets.ts";
 export { channelLatency } from "./descheduler/channel-latency.ts";
 export type { ChannelLatency } from "./descheduler/channel-latency.ts";
 export { decideInSteps, decideMoves, tooManyUnready } from "./descheduler/decide.ts";
@@ -29,7 +29,6 @@ export type { Campaign, DescheduleMemory, Streak } from "./descheduler/memory.ts
 export { paperMove } from "./descheduler/paper-moves.ts";
 export type { PaperMove } from "./descheduler/paper-moves.ts";
 export {
-  isEffective,
   judged,
   nextCoolDown,
   NO_REGRET,
@@ -64,12 +63,8 @@ export {
 export { searchSettings, WorkflowSteps } from "./feasibility/planning/workflow-steps.ts";
 export { nextShown, NOTHING_SHOWN } from "./feasibility/planning/shown-plan.ts";
 export type { ShownPlan } from "./feasibility/planning/shown-plan.ts";
-export type {
-  CostSettings,
-  PreviousMoves,
-  WorkflowPlanInput,
-  WorkflowPlanReport,
-} from "./feasibility/planning/workflow-plan.ts";
+export type { PreviousMoves, WorkflowPlanReport } from "./feasibility/planning/plan-report.ts";
+export type { WorkflowPlanInput } from "./feasibility/planning/workflow-plan.ts";
 export { rejectedNodes } from "./scoring/limits.ts";
 export { createNetworkOverhead } from "./network-overhead/network-overhead.ts";
 export { faultText } from "./order/order-fault.ts";

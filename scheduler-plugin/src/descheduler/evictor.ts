@@ -47,7 +47,7 @@ const RECORD_ATTEMPTS = 3;
 const RELEASE_ATTEMPTS = 3;
 
 /** As much of a store as moves take. */
-export type EvictingStore = Pick<ClusterStore, "evict" | "get" | "jsonPatch">;
+type EvictingStore = Pick<ClusterStore, "evict" | "get" | "jsonPatch">;
 
 export class Evictor {
   readonly #store: EvictingStore;

@@ -9,20 +9,14 @@ import {
   restorePatch,
 } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
-import type { ClusterStore, KubernetesObject, PodRelease } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Logger } from "@isochrone/runtime";
 import { writeCost } from "../deletion-costs/own-costs.ts";
 import type { DeschedulerMetrics } from "./decision/metrics.ts";
 import type { DeschedulerConfig } from "./decision/settings.ts";
 import { isFinished, livePodsOf, nodeOfPod } from "./controller-pods.ts";
-import { resumedMove } from "./resumed-move.ts";
+import { resumedMove, type ReleasedPod } from "./resumed-move.ts";
 import type { StartedMoves } from "./started-moves.ts";
-
-/** A pod that serves on until its replacement is ready. */
-export interface ReleasedPod {
-  readonly pod: KubernetesObject;
-  readonly release: PodRelease;
-}
 
 /**
  * `evict`: nothing needs the pod any more. `restore`: its ReplicaSet gets it back and deletes one pod, of
@@ -58,7 +52,7 @@ export function releasedPods(pods: readonly KubernetesObject[]): ReleasedPod[] {
 }
 
 /** Returns what is due for the pod now. */
-export function nextStep({ pod, release }: ReleasedPod, lists: StepLists, nowMs: number): Step {
+function nextStep({ pod, release }: ReleasedPod, lists: StepLists, nowMs: number): Step {
   const { replicaSet, to, before, deadlineMs } = release;
   const owner = lists.replicaSets.find(({ metadata }) => metadata.uid === replicaSet.uid);
   if (owner === undefined || isFinished(pod)) return { kind: "evict", isMoved: false };
@@ -189,7 +183,7 @@ export class ReleasedPods {
 }
 
 /** Pods that the controller is to have. */
-export function replicasOf(controller: KubernetesObject | undefined): number {
+function replicasOf(controller: KubernetesObject | undefined): number {
   const { replicas } = looseFields<{ readonly replicas: number }>(controller?.spec);
   return typeof replicas === "number" ? replicas : 1;
 }

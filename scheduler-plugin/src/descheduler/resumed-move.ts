@@ -1,8 +1,14 @@
 import { KINDS } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodRelease } from "@isochrone/kubernetes";
 import { identifyPod } from "../domain/pod.ts";
 import { nodeOfPod } from "./controller-pods.ts";
-import type { ReleasedPod } from "./released-pods.ts";
 import type { StartedMove } from "./started-moves.ts";
+
+/** A pod that serves until its replacement is ready. */
+export interface ReleasedPod {
+  readonly pod: KubernetesObject;
+  readonly release: PodRelease;
+}
 
 /**
  * The move that a previous leader began for the released pod. What it was to gain isn't known any more, so it

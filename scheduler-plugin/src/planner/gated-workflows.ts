@@ -1,6 +1,7 @@
 // Pods that wait for the planner and for nobody else, by workflow, and when each workflow's turn is.
 import { keyOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { WorkflowGraph } from "@isochrone/topology";
 import { identifyPod } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
 
@@ -24,6 +25,11 @@ export interface GatedWorkflow {
   /** When the first of the pods that wait was seen; monotonic milliseconds. */
   readonly firstMs: number;
   readonly pods: readonly GatedPod[];
+}
+
+/** Returns the pod's workload as the graph names it; null if the graph has none of its workloads. */
+export function workloadOf({ identity }: GatedPod, graph: WorkflowGraph): string | null {
+  return identity.workloads.find((name) => graph.workload(name) !== undefined) ?? null;
 }
 
 interface Settling {

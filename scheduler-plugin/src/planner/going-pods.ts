@@ -11,7 +11,7 @@ interface GoingPodsOptions {
 }
 
 /** What is known of a node. */
-export interface NodeFacts {
+interface NodeFacts {
   readonly name: string;
   readonly taints: readonly { readonly key: string; readonly effect: string }[];
   /** Why no plan puts pods there; null: plans do. */

@@ -4,7 +4,6 @@ import { LABELS } from "@isochrone/kubernetes";
 import { inQueueOrder, planProblem } from "@isochrone/placement";
 import type { FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
-import type { WorkflowGraph } from "@isochrone/topology";
 import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import type { Ledger } from "../domain/ledger.ts";
 import type { GraphSource } from "../ports/ports.ts";

@@ -15,7 +15,7 @@ import { configOf, NAMES, rigClock } from "./rig.ts";
 const NAMESPACE = "isochrone";
 const SERVICE = "isochrone-scheduler-plugin";
 
-export interface PlanAnswer {
+interface PlanAnswer {
   readonly plans: readonly LoggedPlan[];
   readonly incomplete?: readonly string[];
 }

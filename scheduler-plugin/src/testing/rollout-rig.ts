@@ -44,7 +44,7 @@ import type { Channels, DeploymentFields, OverBest } from "./rollout-objects.ts"
 
 const STEP_MS = 100;
 
-export interface RolloutOptions {
+interface RolloutOptions {
   readonly channels: Channels;
   readonly replicas: number;
   /** Where a pod is at the beginning. */
@@ -62,7 +62,7 @@ interface Version {
   readonly hash: string;
 }
 
-export interface RolloutRig {
+interface RolloutRig {
   readonly clock: ManualClock;
   readonly store: ClusterStore;
   /** As `kubectl rollout restart`. */

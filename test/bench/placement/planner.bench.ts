@@ -1,7 +1,7 @@
 // The joint planner: how far from the proven optimum on small problems, how far from the best known and from
 // the lower bound on larger ones, in which time, and why its searches ended.
 import { median } from "@isochrone/primitives";
-import { defaultMatrix } from "@isochrone/lab";
+import { defaultMatrix } from "@isochrone/lab/testing";
 import { MONEY_LEADS, plan } from "@isochrone/placement";
 import type { Plan, PlanProblem } from "@isochrone/placement";
 import {

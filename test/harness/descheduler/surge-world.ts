@@ -10,7 +10,7 @@ import { DeschedulerRig } from "@isochrone/scheduler-plugin/testing";
 export type Arrival = "target" | "elsewhere" | "unready" | "unscheduled";
 
 /** The descheduler's process ends at its nth write: before it, or after it with the answer lost. */
-export interface Crash {
+interface Crash {
   readonly atWrite: number;
   readonly isDone: boolean;
 }

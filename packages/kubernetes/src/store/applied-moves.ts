@@ -5,9 +5,9 @@ import type { KubernetesObject } from "./port.ts";
 /**
  * Annotation of a controller: moves of the last plan that a person carried out, JSON of {@link AppliedMoves}.
  */
-export const APPLIED_MOVES_ANNOTATION = "isochrone.dev/applied-moves";
+const APPLIED_MOVES_ANNOTATION = "isochrone.dev/applied-moves";
 
-export interface AppliedMoves {
+interface AppliedMoves {
   /** When the plan was carried out, RFC 3339: the same on all controllers of one plan. */
   readonly run: string;
   /** In the order in which they were made. */

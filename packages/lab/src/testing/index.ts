@@ -4,7 +4,7 @@ export { nodeObject } from "../cluster/kubelet/node-object.ts";
 export { podStatus } from "../cluster/kubelet/pod-status.ts";
 export type { LinkChange } from "../network/links.ts";
 export type { PairRecord } from "../network/record.ts";
-export { parseMatrix } from "../network/matrix-file.ts";
+export { defaultMatrix, parseMatrix } from "../network/matrix-file.ts";
 export { readControlToken } from "../control-token.ts";
 export { LabClient } from "../lab-client.ts";
 export type { WirePacket } from "../namespaces/record.ts";

@@ -14,11 +14,11 @@ import type { PlanSearch } from "../adapters/plan-search.ts";
 import type { UpcomingWorkloads } from "../adapters/upcoming-workloads.ts";
 import { costSettings, searchPlan } from "../domain/search.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
+import { workloadOf } from "../gated-workflows.ts";
 import type { GatedPod } from "../gated-workflows.ts";
 import { usableGraphs } from "../graphs.ts";
 import type { UsableGraphs } from "../graphs.ts";
 import { candidatesOf, planSentences, podSentences, rememberedSentences } from "../plan-words.ts";
-import { workloadOf } from "../gated-workflows.ts";
 import { leavingOf } from "../room-to-come.ts";
 import { costOf } from "../objective.ts";
 import type { SinglePlan } from "./single-plan.ts";
@@ -52,7 +52,7 @@ interface JointPlan {
 }
 
 /** What pods at the gate have to know of pods that come later. */
-export interface PlanAhead {
+interface PlanAhead {
   /** Where pods will be that come in the place of others. */
   readonly assumed: readonly AssumedPod[];
   /** Node of each pod at the gate in the same plan, by the pod's key. */

@@ -51,7 +51,7 @@ interface StepsInput {
 }
 
 /** Places by pod: of pods that can be moved now, and of all pods. */
-export interface Targets {
+interface Targets {
   readonly open: Int32Array | null;
   readonly all: Int32Array | null;
 }

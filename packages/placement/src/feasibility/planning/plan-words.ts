@@ -1,5 +1,5 @@
 // A plan in words, the same everywhere.
-import type { WorkflowPlanReport } from "./workflow-plan.ts";
+import type { WorkflowPlanReport } from "./plan-report.ts";
 
 type Told = Pick<WorkflowPlanReport, "gain" | "moves" | "perRequest" | "savedRatio">;
 

@@ -1,7 +1,7 @@
 // Keeps a shown plan the same while nothing changes beyond what measuring may be off by: a plan is shown once
 // it was found for a while, and its steps are withdrawn once they gained nothing for a while.
 import type { PlanSteps } from "./plan-steps.ts";
-import type { FoundPlans, PreviousMoves } from "./workflow-plan.ts";
+import type { FoundPlans, PreviousMoves } from "./plan-report.ts";
 import type { WorkflowSteps } from "./workflow-steps.ts";
 
 /** What one round leaves for the next. Plain data, never changed. */

@@ -12,7 +12,7 @@ import { plan } from "../../planner/search/plan.ts";
 import { planVerdict } from "./plan-words.ts";
 import { nextShown, NOTHING_SHOWN, type ShownPlan } from "./shown-plan.ts";
 import { openProblem, runningWorkflow, workflowPlan } from "./workflow-plan.ts";
-import type { PreviousMoves, WorkflowPlanReport } from "./workflow-plan.ts";
+import type { PreviousMoves, WorkflowPlanReport } from "./plan-report.ts";
 import { searchSettings, WorkflowSteps } from "./workflow-steps.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";

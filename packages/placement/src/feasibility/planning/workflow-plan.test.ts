@@ -5,7 +5,7 @@ import { channel, link, node, workload } from "../../testing/index.ts";
 import type { ApiObject } from "../objects/json.ts";
 import { SchedulingModel } from "../scheduling-model.ts";
 import { workflowPlan } from "./workflow-plan.ts";
-import type { WorkflowPlanReport } from "./workflow-plan.ts";
+import type { WorkflowPlanReport } from "./plan-report.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";
 const NODES = ["east-0", "east-1", "west-0", "west-1"];

@@ -20,7 +20,7 @@ import type {
   PreviousMoves,
   RunningWorkflow,
   WorkflowPlanReport,
-} from "./workflow-plan.ts";
+} from "./plan-report.ts";
 
 /** As the descheduler's settings have them. */
 const DEFAULT_LEAST_GAIN = { minGain: 1_000, minGainRatio: 0.1, minWorkflowGainRatio: 0.005 };

@@ -47,7 +47,7 @@ function swapPairs(state: PlanState, budget: Budget): boolean {
 }
 
 /** Swaps the two pods if the cost then changes by less than `limit` and every rule holds. */
-export function swapIf(state: PlanState, a: number, b: number, limit: number): boolean {
+function swapIf(state: PlanState, a: number, b: number, limit: number): boolean {
   const { assignment, traffic } = state;
   const alike = traffic.groupOf[a] === traffic.groupOf[b];
   if (alike || assignment[a]! < 0 || assignment[b]! < 0 || assignment[a] === assignment[b]) return false;

@@ -10,7 +10,7 @@ import { drawIndex, shuffle } from "../search/draws.ts";
 type Matrix = readonly (readonly (number | null)[])[];
 
 /** What a problem has of each. */
-export const SITE_SIZE = { services: 27, hosts: 9 } as const;
+const SITE_SIZE = { services: 27, hosts: 9 } as const;
 const TIGHTNESS = [0.25, 0.45, 0.6, 0.75];
 const RESOURCES = ["cpu", "memory", "pods"];
 const AT = "2026-01-01T00:00:00.000Z";
