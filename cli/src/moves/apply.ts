@@ -163,7 +163,7 @@ class Mover {
             !taken.has(keyOf(each)) &&
             moveOwnerOf(each)?.uid === owner.metadata.uid &&
             each.metadata.deletionTimestamp === undefined &&
-            each.spec?.["nodeName"] === move.to,
+            each.spec?.nodeName === move.to,
         );
         if (pod !== undefined) taken.add(keyOf(pod));
         const name = pod?.metadata.name ?? null;

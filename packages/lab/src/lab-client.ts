@@ -40,7 +40,7 @@ export class LabClient {
 
   /** The emulator's truth. */
   async matrix(): Promise<NetworkTruth> {
-    return (await this.#ask("GET", "/lab/v1/matrix")) as NetworkTruth;
+    return this.#ask("GET", "/lab/v1/matrix");
   }
 
   /** Changes a link, both ways unless `oneWay`, and gives it as it is now. */
@@ -53,7 +53,7 @@ export class LabClient {
     const { rttMs: delayMs, ...rest } = change;
     const path = `/lab/v1/links/${encodeURIComponent(a)}/${encodeURIComponent(b)}`;
     return (
-      (await this.#ask("PUT", path, { ...rest, delayMs, ...options })) as { links: readonly LinkAnswer[] }
+      await this.#ask<{ links: readonly LinkAnswer[] }>("PUT", path, { ...rest, delayMs, ...options })
     ).links;
   }
 
@@ -64,7 +64,7 @@ export class LabClient {
 
   /** @param lastMs how far back @default 30000 */
   async record(lastMs = 30_000): Promise<RecordAnswer> {
-    return (await this.#ask("GET", `/lab/v1/record?last=${lastMs}ms`)) as RecordAnswer;
+    return this.#ask("GET", `/lab/v1/record?last=${lastMs}ms`);
   }
 
   /** What separate counters at the receivers of the workflow saw; the cluster defines the form. */
@@ -79,15 +79,16 @@ export class LabClient {
 
   /** The objects of the embedded cluster, a Kubernetes List. */
   async objects(): Promise<{ readonly items: readonly KubernetesObject[] }> {
-    return (await this.#ask("GET", "/lab/v1/objects")) as { items: readonly KubernetesObject[] };
+    return this.#ask("GET", "/lab/v1/objects");
   }
 
   /** Calls the store of the embedded cluster. */
   async store(call: StoreCall): Promise<StoreAnswer> {
-    return (await this.#ask("POST", "/lab/v1/store", call)) as StoreAnswer;
+    return this.#ask("POST", "/lab/v1/store", call);
   }
 
-  async #ask(method: "GET" | "PUT" | "POST", path: string, body?: unknown): Promise<unknown> {
+  /** @typeParam T the form of the answer, as the lab's control API gives it */
+  async #ask<T>(method: "GET" | "PUT" | "POST", path: string, body?: unknown): Promise<T> {
     let response: Response;
     try {
       response = await fetch(this.#url + path, {
@@ -109,7 +110,7 @@ export class LabClient {
       );
     }
     const answer: unknown = await response.json().catch(() => null);
-    if (response.ok) return answer;
+    if (response.ok) return answer as T;
     const { code, detail } = looseFields<Record<"code" | "detail", unknown>>(answer);
     throw new LabClientError(
       typeof code === "string" ? code : "failed",

@@ -111,7 +111,7 @@ function trimmedController({
     metadata: withoutLastApplied(metadata),
     spec: {
       replicas: looseFields<DeploymentSpec>(spec).replicas,
-      ...(spec["strategy"] === undefined ? {} : { strategy: spec["strategy"] }),
+      ...(spec.strategy === undefined ? {} : { strategy: spec.strategy }),
       template: {
         metadata: { labels: looseFields<ObjectMeta>(template.metadata).labels },
         spec: { schedulingGates, schedulerName, priorityClassName, nodeName },

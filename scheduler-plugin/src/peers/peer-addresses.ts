@@ -1,7 +1,7 @@
 // Where the other replicas are: the EndpointSlices of the Service that all replicas are behind.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
-import { looseFields, looseList } from "@isochrone/primitives";
+import { isList, looseFields, looseList } from "@isochrone/primitives";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 
 /** Another replica. */
@@ -80,8 +80,8 @@ export class PeerAddresses implements Service {
     const { replica, scheme } = this.#options;
     const port = portOf(slice);
     if (port === null) return [];
-    return looseList<Endpoint>(slice["endpoints"]).flatMap(({ addresses, conditions, targetRef }) => {
-      const [address] = Array.isArray(addresses) ? (addresses as readonly unknown[]) : [];
+    return looseList<Endpoint>(slice.endpoints).flatMap(({ addresses, conditions, targetRef }) => {
+      const [address] = isList(addresses) ? addresses : [];
       const name = looseFields<Record<"name", unknown>>(targetRef).name ?? address;
       const { ready, serving } = looseFields<Record<"ready" | "serving", unknown>>(conditions);
       if (typeof address !== "string" || typeof name !== "string" || name === replica) return [];
@@ -93,7 +93,7 @@ export class PeerAddresses implements Service {
 }
 
 function portOf(slice: KubernetesObject): number | null {
-  const ports = looseList<{ readonly name: unknown; readonly port: unknown }>(slice["ports"]);
+  const ports = looseList<{ readonly name: unknown; readonly port: unknown }>(slice.ports);
   const port = (ports.find(({ name }) => name === PORT_NAME) ?? (ports.length === 1 ? ports[0] : undefined))
     ?.port;
   return typeof port === "number" ? port : null;

@@ -10,6 +10,7 @@ import { PlanSchema } from "../adapters/decision-routes.ts";
 import { shownPeers } from "../domain/decision-changes.ts";
 import { podOf } from "../domain/decision-log.ts";
 import type { DecisionLog, LoggedAct, SharedDecision } from "../domain/decision-log.ts";
+import type { LoggedPlan } from "../domain/plan-log.ts";
 import { MAX_NAME_CHARACTERS } from "../domain/pod.ts";
 
 const Nullable = <T extends Parameters<typeof Type.Optional>[0]>(schema: T) =>
@@ -114,7 +115,7 @@ export function decodeDecision(value: unknown): SharedDecision | null {
   return { decision: logged, replica, place, outcome };
 }
 
-export function isPlan(value: unknown): value is Static<typeof PlanSchema> {
+export function isPlan(value: unknown): value is LoggedPlan {
   return plan.Check(value) && !Number.isNaN(Date.parse(value.at));
 }
 

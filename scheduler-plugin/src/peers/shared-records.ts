@@ -1,6 +1,6 @@
 // What this replica tells the others of decisions and plans, and what it takes over from them.
 import type { DecisionLog } from "../domain/decision-log.ts";
-import type { LoggedPlan, LoggedProposal, PlanLog } from "../domain/plan-log.ts";
+import type { LoggedProposal, PlanLog } from "../domain/plan-log.ts";
 import { decodeDecision, encodeDecision, isPlan } from "./record-wire.ts";
 import type { Page } from "./record-wire.ts";
 
@@ -102,10 +102,10 @@ export class SharedRecords {
     }
     for (const value of page.plans) {
       if (!isPlan(value)) refused++;
-      else if (plans.copy(value as LoggedPlan, life)) copied++;
+      else if (plans.copy(value, life)) copied++;
     }
     if (page.proposals === null || !page.leads || isLeader()) return { copied, refused };
-    const proposals = page.proposals.filter(isPlan) as LoggedProposal[];
+    const proposals = page.proposals.filter((value): value is LoggedProposal => isPlan(value));
     plans.copyProposals(proposals);
     return {
       copied: copied + proposals.length,

@@ -73,7 +73,7 @@ export class MoveJudge {
 
   #refusalOf(pod: KubernetesObject): string | null {
     const covering = (this.#budgets.get(namespaceOf(pod)) ?? []).filter(({ spec = {} }) =>
-      matchesSelector(spec["selector"], pod.metadata.labels),
+      matchesSelector(spec.selector, pod.metadata.labels),
     );
     if (covering.length > 1)
       return `${covering.length} PodDisruptionBudgets cover it, and the API server evicts no such pod (disruption_budget)`;
@@ -81,8 +81,8 @@ export class MoveJudge {
     if (budget === undefined) return null;
     const { metadata, status = {} } = budget;
     // The eviction API refuses while the controller hasn't seen the newest specification.
-    const isCurrent = Number(status["observedGeneration"] ?? Infinity) >= (metadata.generation ?? 0);
-    const allowed = isCurrent ? Number(status["disruptionsAllowed"] ?? 0) : 0;
+    const isCurrent = Number(status.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
+    const allowed = isCurrent ? Number(status.disruptionsAllowed ?? 0) : 0;
     return allowed > 0
       ? null
       : `the PodDisruptionBudget ${metadata.name} allows ${allowed} disruptions now (disruption_budget)`;

@@ -3,6 +3,7 @@ import { conditionsOf, KINDS } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createObjective, planProblem, SchedulingModel } from "@isochrone/placement";
 import { channel, links, node as graphNode, workload as graphWorkload } from "@isochrone/placement/testing";
+import { looseFields } from "@isochrone/primitives";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { searchPlan } from "../planner/domain/search.ts";
@@ -25,11 +26,16 @@ export interface OverBest {
   readonly total: number;
 }
 
-export interface DeploymentFields {
+interface DeploymentFields {
   readonly replicas: number;
   readonly paused?: boolean;
   /** Stands for the template. */
   readonly revision: number;
+}
+
+export function fieldsOf(deployment: KubernetesObject): DeploymentFields {
+  const { replicas, paused, revision } = looseFields<DeploymentFields>(deployment.spec);
+  return { replicas: Number(replicas), paused: paused === true, revision: Number(revision) };
 }
 
 export const READY = [{ type: "Ready", status: "True" }];
@@ -43,7 +49,7 @@ export const podSpec = (): Record<string, unknown> => ({
   containers: [{ name: "main", image: "none", resources: { requests: { cpu: CPU } } }],
 });
 
-export const workloadOf = (pod: KubernetesObject): string => pod.metadata.labels!["app"]!;
+export const workloadOf = (pod: KubernetesObject): string => pod.metadata.labels!.app!;
 export const isOf = (pod: KubernetesObject, workload: string): boolean => workloadOf(pod) === workload;
 export const isReady = (pod: KubernetesObject): boolean =>
   conditionsOf(pod).some(({ type, status }) => type === "Ready" && status === "True");
@@ -51,12 +57,12 @@ export const isReady = (pod: KubernetesObject): boolean =>
 /** In the order in which kube-scheduler prefers them. */
 export function openTo({ metadata, status }: KubernetesObject): readonly string[] {
   const among = metadata.annotations?.["isochrone.dev/planned-among"]?.split(",") ?? NODES;
-  const nominated = status?.["nominatedNodeName"];
+  const nominated = status?.nominatedNodeName;
   return typeof nominated === "string" ? [nominated, ...among] : among;
 }
 
 export function nodeOf(pod: KubernetesObject): string | null {
-  const name = pod.spec?.["nodeName"];
+  const name = pod.spec?.nodeName;
   return typeof name === "string" ? name : null;
 }
 
@@ -156,8 +162,8 @@ export function overBestOf({ found, nodes, channels, planned, nowMs }: Judged): 
   const others = podsOf(workloads.filter((name) => !planned.includes(name)));
   const pods = podsOf(planned);
   const model = SchedulingModel.of({
-    nodes: nodes as never,
-    pods: [...others, ...pods] as never,
+    nodes,
+    pods: [...others, ...pods],
     persistentVolumes: [],
     persistentVolumeClaims: [],
     csiNodes: [],

@@ -24,6 +24,7 @@ import { rigClock } from "./rig.ts";
 import {
   clusterSnapshot,
   CPU,
+  fieldsOf,
   HASH,
   isNewest,
   isOf,
@@ -40,7 +41,7 @@ import {
   snapshotOf,
   workloadOf,
 } from "./rollout-objects.ts";
-import type { Channels, DeploymentFields, OverBest } from "./rollout-objects.ts";
+import type { Channels, OverBest } from "./rollout-objects.ts";
 
 const STEP_MS = 100;
 
@@ -67,7 +68,7 @@ interface RolloutRig {
   readonly store: ClusterStore;
   /** As `kubectl rollout restart`. */
   readonly restart: (...workloads: readonly string[]) => Promise<void>;
-  readonly patch: (workload: string, change: object) => Promise<void>;
+  readonly patch: (workload: string, change: Readonly<Record<string, unknown>>) => Promise<void>;
   /** Cordons the node and evicts all that is on it. */
   readonly drain: (node: string) => Promise<void>;
   /** Its controller reports that the rollout has passed its deadline. */
@@ -193,7 +194,7 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
   /** One look of the Deployment controller. */
   const roll = async (name: string, all: readonly KubernetesObject[]): Promise<void> => {
     const deployment = (await store.get({ ...KINDS.deployment, namespace: NAMESPACE, name }))!;
-    const { replicas: wanted, paused, revision } = deployment.spec as unknown as DeploymentFields;
+    const { replicas: wanted, paused, revision } = fieldsOf(deployment);
     const own = all.filter((pod) => isOf(pod, name) && pod.metadata.deletionTimestamp === undefined);
     const newest = version(name, revision);
     const ref = { ...KINDS.replicaSet, namespace: NAMESPACE, name: newest.name };
@@ -255,8 +256,8 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
       await clock.advance(STEP_MS);
     }
   };
-  const patch = async (name: string, change: object): Promise<void> =>
-    void (await store.patch({ ...KINDS.deployment, namespace: NAMESPACE, name }, change as never));
+  const patch = async (name: string, change: Readonly<Record<string, unknown>>): Promise<void> =>
+    void (await store.patch({ ...KINDS.deployment, namespace: NAMESPACE, name }, change));
 
   for (const name of workloads) {
     await store.create({
@@ -305,7 +306,7 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     restart: async (...names) => {
       for (const name of names) {
         const ref = { ...KINDS.deployment, namespace: NAMESPACE, name };
-        const { revision } = (await store.get(ref))!.spec as unknown as DeploymentFields;
+        const { revision } = fieldsOf((await store.get(ref))!);
         await patch(name, { spec: { revision: revision + 1 } });
       }
     },
@@ -328,7 +329,7 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     overBest: async (...names) => {
       const found = await placement();
       const open = (await store.list(KINDS.node)).items.filter(
-        ({ spec }) => spec?.["unschedulable"] !== true,
+        ({ spec }) => spec?.unschedulable !== true,
       );
       const planned = names.length === 0 ? workloads : names;
       return overBestOf({ found, nodes: open, channels, planned, nowMs: clock.now() });

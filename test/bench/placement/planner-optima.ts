@@ -3,7 +3,7 @@
 // that have no complete plan, or whose optimum isn't proven within the limit, are passed over.
 import { writeFileSync } from "node:fs";
 import { MONEY_LEADS, plan } from "@isochrone/placement";
-import { defaultMatrix } from "@isochrone/lab";
+import { defaultMatrix } from "@isochrone/lab/testing";
 import { optimum, pricedProblem, siteProblem, smallProblem } from "@isochrone/placement/planner-testing";
 
 const INSTANCES = 200;

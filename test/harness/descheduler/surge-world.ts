@@ -110,9 +110,9 @@ export class SurgeWorld {
     if (this.arrival === "unscheduled") return;
     const open = readMoveRecords((await this.rig.replicaSet("web")) ?? BLANK, clock.now());
     for (const { metadata, spec } of await this.pods()) {
-      if (spec?.["nodeName"] !== undefined) continue;
+      if (spec?.nodeName !== undefined) continue;
       const ref = { namespace: NAMESPACE, name: metadata.name };
-      const gates = spec?.["schedulingGates"];
+      const gates = spec?.schedulingGates;
       if (gates !== undefined)
         await store.patch({ ...KINDS.pod, ...ref }, { spec: { schedulingGates: null } });
       const target = open.splice(0, 1)[0]?.to ?? ELSEWHERE;
@@ -126,7 +126,7 @@ export class SurgeWorld {
       const ref = { ...KINDS.pod, namespace: NAMESPACE, name: pod.metadata.name };
       if (pod.metadata.deletionTimestamp !== undefined) await store.delete(ref, { gracePeriodSeconds: 0 });
       else if (
-        pod.spec?.["nodeName"] !== undefined &&
+        pod.spec?.nodeName !== undefined &&
         this.arrival !== "unready" &&
         !hasCondition(pod, "Ready")
       )
@@ -142,7 +142,7 @@ export class SurgeWorld {
     const { store } = this.rig;
     for (const { metadata, spec } of (await store.list(KINDS.podDisruptionBudget)).items) {
       const serving = (await this.pods()).filter((pod) => hasCondition(pod, "Ready")).length;
-      const desiredHealthy = Number(spec?.["minAvailable"]);
+      const desiredHealthy = Number(spec?.minAvailable);
       const disruptionsAllowed = Math.max(0, serving - desiredHealthy);
       const status = { disruptionsAllowed, currentHealthy: serving, desiredHealthy };
       const ref = { ...KINDS.podDisruptionBudget, namespace: NAMESPACE, name: metadata.name };

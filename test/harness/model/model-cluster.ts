@@ -1,6 +1,7 @@
 // The demo without its processes: the real aggregator, scheduler-plugin (planner, descheduler, proposals) and
 // stand-in controllers with the demo's settings, on a memory store and emulated time. Only kubelets, probes,
 // proxies and users are models. An hour takes less than a minute.
+import { looseFields, looseList } from "@isochrone/primitives";
 import { movingConfig, PROPOSALS, schedulerConfig } from "@isochrone/cli/testing";
 import { createInformer, KINDS, PLACEMENT_GATE, podView, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -237,7 +238,7 @@ export class ModelCluster {
 
   async #ungate(): Promise<void> {
     for (const { metadata, spec } of this.#pods)
-      if (((spec?.["schedulingGates"] ?? []) as unknown[]).length > 0)
+      if (looseList(spec?.schedulingGates).length > 0)
         await this.store.patch(
           { ...KINDS.pod, namespace: metadata.namespace!, name: metadata.name },
           { spec: { schedulingGates: null } },
@@ -305,9 +306,9 @@ export interface ModelProposal {
 /** New pods of a Deployment wait for the planner, as the webhook has them do in the demo. */
 function gated(object: KubernetesObject): KubernetesObject {
   if (object.kind !== "Deployment") return object;
-  const { template, ...spec } = object.spec as { template: { spec: object } };
-  const withGate = { ...template.spec, schedulingGates: [{ name: PLACEMENT_GATE }] };
-  return { ...object, spec: { ...spec, template: { ...template, spec: withGate } } };
+  const template = looseFields(object.spec?.template);
+  const withGate = { ...looseFields(template.spec), schedulingGates: [{ name: PLACEMENT_GATE }] };
+  return { ...object, spec: { ...object.spec, template: { ...template, spec: withGate } } };
 }
 
 /** Takes steps until the promise has settled. Rejects when it does. */

@@ -1,5 +1,6 @@
 import { KINDS, readRelease, releasePatch, restorePatch } from "@isochrone/kubernetes";
 import type { JsonPatchOperation, KubernetesObject, OwnerReference } from "@isochrone/kubernetes";
+import { looseList } from "@isochrone/primitives";
 import { describe, expect, test } from "vitest";
 import type { AdmissionTestbed } from "./testbed.ts";
 
@@ -49,7 +50,7 @@ export function describeMovingPods(testbed: AdmissionTestbed): void {
       );
     const withOwner = (patch: readonly JsonPatchOperation[], fields: Partial<OwnerReference>) =>
       altered(patch, "/metadata/ownerReferences", (value) =>
-        (value as OwnerReference[]).map((each) => ({ ...each, ...fields })),
+        looseList<OwnerReference>(value).map((each) => ({ ...each, ...fields })),
       );
     const without = (patch: readonly JsonPatchOperation[], path: string): JsonPatchOperation[] =>
       patch.filter((each) => each.path !== path);
@@ -87,7 +88,7 @@ export function describeMovingPods(testbed: AdmissionTestbed): void {
       await denied(withOwner(release, { controller: false }), "metadata.ownerReferences");
       await denied(
         altered(release, "/metadata/ownerReferences", (value) => [
-          ...(value as OwnerReference[]),
+          ...looseList(value),
           { ...DEPLOYMENT, controller: false },
         ]),
         "metadata.ownerReferences",

@@ -275,8 +275,7 @@ class Lab {
       port: this.#rig.port,
       headers: { host: `${service}.shop`, "x-token": token },
     });
-    const answered = once(asked.end(), "response") as Promise<[IncomingMessage]>;
-    const [response] = await answered;
+    const response: IncomingMessage = (await once(asked.end(), "response"))[0];
     response.resume();
     const got = response.headers["x-token"];
     if (response.statusCode === 200 && got !== token)

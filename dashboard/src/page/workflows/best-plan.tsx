@@ -88,7 +88,7 @@ function PlanTile({ plan, fault }: { readonly plan: Plan | null; readonly fault:
 
 /** What a person enters to carry the proposal out. */
 function commandOf({ workflow }: Proposal): string {
-  const [namespace, name] = workflow.split("/") as [string, string];
+  const [namespace = "", name = ""] = workflow.split("/");
   return `isochrone plan ${namespace} --workflow ${name} --apply`;
 }
 

@@ -227,7 +227,7 @@ function podsOf(state: WorkloadState, newest?: WorkloadVersion): GatedPod[] {
       name: claim,
       persistentVolumeClaim: { claimName: `${claim}-${podName}` },
     }));
-    const volumes = [...looseList<PodVolume>(podSpec["volumes"]), ...own];
+    const volumes = [...looseList<PodVolume>(podSpec.volumes), ...own];
     const object = {
       ...KINDS.pod,
       metadata: { name: podName, namespace, labels, ownerReferences: [owner] },

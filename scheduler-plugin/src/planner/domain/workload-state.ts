@@ -61,7 +61,7 @@ export function trimmedWorkload({
     kind,
     metadata: withoutLastApplied(metadata),
     spec: {
-      ...pickedFields(spec as LooseFields, ["replicas", "paused", "updateStrategy", "ordinals"]),
+      ...pickedFields(looseFields(object.spec), ["replicas", "paused", "updateStrategy", "ordinals"]),
       volumeClaimTemplates: looseList<Record<"metadata", unknown>>(spec.volumeClaimTemplates).map(
         (claim) => ({
           metadata: { name: looseFields<Record<"name", unknown>>(claim.metadata).name },

@@ -14,7 +14,7 @@ interface ReplicaSetsOptions {
 
 interface ReplicaSetSpec {
   readonly selector?: unknown;
-  readonly template: { metadata?: Record<string, unknown>; spec?: Record<string, unknown> };
+  readonly template: unknown;
 }
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
@@ -87,7 +87,7 @@ function isSelected(
   { spec }: KubernetesObject,
   withoutSelector: boolean,
 ): boolean {
-  const { selector } = spec as unknown as ReplicaSetSpec;
+  const { selector } = looseFields<ReplicaSetSpec>(spec);
   return selector === undefined ? withoutSelector : matchesSelector(selector, labels);
 }
 
@@ -140,17 +140,18 @@ export function ownerReference(owner: KubernetesObject): OwnerReference {
 }
 
 function newPod(replicaSet: KubernetesObject, suffix: string): KubernetesObject {
-  const { template } = structuredClone(replicaSet.spec) as unknown as ReplicaSetSpec;
+  const { template } = looseFields<ReplicaSetSpec>(structuredClone(replicaSet.spec));
+  const { metadata, spec } = looseFields<Record<"metadata" | "spec", unknown>>(template);
   const { namespace = "default", name } = replicaSet.metadata;
   return {
     ...KINDS.pod,
     metadata: {
-      ...template.metadata,
+      ...looseFields(metadata),
       name: `${name}-${suffix}`,
       namespace,
       ownerReferences: [ownerReference(replicaSet)],
     },
-    spec: { schedulerName: "default-scheduler", ...template.spec },
+    spec: { schedulerName: "default-scheduler", ...looseFields(spec) },
     status: { phase: "Pending" },
   };
 }
