@@ -31,7 +31,7 @@ function labStore(lab: LabClient): MovingStore {
     async (...args: readonly unknown[]): Promise<never> => {
       const answer = await lab.store({ method, args });
       if ("error" in answer)
-        throw new StoreError(answer.error.code, answer.error.message);
+        throw new StoreError(answer.error.code as StoreError["code"], answer.error.message);
       return answer.value as never;
     };
   return {

@@ -14,7 +14,7 @@ interface ReplicaSetsOptions {
 
 interface ReplicaSetSpec {
   readonly selector?: unknown;
-  readonly template: unknown;
+  readonly template: { metadata?: Record<string, unknown>; spec?: Record<string, unknown> };
 }
 
 const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
@@ -140,18 +140,17 @@ export function ownerReference(owner: KubernetesObject): OwnerReference {
 }
 
 function newPod(replicaSet: KubernetesObject, suffix: string): KubernetesObject {
-  const { template } = looseFields<ReplicaSetSpec>(structuredClone(replicaSet.spec));
-  const { metadata, spec } = looseFields<Record<"metadata" | "spec", unknown>>(template);
+  const { template } = structuredClone(replicaSet.spec) as unknown as ReplicaSetSpec;
   const { namespace = "default", name } = replicaSet.metadata;
   return {
     ...KINDS.pod,
     metadata: {
-      ...looseFields(metadata),
+      ...template.metadata,
       name: `${name}-${suffix}`,
       namespace,
       ownerReferences: [ownerReference(replicaSet)],
     },
-    spec: { schedulerName: "default-scheduler", ...looseFields(spec) },
+    spec: { schedulerName: "default-scheduler", ...template.spec },
     status: { phase: "Pending" },
   };
 }
