@@ -5,8 +5,7 @@ import type { MoveRules, WorkflowToImprove } from "./deschedule-input.ts";
 import { gainErrorOf } from "./gain-error.ts";
 import { LeastGain } from "./least-gain.ts";
 import { moveCosts } from "./move-costs.ts";
-import { gainOf } from "./proposal.ts";
-import type { PodMove, Proposal } from "./proposal.ts";
+import { gainOf, type PodMove, type Proposal } from "./proposal.ts";
 import { keepsSpan } from "./span.ts";
 
 /** Targets kept per pod: those behind them would hardly be the best one in the next run. */

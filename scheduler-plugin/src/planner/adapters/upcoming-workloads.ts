@@ -12,8 +12,8 @@ import type {
 } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { identifyPod } from "../../domain/pod.ts";
-import { trimmedWorkload, workloadState } from "../domain/workload-state.ts";
-import type { WorkloadState } from "../domain/workload-state.ts";
+import { trimmedWorkload, workloadState } from "./workload-state.ts";
+import type { WorkloadState } from "./workload-state.ts";
 import type { GatedPod } from "../gated-workflows.ts";
 import { WorkloadVersions } from "./workload-versions.ts";
 import type { WorkloadVersion } from "./workload-versions.ts";
