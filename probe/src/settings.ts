@@ -100,7 +100,10 @@ const table = {
   connectIntervalMs: constant<number>(10_000, "It bounds what handshakes cost the peer.", {
     min: 10,
   }),
-  dscp: constant<number>(0, "Probes measure the class of service that most traffic has.", { min: 0, max: 63 }),
+  dscp: constant<number>(0, "Probes measure the class of service that most traffic has.", {
+    min: 0,
+    max: 63,
+  }),
   icmpPayloadBytes: constant<number>(56, "It is what ping sends.", ICMP_PAYLOAD_BYTES),
   icmpProber: oneOf(["auto", ...ICMP_PROBERS], {
     default: "auto",

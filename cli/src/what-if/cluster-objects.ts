@@ -80,9 +80,7 @@ export async function readCluster<K extends Name>(
 /** The controls of the embedded cluster of this user; null: a cluster is named, or there is none. */
 export async function embeddedLab(source: ClusterSource): Promise<LabClient | null> {
   const { kubeconfig, context, lab } = source;
-  const isNamed = [kubeconfig, context, process.env.KUBECONFIG || undefined].some(
-    (one) => one !== undefined,
-  );
+  const isNamed = [kubeconfig, context, process.env.KUBECONFIG || undefined].some((one) => one !== undefined);
   const token = isNamed || !isEmbedded(source) ? null : await readControlToken(lab, process.env);
   return token === null ? null : new LabClient(lab, { token });
 }

@@ -52,9 +52,8 @@ export class LabClient {
   ): Promise<readonly LinkAnswer[]> {
     const { rttMs: delayMs, ...rest } = change;
     const path = `/lab/v1/links/${encodeURIComponent(a)}/${encodeURIComponent(b)}`;
-    return (
-      await this.#ask<{ links: readonly LinkAnswer[] }>("PUT", path, { ...rest, delayMs, ...options })
-    ).links;
+    return (await this.#ask<{ links: readonly LinkAnswer[] }>("PUT", path, { ...rest, delayMs, ...options }))
+      .links;
   }
 
   /** A node of the embedded cluster dies: its pods end, and nothing reaches it any more. */

@@ -328,9 +328,7 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     },
     overBest: async (...names) => {
       const found = await placement();
-      const open = (await store.list(KINDS.node)).items.filter(
-        ({ spec }) => spec?.unschedulable !== true,
-      );
+      const open = (await store.list(KINDS.node)).items.filter(({ spec }) => spec?.unschedulable !== true);
       const planned = names.length === 0 ? workloads : names;
       return overBestOf({ found, nodes: open, channels, planned, nowMs: clock.now() });
     },

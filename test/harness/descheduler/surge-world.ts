@@ -125,11 +125,7 @@ export class SurgeWorld {
     for (const pod of await this.pods()) {
       const ref = { ...KINDS.pod, namespace: NAMESPACE, name: pod.metadata.name };
       if (pod.metadata.deletionTimestamp !== undefined) await store.delete(ref, { gracePeriodSeconds: 0 });
-      else if (
-        pod.spec?.nodeName !== undefined &&
-        this.arrival !== "unready" &&
-        !hasCondition(pod, "Ready")
-      )
+      else if (pod.spec?.nodeName !== undefined && this.arrival !== "unready" && !hasCondition(pod, "Ready"))
         await store.patch(
           ref,
           { status: { phase: "Running", conditions: [READY] } },
