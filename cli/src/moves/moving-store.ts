@@ -29,10 +29,9 @@ function labStore(lab: LabClient): MovingStore {
   const calls =
     (method: keyof MovingStore) =>
     async (...args: readonly unknown[]): Promise<never> => {
-      const answer = await lab.store({ method, args });
-      if ("error" in answer)
-        throw new StoreError(answer.error.code as StoreError["code"], answer.error.message);
-      return answer.value as never;
+      const answer = await lab.store<never>({ method, args });
+      if ("error" in answer) throw new StoreError(answer.error.code, answer.error.message);
+      return answer.value;
     };
   return {
     get: calls("get"),

@@ -41,9 +41,14 @@ export async function obstaclesOf(
     webhook: gateRulesOf(webhook, []),
     nowMs: Date.now(),
   });
-  return (pod) => judge.obstacleOf(pod as KubernetesObject);
+  return (pod) => judge.obstacleOf(asStored(pod));
 }
 
 function listed(objects: Iterable<ApiObject> = []): KubernetesObject[] {
-  return [...objects] as KubernetesObject[];
+  return Array.from(objects, asStored);
+}
+
+/** Objects of a cluster or a dump have a kind and a version. */
+function asStored(object: ApiObject): KubernetesObject {
+  return object as KubernetesObject;
 }

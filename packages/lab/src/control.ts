@@ -1,3 +1,4 @@
+import type { StoreError } from "@isochrone/kubernetes";
 import type { Logger } from "@isochrone/runtime";
 import {
   createHttpApp,
@@ -42,9 +43,9 @@ export interface StoreCall {
 }
 
 /** The value, or the code and the message of a StoreError. */
-export type StoreAnswer =
-  | { readonly value: unknown }
-  | { readonly error: { readonly code: string; readonly message: string } };
+export type StoreAnswer<T = unknown> =
+  | { readonly value: T }
+  | { readonly error: { readonly code: StoreError["code"]; readonly message: string } };
 
 /** A page of metrics of one of the services that the embedded cluster is made of. */
 export interface MetricsPage {

@@ -82,7 +82,7 @@ export class LabClient {
   }
 
   /** Calls the store of the embedded cluster. */
-  async store(call: StoreCall): Promise<StoreAnswer> {
+  async store<T>(call: StoreCall): Promise<StoreAnswer<T>> {
     return this.#ask("POST", "/lab/v1/store", call);
   }
 

@@ -3,7 +3,6 @@ import { DecisionKindSchema, DecisionListSchema, DecisionSchema, ProblemSchema }
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
-import type { Static } from "typebox";
 import type { ExclusionRules } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
 import { MAX_ASKED_AGAIN } from "../domain/decision-view.ts";
@@ -194,7 +193,10 @@ export function addDecisionRoutes(
       const missing = await incomplete();
       const found = query.kind === "proposal" ? plans.proposals(query) : plans.find(query);
       const isProposed = query.kind === "proposal" && rules !== null;
-      return { plans: found as Static<typeof PlanSchema>[], ...(isProposed ? { rules } : {}), ...missing };
+      const shown = [...found].map((plan) => {
+        return { ...plan, pods: [...plan.pods], explanation: [...plan.explanation] };
+      });
+      return { plans: shown, ...(isProposed ? { rules } : {}), ...missing };
     },
   );
 }

@@ -86,7 +86,7 @@ export function encodeDecision(log: Pick<DecisionLog, "show">, shared: SharedDec
   return {
     replica,
     uid: podOf(logged).uid,
-    identity: identity as WireDecision["identity"],
+    identity: identity === null ? null : { ...identity, workloads: [...identity.workloads] },
     siblingsOnBest,
     planned,
     place,

@@ -2,7 +2,6 @@
 import { DEFAULT_PLAN_SETTINGS } from "@isochrone/placement";
 import type { AssumedPod, PlanProblem } from "@isochrone/placement";
 import { WorkflowGraph } from "@isochrone/topology";
-import type { WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Replacing, UpcomingWorkloads } from "./adapters/upcoming-workloads.ts";
 import { ordinalOf } from "./adapters/upcoming-workloads.ts";
 import type { ClusterModel } from "./cluster-model.ts";
@@ -139,8 +138,14 @@ function graphToBe(graph: WorkflowGraph, model: Pods): WorkflowGraph {
       return node === null ? [] : [{ ...pod, node }];
     }),
   }));
-  const snapshot = { version, observedAt, namespace, name, workloads, channels };
-  const toBe = new WorkflowGraph(snapshot as WorkflowGraphSnapshot);
+  const toBe = new WorkflowGraph({
+    version,
+    observedAt,
+    namespace,
+    name,
+    workloads,
+    channels: [...channels],
+  });
   MADE.set(graph, { changes, graph: toBe });
   return toBe;
 }

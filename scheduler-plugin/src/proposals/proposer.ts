@@ -12,7 +12,7 @@ import {
   WorkflowSteps,
 } from "@isochrone/placement";
 import type { ExclusionRules, ShownPlan, WorkflowPlanReport } from "@isochrone/placement";
-import { keyOf, KINDS } from "@isochrone/kubernetes";
+import { KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KindRef, KubernetesObject } from "@isochrone/kubernetes";
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
@@ -210,7 +210,8 @@ export class Proposer implements Service {
       cluster: graphs.cluster,
       workflow: graphs.workflow,
       prices: graphs.prices,
-      obstacleOf: (pod) => judge.obstacleOf(pods.get(keyOf(pod as KubernetesObject))!),
+      obstacleOf: (pod) =>
+        judge.obstacleOf(pods.get(`${pod.metadata.namespace ?? "default"}/${pod.metadata.name}`)!),
       ...(spread === undefined ? {} : { spread }),
     });
     if (running === null) return null;

@@ -416,7 +416,7 @@ describe("moves that can't be carried out now", () => {
   const blockedBy =
     (...names: readonly string[]) =>
     (pod: ApiObject) =>
-      names.includes(pod.metadata.name!) ? "single_replica: nothing would serve while it moves" : null;
+      names.includes(pod.metadata.name) ? "single_replica: nothing would serve while it moves" : null;
 
   test("don't count in what is saved, and come last with what they would gain", () => {
     const found = planOf(given, QUIET, { obstacleOf: blockedBy("w2-1", "w0-1") });
