@@ -2,7 +2,7 @@
 // move: nothing that it asks is denied, and nothing of its own file is left unused. What other parts may do:
 // rbac.test.ts.
 import { readFileSync } from "node:fs";
-import type { KubernetesObject } from "@isochrone/kubernetes";
+import { TEMPLATE_HASH_LABEL, type KubernetesObject } from "@isochrone/kubernetes";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { OUR_CRDS } from "../harness/appgroups.ts";
 import {
@@ -70,6 +70,20 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
     return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
   };
 
+  /** Patches that take a pod out of its ReplicaSet: the planner's right to patch pods is for others. */
+  const releases = async (): Promise<number> => {
+    const path = `/metadata/labels/${TEMPLATE_HASH_LABEL}`;
+    const patches = await cluster.auditEvents(
+      ({ user, verb, resource, code, requestObject }) =>
+        user.endsWith(`:${NAME}-scheduler-plugin`) &&
+        verb === "patch" &&
+        resource === "pods" &&
+        code === 200 &&
+        JSON.stringify(requestObject ?? null).includes(path),
+    );
+    return patches.length;
+  };
+
   test("are to read in a dry run, and then what it uses when two pods move from a zone that went far away", async () => {
     const workloads = Object.keys(WORKLOADS);
     const graphs = new FollowedGraphs({
@@ -107,11 +121,13 @@ describe.runIf(support.supported)("the rights of the descheduler", { timeout: 15
       .toBeGreaterThan(0);
     expect((await verdict()).denied).toEqual([]);
     expect([...zones()].sort()).toEqual(["za", "zb"]);
+    expect(await releases()).toBe(0);
     await dry.stop();
     await cluster.create(manifest("rbac", EVICTIONS));
     await start("evict");
     await expect.poll(() => [...zones()].sort(), WAIT).toEqual(["za", "zc"]);
     await expect.poll(async () => (await verdict()).unused, WAIT).toEqual([]);
+    expect(await releases()).toBeGreaterThan(0);
     expect((await verdict()).denied).toEqual([]);
   });
 });

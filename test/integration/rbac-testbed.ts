@@ -54,6 +54,7 @@ const PLANNER = {
   graphWaitMs: 1_000,
   bindTimeoutMs: 1_000,
   deadlineMs: 5_000,
+  proposalsIntervalMs: 1_000,
 };
 const MOUNT_INTERVAL_MS = 250;
 
@@ -201,6 +202,7 @@ export class Testbed {
       graphUrl,
       graphTokenFile: await this.installation.tokenFile("scheduler-plugin"),
       replicaName,
+      serviceName: `${NAME}-scheduler-plugin`,
       appGroupIntervalMs: 500,
       managedResource: "isochrone.dev/placement",
       canaryNamespace: CANARY_NAMESPACE,

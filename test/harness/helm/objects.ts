@@ -64,8 +64,12 @@ export function settingsOf(
 
 /**
  * Paths of files that a pod's containers find, as the settings name them: every text that begins with
- * /etc/isochrone/.
+ * /etc/isochrone/; for the directory of files for other replicas, the files that are read from it.
  */
-export function chartFilesIn(settings: unknown): string[] {
-  return [...JSON.stringify(settings).matchAll(/"(\/etc\/isochrone\/[^"]+)"/g)].map(([, path]) => path!);
+export function chartFilesIn(settings: ReturnType<typeof settingsOf>): string[] {
+  const { replicaFilesDirectory, access } = settings["scheduler"] ?? {};
+  const ofReplicas = access === "none" ? ["ca.crt"] : ["ca.crt", "tls.crt", "tls.key"];
+  return [...JSON.stringify(settings).matchAll(/"(\/etc\/isochrone\/[^"]+)"/g)].flatMap(([, path]) =>
+    path === replicaFilesDirectory ? ofReplicas.map((name) => `${path}/${name}`) : [path!],
+  );
 }

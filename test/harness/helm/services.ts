@@ -26,6 +26,7 @@ export class Services {
   ): Promise<ComponentProcess> {
     const settings = settingsOf(objects, kind) as ComponentSettings;
     const section = kind === "aggregator" ? "aggregator" : "scheduler";
+    const replicaName = `isochrone-${kind}-0`;
     const { host: _host, port: _port, ...own } = settings[section]!;
     const webhook = settings["webhook"] && {
       webhook: {
@@ -37,11 +38,16 @@ export class Services {
     const known: ComponentSettings = {
       ...settings,
       ...webhook,
-      [section]: { ...own, ...(await this.#files(kind, own)) },
+      [section]: {
+        ...own,
+        // The Deployment says the pod's name by the environment.
+        ...(kind === "scheduler-plugin" ? { replicaName } : {}),
+        ...(await this.#files(kind, own)),
+      },
     };
     const changed = Object.entries(other).map(([name, values]) => [name, { ...known[name], ...values }]);
     const merged = { ...known, ...(Object.fromEntries(changed) as ComponentSettings) };
-    const service = await this.#installation.component(kind, `isochrone-${kind}-0`, merged);
+    const service = await this.#installation.component(kind, replicaName, merged);
     this.#running.push(service);
     await service.start();
     return service;
@@ -55,11 +61,13 @@ export class Services {
   /** What pods mount: the token of the account, and whom to trust. */
   async #files(
     kind: "aggregator" | "scheduler-plugin",
-    { graphCaFile, graphTokenFile }: ComponentSettings[string],
+    { graphCaFile, graphTokenFile, replicaFilesDirectory }: ComponentSettings[string],
   ): Promise<ComponentSettings[string]> {
     return {
       ...(graphCaFile === undefined ? {} : { graphCaFile: await this.#installation.caFile() }),
       ...(graphTokenFile === undefined ? {} : { graphTokenFile: await this.#installation.tokenFile(kind) }),
+      // The pods of other replicas run nothing here that could be asked.
+      ...(replicaFilesDirectory === undefined ? {} : { replicaFilesDirectory: this.#installation.folder }),
     };
   }
 
