@@ -144,7 +144,9 @@ describe.runIf(support.supported)("the planner", () => {
     const running = await planner();
     for (const name of ["api", "db"]) await testbed.cluster.createWorkload(name, gated(namespace, name));
     const bound = await boundPods(testbed.cluster, namespace, 2);
-    const [api, db] = ["api-", "db-"].map((prefix) => [...bound.keys()].find((pod) => pod.startsWith(prefix))!);
+    const [api, db] = ["api-", "db-"].map((prefix) =>
+      [...bound.keys()].find((pod) => pod.startsWith(prefix))!,
+    );
     const node = bound.get(api!)!;
     expect(bound.get(db!)).toBe(node);
     const command = async (...args: string[]): Promise<string> =>
