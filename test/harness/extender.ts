@@ -104,7 +104,8 @@ export interface GraphApi {
 /** The part of the graph API that the scheduler-plugin reads. */
 export async function startGraphApi(): Promise<GraphApi> {
   let said: Parameters<GraphApi["say"]>[0] = null;
-  const server = createServer((request, response) => {
+  // Kept as long as by our own servers: a client that was busy for seconds finds its connection open.
+  const server = createServer({ keepAliveTimeout: 65_000 }, (request, response) => {
     response.setHeader("content-type", "application/json");
     if (said === null) {
       response.writeHead(503).end("{}");

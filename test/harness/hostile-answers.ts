@@ -108,6 +108,14 @@ function decision(index: number, nodes: readonly string[]): Decision {
   };
 }
 
+const PROPOSED = {
+  today: { network: 900_000, pressure: 100, total: 900_100 },
+  savedRatio: 0.444,
+  gain: 400_000,
+  gainError: 20_000,
+  perRequest: { todayMs: 9, bestMs: 5, errorMs: 0.5 },
+};
+
 function plans(query: URLSearchParams, nodes: readonly string[]) {
   const cost = { network: 500_000, pressure: 100, total: 500_100 };
   const isProposal = query.get("kind") === "proposal";
@@ -117,7 +125,7 @@ function plans(query: URLSearchParams, nodes: readonly string[]) {
     workflow: `${at(0)}/${at(1)}`,
     durationMs: 3,
     cost,
-    ...(isProposal ? { today: { network: 900_000, pressure: 100, total: 900_100 }, savedRatio: 0.444 } : {}),
+    ...(isProposal ? { ...PROPOSED } : {}),
     lowerBound: null,
     pods: EVIL.map((name, index) => ({
       name,
@@ -126,7 +134,9 @@ function plans(query: URLSearchParams, nodes: readonly string[]) {
       from: nodes[0],
       reason: null,
       decision: isProposal ? null : `evil-${index}`,
-      ...(isProposal ? { gain: 40_000, obstacle: index === 0 ? at(index + 2) : null } : {}),
+      ...(isProposal
+        ? { step: index + 1, gain: 40_000, gainError: 2_000, obstacle: index === 0 ? at(index + 2) : null }
+        : {}),
     })),
     explanation: [`Because of ${at(0)}.`, at(2)],
   };

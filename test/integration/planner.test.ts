@@ -142,11 +142,13 @@ describe.runIf(support.supported)("the planner", () => {
     const namespace = "told";
     await begin(namespace);
     const running = await planner();
-    await testbed.cluster.createPods(["api-1"], gated(namespace, "api"));
-    await testbed.cluster.createPods(["db-1"], gated(namespace, "db"));
+    for (const name of ["api", "db"]) await testbed.cluster.createWorkload(name, gated(namespace, name));
     const bound = await boundPods(testbed.cluster, namespace, 2);
-    const node = bound.get("api-1")!;
-    expect(bound.get("db-1")).toBe(node);
+    const [api, db] = ["api-", "db-"].map((prefix) =>
+      [...bound.keys()].find((pod) => pod.startsWith(prefix))!,
+    );
+    const node = bound.get(api!)!;
+    expect(bound.get(db!)).toBe(node);
     const command = async (...args: string[]): Promise<string> =>
       (
         await promisify(execFile)(
@@ -158,15 +160,15 @@ describe.runIf(support.supported)("the planner", () => {
         )
       ).stdout;
     await expect
-      .poll(async () => (await running.decisions(namespace, "db-1"))[0]?.outcome?.result, { timeout: 10_000 })
+      .poll(async () => (await running.decisions(namespace, db))[0]?.outcome?.result, { timeout: 10_000 })
       .toBe("landed");
-    const explained = await command("explain", "db-1", "-n", namespace, "--server", running.url);
+    const explained = await command("explain", db!, "-n", namespace, "--server", running.url);
     expect(explained).toContain(`It is on ${node}, put there by default-scheduler.`);
     expect(explained).toMatch(/That is where the plan \S+ of its workflow wanted it/);
     expect(explained).toContain(`outcome: landed on ${node}`);
     const far = node < "n4" ? "n7" : "n0";
     await testbed.cluster.createPods(["web-1"], { ...gated(namespace, "web", "100m", []), nodeName: far });
-    const places = { web: [["web-1", far]], api: [["api-1", node]], db: [["db-1", node]] };
+    const places = { web: [["web-1", far]], api: [[api, node]], db: [[db, node]] };
     const shop = shopGraphs(namespace);
     const shown = (): (typeof shop.workflow.workloads)[number][] =>
       shop.workflow.workloads.map((workload) => ({
@@ -174,25 +176,32 @@ describe.runIf(support.supported)("the planner", () => {
         pods: places[workload.name as keyof typeof places].map(([name, at]) => ({ name: name!, node: at! })),
       }));
     testbed.graphs.say({ ...shop, workflow: { ...shop.workflow, workloads: shown() } });
-    const planned = await command("plan", namespace, "--server", testbed.graphs.url);
-    // It joins the others, or they join it: which is as good.
-    expect(planned).toMatch(/[12] of 3 pods would move/);
-    expect(planned).toMatch(new RegExp(`web-1 +web +${far} +${node}|api-1 +api +${node} +${far}`));
-    const [report] = JSON.parse(
-      await command("plan", namespace, "--server", testbed.graphs.url, "-o", "json"),
-    ) as [{ today: { total: number }; best: { total: number } }];
-    expect(report.best.total).toBeLessThan(report.today.total / 10);
+    const tooYoung = await command("plan", namespace, "--server", testbed.graphs.url);
+    expect(tooYoung).toMatch(/No move can be made now; [12] moves? would gain\./);
+    expect(tooYoung).toMatch(/(web-1 .*\(bare_pod\)|api-\S+ +api .*\(too_young\))/);
 
     // With the service's settings, if they are right.
     const folder = mkdtempSync(join(tmpdir(), "isochrone-plan-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const settings = join(folder, "settings.yaml");
-    const plan = async (text: string): Promise<{ best: { network: number } }> => {
+    const plan = async (text: string, ...words: string[]): Promise<string> => {
       writeFileSync(settings, text);
-      const words = ["plan", namespace, "--server", testbed.graphs.url, "--settings", settings, "-o", "json"];
-      return (JSON.parse(await command(...words)) as [{ best: { network: number } }])[0];
+      return command("plan", namespace, "--server", testbed.graphs.url, "--settings", settings, ...words);
     };
-    const together = await plan("service: { port: 1 }\nplanner: { minNodes: 1, minZones: 1 }\n");
+    const young = "descheduler: { minPodAgeMs: 0 }\n";
+    const planned = await plan(young);
+    // web-1 has no controller, which could replace it: the others join it.
+    expect(planned).toMatch(/2 moves: \S+ -> \S+ ms per request \(\+- \S+\)\./);
+    for (const [workload, pod] of Object.entries({ api, db }))
+      expect(planned).toMatch(new RegExp(`1 +${pod} +${workload} +${node} +${far}`));
+    interface Report {
+      readonly today: { readonly total: number };
+      readonly best: { readonly total: number; readonly network: number };
+    }
+    const [report] = JSON.parse(await plan(young, "-o", "json")) as [Report];
+    expect(report.best.total).toBeLessThan(report.today.total / 10);
+    const near = `service: { port: 1 }\nplanner: { minNodes: 1, minZones: 1 }\n${young}`;
+    const [together] = JSON.parse(await plan(near, "-o", "json")) as [Report];
     expect(together.best.network).toBe(0);
     await expect(plan("nothing but words\n")).rejects.toThrow(
       /--settings must be a readable YAML or JSON file/,

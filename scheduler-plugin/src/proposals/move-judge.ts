@@ -4,6 +4,7 @@ import { keyOf, matchesSelector, moveOwnerOf, readLastMove, readMoveRecords } fr
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { canSurge, exclusionOf } from "@isochrone/placement";
 import type { ExclusionRules } from "@isochrone/placement";
+import { isMet } from "../descheduler/decision/disruption-budgets.ts";
 import { gatedTemplates } from "../descheduler/gated-templates.ts";
 import type { GateRules } from "../webhook/gate-rules.ts";
 
@@ -53,6 +54,7 @@ export class MoveJudge {
     const { rules, nowMs } = this.#input;
     const controller = this.#controllers.get(moveOwnerOf(pod)?.uid ?? "") ?? null;
     const workload = controller === null ? null : this.#workloadAbove(controller);
+    const surges = canSurge({ pod, workload });
     const exclusion = exclusionOf(
       {
         pod,
@@ -65,13 +67,13 @@ export class MoveJudge {
         lastMove: controller === null ? null : readLastMove(controller),
       },
       // The old pod serves until its replacement is ready.
-      { ...rules, allowSingleReplicas: rules.allowSingleReplicas || canSurge({ pod, workload }) },
+      { ...rules, allowSingleReplicas: rules.allowSingleReplicas || surges },
       nowMs,
     );
-    return exclusion === null ? this.#refusalOf(pod) : `${exclusion.detail} (${exclusion.reason})`;
+    return exclusion === null ? this.#refusalOf(pod, surges) : `${exclusion.detail} (${exclusion.reason})`;
   }
 
-  #refusalOf(pod: KubernetesObject): string | null {
+  #refusalOf(pod: KubernetesObject, surges: boolean): string | null {
     const covering = (this.#budgets.get(namespaceOf(pod)) ?? []).filter(({ spec = {} }) =>
       matchesSelector(spec.selector, pod.metadata.labels),
     );
@@ -80,6 +82,7 @@ export class MoveJudge {
     const [budget] = covering;
     if (budget === undefined) return null;
     const { metadata, status = {} } = budget;
+    if (surges && isMet(budget)) return null;
     // The eviction API refuses while the controller hasn't seen the newest specification.
     const isCurrent = Number(status.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
     const allowed = isCurrent ? Number(status.disruptionsAllowed ?? 0) : 0;

@@ -13,25 +13,39 @@ export async function readBudgets(
 ): Promise<readonly DisruptionBudget[] | null> {
   if (pods.size === 0) return [];
   const budgets = await store.list(KINDS.podDisruptionBudget).catch(() => null);
-  return budgets?.items.map((budget) => disruptionBudget(budget, pods)) ?? null;
+  return budgets?.items.map((budget) => disruptionBudget(budget, budgets.items, pods)) ?? null;
+}
+
+/** A pod that is replaced before it goes leaves as many healthy ones as there are now: that is enough. */
+export function isMet({ status = {} }: KubernetesObject): boolean {
+  return Number(status["currentHealthy"] ?? Number.NaN) >= Number(status["desiredHealthy"] ?? Number.NaN);
+}
+
+function selects({ metadata, spec = {} }: KubernetesObject, pod: KubernetesObject | undefined): boolean {
+  return (
+    (metadata.namespace ?? "default") === (pod?.metadata.namespace ?? "default") &&
+    matchesSelector(spec["selector"], pod?.metadata.labels)
+  );
 }
 
 function disruptionBudget(
-  { metadata, spec = {}, status = {} }: KubernetesObject,
+  budget: KubernetesObject,
+  all: readonly KubernetesObject[],
   pods: Survey["pods"],
 ): DisruptionBudget {
+  const { metadata, status = {} } = budget;
   const namespace = metadata.namespace ?? "default";
   // The eviction API refuses while the controller hasn't seen the newest specification.
   const isCurrent = Number(status.observedGeneration ?? Infinity) >= (metadata.generation ?? 0);
-  // A pod that is replaced first leaves as many healthy ones as there are now.
-  const isMet = Number(status.currentHealthy ?? Number.NaN) >= Number(status.desiredHealthy ?? Number.NaN);
-  const asks = (pod: SurveyedPod | undefined): boolean => !(isMet && pod?.canSurge === true);
+  // The eviction API refuses pods of two budgets also when a replacement is ready.
+  const asks = ({ canSurge, object }: SurveyedPod): boolean =>
+    !canSurge || !isMet(budget) || all.filter((each) => selects(each, object)).length > 1;
   return {
     name: `${namespace}/${metadata.name}`,
     allowed: isCurrent ? Number(status.disruptionsAllowed ?? 0) : 0,
-    covers: ({ uid, namespace: of }) =>
-      of === namespace &&
-      asks(pods.get(uid)) &&
-      matchesSelector(spec.selector, pods.get(uid)?.object.metadata.labels),
+    covers: ({ uid }) => {
+      const pod = pods.get(uid);
+      return pod !== undefined && selects(budget, pod.object) && asks(pod);
+    },
   };
 }
