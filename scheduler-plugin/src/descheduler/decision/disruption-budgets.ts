@@ -1,4 +1,5 @@
 import { KINDS, matchesSelector } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { DisruptionBudget } from "@isochrone/placement";
 import type { Survey, SurveyedPod } from "./survey.ts";
@@ -17,14 +18,20 @@ export async function readBudgets(
 }
 
 /** A pod that is replaced before it goes leaves as many healthy ones as there are now: that is enough. */
-export function isMet({ status = {} }: KubernetesObject): boolean {
-  return Number(status["currentHealthy"] ?? Number.NaN) >= Number(status["desiredHealthy"] ?? Number.NaN);
+export function isMet({ status }: KubernetesObject): boolean {
+  const { currentHealthy, desiredHealthy } = looseFields<Health>(status);
+  return Number(currentHealthy ?? Number.NaN) >= Number(desiredHealthy ?? Number.NaN);
 }
 
-function selects({ metadata, spec = {} }: KubernetesObject, pod: KubernetesObject | undefined): boolean {
+interface Health {
+  readonly currentHealthy: number;
+  readonly desiredHealthy: number;
+}
+
+function selects({ metadata, spec }: KubernetesObject, pod: KubernetesObject | undefined): boolean {
   return (
     (metadata.namespace ?? "default") === (pod?.metadata.namespace ?? "default") &&
-    matchesSelector(spec["selector"], pod?.metadata.labels)
+    matchesSelector(looseFields<{ readonly selector: object }>(spec).selector, pod?.metadata.labels)
   );
 }
 
