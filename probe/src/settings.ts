@@ -100,9 +100,11 @@ const table = {
   connectIntervalMs: constant<number>(10_000, "It bounds what handshakes cost the peer.", {
     min: 10,
   }),
-  dscp: constant<number>(0, "Probes measure the class of service that most traffic has.", {
+  dscp: integer({
+    default: 0,
     min: 0,
     max: 63,
+    description: "Differentiated services code point of probe packets.",
   }),
   icmpPayloadBytes: constant<number>(56, "It is what ping sends.", ICMP_PAYLOAD_BYTES),
   icmpProber: oneOf(["auto", ...ICMP_PROBERS], {
