@@ -207,7 +207,7 @@ describe("the embedded cluster", () => {
   }, 120_000);
 
   it("answers the command line: graph, explain, lab matrix", async () => {
-    expect(await system.cli("graph", "--server", system.urls.page)).toContain("median round trip");
+    expect(await system.cli("graph", "--server", system.urls.page)).toContain("cost ± error in ms");
     const { cluster } = JSON.parse(await system.cli("graph", "--server", system.urls.page, "-o", "json")) as {
       cluster: ClusterGraphSnapshot;
     };

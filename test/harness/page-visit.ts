@@ -188,7 +188,7 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   expect(await page.locator("#placements tbody tr").count()).toBe(17);
   // What it costs today against the best plan, which is proposed again and again.
   const best = page.locator(".tile", { hasText: "Best plan" });
-  await expect.poll(() => best.textContent(), { timeout: 20_000 }).toMatch(/today/);
+  await expect.poll(() => best.textContent(), { timeout: 20_000 }).toMatch(/ per request \(± |as today/);
   await page.locator("#moves-title").waitFor();
   await check("workflows");
 
