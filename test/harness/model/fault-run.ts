@@ -20,12 +20,12 @@ export interface FaultReport {
   readonly moved: number;
   /** What is wrong, in words. */
   readonly mistakes: readonly string[];
-  readonly failedRequests: number;
+  readonly unserved: number;
 }
 
 export interface FaultRunResult {
   readonly reports: readonly FaultReport[];
-  /** Failed requests per pod that moved; null: none did. */
+  /** Requests without a ready pod, per pod that moved; null: none did. */
   readonly failedPerMove: number | null;
   /** The same of a rolling update of the same Deployments. */
   readonly failedPerRolled: number | null;
@@ -83,14 +83,14 @@ async function oneFault(
   const mistakes = [...onTarget(model, moved), ...evictedOnce(moved, fault), ...left(model, fault)];
   const p95 = fault === "dead-node" ? null : p95Mistake(model, moved, beganMs, faultEndMs);
   if (p95 !== null) mistakes.push(p95);
-  const failed = model.users.failures(beganMs, faultEndMs);
+  const failed = model.users.unserved(beganMs, faultEndMs);
   model.healLinks();
   const knownThen = new Set(model.lives.all.map(({ uid }) => uid));
   const placedThen = model.placement();
   await model.run(HEALED_MS);
   const movedAfter = replacedSince(model, knownThen).filter(({ old }) => old.endedMs! >= faultEndMs);
   mistakes.push(...onTarget(model, movedAfter), ...gained(model, placedThen, movedAfter));
-  return { report: { fault: text, moved: moved.length, mistakes, failedRequests: failed }, moved, failed };
+  return { report: { fault: text, moved: moved.length, mistakes, unserved: failed }, moved, failed };
 }
 
 /** Picks nodes that have pods: such a link is one that calls cross. */
@@ -194,7 +194,7 @@ function costOf(model: ModelCluster, at: ReadonlyMap<string, string>): number {
   }, 0);
 }
 
-/** Failed requests per pod of a rolling update of the Deployments that moved; null: none moved. */
+/** Requests without a ready pod, per pod of a rolling update of the Deployments that moved; null: none moved. */
 async function failedOfRolling(model: ModelCluster, workloads: readonly string[]): Promise<number | null> {
   if (workloads.length === 0) return null;
   const beganMs = model.nowMs;
@@ -202,5 +202,5 @@ async function failedOfRolling(model: ModelCluster, workloads: readonly string[]
     await model.restart(workload);
     await model.run(ROLL_MS);
   }
-  return model.users.failures(beganMs, model.nowMs) / workloads.length;
+  return model.users.unserved(beganMs, model.nowMs) / workloads.length;
 }

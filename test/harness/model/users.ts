@@ -11,10 +11,12 @@ interface UsersOptions {
   readonly random: Random;
 }
 
-/** One request; null: it failed. */
+type Fault = "no-pod" | "network";
+
+/** One request: how long it took, or why it failed. */
 interface UserRequest {
   readonly atMs: number;
-  readonly latencyMs: number | null;
+  readonly outcome: number | Fault;
 }
 
 /** What a lost packet costs an exchange over TCP. */
@@ -50,8 +52,8 @@ export class Users {
     const calls = new Map<CountedChannel, number>();
     for (const channels of this.#callees.values()) for (const channel of channels) calls.set(channel, 0);
     for (let request = 0; request < requestsPerSecond; request++) {
-      const latencyMs = this.#call(manifest.entry.name, nodeOf, calls);
-      this.requests.push({ atMs: atMs - 1_000 * random.next(), latencyMs });
+      const outcome = this.#call(manifest.entry.name, nodeOf, calls);
+      this.requests.push({ atMs: atMs - 1_000 * random.next(), outcome });
     }
     return calls;
   }
@@ -59,13 +61,14 @@ export class Users {
   /** Quantile of the answered requests of a time; null: none was answered. */
   quantile(share: number, fromMs: number, toMs: number): number | null {
     const sorted = this.#between(fromMs, toMs)
-      .flatMap(({ latencyMs }) => latencyMs ?? [])
+      .flatMap(({ outcome }) => (typeof outcome === "number" ? outcome : []))
       .toSorted((a, b) => a - b);
     return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))] ?? null;
   }
 
-  failures(fromMs: number, toMs: number): number {
-    return this.#between(fromMs, toMs).filter(({ latencyMs }) => latencyMs === null).length;
+  /** Requests that found no pod which is ready. What a lossy network loses is not among them. */
+  unserved(fromMs: number, toMs: number): number {
+    return this.#between(fromMs, toMs).filter(({ outcome }) => outcome === "no-pod").length;
   }
 
   #between(fromMs: number, toMs: number): UserRequest[] {
@@ -77,30 +80,30 @@ export class Users {
     workload: string,
     nodeOf: (workload: string) => string | null,
     calls: Map<CountedChannel, number>,
-  ): number | null {
+  ): number | Fault {
     const node = nodeOf(workload);
-    if (node === null) return null;
+    if (node === null) return "no-pod";
     let slowestMs = 0;
-    let isFailed = false;
+    let fault: Fault | null = null;
     for (const channel of this.#callees.get(workload) ?? []) {
       calls.set(channel, calls.get(channel)! + 1);
       const target = nodeOf(channel.target);
-      const wayMs = target === null ? null : this.#wayMs(node, target);
-      const behindMs = wayMs === null ? null : this.#call(channel.target, nodeOf, calls);
-      if (wayMs === null || behindMs === null) isFailed = true;
-      else slowestMs = Math.max(slowestMs, wayMs + behindMs);
+      const way = target === null ? "no-pod" : this.#wayMs(node, target);
+      const behind = typeof way === "number" ? this.#call(channel.target, nodeOf, calls) : way;
+      if (typeof way === "number" && typeof behind === "number") slowestMs = Math.max(slowestMs, way + behind);
+      else if (fault !== "no-pod" && typeof behind === "string") fault = behind;
     }
-    return isFailed ? null : 1 + slowestMs;
+    return fault ?? 1 + slowestMs;
   }
 
-  #wayMs(from: string, to: string): number | null {
+  #wayMs(from: string, to: string): number | "network" {
     if (from === to) return 0.3;
     const { random, link } = this.#options;
     const { rttMs, jitterMs, lossRatio, cut } = link(from, to);
-    if (cut) return null;
+    if (cut) return "network";
     let ms = rttMs + jitterMs * (2 * random.next() - 1);
     for (let lost = 0; random.next() < lossRatio; lost++) {
-      if (lost === MOST_RETRANSMITS) return null;
+      if (lost === MOST_RETRANSMITS) return "network";
       ms += RETRANSMIT_MS * 2 ** lost;
     }
     return ms;
