@@ -20,7 +20,8 @@ export interface FaultReport {
   readonly moved: number;
   /** What is wrong, in words. */
   readonly mistakes: readonly string[];
-  readonly unserved: number;
+  /** Those that found no pod; a lossy network fails some whatever moves. */
+  readonly failedRequests: number;
 }
 
 export interface FaultRunResult {
@@ -90,7 +91,7 @@ async function oneFault(
   await model.run(HEALED_MS);
   const movedAfter = replacedSince(model, knownThen).filter(({ old }) => old.endedMs! >= faultEndMs);
   mistakes.push(...onTarget(model, movedAfter), ...gained(model, placedThen, movedAfter));
-  return { report: { fault: text, moved: moved.length, mistakes, unserved: failed }, moved, failed };
+  return { report: { fault: text, moved: moved.length, mistakes, failedRequests: failed }, moved, failed };
 }
 
 /** Picks nodes that have pods: such a link is one that calls cross. */
