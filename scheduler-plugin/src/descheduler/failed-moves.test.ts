@@ -133,6 +133,38 @@ test.each([false, true])(
   },
 );
 
+describe("a pod that was moved with success", () => {
+  test.each([false, true])(
+    "isn't moved for the same fault again, but for a new one; the leader changes: %s",
+    async (changes) => {
+      const rig = await rigWith({ minPodAgeMs: 0 });
+      const target = await begin(rig);
+      await end(rig, target, "on_target");
+      await rig.clock.advance(MINUTE);
+      // Measured: zc is 5 ms away. Afterwards other nodes become nearer than that.
+      await rig.run();
+      if (changes) rig.replaceLeader();
+      rig.farMs = { zb: 0.5, zc: 5 };
+      await rig.clock.advance(COOL_DOWN_MS - MINUTE / 2);
+      await rig.run();
+      expect(Object.values(rig.decisions())).toContain("settled");
+      expect(rig.term.report.inFlight).toEqual([]);
+      rig.farMs = { zb: 0.5, zc: 6 };
+      await begin(rig);
+    },
+  );
+
+  test("may move for any reason after a while", async () => {
+    const rig = await rigWith({ minPodAgeMs: 0 });
+    await end(rig, await begin(rig), "on_target");
+    await rig.clock.advance(MINUTE);
+    await rig.run();
+    rig.farMs = { zb: 0.5, zc: 5 };
+    await rig.clock.advance(6 * COOL_DOWN_MS + MINUTE);
+    expect(await begin(rig)).toMatch(/^b/);
+  });
+});
+
 describe("the budget per hour", () => {
   // A tenth for a workload, and always at least one.
   test.each([false, true])("holds under all leaders; the leader changes: %s", async (changes) => {

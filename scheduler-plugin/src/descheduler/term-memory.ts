@@ -7,6 +7,7 @@ import type { Static } from "typebox";
 import { Compile } from "typebox/compile";
 import { recordOf } from "@isochrone/primitives";
 import type { LeftNode } from "./decision/left-nodes.ts";
+import type { SettledPod } from "./decision/settled-pods.ts";
 import type { ReplacedMove, StartedMove } from "./started-moves.ts";
 
 /** The moves of a workflow that are under way, as one proposal. */
@@ -21,6 +22,7 @@ export interface TermMemory {
   readonly open: readonly OpenProposal[];
   readonly decision: DescheduleMemory;
   readonly left: readonly LeftNode[];
+  readonly settled: readonly SettledPod[];
   /** Moves that are under way. */
   readonly waiting: readonly StartedMove[];
   /** Moves whose channels weren't measured again yet. */
@@ -32,6 +34,7 @@ export const EMPTY_TERM_MEMORY: TermMemory = {
   open: [],
   decision: NO_MEMORY,
   left: [],
+  settled: [],
   waiting: [],
   unmeasured: [],
 };
@@ -108,6 +111,7 @@ const Kept = Type.Object({
       workflow: Type.Optional(Type.String()),
     }),
   ),
+  settled: Type.Optional(Type.Array(Type.Object({ pod: Type.String(), atMs: Amount, afterMs: Amount }))),
   unmeasured: Type.Array(
     Type.Object({
       move: Type.Object(Started),
@@ -118,12 +122,12 @@ const Kept = Type.Object({
 });
 type Kept = Static<typeof Kept>;
 
-const LISTS = ["open", "waiting", "campaigns", "left", "unmeasured", "streaks"] as const;
+const LISTS = ["open", "waiting", "campaigns", "left", "settled", "unmeasured", "streaks"] as const;
 const ROOM_BETWEEN = 1;
 
 /** @param rounds that are enough: more needn't be told, and would change the text in every run */
 export function memoryText(memory: TermMemory, rounds: number): string {
-  const { regret, open, decision, left, waiting, unmeasured } = memory;
+  const { regret, open, decision, left, settled, waiting, unmeasured } = memory;
   const streaks = [...decision.streaks.values()]
     .map((streak): Streak => ({ ...streak, runs: Math.min(streak.runs, rounds) }))
     .sort((a, b) => b.runs - a.runs);
@@ -139,6 +143,7 @@ export function memoryText(memory: TermMemory, rounds: number): string {
       idleRuns,
     })),
     left: left.toReversed(),
+    settled: settled.toReversed(),
     unmeasured: unmeasured.toReversed().map(({ move, replacement }) => ({
       // Its replacement is known, so nobody asks for those beside it.
       move: { ...move, siblings: undefined } as Kept["unmeasured"][number]["move"],
@@ -167,7 +172,7 @@ export function memoryText(memory: TermMemory, rounds: number): string {
 export function readMemory(text: string): TermMemory | null {
   const kept = keptOf(text);
   if (kept === null) return null;
-  const { regret, open = [], campaigns, left, waiting = [], unmeasured, streaks } = kept;
+  const { regret, open = [], campaigns, left, settled = [], waiting = [], unmeasured, streaks } = kept;
   const byWorkflow = campaigns.map(({ workflow, moves, idleRuns }): [string, Campaign] => [
     workflow,
     { moves, idleRuns },
@@ -179,6 +184,7 @@ export function readMemory(text: string): TermMemory | null {
       streaks: new Map(streaks.map((streak) => [streakKey(streak.moves), streak])),
       campaigns: new Map(byWorkflow),
     },
+    settled: settled.toReversed(),
     left: left.toReversed().map((note) => ({ ...note, workflow: note.workflow ?? "" })),
     waiting: waiting.map((move) => {
       return { ...move, siblings: new Set(move.siblings), worth: move.worth ?? null };

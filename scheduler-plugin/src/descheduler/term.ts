@@ -1,7 +1,7 @@
 // One term of descheduling: runs at an interval while this replica leads. What was moved is followed until
 // its channels were measured again.
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import { nextCoolDown, NO_MEMORY } from "@isochrone/placement";
+import { isEffective, nextCoolDown, NO_MEMORY } from "@isochrone/placement";
 import type {
   DescheduleDecision,
   DescheduleMemory,
@@ -25,7 +25,7 @@ import { SKIP_REASONS } from "./decision/metrics.ts";
 import { emptyReport, reportedHalt, reportedRow } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
 import { freshGraphs } from "./fresh-graphs.ts";
-import { judgementOf } from "./measuring.ts";
+import { judgementOf, reasonToStay } from "./measuring.ts";
 import { progressOf } from "./move-progress.ts";
 import type { MoveProgress } from "./move-progress.ts";
 import type { MoveReports } from "./move-reports.ts";
@@ -37,6 +37,7 @@ import { ReleasedPods } from "./released-pods.ts";
 import { StartedMoves, type DoneMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
+import { SettledPods } from "./decision/settled-pods.ts";
 import type { ClusterLists, Survey, SurveyInput } from "./decision/survey.ts";
 import { Verdicts } from "./verdicts.ts";
 
@@ -82,6 +83,7 @@ export class DeschedulerTerm {
   readonly #released: ReleasedPods;
   readonly #backOff = new BackOff(BACK_OFF_MS);
   readonly #left: LeftNodes;
+  readonly #settled: SettledPods;
   readonly #kept: KeptMemory | null;
   readonly #carryOut: CarryOut;
   readonly #verdicts: Verdicts;
@@ -98,6 +100,7 @@ export class DeschedulerTerm {
     const leastMs = Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs);
     const returnMs = Math.max(2 * coolDownMs, leastMs);
     this.#left = new LeftNodes(returnMs);
+    this.#settled = new SettledPods();
     const { config, keeper, logger, reports } = options;
     this.#verdicts = new Verdicts({ ...options, onStop: (halt) => reports.stopped(halt) });
     // Others evict nobody, or ask nothing of what was.
@@ -156,6 +159,7 @@ export class DeschedulerTerm {
       open,
       decision: this.#memory,
       left: this.#left.notes,
+      settled: this.#settled.notes,
       waiting: withOwnSiblings(waiting, follower.lists().pods),
       unmeasured,
     });
@@ -175,6 +179,7 @@ export class DeschedulerTerm {
       this.#verdicts.restore(memory.regret, memory.open);
       this.#memory = memory.decision;
       this.#left.restore(memory.left);
+      this.#settled.restore(memory.settled);
       this.#moves.resume(memory.waiting);
       this.#moves.restore(memory.unmeasured);
     }
@@ -280,6 +285,13 @@ export class DeschedulerTerm {
       // A move that ended elsewhere was judged when it ended.
       if (isElsewhere) continue;
       this.#verdicts.measured(verdict, nowMs);
+      // A move in vain may be put right.
+      if (isEffective(verdict))
+        this.#settled.add({
+          pod: `${move.namespace}/${replaced.replacement.name}`,
+          atMs: nowMs,
+          afterMs: verdict.afterMs,
+        });
       if (mode === "paper") continue;
       const rests = nextCoolDown(verdict, move.coolDownMs, { coolDownMs, maxCoolDownMs: MAX_COOL_DOWN_MS });
       if (rests !== move.coolDownMs)
@@ -311,7 +323,7 @@ export class DeschedulerTerm {
   }
 
   #survey(lists: ClusterLists, graphs: Graphs, nowMs: number): Survey {
-    const { config, gates, spread } = this.#options;
+    const { config, gates, spread, bytesPerRequest } = this.#options;
     // The paper relies on the scheduler for where replacements go, evicts only replicas too, and knows
     // nothing of nodes that were left.
     const isPaper = config.mode === "paper";
@@ -326,6 +338,8 @@ export class DeschedulerTerm {
       begun: new Set(
         [...this.#memory.campaigns.values()].flatMap(({ moves }) => moves.map(({ uid }) => uid)),
       ),
+      reasonToStay: (pod) =>
+        isPaper ? null : reasonToStay(pod, this.#settled, graphs, bytesPerRequest, nowMs),
       left: isPaper ? new Map() : this.#left.current(nowMs),
       rules: isPaper ? { ...config, allowSingleReplicas: true } : config,
       maxUnreadyRatio: config.maxUnreadyRatio,

@@ -21,6 +21,7 @@ export const SKIP_REASONS = [
   "unsettled",
   "unready",
   "backoff",
+  "settled",
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
 

@@ -58,6 +58,8 @@ export interface SurveyInput {
    * Pods of larger moves that have begun, by uid: the rest between two moves of a workload is for afterwards.
    */
   readonly begun: ReadonlySet<string>;
+  /** Why a pod that was moved before stays, in words; null: it may move. */
+  readonly reasonToStay: (pod: SurveyedPod) => string | null;
   /** By workload, nodes that it left a while ago: none of its pods goes back yet. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   readonly rules: ExclusionRules;
@@ -244,6 +246,8 @@ class Surveyor {
     if (exclusion !== null) return this.#skip(workflow, pod, exclusion.reason, exclusion.detail);
     if (backingOff.has(owner!.uid))
       return this.#skip(workflow, pod, "backoff", "its eviction was refused a moment ago");
+    const settled = this.#input.reasonToStay(pod);
+    if (settled !== null) return this.#skip(workflow, pod, "settled", settled);
     const [unsupported] = this.#model.unsupported(replacementOf(pod.object));
     return unsupported === undefined || this.#skip(workflow, pod, "unsupported", unsupported);
   }
