@@ -70,7 +70,7 @@ export interface FlowPlacement {
   readonly flow: PlannedFlow;
   /** Where its class is; null: it has none here. */
   readonly place: FlowPlace | null;
-  /** Null: as planned; also for a flow that ends here, which nothing is done for. A flow that is cut has a place. */
+  /** Null: as planned, or the flow ends here. A flow that is cut has a reason and a place. */
   readonly unmet: { readonly reason: UnmetReason; readonly text: string } | null;
 }
 

@@ -23,7 +23,12 @@ const LINKS = [
 type Needs = readonly (readonly [string, string, string])[];
 
 function appGroup(namespace: string, name: string, needs: Needs): KubernetesObject {
-  const workload = (selector: string): object => ({ kind: "Deployment", name: selector, selector, namespace });
+  const workload = (selector: string): object => ({
+    kind: "Deployment",
+    name: selector,
+    selector,
+    namespace,
+  });
   const workloads = needs.map(([selector, dependency, minBandwidth]) => ({
     workload: workload(selector),
     dependencies: [{ workload: workload(dependency), minBandwidth }],
@@ -51,14 +56,17 @@ function pod(
 ): KubernetesObject {
   addresses++;
   const podIP = `10.${addresses >> 16}.${(addresses >> 8) & 255}.${addresses & 255}`;
-  const reference = { apiVersion: "v1", kind: "Odd", name: owner, uid: "1", controller: true };
   return {
     ...KINDS.pod,
     metadata: {
       namespace,
       name,
       labels: { "appgroup.diktyo.x-k8s.io": group, "appgroup.diktyo.x-k8s.io.workload": selector },
-      ...(owner === undefined ? {} : { ownerReferences: [reference] }),
+      ...(owner === undefined
+        ? {}
+        : {
+            ownerReferences: [{ apiVersion: "v1", kind: "Odd", name: owner, uid: "1", controller: true }],
+          }),
     },
     spec: { nodeName: node, containers: [] },
     status: { phase: "Running", podIP, podIPs: [{ ip: podIP }] },
@@ -142,7 +150,9 @@ describe("floors of AppGroups", () => {
         group: "tenant/web",
         type: "Warning",
         reason: "FloorsCut",
-        note: expect.stringContaining("such as a-0->b-0: the floors of a namespace take at most 50 % of a link"),
+        note: expect.stringContaining(
+          "such as a-0->b-0: the floors of a namespace take at most 50 % of a link",
+        ),
       },
     ]);
     expect(await rig.cut("link_share")).toBe(1);

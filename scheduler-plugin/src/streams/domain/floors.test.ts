@@ -69,7 +69,10 @@ describe("links", () => {
     const namespaces = ["one", "two", "three", "four"] as const;
     const duplex = fc.constantFrom("full" as const, "half" as const);
     const capacity = fc.integer({ min: 1e6, max: 1e10 });
-    const rate = fc.oneof(fc.integer({ min: 1, max: 1e10 }), fc.constantFrom(1e12, FLOOR_BOUNDS.bitsPerSecond));
+    const rate = fc.oneof(
+      fc.integer({ min: 1, max: 1e10 }),
+      fc.constantFrom(1e12, FLOOR_BOUNDS.bitsPerSecond),
+    );
     const problems = fc.record({
       links: fc.tuple(...nodes.slice(1).map(() => fc.tuple(capacity, duplex))),
       floors: fc.array(fc.tuple(node, node, rate, fc.constantFrom(...namespaces)), { maxLength: 40 }),

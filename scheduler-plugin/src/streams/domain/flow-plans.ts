@@ -25,16 +25,15 @@ interface PlanSurroundings {
 /** A plan without what counts plans. */
 type Content = Pick<FlowPlan, "flows" | "neighbours">;
 
-export interface FlowContents {
+interface FlowContents {
   readonly byNode: ReadonlyMap<string, Content>;
   /** Flows in no plan because a node's plan has no place for them. */
   readonly withoutPlace: readonly AddressedFlow[];
 }
 
 /**
- * Plans by node. A node's places are shared max-min fairly by the namespaces of the flows' owners. A flow that
- * meets a node without an address, or without a place for it, is in no plan: its packets go as they would
- * without Isochrone.
+ * Plans by node. Namespaces of the flows' owners share a node's places max-min fairly. A flow that meets a
+ * node without an address, or without a place for it, is in no plan: its packets go as without Isochrone.
  */
 export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurroundings): FlowContents {
   const drafts = new Map(
