@@ -34,7 +34,7 @@ export class LinkShare {
 
   /** Bits per second that the flow gets even if all others send. */
   promised({ owner, bitsPerSecond }: PlannedFlow): number {
-    return shownRate(bitsPerSecond * this.#factorOf(owner));
+    return shownRate(shownRate(bitsPerSecond) * this.#factorOf(owner));
   }
 
   /** Whether the flow is promised less than planned because the plan has more than the link. */
