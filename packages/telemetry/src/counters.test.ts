@@ -126,7 +126,7 @@ describe("CounterTracks", () => {
   it("goes on with a counter whose sender forgot when it began, whichever of its points come through", () => {
     const perSecond = 10;
     const property = fc.property(
-      fc.double({ min: 1e3, max: 1e15, noNaN: true }),
+      fc.double({ min: 1e5, max: 1e12, noNaN: true }),
       fc.integer({ min: 5, max: 50 }),
       fc.integer({ min: 0, max: 4 }),
       fc.integer({ min: -900, max: 0 }),

@@ -180,23 +180,28 @@ function next(block: Float64Array, at: number, startMs: number, timeMs: number, 
     goingOn: growth / (timeMs - lastMs),
     anew: value / (timeMs - fromMs),
   };
-  if (value >= lastValue && (!isNewStart || startMs === timeMs || value === lastValue || goesOn(rates)))
+  if (value >= lastValue && (!isNewStart || startMs === timeMs || goesOn(rates)))
     return { fromMs: lastMs, toMs: timeMs, delta: Math.max(0, growth), reset: false };
   return { fromMs, toMs: timeMs, delta: value, reset: true };
 }
 
-/** The start of a counter that began anew is believed up to so many times the rate it had before. */
-const BELIEVED_RATES = 4;
+/** Rates agree up to this factor. */
+const AGREEING_RATES = 4;
+/** The start of a counter is believed up to so many times the rate that it had before. */
+const BELIEVED_RATES = 100;
 
 /**
- * Whether a counter that has a new start and didn't fall went on: its rate before agrees with that, and not
- * with a beginning at the new start. NaN before: no rate is known, and the start is believed.
+ * Whether a counter that has a new start and didn't fall went on: its rate before agrees with that, and is
+ * far from what it would have counted since its start. NaN before: no rate is known, and the start is believed.
  */
-function goesOn(rates: { readonly before: number; readonly goingOn: number; readonly anew: number }): boolean {
+function goesOn(rates: {
+  readonly before: number;
+  readonly goingOn: number;
+  readonly anew: number;
+}): boolean {
   const { before, goingOn, anew } = rates;
-  return (
-    anew > BELIEVED_RATES * before && Math.abs(Math.log(goingOn / before)) < Math.abs(Math.log(anew / before))
-  );
+  const isAgreeing = before > 0 && goingOn <= AGREEING_RATES * before && before <= AGREEING_RATES * goingOn;
+  return isAgreeing && anew > BELIEVED_RATES * before;
 }
 
 /**

@@ -39,15 +39,32 @@ function responseCodeClass(code: string): string {
   return code === "0" || code === "" ? code : "other";
 }
 
-/** Whether a response code, or a class of them, counts as an error of a channel. */
-export function isFailedResponse(code: string): boolean {
+/**
+ * Statuses of gRPC that are the server's fault, as OpenTelemetry's conventions have them: UNKNOWN,
+ * DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS. Their HTTP code is 200.
+ */
+const FAILED_GRPC: ReadonlySet<string> = new Set(["2", "4", "12", "13", "14", "15"]);
+
+/**
+ * Whether a response counts as an error of a channel.
+ * @param code of HTTP, or a class of codes
+ * @param grpcStatus "" where it isn't an answer of gRPC
+ */
+export function isFailedResponse(code: string, grpcStatus: string): boolean {
   const responseClass = responseCodeClass(code);
-  return responseClass === "0" || responseClass === "5xx";
+  return responseClass === "0" || responseClass === "5xx" || FAILED_GRPC.has(grpcStatus);
 }
 
+const isFailedRow = (label: LabelLookup): boolean =>
+  isFailedResponse(label("response_code"), label("grpc_response_status"));
+
+/** The class says what a status of gRPC says too. */
 const RESPONSE_CODE: KeptLabel = {
   name: "response_code",
-  derive: (label) => responseCodeClass(label("response_code")),
+  derive: (label) => {
+    const responseClass = responseCodeClass(label("response_code"));
+    return isFailedRow(label) && responseClass !== "0" ? "5xx" : responseClass;
+  },
 };
 
 const CHANNEL = kept(
@@ -100,14 +117,14 @@ const LATENCY: FamilyReduction = {
     ),
     {
       name: "response_code",
-      derive: (label) => (isFailedResponse(label("response_code")) ? "5xx" : ""),
+      derive: (label) => (isFailedRow(label) ? "5xx" : ""),
     },
     { name: "le", derive: (label) => latencyBound(label("le")) },
   ],
   keeps: (label) => {
     if (label("reporter") !== "source") return false;
     const bound = latencyBound(label("le"));
-    return bound === ALL_LATENCIES || (bound !== "" && !isFailedResponse(label("response_code")));
+    return bound === ALL_LATENCIES || (bound !== "" && !isFailedRow(label));
   },
 };
 
