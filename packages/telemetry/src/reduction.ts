@@ -1,6 +1,6 @@
 // What of a scraped family the graphs need. Collectors apply it to each page, which spares the bus most of
-// it; the aggregator applies it to what comes unreduced from others. Rows that become equal are summed by
-// whoever drops the labels, within one page only.
+// it; the aggregator applies it to what comes unreduced from others. Whoever drops the labels sums rows that
+// become equal, within one page only.
 import { AGENT_FAMILIES, byteLabelsOf, LINKERD_FAMILIES, SAMPLING_FAMILIES } from "./byte-sources.ts";
 import { isNodeInterface } from "./interfaces.ts";
 
@@ -20,6 +20,11 @@ export interface FamilyReduction {
   readonly type: "counter" | "gauge" | "histogram";
   /** null: all of them. */
   readonly labels: readonly KeptLabel[] | null;
+  /**
+   * Rows that become equal are of the same container, which was restarted: the newest counts. Otherwise they
+   * are summed.
+   */
+  readonly isLatest?: true;
   /** False for rows that no graph shows, or that others contain. */
   keeps(label: LabelLookup): boolean;
 }
@@ -143,8 +148,19 @@ function isUsageRow(label: LabelLookup): boolean {
   return container === "" ? label("name") === "" : container !== "POD";
 }
 
+/** A single core's row: cAdvisor writes these instead of the total, and others beside it. */
+const CORES = "cores";
+/** Whether the label `cpu` of a row names one core, or all of them summed by us. */
+export function isOfCores(cpu: string): boolean {
+  return cpu !== "" && cpu !== "total";
+}
+
+/** Rows of single cores become one series, beside the total and never added to it. */
+const OF_CORES: KeptLabel = { name: "cpu", derive: (label) => (isOfCores(label("cpu")) ? CORES : "") };
+
 function usage(family: string, type: "counter" | "gauge"): FamilyReduction {
-  return { family, type, labels: [ROOT_ID, ...kept("namespace", "pod", "container")], keeps: isUsageRow };
+  const labels = [ROOT_ID, ...kept("namespace", "pod", "container"), OF_CORES];
+  return { family, type, labels, keeps: isUsageRow };
 }
 
 /** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
@@ -184,7 +200,7 @@ function byteSource(family: string, type: "counter" | "gauge"): FamilyReduction 
 
 const TABLE: readonly FamilyReduction[] = [
   usage("container_cpu_usage_seconds_total", "counter"),
-  usage("container_memory_working_set_bytes", "gauge"),
+  { ...usage("container_memory_working_set_bytes", "gauge"), isLatest: true },
   network("container_network_receive_bytes_total"),
   network("container_network_transmit_bytes_total"),
   ofNode("machine_cpu_cores", "gauge"),
