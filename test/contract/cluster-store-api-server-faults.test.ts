@@ -63,6 +63,22 @@ describe.runIf(support.supported)("an API server that is away, slow or overrun",
     expect(observed.count("list", 200)).toBe(2);
   });
 
+  it("follows an API server whose etcd was restored from a backup, so that versions go back", async () => {
+    const { proxy, kubeconfig } = await far();
+    await cluster.create(node("kept"));
+    const restore = await cluster.backUp();
+    const store = testbed.store({ kubeconfig }, { watchSilenceMs: 3_000 });
+    const informer = testbed.informer(store);
+    await cluster.create(Array.from({ length: 30 }, (_, index) => node(`lost-${index}`)));
+    await soon(() => expect(informer.items()).toHaveLength(31));
+    proxy.refusing = true;
+    proxy.cut();
+    await restore();
+    proxy.refusing = false;
+    await cluster.create(node("new"));
+    await soon(() => expect(names(informer)).toEqual(["kept", "new"]));
+  });
+
   it("follows an API server that is restarted under its watch", async () => {
     const store = testbed.store({ kubeconfig: cluster.kubeconfig });
     const informer = testbed.informer(store);

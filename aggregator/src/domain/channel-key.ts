@@ -35,8 +35,6 @@ const WITHOUT_BYTES: readonly Reporter[] = [
   "hubble_server",
   "hubble_unknown",
 ];
-/** These count bytes of both directions, and more than bytes. */
-const WITH_REQUESTS: readonly Reporter[] = [...REPORTERS, "linkerd"];
 /** These count the bytes of each direction for itself: those of answers as of a channel of their own. */
 const ONE_WAY: readonly Reporter[] = [
   "netobserv_sender",
@@ -49,11 +47,6 @@ const ONE_WAY: readonly Reporter[] = [
 export function bytesOf(reporter: Reporter): "none" | "one_way" | "both_ways" {
   if (WITHOUT_BYTES.includes(reporter)) return "none";
   return ONE_WAY.includes(reporter) ? "one_way" : "both_ways";
-}
-
-/** Whether a reporter may know of requests. */
-export function knowsRequests(reporter: Reporter): boolean {
-  return WITHOUT_BYTES.includes(reporter) || WITH_REQUESTS.includes(reporter);
 }
 
 export type Reporter = (typeof CHANNEL_REPORTERS)[number] | typeof FLOW_REPORTER;

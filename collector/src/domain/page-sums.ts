@@ -87,8 +87,14 @@ function beginRow({ rows, series, families }: TargetMemory, row: number, seriesB
     series.lostA[into]! -= rows.a[row]!;
 }
 
-function addRow({ rows, series }: TargetMemory, row: number): void {
+function addRow({ rows, series, families }: TargetMemory, row: number): void {
   const into = rows.series[row]!;
+  const isLatest = families[rows.keys.ownerOf(row) >> 2]!.reduction?.isLatest === true;
+  if (isLatest && series.rows[into]! > 0) {
+    // Without timestamps the row that came later to the page is the successor's.
+    if (rows.timeMs[row]! < series.timeMs[into]!) return;
+    series.sumA[into] = 0;
+  }
   series.rows[into]!++;
   series.sumA[into]! += rows.a[row]!;
   series.sumB[into]! += rows.b[row]!;

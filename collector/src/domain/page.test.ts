@@ -165,6 +165,25 @@ machine_cpu_cores 4
     expect(metrics[1]).toMatchObject({ name: "machine_cpu_cores", kind: "gauge", points: [{ value: 4 }] });
   });
 
+  it.each(["with timestamps", "without timestamps"])(
+    "takes the memory of a container that was restarted for that of its successor, %s",
+    (how) => {
+      const memory = new TargetMemory({ kind: "cadvisor" });
+      const row = (id: string, bytes: number, ageMs: number): string =>
+        `container_memory_working_set_bytes{container="c",id="/kubepods/x/${id}",name="${id}",namespace="n",pod="p"} ${bytes}${how === "with timestamps" ? ` ${SCRAPE_MS - ageMs}` : ""}\n`;
+      const levels = (...rows: string[]): unknown[] =>
+        takePage(memory, `# TYPE container_memory_working_set_bytes gauge\n${rows.join("")}`, {
+          scrapeMs: SCRAPE_MS,
+        }).metrics.flatMap(({ points }) => points.map((point) => ("value" in point ? point.value : null)));
+      const dead = row("old", 500, 60_000);
+      expect(levels(dead)).toEqual([500]);
+      expect(levels(dead, row("new", 100, 0))).toEqual([100]);
+      // The order on the page says nothing.
+      expect(levels(row("new", 110, 0), dead)).toEqual([110]);
+      expect(levels(row("new", 120, 0))).toEqual([120]);
+    },
+  );
+
   it("keeps the node's own interfaces, not pods' nor virtual ones, and gives their counters no start", () => {
     const memory = new TargetMemory({ kind: "cadvisor" });
     const page = (bytes: number): string => `# TYPE container_network_receive_bytes_total counter

@@ -123,6 +123,43 @@ describe("CounterTracks", () => {
     expect(tracks.observe(track, 2_100, 2_500, 0.75)).toMatchObject({ delta: 0.75, reset: true });
   });
 
+  it("goes on with a counter whose sender forgot when it began, whichever of its points come through", () => {
+    const perSecond = 10;
+    const property = fc.property(
+      fc.double({ min: 1e5, max: 1e12, noNaN: true }),
+      fc.integer({ min: 5, max: 50 }),
+      fc.integer({ min: 0, max: 4 }),
+      fc.integer({ min: -900, max: 0 }),
+      fc.boolean(),
+      (base, restartAt, lost, earlierMs, isEachPoint) => {
+        const tracks = new CounterTracks();
+        const track = tracks.take();
+        let counted = 0;
+        for (let second = 1; second < 60; second++) {
+          const timeMs = 10_000_000 + second * 1_000;
+          const newStartMs = 10_000_000 + restartAt * 1_000 + (lost > 0 ? earlierMs : 0);
+          const restarted = isEachPoint ? timeMs : newStartMs;
+          const startMs = second < restartAt ? 1_000 : restarted;
+          if (second >= restartAt && second < restartAt + lost) continue;
+          const increment = tracks.observe(track, startMs, timeMs, base + perSecond * second);
+          if (second > 1) counted += increment?.delta ?? 0;
+        }
+        expect(Math.abs(counted / (perSecond * 58) - 1)).toBeLessThan(0.01);
+      },
+    );
+    fc.assert(property);
+  });
+
+  it("counts a real restart whole, though the counter has passed its former value", () => {
+    const samples = [1, 2, 3].map((second) => [500, second * 1_000, 10 * second] as const);
+    expect(last(...samples, [3_500, 7_500, 40])).toEqual({
+      fromMs: 3_500,
+      toMs: 7_500,
+      delta: 40,
+      reset: true,
+    });
+  });
+
   describe("a counter that is read no more", () => {
     const sampled = (...samples: (readonly [timeMs: number, value: number])[]) => {
       const tracks = new CounterTracks();

@@ -49,9 +49,10 @@ const UNSEEN_SPANS = 0.5;
 const TRACKS_PER_BLOCK = 256;
 
 /**
- * Turns the samples of cumulative series into increments. A restart is seen by a changed start time or by a
- * decrease; then the whole new value counts, from the new start if that is known and after the last sample,
- * else from the last sample.
+ * Turns the samples of cumulative series into increments. A counter began anew if it fell, or if its start
+ * changed; then the whole new value counts, from the new start if that is known and after the last sample,
+ * else from the last sample. Senders that forget when a counter began name a new start for one that goes on:
+ * a start at the sample's own time says so, and else the rate tells (`goesOn`).
  *
  * Tracks are rows of numbers, taken and given back by number: as an object with four doubles each would be
  * 130 bytes, and there are hundreds of thousands. Who takes one gives it back, or it is lost.
@@ -167,15 +168,40 @@ function next(block: Float64Array, at: number, startMs: number, timeMs: number, 
   const lastMs = added > 0 ? Math.min(timeMs, sampledMs + block[at + SPAN_MS]! * UNSEEN_SPANS) : sampledMs;
   const lastValue = block[at + VALUE]!;
   // A start that was not known before is a new one if it lies after what was already counted.
-  const restarted =
+  const isNewStart =
     startMs > 0 &&
     startMs !== lastStartMs &&
     startMs !== block[at + EARLY_START_MS] &&
     (lastStartMs > 0 || startMs >= sampledMs);
-  if (!restarted && value >= lastValue)
-    return { fromMs: lastMs, toMs: timeMs, delta: Math.max(0, value - lastValue - added), reset: false };
+  const growth = value - lastValue - added;
   const fromMs = startMs > lastMs && startMs < timeMs ? startMs : lastMs;
+  const rates = {
+    before: block[at + GROWTH]! / block[at + SPAN_MS]!,
+    goingOn: growth / (timeMs - lastMs),
+    anew: value / (timeMs - fromMs),
+  };
+  if (value >= lastValue && (!isNewStart || startMs === timeMs || goesOn(rates)))
+    return { fromMs: lastMs, toMs: timeMs, delta: Math.max(0, growth), reset: false };
   return { fromMs, toMs: timeMs, delta: value, reset: true };
+}
+
+/** Rates agree up to this factor. */
+const AGREEING_RATES = 4;
+/** The start of a counter is believed up to so many times the rate that it had before. */
+const BELIEVED_RATES = 100;
+
+/**
+ * Whether a counter that has a new start and didn't fall went on: its rate before agrees with that, and is
+ * far from what it would have counted since its start. NaN before: no rate is known, and the start is believed.
+ */
+function goesOn(rates: {
+  readonly before: number;
+  readonly goingOn: number;
+  readonly anew: number;
+}): boolean {
+  const { before, goingOn, anew } = rates;
+  const isAgreeing = before > 0 && goingOn <= AGREEING_RATES * before && before <= AGREEING_RATES * goingOn;
+  return isAgreeing && anew > BELIEVED_RATES * before;
 }
 
 /**

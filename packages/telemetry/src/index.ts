@@ -60,6 +60,7 @@ export type { MetricShape } from "./otlp/record-writer.ts";
 export {
   ALL_LATENCIES,
   isFailedResponse,
+  isOfCores,
   isIdleTime,
   LATENCY_BOUNDS_MS,
   LATENCY_BUCKETS,

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isFailedResponse, reductionOf } from "./reduction.ts";
+import { isFailedResponse, LATENCY_BUCKETS, reductionOf } from "./reduction.ts";
 import { reduceAttributes } from "./testing/reduce-attributes.ts";
 
 const channel = {
@@ -41,8 +41,27 @@ describe("reduceAttributes", () => {
     expect(reduceAttributes("istio_requests_total", { response_code: code })).toEqual({
       response_code: responseClass,
     });
-    expect([isFailedResponse(code), isFailedResponse(responseClass)]).toEqual([failed, failed]);
+    expect([isFailedResponse(code, ""), isFailedResponse(responseClass, "")]).toEqual([failed, failed]);
   });
+
+  it.each(Array.from({ length: 17 }, (_, status) => String(status)))(
+    "counts status %s of gRPC as failed where it is the server's fault, in channels and in demand",
+    (status) => {
+      const failed = ["2", "4", "12", "13", "14", "15"].includes(status);
+      const row = { response_code: "200", grpc_response_status: status };
+      expect(reduceAttributes("istio_requests_total", row)).toEqual({
+        response_code: failed ? "5xx" : "2xx",
+      });
+      const bucket = { ...row, reporter: "source", le: "+Inf" };
+      expect(reduceAttributes(LATENCY_BUCKETS, bucket)).toEqual({
+        reporter: "source",
+        le: "+Inf",
+        ...(failed ? { response_code: "5xx" } : {}),
+      });
+      expect(reduceAttributes(LATENCY_BUCKETS, { ...bucket, le: "100" }) === null).toBe(failed);
+      expect(isFailedResponse("200", status)).toBe(failed);
+    },
+  );
 
   it.each([
     ["the node", { id: "/", image: "" }, { id: "/" }],

@@ -1,6 +1,6 @@
 // What of a scraped family the graphs need. Collectors apply it to each page, which spares the bus most of
-// it; the aggregator applies it to what comes unreduced from others. Rows that become equal are summed by
-// whoever drops the labels, within one page only.
+// it; the aggregator applies it to what comes unreduced from others. Whoever drops the labels sums rows that
+// become equal, within one page only.
 import { AGENT_FAMILIES, byteLabelsOf, LINKERD_FAMILIES, SAMPLING_FAMILIES } from "./byte-sources.ts";
 import { isNodeInterface } from "./interfaces.ts";
 
@@ -20,6 +20,11 @@ export interface FamilyReduction {
   readonly type: "counter" | "gauge" | "histogram";
   /** null: all of them. */
   readonly labels: readonly KeptLabel[] | null;
+  /**
+   * Rows that become equal are of the same container, which was restarted: the newest counts. Otherwise they
+   * are summed.
+   */
+  readonly isLatest?: true;
   /** False for rows that no graph shows, or that others contain. */
   keeps(label: LabelLookup): boolean;
 }
@@ -39,15 +44,32 @@ function responseCodeClass(code: string): string {
   return code === "0" || code === "" ? code : "other";
 }
 
-/** Whether a response code, or a class of them, counts as an error of a channel. */
-export function isFailedResponse(code: string): boolean {
+/**
+ * Statuses of gRPC that are the server's fault, as OpenTelemetry's conventions have them: UNKNOWN,
+ * DEADLINE_EXCEEDED, UNIMPLEMENTED, INTERNAL, UNAVAILABLE, DATA_LOSS. Their HTTP code is 200.
+ */
+const FAILED_GRPC: ReadonlySet<string> = new Set(["2", "4", "12", "13", "14", "15"]);
+
+/**
+ * Whether a response counts as an error of a channel.
+ * @param code of HTTP, or a class of codes
+ * @param grpcStatus "" where it isn't an answer of gRPC
+ */
+export function isFailedResponse(code: string, grpcStatus: string): boolean {
   const responseClass = responseCodeClass(code);
-  return responseClass === "0" || responseClass === "5xx";
+  return responseClass === "0" || responseClass === "5xx" || FAILED_GRPC.has(grpcStatus);
 }
 
+const isFailedRow = (label: LabelLookup): boolean =>
+  isFailedResponse(label("response_code"), label("grpc_response_status"));
+
+/** The class says what a status of gRPC says too. */
 const RESPONSE_CODE: KeptLabel = {
   name: "response_code",
-  derive: (label) => responseCodeClass(label("response_code")),
+  derive: (label) => {
+    const responseClass = responseCodeClass(label("response_code"));
+    return isFailedRow(label) && responseClass !== "0" ? "5xx" : responseClass;
+  },
 };
 
 const CHANNEL = kept(
@@ -100,14 +122,14 @@ const LATENCY: FamilyReduction = {
     ),
     {
       name: "response_code",
-      derive: (label) => (isFailedResponse(label("response_code")) ? "5xx" : ""),
+      derive: (label) => (isFailedRow(label) ? "5xx" : ""),
     },
     { name: "le", derive: (label) => latencyBound(label("le")) },
   ],
   keeps: (label) => {
     if (label("reporter") !== "source") return false;
     const bound = latencyBound(label("le"));
-    return bound === ALL_LATENCIES || (bound !== "" && !isFailedResponse(label("response_code")));
+    return bound === ALL_LATENCIES || (bound !== "" && !isFailedRow(label));
   },
 };
 
@@ -126,8 +148,19 @@ function isUsageRow(label: LabelLookup): boolean {
   return container === "" ? label("name") === "" : container !== "POD";
 }
 
+/** A single core's row: cAdvisor writes these instead of the total, and others beside it. */
+const CORES = "cores";
+/** Whether the label `cpu` of a row names one core, or all of them summed by us. */
+export function isOfCores(cpu: string): boolean {
+  return cpu !== "" && cpu !== "total";
+}
+
+/** Rows of single cores become one series, beside the total and never added to it. */
+const OF_CORES: KeptLabel = { name: "cpu", derive: (label) => (isOfCores(label("cpu")) ? CORES : "") };
+
 function usage(family: string, type: "counter" | "gauge"): FamilyReduction {
-  return { family, type, labels: [ROOT_ID, ...kept("namespace", "pod", "container")], keeps: isUsageRow };
+  const labels = [ROOT_ID, ...kept("namespace", "pod", "container"), OF_CORES];
+  return { family, type, labels, keeps: isUsageRow };
 }
 
 /** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
@@ -167,7 +200,7 @@ function byteSource(family: string, type: "counter" | "gauge"): FamilyReduction 
 
 const TABLE: readonly FamilyReduction[] = [
   usage("container_cpu_usage_seconds_total", "counter"),
-  usage("container_memory_working_set_bytes", "gauge"),
+  { ...usage("container_memory_working_set_bytes", "gauge"), isLatest: true },
   network("container_network_receive_bytes_total"),
   network("container_network_transmit_bytes_total"),
   ofNode("machine_cpu_cores", "gauge"),

@@ -236,7 +236,12 @@ export const ChannelSchema = Type.Object(
     ),
     flow: Type.Optional(ChannelFlowSchema),
     origin: Type.Union([Type.Literal("observed"), Type.Literal("declared")]),
-    countedBy: Type.Optional(Type.String({ description: "whose figures these are" })),
+    countedBy: Type.Optional(
+      Type.String({ description: "who counted the bytes; where nobody did, the requests" }),
+    ),
+    requestsCountedBy: Type.Optional(
+      Type.String({ description: "who counted requests and errors; absent: whoever countedBy names" }),
+    ),
     ageSeconds: NullableNumber("age of the newest sample"),
   },
   { $id: "Channel" },

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { writeFileSync } from "node:fs";
+import { cp, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { run } from "../common/commands.ts";
 import { freePort } from "../common/free-port.ts";
@@ -214,6 +215,21 @@ export class ControlPlane extends ClusterObjects {
     const revision = await compact(`http://${HOST}:${this.#ports.etcd}`);
     await this.startApiServer();
     return revision;
+  }
+
+  /** Copies what etcd holds. The result puts it back: everything that came since is gone, and revisions go back. */
+  async backUp(): Promise<() => Promise<void>> {
+    const [data, copy] = [join(this.folder, "etcd"), join(this.folder, "etcd-backup")];
+    const replaced = async (from: string, to: string): Promise<void> => {
+      await this.stopApiServer();
+      await this.stop("etcd");
+      await rm(to, { recursive: true, force: true });
+      await cp(from, to, { recursive: true });
+      await this.start("etcd");
+      await this.startApiServer();
+    };
+    await replaced(data, copy);
+    return () => replaced(copy, data);
   }
 
   /** A bad network in front of the API server: give its `url` to kubeconfigOf. */

@@ -168,6 +168,7 @@ describe("the memory", () => {
   const rates = (namespace: string, source: string): EndRates => {
     const counted = {
       reporter: "source",
+      requestsReporter: "source",
       requestsPerSecond: 1,
       bytesPerSecond: 100,
       errorRatio: 0,

@@ -16,7 +16,7 @@ import { isOutside, OutsideFlows } from "./outside-flows.ts";
 import { channelFlows, observedChannels, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "../speakers/authority.ts";
 import type { Tables } from "./tables.ts";
-import type { FlowRates } from "../traffic/channels.ts";
+import type { ChannelRates, FlowRates } from "../traffic/channels.ts";
 import type { UsageState } from "../usage/usage.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 import { FarPods, viewsOf, type Edge, type Member, type View } from "./workflow-views.ts";
@@ -349,9 +349,15 @@ function buildChannel(
     ...(demands?.relationshipType === undefined ? {} : { relationshipType: demands.relationshipType }),
     ...(flow === null ? {} : { flow: flowOf(flow, figures) }),
     origin: rates === null && flow === null ? "declared" : "observed",
-    ...(rates === null ? {} : { countedBy: rates.reporter }),
+    ...(rates === null ? {} : countedBy(rates)),
     ageSeconds: ageSeconds(Number.isNaN(newestMs) ? (flow?.newestMs ?? newestMs) : newestMs, nowMs),
   };
+}
+
+function countedBy({ reporter, requestsReporter }: ChannelRates): Partial<Channel> {
+  return requestsReporter === reporter
+    ? { countedBy: reporter }
+    : { countedBy: reporter, requestsCountedBy: requestsReporter };
 }
 
 function flowOf(rates: FlowRates, figures: Figures): NonNullable<Channel["flow"]> {

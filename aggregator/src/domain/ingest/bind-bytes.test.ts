@@ -191,6 +191,45 @@ test("whoever reports a channel, in whatever order and from whichever nodes, it 
   );
 });
 
+/** What is left of pages of a source that is told not to count something. */
+const only =
+  (page: SourcePage, counts: { readonly bytes: boolean; readonly requests: boolean }): SourcePage =>
+  (seconds, timeMs) => {
+    const isKept = ({ name }: Metric): boolean =>
+      /(requests?|response)_total$/.test(name) ? counts.requests : counts.bytes;
+    const kept = Object.entries(page(seconds, timeMs)).map(
+      ([node, metrics]) => [node, metrics.filter(isKept)] as const,
+    );
+    return Object.fromEntries(kept.filter(([, metrics]) => metrics.length > 0));
+  };
+
+test("each quantity is that of the best source which knows it, whatever others know", () => {
+  const shares = constantFrom(
+    { bytes: true, requests: true },
+    { bytes: true, requests: false },
+    { bytes: false, requests: true },
+  );
+  const reports = shuffledSubarray(NAMES, { minLength: 1 }).chain((names) =>
+    tuple(constant(names), array(shares, { minLength: NAMES.length, maxLength: NAMES.length })),
+  );
+  assert(
+    property(reports, ([names, counts]) => {
+      restart();
+      run(...names.map((name, at) => only(SOURCES[name]!.page, counts[at]!)));
+      const bestOf = (quantity: "bytes" | "requests"): string | undefined =>
+        NAMES.find((name) => SOURCES[name]![quantity] && counts[names.indexOf(name)]?.[quantity] === true);
+      const [bytes, requests] = [bestOf("bytes"), bestOf("requests")];
+      const channel = shown()["web db"];
+      pre(bytes !== undefined || requests !== undefined);
+      expect(bytesPerSecond()).toBeCloseTo(bytes === undefined ? 0 : ASKED + ANSWERED, 3);
+      expect(rounded(channel!.requestsPerSecond)).toBe(requests === undefined ? null : 20);
+      expect(channel!.reporter).toBe(SOURCES[bytes ?? requests!]!.countedBy);
+      if (requests !== undefined) expect(channel!.requestsReporter).toBe(SOURCES[requests]!.countedBy);
+    }),
+    { numRuns: 300 },
+  );
+});
+
 describe("rows that name nobody, or not how much", () => {
   const unused = (metrics: readonly Metric[], node = "n1"): Partial<Record<string, number>> => {
     ingest.take(recordOf(node, metrics, { arrivedAtMs: NOW }), NOW);

@@ -42,6 +42,7 @@ class DemandSink extends IncrementSink {
 type DemandLabels = Labels<
   | "reporter"
   | "response_code"
+  | "grpc_response_status"
   | "le"
   | "source_workload"
   | "source_workload_namespace"
@@ -77,8 +78,9 @@ export function bindDemand(
 }
 
 /** Null for a bucket that isn't kept. */
-function flowsOf({ le, response_code: code }: DemandLabels): readonly Flow[] | null {
-  const failed = isFailedResponse(String(code ?? "200"));
+function flowsOf(labels: DemandLabels): readonly Flow[] | null {
+  const { le, response_code: code = "200", grpc_response_status: grpcStatus = "" } = labels;
+  const failed = isFailedResponse(String(code), String(grpcStatus));
   if (le === ALL_LATENCIES) return failed ? ["requests", "errors"] : ["requests"];
   const bound = failed ? undefined : LATENCY_BOUNDS_MS.find((known) => String(known) === le);
   return bound === undefined ? null : [latencyFlow(bound)];

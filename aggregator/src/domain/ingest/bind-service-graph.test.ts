@@ -81,6 +81,7 @@ describe("the service graph connector's edges", () => {
     expect(rates()).toEqual({
       "shop/web store/db": {
         reporter: "service_graph",
+        requestsReporter: "service_graph",
         requestsPerSecond: 40,
         bytesPerSecond: null,
         errorRatio: 0.25,
@@ -249,7 +250,7 @@ describe("Hubble's counters", () => {
 });
 
 describe("precedence", () => {
-  test("Istio wins over traces, traces over Hubble, and they are never added up", () => {
+  test("Istio wins over traces, traces over Hubble, for what each knows, and they are never added up", () => {
     const ends = {
       source_namespace: "shop",
       source_workload: "web",
@@ -264,6 +265,9 @@ describe("precedence", () => {
     const [channel] = channels.values();
     const side = channel!.side("destination");
     side.take("bytes", { fromMs: NOW, toMs: NOW + 10_000, delta: 70, reset: false });
-    expect(chosen()).toMatchObject({ reporter: "destination", requestsPerSecond: null, bytesPerSecond: 7 });
+    const known = { reporter: "destination", bytesPerSecond: 7 };
+    expect(chosen()).toMatchObject({ ...known, requestsPerSecond: 6, requestsReporter: "service_graph" });
+    side.take("requests", { fromMs: NOW, toMs: NOW + 10_000, delta: 90, reset: false });
+    expect(chosen()).toMatchObject({ ...known, requestsPerSecond: 9, requestsReporter: "destination" });
   });
 });

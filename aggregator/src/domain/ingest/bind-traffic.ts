@@ -72,6 +72,7 @@ class TrafficSink extends IncrementSink {
 type IstioLabels = Labels<
   | "reporter"
   | "response_code"
+  | "grpc_response_status"
   | "source_workload"
   | "source_workload_namespace"
   | "destination_workload"
@@ -99,7 +100,8 @@ export function bindTraffic(
   const key = { sourceNamespace, source, targetNamespace, target };
   const channel = openChannel(channels, key, reporter, permit);
   if ("unused" in channel) return channel;
-  const failed = flow === "requests" && isFailedResponse(String(labels.response_code ?? ""));
+  const { response_code: code = "", grpc_response_status: grpcStatus = "" } = labels;
+  const failed = flow === "requests" && isFailedResponse(String(code), String(grpcStatus));
   return new TrafficSink(channel, reporter, flow, failed, series, tracks);
 }
 

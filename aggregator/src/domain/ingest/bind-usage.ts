@@ -1,6 +1,7 @@
 import {
   isIdleTime,
   isNodeInterface,
+  isOfCores,
   RESOURCE_ATTRIBUTES,
   type CounterTracks,
   type Increment,
@@ -26,6 +27,7 @@ import type { Direction } from "../usage/usage.ts";
 /** Labels of kubelet's, cAdvisor's and node_exporter's metrics. */
 type UsageLabels = Labels<
   | "container"
+  | "cpu"
   | "direction"
   | "id"
   | "image"
@@ -262,8 +264,13 @@ function sinkOf(
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
   if (source === "nodeExporter")
     return new SinceBootSink(owner, owner.counter("nodeExporterIdleCpu"), series, tracks);
-  const counter = owner.counter(scope === "container" ? `${source}ContainersCpu` : `${source}Cpu`);
-  return new CounterSink(owner, counter, series, tracks);
+  return new CounterSink(owner, owner.counter(cpuCounter(series, source, scope)), series, tracks);
+}
+
+function cpuCounter({ attributes }: Labelled, source: UsageSource, scope: Scope): UsageCounter {
+  const part = scope === "container" ? "Containers" : "";
+  const isPart = source === "cadvisor" && isOfCores(textOf(attributes.cpu) ?? "");
+  return isPart ? `cadvisor${part}CoresCpu` : `${source}${part}Cpu`;
 }
 
 function containerName({ attributes, resource }: Labelled): string {

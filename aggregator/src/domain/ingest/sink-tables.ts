@@ -42,11 +42,13 @@ export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**
  * Counters of CPU time of one pod or node, best first: what a source tells of the containers goes before what
- * it tells of the whole.
+ * it tells of the whole, and a total before the sum of its cores.
  */
 export const CPU_COUNTERS = [
   "cadvisorContainersCpu",
+  "cadvisorContainersCoresCpu",
   "cadvisorCpu",
+  "cadvisorCoresCpu",
   "resourceContainersCpu",
   "resourceCpu",
   "kubeletContainersCpu",

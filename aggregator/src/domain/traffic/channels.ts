@@ -11,14 +11,14 @@ import {
   CHANNEL_REPORTERS,
   FLOW_REPORTER,
   FLOWS,
-  knowsRequests,
+  REPORTERS,
   type ChannelKey,
   type Flow,
   type Reporter,
 } from "../channel-key.ts";
 
-/** Rates of a channel in a window. */
-export interface ChannelRates {
+/** Rates of a channel in a window, by one reporter. */
+interface SideRates {
   readonly reporter: Reporter;
   /** Null without any request metric. */
   readonly requestsPerSecond: number | null;
@@ -29,6 +29,20 @@ export interface ChannelRates {
   /** Null where nobody reports sightings. */
   readonly eventsPerSecond: number | null;
   readonly newestMs: number;
+}
+
+/** Rates of a channel in a window: `reporter` counts its bytes, if anybody does. */
+export interface ChannelRates extends SideRates {
+  /** Who counts requests and errors. */
+  readonly requestsReporter: Reporter;
+}
+
+/** The best reporter of each quantity, and the best of all. */
+interface KnownBy {
+  readonly bytes: SideRates | null;
+  readonly requests: SideRates | null;
+  readonly events: SideRates | null;
+  readonly first: SideRates;
 }
 
 /** What the kernel of the sending nodes did with the flows of a channel in a window. */
@@ -133,53 +147,71 @@ export class ChannelState {
   }
 
   /**
-   * The best reporter's figures, and where it counts bytes alone, the requests of the best that knows them.
-   * Null when no reporter covers any of the window, and for the way to and from a waypoint, which the whole
-   * channel stands for.
+   * Each quantity by the best reporter that knows it. Null when no reporter covers any of the window, and for
+   * the way to and from a waypoint, which the whole channel stands for.
    * @param end whose reporters are asked: those that this end believes; without one all of them
    */
   rates(nowMs: number, window: WindowName, end?: ChannelEnd): ChannelRates | null {
     const panes = panesOf(this.#shape, window);
-    const best = this.#best(nowMs, panes, end);
-    if (best === null || this.#others.isLeg(this, nowMs, window)) return null;
-    const rates = this.#ratesOf(best, nowMs, panes);
-    const asked = knowsRequests(best) ? best : this.#best(nowMs, panes, end, knowsRequests);
-    const requests = asked === null || asked === best ? rates : this.#ratesOf(asked, nowMs, panes);
-    const { requestsPerSecond, errorRatio, eventsPerSecond } = requests;
-    const isCounted = this.#isCountedByReverse(best, nowMs, panes, end);
-    if (isCounted && requestsPerSecond === null && eventsPerSecond === null) return null;
-    const bytesPerSecond = isCounted ? null : rates.bytesPerSecond;
-    const reporter = isCounted ? requests.reporter : best;
-    const { newestMs } = rates;
-    return { reporter, bytesPerSecond, requestsPerSecond, errorRatio, eventsPerSecond, newestMs };
+    const known = this.#known(nowMs, panes, end);
+    if (known === null || this.#others.isLeg(this, nowMs, window)) return null;
+    const { bytes, requests, events, first } = known;
+    const isCounted = bytes !== null && this.#isCountedByReverse(bytes.reporter, nowMs, panes, end);
+    if (isCounted && requests === null && events === null) return null;
+    const counted = isCounted ? null : bytes;
+    const { reporter } = counted ?? requests ?? events ?? first;
+    return {
+      reporter,
+      bytesPerSecond: counted?.bytesPerSecond ?? null,
+      requestsPerSecond: requests?.requestsPerSecond ?? null,
+      errorRatio: requests?.errorRatio ?? null,
+      requestsReporter: requests?.reporter ?? reporter,
+      eventsPerSecond: events?.eventsPerSecond ?? null,
+      newestMs: Math.max(...[counted, requests, events, first].map((one) => one?.newestMs ?? -Infinity)),
+    };
   }
 
-  /** The best reporter that speaks of the window; null: there is none. */
-  #best(
-    nowMs: number,
-    panes: number,
-    end: ChannelEnd | undefined,
-    isAsked: (reporter: Reporter) => boolean = () => true,
-  ): Reporter | null {
-    const speaks = (reporter: Reporter): boolean =>
-      isAsked(reporter) &&
-      (end === undefined || this.binds(reporter, end)) &&
-      this.#seconds(this.#sides.get(reporter), nowMs, panes) > 0;
-    return CHANNEL_REPORTERS.find(speaks) ?? null;
+  /** Whose figures count, by quantity; null: nobody speaks of the window. */
+  #known(nowMs: number, panes: number, end: ChannelEnd | undefined): KnownBy | null {
+    const known: { -readonly [Q in keyof KnownBy]: SideRates | null } = {
+      bytes: null,
+      requests: null,
+      events: null,
+      first: null,
+    };
+    for (const reporter of CHANNEL_REPORTERS) {
+      // Proxies at the ends tell of their ways to and from the waypoint.
+      if (known.first?.reporter === "waypoint" && REPORTERS.some((istio) => istio === reporter)) continue;
+      if (end !== undefined && !this.binds(reporter, end)) continue;
+      if (!(this.#seconds(this.#sides.get(reporter), nowMs, panes) > 0)) continue;
+      const rates = this.#ratesOf(reporter, nowMs, panes);
+      known.first ??= rates;
+      if (rates.bytesPerSecond !== null) known.bytes ??= rates;
+      if (rates.requestsPerSecond !== null) known.requests ??= rates;
+      if (rates.eventsPerSecond !== null) known.events ??= rates;
+      if (known.bytes !== null && known.requests !== null) break;
+    }
+    const { first } = known;
+    return first === null ? null : { ...known, first };
   }
 
-  #ratesOf(reporter: Reporter, nowMs: number, panes: number): ChannelRates {
+  #ratesOf(reporter: Reporter, nowMs: number, panes: number): SideRates {
     const side = this.side(reporter);
     return ratesOf(reporter, side, side.coverage.settled(this.#shape, nowMs, panes), nowMs, panes);
   }
 
   /** Bytes of answers, where whoever counts the channel of the questions has counted them with those. */
-  #isCountedByReverse(best: Reporter, nowMs: number, panes: number, end: ChannelEnd | undefined): boolean {
-    if (bytesOf(best) !== "one_way") return false;
+  #isCountedByReverse(
+    reporter: Reporter,
+    nowMs: number,
+    panes: number,
+    end: ChannelEnd | undefined,
+  ): boolean {
+    if (bytesOf(reporter) !== "one_way") return false;
     const reverse = this.#others.reverseOf(this.key);
     if (reverse === undefined || reverse === this) return false;
-    const other = reverse.#best(nowMs, panes, end === undefined ? undefined : farEnd(end));
-    return other !== null && bytesOf(other) === "both_ways";
+    const other = reverse.#known(nowMs, panes, end === undefined ? undefined : farEnd(end))?.bytes ?? null;
+    return other !== null && bytesOf(other.reporter) === "both_ways";
   }
 
   /** Null when no network manager speaks of the window. */
@@ -224,7 +256,7 @@ function ratesOf(
   { seconds, beforeMs }: ReturnType<Coverage["settled"]>,
   nowMs: number,
   panes: number,
-): ChannelRates {
+): SideRates {
   const total = (flow: Flow): number | null => side.total(flow, nowMs, panes, beforeMs);
   const requests = total("requests");
   const bytes = total("bytes");

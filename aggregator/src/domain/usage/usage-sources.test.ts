@@ -255,6 +255,32 @@ describe("the row of a container", () => {
   });
 });
 
+describe("rows of single cores", () => {
+  const cores = (cpus: readonly string[], labels: Attributes): number | null => {
+    const way = WAYS["directly"]!();
+    for (let step = 0; step <= 2; step++) {
+      const atMs = NOW + step * STEP_MS;
+      const rows = cpus.map((cpu) => {
+        const used = cpu === "total" ? 0.4 : 0.1;
+        return counter(CPU, { ...labels, id: "/kubepods/x", cpu }, atMs, step * used * (STEP_MS / 1000));
+      });
+      way.take("n", {}, rows, atMs);
+    }
+    return way.tables.pods.get(POD)!.cpu(NOW + 2 * STEP_MS, "full");
+  };
+  const FOUR = ["cpu00", "cpu01", "cpu02", "cpu03"];
+
+  test.each([
+    ["a container", CONTAINER_LABELS],
+    ["a pod's cgroup", POD_LABELS],
+  ])("of %s are its use without a total, and nothing beside one", (_, labels) => {
+    expect(cores(["total"], labels)).toBeCloseTo(0.4, 6);
+    expect(cores(FOUR, labels)).toBeCloseTo(0.4, 6);
+    expect(cores([...FOUR, "total"], labels)).toBeCloseTo(0.4, 6);
+    expect(cores(["total", ...FOUR], labels)).toBeCloseTo(0.4, 6);
+  });
+});
+
 describe("metrics that are known and not needed", () => {
   test.each(["pod_cpu_usage_seconds_total", "pod_memory_working_set_bytes", "machine_cpu_cores"])(
     "%s feeds nothing and is no unknown metric",

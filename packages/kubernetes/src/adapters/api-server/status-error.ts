@@ -1,13 +1,18 @@
 import { StoreError } from "../../store/errors.ts";
 import type { StoreErrorCode } from "../../store/errors.ts";
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, looseList } from "@isochrone/primitives";
 
 /** A Status object of the API server, as far as it is understood. */
 interface ApiStatus {
   readonly code: number;
   readonly reason: string;
   readonly message: string;
+  /** A version was asked for that the server hasn't reached: it was restored from a backup. */
+  readonly isAhead: boolean;
 }
+
+/** Of a cause, as the API server's client library names it. */
+const TOO_LARGE = "ResourceVersionTooLarge";
 
 const CODES: Readonly<Record<number, StoreErrorCode>> = {
   400: "invalid",
@@ -29,16 +34,19 @@ const MAX_MESSAGE = 1_000;
 
 /** What the body of an answer says; whatever isn't a Status is shown as text. */
 export function statusOf(httpCode: number, body: unknown): ApiStatus {
-  const { kind, code, reason, message } = looseFields(body);
+  const { kind, code, reason, message, details } = looseFields(body);
   if (kind === "Status") {
     return {
       code: typeof code === "number" ? code : httpCode,
       reason: typeof reason === "string" ? reason : "",
       message: typeof message === "string" ? message.slice(0, MAX_MESSAGE) : "",
+      isAhead: looseList(looseFields(details).causes).some(
+        (cause) => looseFields(cause).reason === TOO_LARGE,
+      ),
     };
   }
   const text = typeof body === "string" ? body : (JSON.stringify(body) ?? "");
-  return { code: httpCode, reason: "", message: text.trim().slice(0, MAX_MESSAGE) };
+  return { code: httpCode, reason: "", message: text.trim().slice(0, MAX_MESSAGE), isAhead: false };
 }
 
 /** `act` says verb, kind and name: "patch Pod default/web". */
@@ -50,9 +58,9 @@ export function errorOfStatus(act: string, status: ApiStatus): StoreError {
   );
 }
 
-function storeCodeOf({ code, reason }: ApiStatus): StoreErrorCode {
+function storeCodeOf({ code, reason, isAhead }: ApiStatus): StoreErrorCode {
   if (code === 409 && reason === "AlreadyExists") return "already_exists";
-  if (reason === "Expired" || reason === "Gone") return "expired";
+  if (reason === "Expired" || reason === "Gone" || isAhead) return "expired";
   if (reason === "Timeout") return "timeout";
   return CODES[code] ?? (code >= 500 ? "unavailable" : "invalid");
 }

@@ -36,6 +36,12 @@ export interface WatchDependencies {
   readonly maxSilenceMs: number;
 }
 
+/**
+ * So many watches in a row on which nothing came, not even a bookmark: the version may lie ahead of the
+ * server's, which was restored from a backup.
+ */
+const MAX_SILENT_WATCHES = 2;
+
 /** Changes from a version on, over as many requests as it takes; see ClusterStore.watch. */
 export async function* watchChanges(
   pathOf: () => Promise<string>,
@@ -53,6 +59,7 @@ export async function* watchChanges(
     );
   }
   const path = await pathOf();
+  let silentWatches = 0;
   while (!signal.aborted) {
     const startedAtMs = clock.monotonic();
     let reason: Renewal | null = "ended";
@@ -60,6 +67,7 @@ export async function* watchChanges(
       const from = { ...request, resourceVersion: version };
       const { batches, read } = await openWatch(path, kind, from, dependencies);
       for await (const batch of batches) {
+        silentWatches = 0;
         for (const record of batch) {
           const event = read(record);
           if (signal.aborted) return;
@@ -72,6 +80,11 @@ export async function* watchChanges(
       if (signal.aborted) return;
       reason = renewalAfter(error, kind, binary);
     }
+    if (reason === "silent" && ++silentWatches === MAX_SILENT_WATCHES)
+      throw new StoreError(
+        "expired",
+        `watch ${kind.kind}: nothing came after version ${version} on ${silentWatches} connections`,
+      );
     if (signal.aborted) return;
     if (reason === null) continue;
     observer.watchRenewed?.(kind.kind, reason);
