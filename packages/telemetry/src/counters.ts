@@ -192,7 +192,8 @@ const BELIEVED_RATES = 100;
 
 /**
  * Whether a counter that has a new start and didn't fall went on: its rate before agrees with that, and is
- * far from what it would have counted since its start. NaN before: no rate is known, and the start is believed.
+ * far from what it would have counted since its start. NaN before: no rate is known, and the start is
+ * believed.
  */
 function goesOn(rates: {
   readonly before: number;

@@ -236,12 +236,8 @@ export const ChannelSchema = Type.Object(
     ),
     flow: Type.Optional(ChannelFlowSchema),
     origin: Type.Union([Type.Literal("observed"), Type.Literal("declared")]),
-    countedBy: Type.Optional(
-      Type.String({ description: "who counted the bytes; where nobody did, the requests" }),
-    ),
-    requestsCountedBy: Type.Optional(
-      Type.String({ description: "who counted requests and errors; absent: whoever countedBy names" }),
-    ),
+    countedBy: Type.Optional(Type.String({ description: "who counted the bytes, else the requests" })),
+    requestsCountedBy: Type.Optional(Type.String({ description: "who counted requests; absent: the same" })),
     ageSeconds: NullableNumber("age of the newest sample"),
   },
   { $id: "Channel" },

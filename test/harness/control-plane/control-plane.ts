@@ -217,7 +217,7 @@ export class ControlPlane extends ClusterObjects {
     return revision;
   }
 
-  /** Copies what etcd holds. The result puts it back: everything that came since is gone, and revisions go back. */
+  /** Copies what etcd holds. The result puts it back: what came since is gone, and revisions go back. */
   async backUp(): Promise<() => Promise<void>> {
     const [data, copy] = [join(this.folder, "etcd"), join(this.folder, "etcd-backup")];
     const replaced = async (from: string, to: string): Promise<void> => {

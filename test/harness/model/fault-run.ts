@@ -194,8 +194,8 @@ function costOf(model: ModelCluster, at: ReadonlyMap<string, string>): number {
     return sum + (bytesPerSecond ?? 0) * model.link(a, b).rttMs;
   }, 0);
 }
-/** Requests without a ready pod, per pod of a rolling update of the Deployments that moved; null: none did. */
-/** Requests without a ready pod, per pod of a rolling update of the Deployments that moved; null: none moved. */
+
+/** Requests without a ready pod, per pod of a rolling update of the Deployments that moved. */
 async function failedOfRolling(model: ModelCluster, workloads: readonly string[]): Promise<number | null> {
   if (workloads.length === 0) return null;
   const beganMs = model.nowMs;

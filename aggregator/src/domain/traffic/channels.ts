@@ -11,7 +11,6 @@ import {
   CHANNEL_REPORTERS,
   FLOW_REPORTER,
   FLOWS,
-  REPORTERS,
   type ChannelKey,
   type Flow,
   type Reporter,
@@ -173,26 +172,27 @@ export class ChannelState {
 
   /** Whose figures count, by quantity; null: nobody speaks of the window. */
   #known(nowMs: number, panes: number, end: ChannelEnd | undefined): KnownBy | null {
-    const known: { -readonly [Q in keyof KnownBy]: SideRates | null } = {
-      bytes: null,
-      requests: null,
-      events: null,
-      first: null,
+    const all = this.#speaking(nowMs, panes, end).map((reporter) => this.#ratesOf(reporter, nowMs, panes));
+    const [first] = all;
+    if (first === undefined) return null;
+    return {
+      bytes: all.find(({ bytesPerSecond }) => bytesPerSecond !== null) ?? null,
+      requests: all.find(({ requestsPerSecond }) => requestsPerSecond !== null) ?? null,
+      events: all.find(({ eventsPerSecond }) => eventsPerSecond !== null) ?? null,
+      first,
     };
-    for (const reporter of CHANNEL_REPORTERS) {
-      // Proxies at the ends tell of their ways to and from the waypoint.
-      if (known.first?.reporter === "waypoint" && REPORTERS.some((istio) => istio === reporter)) continue;
-      if (end !== undefined && !this.binds(reporter, end)) continue;
-      if (!(this.#seconds(this.#sides.get(reporter), nowMs, panes) > 0)) continue;
-      const rates = this.#ratesOf(reporter, nowMs, panes);
-      known.first ??= rates;
-      if (rates.bytesPerSecond !== null) known.bytes ??= rates;
-      if (rates.requestsPerSecond !== null) known.requests ??= rates;
-      if (rates.eventsPerSecond !== null) known.events ??= rates;
-      if (known.bytes !== null && known.requests !== null) break;
-    }
-    const { first } = known;
-    return first === null ? null : { ...known, first };
+  }
+
+  /** Reporters that speak of the window, best first. */
+  #speaking(nowMs: number, panes: number, end: ChannelEnd | undefined): readonly Reporter[] {
+    const found = CHANNEL_REPORTERS.filter(
+      (reporter) =>
+        this.#seconds(this.#sides.get(reporter), nowMs, panes) > 0 &&
+        (end === undefined || this.binds(reporter, end)),
+    );
+    // Proxies at the ends tell of their ways to and from the waypoint.
+    const isWhole = found[0] === "waypoint";
+    return isWhole ? found.filter((reporter) => reporter !== "source" && reporter !== "destination") : found;
   }
 
   #ratesOf(reporter: Reporter, nowMs: number, panes: number): SideRates {

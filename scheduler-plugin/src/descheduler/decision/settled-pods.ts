@@ -36,7 +36,10 @@ export class SettledPods {
     return this.#notes.some((one) => one.pod === pod);
   }
 
-  /** Why the pod stays, in words; null if it may move. @param latencyMs of its channels now; null: not known */
+  /**
+   * Returns why the pod stays, in words; null if it may move.
+   * @param latencyMs of its channels now; null: not known
+   */
   reasonToStay(pod: string, latencyMs: number | null, nowMs: number): string | null {
     this.#notes = this.#notes.filter(({ atMs }) => nowMs - atMs < SETTLED_MS);
     const note = this.#notes.find((one) => one.pod === pod);
