@@ -86,6 +86,7 @@ class Dispatcher implements DispatcherService {
       connections: () => this.#server.connections,
       graphAgeSeconds: () => trips.ageSeconds,
       isDraining: () => this.#isDraining,
+      refusedEndpoints: () => this.#table.refusedEndpoints(),
     });
     this.#log = new DecisionLog(clock);
     this.#server = new ProxyServer({
@@ -174,7 +175,7 @@ class Dispatcher implements DispatcherService {
 
   #ready(): { ready: boolean; reasons: string[] } {
     const reasons = [
-      ...(this.#table.isSynced ? [] : ["Services and EndpointSlices have not been listed yet"]),
+      ...(this.#table.isSynced ? [] : ["Services, EndpointSlices and pods have not been listed yet"]),
       ...(this.#isDraining ? ["the dispatcher stops"] : []),
     ];
     return { ready: reasons.length === 0, reasons };

@@ -2,7 +2,7 @@
 import { systemClock } from "@isochrone/runtime";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createServer as createHttp1, type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { connect, createServer } from "node:net";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { ask } from "./testing/client.ts";
@@ -300,24 +300,4 @@ test("endpoints that name no zone and no node are asked like others", async () =
     expect(await load(rig, 20, 4)).not.toContain(503);
     expect(Math.min(bare.requests, cased.requests)).toBeGreaterThan(0);
   });
-});
-
-test("slices of another controller than Kubernetes' own name nobody", async () => {
-  await started();
-  await rig.service("web");
-  const port = await rig.listen(createHttp1(after(0)));
-  await rig.store.create({
-    apiVersion: "discovery.k8s.io/v1",
-    kind: "EndpointSlice",
-    metadata: { name: "foreign", namespace: "shop", labels: { "kubernetes.io/service-name": "web" } },
-    addressType: "IPv4",
-    ports: [{ name: "http", port }],
-    endpoints: [{ addresses: ["127.0.0.1"] }],
-  } as never);
-  await vi.waitFor(async () =>
-    expect(await ask(rig.port)).toMatchObject({
-      status: 503,
-      headers: { "isochrone-reason": "no_endpoints" },
-    }),
-  );
 });

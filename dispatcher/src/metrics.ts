@@ -1,5 +1,6 @@
 import { Counter, Histogram, type Registry } from "prom-client";
 import { ScrapedMetrics } from "@isochrone/runtime";
+import type { EndpointRefusal } from "./domain/pods.ts";
 import type { Outcome, RefusalReason } from "./ports/ports.ts";
 
 /** Services with series of their own; the rest share one. */
@@ -15,6 +16,7 @@ interface Readings {
   connections(): number;
   graphAgeSeconds(): number | null;
   isDraining(): boolean;
+  refusedEndpoints(): Iterable<readonly [labels: { readonly reason: EndpointRefusal }, count: number]>;
 }
 
 /** The dispatcher's metrics. Their number doesn't grow with endpoints, hosts or paths. */
@@ -90,6 +92,12 @@ export class DispatcherMetrics {
       "isochrone_dispatcher_graph_age_seconds",
       "Time since the cluster graph was last confirmed; NaN: there is none, and endpoints are equally near.",
       () => readings.graphAgeSeconds(),
+    );
+    scraped.gauges(
+      "isochrone_dispatcher_endpoints_refused",
+      "Endpoints in slices to which nothing is sent, because they aren't pods of the Service: no_selector (the Service selects no pods), no_pod, not_selected, other_address (the pod has another one), ended.",
+      ["reason"],
+      () => readings.refusedEndpoints(),
     );
     scraped.gauge("isochrone_dispatcher_draining", "1 while the dispatcher stops.", () =>
       readings.isDraining() ? 1 : 0,

@@ -3,6 +3,7 @@
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { once } from "node:events";
 import { createServer, request, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
 import { codeOf, looseList } from "@isochrone/primitives";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -163,6 +164,81 @@ describe.runIf(missing.length === 0)("the dispatcher on a real API server", { ti
     }
   });
 
+  test("sends nothing to addresses that a tenant writes into EndpointSlices", async () => {
+    const namespace = "tenant";
+    await cluster.createNamespace(namespace);
+    const identity = { user: "tenant" };
+    const rules = [
+      { apiGroups: [""], resources: ["services", "pods"], verbs: ["create", "patch"] },
+      { apiGroups: ["discovery.k8s.io"], resources: ["endpointslices"], verbs: ["create"] },
+    ];
+    await cluster.grant(identity, rules, namespace);
+    const tenant = await cluster.clientOf(identity);
+    const pods = `/api/v1/namespaces/${namespace}/pods`;
+    const labels = { app: "steal" };
+    const containers = [{ name: "main", image: "none" }];
+    const pod = { ...KINDS.pod, metadata: { name: "mine", labels }, spec: { containers } };
+    // The namespace's service account comes a moment later.
+    await expect.poll(async () => (await tenant.answer("POST", pods, pod)).code, WITHIN).toBe(201);
+    const address = { status: { podIP: ADDRESS, podIPs: [{ ip: ADDRESS }] } };
+    const merge = { contentType: "application/merge-patch+json" };
+    expect((await tenant.answer("PATCH", `${pods}/mine/status`, address, merge)).code).toBe(403);
+    let stolen = 0;
+    const victim = createServer((_request, response) => {
+      stolen++;
+      response.end("the victim's secrets");
+    }).listen(await freePort(HOST, new Set([port, nobodysPort])), ADDRESS);
+    await once(victim, "listening");
+    const { port: victimPort } = victim.address() as AddressInfo;
+    try {
+      const forgeries = [
+        { name: "bare", selector: undefined, targetRef: undefined },
+        { name: "alone", selector: undefined, targetRef: { kind: "Pod", name: "mine" } },
+        { name: "selecting", selector: labels, targetRef: { kind: "Pod", name: "mine" } },
+        {
+          name: "foreign",
+          selector: labels,
+          targetRef: { kind: "Pod", namespace: "default", name: "web-1" },
+        },
+      ];
+      for (const { name, selector, targetRef } of forgeries) {
+        const annotations = { "isochrone.dev/dispatch": "dispatcher" };
+        const service = await tenant.answer("POST", `/api/v1/namespaces/${namespace}/services`, {
+          ...KINDS.service,
+          metadata: { name, annotations },
+          spec: { selector, ports: [{ name: "h", port: 80 }] },
+        });
+        const slice = await tenant.answer(
+          "POST",
+          `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+          {
+            ...KINDS.endpointSlice,
+            metadata: {
+              name: `${name}-forged`,
+              labels: {
+                "kubernetes.io/service-name": name,
+                "endpointslice.kubernetes.io/managed-by": "endpointslice-controller.k8s.io",
+              },
+            },
+            addressType: "IPv4",
+            ports: [{ name: "h", port: victimPort }],
+            endpoints: [{ addresses: [ADDRESS], targetRef }],
+          },
+        );
+        expect([service.code, slice.code]).toEqual([201, 201]);
+        // The answer names why once the dispatcher knows the slice.
+        const through = { host: HOST, port };
+        await expect
+          .poll(() => answerOf(through, `${name}.${namespace}`), WITHIN)
+          .toMatch(/^503 .*(no_selector|no_pod|other_address) 1/s);
+      }
+      expect(stolen).toBe(0);
+    } finally {
+      victim.closeAllConnections();
+      victim.close();
+    }
+  });
+
   test("asks for nothing else, and leaves no right on the API server unused", async () => {
     const isOurs = (user: string): boolean => user === ACCOUNT;
     const events = await cluster.auditEvents(({ user }) => isOurs(user));
@@ -189,9 +265,12 @@ async function serving(port: number): Promise<Server> {
 }
 
 /** Status and body, or why there is none. */
-function answerOf(to: { readonly host: string; readonly port: number }): Promise<string> {
+function answerOf(
+  to: { readonly host: string; readonly port: number },
+  host = "web.default",
+): Promise<string> {
   return new Promise((resolve) => {
-    const sent = request({ ...to, headers: { host: "web.default" }, agent: false }, (answer) => {
+    const sent = request({ ...to, headers: { host }, agent: false }, (answer) => {
       let text = `${answer.statusCode} `;
       answer.on("data", (data: Buffer) => (text += data.toString()));
       answer.once("end", () => resolve(text));

@@ -5,6 +5,7 @@ import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { freePort } from "../harness/common/free-port.ts";
 import {
   gatesOf,
   hasOurGate,
@@ -43,7 +44,13 @@ const NAMESPACE = "isochrone";
 const SHOP = "shop";
 const OTHERS_GATE = "quota.example.com/admission";
 const WITHIN = { timeout: 150_000, interval: 500 };
-const ON: ChartValues = { settings: { webhook: { enabled: true }, planner: { enabled: true } } };
+const WEBHOOK_PORT = await freePort("127.0.0.1", new Set());
+const ON: ChartValues = {
+  settings: {
+    webhook: { enabled: true, url: `https://127.0.0.1:${WEBHOOK_PORT}` },
+    planner: { enabled: true },
+  },
+};
 /** The one that says no to the opener: there the hooks are all there is. */
 const NO_OPENER: ChartValues = { settings: { gates: { enabled: false } } };
 /** Shorter than the defaults, so that tests needn't wait: those who were killed gave up no Lease. */
@@ -94,8 +101,7 @@ describe.runIf(missing.length === 0)("switching off with the chart", { timeout: 
       aggregator: LEASE_TIMES,
       ...(values === ON ? {} : { gates: SHORT_DEADLINE }),
     });
-    const port = await services.port();
-    const webhook = { webhook: { port, url: `https://127.0.0.1:${port}` } };
+    const webhook = { webhook: { port: WEBHOOK_PORT } };
     await services.start("scheduler-plugin", objects, {
       scheduler: { graphUrl: aggregator.url, ...LEASE_TIMES },
       ...(values === ON ? webhook : {}),

@@ -7,6 +7,8 @@ import { describeMovingPods } from "./rbac-admission/moving-pods.ts";
 import { describeNodesAndWorkloads } from "./rbac-admission/nodes.ts";
 import { describeOwnObjects } from "./rbac-admission/own-objects.ts";
 import { describePods } from "./rbac-admission/pods.ts";
+import { describeStreamAuthors } from "./rbac-admission/stream-authors.ts";
+import { describeStreams } from "./rbac-admission/streams.ts";
 import { describeWebhooks } from "./rbac-admission/webhooks.ts";
 
 const WORKLOADS = "/apis/apps/v1/namespaces/default";
@@ -28,6 +30,8 @@ describe.runIf(support.supported)("admission policies on a real API server", { t
   describeOwnObjects(testbed);
   describeWebhooks(testbed);
   describeDispatch(testbed);
+  describeStreams(testbed);
+  describeStreamAuthors(testbed);
 
   describe("of what makes replicas come and go", () => {
     const to = (replicas: number): object => ({ spec: { replicas } });

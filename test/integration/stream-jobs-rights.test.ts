@@ -33,6 +33,52 @@ type Running = Awaited<ReturnType<typeof startStreams>>;
 const WAIT = { timeout: 60_000, interval: 300 };
 const COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
 
+const SITE = "site";
+/** Fields that the API server completes, which the policy must not take for a difference. */
+const EVERYTHING = {
+  hostNetwork: true,
+  serviceAccountName: "stream-stage",
+  shareProcessNamespace: false,
+  priorityClassName: "",
+  tolerations: [{ key: "cameras", operator: "Exists" }],
+  securityContext: { fsGroup: 1000, runAsNonRoot: true },
+  volumes: [
+    { name: "settings", configMap: { name: "settings" } },
+    { name: "key", secret: { secretName: "model", items: [{ key: "a", path: "b" }] } },
+    { name: "cache" },
+    {
+      name: "downward",
+      downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.labels" } }] },
+    },
+    { name: "identity", projected: { sources: [{ serviceAccountToken: { audience: "s3", path: "t" } }] } },
+    { name: "host", hostPath: { path: "/dev/video0" } },
+  ],
+  initContainers: [{ name: "fetch", image: "example.com/fetch", env: [{ name: "EMPTY", value: "" }] }],
+  containers: [
+    {
+      name: "stage",
+      image: "example.com/stage:1",
+      args: [],
+      env: [
+        { name: "A", value: "b" },
+        { name: "POD", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+        { name: "CPU", valueFrom: { resourceFieldRef: { resource: "limits.cpu" } } },
+        { name: "KEY", valueFrom: { secretKeyRef: { name: "model", key: "key", optional: true } } },
+      ],
+      envFrom: [{ configMapRef: { name: "settings", optional: true } }],
+      ports: [{ containerPort: 7000 }],
+      volumeMounts: [
+        { name: "settings", mountPath: "/settings", readOnly: false },
+        { name: "cache", mountPath: "/cache", subPath: "here" },
+      ],
+      lifecycle: { preStop: { exec: { command: ["sleep", "1"] } } },
+      readinessProbe: { httpGet: { path: "/", port: 7000 } },
+      securityContext: { privileged: true, capabilities: { add: ["NET_ADMIN"], drop: [] } },
+    },
+    { name: "proxy", image: "example.com/proxy:1", securityContext: { runAsUser: 1001 } },
+  ],
+};
+
 const support = controlPlaneSupport(COMPONENTS);
 if (!support.supported) console.warn(`the rights of stream jobs are not tested: ${support.reason}`);
 
@@ -51,6 +97,13 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
     await installRules(cluster, RULES);
     await installPolicies(cluster);
     await cluster.addNodes([{ name: "n0" }, { name: "n1" }]);
+    const labels = { "pod-security.kubernetes.io/enforce": "privileged" };
+    await cluster.create({ ...KINDS.namespace, metadata: { name: SITE, labels } });
+    await cluster.create({
+      apiVersion: "v1",
+      kind: "ServiceAccount",
+      metadata: { namespace: SITE, name: "stream-stage" },
+    });
   }, 900_000);
   afterAll(async () => {
     await graphs?.close();
@@ -68,7 +121,7 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
 
   /** An AppGroup asks for more than the link, then for less, then for more again: an Event with a series. */
   const cutFloors = async (running: Running): Promise<void> => {
-    const namespace = "default";
+    const namespace = SITE;
     const workload = (selector: string): object => ({
       kind: "Pod",
       name: selector,
@@ -124,6 +177,28 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
     for (const name of ["web", "db"]) await cluster.remove({ ...KINDS.pod, namespace, name });
   };
 
+  test("a pod of a StreamJob that does not exist is deleted", async () => {
+    const identity = { serviceAccount: { namespace: INSTALLATION, name: `${NAME}-scheduler-plugin` } };
+    const client = await cluster.clientOf(identity);
+    const path = `/apis/isochrone.dev/v1alpha1/namespaces/${SITE}/streamjobs`;
+    await cluster.request(
+      "POST",
+      path,
+      streamJob(SITE, "other", { source: { node: "n9", bytesPerFrame: 1 } }),
+    );
+    onTestFinished(() => cluster.remove({ ...KINDS.streamJob, namespace: SITE, name: "other" }));
+    const owner = { ...KINDS.streamJob, name: "ghost", uid: "00000000-0000-4000-8000-000000000000" };
+    const labels = { "isochrone.dev/stream-job": "ghost", "isochrone.dev/stream-template": "work" };
+    const pod = {
+      ...KINDS.pod,
+      metadata: { name: "ghost", labels, ownerReferences: [{ ...owner, controller: true }] },
+      spec: { containers: [{ name: "stage", image: "none" }], schedulerName: "nobody" },
+    };
+    const pods = `/api/v1/namespaces/${SITE}/pods`;
+    await expect.poll(async () => (await client.answer("POST", pods, pod)).code, WAIT).toBe(201);
+    await expect.poll(() => cluster.get({ ...KINDS.pod, namespace: SITE, name: "ghost" }), WAIT).toBeNull();
+  });
+
   test("are used from the first pod to the last", async () => {
     const serviceAccount = { namespace: INSTALLATION, name: `${NAME}-scheduler-plugin` };
     const kubeconfig = await cluster.kubeconfigOf({ serviceAccount });
@@ -137,14 +212,11 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
     const path = "/apis/isochrone.dev/v1alpha1";
     const link = { source: "n0", target: "n1", capacity: "10M" };
     await cluster.request("POST", `${path}/flownetworks`, flowNetwork("site", [link]));
-    const template = {
-      spec: { hostNetwork: true, containers: [{ name: "stage", image: "example.com/stage:1" }] },
-    };
     const profiling = { command: ["measure"] };
-    const tasks = [streamTask("work", { template, profiling })];
-    const job = streamJob("default", "gate", { tasks });
-    await cluster.request("POST", `${path}/namespaces/default/streamjobs`, job);
-    const ref = { ...KINDS.streamJob, namespace: "default", name: "gate" };
+    const tasks = [streamTask("work", { template: { spec: EVERYTHING }, profiling })];
+    const job = streamJob(SITE, "gate", { tasks });
+    await cluster.request("POST", `${path}/namespaces/${SITE}/streamjobs`, job);
+    const ref = { ...KINDS.streamJob, namespace: SITE, name: "gate" };
     const phase = async (): Promise<unknown> => (await cluster.get(ref))?.status?.["phase"];
     await expect
       .poll(async () => {
@@ -158,7 +230,7 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
       .toHaveLength(1);
     await cluster.remove(ref);
     await cutFloors(running);
-    const pods = (): Promise<KubernetesObject[]> => cluster.list("pods", { namespace: "default" });
+    const pods = (): Promise<KubernetesObject[]> => cluster.list("pods", { namespace: SITE });
     await expect.poll(pods, WAIT).toEqual([]);
     await expect.poll(async () => (await verdict()).unused, WAIT).toEqual([]);
     expect((await verdict()).denied).toEqual([]);

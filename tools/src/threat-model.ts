@@ -15,7 +15,7 @@ const SECTION = /^## Threat model\b/;
 const ROW = /^\|(.*)\|$/;
 const RULER = /^[\s|:-]+$/;
 /** How a cell names tests of a file: `file`: *beginning of a title*, *beginning of another*. */
-const TESTS = /`([^`]+\.test\.ts)`: (\*[^*]+\*(?:, \*[^*]+\*)*)/g;
+const TESTS = /`([^`]+\.ts)`: (\*[^*]+\*(?:, \*[^*]+\*)*)/g;
 const TITLE = /\*([^*]+)\*/g;
 const QUOTES = /["'`]/g;
 

@@ -5,8 +5,7 @@ import { passedOn, passedOnTe, passedOnTrailers, withHop } from "./headers.ts";
 import { readLoadHeader, readLoadJson } from "./load-report.ts";
 import { mayRetry, RetryBudget } from "./retries.ts";
 import { Shares } from "./shares.ts";
-import { addressesOf } from "./slices.ts";
-import type { SliceEndpoint } from "../ports/ports.ts";
+import { addressesOf, type PodSlice } from "./slices.ts";
 
 test.each([
   ["web.shop", { service: "shop/web", port: null }],
@@ -163,9 +162,11 @@ test("requests are sent again where that is safe, and not too often", () => {
 });
 
 describe("endpoints of slices", () => {
-  const endpoint = (address: string, fields: Partial<SliceEndpoint> = {}): SliceEndpoint => ({
+  type PodEndpoint = PodSlice["endpoints"][number];
+  const endpoint = (address: string, fields: Partial<PodEndpoint> = {}): PodEndpoint => ({
     address,
-    uid: null,
+    pod: address,
+    uid: address,
     node: null,
     zone: null,
     ready: true,
@@ -173,7 +174,7 @@ describe("endpoints of slices", () => {
     terminating: false,
     ...fields,
   });
-  const slice = (family: string, endpoints: readonly SliceEndpoint[]) => ({
+  const slice = (family: string, endpoints: readonly PodEndpoint[]) => ({
     family,
     ports: new Map([["http", 8080]]),
     endpoints,

@@ -1,12 +1,23 @@
 // Who serves a port of a Service, by its EndpointSlices.
 import type { EndpointSliceView, SliceEndpoint } from "../ports/ports.ts";
 
+/** An endpoint that is a pod of its Service. */
+interface PodEndpoint extends SliceEndpoint {
+  readonly uid: string;
+  readonly node: string | null;
+}
+
+/** A slice with pods of its Service alone. */
+export interface PodSlice extends EndpointSliceView {
+  readonly endpoints: readonly PodEndpoint[];
+}
+
 /** Where requests for a port may be sent. */
 export interface Address {
   readonly address: string;
   readonly port: number;
-  /** Of the pod; null: nobody says. */
-  readonly uid: string | null;
+  /** Uid of the pod. */
+  readonly uid: string;
   readonly node: string | null;
   readonly zone: string | null;
 }
@@ -18,7 +29,7 @@ const FAMILIES = ["IPv4", "IPv6"];
  * Ready endpoints of one address family; where none is ready, those that still serve while they end, as
  * kube-proxy does.
  */
-export function addressesOf(slices: readonly EndpointSliceView[], portName: string): Address[] {
+export function addressesOf(slices: readonly PodSlice[], portName: string): Address[] {
   for (const takes of [isReady, isServing])
     for (const family of FAMILIES) {
       const found = slices.flatMap((slice) =>
@@ -32,7 +43,7 @@ export function addressesOf(slices: readonly EndpointSliceView[], portName: stri
 }
 
 function addressesIn(
-  { ports, endpoints }: EndpointSliceView,
+  { ports, endpoints }: PodSlice,
   portName: string,
   takes: (endpoint: SliceEndpoint) => boolean,
 ): Address[] {

@@ -47,9 +47,10 @@ export interface EndpointSliceView {
 
 export interface SliceEndpoint {
   readonly address: string;
-  /** Of its pod. */
+  /** Name of its pod, in the slice's namespace; null: the slice names none. */
+  readonly pod: string | null;
+  /** Uid of the pod; null: the slice names none. */
   readonly uid: string | null;
-  readonly node: string | null;
   readonly zone: string | null;
   readonly ready: boolean;
   readonly serving: boolean;

@@ -20,7 +20,7 @@ import type { Answer, Attempt } from "./attempt.ts";
 import { guarded } from "./guarded.ts";
 import { sendRefusal, type Client, type ResponseStream } from "./client-response.ts";
 import { isFailure, takeReport } from "./outcomes.ts";
-import { targetOf, type Refusal, type RequestHead, type Target } from "./target.ts";
+import { noEndpoints, targetOf, type Refusal, type RequestHead, type Target } from "./target.ts";
 import type { Upstreams } from "./upstreams.ts";
 
 /** What all exchanges share. */
@@ -126,7 +126,7 @@ export class Exchange {
       }
       const choice = this.#choose(target);
       if (choice === null) {
-        this.#refuse(last === null ? NO_ENDPOINTS : refusalOf(last));
+        this.#refuse(last === null ? noEndpoints(target.entry) : refusalOf(last));
         return null;
       }
       try {
@@ -377,7 +377,6 @@ export class Exchange {
   }
 }
 
-const NO_ENDPOINTS: Refusal = { reason: "no_endpoints", detail: "the Service must have a ready endpoint" };
 const SERVICE_IS_FULL: Refusal = {
   reason: "overloaded",
   detail: "too many requests of this Service are under way",

@@ -33,6 +33,13 @@ export interface Refusal {
   readonly detail: string;
 }
 
+/** Names the endpoints of its slices that aren't its pods. */
+export function noEndpoints({ refused }: ServiceEntry): Refusal {
+  const counts = Object.entries(refused).map(([reason, count]) => `${reason} ${count}`);
+  const others = counts.length === 0 ? "" : `, got endpoints that are not its pods: ${counts.join(", ")}`;
+  return { reason: "no_endpoints", detail: `the Service must have a ready endpoint${others}` };
+}
+
 export function targetOf(head: RequestHead, table: ServiceTable): Target | Refusal {
   const { method, headers: received, hasBody, wantsWebSocket } = head;
   if (method === "CONNECT")

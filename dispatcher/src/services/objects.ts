@@ -1,7 +1,8 @@
 // What is read of Services and EndpointSlices; the rest is not kept.
 import { deadlineOf, DISPATCH_ANNOTATIONS, isDispatched, unspreadReason } from "@isochrone/kubernetes";
-import type { KubernetesObject, ServiceSpec } from "@isochrone/kubernetes";
+import type { KubernetesObject, PodSpec, PodStatus, ServiceSpec } from "@isochrone/kubernetes";
 import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";
+import type { PodView, Selector } from "../domain/pods.ts";
 import type { EndpointSliceView, Speech } from "../ports/ports.ts";
 
 /** A Service that asks for the dispatcher. */
@@ -9,6 +10,8 @@ export interface DispatchedService {
   readonly deadlineMs: number | null;
   /** Path that says an endpoint's load; null: it is not asked. */
   readonly loadPath: string | null;
+  /** Labels of its pods; null: it selects none. */
+  readonly selector: Selector | null;
   /** By the Service's own port. */
   readonly ports: ReadonlyMap<number, { readonly name: string; readonly speaks: Speech }>;
 }
@@ -35,8 +38,17 @@ export function dispatchedService(service: KubernetesObject): DispatchedService 
   return {
     deadlineMs: deadlineOf(annotations),
     loadPath: loadPath !== undefined && LOAD_PATH.test(loadPath) ? loadPath : null,
+    selector: selectorOf(service),
     ports: new Map(ports),
   };
+}
+
+function selectorOf({ spec }: KubernetesObject): Selector | null {
+  const { selector } = looseFields<ServiceSpec>(spec);
+  const labels = Object.entries(looseFields(selector)).map(
+    ([key, value]) => [key, looseText(value)] as const,
+  );
+  return labels.length === 0 ? null : Object.fromEntries(labels);
 }
 
 export function sliceView(slice: KubernetesObject): EndpointSliceView {
@@ -50,11 +62,12 @@ export function sliceView(slice: KubernetesObject): EndpointSliceView {
       const address = Array.isArray(endpoint.addresses) ? looseText(endpoint.addresses[0]) : "";
       if (address === "") return [];
       const { ready, serving, terminating } = looseFields(endpoint.conditions);
+      const { kind, name, uid } = looseFields(endpoint.targetRef);
       return [
         {
           address,
-          uid: looseText(looseFields(endpoint.targetRef).uid) || null,
-          node: looseText(endpoint.nodeName) || null,
+          pod: kind === "Pod" ? looseText(name) || null : null,
+          uid: looseText(uid) || null,
           zone: looseText(endpoint.zone) || null,
           // An endpoint is ready unless it says that it isn't.
           ready: ready !== false && terminating !== true,
@@ -72,12 +85,12 @@ export function keptOfService(service: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, annotations } = metadata;
   const bare = { name, ...definedOf({ namespace, uid, resourceVersion }) };
   if (!isDispatched(service)) return { apiVersion, kind, metadata: bare };
-  const { clusterIP, type, internalTrafficPolicy, ports } = looseFields<ServiceSpec>(spec);
+  const { clusterIP, type, internalTrafficPolicy, ports, selector } = looseFields<ServiceSpec>(spec);
   return {
     apiVersion,
     kind,
     metadata: { ...bare, ...definedOf({ annotations }) },
-    spec: definedOf({ clusterIP, type, internalTrafficPolicy, ports }),
+    spec: definedOf({ clusterIP, type, internalTrafficPolicy, ports, selector }),
   };
 }
 
@@ -91,9 +104,35 @@ export function keptOfSlice({ apiVersion, kind, metadata, ...slice }: Kubernetes
     metadata: { name, ...definedOf({ namespace, uid, resourceVersion, labels }) },
     addressType,
     ports,
-    endpoints: looseList(slice.endpoints).map(({ addresses, conditions, zone, nodeName, targetRef }) => ({
+    endpoints: looseList(slice.endpoints).map(({ addresses, conditions, zone, targetRef }) => ({
       addresses: Array.isArray(addresses) ? addresses.slice(0, 1) : [],
-      ...definedOf({ conditions, zone, nodeName, targetRef }),
+      ...definedOf({ conditions, zone, targetRef }),
     })),
+  };
+}
+
+export function podOf({ metadata, spec, status }: KubernetesObject): PodView {
+  const { phase, podIP, podIPs } = looseFields<PodStatus>(status);
+  const addresses = [podIP, ...looseList<{ ip: unknown }>(podIPs).map(({ ip }) => ip)].map(looseText);
+  return {
+    uid: metadata.uid ?? "",
+    node: looseText(looseFields<PodSpec>(spec).nodeName) || null,
+    labels: metadata.labels ?? {},
+    addresses: [...new Set(addresses.filter((address) => address !== ""))],
+    isEnded: phase === "Succeeded" || phase === "Failed",
+  };
+}
+
+/** What the cache keeps of a pod. */
+export function keptOfPod({ apiVersion, kind, metadata, spec, status }: KubernetesObject): KubernetesObject {
+  const { name, namespace, uid, resourceVersion, labels } = metadata;
+  const { phase, podIP, podIPs } = looseFields<PodStatus>(status);
+  const { nodeName } = looseFields<PodSpec>(spec);
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, ...definedOf({ namespace, uid, resourceVersion, labels }) },
+    spec: definedOf({ nodeName }),
+    status: definedOf({ phase, podIP, podIPs }),
   };
 }

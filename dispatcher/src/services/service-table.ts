@@ -1,8 +1,9 @@
 // The Services that ask for the dispatcher, with who serves them now.
-import { createInformer, isOwnSlice, keyOf, KINDS, serviceOfSlice } from "@isochrone/kubernetes";
+import { createInformer, keyOf, KINDS, matchesLabels, serviceOfSlice } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
-import { addressesOf } from "../domain/slices.ts";
+import { ENDPOINT_REFUSALS, endpointRefusal, type EndpointRefusal, type PodView } from "../domain/pods.ts";
+import { addressesOf, type PodSlice } from "../domain/slices.ts";
 import type { EndpointSliceView } from "../ports/ports.ts";
 import { ServicePort, type Endpoint } from "./endpoint.ts";
 import {
@@ -12,6 +13,7 @@ import {
   sliceView,
   type DispatchedService,
 } from "./objects.ts";
+import { PodTable } from "./pod-table.ts";
 
 interface ServiceTableOptions {
   readonly store: ClusterStore;
@@ -26,8 +28,11 @@ interface ServiceTableOptions {
 export interface ServiceEntry {
   /** namespace/name */
   readonly name: string;
+  readonly namespace: string;
   readonly order: DispatchedService;
   readonly ports: ReadonlyMap<number, ServicePort>;
+  /** Endpoints of its slices that are not its pods, by reason. */
+  refused: Readonly<Partial<Record<EndpointRefusal, number>>>;
 }
 
 export class ServiceTable implements Service {
@@ -35,11 +40,13 @@ export class ServiceTable implements Service {
   readonly #entries = new Map<string, ServiceEntry>();
   /** By Service, then by slice. */
   readonly #slices = new Map<string, Map<string, EndpointSliceView>>();
+  readonly #pods: PodTable;
   #informers: readonly Informer[] = [];
   #isSynced = false;
 
   constructor(options: ServiceTableOptions) {
     this.#options = options;
+    this.#pods = new PodTable({ ...options, onChange: (...change) => this.#takePod(...change) });
   }
 
   start(): Promise<void> {
@@ -60,12 +67,12 @@ export class ServiceTable implements Service {
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#informers.map((informer) => informer.stop()));
+    await Promise.all([...this.#informers, this.#pods].map((each) => each.stop()));
   }
 
   /** Whether all was listed at least once. */
   get isSynced(): boolean {
-    return this.#isSynced;
+    return this.#isSynced && this.#pods.isSynced;
   }
 
   get(name: string): ServiceEntry | null {
@@ -76,30 +83,40 @@ export class ServiceTable implements Service {
     return this.#entries.values();
   }
 
+  /** Endpoints to which nothing is sent, over all Services. */
+  refusedEndpoints(): (readonly [labels: { readonly reason: EndpointRefusal }, count: number])[] {
+    const entries = [...this.#entries.values()];
+    return ENDPOINT_REFUSALS.map((reason) => [
+      { reason },
+      entries.reduce((sum, { refused }) => sum + (refused[reason] ?? 0), 0),
+    ]);
+  }
+
   #takeService(service: KubernetesObject, isGone: boolean): void {
-    const name = nameOf(service.metadata.namespace, service.metadata.name);
+    const { namespace = DEFAULT_NAMESPACE } = service.metadata;
+    const name = nameOf(namespace, service.metadata.name);
     const before = this.#entries.get(name);
     const order = isGone ? null : dispatchedService(service);
     if (order === null) {
       for (const port of before?.ports.values() ?? []) this.#gone(port.take([]));
-      this.#entries.delete(name);
+      if (this.#entries.delete(name)) this.#pods.unfollow(namespace);
       return;
     }
     const ports = portsOf(order, before);
     for (const [number, port] of before?.ports ?? [])
       if (ports.get(number) !== port) this.#gone(port.take([]));
-    const entry = { name, order, ports };
+    const entry = { name, namespace, order, ports, refused: {} };
     this.#entries.set(name, entry);
+    if (before === undefined) this.#pods.follow(namespace);
     this.#takeEndpoints(entry);
   }
 
-  /** Slices of others than Kubernetes' own controller could name addresses that aren't the Service's. */
   #takeSlice(slice: KubernetesObject, isGone: boolean): void {
     const of = serviceOfSlice(slice);
     if (of === null) return;
     const name = nameOf(slice.metadata.namespace, of);
     const slices = this.#slices.get(name) ?? new Map<string, EndpointSliceView>();
-    if (isGone || !isOwnSlice(slice)) slices.delete(keyOf(slice));
+    if (isGone) slices.delete(keyOf(slice));
     else slices.set(keyOf(slice), sliceView(slice));
     if (slices.size === 0) this.#slices.delete(name);
     else this.#slices.set(name, slices);
@@ -107,10 +124,37 @@ export class ServiceTable implements Service {
     if (entry !== undefined) this.#takeEndpoints(entry);
   }
 
-  #takeEndpoints({ name, order, ports }: ServiceEntry): void {
-    const slices = [...(this.#slices.get(name)?.values() ?? [])];
-    for (const [number, port] of ports)
-      this.#gone(port.take(addressesOf(slices, order.ports.get(number)!.name)));
+  #takePod(namespace: string, before: PodView | null, after: PodView | null): void {
+    for (const entry of this.#entries.values()) {
+      if (entry.namespace !== namespace) continue;
+      const { selector } = entry.order;
+      if (selector === null) continue;
+      if ([before, after].some((pod) => pod !== null && matchesLabels(selector, pod.labels)))
+        this.#takeEndpoints(entry);
+    }
+  }
+
+  #takeEndpoints(entry: ServiceEntry): void {
+    const slices = this.#podSlicesOf(entry);
+    for (const [number, port] of entry.ports)
+      this.#gone(port.take(addressesOf(slices, entry.order.ports.get(number)!.name)));
+  }
+
+  /** Slices without the endpoints that aren't pods of the Service, which are counted. */
+  #podSlicesOf(entry: ServiceEntry): PodSlice[] {
+    const { name, namespace, order } = entry;
+    const refused: Partial<Record<EndpointRefusal, number>> = {};
+    const slices = [...(this.#slices.get(name)?.values() ?? [])].map((slice) => ({
+      ...slice,
+      endpoints: slice.endpoints.flatMap((endpoint) => {
+        const pod = endpoint.pod === null ? null : this.#pods.get(namespace, endpoint.pod);
+        const reason = endpointRefusal(endpoint, order.selector, pod);
+        if (reason !== null) refused[reason] = (refused[reason] ?? 0) + 1;
+        return reason === null && pod !== null ? [{ ...endpoint, uid: pod.uid, node: pod.node }] : [];
+      }),
+    }));
+    entry.refused = refused;
+    return slices;
   }
 
   #gone(endpoints: readonly Endpoint[]): void {
@@ -130,6 +174,8 @@ function portsOf(order: DispatchedService, before: ServiceEntry | undefined): Ma
   return ports;
 }
 
+const DEFAULT_NAMESPACE = "default";
+
 function nameOf(namespace: string | undefined, name: string): string {
-  return `${namespace ?? "default"}/${name}`;
+  return `${namespace ?? DEFAULT_NAMESPACE}/${name}`;
 }

@@ -1,5 +1,5 @@
 // A dispatcher on a loopback port, before endpoints on loopback ports, with a cluster in memory.
-import { KINDS } from "@isochrone/kubernetes";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { boundPort } from "@isochrone/primitives";
 import { createRegistry, loadSettings, seededRandom, systemClock, type Clock } from "@isochrone/runtime";
@@ -31,6 +31,13 @@ interface EndpointFields {
   readonly zone?: string;
   readonly node?: string;
   readonly conditions?: object;
+}
+
+interface PodFields {
+  readonly labels: Record<string, string>;
+  readonly node: string;
+  readonly status?: object;
+  readonly namespace?: string;
 }
 
 /** What a Service may say beside its name. */
@@ -87,6 +94,7 @@ export class DispatchRig {
       },
       spec: {
         clusterIP: "10.0.0.1",
+        selector: { app: name },
         ports: [
           { name: "http", port, protocol: "TCP", ...(appProtocol === undefined ? {} : { appProtocol }) },
         ],
@@ -120,6 +128,7 @@ export class DispatchRig {
 
   async slice(name: string, port: number, fields: EndpointFields = {}): Promise<void> {
     const { service = "web", zone = "west", node = "node-west", conditions = { ready: true } } = fields;
+    const { metadata: pod } = await this.pod(name, { labels: { app: service }, node });
     await this.store.create({
       apiVersion: "discovery.k8s.io/v1",
       kind: "EndpointSlice",
@@ -134,8 +143,27 @@ export class DispatchRig {
       addressType: "IPv4",
       ports: [{ name: "http", port, protocol: "TCP" }],
       endpoints: [
-        { addresses: [HOST], conditions, zone, nodeName: node, targetRef: { kind: "Pod", uid: name } },
+        {
+          addresses: [HOST],
+          conditions,
+          zone,
+          nodeName: node,
+          targetRef: { kind: "Pod", name, uid: pod.uid },
+        },
       ],
+    });
+  }
+
+  /** A running pod at the loopback address. */
+  async pod(
+    name: string,
+    { labels, node, status = {}, namespace = NAMESPACE }: PodFields,
+  ): Promise<KubernetesObject> {
+    return await this.store.create({
+      ...KINDS.pod,
+      metadata: { name, namespace, labels },
+      spec: { nodeName: node, containers: [] },
+      status: { phase: "Running", podIP: HOST, ...status },
     });
   }
 

@@ -71,6 +71,7 @@ labels:
   | replace "__RECORD_KEYS_SECRET__" (include "isochrone.recordKeysSecret" .root)
   | replace "__CERTIFICATES_SECRET__" (include "isochrone.certificatesSecret" .root)
   | replace "__TRUST_CONFIG_MAP__" (include "isochrone.trustConfigMap" .root)
+  | replace "__WEBHOOK_URL__" (ternary (printf "%s/" $values.webhook.url) "none" (not (empty $values.webhook.url)))
   | replace "__CANARY_NAMESPACE__" $values.scheduler.canaryNamespace -}}
 {{- end }}
 

@@ -38,7 +38,12 @@ describe("the pod of a task", () => {
     expect(pod).toMatchObject({
       metadata: {
         namespace: "site",
-        labels: { app: "x", "isochrone.dev/stream-job": "gate", "isochrone.dev/stream-task": "detect" },
+        labels: {
+          app: "x",
+          "isochrone.dev/stream-job": "gate",
+          "isochrone.dev/stream-task": "detect",
+          "isochrone.dev/stream-template": "detect",
+        },
         ownerReferences: [{ kind: "StreamJob", name: "gate", uid: "u1", controller: true }],
       },
       spec: {

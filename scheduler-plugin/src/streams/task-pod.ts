@@ -7,6 +7,9 @@ import type { JobDefinition } from "@isochrone/streams";
 
 /** Label of pods: the StreamJob of their namespace that they belong to. */
 export const STREAM_JOB_LABEL = "isochrone.dev/stream-job";
+/** Label of all pods of a StreamJob: the task whose template they are made of. Admission compares the two. */
+export const STREAM_TEMPLATE_LABEL = "isochrone.dev/stream-template";
+
 /** What a pod is made of. */
 interface TaskPodOptions {
   readonly job: KubernetesObject;
@@ -40,7 +43,12 @@ export function taskPod({ job, definition, task, node, isGated }: TaskPodOptions
     metadata: {
       namespace,
       name: podNameOf(job, task, node ?? ""),
-      labels: { ...textFields(labels), [STREAM_JOB_LABEL]: name, [STREAM_TASK_LABEL]: task },
+      labels: {
+        ...textFields(labels),
+        [STREAM_JOB_LABEL]: name,
+        [STREAM_TASK_LABEL]: task,
+        [STREAM_TEMPLATE_LABEL]: task,
+      },
       ...(annotations === undefined ? {} : { annotations: textFields(annotations) }),
       ownerReferences: [{ apiVersion: job.apiVersion, kind: job.kind, name, uid, controller: true }],
     },

@@ -25,6 +25,8 @@ export const MANIFEST_VALUES = {
   CERTIFICATES_SECRET: "isochrone-aggregator-certificates",
   TRUST_CONFIG_MAP: "isochrone-aggregator-ca",
   CANARY_NAMESPACE: "isochrone-canary",
+  // Services of tests listen on any port.
+  WEBHOOK_URL: "https://127.0.0.1:",
 } as const;
 
 type ManifestValues = Readonly<Record<keyof typeof MANIFEST_VALUES, string>>;

@@ -132,35 +132,6 @@ export function describePods(testbed: AdmissionTestbed): void {
       expect(said).toContain("may not change the containers of a Pod");
     });
 
-    test("pods of StreamJobs are created and deleted, and their gate is opened, by the scheduler-plugin alone", async () => {
-      const path = "/api/v1/namespaces/default/pods";
-      const owner = { apiVersion: "isochrone.dev/v1alpha1", kind: "StreamJob", name: "gate", uid: "1" };
-      const pod = (metadata: object): object => ({
-        apiVersion: "v1",
-        kind: "Pod",
-        metadata: { name: "gate-decode", ...metadata },
-        spec: {
-          schedulingGates: [{ name: "isochrone.dev/stream" }, other],
-          containers: [{ name: "stage", image: "none" }],
-        },
-      });
-      const labels = { "isochrone.dev/stream-job": "gate" };
-      for (const metadata of [{ labels }, { ownerReferences: [owner] }])
-        expect(await testbed.denialOf("scheduler-plugin", ["POST", path, pod(metadata)])).toContain(
-          "creates no pods but canaries",
-        );
-      const owned = pod({ labels, ownerReferences: [owner] });
-      expect(await testbed.denialOf("aggregator", ["POST", path, owned])).toContain("creates no pods");
-      expect(await testbed.verdict("scheduler-plugin", "POST", path, owned)).toBe("ok");
-      const gates = (list: unknown): object => ({ spec: { schedulingGates: list } });
-      const mine = `${path}/gate-decode`;
-      expect(await testbed.denialOf("scheduler-plugin", ["PATCH", mine, gates(null)])).toContain(
-        "spec.schedulingGates",
-      );
-      expect(await testbed.verdict("scheduler-plugin", "PATCH", mine, gates([other]))).toBe("ok");
-      expect(await testbed.verdict("scheduler-plugin", "DELETE", mine)).toBe("ok");
-    });
-
     test("canaries alone are created and deleted, and only harmless ones", async () => {
       const canary = (
         spec: object = {},

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { KINDS } from "@isochrone/kubernetes";
 import { OUR_CRDS } from "../../harness/appgroups.ts";
+import { STREAM_CRDS } from "../../harness/streams.ts";
 import { installPolicies, MANIFEST_VALUES } from "../../harness/components/index.ts";
 import { startControlPlane, type ApiClient, type ControlPlane } from "../../harness/control-plane/index.ts";
 
@@ -25,7 +26,7 @@ export class AdmissionTestbed {
   async start(): Promise<void> {
     const cluster = await startControlPlane();
     this.#cluster = cluster;
-    for (const file of OUR_CRDS) await cluster.createYaml(readFileSync(file, "utf8"));
+    for (const file of [...OUR_CRDS, ...STREAM_CRDS]) await cluster.createYaml(readFileSync(file, "utf8"));
     for (const namespace of [NAMESPACE, CANARY_NAMESPACE]) await cluster.createNamespace(namespace);
     for (const name of [...OURS, "stranger"] as const) {
       const identity = { serviceAccount: { namespace: NAMESPACE, name: `isochrone-${name}` } };

@@ -12,6 +12,7 @@ interface Entry {
   readonly sideEffects?: string;
   readonly timeoutSeconds?: number;
   readonly rules?: readonly object[];
+  readonly clientConfig?: object;
 }
 
 const rule = (resources: string[], operations = ["CREATE"], apiGroups = [""]): object => ({
@@ -20,6 +21,8 @@ const rule = (resources: string[], operations = ["CREATE"], apiGroups = [""]): o
   operations,
   resources,
 });
+
+const service = (namespace: string, name: string): object => ({ service: { namespace, name, path: "/" } });
 
 /** It answers nobody: what it may say is another test's. */
 function registration(name: string, entry: Entry = {}): KubernetesObject {
@@ -49,6 +52,9 @@ export function describeWebhooks(testbed: AdmissionTestbed): void {
     const at = `${MUTATING}/isochrone-placement`;
 
     test.each<[string, Entry, string]>([
+      ["at a stranger's address", { clientConfig: { url: "https://example.com/" } }, "must be asked at"],
+      ["at a stranger's Service", { clientConfig: service("tenant", "steal") }, "must be asked at"],
+      ["at another Service of ours", { clientConfig: service(NAMESPACE, "steal") }, "must be asked at"],
       ["that fails closed", { failurePolicy: "Fail" }, "failurePolicy Ignore"],
       ["that keeps the API server waiting", { timeoutSeconds: 3 }, "timeoutSeconds of at most 2"],
       ["with side effects", { sideEffects: "NoneOnDryRun" }, "sideEffects None"],
@@ -84,6 +90,11 @@ export function describeWebhooks(testbed: AdmissionTestbed): void {
     });
 
     test("ours is registered and kept by the scheduler-plugin, and taken away by the uninstallation alone", async () => {
+      const clientConfig = service(NAMESPACE, "isochrone-scheduler-plugin");
+      const byService = registration("isochrone-placement", { clientConfig });
+      expect(await testbed.verdict("scheduler-plugin", "POST", `${MUTATING}?dryRun=All`, byService)).toBe(
+        "ok",
+      );
       expect(await testbed.verdict("scheduler-plugin", "POST", MUTATING, ours)).toBe("ok");
       const label = { metadata: { labels: { a: "b" } } };
       expect(await testbed.verdict("scheduler-plugin", "PATCH", at, label)).toBe("ok");

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { looseFields, looseList } from "@isochrone/primitives";
 import type { Container, KubernetesObject, PodSpec, Unchecked } from "@isochrone/kubernetes";
 import type { JobDefinition } from "@isochrone/streams";
-import { podNameOf, taskPod } from "../task-pod.ts";
+import { podNameOf, STREAM_TEMPLATE_LABEL, taskPod } from "../task-pod.ts";
 
 interface ProfiledJob {
   readonly object: KubernetesObject;
@@ -52,7 +52,11 @@ export function profilePod(
   const [first, ...others] = containers;
   return {
     ...pod,
-    metadata: { ...pod.metadata, name, labels: { [STREAM_PROFILE_LABEL]: object.metadata.name } },
+    metadata: {
+      ...pod.metadata,
+      name,
+      labels: { [STREAM_PROFILE_LABEL]: object.metadata.name, [STREAM_TEMPLATE_LABEL]: task },
+    },
     spec: {
       ...spec,
       restartPolicy: "Never",

@@ -1,4 +1,4 @@
-// Services and EndpointSlices as a program on a node finds them: each endpoint has the address that reaches
+// Services, EndpointSlices and pods as a program on a node finds them: each endpoint has the address that reaches
 // it from there. In the emulated network these differ from node to node.
 import { createInformer, isStoreError, keyOf, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
@@ -56,11 +56,11 @@ export class NodeView {
 
   async #reconcile(): Promise<void> {
     const services = this.#services.items();
-    const slices = await Promise.all(
-      endpointsOf(services, this.#pods.items()).map((of, at) => this.#slicesOf(services[at]!, of)),
+    const objects = await Promise.all(
+      endpointsOf(services, this.#pods.items()).map((of, at) => this.#objectsOf(services[at]!, of)),
     );
     const wanted = new Map(
-      [...services.map(bare), ...slices.flat()].map((object) => [nameOf(object), object]),
+      [...services.map(bare), ...objects.flat(2)].map((object) => [nameOf(object), object]),
     );
     const written = new Map<string, string>();
     for (const [name, object] of wanted) {
@@ -72,15 +72,18 @@ export class NodeView {
     this.#written = written;
   }
 
-  /** One for each endpoint: their ports differ. */
-  async #slicesOf(service: KubernetesObject, { endpoints }: ServiceEndpoints): Promise<KubernetesObject[]> {
+  /** The pod of each endpoint with the address that reaches it, and a slice for each: their ports differ. */
+  async #objectsOf(
+    service: KubernetesObject,
+    { endpoints }: ServiceEndpoints,
+  ): Promise<KubernetesObject[][]> {
     const { node: here, network, zoneOf } = this.#options;
     const { namespace = "default", name } = service.metadata;
     const [first] = looseList<{ name: string }>(looseFields<{ ports: object[] }>(service.spec).ports);
     return await Promise.all(
       endpoints.map(async ({ node, port, identity: { pod } }) => {
         const reached = await network.resolve(here, node, { protocol: "tcp", port });
-        return {
+        const slice = {
           ...KINDS.endpointSlice,
           metadata: {
             namespace,
@@ -98,12 +101,23 @@ export class NodeView {
               conditions: { ready: true, serving: true, terminating: false },
               nodeName: node,
               zone: zoneOf(node),
-              targetRef: { kind: "Pod", namespace, name: pod, uid: pod },
+              targetRef: { kind: "Pod", namespace, name: pod },
             },
           ],
         };
+        return [this.#podAt(namespace, pod, node, reached.host), slice];
       }),
     );
+  }
+
+  #podAt(namespace: string, name: string, node: string, podIP: string): KubernetesObject {
+    const { labels = {} } = this.#pods.get(name, namespace)?.metadata ?? {};
+    return {
+      ...KINDS.pod,
+      metadata: { namespace, name, labels },
+      spec: { nodeName: node, containers: [] },
+      status: { phase: "Running", podIP },
+    };
   }
 
   async #put(object: KubernetesObject): Promise<void> {
@@ -118,7 +132,7 @@ export class NodeView {
 
   async #drop(name: string): Promise<void> {
     const [kind, namespace, object] = name.split("/");
-    const of = kind === KINDS.service.kind ? KINDS.service : KINDS.endpointSlice;
+    const of = [KINDS.service, KINDS.pod].find((each) => each.kind === kind) ?? KINDS.endpointSlice;
     await this.#options.view.delete({ ...of, namespace: namespace!, name: object! });
   }
 }
