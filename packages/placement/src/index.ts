@@ -28,7 +28,14 @@ export { NO_MEMORY, streakKey } from "./descheduler/memory.ts";
 export type { Campaign, DescheduleMemory, Streak } from "./descheduler/memory.ts";
 export { paperMove } from "./descheduler/paper-moves.ts";
 export type { PaperMove } from "./descheduler/paper-moves.ts";
-export { judged, nextCoolDown, NO_REGRET, proposalEnded, regretOf } from "./descheduler/regret.ts";
+export {
+  judged,
+  longestPauseMs,
+  nextCoolDown,
+  NO_REGRET,
+  proposalEnded,
+  regretOf,
+} from "./descheduler/regret.ts";
 export type { FailedMove, JudgedMove, MeasuredMove, RegretState } from "./descheduler/regret.ts";
 export { replacementOf } from "./descheduler/replacement.ts";
 export { canSurge } from "./descheduler/surge.ts";
