@@ -180,7 +180,10 @@ class ManagerService implements NetworkManager {
     this.#metrics.report(report);
     this.#tell(report);
     if (report.kernel === null) return;
-    const reading = this.#meter.take(report.flows, report.kernel, this.#deps.clock.now());
+    const reading = this.#meter.take(report.flows, report.kernel, {
+      nowMs: this.#deps.clock.now(),
+      monotonicMs: this.#deps.clock.monotonic(),
+    });
     if (reading === null || reading.flows.length === 0) return;
     this.#metrics.reading(reading);
     const { node } = this.#config;

@@ -5,6 +5,7 @@ import { openOwnCertificates } from "./certificates/own-certificates.ts";
 import { extenderCertificateSettings } from "./certificates/settings.ts";
 import { deschedulerSettings } from "./descheduler/decision/settings.ts";
 import { dispatchSettings } from "./dispatch/settings.ts";
+import { warnOfOpenAccess } from "./open-access.ts";
 import { plannerSettings } from "./planner/settings.ts";
 import { createSchedulerPlugin } from "./service.ts";
 import { schedulerPluginSettings } from "./settings.ts";
@@ -31,6 +32,7 @@ await serviceMain({
   ) {
     const around = { ...surroundings, env: process.env, service: "scheduler-plugin" };
     const opened = await openStore(kubernetes, around);
+    warnOfOpenAccess(config, opened !== null, surroundings.logger);
     const certificates = openOwnCertificates(extenderCertificates, {
       ...surroundings,
       store: opened?.store ?? null,

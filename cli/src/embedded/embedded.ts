@@ -8,6 +8,7 @@ import {
   LabTimeline,
   loadManifest,
   newControlToken,
+  RelayKeeper,
   SAMPLE_MANIFEST,
   type ExtenderConfig,
   type Move,
@@ -114,6 +115,7 @@ export class Embedded {
       logger: logger.child({ service: "lab" }),
     });
     network.onDown((reason) => timeline.networkDown(reason));
+    const relay = new RelayKeeper(network, { clock: systemClock, logger: logger.child({ service: "lab" }) });
     const emulator = { network, timeline, token: newControlToken() };
     const shared = { options, bus, tokens: new PartTokens(), store, isReal, emulator, logger };
     const surroundings: Surroundings = { ...shared, pages: [] };
@@ -130,6 +132,7 @@ export class Embedded {
       [
         { name: "ground", service: { stop: () => ground.close() } },
         { name: "emulated network", service: { stop: () => network.stop() } },
+        { name: "relay", service: { stop: () => relay.stop() } },
         { name: "bus", service: { stop: () => bus.close() } },
         {
           name: "aggregator",

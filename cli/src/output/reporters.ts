@@ -114,7 +114,7 @@ function urlsText({ page, extender, lab }: EmbeddedUrls): string {
 }
 
 export function networkDownText(reason: string): string {
-  return `the emulated network is down (${reason}): all pairs fall silent`;
+  return `the emulated network is down (${reason}): all pairs fall silent until it has started again`;
 }
 
 export function viewText({ graph, endToEnd, pods }: LiveView): string {

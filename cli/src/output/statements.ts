@@ -149,7 +149,10 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
     }),
   ],
   [/^the machine (is busy \(|has time again: ).*$/, ([, state]) => machineOf(state!)],
-  [/^the emulated network is down \(.+\): all pairs fall silent$/, () => ({ kind: "networkDown" })],
+  [
+    /^the emulated network is down \(.+\): all pairs fall silent until it has started again$/,
+    () => ({ kind: "networkDown" }),
+  ],
   [
     /^(the workflow was not placed anew|the .+? can't be read, trying again): .+$/,
     ([, what]) => ({ kind: "trouble", what: what! }),

@@ -113,8 +113,8 @@ class ConnectionCollector {
 
   async #round(): Promise<void> {
     const rounds = await this.#opened();
-    const nowMs = this.#deps.clock.now();
-    const result = await rounds.round(nowMs);
+    const { clock } = this.#deps;
+    const result = await rounds.round(clock.now(), clock.monotonic());
     this.#show(result);
     if (result.metrics.length === 0) return;
     const { node } = this.#config;

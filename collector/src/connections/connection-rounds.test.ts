@@ -287,3 +287,16 @@ describe("the state of connection tracking", () => {
     expect((await round()).state).toBe("ok");
   });
 });
+
+test.each([1_000, -1_000, 7_200_000, -7_200_000, -315_360_000_000])(
+  "a wall clock that is set by %i ms leaves a round as long as it was",
+  async (stepMs) => {
+    await rounds.round(atMs, 5_000);
+    kernel.table = [{ id: 1, bytes: 800 }];
+    const { metrics } = await rounds.round(atMs + 10_000 + stepMs, 15_000);
+    const points = metrics.flatMap((metric) => (metric.kind === "sum" ? metric.points : []));
+    expect(points.length).toBeGreaterThan(0);
+    for (const { startMs, timeMs } of points)
+      expect([startMs, timeMs]).toEqual([atMs + stepMs, atMs + 10_000 + stepMs]);
+  },
+);

@@ -46,6 +46,7 @@ export class ConnectionRounds {
   readonly #inside = new ToldSeries(CONNECTION_METRICS.bytes);
   readonly #beyond = new ToldSeries(CONNECTION_METRICS.outsideBytes);
   #overflows = 0;
+  /** On the monotonic clock. */
   #beganMs: number | null = null;
   #before = {
     drops: null as TableDrops | null,
@@ -65,7 +66,8 @@ export class ConnectionRounds {
     this.#overflows += this.#source.ends((connection) => this.#table.end(connection));
   }
 
-  async round(nowMs: number): Promise<RoundResult> {
+  /** @param monotonicMs how long a round took: the wall clock may be set meanwhile */
+  async round(nowMs: number, monotonicMs: number = nowMs): Promise<RoundResult> {
     this.takeEnds();
     this.#table.beginDump();
     let counted = 0;
@@ -95,7 +97,7 @@ export class ConnectionRounds {
       drops: drops.dropped + drops.evicted + drops.insertsFailed,
       overflows,
     });
-    const { metrics, leftOutBytes } = this.#metricsOf(pairs, nowMs);
+    const { metrics, leftOutBytes } = this.#metricsOf(pairs, nowMs, monotonicMs);
     const tracked = counted + uncounted;
     return {
       metrics,
@@ -146,10 +148,12 @@ export class ConnectionRounds {
   #metricsOf(
     pairs: readonly Pair[],
     nowMs: number,
+    monotonicMs: number,
   ): { readonly metrics: readonly Metric[]; readonly leftOutBytes: number } {
-    const startMs = this.#beganMs;
-    this.#beganMs = nowMs;
-    if (startMs === null) return { metrics: [], leftOutBytes: 0 };
+    const beganMs = this.#beganMs;
+    this.#beganMs = monotonicMs;
+    if (beganMs === null) return { metrics: [], leftOutBytes: 0 };
+    const startMs = nowMs - (monotonicMs - beganMs);
     const { inside, outside } = byDestination(pairs, this.#outside);
     const told = [
       this.#inside.metricOf(inside, startMs, nowMs),

@@ -91,7 +91,9 @@ class PrometheusCollector {
   readonly #jobs = new Set<string>();
   /** Times of the last answers, by query. */
   readonly #answeredMs = new Map<string, number>();
-  #pauseUntilMs = 0;
+  /** On the monotonic clock. */
+  #pauseUntilMs = Number.NEGATIVE_INFINITY;
+  #roundMs = Number.NEGATIVE_INFINITY;
 
   constructor(config: PrometheusCollectorConfig, deps: PrometheusCollectorDependencies) {
     this.#config = config;
@@ -138,8 +140,12 @@ class PrometheusCollector {
   }
 
   async #round(signal: AbortSignal): Promise<void> {
-    const timeMs = this.#deps.clock.now();
-    if (timeMs < this.#pauseUntilMs) return;
+    const { clock } = this.#deps;
+    if (clock.monotonic() < this.#pauseUntilMs) return;
+    const timeMs = clock.now();
+    // The clock was set back: samples of then are newer than any that will come for long.
+    if (timeMs < this.#roundMs - this.#config.intervalMs) this.#memory.forget(Number.POSITIVE_INFINITY);
+    this.#roundMs = timeMs;
     const credentials = await this.#credentials();
     if (credentials === null) return;
     const round = { timeMs, credentials, signal };
@@ -262,7 +268,7 @@ class PrometheusCollector {
     });
     if (error instanceof PrometheusError && error.retryAfterMs > 0) {
       const waitMs = Math.min(error.retryAfterMs, this.#config.prometheusCatchUpMs);
-      this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#deps.clock.now() + waitMs);
+      this.#pauseUntilMs = Math.max(this.#pauseUntilMs, this.#deps.clock.monotonic() + waitMs);
     }
   }
 

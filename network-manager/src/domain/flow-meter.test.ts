@@ -13,10 +13,15 @@ const counted = (minor: number, sentBytes: number, droppedPackets: number): Kern
   counters: new Map([["eth0", new Map([[minor, { sentBytes, droppedPackets, queuedPackets: 0 }]])]]),
 });
 
+const at = (ms: number, wallAheadMs = 0): { nowMs: number; monotonicMs: number } => ({
+  nowMs: ms + wallAheadMs,
+  monotonicMs: ms,
+});
+
 test("figures are what came between two readings, also when the class was made anew", () => {
   const meter = new FlowMeter();
-  expect(meter.take(placed(1), counted(1, 1_000, 1), 10_000)).toBeNull();
-  expect(meter.take(placed(1), counted(1, 126_000, 4), 11_000)?.flows).toEqual([
+  expect(meter.take(placed(1), counted(1, 1_000, 1), at(10_000))).toBeNull();
+  expect(meter.take(placed(1), counted(1, 126_000, 4), at(11_000))?.flows).toEqual([
     {
       id: flow(1).id,
       ceilBitsPerSecond: 1e6,
@@ -25,18 +30,31 @@ test("figures are what came between two readings, also when the class was made a
       achievedBitsPerSecond: 1e6,
     },
   ]);
-  expect(meter.take(placed(2), counted(2, 200_000, 0), 12_000)?.flows[0]?.sentBytes).toBe(200_000);
-  expect(meter.take(placed(2), counted(2, 500, 0), 13_000)?.flows[0]?.sentBytes).toBe(500);
-  expect(meter.take([], counted(2, 600, 0), 14_000)?.flows).toEqual([]);
+  expect(meter.take(placed(2), counted(2, 200_000, 0), at(12_000))?.flows[0]?.sentBytes).toBe(200_000);
+  expect(meter.take(placed(2), counted(2, 500, 0), at(13_000))?.flows[0]?.sentBytes).toBe(500);
+  expect(meter.take([], counted(2, 600, 0), at(14_000))?.flows).toEqual([]);
 });
 
 test("a record has a point of each metric for each flow", () => {
   const meter = new FlowMeter();
-  meter.take(placed(1), counted(1, 0, 0), 10_000);
-  const batch = toFlowBatch("a", meter.take(placed(1), counted(1, 100, 2), 20_000)!);
+  meter.take(placed(1), counted(1, 0, 0), at(10_000));
+  const batch = toFlowBatch("a", meter.take(placed(1), counted(1, 100, 2), at(20_000))!);
   expect(batch.metrics.map(({ name, points }) => [name, points[0]])).toMatchObject([
     ["isochrone.flow.allowed", { value: 1e6, attributes: { flow: flow(1).id } }],
     ["isochrone.flow.sent", { value: 100, startMs: 10_000, timeMs: 20_000 }],
     ["isochrone.flow.dropped", { value: 2 }],
   ]);
 });
+
+const YEAR_MS = 365 * 86_400_000;
+
+test.each([1_000, -1_000, 7_200_000, -7_200_000, 10 * YEAR_MS, -10 * YEAR_MS])(
+  "a wall clock that is set by %i ms changes no rate",
+  (stepMs) => {
+    const meter = new FlowMeter();
+    meter.take(placed(1), counted(1, 0, 0), at(10_000));
+    const reading = meter.take(placed(1), counted(1, 125_000, 0), at(11_000, stepMs))!;
+    expect(reading.flows[0]?.achievedBitsPerSecond).toBe(1e6);
+    expect([reading.startMs, reading.timeMs]).toEqual([10_000 + stepMs, 11_000 + stepMs]);
+  },
+);

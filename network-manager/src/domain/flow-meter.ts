@@ -37,31 +37,40 @@ type Counted = Pick<ClassCounters, "sentBytes" | "droppedPackets">;
 /** Turns counters into what came between two readings. */
 export class FlowMeter {
   #kept = new Map<string, Kept>();
+  /** On the monotonic clock. */
   #readMs: number | null = null;
 
-  /** @returns null: it is the first reading */
-  take(flows: readonly FlowPlacement[], { counters }: KernelState, nowMs: number): Reading | null {
+  /**
+   * @param nowMs wall clock, for the record's times
+   * @param monotonicMs for the rates: a wall clock that is set would change them
+   * @returns null: it is the first reading
+   */
+  take(
+    flows: readonly FlowPlacement[],
+    { counters }: KernelState,
+    { nowMs, monotonicMs }: { readonly nowMs: number; readonly monotonicMs: number },
+  ): Reading | null {
     const kept = new Map<string, Kept>();
     const figures: FlowFigures[] = [];
-    const startMs = this.#readMs;
+    const passedMs = this.#readMs === null ? 0 : monotonicMs - this.#readMs;
     for (const { flow, place } of flows) {
       const found = place === null ? undefined : counters.get(place.device)?.get(place.minor);
       if (place === null || found === undefined) continue;
       const now = { place: `${place.device} ${place.minor}`, counters: found };
       kept.set(flow.id, now);
-      if (startMs === null || nowMs <= startMs) continue;
+      if (passedMs <= 0) continue;
       const { sentBytes, droppedPackets } = sinceThen(this.#kept.get(flow.id), now);
       figures.push({
         id: flow.id,
         ceilBitsPerSecond: place.ceilBitsPerSecond,
         sentBytes,
         droppedPackets,
-        achievedBitsPerSecond: (sentBytes * 8_000) / (nowMs - startMs),
+        achievedBitsPerSecond: (sentBytes * 8_000) / passedMs,
       });
     }
     this.#kept = kept;
-    this.#readMs = nowMs;
-    return startMs === null || nowMs <= startMs ? null : { startMs, timeMs: nowMs, flows: figures };
+    this.#readMs = monotonicMs;
+    return passedMs <= 0 ? null : { startMs: nowMs - passedMs, timeMs: nowMs, flows: figures };
   }
 }
 

@@ -1,4 +1,5 @@
 export { EmulatedNetwork } from "./network/emulated-network.ts";
+export { RelayKeeper } from "./network/keep-relay.ts";
 export { IDEAL_LINK } from "./network/links.ts";
 export type { LinkMatrix } from "./network/links.ts";
 export { defaultSites } from "./network/sites.ts";

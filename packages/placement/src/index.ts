@@ -31,6 +31,7 @@ export type { PaperMove } from "./descheduler/paper-moves.ts";
 export {
   isEffective,
   judged,
+  longestPauseMs,
   nextCoolDown,
   NO_REGRET,
   proposalEnded,

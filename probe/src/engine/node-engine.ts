@@ -52,7 +52,7 @@ export class NodeEngine {
   constructor(config: EngineConfig, deps: NodeEngineDeps) {
     this.#config = config;
     this.#deps = deps;
-    this.#startMs = deps.now();
+    this.#startMs = deps.monotonic();
     const identity = parseAddress(config.identity);
     if (identity === null) {
       throw new RangeError(`identity must be an IP address, got ${JSON.stringify(config.identity)}`);
@@ -118,11 +118,12 @@ export class NodeEngine {
   }
 
   #publishNow(): void {
-    const endMs = this.#deps.now();
+    // The monotonic clock says how long it took: the wall clock may be set meanwhile.
+    const [endMs, nowMs] = [this.#deps.now(), this.#deps.monotonic()];
     const lateness = this.#context.lateness.current;
     this.#context.lateness.current = new Distribution();
     this.#deps.onSnapshot({
-      startMs: Math.min(this.#startMs, endMs),
+      startMs: endMs - Math.max(0, nowMs - this.#startMs),
       endMs,
       flows: [...this.#flows.values()].map((flow) => flow.drain()),
       sendLateness: lateness.toData(),
@@ -132,6 +133,6 @@ export class NodeEngine {
       zeroCheck: null,
       icmpProber: null,
     });
-    this.#startMs = endMs;
+    this.#startMs = nowMs;
   }
 }

@@ -18,6 +18,11 @@ export class BackOff {
     this.#refused.delete(key);
   }
 
+  /** The clock was set by so much. */
+  shift(stepMs: number): void {
+    for (const [key, one] of this.#refused) this.#refused.set(key, { ...one, untilMs: one.untilMs + stepMs });
+  }
+
   /** Those that are left alone now. Forgets those that would begin anew. */
   current(nowMs: number): Set<string> {
     for (const [key, { untilMs, times }] of this.#refused)

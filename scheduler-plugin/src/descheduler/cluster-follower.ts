@@ -68,14 +68,17 @@ export class ClusterFollower {
    */
   mayBeMoving(controllerUid: string): boolean {
     if (!this.#hasControllers) return true;
-    return (this.#movingUntilMs.get(controllerUid) ?? 0) > this.#clock.now();
+    return (this.#movingUntilMs.get(controllerUid) ?? -Infinity) > this.#clock.monotonic();
   }
 
   #note({ type, object }: InformerChange): void {
     const { uid = "" } = object.metadata;
     const open = type === "deleted" ? [] : readMoveRecords(object, this.#clock.now());
     if (open.length === 0) this.#movingUntilMs.delete(uid);
-    else this.#movingUntilMs.set(uid, Math.max(...open.map(({ deadlineMs }) => deadlineMs)));
+    else {
+      const leftMs = Math.max(...open.map(({ deadlineMs }) => deadlineMs)) - this.#clock.now();
+      this.#movingUntilMs.set(uid, this.#clock.monotonic() + leftMs);
+    }
   }
 
   lists(): ClusterLists {

@@ -64,6 +64,11 @@ export class Evictor {
     return this.#movingUntilMs.has(controllerUid);
   }
 
+  /** The clock was set by so much. */
+  shift(stepMs: number): void {
+    for (const [uid, untilMs] of this.#movingUntilMs) this.#movingUntilMs.set(uid, untilMs + stepMs);
+  }
+
   async begin(move: WantedMove): Promise<BeginResult> {
     try {
       return await this.#begin(move);

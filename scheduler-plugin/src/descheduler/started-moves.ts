@@ -65,6 +65,11 @@ export interface ReplacedMove {
   readonly replacement: Replacement;
 }
 
+/** The same move as a clock says that was set by so much. */
+export function shiftedMove(move: StartedMove, stepMs: number): StartedMove {
+  return { ...move, atMs: move.atMs + stepMs, deadlineMs: move.deadlineMs + stepMs };
+}
+
 /** Measurements are waited for so much longer than it takes them to be due; then nobody will know. */
 const MEASURE_WITHIN_MS = 15 * 60_000;
 
@@ -96,6 +101,18 @@ export class StartedMoves {
   /** Whose replacement is ready, and whose channels aren't measured again yet. */
   get unmeasured(): readonly ReplacedMove[] {
     return this.#unmeasured;
+  }
+
+  /** The clock was set by so much. */
+  shift(stepMs: number): void {
+    for (const [uid, move] of this.#waiting) this.#waiting.set(uid, shiftedMove(move, stepMs));
+    for (const [uid, one] of this.#restored)
+      this.#restored.set(uid, { ...one, giveUpMs: one.giveUpMs + stepMs });
+    for (const [uid, one] of this.#arrived) this.#arrived.set(uid, { ...one, readyMs: one.readyMs + stepMs });
+    this.#unmeasured = this.#unmeasured.map(({ move, replacement }) => ({
+      move: shiftedMove(move, stepMs),
+      replacement: { ...replacement, readyMs: replacement.readyMs + stepMs },
+    }));
   }
 
   /** What the leader before hadn't measured. */

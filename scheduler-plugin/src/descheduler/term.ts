@@ -34,6 +34,7 @@ import { moveRules, runDecision, type CostOptions } from "./decision/run-decisio
 import type { DeschedulerConfig } from "./decision/settings.ts";
 import { failureOf, stageOf, withOwnSiblings, workflowOf } from "./failures.ts";
 import { ReleasedPods } from "./released-pods.ts";
+import { ClockSteps, notAhead } from "./clock-steps.ts";
 import { StartedMoves, type DoneMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
@@ -81,6 +82,7 @@ export class DeschedulerTerm {
   readonly #closing: Closing;
   readonly #moves = new StartedMoves();
   readonly #released: ReleasedPods;
+  readonly #clockSteps: ClockSteps;
   readonly #backOff = new BackOff(BACK_OFF_MS);
   readonly #left: LeftNodes;
   readonly #settled: SettledPods;
@@ -93,6 +95,7 @@ export class DeschedulerTerm {
 
   constructor(options: TermOptions) {
     this.#options = options;
+    this.#clockSteps = new ClockSteps(options.clock);
     this.#evictor = new Evictor(options.store);
     this.#released = new ReleasedPods({ ...options, moves: this.#moves });
     this.#closing = new Closing(options.config);
@@ -139,15 +142,25 @@ export class DeschedulerTerm {
     };
   }
 
+  /** What is remembered keeps its age when the clock is set. */
+  #followClock(): void {
+    const stepMs = this.#clockSteps.take();
+    if (stepMs === 0) return;
+    for (const kept of [this.#left, this.#moves, this.#backOff, this.#verdicts, this.#evictor])
+      kept.shift(stepMs);
+  }
+
   /** Moves under way go on between two runs. */
   async follow(): Promise<void> {
     const { follower, clock } = this.#options;
+    this.#followClock();
     if (follower.isSynced) await this.#followUp(follower.lists(), clock.now());
   }
 
   async run(signal: AbortSignal): Promise<void> {
     const { follower, metrics } = this.#options;
     if (!follower.isSynced) return metrics.runs.inc({ outcome: "unsettled" });
+    this.#followClock();
     await this.#recall();
     await this.#run(signal);
     this.#verdicts.settle((workflow) => this.#isUnderWay(workflow), this.#options.clock.now());
@@ -174,9 +187,10 @@ export class DeschedulerTerm {
 
   async #recall(): Promise<void> {
     const { keeper, clock } = this.#options;
-    const memory = (await this.#kept?.recall()) ?? null;
-    if (memory !== null) {
-      this.#verdicts.restore(memory.regret, memory.open);
+    const recalled = (await this.#kept?.recall()) ?? null;
+    if (recalled !== null) {
+      const memory = notAhead(recalled, clock.now());
+      this.#verdicts.restore(memory.regret, memory.open, clock.now());
       this.#memory = memory.decision;
       this.#left.restore(memory.left);
       this.#settled.restore(memory.settled);

@@ -1,7 +1,7 @@
 // What became of moves, and whether the descheduler stops because of it. A move that doesn't end on its
 // target counts at once. A proposal (a single move, a group, a larger move) has ended when no pod of its
 // workflow is under way any more.
-import { judged, NO_REGRET, proposalEnded, regretOf } from "@isochrone/placement";
+import { judged, longestPauseMs, NO_REGRET, proposalEnded, regretOf } from "@isochrone/placement";
 import type { FailedMove, Halt, JudgedMove, RegretState } from "@isochrone/placement";
 import type { Logger } from "@isochrone/runtime";
 import type { DeschedulerMetrics } from "./decision/metrics.ts";
@@ -41,10 +41,22 @@ export class Verdicts {
   }
 
   /** Takes over what the previous leader knew. */
-  restore(state: RegretState, open: readonly OpenProposal[]): void {
-    this.#state = state;
+  restore(state: RegretState, open: readonly OpenProposal[], nowMs: number): void {
+    // Its clock may have been ahead: no stop is longer than the longest.
+    const latestMs = nowMs + longestPauseMs(this.#rules.pauseMs);
+    this.#state = { ...state, stoppedUntilMs: Math.min(state.stoppedUntilMs, latestMs) };
     for (const { workflow, hasFailed } of open) this.#open.set(workflow, hasFailed);
     this.#options.metrics.regret.set(this.regret);
+  }
+
+  /** The clock was set by so much. */
+  shift(stepMs: number): void {
+    const { judged: moves, stoppedUntilMs } = this.#state;
+    this.#state = {
+      ...this.#state,
+      judged: moves.map((move) => ({ ...move, atMs: move.atMs + stepMs })),
+      stoppedUntilMs: stoppedUntilMs === 0 ? 0 : stoppedUntilMs + stepMs,
+    };
   }
 
   isStopped(nowMs: number): boolean {

@@ -1,7 +1,7 @@
 // What the descheduler leaves for the planner: where the replacement of an evicted pod is to go. The record
 // is on the pod's controller (a ReplicaSet, not its Deployment: an annotation there bumps the generation,
 // which reads like a rollout, and is copied to every ReplicaSet).
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, parseJson } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject, ObjectRef } from "./port.ts";
 import { timestamp } from "./objects.ts";
 
@@ -48,6 +48,8 @@ interface LastMoveText {
 
 /** More would be no moves of ours: one per workload is under way at most. */
 const MAX_RECORDS = 64;
+/** A deadline that is further ahead is a clock's fault: no move takes a day. */
+const MAX_LEFT_MS = 24 * 3_600_000;
 /** Of annotations that are read: so many records take less. */
 const MAX_CHARACTERS = 32 * 1024;
 
@@ -69,7 +71,7 @@ export function readMoveRecords(owner: KubernetesObject, nowMs: number): MoveRec
     .slice(0, MAX_RECORDS)
     .map(recordOf)
     .filter((record) => record !== null)
-    .filter(({ deadlineMs }) => deadlineMs > nowMs);
+    .filter(({ deadlineMs }) => deadlineMs > nowMs && deadlineMs < nowMs + MAX_LEFT_MS);
 }
 
 /** The first open record that this pod of the controller may redeem; null when there is none. */
@@ -178,7 +180,7 @@ function timeOf(value: unknown): number | null {
 
 function jsonOf(text: string | undefined): unknown {
   try {
-    return text === undefined || text.length > MAX_CHARACTERS ? null : JSON.parse(text);
+    return text === undefined || text.length > MAX_CHARACTERS ? null : parseJson(text);
   } catch {
     return null;
   }

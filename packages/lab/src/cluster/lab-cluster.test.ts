@@ -102,7 +102,8 @@ async function received(cluster: LabCluster, source: string, target: string): Pr
 
 /** Ends the load. Resolves when what entered has been passed on everywhere, with the number of requests. */
 async function stopLoad(cluster: LabCluster): Promise<number> {
-  process.kill(cluster.processes().get("load")!, "SIGKILL");
+  // Killed it would be started again.
+  process.kill(cluster.processes().get("load")!, "SIGSTOP");
   return vi.waitFor(
     async () => {
       const entered = await received(cluster, "unknown", "a");
@@ -194,6 +195,24 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
     expect(report.p95Ms).toBeGreaterThanOrEqual(report.p50Ms!);
     // No more than are planned since the generator began, and one at its start: 20 take a second at least.
     expect(report.requestsPerSecond).toBeLessThanOrEqual(21);
+  });
+
+  it("starts the load generator again, which goes on at its pace", async () => {
+    const logger = new MemoryLogger();
+    const { cluster } = await startCluster({ logger });
+    for (let restarts = 1; restarts <= 2; restarts++) {
+      await vi.waitFor(async () => expect((await experienced(cluster)).count).toBeGreaterThan(5), WITHIN);
+      const pid = cluster.processes().get("load")!;
+      process.kill(pid, "SIGKILL");
+      await vi.waitFor(() => expect(cluster.processes().get("load")).not.toBe(pid), WITHIN);
+      await vi.waitFor(async () => expect((await experienced(cluster)).count).toBeGreaterThan(5), WITHIN);
+      expect(
+        logger.lines.filter(({ event }) => event.startsWith("load generator ended")).at(-1),
+      ).toMatchObject({
+        level: "warn",
+        fields: { restarts },
+      });
+    }
   });
 
   it("begins the load only when every sidecar knows the way, however long that takes", async () => {

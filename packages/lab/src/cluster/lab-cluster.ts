@@ -161,7 +161,11 @@ export class LabCluster {
     this.#controllers?.start();
     if (this.#options.load !== undefined || requestsPerSecond > 0) {
       const commandOn = usersAt === undefined ? [] : (network.commandOn?.(usersAt) ?? []);
-      this.#load = new LoadGenerator(load, clock, commandOn);
+      this.#load = new LoadGenerator(load, clock, {
+        commandOn,
+        onRestart: (restarts) =>
+          this.#options.logger.warn("load generator ended by itself and was started again", { restarts }),
+      });
     }
     this.#informers.pods.onChange(() => this.#pushEntry());
     this.#pushEntry();

@@ -2,9 +2,11 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
 import { EmulatedNetwork } from "./emulated-network.ts";
 import { NetworkError } from "./errors.ts";
+import { RelayKeeper } from "./keep-relay.ts";
 import {
   pause,
   recordOf,
@@ -138,6 +140,26 @@ test("a killed relay is reported once, and all is silent until it is restarted",
   client.send("after");
   await until(() => answers === 2);
   expect((await recordOf(network, "a", "b")).udp.p50Ms).toBeGreaterThanOrEqual(4);
+});
+
+test("a relay that is kept comes back by itself each time it is killed, with its links and ports", async () => {
+  const network = await startNetwork({ rttMs: 2 });
+  const logger = new MemoryLogger();
+  const keeper = new RelayKeeper(network, { clock: systemClock, logger });
+  onTestFinished(() => keeper.stop());
+  const port = await udpResponder(network, "b");
+  const client = await udpClient(network, "a", "b", port);
+  let answers = 0;
+  client.on("message", () => answers++);
+  await network.setLink("a", "b", { rttMs: 4 });
+  for (let restarts = 1; restarts <= 2; restarts++) {
+    process.kill(network.relayPid!, "SIGKILL");
+    await until(() => logger.lines.some(({ fields }) => fields["restarts"] === restarts));
+    answers = 0;
+    client.send("after");
+    await until(() => answers === 1);
+    expect((await recordOf(network, "a", "b")).udp.p50Ms).toBeGreaterThanOrEqual(4);
+  }
 });
 
 test("a TCP connection ends with a killed relay", async () => {

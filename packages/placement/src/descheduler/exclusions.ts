@@ -266,11 +266,15 @@ function ofAge(
   return null;
 }
 
+/** Clocks of replicas differ by less. */
+const MAX_AHEAD_MS = 60_000;
+
 function ofMoves({ moveInFlight, lastMove }: PodInContext, nowMs: number): Exclusion | null {
   if (moveInFlight) return excluded("in_flight", "a pod of its workload is being moved");
   if (lastMove === null) return null;
   const leftMs = lastMove.atMs + lastMove.coolDownMs - nowMs;
-  return leftMs > 0
+  // A move that is yet to come is a clock's fault, and no reason to wait for it.
+  return leftMs > 0 && leftMs <= lastMove.coolDownMs + MAX_AHEAD_MS
     ? excluded("cool_down", `a pod of its workload was moved; no other is for ${Math.ceil(leftMs / 1000)} s`)
     : null;
 }

@@ -147,6 +147,11 @@ function stopped(
   };
 }
 
+/** No stop is longer. */
+export function longestPauseMs(pauseMs: number): number {
+  return pauseMs * 2 ** MAX_DOUBLINGS;
+}
+
 /** How long the next move of a workload must wait after one that was judged. */
 export function nextCoolDown(
   move: JudgedMove,

@@ -35,6 +35,11 @@ export class LeftNodes {
     this.#notes = [...this.#notes, note];
   }
 
+  /** The clock was set by so much. */
+  shift(stepMs: number): void {
+    this.#notes = this.#notes.map((note) => ({ ...note, atMs: note.atMs + stepMs }));
+  }
+
   /** Evictions of the last hour. */
   lastHour(nowMs: number): readonly LeftNode[] {
     return this.#notes.filter(({ atMs }) => nowMs - atMs < HOUR_MS);

@@ -1,55 +1,65 @@
-import type { ChildProcess } from "node:child_process";
-import type { Clock } from "@isochrone/runtime";
+import { pause, type Clock } from "@isochrone/runtime";
 import { PodProcessError } from "../errors.ts";
-import { endChild, sendTo, startChild } from "../kubelet/child.ts";
-import { Questions } from "../kubelet/questions.ts";
 import type { SocketAddress } from "../ports.ts";
-import type { EndToEnd, FromLoad, LoadPlan, RawStretch, ToLoad } from "./protocol.ts";
+import { ANSWER_MS, LoadProcess } from "./load-process.ts";
+import type { EndToEnd, LoadPlan, RawStretch } from "./protocol.ts";
 
-const LOAD_ENTRY = new URL("main.ts", import.meta.url);
-const ANSWER_MS = 10_000;
-/** Nobody waits longer than this for a stretch of load. */
-const LONGEST_STRETCH_MS = 24 * 3_600_000;
+/** As a kubelet does: doubled by each crash, and the first pause again after a sound run. */
+const RESTART_MS = { first: 1_000, most: 30_000, soundAfter: 60_000 };
 
 /** One request after the other, at equal distances. */
 export function steadyLoad(requestsPerSecond: number): LoadPlan {
   return { phasesMs: [0], periodMs: 1000 / requestsPerSecond, timeoutMs: 10_000, maxPending: 500 };
 }
 
-/** The load generator's process, as the cluster sees it. */
-export class LoadGenerator {
-  readonly #child: ChildProcess;
-  readonly #reports: Questions<EndToEnd>;
-  readonly #stretches: Questions<RawStretch>;
+interface GeneratorOptions {
+  /** What the command line begins with. @default nothing */
+  readonly commandOn?: readonly string[];
+  /** Told of each start but the first, with the number of restarts so far. */
+  readonly onRestart?: (restarts: number) => void;
+}
 
-  constructor(plan: LoadPlan, clock: Clock, commandOn: readonly string[] = []) {
-    this.#child = startChild(LOAD_ENTRY, "load", commandOn);
-    this.#reports = new Questions(this.#child, clock, ANSWER_MS);
-    this.#stretches = new Questions(this.#child, clock, LONGEST_STRETCH_MS);
-    this.#child.on("message", (message: FromLoad) => {
-      if (message.type === "report") this.#reports.settle(message.id, message.report);
-      else this.#stretches.settle(message.id, message.stretch);
-    });
-    this.#send({ type: "configure", plan });
+/** The load generator, as the cluster sees it. A process that ends is started again and told all it needs. */
+export class LoadGenerator {
+  readonly #plan: LoadPlan;
+  readonly #clock: Clock;
+  readonly #options: GeneratorOptions;
+  readonly #stop = new AbortController();
+  #process: LoadProcess;
+  #entry: { readonly host: string; readonly endpoints: readonly SocketAddress[] } | null = null;
+  #pace = 1;
+  #restarts = 0;
+  #crashes = 0;
+  #startedMs: number;
+
+  constructor(plan: LoadPlan, clock: Clock, options: GeneratorOptions = {}) {
+    this.#plan = plan;
+    this.#clock = clock;
+    this.#options = options;
+    this.#startedMs = clock.monotonic();
+    this.#process = this.#start();
   }
 
   get pid(): number | undefined {
-    return this.#child.pid;
+    return this.#process.pid;
   }
 
   /** Where the entry service is; without endpoints requests fail, as users' would. */
   setEndpoints(host: string, endpoints: readonly SocketAddress[]): void {
-    this.#send({ type: "endpoints", host, endpoints });
+    this.#entry = { host, endpoints };
+    this.#process.send({ type: "endpoints", host, endpoints });
   }
 
   /** Requests come so many times as rarely as the plan says. */
   setPace(factor: number): void {
-    this.#send({ type: "pace", factor });
+    this.#pace = factor;
+    this.#process.send({ type: "pace", factor });
   }
 
   /** Throws PodProcessError when the process doesn't answer. */
   async report(lastMs: number): Promise<EndToEnd> {
-    const report = await this.#reports.ask((id) => this.#send({ type: "report", id, lastMs }));
+    const { reports } = this.#process;
+    const report = await reports.ask((id) => this.#process.send({ type: "report", id, lastMs }));
     if (report === null)
       throw new PodProcessError(`the load generator must report within ${ANSWER_MS} ms and did not`);
     return report;
@@ -60,16 +70,33 @@ export class LoadGenerator {
    * PodProcessError when the process has ended.
    */
   async stretch(durationMs: number): Promise<RawStretch> {
-    const stretch = await this.#stretches.ask((id) => this.#send({ type: "stretch", id, durationMs }));
+    const { stretches } = this.#process;
+    const stretch = await stretches.ask((id) => this.#process.send({ type: "stretch", id, durationMs }));
     if (stretch === null) throw new PodProcessError("the load generator ended before the stretch did");
     return stretch;
   }
 
   stop(): Promise<void> {
-    return endChild(this.#child, Promise.resolve());
+    this.#stop.abort();
+    return this.#process.end();
   }
 
-  #send(message: ToLoad): void {
-    sendTo(this.#child, message);
+  #start(): LoadProcess {
+    this.#startedMs = this.#clock.monotonic();
+    const { commandOn = [] } = this.#options;
+    return new LoadProcess(this.#plan, this.#clock, commandOn, () => void this.#again());
+  }
+
+  async #again(): Promise<void> {
+    const { signal } = this.#stop;
+    if (signal.aborted) return;
+    const isSound = this.#clock.monotonic() - this.#startedMs > RESTART_MS.soundAfter;
+    this.#crashes = isSound ? 0 : this.#crashes + 1;
+    await pause(this.#clock, Math.min(RESTART_MS.most, RESTART_MS.first * 2 ** this.#crashes), signal);
+    if (signal.aborted) return;
+    this.#process = this.#start();
+    this.#process.send({ type: "pace", factor: this.#pace });
+    if (this.#entry !== null) this.#process.send({ type: "endpoints", ...this.#entry });
+    this.#options.onRestart?.(++this.#restarts);
   }
 }
