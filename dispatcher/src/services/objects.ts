@@ -9,6 +9,8 @@ export interface DispatchedService {
   readonly deadlineMs: number | null;
   /** Path that says an endpoint's load; null: it is not asked. */
   readonly loadPath: string | null;
+  /** Annotations that say what can't be, in words for whoever wrote them. */
+  readonly faults: readonly string[];
   /** By the Service's own port. */
   readonly ports: ReadonlyMap<number, { readonly name: string; readonly speaks: Speech }>;
 }
@@ -32,9 +34,19 @@ export function dispatchedService(service: KubernetesObject): DispatchedService 
       return [[port, { name: looseText(name), speaks }] as const];
     },
   );
+  const deadlineMs = deadlineOf(annotations);
+  const isPath = loadPath !== undefined && LOAD_PATH.test(loadPath);
   return {
-    deadlineMs: deadlineOf(annotations),
-    loadPath: loadPath !== undefined && LOAD_PATH.test(loadPath) ? loadPath : null,
+    deadlineMs,
+    loadPath: isPath ? loadPath : null,
+    faults: [
+      ...(deadlineMs === null && annotations?.[DISPATCH_ANNOTATIONS.deadline] !== undefined
+        ? [`${DISPATCH_ANNOTATIONS.deadline} must be 1ms to 10s`]
+        : []),
+      ...(loadPath !== undefined && !isPath
+        ? [`${DISPATCH_ANNOTATIONS.loadPath} must be a path of at most 256 characters`]
+        : []),
+    ],
     ports: new Map(ports),
   };
 }
