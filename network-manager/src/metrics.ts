@@ -60,7 +60,7 @@ export class ManagerMetrics {
     });
     this.#unmet = new Gauge({
       name: "isochrone_network_manager_flows_unmet",
-      help: "Flows that don't get what the plan says, by reason.",
+      help: "Flows that don't get what the plan says, by reason; with capacity_exceeded they have a class with less.",
       labelNames: ["reason"],
       registers,
     });
@@ -117,13 +117,13 @@ export class ManagerMetrics {
     for (const each of MODES)
       this.#mode.set({ configured: this.#configured, mode: each }, each === mode ? 1 : 0);
     const unmet = new Map<string, number>();
-    let placed = 0;
+    let [placed, refused] = [0, 0];
     for (const flow of flows) {
       if (flow.place !== null) placed++;
+      else if (flow.unmet !== null) refused++;
       const reason = flow.unmet?.reason;
       if (reason !== undefined) unmet.set(reason, (unmet.get(reason) ?? 0) + 1);
     }
-    const refused = flows.filter((flow) => flow.unmet !== null).length;
     this.#flows.set({ state: "placed" }, placed);
     this.#flows.set({ state: "unmet" }, refused);
     this.#flows.set({ state: "ends_here" }, flows.length - placed - refused);

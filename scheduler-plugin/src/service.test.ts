@@ -164,6 +164,11 @@ describe("POST /scheduler/filter", () => {
 describe("odd requests", () => {
   test.each([
     ["no JSON", "{", /must be JSON/],
+    ...["", '"Pod":', '"NodeNames":', '"Nodes":'].map((before): [string, string, RegExp] => [
+      `a list of 5,000 levels at ${before}`,
+      before === "" ? nestedList(5_000) : `{${before}${nestedList(5_000)}}`,
+      /the body must be JSON: values must be nested at most 100 levels deep, got more/,
+    ]),
     ["a list", "[]", /ExtenderArgs must be an object, got \[\]/],
     ["null", "null", /ExtenderArgs must be an object/],
     ["no nodes", { Pod: podJson("p-1", "p") }, /must have NodeNames or Nodes, got neither/],
@@ -302,3 +307,7 @@ test("graphs are polled from the graph API over HTTP; while it is away the last 
   away = false;
   await expect.poll(() => logger.events("info")).toContain("graph API is back");
 });
+
+function nestedList(levels: number): string {
+  return "[".repeat(levels) + "]".repeat(levels);
+}

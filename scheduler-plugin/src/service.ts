@@ -143,7 +143,7 @@ class SchedulerService implements SchedulerPlugin {
     this.#descheduler = this.#createDescheduler(ofLeader, newId);
     this.#proposer = this.#createProposer(ofCluster, newId);
     this.#savings = ofCluster && createSavings(config, { ...ofCluster, ...kept, plans: this.#plans });
-    this.#streams = createStreams({ ...ofLeader, graphs: this.#graphs, newId });
+    this.#streams = createStreams({ ...ofLeader, graphs: this.#graphs, replica: config.replicaName, newId });
     this.#placer = new Placer({
       graphs: this.#graphs,
       strategy: createStrategy(profileOf(config)),

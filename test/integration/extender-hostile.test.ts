@@ -219,6 +219,11 @@ describe("nonsense", () => {
       nodes({ items: [{ metadata: 4 }] }),
       "Nodes.items[0].metadata.name must be a string",
     ],
+    [
+      "a list of 5,000 levels",
+      nodes([]).replace("[]", "[".repeat(5_000) + "]".repeat(5_000)),
+      "at most 100 levels",
+    ],
     ["ten million brackets", "[".repeat(10_000_000), "the body must be JSON"],
   ])("%s is answered with 400 that says what is wrong", async (_, body, detail) => {
     for (const verb of VERBS) {

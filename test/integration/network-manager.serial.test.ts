@@ -85,6 +85,42 @@ describe.skipIf(!flowMeshSupport().supported)("flows on the wire", { retry: 2 },
     expect(kept + rest).toBeLessThan(near(10 * MBIT).most);
   });
 
+  test("shape: caps of more than the link share it, and traffic without a plan keeps its part", async () => {
+    mesh = createMesh();
+    const flows = [
+      flowOnTheWay("a", ["a", "b"], 5001, 9 * MBIT),
+      flowOnTheWay("a", ["a", "b"], 5002, 5 * MBIT),
+    ];
+    const report = await managerOf("a", "shape").run(planOf("a", flows, { b: 10 * MBIT }));
+    expect(report.flows.map(({ unmet }) => unmet?.reason)).toEqual([
+      "capacity_exceeded",
+      "capacity_exceeded",
+    ]);
+    const streams = [await mesh.stream(5001), await mesh.stream(5002), await mesh.stream(6001)];
+    await settle();
+    const [nine = 0, five = 0, other = 0] = await Promise.all(streams.map((each) => each.rate(WINDOW_MS)));
+    expect(nine + five + other).toBeLessThan(near(10 * MBIT).most);
+    expect(other).toBeGreaterThan(near(1 * MBIT).least);
+    expect(five).toBeGreaterThan(near(3 * MBIT).least);
+    expect(nine).toBeGreaterThan(five);
+  });
+
+  test("shape: a floor beyond the link takes nothing from others but its share", async () => {
+    mesh = createMesh();
+    const tenant = {
+      ...flowOnTheWay("a", ["a", "b"], 5001, 1e15),
+      owner: { kind: "AppGroup", namespace: "tenant", name: "mine" } as const,
+    };
+    const flows = [tenant, flowOnTheWay("a", ["a", "b"], 5002, 4 * MBIT)];
+    await managerOf("a", "shape").run(planOf("a", flows, { b: 10 * MBIT }));
+    const streams = [await mesh.stream(5001), await mesh.stream(5002), await mesh.stream(6001)];
+    await settle();
+    const [greedy = 0, job = 0, other = 0] = await Promise.all(streams.map((each) => each.rate(WINDOW_MS)));
+    expect(greedy + job + other).toBeLessThan(near(10 * MBIT).most);
+    expect(job).toBeGreaterThan(near(4 * MBIT).least);
+    expect(other).toBeGreaterThan(near(1 * MBIT).least);
+  });
+
   test("route: a running connection moves to the relay and keeps its rate over two hops", async () => {
     mesh = createMesh();
     const managers = { a: managerOf("a", "route"), r: managerOf("r", "route") };

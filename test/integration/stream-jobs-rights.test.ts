@@ -2,6 +2,8 @@
 // left unused. What other parts may do: rbac.test.ts.
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { looseFields } from "@isochrone/primitives";
+import { FLOOR_BOUNDS } from "@isochrone/scheduler-plugin/testing";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { OUR_CRDS } from "../harness/appgroups.ts";
 import {
@@ -27,6 +29,7 @@ const RULES = [
   "scheduler-plugin-appgroup-status",
   STREAMS,
 ];
+type Running = Awaited<ReturnType<typeof startStreams>>;
 const WAIT = { timeout: 60_000, interval: 300 };
 const COMPONENTS = ["scheduler", "controller-manager", "kwok"] as const;
 
@@ -63,6 +66,64 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
     return verdictOf({ grants, uses, scenarios: [], faultsOnly: {}, byChance: new Set() });
   };
 
+  /** An AppGroup asks for more than the link, then for less, then for more again: an Event with a series. */
+  const cutFloors = async (running: Running): Promise<void> => {
+    const namespace = "default";
+    const workload = (selector: string): object => ({
+      kind: "Pod",
+      name: selector,
+      selector,
+      apiVersion: "v1",
+      namespace,
+    });
+    const specWith = (minBandwidth: string): object => ({
+      numMembers: 2,
+      topologySortingAlgorithm: "KahnSort",
+      workloads: [
+        { workload: workload("web"), dependencies: [{ workload: workload("db"), minBandwidth }] },
+        { workload: workload("db") },
+      ],
+    });
+    const group = { ...KINDS.appGroup, namespace, name: "greedy" };
+    await cluster.request(
+      "POST",
+      `/apis/appgroup.diktyo.x-k8s.io/v1alpha1/namespaces/${namespace}/appgroups`,
+      {
+        ...KINDS.appGroup,
+        metadata: { namespace, name: "greedy" },
+        spec: specWith("1P"),
+      },
+    );
+    for (const [name, nodeName] of [
+      ["web", "n0"],
+      ["db", "n1"],
+    ] as const)
+      await cluster.createPods([name], {
+        namespace,
+        labels: { "appgroup.diktyo.x-k8s.io": "greedy", "appgroup.diktyo.x-k8s.io.workload": name },
+        spec: { nodeName, terminationGracePeriodSeconds: 0 },
+      });
+    const told = async (): Promise<readonly unknown[]> => {
+      const events = await cluster.list("events", { namespace });
+      return events
+        .map((event): Readonly<Record<string, unknown>> => ({ ...event }))
+        .filter(({ reason }) => reason === "FloorsCut")
+        .map(({ message, series }) => [message, looseFields<{ count: number }>(series).count ?? 1]);
+    };
+    const floor = async (): Promise<number | undefined> =>
+      (await running.flowPlans()).get("n0")?.flows.find(({ owner }) => owner.kind === "AppGroup")
+        ?.bitsPerSecond;
+    const note = expect.stringContaining("1 of 1 pairs of pods have less than minBandwidth, such as web->db");
+    await expect.poll(floor, WAIT).toBe(10e6 * FLOOR_BOUNDS.namespaceShare);
+    await expect.poll(told, WAIT).toEqual([[note, 1]]);
+    await cluster.patch(group, { spec: specWith("1M") });
+    await expect.poll(floor, WAIT).toBe(1e6);
+    await cluster.patch(group, { spec: specWith("1P") });
+    await expect.poll(told, WAIT).toEqual([[note, 2]]);
+    await cluster.remove(group);
+    for (const name of ["web", "db"]) await cluster.remove({ ...KINDS.pod, namespace, name });
+  };
+
   test("are used from the first pod to the last", async () => {
     const serviceAccount = { namespace: INSTALLATION, name: `${NAME}-scheduler-plugin` };
     const kubeconfig = await cluster.kubeconfigOf({ serviceAccount });
@@ -96,6 +157,7 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
       .poll(() => cluster.list("pods", { labels: "isochrone.dev/stream-profile=gate" }), WAIT)
       .toHaveLength(1);
     await cluster.remove(ref);
+    await cutFloors(running);
     const pods = (): Promise<KubernetesObject[]> => cluster.list("pods", { namespace: "default" });
     await expect.poll(pods, WAIT).toEqual([]);
     await expect.poll(async () => (await verdict()).unused, WAIT).toEqual([]);

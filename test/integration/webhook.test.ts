@@ -282,6 +282,12 @@ describe.runIf(support.supported)("the webhook that has pods wait", { timeout: 6
       ["no JSON", "{", 400, "the body must be JSON"],
       ["nothing", "", 400, "the body must be JSON"],
       [
+        "a list of 5,000 levels",
+        `{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":${"[".repeat(5_000)}${"]".repeat(5_000)}}`,
+        400,
+        "values must be nested at most 100 levels deep, got more",
+      ],
+      [
         "another kind",
         '{"apiVersion":"v1","kind":"Pod"}',
         400,

@@ -8,7 +8,7 @@ import {
   type KubernetesObject,
   type LooseFields,
 } from "@isochrone/kubernetes";
-import { looseFields, parseBitsPerSecond } from "@isochrone/primitives";
+import { looseFields, parseBitsPerSecond, parseJson } from "@isochrone/primitives";
 import {
   boundedDemands,
   isWorkloadName,
@@ -208,7 +208,7 @@ function isTooLong(annotation: string, text: string, onRefused: OnRefused): bool
 
 function parsedList(text: string): unknown[] | null {
   try {
-    const parsed: unknown = JSON.parse(text);
+    const parsed: unknown = parseJson(text);
     return Array.isArray(parsed) ? parsed : null;
   } catch {
     return null;

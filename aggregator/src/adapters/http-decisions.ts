@@ -1,5 +1,5 @@
 import type { Clock, Fetch, FetchAnswer } from "@isochrone/runtime";
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, parseJson } from "@isochrone/primitives";
 import { AggregatorError } from "../ports/errors.ts";
 import type { DecisionsAnswer, DecisionsSource } from "../http/decisions-routes.ts";
 import { readBounded } from "./bounded-body.ts";
@@ -82,7 +82,7 @@ export class HttpDecisions implements DecisionsSource {
 async function refusalOf(response: FetchAnswer): Promise<string> {
   try {
     const { detail } = looseFields<Record<"detail", unknown>>(
-      JSON.parse((await readBounded(response)).toString()),
+      parseJson((await readBounded(response)).toString()),
     );
     return typeof detail === "string" ? ` (${detail.slice(0, MAX_DETAIL_CHARACTERS)})` : "";
   } catch {

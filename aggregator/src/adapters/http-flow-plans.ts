@@ -1,6 +1,6 @@
 // Flow plans of the scheduler-plugin's leader, read when somebody asks and not more often than they can
 // change; and what nodes say of them, carried back by the same way.
-import { reasonOf } from "@isochrone/primitives";
+import { reasonOf, parseJson } from "@isochrone/primitives";
 import type { Clock, Fetch, FetchAnswer } from "@isochrone/runtime";
 import { parseFlowPlans, type FlowPlan } from "@isochrone/topology";
 import type { AppliedPlan, FlowPlanSource } from "../http/flow-plan-route.ts";
@@ -121,7 +121,7 @@ export class HttpFlowPlans implements FlowPlanSource {
       this.#trouble = `the scheduler-plugin answers ${response.status}`;
       return;
     }
-    const parsed = parseFlowPlans(JSON.parse((await readBounded(response)).toString()));
+    const parsed = parseFlowPlans(parseJson((await readBounded(response)).toString()));
     this.#known = {
       etag: response.headers.get("etag"),
       byNode: new Map(parsed.map((plan) => [plan.node, plan])),

@@ -1,5 +1,5 @@
 // The query API's answer, read with distrust.
-import { isList, isRecord, looseFields } from "@isochrone/primitives";
+import { isList, isRecord, looseFields, parseJson } from "@isochrone/primitives";
 import { PrometheusError } from "./errors.ts";
 
 /** One series with its samples, oldest first, as they were scraped. */
@@ -36,7 +36,7 @@ const MAX_WARNINGS = 10;
 export function readAnswer(body: string, server: string, times: AnswerTimes): Answer {
   let parsed: unknown;
   try {
-    parsed = JSON.parse(body);
+    parsed = parseJson(body);
   } catch (cause) {
     throw malformed(server, `JSON, got ${body.length} characters that are none`, cause);
   }

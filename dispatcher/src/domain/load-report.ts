@@ -1,6 +1,6 @@
 // What endpoints say of their load, as ORCA: the header `endpoint-load-metrics` as text or JSON, or the body
 // of a probe's answer.
-import { isRecord, type LooseFields } from "@isochrone/primitives";
+import { isRecord, type LooseFields, parseJson } from "@isochrone/primitives";
 import type { LoadReport } from "@isochrone/dispatch/endpoints";
 
 export const LOAD_HEADER = "endpoint-load-metrics";
@@ -21,7 +21,7 @@ export function readLoadHeader(text: string): LoadReport | null {
 export function readLoadJson(text: string): LoadReport | null {
   if (text.length > MAX_LENGTH) return null;
   try {
-    const json: unknown = JSON.parse(text);
+    const json: unknown = parseJson(text);
     return isRecord(json) ? reportOf(json) : null;
   } catch {
     return null;

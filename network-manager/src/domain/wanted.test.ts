@@ -1,5 +1,6 @@
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { FlowPlan } from "@isochrone/topology";
+import { FLOW_PLAN_BOUNDS, type FlowPlan } from "@isochrone/topology";
 import { MemoryKernel } from "../adapters/memory-kernel.ts";
 import { flow, plan } from "../testing/plans.ts";
 import { difference } from "./difference.ts";
@@ -139,6 +140,92 @@ describe("what a plan comes to", () => {
   });
 });
 
+describe("a plan of more than the link", () => {
+  const ofTenant = (port: number, namespace: string, bitsPerSecond: number): FlowPlan["flows"][number] =>
+    flow(port, { owner: { kind: "StreamJob", namespace, name: "job" }, bitsPerSecond });
+
+  test.each(["guarantee", "shape", "route"] as const)(
+    "%s: flows of a namespace share by their rates, and other traffic keeps its share",
+    (mode) => {
+      const of = plan({ flows: [flow(1, { bitsPerSecond: 9e6 }), flow(2, { bitsPerSecond: 5e6 })] });
+      const [nine, five, link, rest] = classesOf(of, mode);
+      expect(link).toMatchObject({ rateBitsPerSecond: 10e6, ceilBitsPerSecond: 10e6 });
+      expect(nine!.rateBitsPerSecond / five!.rateBitsPerSecond).toBeCloseTo(9 / 5, 2);
+      expect(rest!.rateBitsPerSecond).toBeGreaterThanOrEqual(1e6);
+      const { flows } = wantedState(of, mode, kernelOf());
+      expect(flows.map(({ place }) => place?.ceilBitsPerSecond)).toEqual(
+        mode === "guarantee" ? [10e6, 10e6] : [9e6, 5e6],
+      );
+      for (const { unmet } of flows) expect(unmet?.reason).toBe("capacity_exceeded");
+    },
+  );
+
+  test("a namespace that is promised what the plan says has no complaint", () => {
+    const of = plan({ flows: [ofTenant(1, "greedy", 1e15), ofTenant(2, "modest", 1e6)] });
+    const { flows } = wantedState(of, "shape", kernelOf());
+    expect(flows.map(({ unmet }) => unmet?.reason)).toEqual(["capacity_exceeded", undefined]);
+    expect(rates(classesOf(of, "shape")).slice(0, 2)).toEqual([
+      [8e6, 10e6],
+      [1e6, 1e6],
+    ]);
+  });
+
+  test("never makes leaves beyond the link, leaves the rest, and cuts no namespace below its equal share", () => {
+    const tenants = fc.constantFrom("one", "two", "three", "four");
+    const amount = fc.oneof(
+      fc.integer({ min: 1e5, max: 20e6 }),
+      fc.constantFrom(1e9, 1e15, Number.MAX_SAFE_INTEGER),
+    );
+    const plans = fc.record({
+      mode: fc.constantFrom<ActiveMode[]>("guarantee", "shape", "route"),
+      link: fc.integer({ min: 1e6, max: 1e9 }),
+      flows: fc.array(fc.tuple(tenants, fc.constantFrom("AppGroup", "StreamJob"), amount), {
+        minLength: 1,
+        maxLength: 20,
+      }),
+    });
+    fc.assert(
+      fc.property(plans, ({ mode, link, flows: drawn }) => {
+        const flows = drawn.map(([namespace, kind, bitsPerSecond], at) =>
+          flow(at + 1, { owner: { kind, namespace, name: "job" }, bitsPerSecond }),
+        );
+        const of = plan({ flows, neighbours: capacity(link) });
+        const classes = classesOf(of, mode);
+        const root = classes.find(({ parent }) => parent === null)!;
+        const leaves = classes.filter(({ parent }) => parent === root.minor);
+        expect(root.rateBitsPerSecond).toBeLessThanOrEqual(link);
+        for (const { ceilBitsPerSecond } of leaves)
+          expect(ceilBitsPerSecond).toBeLessThanOrEqual(root.ceilBitsPerSecond);
+        // tc shows bytes: each leaf has 8 bit/s at least.
+        const rounding = 8 * leaves.length;
+        expect(sum(leaves.map(({ rateBitsPerSecond }) => rateBitsPerSecond))).toBeLessThanOrEqual(
+          root.rateBitsPerSecond + rounding,
+        );
+        const rest = leaves.find(({ priority }) => priority > 0)!;
+        expect(rest.rateBitsPerSecond).toBeGreaterThanOrEqual(link * REST * LEAST_SHOWN - rounding);
+        const { flows: placements } = wantedState(of, mode, kernelOf());
+        const rateOf = new Map(leaves.map(({ minor, rateBitsPerSecond }) => [minor, rateBitsPerSecond]));
+        const namespaces = new Set(drawn.map(([namespace]) => namespace));
+        const equal = (link * (1 - REST)) / namespaces.size;
+        for (const namespace of namespaces) {
+          const own = placements.filter(({ flow: { owner } }) => owner.namespace === namespace);
+          const promised = sum(own.map(({ place }) => rateOf.get(place!.minor)!));
+          const planned = sum(own.map(({ flow: { bitsPerSecond } }) => bitsPerSecond));
+          expect(promised).toBeGreaterThanOrEqual(Math.min(planned, equal) * LEAST_SHOWN - rounding);
+        }
+      }),
+    );
+  });
+});
+
+const REST = FLOW_PLAN_BOUNDS.restShare;
+/** Rounding of capacity and rate, 0.1 % each at most. */
+const LEAST_SHOWN = 0.998;
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
 describe("what a flow doesn't get", () => {
   test.each<[string, Parameters<typeof plan>[0], ActiveMode, KernelState, string]>([
     ["no way", {}, "shape", kernelOf(null), "neighbour_unreachable"],
@@ -151,7 +238,6 @@ describe("what a flow doesn't get", () => {
       "foreign_qdisc",
     ],
     ["no capacity", { neighbours: capacity(null) }, "guarantee", kernelOf(), "capacity_unknown"],
-    ["too much", { neighbours: capacity(5e5) }, "guarantee", kernelOf(), "capacity_exceeded"],
     ["a path", { flows: [flow(1, { routed: true })] }, "shape", kernelOf(), "not_routed"],
     [
       "a strict filter of what comes by the tunnel",

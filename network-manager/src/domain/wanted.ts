@@ -22,6 +22,7 @@ import {
   type Rule,
   type Way,
 } from "./kernel-state.ts";
+import { LinkShare } from "./link-share.ts";
 import { queueBytesOf, shownRate } from "./rates.ts";
 import { slotsOf } from "./slots.ts";
 
@@ -38,7 +39,7 @@ export const UNMET_REASONS = [
   "foreign_qdisc",
   /** A floor needs the link's capacity. */
   "capacity_unknown",
-  /** Floors of the link add up to more than its capacity. */
+  /** Flows of the link add up to more than its capacity, so that this one is promised less than planned. */
   "capacity_exceeded",
   /** The plan's path isn't the kernel's own, and the mode sets none. */
   "not_routed",
@@ -69,7 +70,7 @@ export interface FlowPlacement {
   readonly flow: PlannedFlow;
   /** Where its class is; null: it has none here. */
   readonly place: FlowPlace | null;
-  /** Null: as planned; also for a flow that ends here, which nothing is done for. */
+  /** Null: as planned, or the flow ends here. A flow that is cut has a reason and a place. */
   readonly unmet: { readonly reason: UnmetReason; readonly text: string } | null;
 }
 
@@ -101,18 +102,16 @@ class Refusal {
 /** What the plan comes to under the mode. Flows keep the numbers of their classes while they can. */
 export function wantedState(plan: FlowPlan, mode: ActiveMode, kernel: KernelState): Wanted {
   const links = linksOf(plan, kernel);
-  const builder = new Builder(mode, kernel);
   const judged = plan.flows.map((flow) => ({ flow, link: judge(flow, links, mode, kernel) }));
-  const floors = sumOfFloors(judged);
+  const shares = sharesOf(judged);
+  const builder = new Builder(mode, kernel, shares);
   const flows = judged.map(({ flow, link }): FlowPlacement => {
     if (link instanceof Refusal) return { flow, place: null, unmet: link };
     if (mode === "route") builder.receive(flow, links);
     if (link === null) return { flow, place: null, unmet: null };
-    const excess = mode === "guarantee" ? excessOf(link, floors) : null;
-    if (excess !== null) return { flow, place: null, unmet: excess };
-    return { flow, place: builder.add(flow, link), unmet: null };
+    return { flow, place: builder.add(flow, link), unmet: cutOf(flow, link, shares) };
   });
-  return { state: builder.build(floors), flows };
+  return { state: builder.build(), flows };
 }
 
 function linksOf(plan: FlowPlan, { ways }: KernelState): ReadonlyMap<string, Link> {
@@ -213,28 +212,33 @@ function unheardOf(flow: PlannedFlow, links: ReadonlyMap<string, Link>, kernel: 
 
 type Judged = { readonly flow: PlannedFlow; readonly link: Link | Refusal | null };
 
-/** By slot: what is promised of each link. */
-function sumOfFloors(judged: readonly Judged[]): ReadonlyMap<number, number> {
-  const sums = new Map<number, number>();
-  for (const { flow, link } of judged) {
-    if (link === null || link instanceof Refusal) continue;
-    sums.set(link.slot, (sums.get(link.slot) ?? 0) + shownRate(flow.bitsPerSecond));
-  }
-  return sums;
-}
+/** By slot; links of unknown capacity have no share. */
+type Shares = ReadonlyMap<number, LinkShare>;
 
-function excessOf({ slot, capacity, neighbour }: Link, floors: ReadonlyMap<number, number>): Refusal | null {
-  const sum = floors.get(slot) ?? 0;
-  // A plan that fills a link to the last bit may be over by what rounding took of the capacity.
-  if (capacity === null || sum <= capacity * 1.001) return null;
-  return new Refusal(
-    "capacity_exceeded",
-    `flows to ${neighbour.node} must have at most ${capacity} bit/s together, got ${sum}`,
+function sharesOf(judged: readonly Judged[]): Shares {
+  const bySlot = new Map<number, { readonly capacity: number; readonly flows: PlannedFlow[] }>();
+  for (const { flow, link } of judged) {
+    if (link === null || link instanceof Refusal || link.capacity === null) continue;
+    const { slot, capacity } = link;
+    const known = bySlot.get(slot);
+    if (known === undefined) bySlot.set(slot, { capacity, flows: [flow] });
+    else known.flows.push(flow);
+  }
+  return new Map(
+    [...bySlot].map(([slot, { capacity, flows }]) => [slot, new LinkShare(capacity, flows)] as const),
   );
 }
 
-/** What is left of a link for everything else, when floors take all of it: its share. */
-const LEAST_REST_SHARE = 0.01;
+function cutOf(flow: PlannedFlow, { slot, capacity, neighbour }: Link, shares: Shares): Refusal | null {
+  const share = shares.get(slot);
+  if (share === undefined || !share.isCut(flow)) return null;
+  return new Refusal(
+    "capacity_exceeded",
+    `flows to ${neighbour.node} must have at most ${capacity} bit/s together, got ${share.plannedBitsPerSecond}; ` +
+      `this one is promised ${share.promised(flow)} of ${flow.bitsPerSecond}`,
+  );
+}
+
 const FLOW_PRIORITY = 0;
 const REST_PRIORITY = 7;
 
@@ -242,6 +246,7 @@ const REST_PRIORITY = 7;
 class Builder {
   readonly #mode: ActiveMode;
   readonly #numbers: FlowClasses;
+  readonly #shares: Shares;
   readonly #devices = new Map<string, Map<number, HtbClass>>();
   readonly #marks = new Map<string, Mark>();
   readonly #rules = new Map<string, Rule>();
@@ -251,8 +256,9 @@ class Builder {
   readonly #peers = new Set<string>();
   #tunnel: OwnState["tunnel"] = null;
 
-  constructor(mode: ActiveMode, kernel: KernelState) {
+  constructor(mode: ActiveMode, kernel: KernelState, shares: Shares) {
     this.#mode = mode;
+    this.#shares = shares;
     this.#mtus = kernel.mtus;
     this.#numbers = new FlowClasses(kernel);
   }
@@ -262,8 +268,10 @@ class Builder {
     const match = matchOf(flow);
     const { device } = link.way!;
     const parent = link.capacity === null ? null : FIRST_LINK_CLASS + link.slot;
-    const rate = shownRate(flow.bitsPerSecond);
-    const ceil = isFloor(flow, this.#mode) ? Math.max(rate, link.capacity!) : rate;
+    const planned = shownRate(flow.bitsPerSecond);
+    const rate = this.#shares.get(link.slot)?.promised(flow) ?? planned;
+    // Unused bandwidth of the link goes to floors without a bound, and to caps up to their planned rate.
+    const ceil = isFloor(flow, this.#mode) ? link.capacity! : Math.min(planned, link.capacity ?? planned);
     const minor = this.#numbers.numberFor(match, device, parent);
     this.#class(device, leaf(minor, parent, rate, ceil, FLOW_PRIORITY));
     this.#marks.set(matchKey(match), { match, minor });
@@ -279,16 +287,16 @@ class Builder {
     this.#peers.add(link.address);
   }
 
-  build(floors: ReadonlyMap<number, number>): OwnState {
+  build(): OwnState {
     const hops = new Map<string, HopMark>();
     for (const { slot, capacity, address, way } of this.#links.values()) {
       if (capacity === null) continue;
       const { device } = way!;
       const parent = FIRST_LINK_CLASS + slot;
-      const rest = Math.max(capacity * LEAST_REST_SHARE, capacity - (floors.get(slot) ?? 0));
+      const rest = this.#shares.get(slot)!.restBitsPerSecond;
       this.#class(device, { ...leaf(parent, null, capacity, capacity, FLOW_PRIORITY), queueBytes: null });
       const minor = FIRST_REST_CLASS + slot;
-      this.#class(device, leaf(minor, parent, shownRate(rest), capacity, REST_PRIORITY));
+      this.#class(device, leaf(minor, parent, rest, capacity, REST_PRIORITY));
       hops.set(address, { family: familyOf(address), address, minor });
     }
     const [devices, marks, rules, routes] = [this.#devices, this.#marks, this.#rules, this.#routes];

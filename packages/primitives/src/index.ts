@@ -18,6 +18,7 @@ export {
   boundPort,
 } from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
+export { isNestedTooDeeply, JSON_LEVELS_RULE, parseJson } from "./json.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
 export {
   parseAmount,

@@ -1,5 +1,5 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
-import { reasonOf } from "@isochrone/primitives";
+import { parseJson, reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
 import type { Bill, PriceList } from "./bill/bill.ts";
 import type { Savings } from "./bill/savings.ts";
@@ -337,7 +337,7 @@ export class GraphClient {
       }
       const text = await this.#body(url, response);
       if (!response.ok) throw statusError(url, response, text);
-      return { json: parseJson(url, text), etag: response.headers.get("etag") };
+      return { json: jsonAnswer(url, text), etag: response.headers.get("etag") };
     } catch (error) {
       if (error instanceof GraphClientError || signal?.aborted === true) throw error;
       if (timeout.aborted) {
@@ -372,9 +372,9 @@ function withQuery(path: string, query: object): string {
   return search.size === 0 ? path : `${path}?${search.toString()}`;
 }
 
-function parseJson(url: string, text: string): unknown {
+function jsonAnswer(url: string, text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw new GraphClientError("malformed", url, `the answer is not JSON: ${reasonOf(error)}`, {
       cause: error,

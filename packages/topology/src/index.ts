@@ -133,6 +133,7 @@ export {
   type ZoneTraffic,
 } from "./demand/traffic.ts";
 export {
+  FLOW_PLAN_BOUNDS,
   FlowPlanSchema,
   parseFlowPlan,
   parseFlowPlans,

@@ -1,6 +1,6 @@
 import { boundedBody } from "@isochrone/runtime";
 import type { Fetch, FetchAnswer } from "@isochrone/runtime";
-import { reasonOf } from "@isochrone/primitives";
+import { reasonOf, parseJson } from "@isochrone/primitives";
 import { PlanSourceBusyError, ProbeError } from "../ports/errors.ts";
 import type { PlanAnswer, PlanSource, ProbeKeyState } from "../ports/ports.ts";
 
@@ -47,7 +47,7 @@ export function createHttpPlanSource(options: HttpPlanSourceOptions): PlanSource
         const tooLong = (): ProbeError =>
           unreachable(url, `the answer must have at most ${maxBytes} bytes, got more`);
         const text = (await boundedBody(response, maxBytes, tooLong)).toString("utf8");
-        return { kind: "plan", body: parseJson(text, url), etag: response.headers.get("etag") };
+        return { kind: "plan", body: planJson(text, url), etag: response.headers.get("etag") };
       } catch (error) {
         if (error instanceof ProbeError) throw error;
         throw unreachable(url, reasonOf(error), error);
@@ -79,9 +79,9 @@ function retryAfterOf(header: string | null): number | null {
   return Math.min(MAX_RETRY_AFTER_MS, Number(header) * 1000);
 }
 
-function parseJson(text: string, url: string): unknown {
+function planJson(text: string, url: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     throw unreachable(url, "the answer must be JSON", error);
   }

@@ -1,6 +1,6 @@
 import { boundedBody } from "@isochrone/runtime";
 import type { Fetch, FetchAnswer } from "@isochrone/runtime";
-import { isRecord, looseFields, reasonOf, type LooseFields } from "@isochrone/primitives";
+import { isRecord, looseFields, parseJson, reasonOf, type LooseFields } from "@isochrone/primitives";
 import { ProbeError } from "../ports/errors.ts";
 import type { BandwidthLease, BandwidthLeases } from "../ports/ports.ts";
 
@@ -57,14 +57,14 @@ export function createHttpLeases(options: HttpLeasesOptions): BandwidthLeases {
 }
 
 function refused(url: string, status: number, text: string): ProbeError {
-  const { title, detail } = looseFields<Record<"title" | "detail", unknown>>(parseJson(text));
+  const { title, detail } = looseFields<Record<"title" | "detail", unknown>>(leaseJson(text));
   const said = [title, detail].filter((part) => typeof part === "string").join(": ");
   const what = said === "" ? `status ${status}` : `status ${status}, ${said.slice(0, 500)}`;
   return unreachable(url, what, status >= 500 || RETRYABLE_STATUSES.has(status));
 }
 
 function parseAnswer(text: string, url: string): Awaited<ReturnType<BandwidthLeases["acquire"]>> {
-  const body = parseJson(text);
+  const body = leaseJson(text);
   if (body === null) throw unreachable(url, "the answer must be a JSON object", false);
   const retryAfterMs = numberOf(body, "retryAfterMs", 0, MAX_RETRY_AFTER_MS, url);
   const { lease } = body;
@@ -97,9 +97,9 @@ function numberOf(record: LooseFields, key: string, min: number, max: number, ur
   return Math.min(value, max);
 }
 
-function parseJson(text: string): LooseFields | null {
+function leaseJson(text: string): LooseFields | null {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     return isRecord(value) ? value : null;
   } catch {
     return null;

@@ -2,7 +2,7 @@
 import type { Clock } from "@isochrone/runtime";
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
-import { reasonOf } from "@isochrone/primitives";
+import { reasonOf, parseJson } from "@isochrone/primitives";
 import { filterAnswer, readExtenderArgs } from "../domain/extender-wire.ts";
 import type { ExtenderArgs } from "../domain/extender-wire.ts";
 import type { Outcome, Placer, Times } from "../domain/placer.ts";
@@ -71,7 +71,7 @@ export function addExtenderRoutes(app: HttpApp, options: ExtenderRoutesOptions):
 function parse(body: unknown): unknown {
   if (typeof body !== "string") throw new ExtenderArgsError("the body must be JSON, got nothing");
   try {
-    return JSON.parse(body);
+    return parseJson(body);
   } catch (error) {
     throw new ExtenderArgsError(`the body must be JSON: ${reasonOf(error)}`);
   }

@@ -1,5 +1,6 @@
 // Decisions as they go from one replica to another: what the API shows, and what it takes to ask the scorer
 // again.
+import { parseJson } from "@isochrone/primitives";
 import type { PeerCost, PeerCosts } from "@isochrone/placement";
 import { DecisionSchema } from "@isochrone/topology";
 import type { Candidate, Peer, Rtt } from "@isochrone/topology";
@@ -71,7 +72,7 @@ const plan = Compile(PlanSchema);
 /** Null: it is none. */
 export function parsePage(text: string): Page | null {
   try {
-    const json: unknown = JSON.parse(text);
+    const json: unknown = parseJson(text);
     return page.Check(json) ? json : null;
   } catch {
     return null;

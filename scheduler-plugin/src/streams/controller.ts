@@ -6,6 +6,7 @@ import type { StreamJobView } from "@isochrone/topology";
 import type { Registry } from "prom-client";
 import type { ClusterObjects } from "../adapters/cluster-objects.ts";
 import type { PodChanges } from "../adapters/cluster-pods.ts";
+import { countedEvents } from "../adapters/counted-events.ts";
 import { ExactSolver } from "../adapters/exact-solver.ts";
 import { Terms } from "../leadership/terms.ts";
 import type { Term } from "../leadership/terms.ts";
@@ -26,6 +27,8 @@ interface StreamsDeps {
   readonly objects: ClusterObjects;
   readonly graphs: GraphSource;
   readonly leadership: SharedLeadership;
+  /** Name of this replica; null: it is the only one. */
+  readonly replica: string | null;
   readonly newId: () => string;
   readonly clock: Clock;
   readonly random: Random;
@@ -70,14 +73,17 @@ function streamsOf(config: StreamsConfig, deps: StreamsDeps): Streams {
     begin: () => {
       const plans = new FlowPlans(deps.newId());
       const { awaitRules } = config;
-      const keeper = new StreamKeeper({ ...deps, store, strategy, plans, awaitRules, moveRules, metrics });
+      const own = { store, strategy, plans, awaitRules, moveRules, metrics, events };
+      const keeper = new StreamKeeper({ ...deps, ...own });
       return { plans, jobs: () => keeper.jobs().map(jobViewOf), stop: () => keeper.stop() };
     },
     onTerm: (runs) => metrics.leading.set(runs ? 1 : 0),
   });
   const store = terms.storeOf(deps.store);
+  const events = countedEvents({ ...deps, store, metrics });
   return {
     parts: [
+      { name: "Events", service: events },
       { name: "solver", service: { stop: () => solver.close() } },
       { name: "terms", service: terms },
     ],

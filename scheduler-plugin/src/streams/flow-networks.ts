@@ -1,21 +1,32 @@
-// The links that flows may use: those of all FlowNetworks, or without any FlowNetwork what was measured.
+// The links that flows may use: those of all FlowNetworks, or without any FlowNetwork what was measured. And
+// the floors that AppGroups have on them.
 import { createInformer, isStoreError, KINDS, timestamp, withConditions } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
-import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
+import type {
+  ClusterStore,
+  EventRecorder,
+  Informer,
+  InformerChange,
+  KubernetesObject,
+} from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { FlowLink, FlowNetwork, PathTable } from "@isochrone/streams";
 import type { ClusterGraph } from "@isochrone/topology";
 import { isDeepStrictEqual } from "node:util";
-import type { FloorFlow } from "./app-group-floors.ts";
-import { beside, routed } from "./domain/floors.ts";
+import { AppGroupFloors, type FloorFlow } from "./app-group-floors.ts";
+import { admitted, beside, routed, type AdmittedFloors } from "./domain/floors.ts";
 import type { AddressedFlow } from "./domain/flow-plans.ts";
 import { measuredLinks, NetworkKeeper, readNetwork, type ReadNetwork } from "./domain/links.ts";
+import { FloorNews } from "./floor-news.ts";
+import type { StreamMetrics } from "./metrics.ts";
 
 interface FlowNetworksOptions {
   readonly store: ClusterStore;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
+  readonly events: Pick<EventRecorder, "event">;
+  readonly metrics: StreamMetrics;
   readonly onChange: () => void;
 }
 
@@ -31,12 +42,17 @@ export class FlowNetworks {
   readonly #keeper = new NetworkKeeper();
   readonly #read = new Map<string, ReadNetwork>();
   #capacities: ReadonlyMap<string, number> = new Map();
-  #routedFloors: readonly AddressedFlow[] = [];
+  readonly #floors: AppGroupFloors;
+  readonly #news: FloorNews;
+  #declared: readonly FloorFlow[] = [];
+  #admitted: AdmittedFloors = { floors: [], cut: [] };
   #isSynced = false;
 
   constructor(options: FlowNetworksOptions) {
     const { onChange, ...informed } = options;
     this.#options = options;
+    this.#floors = new AppGroupFloors(informed);
+    this.#news = new FloorNews(options);
     this.#informer = createInformer({ ...informed, kind: KINDS.flowNetwork });
     this.#informer.onChange(onChange);
     this.#informer.synced().then(
@@ -62,17 +78,22 @@ export class FlowNetworks {
     return this.#keeper.paths;
   }
 
-  /** Floors on the paths that the kernel is taken to use: the shortest. */
-  get routedFloors(): readonly AddressedFlow[] {
-    return this.#routedFloors;
+  /** Admitted floors on the paths that the kernel is taken to use: the shortest. */
+  get floors(): readonly AddressedFlow[] {
+    return this.#admitted.floors;
   }
 
   async stop(): Promise<void> {
-    await this.#informer.stop();
+    await Promise.all([this.#informer.stop(), this.#floors.stop()]);
+    this.#news.close();
   }
 
-  /** Returns whether nodes, links or what floors leave of them are others than before. */
-  update(nodes: readonly string[], graph: ClusterGraph | null, floors: readonly FloorFlow[]): boolean {
+  takePod(change: InformerChange): void {
+    this.#floors.takePod(change);
+  }
+
+  /** Returns whether nodes, links or what floors leave of them differ from before. */
+  update(nodes: readonly string[], graph: ClusterGraph | null): boolean {
     const names = new Set(nodes);
     const taken = new Set<string>();
     this.#read.clear();
@@ -82,9 +103,13 @@ export class FlowNetworks {
       objects.length > 0
         ? [...this.#read.values()].flatMap(({ links: declared }) => declared)
         : measuredLinks(graph, nodes);
-    if (this.#whole.update(nodes, links)) this.#capacities = capacitiesOf(links);
-    this.#routedFloors = routed(floors, this.#whole);
-    return this.#keeper.update(nodes, beside(links, this.#routedFloors));
+    const isOther = this.#whole.update(nodes, links);
+    const floors = this.#floors.floors();
+    if (!isOther && floors === this.#declared) return false;
+    this.#declared = floors;
+    this.#capacities = capacitiesOf(links);
+    this.#admitted = admitted(routed(floors, this.#whole), links);
+    return this.#keeper.update(nodes, beside(links, this.#admitted.floors));
   }
 
   /** Bits per second from one node to the next; null: unknown. */
@@ -92,8 +117,12 @@ export class FlowNetworks {
     return this.#capacities.get(`${source} ${target}`) ?? null;
   }
 
-  /** Says in each FlowNetwork what counts of it. Never rejects. */
-  async tell(nowMs: number): Promise<void> {
+  /**
+   * Says in each FlowNetwork what counts of it, and of each AppGroup which floors are cut. Never rejects.
+   * @param withoutPlace flows in no plan
+   */
+  async tell(nowMs: number, withoutPlace: readonly AddressedFlow[]): Promise<void> {
+    this.#news.tell({ groups: this.#floors.groups(), cut: this.#admitted.cut, withoutPlace });
     for (const object of this.#informer.items()) {
       const read = this.#read.get(object.metadata.name);
       if (read !== undefined) await this.#tellOne(object, read, nowMs);

@@ -54,3 +54,15 @@ test("flows of a job aren't all known before its pods are seen, though none may 
   expect(inCluster.isComplete("u1")).toBe(true);
   expect(inCluster.withoutAddress("u1")).toEqual(["source->detect"]);
 });
+
+test("names the flows of a job for which a node's plan has no place", () => {
+  const flows = flowsWith({
+    ...KINDS.pod,
+    metadata: { namespace: "site", name: "p" },
+    spec: { hostNetwork: true },
+  });
+  expect(flows.withoutPlace("u1")).toEqual([]);
+  flows.leaveOut(flows.addressed);
+  expect(flows.withoutPlace("u1")).toEqual(["source->detect"]);
+  expect(flows.withoutPlace("another")).toEqual([]);
+});

@@ -16,8 +16,10 @@ interface OfJob {
   readonly isComplete: boolean;
   /** Names of nodes on the routes of flows that are in plans. */
   readonly nodes: Set<string>;
-  /** `from -> to` of flows that aren't. */
+  /** `from -> to` of flows that aren't, because a pod has no address yet. */
   readonly withoutAddress: string[];
+  /** `from -> to` of flows with addresses, by id. */
+  readonly ids: Map<string, string>;
 }
 
 const SOURCE = "source";
@@ -26,6 +28,7 @@ export class JobFlows {
   readonly addressed: AddressedFlow[] = [];
   readonly #options: JobFlowsOptions;
   readonly #ofJob = new Map<string, OfJob>();
+  #leftOut: readonly AddressedFlow[] = [];
 
   constructor(options: JobFlowsOptions) {
     this.#options = options;
@@ -34,7 +37,7 @@ export class JobFlows {
   add(job: KnownJob, placement: Placement): void {
     const { podOf } = this.#options;
     const isComplete = [...placement.hosts].every(([task, node]) => podOf(job, task, node) !== null);
-    const ofJob: OfJob = { isComplete, nodes: new Set(), withoutAddress: [] };
+    const ofJob: OfJob = { isComplete, nodes: new Set(), withoutAddress: [], ids: new Map() };
     this.#ofJob.set(job.uid, ofJob);
     for (const flow of placement.flows) {
       const source = this.#end(job, flow.from, flow.route[0]!);
@@ -45,8 +48,10 @@ export class JobFlows {
       }
       for (const node of flow.route) ofJob.nodes.add(node);
       const { namespace = "default", name } = job.object.metadata;
+      const id = `${namespace}/${name}/${nameOf(flow)}`;
+      ofJob.ids.set(id, nameOf(flow));
       this.addressed.push({
-        id: `${namespace}/${name}/${nameOf(flow)}`,
+        id,
         owner: { kind: "StreamJob", namespace, name },
         channel: {
           source: streamWorkloadName(name, flow.from ?? SOURCE),
@@ -78,6 +83,22 @@ export class JobFlows {
   /** Flows that are in no plan, because a pod has no address yet. */
   withoutAddress(uid: string): readonly string[] {
     return this.#ofJob.get(uid)?.withoutAddress ?? [];
+  }
+
+  /** Notes the flows for which a node's plan has no place. */
+  leaveOut(flows: readonly AddressedFlow[]): void {
+    this.#leftOut = flows;
+  }
+
+  /** Flows for which a node's plan has no place, also those of AppGroups. */
+  get leftOut(): readonly AddressedFlow[] {
+    return this.#leftOut;
+  }
+
+  /** Flows of the job for which a node's plan has no place. */
+  withoutPlace(uid: string): readonly string[] {
+    const ids = this.#ofJob.get(uid)?.ids;
+    return this.#leftOut.flatMap(({ id }) => ids?.get(id) ?? []);
   }
 
   /** Frames arise on the source's node itself. */

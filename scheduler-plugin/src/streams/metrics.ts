@@ -9,6 +9,8 @@ export interface StreamMetrics {
   readonly writeFailures: Counter<"write" | "reason">;
   readonly profiles: Counter<"result">;
   readonly moves: Counter<"result">;
+  readonly cutFlows: Gauge<"reason">;
+  readonly droppedEvents: Counter<"reason">;
 }
 
 export const JOB_PHASES: readonly JobPhase[] = ["Waiting", "Placing", "Running", "Failed"];
@@ -48,6 +50,18 @@ export function createStreamMetrics(registry: Registry): StreamMetrics {
       name: "isochrone_streams_moves_total",
       help: "Moves of a running task to a better node, by result (done, abandoned, dry_run).",
       labelNames: ["result"],
+      registers,
+    }),
+    cutFlows: new Gauge({
+      name: "isochrone_streams_cut_flows",
+      help: "Flows and minBandwidth floors that get less than declared, by reason (link_share, pairs, places).",
+      labelNames: ["reason"],
+      registers,
+    }),
+    droppedEvents: new Counter({
+      name: "isochrone_streams_events_dropped_total",
+      help: "Events about AppGroups whose floors are cut that were not written, by reason.",
+      labelNames: ["reason"],
       registers,
     }),
   };

@@ -2,6 +2,7 @@
 import { isStoreError, keyOf, KINDS, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
+import { FLOW_PLAN_BOUNDS } from "@isochrone/topology";
 import { isDeepStrictEqual } from "node:util";
 import type { Verdict } from "./domain/decide.ts";
 import type { Placement } from "./domain/placement.ts";
@@ -24,6 +25,8 @@ interface FlowState {
   readonly isAwaited: boolean;
   /** Flows that are in no plan yet. */
   readonly withoutAddress: readonly string[];
+  /** Flows that are in no plan because their namespace has more flows on a node than its share. */
+  readonly withoutPlace: readonly string[];
   /** Whether the managers have those that are. */
   readonly areApplied: boolean;
 }
@@ -183,13 +186,18 @@ function placedCondition(
     : { type: "Placed", status: "False", ...verdict.why };
 }
 
-function flowsCondition({ isAwaited, withoutAddress, areApplied }: FlowState): JobCondition {
+function flowsCondition({ isAwaited, withoutAddress, withoutPlace, areApplied }: FlowState): JobCondition {
   const condition = (status: "True" | "False", reason: string, message: string): JobCondition => ({
     type: "FlowsApplied",
     status,
     reason,
     message,
   });
+  if (withoutPlace.length > 0) {
+    const named = withoutPlace.slice(0, MAX_NAMED).join(", ");
+    const rule = `namespaces share the ${FLOW_PLAN_BOUNDS.flowsOfNode} flows of a node`;
+    return condition("False", "NoPlace", `${withoutPlace.length} flows are not planned: ${named}; ${rule}`);
+  }
   if (!isAwaited) return condition("True", "NotAwaited", "nobody keeps the rates: streams.awaitRules is off");
   if (withoutAddress.length > 0)
     return condition("False", "NoAddress", `pods have no address yet: ${withoutAddress.join(", ")}`);
@@ -198,7 +206,8 @@ function flowsCondition({ isAwaited, withoutAddress, areApplied }: FlowState): J
     : condition("False", "NotApplied", "network managers don't have the flows yet");
 }
 
-const MAX_FAILURES = 3;
+/** Failures, or flows, that a condition names. */
+const MAX_NAMED = 3;
 
 function profiledCondition({ profiles, wanted }: ProfileView): JobCondition {
   const failures = profiles.filter(({ failure }) => failure !== null);
@@ -206,7 +215,7 @@ function profiledCondition({ profiles, wanted }: ProfileView): JobCondition {
   const sum = `${measured} of ${wanted} pairs of task and kind of node are measured, the others are as declared`;
   if (failures.length > 0) {
     const named = failures
-      .slice(0, MAX_FAILURES)
+      .slice(0, MAX_NAMED)
       .map((each) => `${each.task} on ${each.kind}: ${each.failure!}`);
     return { type: "Profiled", status: "False", reason: "Failed", message: `${sum}; ${named.join("; ")}` };
   }

@@ -16,7 +16,7 @@ import { decide, type DecidedJob, type Verdict } from "./domain/decide.ts";
 import { contentsOf, type FlowPlans } from "./domain/flow-plans.ts";
 import type { Placement } from "./domain/placement.ts";
 import type { StreamNode } from "./domain/planned-job.ts";
-import { AppGroupFloors } from "./app-group-floors.ts";
+import type { FloorEvents } from "./floor-news.ts";
 import { FlowNetworks } from "./flow-networks.ts";
 import { JobFlows } from "./job-flows.ts";
 import { JobPods, JobPodWriter } from "./job-pods.ts";
@@ -44,6 +44,7 @@ interface StreamKeeperOptions {
   /** By which running tasks move; null: they stay. */
   readonly moveRules: MoveRules | null;
   readonly metrics: StreamMetrics;
+  readonly events: FloorEvents;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -68,7 +69,6 @@ export class StreamKeeper {
   readonly #options: StreamKeeperOptions;
   readonly #jobs: Informer;
   readonly #networks: FlowNetworks;
-  readonly #floors: AppGroupFloors;
   readonly #objects: FollowedObjects;
   readonly #model: ClusterModel;
   readonly #jobPods = new JobPods();
@@ -100,8 +100,8 @@ export class StreamKeeper {
     });
     this.#jobs = createInformer({ ...informed, kind: KINDS.streamJob });
     this.#jobs.onChange(() => this.#rounds.trigger());
-    this.#networks = new FlowNetworks({ ...informed, onChange: () => this.#rounds.trigger() });
-    this.#floors = new AppGroupFloors(informed);
+    const onChange = (): void => this.#rounds.trigger();
+    this.#networks = new FlowNetworks({ ...informed, events: options.events, metrics, onChange });
     this.#objects = options.objects.follow(() => {
       this.#model.rebuild();
       this.#rounds.trigger();
@@ -145,7 +145,6 @@ export class StreamKeeper {
         { name: "objects", service: this.#objects },
         { name: "stream jobs", service: this.#jobs },
         { name: "flow networks", service: this.#networks },
-        { name: "AppGroups", service: this.#floors },
         { name: "rounds", service: this.#rounds },
       ],
       { logger },
@@ -161,7 +160,7 @@ export class StreamKeeper {
   #takePod(change: InformerChange): void {
     const key = keyOf(change.object);
     this.#model.takePod(change, this.#writes.isOnItsWay(key) || this.#profiler.isOnItsWay(key));
-    this.#floors.takePod(change);
+    this.#networks.takePod(change);
     if (this.#jobPods.take(change)) this.#writes.saw(change.object);
     else if (!this.#profiler.takePod(change)) return;
     this.#rounds.trigger();
@@ -171,9 +170,8 @@ export class StreamKeeper {
     if (!this.#knowsAll()) return;
     const nodes = this.#objects.lists().nodes;
     const names = nodes.map(({ metadata }) => metadata.name).sort();
-    const floors = this.#floors.floors();
     const isFirst = this.#decided === null;
-    const isChanged = this.#networks.update(names, this.#options.graphs.cluster(), floors);
+    const isChanged = this.#networks.update(names, this.#options.graphs.cluster());
     if (isChanged && !isFirst) this.#change = "changed";
     const { known, uids } = this.#readJobs();
     // The garbage collector would do it, but only looks at new definitions every half minute.
@@ -355,13 +353,13 @@ export class StreamKeeper {
   }
 
   #publish(flows: JobFlows, names: readonly string[]): void {
-    this.#options.plans.publish(
-      contentsOf([...flows.addressed, ...this.#networks.routedFloors], {
-        nodes: names,
-        addressOf: (node) => flows.addressOfNode(node),
-        capacityOf: (source, target) => this.#networks.capacityOf(source, target),
-      }),
-    );
+    const { byNode, withoutPlace } = contentsOf([...flows.addressed, ...this.#networks.floors], {
+      nodes: names,
+      addressOf: (node) => flows.addressOfNode(node),
+      capacityOf: (source, target) => this.#networks.capacityOf(source, target),
+    });
+    this.#options.plans.publish(byNode);
+    flows.leaveOut(withoutPlace);
   }
 
   async #openGates(job: KnownJob, flows: JobFlows): Promise<void> {
@@ -388,12 +386,13 @@ export class StreamKeeper {
         flows: {
           isAwaited: awaitRules,
           withoutAddress: flows.withoutAddress(job.uid),
+          withoutPlace: flows.withoutPlace(job.uid),
           areApplied: plans.areApplied(flows.nodesOf(job.uid)),
         },
         profiles: this.#profiler.viewOf(job.uid),
       });
     }
     await this.#statuses.tellRefused();
-    await this.#networks.tell(this.#options.clock.now());
+    await this.#networks.tell(this.#options.clock.now(), flows.leftOut);
   }
 }

@@ -2,7 +2,7 @@
 // still answered where there is somebody to answer: a webhook that only adds may never be the reason why a
 // pod isn't created.
 import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes";
-import { looseFields, looseText, reasonOf } from "@isochrone/primitives";
+import { looseFields, looseText, reasonOf, parseJson } from "@isochrone/primitives";
 
 const API_VERSION = "admission.k8s.io/v1";
 const KIND = "AdmissionReview";
@@ -35,7 +35,7 @@ export interface AdmissionRequest {
 export function readReview(body: string): AdmissionRequest | FaultyReview {
   let json: unknown;
   try {
-    json = JSON.parse(body);
+    json = parseJson(body);
   } catch (error) {
     return faulty("not_json", `the body must be JSON: ${reasonOf(error)}`);
   }

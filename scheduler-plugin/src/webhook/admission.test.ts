@@ -10,6 +10,7 @@ import type { JsonPatchOperation, KubernetesObject } from "@isochrone/kubernetes
 import { describe, expect, test } from "vitest";
 import { PROMISE_ANNOTATION } from "../planner/adapters/pod-writer.ts";
 import type { AskedPod } from "../planner/promises/pod-promises.ts";
+import { readReview } from "./admission-review.ts";
 import { Admission } from "./admission.ts";
 import type { AdmissionSurroundings } from "./admission.ts";
 import type { Entry } from "./gate-rules.ts";
@@ -327,3 +328,14 @@ describe("odd requests", () => {
     expect(ask(podOf(fields), "namespace").outcomes).toEqual(["gated"]);
   });
 });
+
+test.each(["", '"kind":', '"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":'])(
+  "a list of 5,000 levels at %s is refused by its rule",
+  (before) => {
+    const list = "[".repeat(5_000) + "]".repeat(5_000);
+    expect(readReview(before === "" ? list : `{${before}${list}}`)).toEqual({
+      fault: "not_json",
+      detail: "the body must be JSON: values must be nested at most 100 levels deep, got more",
+    });
+  },
+);

@@ -62,6 +62,8 @@ class EntityTable<C, E extends Entity<C>> {
     for (const [id, entity] of this.#entities) {
       // A new one gets the time to speak.
       if (entity.idleSinceMs === Number.NEGATIVE_INFINITY) entity.idleSinceMs = nowMs;
+      // The clock was set back.
+      if (entity.idleSinceMs > nowMs) entity.idleSinceMs = nowMs;
       if (entity.idleSinceMs >= beforeMs) continue;
       entity.live = false;
       this.#entities.delete(id);
@@ -160,7 +162,7 @@ export class DeltaTables implements SinkTables {
    * because it means to look at everything.
    */
   #forget(nowMs: number): void {
-    if (nowMs - this.#forgottenMs < this.shape.paneMs) return;
+    if (Math.abs(nowMs - this.#forgottenMs) < this.shape.paneMs) return;
     this.#forgottenMs = nowMs;
     for (const table of this.#all()) table.forgetIdle(nowMs - FORGET_WINDOWS * this.shape.windowMs, nowMs);
   }

@@ -82,6 +82,16 @@ export class ChannelMemory {
     return recalled;
   }
 
+  /** The clock was set back: nothing was noted later than now. */
+  setBack(nowMs: number): void {
+    for (const entries of this.#byNamespace.values())
+      for (const entry of entries.values()) {
+        // Not now itself: the build under way has not seen them.
+        entry.notedMs = Math.min(entry.notedMs, nowMs - 1);
+        if (entry.wholeSinceMs !== null) entry.wholeSinceMs = Math.min(entry.wholeSinceMs, nowMs);
+      }
+  }
+
   #isKept(entry: Entry, isWhole: boolean, nowMs: number): boolean {
     if (nowMs - entry.notedMs > KEPT_MS) return false;
     if (!isWhole) {

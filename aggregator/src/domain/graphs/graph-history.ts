@@ -65,6 +65,8 @@ export class GraphHistory {
   /** Keeps those graphs, unless they are too close to the ones before. */
   keep(graphs: PublishedGraphs): void {
     const { horizonMs, minGapMs, maxBytes } = this.#options;
+    // The clock was set back: those of a time to come would stand beside it, and keep others out.
+    while ((this.#frames.at(-1)?.atMs ?? -Infinity) > graphs.builtAtMs) this.#drop(this.#frames.length - 1);
     const last = this.#frames.at(-1);
     if (horizonMs === 0 || (last !== undefined && graphs.builtAtMs - last.atMs < minGapMs)) return;
     const frame = frameOf(graphs, last ?? null);

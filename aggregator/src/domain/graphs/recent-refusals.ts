@@ -45,10 +45,10 @@ export class RecentRefusals {
 
   #expire(nowMs: number): void {
     const oldest = Math.floor((nowMs - this.#windowMs) / this.#paneMs);
-    for (const number of this.#panes.keys()) {
-      if (number > oldest) return;
-      this.#panes.delete(number);
-    }
+    // Those ahead are of before the clock was set back.
+    const newest = Math.floor(nowMs / this.#paneMs) + 1;
+    for (const number of this.#panes.keys())
+      if (number <= oldest || number > newest) this.#panes.delete(number);
   }
 }
 

@@ -47,6 +47,7 @@ export class Tables {
   readonly refusals: RecentRefusals;
   /** What graphs are shown of the numbers in these. */
   readonly figures = new Figures();
+  #latestMs = Number.NEGATIVE_INFINITY;
 
   /**
    * @param costMethods methods that a link's cost may come from, best first: a pair's links are listed in
@@ -69,11 +70,23 @@ export class Tables {
 
   /** Frees what has left the window. */
   expire(nowMs: number, isWanted: (link: LinkKey) => boolean): void {
+    const isSetBack = nowMs < this.#latestMs - this.shape.paneMs;
+    this.#latestMs = nowMs;
+    if (isSetBack) this.#beginAgain(nowMs, isWanted);
     this.links.expire(nowMs, isWanted);
     this.bandwidth.expire(nowMs);
     this.channels.expire(nowMs);
     this.demand.expire(nowMs);
     this.pods.expire(nowMs);
     this.nodes.expire(nowMs);
+  }
+
+  /** The clock was set back: what the windows hold would count beside what is yet to come of these times. */
+  #beginAgain(nowMs: number, isWanted: (link: LinkKey) => boolean): void {
+    for (const link of this.links.sorted()) link.forget();
+    this.links.expire(Number.POSITIVE_INFINITY, isWanted);
+    for (const table of [this.bandwidth, this.channels, this.demand, this.pods, this.nodes])
+      table.expire(Number.POSITIVE_INFINITY);
+    this.rememberedChannels.setBack(nowMs);
   }
 }

@@ -56,7 +56,7 @@ export class Ingest implements MetricsVisitor {
   readonly counts: IngestCounts;
   readonly #tables: SinkTables;
   readonly #options: IngestOptions;
-  readonly #decoder: MetricsDecoder;
+  #decoder: MetricsDecoder;
   readonly #tracks: CounterTracks;
   readonly #missing: MissingCounters;
   readonly #sources: RecordSources;
@@ -87,6 +87,7 @@ export class Ingest implements MetricsVisitor {
   #sweptMs = Number.NaN;
   /** When those were last let try again that were left out for a reason that may pass. */
   #retriedMs = Number.NaN;
+  #takenMs = Number.NEGATIVE_INFINITY;
 
   constructor(tables: SinkTables, options: IngestOptions, parts: IngestParts = {}) {
     this.#tables = tables;
@@ -220,6 +221,8 @@ export class Ingest implements MetricsVisitor {
     this.#point.nowMs = nowMs;
     this.#oldestMs = windowStartMs(this.#tables.shape, nowMs);
     this.#latestMs = nowMs + this.#options.maxFutureMs;
+    if (nowMs < this.#takenMs - this.#tables.shape.paneMs) this.#beginAgain();
+    this.#takenMs = nowMs;
     this.#sweep(nowMs);
     return this.#noteSource(this.#sources.open(record, nowMs, isReplay));
   }
@@ -240,6 +243,12 @@ export class Ingest implements MetricsVisitor {
       this.#refuseRecord(opened.reason, opened.detail);
     }
     return false;
+  }
+
+  /** The clock was set back: series of before have last values of a time that is yet to come. */
+  #beginAgain(): void {
+    this.#decoder.forgetUnused(0);
+    this.#sweptMs = this.#retriedMs = Number.NaN;
   }
 
   /**

@@ -110,6 +110,15 @@ export class LinkState {
     return this.#panes.expire(nowMs);
   }
 
+  /** Drops everything but whose link it is. */
+  forget(): void {
+    this.#panes.expire(Number.POSITIVE_INFINITY);
+    this.firstMs = Number.POSITIVE_INFINITY;
+    this.newestMs = this.answeredMs = Number.NEGATIVE_INFINITY;
+    this.#change = null;
+    this.#isWalked = false;
+  }
+
   #noteAnswer({ eventMs }: PointTime): void {
     if (eventMs > this.answeredMs) this.answeredMs = eventMs;
   }

@@ -91,7 +91,7 @@ export class Account implements Permit {
     }
     if (this.#sources.size >= this.#maxSources) {
       const [oldest, heardMs] = this.#sources.entries().next().value!;
-      if (nowMs - heardMs < 2 * this.#limits.windowMs) return false;
+      if (Math.abs(nowMs - heardMs) < 2 * this.#limits.windowMs) return false;
       this.#sources.delete(oldest);
     }
     this.#sources.set(source, nowMs);
@@ -118,14 +118,19 @@ export class Account implements Permit {
 
   /** Begins a new window when the last one is over. */
   renew(nowMs: number): void {
-    if (nowMs < this.untilMs) return;
     const { windowMs, maxNewSeries } = this.#limits;
+    if (isWithin(nowMs, this.untilMs, windowMs)) return;
     this.untilMs = nowMs + windowMs;
     this.#seriesLeft = maxNewSeries;
     this.#channelRooms.clear();
     if (this.#fullRooms !== null)
       for (const kind of ROOM_KINDS) this.rooms[kind].left = this.#fullRooms[kind];
   }
+}
+
+/** Whether the window that ends then is still open. False as well for one that a clock set back left far ahead. */
+function isWithin(nowMs: number, untilMs: number, windowMs: number): boolean {
+  return nowMs < untilMs && nowMs >= untilMs - windowMs;
 }
 
 function sourcesOf(speaker: Speaker, { maxSources }: AccountLimits): number {
@@ -190,7 +195,7 @@ export class Accounts {
   }
 
   #renewStrangers(nowMs: number): void {
-    if (nowMs < this.#strangersUntilMs) return;
+    if (isWithin(nowMs, this.#strangersUntilMs, this.#limits.windowMs)) return;
     this.#strangersUntilMs = nowMs + this.#limits.windowMs;
     this.#strangers.left = Math.max(LEAST_ROOM, Math.floor(this.#limits.tables.links * STRANGER_SHARE));
   }

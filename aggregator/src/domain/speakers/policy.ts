@@ -1,4 +1,4 @@
-import { isList, isRecord, type Unchecked } from "@isochrone/primitives";
+import { isList, isRecord, parseJson, type Unchecked } from "@isochrone/primitives";
 import type { ProvenSpeaker } from "./speaker.ts";
 
 /** "all", or these names. */
@@ -61,7 +61,7 @@ export class SpeakerPolicy {
 /** Reads the setting `aggregator.speakers`: the rules, or what is wrong with them. */
 export function parseSpeakerRules(text: string | null): ServiceRule[] | { readonly mistake: string } {
   if (text === null) return [];
-  const rules = parseJson(text);
+  const rules = policyJson(text);
   if (!Array.isArray(rules)) return mistake("be a JSON list of rules", text);
   if (rules.length > MAX_RULES) return mistake(`have at most ${MAX_RULES} rules`, String(rules.length));
   const read: ServiceRule[] = [];
@@ -139,9 +139,9 @@ function isNone(names: Names): boolean {
   return names !== "all" && names.size === 0;
 }
 
-function parseJson(text: string): unknown {
+function policyJson(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return undefined;
   }

@@ -1,5 +1,6 @@
 // Reads JSON of the kernel's tools. What isn't as expected is an error: a manager that misreads the kernel
 // must not change it.
+import { parseJson } from "@isochrone/primitives";
 import { KernelError } from "../../ports/errors.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -15,7 +16,7 @@ export function listOf(value: unknown, subject: string): readonly unknown[] {
 
 export function parsed(text: string, subject: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch (error) {
     const message = `${subject} must print JSON, got ${JSON.stringify(text.slice(0, 80))}`;
     throw new KernelError("not_understood", message, { cause: error });

@@ -1,5 +1,5 @@
 // Moves that a person had carried out, on the controller of the pods, so that they can be undone.
-import { looseFields, looseList } from "@isochrone/primitives";
+import { looseFields, looseList, parseJson } from "@isochrone/primitives";
 import type { KubernetesObject } from "./port.ts";
 
 /**
@@ -41,7 +41,7 @@ export function appliedMovesPatch(applied: AppliedMoves | null): Readonly<Record
 
 function parsed(text: string | undefined): unknown {
   try {
-    return text === undefined ? null : JSON.parse(text);
+    return text === undefined ? null : parseJson(text);
   } catch {
     return null;
   }

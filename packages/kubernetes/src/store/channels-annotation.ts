@@ -1,5 +1,5 @@
 // What an AppGroup has no field for: what kind its dependencies are of.
-import { looseFields, looseText } from "@isochrone/primitives";
+import { looseFields, looseText, parseJson } from "@isochrone/primitives";
 
 /**
  * Annotation of an AppGroup: a JSON list such as `[{"source": "web", "target": "db", "type": "HTTPRoute",
@@ -58,7 +58,7 @@ export function parseChannels(text: string, namespace: string): AnnotatedChannel
   if (text.length > MAX_CHANNELS_CHARACTERS) return null;
   let parsed: unknown;
   try {
-    parsed = JSON.parse(text);
+    parsed = parseJson(text);
   } catch {
     return null;
   }

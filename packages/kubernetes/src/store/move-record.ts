@@ -1,7 +1,7 @@
 // What the descheduler leaves for the planner: where the replacement of an evicted pod is to go. The record
 // is on the pod's controller (a ReplicaSet, not its Deployment: an annotation there bumps the generation,
 // which reads like a rollout, and is copied to every ReplicaSet).
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, parseJson } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject, ObjectRef } from "./port.ts";
 import { timestamp } from "./objects.ts";
 
@@ -178,7 +178,7 @@ function timeOf(value: unknown): number | null {
 
 function jsonOf(text: string | undefined): unknown {
   try {
-    return text === undefined || text.length > MAX_CHARACTERS ? null : JSON.parse(text);
+    return text === undefined || text.length > MAX_CHARACTERS ? null : parseJson(text);
   } catch {
     return null;
   }

@@ -1,7 +1,7 @@
 // A pod of a Deployment that serves on until its replacement is ready: it is taken out of its ReplicaSet,
 // which starts another one. Without the label, Services still select it and no ReplicaSet does. Its
 // controller is the Deployment meanwhile: no other ReplicaSet adopts it, and it goes with the Deployment.
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, parseJson } from "@isochrone/primitives";
 import { KINDS } from "../kinds.ts";
 import { annotationPath } from "./move-record.ts";
 import { timestamp } from "./objects.ts";
@@ -105,7 +105,7 @@ function deploymentOf(owner: OwnerReference | undefined): OwnerReference {
 function parsed({ metadata: { annotations } }: KubernetesObject): unknown {
   const text = annotations?.[MOVING_ANNOTATION];
   try {
-    return text === undefined ? null : JSON.parse(text);
+    return text === undefined ? null : parseJson(text);
   } catch {
     return null;
   }

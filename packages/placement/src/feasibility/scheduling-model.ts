@@ -28,6 +28,8 @@ export interface ClusterObjects extends StorageObjects {
 
 /** Kinds of pods that are remembered. */
 const MAX_TEMPLATES = 1_000;
+/** Words of four bytes that all kinds of pods hold together. */
+const MAX_WORDS = 30_000_000;
 /** Namespaces with labels that are remembered, beside two for each pod. */
 const MAX_LABEL_SETS = 10_000;
 
@@ -54,6 +56,7 @@ export class SchedulingModel {
   readonly #staticVerdicts = new Map<string, StaticVerdicts>();
   /** Those of them that want to know of pods that come and go. */
   #counting: JudgedTemplate[] = [];
+  #words = 0;
   #judged = new WeakMap<ApiObject, { pod: SchedulingPod; template: JudgedTemplate }>();
 
   static of(objects: ClusterObjects): SchedulingModel {
@@ -255,6 +258,7 @@ export class SchedulingModel {
       if (template === undefined) {
         template = new JudgedTemplate(read, reasons, this);
         this.#templates.set(key, template);
+        this.#words += template.words;
         if (template.isCounting) this.#counting.push(template);
       }
       judged = { pod: read, template };
@@ -265,9 +269,10 @@ export class SchedulingModel {
 
   /** A model that lives long sees many kinds of pods go, and would remember them all. */
   #tidy(): void {
-    if (this.#templates.size < MAX_TEMPLATES && this.#labelSets.size < MAX_LABEL_SETS + 2 * this.#nodeOf.size)
-      return;
+    const isSmall = this.#templates.size < MAX_TEMPLATES && this.#words < MAX_WORDS;
+    if (isSmall && this.#labelSets.size < MAX_LABEL_SETS + 2 * this.#nodeOf.size) return;
     this.#templates.clear();
+    this.#words = 0;
     this.#staticVerdicts.clear();
     this.#counting = [];
     this.#judged = new WeakMap();

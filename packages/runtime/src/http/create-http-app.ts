@@ -10,6 +10,7 @@ import { installCrossSiteGuard, NO_HOSTS, type AllowedHosts } from "./cross-site
 import { installErrorHandling } from "./errors.ts";
 import { installGates, type RequestGate } from "./gate.ts";
 import { CLOSE_DEADLINE_MS, MAX_CONNECTIONS, SERVER_TIMES, type Readiness } from "./defaults.ts";
+import { installJsonDoor } from "./json-door.ts";
 import { createHttpMetrics, type HttpMetrics } from "./http-metrics.ts";
 import { installOverloadGuard } from "./overload-guard.ts";
 import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
@@ -110,6 +111,7 @@ export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   const plain = app as unknown as FastifyInstance;
   if (options.hasSchemas ?? true) (await import("./validator.ts")).installValidation(plain);
   installErrorHandling(plain, options.logger);
+  installJsonDoor(plain);
   const metrics = createHttpMetrics(plain, options.name, options.registry);
   installProtection(plain, options, metrics);
   installGates(

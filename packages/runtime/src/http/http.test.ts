@@ -321,3 +321,30 @@ test("a port that is taken gives an error that names host, port and setting", as
     `cannot listen on 127.0.0.1 port ${port}: another program listens there (EADDRINUSE); choose another with the setting test.port`,
   );
 });
+
+test("JSON that is nested too deeply is a 400 problem that names the rule, and nothing is logged", async () => {
+  const { app, logger } = await buildWithRoutes();
+  app.post("/any", (request) => ({ got: typeof request.body }));
+  const headers = { "content-type": "application/json" };
+  for (const url of ["/items", "/any"])
+    for (const payload of [
+      deep(101),
+      deep(400),
+      deep(101, '{"name":', "}"),
+      `{"name":"ab","size":${deep(200)}}`,
+    ]) {
+      const response = await app.inject({ method: "POST", url, payload, headers });
+      expect(response.json()).toMatchObject({
+        status: 400,
+        code: "json_too_deep",
+        detail: "the body must be nested at most 100 levels deep, got more",
+      });
+    }
+  const allowed = await app.inject({ method: "POST", url: "/any", payload: deep(100), headers });
+  expect(allowed.json()).toEqual({ got: "object" });
+  expect(logger.lines).toEqual([]);
+});
+
+function deep(levels: number, open = "[", close = "]"): string {
+  return `${open.repeat(levels)}1${close.repeat(levels)}`;
+}

@@ -103,10 +103,8 @@ function jsonWriter(options: LoggerOptions, clock: Clock): WriteLine {
     hooks: { streamWrite: visibleSource },
     formatters: { level: (label: string) => ({ level: label }) },
   };
-  const { destination } = options;
-  const sink = destination
-    ? pino(settings, { write: (line: string) => void destination.write(line) })
-    : pino(settings);
+  const destination = options.destination ?? standardOutput();
+  const sink = pino(settings, { write: (line: string) => void destination.write(line) });
   return (level, event, fields) => {
     sink[level](withoutReserved(printableFields(fields)), event);
   };
@@ -122,8 +120,9 @@ function textWriter(options: LoggerOptions, clock: Clock): WriteLine {
 let output: LogDestination | null = null;
 
 /**
- * Lines go nowhere once nobody reads them, as pino does with those of JSON: a service goes on. An error that
- * nobody hears would be logged itself, and end in another one, for ever.
+ * Drops lines once nobody reads standard output, and the service goes on. Replaces pino's own destination,
+ * whose flush at exit retries a broken pipe for ever. Writes to pipes and files are synchronous, so nothing
+ * is left to flush.
  */
 function standardOutput(): LogDestination {
   if (output !== null) return output;

@@ -1,5 +1,5 @@
 // Texts of annotations back to the figures of the graphs.
-import { parseAmount, type Bytes, type Millicores } from "@isochrone/primitives";
+import { parseAmount, type Bytes, type Millicores, parseJson } from "@isochrone/primitives";
 import { ANNOTATION_NAMES, DEFAULT_ANNOTATION_PREFIXES, mapName } from "./names.ts";
 import type { AnnotatedPeer, AnnotationFamily } from "./names.ts";
 import type { NodeFigures } from "./write.ts";
@@ -185,7 +185,7 @@ class Reader {
 function jsonOf(text: unknown): unknown {
   if (typeof text !== "string") return null;
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return null;
   }

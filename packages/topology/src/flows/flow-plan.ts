@@ -5,9 +5,15 @@ import { Type, type Static } from "typebox";
 import { SnapshotError } from "../errors.ts";
 import { checkSchema, compiledLate } from "../validation.ts";
 
-/** Bounds of one node's plan, against a forged one. */
-const MAX_FLOWS = 5_000;
-const MAX_NEIGHBOURS = 1_000;
+/** Bounds of flow plans. Whoever makes plans shares flows and links between namespaces within them. */
+export const FLOW_PLAN_BOUNDS = {
+  /** Flows in one node's plan. */
+  flowsOfNode: 5_000,
+  /** Neighbours in one node's plan. */
+  neighboursOfNode: 1_000,
+  /** Share of a link that no planned flow is promised: it is for traffic without a plan. */
+  restShare: 0.1,
+} as const;
 /** Longest name of a Kubernetes object. */
 const MAX_NAME = 253;
 /** Two workloads, their namespace and their owner. */
@@ -79,8 +85,8 @@ export const FlowPlanSchema = Type.Object(
       maximum: Number.MAX_SAFE_INTEGER,
       description: "counts the plans of an epoch",
     }),
-    neighbours: Type.Array(FlowNeighbourSchema, { maxItems: MAX_NEIGHBOURS }),
-    flows: Type.Array(PlannedFlowSchema, { maxItems: MAX_FLOWS }),
+    neighbours: Type.Array(FlowNeighbourSchema, { maxItems: FLOW_PLAN_BOUNDS.neighboursOfNode }),
+    flows: Type.Array(PlannedFlowSchema, { maxItems: FLOW_PLAN_BOUNDS.flowsOfNode }),
   },
   { $id: "FlowPlan" },
 );

@@ -1,7 +1,7 @@
 // The weights of a Service as they stand on its EndpointSlices: what the webhook makes hints of, and what the
 // next leader goes on from.
 import type { ZonePlan } from "@isochrone/dispatch/zones";
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, parseJson } from "@isochrone/primitives";
 
 /**
  * Annotation of an EndpointSlice: a JSON object with the requests per second of each calling zone and their
@@ -46,7 +46,7 @@ export function readPlan(text: string | undefined): ZonePlan | null {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text);
   } catch {
     return null;
   }

@@ -1,9 +1,23 @@
-// What floors of other flows leave of the links.
+// Floors of AppGroups: their paths, what links admit of them, and what they leave to stream jobs.
+import { fairLevel } from "@isochrone/primitives/algorithms";
 import type { FlowLink, FlowNetwork, PathTable } from "@isochrone/streams";
+import { FLOW_PLAN_BOUNDS } from "@isochrone/topology";
 import type { AddressedFlow } from "./flow-plans.ts";
 
 /** What is left of a full link: no capacity is 0. Bits per second. */
 const NEXT_TO_NOTHING = 1;
+
+/** Bounds of the floors that AppGroups declare, whose owners are tenants. */
+export const FLOOR_BOUNDS = {
+  /** Pairs of pods with a floor, of all namespaces together, which share them max-min fairly. */
+  pairs: 20_000,
+  /** Greatest `minBandwidth` between two pods, bits per second; a greater one counts as this. */
+  bitsPerSecond: 1e15,
+  /** Share of a link that the floors of one namespace may take. */
+  namespaceShare: 0.5,
+  /** Share of a link that the floors of all namespaces may take, which share it max-min fairly. */
+  linkShare: 0.8,
+} as const;
 
 /** On the shortest path of the network; without any, from node to node. */
 export function routed(
@@ -20,20 +34,100 @@ export function routed(
   });
 }
 
-/** The links with the capacity that these flows leave. */
-export function beside(links: readonly FlowLink[], flows: readonly AddressedFlow[]): readonly FlowLink[] {
-  const used = new Map<string, number>();
-  for (const { route, bitsPerSecond } of flows)
-    for (const [at, node] of route.slice(0, -1).entries()) {
-      const hop = `${node} ${route[at + 1]!}`;
-      used.set(hop, (used.get(hop) ?? 0) + bitsPerSecond);
+export interface AdmittedFloors {
+  readonly floors: readonly AddressedFlow[];
+  /** Floors that get less than declared, as declared. */
+  readonly cut: readonly AddressedFlow[];
+}
+
+/** One direction of a link, or both directions of a half-duplex link. */
+interface Pool {
+  readonly capacityBitsPerSecond: number;
+  /** Declared rates by namespace. */
+  readonly rates: Map<string, number[]>;
+  /** Greatest rate of a floor by namespace. */
+  readonly levels: Map<string, number>;
+}
+
+/**
+ * Cuts floors to the shares of each link on their paths. Small floors of a namespace are kept before large
+ * ones are. The capacity of a hop without a link is unknown: it cuts nothing here.
+ */
+export function admitted(floors: readonly AddressedFlow[], links: readonly FlowLink[]): AdmittedFloors {
+  const pools = poolsOf(links);
+  const on = ({ route }: AddressedFlow): Pool[] =>
+    hopsOf(route).flatMap((hop) => {
+      const pool = pools.get(hop);
+      return pool === undefined ? [] : [pool];
+    });
+  for (const floor of floors)
+    for (const { rates } of on(floor)) {
+      const { namespace } = floor.owner;
+      const others = rates.get(namespace);
+      if (others === undefined) rates.set(namespace, [floor.bitsPerSecond]);
+      else others.push(floor.bitsPerSecond);
     }
+  for (const pool of new Set(pools.values())) share(pool);
+  const cut: AddressedFlow[] = [];
+  const kept = floors.map((floor) => {
+    const levels = on(floor).map((pool) => pool.levels.get(floor.owner.namespace)!);
+    const bitsPerSecond = Math.min(floor.bitsPerSecond, ...levels);
+    if (bitsPerSecond === floor.bitsPerSecond) return floor;
+    cut.push(floor);
+    return { ...floor, bitsPerSecond: Math.floor(bitsPerSecond) };
+  });
+  return { floors: kept.filter(({ bitsPerSecond }) => bitsPerSecond > 0), cut };
+}
+
+function share({ capacityBitsPerSecond, rates, levels }: Pool): void {
+  const most = capacityBitsPerSecond * FLOOR_BOUNDS.namespaceShare;
+  const demands = new Map(
+    [...rates].map(([namespace, all]) => [namespace, Math.min(most, sum(all))] as const),
+  );
+  const level = fairLevel(demands.values(), capacityBitsPerSecond * FLOOR_BOUNDS.linkShare);
+  for (const [namespace, all] of rates)
+    levels.set(namespace, fairLevel(all, Math.min(demands.get(namespace)!, level)));
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}
+
+function poolsOf(links: readonly FlowLink[]): Map<string, Pool> {
+  const pools = new Map<string, Pool>();
+  for (const { source, target, capacityBitsPerSecond, duplex = "full" } of links) {
+    const pool = (): Pool => ({ capacityBitsPerSecond, rates: new Map(), levels: new Map() });
+    const there = pool();
+    pools.set(`${source} ${target}`, there);
+    if (duplex !== "simplex") pools.set(`${target} ${source}`, duplex === "half" ? there : pool());
+  }
+  return pools;
+}
+
+/** `SOURCE TARGET` of each hop. */
+function hopsOf(route: readonly string[]): string[] {
+  return route.slice(0, -1).map((node, at) => `${node} ${route[at + 1]!}`);
+}
+
+/**
+ * The links with the capacity that these floors leave to stream jobs. On links with floors it excludes the
+ * rest for traffic without a plan: the network managers need it to keep the floors.
+ */
+export function beside(links: readonly FlowLink[], floors: readonly AddressedFlow[]): readonly FlowLink[] {
+  const used = new Map<string, number>();
+  for (const { route, bitsPerSecond } of floors)
+    for (const hop of hopsOf(route)) used.set(hop, (used.get(hop) ?? 0) + bitsPerSecond);
   if (used.size === 0) return links;
   const on = (source: string, target: string): number => used.get(`${source} ${target}`) ?? 0;
   return links.flatMap((link): FlowLink[] => {
     const { source, target, capacityBitsPerSecond, duplex = "full" } = link;
     const left = (bitsPerSecond: number): number =>
-      Math.max(NEXT_TO_NOTHING, capacityBitsPerSecond - bitsPerSecond);
+      bitsPerSecond === 0
+        ? capacityBitsPerSecond
+        : Math.max(
+            NEXT_TO_NOTHING,
+            Math.floor(capacityBitsPerSecond * (1 - FLOW_PLAN_BOUNDS.restShare) - bitsPerSecond),
+          );
     const [there, back] = [on(source, target), on(target, source)];
     if (there === 0 && back === 0) return [link];
     if (duplex !== "full")

@@ -1,7 +1,8 @@
 // What each node is told of the flows that it sends, forwards or receives.
 import { createHash } from "node:crypto";
 import { isIP } from "node:net";
-import type { FlowPlan, PlannedFlow } from "@isochrone/topology";
+import { fairLevel } from "@isochrone/primitives/algorithms";
+import { FLOW_PLAN_BOUNDS, type FlowPlan, type PlannedFlow } from "@isochrone/topology";
 
 /** A flow whose ends have addresses. */
 export interface AddressedFlow extends Pick<PlannedFlow, "channel" | "id" | "owner" | "source" | "target"> {
@@ -24,33 +25,68 @@ interface PlanSurroundings {
 /** A plan without what counts plans. */
 type Content = Pick<FlowPlan, "flows" | "neighbours">;
 
-/** As the schema has them. */
-const MAX_FLOWS = 5_000;
-const MAX_NEIGHBOURS = 1_000;
+interface FlowContents {
+  readonly byNode: ReadonlyMap<string, Content>;
+  /** Flows in no plan because a node's plan has no place for them. */
+  readonly withoutPlace: readonly AddressedFlow[];
+}
 
 /**
- * By node. A flow that meets a node without an address, or one whose plan is full, is in no plan: its packets
- * go as they would without Isochrone.
+ * Plans by node. Namespaces of the flows' owners share a node's places max-min fairly. A flow that meets a
+ * node without an address, or without a place for it, is in no plan: its packets go as without Isochrone.
  */
-export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurroundings): Map<string, Content> {
+export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurroundings): FlowContents {
   const drafts = new Map(
-    around.nodes.map((node): [string, Draft] => [node, { flows: [], neighbours: new Map() }]),
-  );
-  for (const flow of distinct(flows)) addFlow(flow, drafts, around);
-  return new Map(
-    [...drafts].map(([node, draft]) => [
+    around.nodes.map((node): [string, Draft] => [
       node,
-      {
-        flows: draft.flows,
-        neighbours: [...draft.neighbours.values()].sort((a, b) => (a.node < b.node ? -1 : 1)),
-      },
+      { flows: [], neighbours: new Map(), demands: new Map(), level: 0, taken: new Map() },
     ]),
   );
+  const wanted = distinct(flows).filter(
+    ({ bitsPerSecond, route }) => bitsPerSecond > 0 && route.length > 1 && isReachable(route, drafts, around),
+  );
+  for (const { route, owner } of wanted)
+    for (const node of route) count(drafts.get(node)!.demands, owner.namespace);
+  for (const draft of drafts.values())
+    draft.level = Math.floor(fairLevel(draft.demands.values(), FLOW_PLAN_BOUNDS.flowsOfNode));
+  const withoutPlace = inTurns(wanted).filter((flow) => !addFlow(flow, drafts, around));
+  return {
+    byNode: new Map(
+      [...drafts].map(([node, draft]) => [
+        node,
+        {
+          flows: draft.flows.sort((a, b) => (a.id < b.id ? -1 : 1)),
+          neighbours: [...draft.neighbours.values()].sort((a, b) => (a.node < b.node ? -1 : 1)),
+        },
+      ]),
+    ),
+    withoutPlace,
+  };
 }
 
 interface Draft {
   readonly flows: PlannedFlow[];
   readonly neighbours: Map<string, FlowPlan["neighbours"][number]>;
+  /** Flows that want a place, by namespace. */
+  readonly demands: Map<string, number>;
+  /** Places that a namespace may take at most. */
+  level: number;
+  /** Places in use, by namespace. */
+  readonly taken: Map<string, number>;
+}
+
+function count(counts: Map<string, number>, namespace: string): void {
+  counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
+}
+
+/** The first flow of each namespace, then the second of each, and so on: neighbours have few places, too. */
+function inTurns(flows: readonly AddressedFlow[]): AddressedFlow[] {
+  const counts = new Map<string, number>();
+  const turns = flows.map((flow) => {
+    count(counts, flow.owner.namespace);
+    return { flow, turn: counts.get(flow.owner.namespace)! };
+  });
+  return turns.sort((a, b) => a.turn - b.turn).map(({ flow }) => flow);
 }
 
 /**
@@ -67,30 +103,52 @@ function distinct(flows: readonly AddressedFlow[]): AddressedFlow[] {
     const first = byPackets.get(key);
     byPackets.set(
       key,
-      first === undefined ? flow : { ...first, bitsPerSecond: first.bitsPerSecond + bitsPerSecond },
+      first === undefined
+        ? flow
+        : {
+            ...first,
+            bitsPerSecond: Math.min(first.bitsPerSecond + bitsPerSecond, Number.MAX_SAFE_INTEGER),
+          },
     );
   }
-  return [...byPackets.values()];
+  // A StreamJob's tasks may have the names of an AppGroup's pods.
+  const ids = new Set<string>();
+  return [...byPackets.values()].map((flow) => {
+    let { id } = flow;
+    while (ids.has(id)) id += "+";
+    ids.add(id);
+    return id === flow.id ? flow : { ...flow, id };
+  });
 }
 
-function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around: PlanSurroundings): void {
+/** Whether all nodes of the route get plans, and have addresses for their neighbours. */
+function isReachable(
+  route: readonly string[],
+  drafts: ReadonlyMap<string, Draft>,
+  around: PlanSurroundings,
+): boolean {
+  return route.every((node) => drafts.has(node) && around.addressOf(node) !== null);
+}
+
+/** Returns false if a node's plan has no place for the flow. */
+function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around: PlanSurroundings): boolean {
   const { route, bitsPerSecond, isKernels = route.length === 2, ...known } = flow;
-  if (!(bitsPerSecond > 0) || route.length < 2) return;
+  const { namespace } = flow.owner;
   const hops = route.map((node, at) => ({
     node,
-    draft: drafts.get(node),
+    draft: drafts.get(node)!,
     next: route[at + 1] ?? null,
     previous: route[at - 1] ?? null,
   }));
   const canHold = hops.every(({ draft, next, previous }) => {
-    if (draft === undefined || draft.flows.length >= MAX_FLOWS) return false;
+    if ((draft.taken.get(namespace) ?? 0) >= draft.level) return false;
     const missing = [next, previous].filter((each) => each !== null && !draft.neighbours.has(each));
-    if (draft.neighbours.size + missing.length > MAX_NEIGHBOURS) return false;
-    return missing.every((each) => around.addressOf(each!) !== null);
+    return draft.neighbours.size + missing.length <= FLOW_PLAN_BOUNDS.neighboursOfNode;
   });
-  if (!canHold) return;
+  if (!canHold) return false;
   for (const { node, draft, next, previous } of hops) {
-    draft!.flows.push({
+    count(draft.taken, namespace);
+    draft.flows.push({
       ...known,
       protocol: "tcp",
       next,
@@ -100,12 +158,13 @@ function addFlow(flow: AddressedFlow, drafts: ReadonlyMap<string, Draft>, around
     });
     for (const neighbour of [next, previous])
       if (neighbour !== null)
-        draft!.neighbours.set(neighbour, {
+        draft.neighbours.set(neighbour, {
           node: neighbour,
           address: around.addressOf(neighbour)!,
           capacityBitsPerSecond: around.capacityOf(node, neighbour),
         });
   }
+  return true;
 }
 
 const VERSION_CHARACTERS = 32;

@@ -1,3 +1,4 @@
+import { MAX_ANSWERS } from "../objects/label-sets.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import { AffinityState, type PlacedAntiAffinity } from "./pod-affinity.ts";
 import type { Population } from "./population.ts";
@@ -8,6 +9,7 @@ import { SpreadState } from "./topology-spread.ts";
 import type { Rejection } from "../objects/verdict.ts";
 import { ONE_POD_ONLY, TOO_MANY_VOLUMES, type BoundVolumes, type Storage } from "./volumes.ts";
 
+const WORDS_PER_ANSWER = 12;
 const NOBODY: readonly SchedulingPod[] = Object.freeze([]);
 const NO_VOLUMES: BoundVolumes = { volumes: [], exclusive: [] };
 
@@ -48,6 +50,13 @@ export class JudgedTemplate {
   get isCounting(): boolean {
     const { affinity, antiAffinity, spread } = this.#pod;
     return affinity.length + antiAffinity.length + spread.length > 0;
+  }
+
+  /** Its memory in words of four bytes, about: counts by domain, and answers of its selectors. */
+  get words(): number {
+    const { together, apart } = this.affinity;
+    const rules = [...this.spread.counts, ...together, ...apart];
+    return rules.reduce((sum, { counts }) => sum + counts.length + WORDS_PER_ANSWER * MAX_ANSWERS, 0);
   }
 
   /** A pod was placed or taken away. */

@@ -3,7 +3,7 @@ import type { LabelSet, PodTerm } from "../objects/label-sets.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import type { Population } from "./population.ts";
 import type { SchedulingPod } from "../objects/scheduling-pod.ts";
-import { DomainCounts, type Topologies } from "./topologies.ts";
+import { DomainCounts, SparseCounts, type Topologies } from "./topologies.ts";
 import type { Rejection } from "../objects/verdict.ts";
 
 const NOT_TOGETHER: Rejection = {
@@ -107,7 +107,7 @@ export class AffinityState {
 /** A term of placed pods' anti-affinity, and where they are. */
 interface PlacedTerm {
   readonly term: PodTerm;
-  readonly counts: DomainCounts;
+  readonly counts: SparseCounts;
 }
 
 /** Required anti-affinity of the pods that are placed. */
@@ -143,7 +143,7 @@ export class PlacedAntiAffinity {
   #of(term: PodTerm): PlacedTerm {
     let placed = this.#terms.get(term.key);
     if (placed === undefined) {
-      placed = { term, counts: new DomainCounts(this.#topologies.of(term.topologyKey)) };
+      placed = { term, counts: new SparseCounts(this.#topologies.of(term.topologyKey)) };
       this.#terms.set(term.key, placed);
       this.#against.clear();
     }

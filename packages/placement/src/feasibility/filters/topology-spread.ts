@@ -42,7 +42,8 @@ export class SpreadState {
     topologies: Topologies,
     population: Population,
   ) {
-    this.counts = pod.spread.map((rule) => emptyCount(rule, pod, nodes, topologies));
+    const included = new IncludedNodes(pod, nodes);
+    this.counts = pod.spread.map((rule) => emptyCount(rule, pod, included.of(rule), topologies));
     this.#leasts = pod.spread.map(() => null);
     if (this.counts.length === 0) return;
     for (const [set, byNode] of population.sets())
@@ -130,18 +131,42 @@ export function includes(rule: SpreadRule, pod: SchedulingPod): (node: NodeState
     (!rule.honorsTaints || untoleratedTaint(node.taints, tolerations) === undefined);
 }
 
-/** Only nodes that have the keys of all the pod's constraints are included in any of them. */
+/** By node, 1 where it counts. Constraints with the same policies share one. */
+class IncludedNodes {
+  readonly #pod: SchedulingPod;
+  readonly #nodes: readonly NodeState[];
+  readonly #byPolicies = new Map<string, Uint8Array>();
+
+  constructor(pod: SchedulingPod, nodes: readonly NodeState[]) {
+    this.#pod = pod;
+    this.#nodes = nodes;
+  }
+
+  /** Only nodes that have the keys of all the pod's constraints are included in any of them. */
+  of(rule: SpreadRule): Uint8Array {
+    const policies = `${rule.honorsAffinity} ${rule.honorsTaints}`;
+    let included = this.#byPolicies.get(policies);
+    if (included === undefined) {
+      const isIncluded = includes(rule, this.#pod);
+      included = Uint8Array.from(this.#nodes, (node) =>
+        hasKeys(node, this.#pod.spread) && isIncluded(node) ? 1 : 0,
+      );
+      this.#byPolicies.set(policies, included);
+    }
+    return included;
+  }
+}
+
 function emptyCount(
   rule: SpreadRule,
   pod: SchedulingPod,
-  nodes: readonly NodeState[],
+  included: Uint8Array,
   topologies: Topologies,
 ): SpreadCount {
   const topology = topologies.of(rule.topologyKey);
-  const isIncluded = includes(rule, pod);
-  const included = Uint8Array.from(nodes, (node) => (hasKeys(node, pod.spread) && isIncluded(node) ? 1 : 0));
   const present = new Uint8Array(topology.values.length);
-  for (const { index } of nodes) if (included[index] === 1) present[topology.domainOf[index]!] = 1;
+  for (const [node, isIncluded] of included.entries())
+    if (isIncluded === 1) present[topology.domainOf[node]!] = 1;
   return {
     rule,
     topology,

@@ -27,7 +27,10 @@ export class LabelSets {
   }
 }
 
-/** A yes or no about pods by namespace and labels, asked once for each. */
+/** Answers that a test remembers. A pod's author can name many selectors, and use many sets of labels. */
+export const MAX_ANSWERS = 256;
+
+/** A yes or no about pods by namespace and labels. Remembers recent answers. */
 export class LabelSetTest {
   readonly #test: (set: LabelSet) => boolean;
   readonly #answers = new Map<LabelSet, boolean>();
@@ -40,6 +43,7 @@ export class LabelSetTest {
     let answer = this.#answers.get(set);
     if (answer === undefined) {
       answer = this.#test(set);
+      if (this.#answers.size >= MAX_ANSWERS) this.#answers.clear();
       this.#answers.set(set, answer);
     }
     return answer;

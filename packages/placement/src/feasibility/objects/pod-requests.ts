@@ -24,6 +24,8 @@ const NO_DEFAULTS: ExactAmounts = new Map();
 
 /** Replicas request the same: the sums are made once, and kept once. */
 const MAX_KNOWN = 10_000;
+/** Longer lists of requests aren't kept: together the keys would take more than the pods. */
+const MAX_KEY_CHARACTERS = 8_192;
 const known = new Map<string, PodRequests>();
 
 /**
@@ -43,7 +45,7 @@ export function podRequests(pod: ApiObject, placed: boolean): PodRequests {
       scored: compute(spec, given, SCORED_DEFAULTS),
     };
     if (known.size >= MAX_KNOWN) known.clear();
-    known.set(key, requests);
+    if (key.length <= MAX_KEY_CHARACTERS) known.set(key, requests);
   }
   return requests;
 }

@@ -22,6 +22,7 @@ import {
   type PodTerm,
 } from "./label-sets.ts";
 import { controllerKey } from "./owners.ts";
+import { boundedSpec } from "./pod-limits.ts";
 import { podRequests } from "./pod-requests.ts";
 import { labelSelector, withLabels, type LabelSelector } from "./selectors.ts";
 
@@ -75,10 +76,10 @@ interface PodContext {
 }
 
 export function schedulingPod(pod: ApiObject, placed: boolean, context: PodContext): SchedulingPod {
-  const spec = record<PodSpec>(pod.spec);
+  const { spec, faults: tooMany } = boundedSpec(record<PodSpec>(pod.spec));
   const namespace = namespaceOf(pod);
   const set = context.labelSets.of(namespace, labelsOf(pod));
-  const faults: string[] = [];
+  const faults: string[] = [...tooMany];
   const terms = (kind: "podAffinity" | "podAntiAffinity"): readonly PodTerm[] => {
     const required = records<AffinityTerm>(requiredAffinity(spec, kind));
     if (required.length === 0) return NONE;
@@ -152,8 +153,8 @@ export function spreadRules(
 function spreadRule(constraint: SpreadConstraint, own: LabelSet): SpreadRule | null {
   const selector = labelSelector(constraint.labelSelector);
   if (selector === null) return null;
-  const keys = isList(constraint.matchLabelKeys) ? constraint.matchLabelKeys : [];
-  const same = Object.fromEntries(Object.entries(own.labels).filter(([key]) => keys.includes(key)));
+  const keys = new Set<unknown>(isList(constraint.matchLabelKeys) ? constraint.matchLabelKeys : []);
+  const same = Object.fromEntries(Object.entries(own.labels).filter(([key]) => keys.has(key)));
   return {
     topologyKey: text(constraint.topologyKey),
     maxSkew: integer(constraint.maxSkew, 1),

@@ -1,0 +1,128 @@
+// Bounds on what a pod's author can write into its scheduling rules. The API server has none but the object's
+// size. The planner leaves out a pod beyond a bound; of a placed one the model reads lists up to the bound.
+import { isList, isRecord } from "@isochrone/primitives";
+import type { Container, PodSpec } from "./fields.ts";
+import { record, records } from "./json.ts";
+
+/** Entries of a list. No workload that we know comes near them. */
+export const MOST_ENTRIES = {
+  topologySpreadConstraints: 16,
+  podAffinity: 16,
+  podAntiAffinity: 16,
+  nodeAffinity: 100,
+  tolerations: 100,
+  volumes: 200,
+  containers: 100,
+  initContainers: 100,
+  ports: 200,
+} as const;
+
+/** All rules together: members and entries, each evaluated for every kind of pod or every node. */
+export const MOST_RULE_PARTS = 2_000;
+/** All rules together: characters of names and values. */
+export const MOST_RULE_CHARACTERS = 65_536;
+
+type ListName = keyof typeof MOST_ENTRIES;
+
+interface BoundedSpec {
+  readonly spec: PodSpec;
+  /** What was beyond a bound, in words that follow "not planned: ". */
+  readonly faults: readonly string[];
+}
+
+/** The spec with every list cut to its bound; the spec itself where all are within. */
+export function boundedSpec(spec: PodSpec): BoundedSpec {
+  const faults: string[] = [];
+  const bounds = new SpecBounds((name, got) =>
+    faults.push(`its ${name} must have at most ${MOST_ENTRIES[name]} entries, got ${got}`),
+  );
+  const bounded = bounds.apply(spec);
+  const rules = [
+    bounded.affinity,
+    bounded.topologySpreadConstraints,
+    bounded.tolerations,
+    bounded.nodeSelector,
+  ];
+  if (!isLarge(rules)) return faults.length === 0 ? { spec, faults } : { spec: bounded, faults };
+  faults.push(
+    `its scheduling rules must have at most ${MOST_RULE_PARTS} parts and ${MOST_RULE_CHARACTERS} characters, got more`,
+  );
+  const {
+    affinity: _,
+    topologySpreadConstraints: __,
+    tolerations: ___,
+    nodeSelector: ____,
+    ...rest
+  } = bounded;
+  return { spec: rest, faults };
+}
+
+class SpecBounds {
+  readonly #onCut: (name: ListName, got: number) => void;
+
+  constructor(onCut: (name: ListName, got: number) => void) {
+    this.#onCut = onCut;
+  }
+
+  apply(spec: PodSpec): PodSpec {
+    const affinity: Record<string, unknown> = {};
+    for (const kind of ["nodeAffinity", "podAffinity", "podAntiAffinity"] as const)
+      affinity[kind] = this.#affinity(kind, record(record(spec.affinity)[kind]));
+    const lists: Record<string, unknown> = {};
+    for (const name of ["topologySpreadConstraints", "tolerations", "volumes"] as const)
+      lists[name] = this.#list(name, spec[name]);
+    let left = MOST_ENTRIES.ports;
+    let ports = 0;
+    for (const name of ["containers", "initContainers"] as const)
+      lists[name] = records<Container>(this.#list(name, spec[name]) as Container[]).map((container) => {
+        const count = isList(container.ports) ? container.ports.length : 0;
+        ports += count;
+        const kept = Math.min(left, count);
+        left -= kept;
+        return kept === count ? container : { ...container, ports: records(container.ports).slice(0, kept) };
+      });
+    if (ports > MOST_ENTRIES.ports) this.#onCut("ports", ports);
+    return { ...spec, ...lists, ...(spec.affinity === undefined ? {} : { affinity }) } as PodSpec;
+  }
+
+  /** Required rules and preferences, each up to the bound. */
+  #affinity(kind: ListName, rules: Readonly<Record<string, unknown>>): unknown {
+    return Object.fromEntries(
+      Object.entries(rules).map(([when, rule]) => {
+        // Node affinity has its terms one level deeper where it is required.
+        const terms = isRecord(rule) ? rule["nodeSelectorTerms"] : undefined;
+        return [
+          when,
+          terms === undefined
+            ? this.#list(kind, rule)
+            : { ...record(rule), nodeSelectorTerms: this.#list(kind, terms) },
+        ];
+      }),
+    );
+  }
+
+  #list(name: ListName, list: unknown): unknown {
+    const most = MOST_ENTRIES[name];
+    if (!isList(list) || list.length <= most) return list;
+    this.#onCut(name, list.length);
+    return list.slice(0, most);
+  }
+}
+
+/** Counts without recursion, and only up to the bounds. */
+function isLarge(rules: readonly unknown[]): boolean {
+  const open: unknown[] = [...rules];
+  let [parts, characters] = [0, 0];
+  while (open.length > 0) {
+    const value = open.pop();
+    if (typeof value === "string") characters += value.length;
+    else if (isList(value) || isRecord(value)) {
+      const members = isList(value) ? value : Object.values(value);
+      parts += members.length;
+      if (isRecord(value)) characters += Object.keys(value).reduce((sum, key) => sum + key.length, 0);
+      if (parts <= MOST_RULE_PARTS) for (const member of members) open.push(member);
+    }
+    if (parts > MOST_RULE_PARTS || characters > MOST_RULE_CHARACTERS) return true;
+  }
+  return false;
+}
