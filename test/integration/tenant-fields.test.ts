@@ -5,9 +5,11 @@ import { runInNewContext } from "node:vm";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { declarationTrials } from "../harness/tenant-fields/declarations.ts";
 import { dispatchedTrials } from "../harness/tenant-fields/dispatched.ts";
+import { floorTrials } from "../harness/tenant-fields/floors.ts";
 import { graphApiTrials } from "../harness/tenant-fields/graph-api.ts";
 import { objectTrials } from "../harness/tenant-fields/objects.ts";
 import { pageTrials } from "../harness/tenant-fields/pages.ts";
+import { podTrials } from "../harness/tenant-fields/pods.ts";
 import { fieldLines, type Outcome, type Trial, type Trials } from "../harness/tenant-fields/trial.ts";
 
 const lines = fieldLines(readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8"));
@@ -40,7 +42,7 @@ describe("a field that tenants write:", () => {
   const trials = new Map<string, Trial>();
 
   beforeAll(async () => {
-    parts.push(declarationTrials(), objectTrials(), pageTrials());
+    parts.push(declarationTrials(), floorTrials(), podTrials(), objectTrials(), pageTrials());
     parts.push(await dispatchedTrials(), await graphApiTrials());
     for (const part of parts)
       for (const [field, trial] of Object.entries(part.trials)) trials.set(field, trial);

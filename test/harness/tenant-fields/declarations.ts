@@ -19,6 +19,11 @@ export function declarationTrials(): Trials {
         const [before, after] = [`[{"name": "db", "type": "`, `"}]`];
         return read([calling("web", textOf(amount, before, after))], 1);
       },
+      "`isochrone.dev/dependencies`: nesting of JSON": (amount) => {
+        // The list and the entry are two levels.
+        const [before, after] = ["[", "]"].map((bracket) => bracket.repeat(amount - 2));
+        return read([calling("web", `[{"name": "db", "more": ${before}${after}}]`)], 1);
+      },
       "`isochrone.dev/channels`: length": (amount) => {
         const text = textOf(amount, `[{"source": "web", "target": "web", "type": "`, `"}]`);
         return read([group(1, { [CHANNELS_ANNOTATION]: text })], 2);
