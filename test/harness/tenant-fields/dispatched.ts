@@ -13,7 +13,7 @@ const HOST = "127.0.0.1";
 const PLACES = 20;
 /** For what is sent to arrive. */
 const SETTLE_MS = 200;
-const QUIET = 3;
+const QUIET = 5;
 
 export async function dispatchedTrials(): Promise<Trials> {
   const rig = await new DispatchRig({ config: { maxInFlight: PLACES } }).start();
@@ -34,15 +34,7 @@ export async function dispatchedTrials(): Promise<Trials> {
     return values.find((each) => JSON.stringify(each.labels) === JSON.stringify(labels))?.value ?? 0;
   };
   /** Requests that wait at the endpoint, once no more come. */
-  const arrivals = async (): Promise<number> => {
-    let [last, quiet] = [-1, 0];
-    while (quiet < QUIET) {
-      await sleep(SETTLE_MS);
-      quiet = waiting.size === last ? quiet + 1 : 0;
-      last = waiting.size;
-    }
-    return last;
-  };
+  const arrivals = (): Promise<number> => settled(() => waiting.size);
   const release = async (): Promise<void> => {
     do {
       for (const response of waiting) response.end("ok");
@@ -94,11 +86,7 @@ export async function dispatchedTrials(): Promise<Trials> {
         await once(session, "remoteSettings");
         for (let each = 0; each < amount; each++)
           session.request({ ":path": "/", ":authority": "web.shop" }).on("error", () => undefined);
-        let last = -1;
-        while (open !== last || open === 0) {
-          last = open;
-          await sleep(SETTLE_MS);
-        }
+        await settled(() => open);
         const most = session.remoteSettings.maxConcurrentStreams;
         session.close();
         session.destroy(undefined, constants.NGHTTP2_NO_ERROR);
@@ -144,6 +132,18 @@ export async function dispatchedTrials(): Promise<Trials> {
   };
   await until(async () => (await ask(rig.port)).status === 200);
   return { trials, stop: () => rig.stop() };
+}
+
+/** A count above 0 that stays. */
+async function settled(count: () => number): Promise<number> {
+  let [last, quiet] = [0, 0];
+  while (quiet < QUIET) {
+    await sleep(SETTLE_MS);
+    const now = count();
+    quiet = now > 0 && now === last ? quiet + 1 : 0;
+    last = now;
+  }
+  return last;
 }
 
 async function until(isTrue: () => Promise<boolean>): Promise<void> {
