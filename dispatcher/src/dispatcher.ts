@@ -91,7 +91,7 @@ class Dispatcher implements DispatcherService {
     this.#log = new DecisionLog(clock);
     this.#server = new ProxyServer({
       ...config,
-      onRequest: (arrival) => this.#serve(arrival),
+      onRequest: (arrival, clientKey) => this.#serve(arrival, clientKey),
       onClosedConnection: (reason) => this.#metrics.refused(reason),
     });
     this.#exchanges = {
@@ -140,7 +140,8 @@ class Dispatcher implements DispatcherService {
     return this.#log.list(service, limit);
   }
 
-  #serve({ head, clientKey, ...client }: Arrival): void {
+  #serve(client: Arrival, clientKey: string): void {
+    const { head } = client;
     const bytes = headerBytes(head);
     if (!this.#byClient.hasRoom(clientKey, 1) || !this.#headers.hasRoom(clientKey, bytes)) {
       const refusal = { reason: "overloaded", detail: "too many requests are under way" } as const;
@@ -191,6 +192,9 @@ class Dispatcher implements DispatcherService {
 
 function headerBytes({ headers, url }: RequestHead): number {
   let bytes = url.length;
-  for (const [name, value] of Object.entries(headers)) bytes += name.length + String(value).length;
+  for (const name of Object.keys(headers)) {
+    const value = headers[name];
+    bytes += name.length + (typeof value === "string" ? value : String(value)).length;
+  }
   return bytes;
 }

@@ -54,7 +54,7 @@ export class DispatcherMetrics {
     );
     this.#retries = counter(
       "isochrone_dispatcher_retries_total",
-      "Requests sent to another endpoint, by what went wrong.",
+      "Requests sent again, to another endpoint or on another connection, by what went wrong.",
       ["fault"],
     );
     this.#reports = counter(

@@ -83,7 +83,27 @@ export function appGroupText(object: KubernetesObject, onRefused: OnRefused): Ap
       "each workload and dependency must have workload.selector or workload.name",
       text.unreadable,
     );
-  return text;
+  const beyond = text.dependencies.length - MAX_CHANNELS_PER_OBJECT;
+  if (beyond <= 0) return text;
+  tellLimit(onRefused, text.dependencies.length, beyond);
+  return { ...text, ...withinLimit(text) };
+}
+
+/** Keeps as many dependencies as are read, and the selectors that those name: the text is kept in memory. */
+function withinLimit({
+  dependencies: all,
+}: AppGroupText<AnnotatedChannel>): Pick<AppGroupText<AnnotatedChannel>, "dependencies" | "selected"> {
+  const dependencies = all.slice(0, MAX_CHANNELS_PER_OBJECT);
+  const ends = dependencies.flatMap(({ source, target }) => [source, target]);
+  const selected = new Map(
+    ends.filter(({ selector }) => selector !== null).map((end) => [end.selector, end]),
+  );
+  return { dependencies, selected: [...selected.values()] };
+}
+
+function tellLimit(onRefused: OnRefused, declared: number, beyond: number): void {
+  const rule = `an object may declare at most ${MAX_CHANNELS_PER_OBJECT} channels, got ${declared}`;
+  onRefused("object_limit", rule, beyond);
 }
 
 /** The channels that it comes to among these pods. */
@@ -141,9 +161,7 @@ class ObjectLimit {
   }
 
   tell(): void {
-    if (this.#beyond === 0) return;
-    const rule = `an object may declare at most ${MAX_CHANNELS_PER_OBJECT} channels, got ${this.#taken + this.#beyond}`;
-    this.#onRefused("object_limit", rule, this.#beyond);
+    if (this.#beyond > 0) tellLimit(this.#onRefused, this.#taken + this.#beyond, this.#beyond);
   }
 }
 

@@ -148,12 +148,17 @@ describe("loads", () => {
 });
 
 test("requests are sent again where that is safe, and not too often", () => {
-  const failed = { method: "POST", retries: 0, isUntouched: true, hasSentBody: false };
+  const failed = { method: "POST", retries: 0, isUntouched: true, isClosed: false, hasSentBody: false };
   expect(mayRetry(failed)).toBe(true);
   expect(mayRetry({ ...failed, retries: 2 })).toBe(false);
   expect(mayRetry({ ...failed, isUntouched: false })).toBe(false);
   expect(mayRetry({ ...failed, isUntouched: false, method: "GET" })).toBe(true);
   expect(mayRetry({ ...failed, hasSentBody: true })).toBe(false);
+  // RFC 9110, section 9.2.2.
+  const ended = { ...failed, isUntouched: false, isClosed: true };
+  for (const method of ["GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"])
+    expect(mayRetry({ ...ended, method })).toBe(true);
+  for (const method of ["POST", "PATCH", "LOCK"]) expect(mayRetry({ ...ended, method })).toBe(false);
   const budget = new RetryBudget();
   for (let each = 0; each < 100; each++) budget.requested();
   expect(Array.from({ length: 12 }, () => budget.take()).filter(Boolean).length).toBe(10);

@@ -2,8 +2,10 @@
 
 /** By RFC 9110 these ask for nothing to be changed. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
+/** RFC 9110, section 9.2.2: done twice has the effect of once. */
+const IDEMPOTENT_METHODS = new Set([...SAFE_METHODS, "PUT", "DELETE"]);
 
-/** Further endpoints for one request. */
+/** Further tries of one request. */
 const MAX_RETRIES = 2;
 /**
  * Retries may be this share of a port's requests, beside a few at once: endpoints that fail must not get
@@ -18,12 +20,35 @@ interface Failed {
   readonly retries: number;
   /** Whether the endpoint can't have begun with it. */
   readonly isUntouched: boolean;
+  /** Whether a kept connection ended before any byte of an answer. */
+  readonly isClosed: boolean;
   /** Whether a part of the body is gone. */
   readonly hasSentBody: boolean;
 }
 
-export function mayRetry({ method, retries, isUntouched, hasSentBody }: Failed): boolean {
-  return retries < MAX_RETRIES && !hasSentBody && (isUntouched || SAFE_METHODS.has(method));
+export function mayRetry({ method, retries, isUntouched, isClosed, hasSentBody }: Failed): boolean {
+  if (retries >= MAX_RETRIES || hasSentBody) return false;
+  return isUntouched || (isClosed ? isIdempotent(method) : SAFE_METHODS.has(method));
+}
+
+export function isIdempotent(method: string): boolean {
+  return IDEMPOTENT_METHODS.has(method);
+}
+
+/** Whether HTTP lets a healthy endpoint do this. The endpoint may be asked again, and hasn't failed. */
+export function isRegular(fault: string | null): boolean {
+  return fault === "closed" || fault === "refused_stream";
+}
+
+/** Prefers endpoints that have not been tried to those that only ended a connection regularly. */
+export function afterTries<E extends { readonly id: string }>(
+  all: readonly E[],
+  tries: readonly { readonly endpoint: string; readonly fault: string | null }[],
+): readonly E[] {
+  const tried = new Set(tries.map(({ endpoint }) => endpoint));
+  const failed = new Set(tries.filter(({ fault }) => !isRegular(fault)).map(({ endpoint }) => endpoint));
+  const untried = all.filter(({ id }) => !tried.has(id));
+  return untried.length > 0 ? untried : all.filter(({ id }) => !failed.has(id));
 }
 
 export class RetryBudget {

@@ -21,6 +21,7 @@ export const REFUSALS = {
   upgrade: { status: 501, grpc: 12 },
   tls: { status: 501, grpc: 12 },
   loop: { status: 508, grpc: 13 },
+  starting: { status: 503, grpc: 14 },
   no_endpoints: { status: 503, grpc: 14 },
   unreachable: { status: 503, grpc: 14 },
   broken_off: { status: 502, grpc: 14 },

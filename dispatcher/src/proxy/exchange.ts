@@ -7,7 +7,7 @@ import type { OutgoingHttpHeaders } from "node:http";
 import type { DecisionLog, Try } from "../decision-log.ts";
 import { leftHeader } from "../domain/deadline-left.ts";
 import { passedOn, passedOnTrailers } from "../domain/headers.ts";
-import { mayRetry } from "../domain/retries.ts";
+import { afterTries, isRegular, mayRetry } from "../domain/retries.ts";
 import type { Shares } from "../domain/shares.ts";
 import type { DispatcherMetrics } from "../metrics.ts";
 import { UpstreamError } from "../ports/errors.ts";
@@ -54,12 +54,10 @@ export class Exchange {
   /** Of the newest choice; null: none was made. */
   #chosenBy: Policy | null = null;
   #attempt: Attempt | null = null;
-  /** That has the request now. */
   #endpoint: Endpoint | null = null;
   #tookMs: number | null = null;
   #reason: RefusalReason | null = null;
   #ended: "deadline" | "abandoned" | "done" | null = null;
-  #hasSentBody = false;
 
   constructor(deps: ExchangeDeps, head: RequestHead, client: Client) {
     this.#deps = deps;
@@ -136,10 +134,7 @@ export class Exchange {
         last = error;
         if (this.#ended !== null) break;
         this.#failed(error, target);
-        const { isUntouched } = error;
-        const { method } = this.#head;
-        const may = mayRetry({ method, retries, isUntouched, hasSentBody: this.#hasSentBody });
-        if (!may || !target.port.retries.take()) {
+        if (!this.#mayRetry(error, retries, target)) {
           this.#refuse(refusalOf(error));
           return null;
         }
@@ -147,6 +142,16 @@ export class Exchange {
       }
     }
     return null;
+  }
+
+  /** A connection's regular end takes nothing of the budget: the next try has a fresh connection. */
+  #mayRetry({ code, isUntouched }: UpstreamError, retries: number, { port }: Target): boolean {
+    const { request } = this.#client;
+    request.unpipe();
+    const isClosed = code === "closed";
+    const hasSentBody = this.#head.hasBody && request.readableDidRead;
+    const may = mayRetry({ method: this.#head.method, retries, isUntouched, isClosed, hasSentBody });
+    return may && (isClosed || port.retries.take());
   }
 
   #isPast({ deadline: { leftMs, source } }: Target): boolean {
@@ -158,8 +163,7 @@ export class Exchange {
     const { trips, clock, draw, policy, metrics, prober } = this.#deps;
     const nowMs = clock.monotonic();
     const all = port.endpoints(trips);
-    const tried = new Set(this.#tries.map(({ endpoint }) => endpoint));
-    const candidates = tried.size === 0 ? all : all.filter(({ id }) => !tried.has(id));
+    const candidates = this.#tries.length === 0 ? all : afterTries(all, this.#tries);
     const left = leftMs === null ? null : leftMs - (nowMs - this.#beganMs);
     const ask = { leftMs: left, workMs: port.work.ms ?? FIRST_WORK_MS, nowMs };
     const { choice, policy: by } = policy.choose(candidates, ask, draw);
@@ -190,7 +194,8 @@ export class Exchange {
     const left = (deadline.leftMs ?? 0) - (clock.monotonic() - this.#beganMs);
     const told = leftHeader(deadline.source, left);
     const headers = told === null ? outbound.headers : { ...outbound.headers, [told[0]]: told[1] };
-    const attempt = upstreams.attempt(endpoint, speaksHttp2, { ...outbound, headers });
+    const isFresh = this.#tries.some(({ fault }) => fault === "closed");
+    const attempt = upstreams.attempt(endpoint, { ...outbound, headers }, { speaksHttp2, isFresh });
     this.#attempt = attempt;
     const sentAtMs = clock.monotonic();
     await attempt.ready;
@@ -199,7 +204,6 @@ export class Exchange {
       throw new UpstreamError("connect", "the endpoint is gone");
     }
     metrics.sent(entry.name, endpoint.where.zone);
-    this.#hasSentBody = outbound.hasBody;
     const answer = await attempt.send(this.#client.request);
     const nowMs = clock.monotonic();
     this.#tookMs = nowMs - this.#beganMs;
@@ -217,7 +221,8 @@ export class Exchange {
    * A try came to nothing. What the dispatcher or the client did is not counted as the endpoint's failure.
    */
   #failed(error: UpstreamError, { isGuessed }: Target): void {
-    const isItsOwn = error.code === "connect" || (error.code !== "full" && !isGuessed);
+    const isNobodys = error.code === "full" || isRegular(error.code);
+    const isItsOwn = error.code === "connect" || (!isNobodys && !isGuessed);
     if (isItsOwn) this.#endpoint?.load.failed(this.#deps.clock.monotonic());
     this.#release();
     const last = this.#tries.pop();

@@ -1,8 +1,9 @@
-import { reasonOf } from "@isochrone/primitives";
+import { codeOf, reasonOf } from "@isochrone/primitives";
 import { request, type Agent, type ClientRequest, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { UpstreamError } from "../ports/errors.ts";
 import { passedOnTrailers } from "../domain/headers.ts";
+import { isIdempotent } from "../domain/retries.ts";
 import type { Address } from "../domain/slices.ts";
 import type { Answer, Attempt, Inbound, Outbound } from "./attempt.ts";
 import { guarded } from "./guarded.ts";
@@ -15,8 +16,17 @@ export class Http1Attempt implements Attempt {
   readonly #wantsWebSocket: boolean;
   #fail: (error: UpstreamError) => void = () => undefined;
   #isReady = false;
+  #socket: Socket | null = null;
+  /** Bytes that the connection had brought before this request. */
+  #bytesBefore = 0;
 
-  constructor(agent: Agent, { address, port }: Address, outbound: Outbound, connectTimeoutMs: number) {
+  /** @param agent false: a connection of its own */
+  constructor(
+    agent: Agent | false,
+    { address, port }: Address,
+    outbound: Outbound,
+    connectTimeoutMs: number,
+  ) {
     const { method, path, authority, headers, hasBody, wantsWebSocket } = outbound;
     this.#hasBody = hasBody;
     this.#wantsWebSocket = wantsWebSocket;
@@ -39,12 +49,17 @@ export class Http1Attempt implements Attempt {
     this.#request.on("error", (error) => this.#fail(this.#faultOf(error)));
     this.ready = new Promise((resolve, reject) => {
       this.#fail = reject;
-      this.#request.once("socket", (socket) =>
-        whenConnected(socket, this.#request, connectTimeoutMs, () => {
-          this.#isReady = true;
-          resolve();
-        }),
-      );
+      const connected = (): void => {
+        this.#isReady = true;
+        resolve();
+      };
+      this.#request.once("socket", (socket) => {
+        this.#socket = socket;
+        this.#bytesBefore = socket.bytesRead;
+        if (!this.#request.reusedSocket) whenConnected(socket, this.#request, connectTimeoutMs, connected);
+        else if (isIdempotent(method) && !hasBody) connected();
+        else afterArrivals(connected);
+      });
     });
   }
 
@@ -82,15 +97,32 @@ export class Http1Attempt implements Attempt {
   }
 
   #faultOf(error: Error): UpstreamError {
-    const code = this.#isReady ? "reset" : "connect";
-    return new UpstreamError(code, reasonOf(error), { cause: error });
+    const isUntouched = !this.#isReady;
+    if (this.#request.reusedSocket && (isUntouched || this.#isClosedUnheard(error)))
+      return new UpstreamError("closed", reasonOf(error), { cause: error, isUntouched });
+    return new UpstreamError(isUntouched ? "connect" : "reset", reasonOf(error), { cause: error });
+  }
+
+  #isClosedUnheard(error: Error): boolean {
+    return CLOSED.has(codeOf(error) ?? "") && this.#socket?.bytesRead === this.#bytesBefore;
   }
 }
 
 /** Node.js documents it for all outgoing messages; its types have it for answers alone. */
 const STRICT_LENGTH = { strictContentLength: true };
+/** Codes of errors when the other side has ended a connection. */
+const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
 /** Headers of one connection, which aren't passed on. */
 const WEBSOCKET = { connection: "Upgrade", upgrade: "websocket" };
+
+/**
+ * Calls back when all that has arrived was read, such as the end of a kept connection: a request that can't be
+ * sent again must not be written to one that has ended. The first turn of the loop ends the current poll, the
+ * second has one of its own.
+ */
+function afterArrivals(read: () => void): void {
+  setImmediate(() => setImmediate(read));
+}
 
 function whenConnected(
   socket: Socket,

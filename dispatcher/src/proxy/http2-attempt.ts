@@ -14,12 +14,13 @@ export class Http2Attempt implements Attempt {
   #stream: ClientHttp2Stream | null = null;
   #isAborted = false;
 
-  constructor(sessions: Http2Sessions, outbound: Outbound) {
+  constructor(sessions: Http2Sessions, outbound: Outbound, isFresh: boolean) {
     this.#outbound = outbound;
-    this.ready = this.#connect(sessions);
+    this.ready = this.#connect(sessions, isFresh);
   }
 
-  async #connect(sessions: Http2Sessions): Promise<void> {
+  async #connect(sessions: Http2Sessions, isFresh: boolean): Promise<void> {
+    if (isFresh) sessions.closeIdle();
     const place = await sessions.acquire();
     if (this.#isAborted) place.release();
     else this.#place = place;
@@ -31,7 +32,7 @@ export class Http2Attempt implements Attempt {
       const place = this.#place;
       if (place === null || place.session.closed || place.session.destroyed) {
         this.abort();
-        return reject(new UpstreamError("refused_stream", "the connection ends"));
+        return reject(new UpstreamError("closed", "the connection ends", { isUntouched: true }));
       }
       const { session } = place;
       let stream: ClientHttp2Stream;
@@ -42,7 +43,7 @@ export class Http2Attempt implements Attempt {
         throw error;
       }
       this.#stream = stream;
-      const fail = (error: Error): void => reject(faultOf(stream, error));
+      const fail = (error: Error): void => reject(faultOf(stream, place, error));
       stream.on("error", fail);
       stream.once("close", () => {
         place.release();
@@ -92,7 +93,13 @@ export class Http2Attempt implements Attempt {
   }
 }
 
-function faultOf(stream: ClientHttp2Stream, error: Error): UpstreamError {
-  const isRefused = stream.rstCode === constants.NGHTTP2_REFUSED_STREAM;
-  return new UpstreamError(isRefused ? "refused_stream" : "reset", reasonOf(error), { cause: error });
+function faultOf(stream: ClientHttp2Stream, place: Place, error: Error): UpstreamError {
+  const last = place.lastStreamId();
+  const fault = (code: UpstreamError["code"], isUntouched = code === "refused_stream"): UpstreamError =>
+    new UpstreamError(code, reasonOf(error), { cause: error, isUntouched });
+  // RFC 9113, section 6.8: nothing was done for streams above the last one that GOAWAY names.
+  if (last !== null && (stream.id ?? 0) > last) return fault("closed", true);
+  if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return fault("refused_stream");
+  const isClosed = last === null && place.isReused && place.session.destroyed;
+  return fault(isClosed ? "closed" : "reset");
 }

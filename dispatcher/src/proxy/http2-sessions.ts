@@ -14,14 +14,25 @@ const IDLE_MS = 60_000;
 /** A place in a session, to be given back once. */
 export interface Place {
   readonly session: ClientHttp2Session;
+  /** Whether the connection has carried streams before. */
+  readonly isReused: boolean;
+  /** The last stream that the endpoint may have begun with, once it has sent GOAWAY. */
+  lastStreamId(): number | null;
   release(): void;
+}
+
+interface SessionState {
+  /** Under way. */
+  streams: number;
+  isUsed: boolean;
+  lastStreamId: number | null;
 }
 
 /** The HTTP/2 connections to one endpoint: another is opened when all have as many streams as they may. */
 export class Http2Sessions {
   readonly #url: string;
   readonly #connectTimeoutMs: number;
-  readonly #sessions = new Map<ClientHttp2Session, { streams: number }>();
+  readonly #sessions = new Map<ClientHttp2Session, SessionState>();
   /** The connection that is being opened: all who come meanwhile wait for it. */
   #opening: Promise<void> | null = null;
   /** Wake those who wait for a place while all connections are full, first come first served. */
@@ -69,17 +80,24 @@ export class Http2Sessions {
   }
 
   #free(): Place | null {
-    for (const [session, count] of this.#sessions) {
+    for (const [session, state] of this.#sessions) {
       const most = Math.min(MAX_STREAMS, session.remoteSettings.maxConcurrentStreams ?? MAX_STREAMS);
-      if (session.closed || session.destroyed || count.streams >= most) continue;
-      count.streams++;
+      if (session.closed || session.destroyed || state.streams >= most) continue;
+      const { isUsed: isReused } = state;
+      state.streams++;
+      state.isUsed = true;
       const release = (): void => {
-        count.streams--;
+        state.streams--;
         this.#wakeNext();
       };
-      return { session, release };
+      return { session, isReused, lastStreamId: () => state.lastStreamId, release };
     }
     return null;
+  }
+
+  /** Connections that nobody uses may have ended at the other side. */
+  closeIdle(): void {
+    for (const [session, { streams, isUsed }] of this.#sessions) if (streams === 0 && isUsed) session.close();
   }
 
   /** Streams under way end as they would. */
@@ -94,26 +112,33 @@ export class Http2Sessions {
   #open(): Promise<void> {
     return new Promise((resolve, reject) => {
       const session = connect(this.#url, { settings: { enablePush: false } });
-      const count = { streams: 0 };
+      const state: SessionState = { streams: 0, isUsed: false, lastStreamId: null };
+      // An endpoint that takes the connection and doesn't speak HTTP/2 may be asked so by a client's mistake.
+      let code: "connect" | "protocol" = "connect";
       const fail = (error: unknown): void =>
-        reject(new UpstreamError("connect", reasonOf(error), { cause: error }));
+        reject(new UpstreamError(code, reasonOf(error), { cause: error }));
+      session.once("connect", () => (code = "protocol"));
       const onTimeout = (): void =>
         session.destroy(new Error(`no connection within ${this.#connectTimeoutMs} ms`));
       session.setTimeout(this.#connectTimeoutMs, onTimeout);
-      session.once("connect", () => {
+      // The endpoint's first frame says how many streams it takes; more would be refused.
+      session.once("remoteSettings", () => {
         session.removeListener("timeout", onTimeout);
         session.setTimeout(IDLE_MS, () => {
-          if (count.streams === 0) session.close();
+          if (state.streams === 0) session.close();
         });
         session.setLocalWindowSize(WINDOW_BYTES);
-        this.#sessions.set(session, count);
+        this.#sessions.set(session, state);
         resolve();
       });
       session.on("error", fail);
       const forget = (): void => {
         if (this.#sessions.delete(session)) this.#wakeNext();
       };
-      session.once("goaway", forget);
+      session.on("goaway", (_code, lastStreamId) => {
+        state.lastStreamId = Math.min(lastStreamId, state.lastStreamId ?? lastStreamId);
+        forget();
+      });
       session.once("close", () => {
         forget();
         fail(new Error("the connection ended"));

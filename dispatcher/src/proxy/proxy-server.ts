@@ -1,6 +1,6 @@
 // One port for HTTP/1.1 and HTTP/2 without TLS: which of them a client speaks is in its first bytes.
 import { boundPort, codeOf } from "@isochrone/primitives";
-import { addressKey, ConnectionGuard } from "@isochrone/runtime/http";
+import { ConnectionGuard } from "@isochrone/runtime/http";
 import {
   createServer as createHttp1,
   ServerResponse,
@@ -25,15 +25,16 @@ import type { RequestHead } from "./target.ts";
 /** A client's request as it came. */
 export interface Arrival extends Client {
   readonly head: RequestHead;
-  /** Whose share it takes: the client's address, or its /64 network. */
-  readonly clientKey: string;
 }
+
+type GuardedConnection = ReturnType<ConnectionGuard["busy"]>;
 
 interface ProxyServerOptions {
   readonly host: string;
   readonly port: number;
   readonly maxConnections: number;
-  readonly onRequest: (arrival: Arrival) => void;
+  /** @param clientKey whose share it takes: the client's address, or its /64 network */
+  readonly onRequest: (arrival: Arrival, clientKey: string) => void;
   /** A connection was closed: there were too many, or too many requests waited on it. */
   readonly onClosedConnection: (reason: "connections" | "pipelined") => void;
 }
@@ -51,6 +52,8 @@ const MAX_STREAMS = 250;
  */
 const MAX_PIPELINED = 32;
 const SWITCHED = 101;
+/** Client of a connection that has ended meanwhile. */
+const GONE = "gone";
 /** Bytes of headers, as for HTTP/1.1. */
 const MAX_HEADER_BYTES = 16_384;
 
@@ -62,7 +65,6 @@ export class ProxyServer {
   readonly #sockets = new Set<Socket>();
   /** Connections of sessions, which Node.js hides behind a proxy. */
   readonly #socketOf = new WeakMap<Http2Session, Socket>();
-  readonly #pipelined = new WeakMap<Socket, number>();
   readonly #sessions = new Set<ServerHttp2Session>();
   #isClosing = false;
 
@@ -142,7 +144,7 @@ export class ProxyServer {
     http1.on("upgrade", (request, socket: Socket, head) =>
       guarded(
         // Thrown where an answer to a request before it is still to come on the connection.
-        () => this.#arrived(arrivalOfWebSocket(request, socket, head), socket),
+        () => this.#arrived(arrivalOfWebSocket(request, socket, head), this.#guard.busy(socket)),
         () => socket.destroy(),
       )(),
     );
@@ -165,27 +167,24 @@ export class ProxyServer {
   #onHttp1(request: IncomingMessage, response: ServerResponse): void {
     const { socket } = request;
     if (socket.destroyed) return;
-    const waiting = (this.#pipelined.get(socket) ?? 0) + 1;
-    if (waiting > MAX_PIPELINED) {
+    const connection = this.#guard.busy(socket);
+    if (connection !== null && connection.requests > MAX_PIPELINED) {
       this.#options.onClosedConnection("pipelined");
       return void socket.destroy();
     }
-    this.#pipelined.set(socket, waiting);
-    response.once("close", () => this.#pipelined.set(socket, this.#pipelined.get(socket)! - 1));
-    this.#arrived(arrivalOf1(request, response), socket);
+    this.#arrived(arrivalOf1(request, response), connection);
   }
 
   #onHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
     const { session } = request.stream;
     const socket = session === undefined ? undefined : this.#socketOf.get(session);
-    if (socket !== undefined) this.#arrived(arrivalOf2(request, response), socket);
+    if (socket !== undefined) this.#arrived(arrivalOf2(request, response), this.#guard.busy(socket));
   }
 
   /** Of connections without a request under way the longest idle is closed first. */
-  #arrived(arrival: Omit<Arrival, "clientKey">, socket: Socket): void {
-    const connection = this.#guard.busy(socket);
+  #arrived(arrival: Arrival, connection: GuardedConnection): void {
     if (connection !== null) arrival.response.once("close", () => this.#guard.answered(connection));
-    this.#options.onRequest({ ...arrival, clientKey: addressKey(socket.remoteAddress) });
+    this.#options.onRequest(arrival, connection?.key ?? GONE);
   }
 }
 
@@ -239,11 +238,7 @@ function hasBodyOf({
 }
 
 /** Node has let go of the socket: it is given to a response, which may refuse or switch. */
-function arrivalOfWebSocket(
-  request: IncomingMessage,
-  socket: Socket,
-  head: Buffer,
-): Omit<Arrival, "clientKey"> {
+function arrivalOfWebSocket(request: IncomingMessage, socket: Socket, head: Buffer): Arrival {
   socket.on("error", () => undefined);
   socket.setTimeout(IDLE_MS, () => socket.destroy());
   if (head.length > 0) socket.unshift(head);
@@ -260,7 +255,7 @@ function arrivalOfWebSocket(
   };
 }
 
-function arrivalOf1(request: IncomingMessage, response: ServerResponse): Omit<Arrival, "clientKey"> {
+function arrivalOf1(request: IncomingMessage, response: ServerResponse): Arrival {
   const { method = "GET", url = "", headers } = request;
   const hasBody = hasBodyOf(headers);
   return {
@@ -273,7 +268,7 @@ function arrivalOf1(request: IncomingMessage, response: ServerResponse): Omit<Ar
   };
 }
 
-function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse): Omit<Arrival, "clientKey"> {
+function arrivalOf2(request: Http2ServerRequest, response: Http2ServerResponse): Arrival {
   const { method, url, headers, authority, stream } = request;
   return {
     head: {

@@ -88,6 +88,8 @@ function serviceOf(
   const named = readAuthority(authority);
   if (named === null) return { reason, detail: "the host must be service.namespace, with a port if need be" };
   const entry = table.get(named.service);
+  if (entry === null && !table.isSynced)
+    return { reason: "starting", detail: "Services have not been listed yet" };
   if (entry === null)
     return { reason, detail: `${named.service} must be a Service with isochrone.dev/dispatch=dispatcher` };
   const port = portOf(entry, named.port);

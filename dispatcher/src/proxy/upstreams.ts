@@ -10,6 +10,12 @@ const MAX_IDLE = 64;
 /** Many servers close idle connections after 5 s: a request must not meet that. */
 const IDLE_MS = 4_000;
 
+interface AttemptOptions {
+  readonly speaksHttp2: boolean;
+  /** On no connection that has been idle. */
+  readonly isFresh: boolean;
+}
+
 /** Connections to endpoints, kept as long as their slices have them. */
 export class Upstreams {
   readonly #connectTimeoutMs: number;
@@ -20,9 +26,10 @@ export class Upstreams {
     this.#connectTimeoutMs = connectTimeoutMs;
   }
 
-  attempt(endpoint: Endpoint, speaksHttp2: boolean, outbound: Outbound): Attempt {
-    if (speaksHttp2) return new Http2Attempt(this.#sessionsOf(endpoint), outbound);
-    return new Http1Attempt(this.agentOf(endpoint), endpoint.where, outbound, this.#connectTimeoutMs);
+  attempt(endpoint: Endpoint, outbound: Outbound, { speaksHttp2, isFresh }: AttemptOptions): Attempt {
+    if (speaksHttp2) return new Http2Attempt(this.#sessionsOf(endpoint), outbound, isFresh);
+    const agent = isFresh ? false : this.agentOf(endpoint);
+    return new Http1Attempt(agent, endpoint.where, outbound, this.#connectTimeoutMs);
   }
 
   agentOf(endpoint: Endpoint): Agent {

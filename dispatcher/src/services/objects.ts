@@ -12,6 +12,8 @@ export interface DispatchedService {
   readonly loadPath: string | null;
   /** Labels of its pods; null: it selects none. */
   readonly selector: Selector | null;
+  /** Annotations that say what can't be, in words for whoever wrote them. */
+  readonly faults: readonly string[];
   /** By the Service's own port. */
   readonly ports: ReadonlyMap<number, { readonly name: string; readonly speaks: Speech }>;
 }
@@ -35,9 +37,19 @@ export function dispatchedService(service: KubernetesObject): DispatchedService 
       return [[port, { name: looseText(name), speaks }] as const];
     },
   );
+  const deadlineMs = deadlineOf(annotations);
+  const isPath = loadPath !== undefined && LOAD_PATH.test(loadPath);
   return {
-    deadlineMs: deadlineOf(annotations),
-    loadPath: loadPath !== undefined && LOAD_PATH.test(loadPath) ? loadPath : null,
+    deadlineMs,
+    loadPath: isPath ? loadPath : null,
+    faults: [
+      ...(deadlineMs === null && annotations?.[DISPATCH_ANNOTATIONS.deadline] !== undefined
+        ? [`${DISPATCH_ANNOTATIONS.deadline} must be 1ms to 10s`]
+        : []),
+      ...(loadPath !== undefined && !isPath
+        ? [`${DISPATCH_ANNOTATIONS.loadPath} must be a path of at most 256 characters`]
+        : []),
+    ],
     selector: selectorOf(service),
     ports: new Map(ports),
   };

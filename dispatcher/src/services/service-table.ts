@@ -102,6 +102,9 @@ export class ServiceTable implements Service {
       if (this.#entries.delete(name)) this.#pods.unfollow(namespace);
       return;
     }
+    for (const fault of order.faults)
+      if (before?.order.faults.includes(fault) !== true)
+        this.#options.logger.warn("an annotation of a Service is passed over", { service: name, fault });
     const ports = portsOf(order, before);
     for (const [number, port] of before?.ports ?? [])
       if (ports.get(number) !== port) this.#gone(port.take([]));

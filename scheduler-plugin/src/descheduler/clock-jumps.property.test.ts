@@ -6,6 +6,7 @@ import { DeschedulerRig, MINUTE } from "../testing/descheduler-rig.ts";
 import { BackOff } from "./back-off.ts";
 import { ClockSteps, notAhead } from "./clock-steps.ts";
 import { LeftNodes } from "./decision/left-nodes.ts";
+import { SettledPods } from "./decision/settled-pods.ts";
 
 const YEAR_MS = 365 * 86_400_000;
 const steps = double({ min: 3, max: Math.log10(10 * YEAR_MS), noNaN: true }).chain((log) =>
@@ -41,25 +42,31 @@ test("evictions and refusals are remembered for as long as without a jump", () =
     property(steps, integer({ min: 0, max: 120 }), integer({ min: 0, max: 120 }), (stepMs, before, after) => {
       const [clock, steady] = [new ManualClock(), new ManualClock()];
       const [left, leftSteady] = [new LeftNodes(30 * MINUTE), new LeftNodes(30 * MINUTE)];
+      const [settled, settledSteady] = [new SettledPods(), new SettledPods()];
       const [backOff, backOffSteady] = [new BackOff(MINUTE), new BackOff(MINUTE)];
       const clockSteps = new ClockSteps(clock);
       const note = { owner: "o", workflow: "w", node: "n", atMs: clock.now() };
       left.add(note);
       leftSteady.add(note);
+      for (const pods of [settled, settledSteady])
+        pods.add({ pod: "shop/web-1", afterMs: 1, atMs: clock.now() });
       backOff.refused("key", clock.now());
       backOffSteady.refused("key", steady.now());
       clock.stepWall(before * MINUTE);
       expect(clockSteps.take()).toBe(before * MINUTE);
-      for (const each of [left, backOff]) each.shift(before * MINUTE);
+      for (const each of [left, settled, backOff]) each.shift(before * MINUTE);
       clock.stepWall(stepMs);
       const stepped = clockSteps.take();
       expect(stepped).toBe(stepMs);
-      for (const each of [left, backOff]) each.shift(stepped);
+      for (const each of [left, settled, backOff]) each.shift(stepped);
       const wallMs = clock.now() + after * MINUTE;
       const steadyMs = steady.now() + after * MINUTE;
       expect(left.lastHour(wallMs)).toHaveLength(leftSteady.lastHour(steadyMs).length);
       expect(left.current(wallMs)).toEqual(leftSteady.current(steadyMs));
       expect(backOff.current(wallMs)).toEqual(backOffSteady.current(steadyMs));
+      expect(settled.reasonToStay("shop/web-1", 1, wallMs)).toBe(
+        settledSteady.reasonToStay("shop/web-1", 1, steadyMs),
+      );
     }),
   );
 });
@@ -72,8 +79,10 @@ test("what a leader with a clock ahead has noted counts from now", () => {
       { ...note, atMs: nowMs + 10 * YEAR_MS },
       { ...note, atMs: nowMs - HOUR },
     ],
+    settled: [{ pod: "shop/web-1", afterMs: 1, atMs: nowMs + YEAR_MS }],
     waiting: [],
     unmeasured: [],
   };
+  expect(notAhead(memory, nowMs).settled).toMatchObject([{ atMs: nowMs }]);
   expect(notAhead(memory, nowMs).left.map(({ atMs }) => atMs)).toEqual([nowMs, nowMs - HOUR]);
 });

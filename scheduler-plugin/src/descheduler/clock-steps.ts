@@ -28,13 +28,14 @@ export class ClockSteps {
 }
 
 /** The memory of a leader whose clock may have been ahead: nothing in it is later than now. */
-export function notAhead<M extends Pick<TermMemory, "left" | "waiting" | "unmeasured">>(
+export function notAhead<M extends Pick<TermMemory, "left" | "settled" | "waiting" | "unmeasured">>(
   memory: M,
   nowMs: number,
 ): M {
   return {
     ...memory,
     left: memory.left.map((note) => ({ ...note, atMs: Math.min(note.atMs, nowMs) })),
+    settled: memory.settled.map((note) => ({ ...note, atMs: Math.min(note.atMs, nowMs) })),
     waiting: memory.waiting.map((move) => movedBack(move, nowMs)),
     unmeasured: memory.unmeasured.map(({ move, replacement }) => ({
       move: movedBack(move, nowMs),

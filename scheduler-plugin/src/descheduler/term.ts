@@ -146,8 +146,8 @@ export class DeschedulerTerm {
   #followClock(): void {
     const stepMs = this.#clockSteps.take();
     if (stepMs === 0) return;
-    for (const kept of [this.#left, this.#moves, this.#backOff, this.#verdicts, this.#evictor])
-      kept.shift(stepMs);
+    const pods = [this.#left, this.#settled, this.#backOff];
+    for (const kept of [...pods, this.#moves, this.#verdicts, this.#evictor]) kept.shift(stepMs);
   }
 
   /** Moves under way go on between two runs. */

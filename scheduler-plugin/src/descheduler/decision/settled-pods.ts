@@ -32,6 +32,11 @@ export class SettledPods {
     this.#notes = [...this.#notes.filter(({ pod }) => pod !== note.pod), note].slice(-MAX_NOTES);
   }
 
+  /** The clock was set by so much. */
+  shift(stepMs: number): void {
+    this.#notes = this.#notes.map((note) => ({ ...note, atMs: note.atMs + stepMs }));
+  }
+
   has(pod: string): boolean {
     return this.#notes.some((one) => one.pod === pod);
   }

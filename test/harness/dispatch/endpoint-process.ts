@@ -1,0 +1,23 @@
+// An HTTP/1.1 endpoint in a process of its own, which writes down each request before and after its work.
+// Arguments: address, port, path of the journal. Lines of the journal: `begun ID` and `answered ID`.
+import { openSync, writeSync } from "node:fs";
+import { createServer } from "node:http";
+
+const [address, port, path] = process.argv.slice(2);
+const WORK_MS = 10;
+
+const journal = openSync(path!, "a");
+// Written at once: a process that is killed writes nothing more.
+const note = (word: string, id: string): void => void writeSync(journal, `${word} ${id}\n`);
+
+createServer((request, response) => {
+  const id = String(request.headers["x-id"]);
+  note("begun", id);
+  request.resume().once("end", () =>
+    setTimeout(() => {
+      note("answered", id);
+      response.setHeader("content-length", id.length);
+      response.end(id);
+    }, WORK_MS),
+  );
+}).listen({ host: address, port: Number(port) }, () => console.log("ready"));

@@ -1,0 +1,108 @@
+// Requests at a steady rate through several dispatchers, each over a connection of its own.
+import { codeOf } from "@isochrone/primitives";
+import { connect } from "node:net";
+
+const HOST = "127.0.0.1";
+const BODY = "body";
+/** A request that takes longer hangs. */
+const MOST_MS = 30_000;
+
+/** A request and what the client got. Times by performance.now(). */
+export interface Exchange {
+  readonly id: string;
+  readonly method: "GET" | "POST";
+  /** Index of the dispatcher that it went through; null: none took the connection. */
+  readonly through: number | null;
+  readonly beganMs: number;
+  readonly endedMs: number;
+  /** Status lines on the connection. */
+  readonly answers: number;
+  /** Of one whole answer with the request's own body; null: there was none. */
+  readonly status: number | null;
+}
+
+/** Sends until it is stopped, in turn through all dispatchers; one that takes no connections is passed over. */
+export class Traffic {
+  readonly #ports: readonly number[];
+  readonly #host: string;
+  readonly #notReady = new Set<number>();
+  readonly #underWay = new Set<Promise<void>>();
+  readonly #exchanges: Exchange[] = [];
+  readonly #timer: NodeJS.Timeout;
+  readonly #beganMs = performance.now();
+  #sent = 0;
+
+  constructor(ports: readonly number[], host: string, perSecond: number) {
+    this.#ports = ports;
+    this.#host = host;
+    this.#timer = setInterval(() => {
+      const due = ((performance.now() - this.#beganMs) / 1_000) * perSecond;
+      while (this.#sent < due) this.#send(this.#sent++);
+    }, 5);
+  }
+
+  /** Sends nothing to a dispatcher that isn't ready, as a Service does. */
+  setReady(index: number, isReady: boolean): void {
+    if (isReady) this.#notReady.delete(index);
+    else this.#notReady.add(index);
+  }
+
+  /** @returns all requests, once each has ended */
+  async stop(): Promise<readonly Exchange[]> {
+    clearInterval(this.#timer);
+    await Promise.all(this.#underWay);
+    return this.#exchanges;
+  }
+
+  #send(count: number): void {
+    const sent = this.#exchange(count).then((exchange) => {
+      this.#exchanges.push(exchange);
+      this.#underWay.delete(sent);
+    });
+    this.#underWay.add(sent);
+  }
+
+  async #exchange(count: number): Promise<Exchange> {
+    const id = `id-${count}`;
+    const method = count % 2 === 0 ? "GET" : "POST";
+    const beganMs = performance.now();
+    const length = method === "POST" ? `content-length: ${BODY.length}\r\n` : "";
+    const head = `${method} / HTTP/1.1\r\nhost: ${this.#host}\r\nx-id: ${id}\r\nconnection: close\r\n${length}\r\n`;
+    let text: string | null = null;
+    let through: number | null = null;
+    for (let turn = 0; text === null && turn < this.#ports.length; turn++) {
+      through = (Math.floor(count / 2) + turn) % this.#ports.length;
+      if (this.#notReady.has(through)) continue;
+      text = await received(this.#ports[through]!, head + (method === "POST" ? BODY : ""));
+    }
+    const { length: answers } = text?.match(/HTTP\/1\.1 \d{3}/g) ?? [];
+    const isWhole = text?.endsWith(`\r\n\r\n${id}`) === true;
+    const status = isWhole || text?.includes("isochrone-reason") === true ? statusOf(text ?? "") : null;
+    return {
+      id,
+      method,
+      through: text === null ? null : through,
+      beganMs,
+      endedMs: performance.now(),
+      answers: answers ?? 0,
+      status,
+    };
+  }
+}
+
+function statusOf(text: string): number {
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(text)?.[1]);
+}
+
+/** All bytes until the connection's end; null: there was none. */
+function received(port: number, sent: string): Promise<string | null> {
+  return new Promise((resolve) => {
+    const socket = connect(port, HOST, () => socket.write(sent));
+    let text = "";
+    let isRefused = false;
+    socket.setTimeout(MOST_MS, () => socket.destroy());
+    socket.on("data", (data: Buffer) => (text += data.toString()));
+    socket.on("error", (error) => (isRefused ||= codeOf(error) === "ECONNREFUSED"));
+    socket.once("close", () => resolve(isRefused ? null : text));
+  });
+}
