@@ -12,3 +12,4 @@ export { DeschedulerRig } from "./descheduler-rig.ts";
 export { createDeschedulerMetrics } from "../descheduler/decision/metrics.ts";
 export { createDeschedulerTerm } from "./term-alone.ts";
 export { ReplicaLoad } from "./replica-load.ts";
+export { clusterSnapshot, CPU, labelsOf, NODES, overBestOf, snapshotOf } from "./rollout-objects.ts";

@@ -50,6 +50,8 @@ interface Surroundings {
   readonly zones: ReadonlyMap<string, string>;
   /** Nodes that have pods, the fullest first. */
   readonly usedNodes: () => readonly string[];
+  /** Links that calls cross, as "a b" and "b a", the busiest first. */
+  readonly crossedLinks: () => Promise<readonly string[]>;
 }
 
 /** What links were before faults changed them: the round trip; loss was none. */
@@ -81,9 +83,15 @@ export class FaultMaker {
   }
 
   async make(kind: FaultKind): Promise<MadeFault> {
-    const fault: MadeFault = { kind, text: await this.#do(kind), atMs: Date.now(), healedMs: null };
-    this.made.push(fault);
-    return fault;
+    return this.#made(kind, await this.#do(kind));
+  }
+
+  /** Slows the link that most traffic crosses, as much as a fault may: pods have a reason to move. */
+  async slowBusiest(): Promise<MadeFault> {
+    const crossed = await this.#around.crossedLinks();
+    const pair = crossed.find((each) => this.#healthy.has(each));
+    if (pair === undefined) throw new Error("no link is crossed by calls");
+    return this.#made("slow-link", await this.#slow(pair, SLOW_MS.most));
   }
 
   /** Every link that can be healed is as it was at the start. */
@@ -111,17 +119,27 @@ export class FaultMaker {
       return `${node} dies`;
     }
     if (kind === "slow-zone") return this.#slowZone();
-    const [pair, healthyMs] = this.#pickPair();
+    const pair = await this.#pickPair();
+    if (kind === "slow-link") return this.#slow(pair, this.#between(SLOW_MS));
     const [a = "", b = ""] = pair.split(" ");
     this.#changed.add(pair);
-    if (kind === "lossy-link") {
-      const lossRatio = this.#between(LOSS);
-      truth.setLoss(a, b, lossRatio);
-      await lab.setLink(a, b, { lossRatio });
-      return `${a} - ${b} loses ${(100 * lossRatio).toFixed(0)} %`;
-    }
-    const rttMs = Math.round(healthyMs + this.#between(SLOW_MS));
-    await lab.setLink(a, b, { rttMs });
+    const lossRatio = this.#between(LOSS);
+    truth.setLoss(a, b, lossRatio);
+    await lab.setLink(a, b, { lossRatio });
+    return `${a} - ${b} loses ${(100 * lossRatio).toFixed(0)} %`;
+  }
+
+  #made(kind: FaultKind, text: string): MadeFault {
+    const fault: MadeFault = { kind, text, atMs: Date.now(), healedMs: null };
+    this.made.push(fault);
+    return fault;
+  }
+
+  async #slow(pair: string, addedMs: number): Promise<string> {
+    const [a = "", b = ""] = pair.split(" ");
+    this.#changed.add(pair);
+    const rttMs = Math.round(this.#healthy.get(pair)! + addedMs);
+    await this.#around.lab.setLink(a, b, { rttMs });
     return `${a} - ${b} takes ${rttMs} ms`;
   }
 
@@ -139,12 +157,13 @@ export class FaultMaker {
     return `zone ${zone} is ${addedMs} ms farther from all others`;
   }
 
-  /** Of nodes that have pods, where there are two: such a link is one that calls cross. */
-  #pickPair(): readonly [string, number] {
-    const used = new Set(this.#alive(this.#around.usedNodes()));
-    const all = [...this.#healthy].filter(([pair]) => pair.split(" ").every((node) => !this.#dead.has(node)));
-    const crossed = all.filter(([pair]) => pair.split(" ").every((node) => used.has(node)));
-    return this.#pick(crossed.length > 0 ? crossed : all);
+  /** A link that calls cross, where there is one. */
+  async #pickPair(): Promise<string> {
+    const isAlive = (pair: string): boolean => pair.split(" ").every((node) => !this.#dead.has(node));
+    const all = [...this.#healthy.keys()].filter(isAlive);
+    const crossed = new Set(await this.#around.crossedLinks());
+    const some = all.filter((pair) => crossed.has(pair));
+    return this.#pick(some.length > 0 ? some : all);
   }
 
   #alive(nodes: readonly string[]): string[] {
