@@ -24,7 +24,7 @@ describe("on target means that the replacement was ready there:", () => {
     for (const [atMs, pods] of sights) lives.take(pods, T0 + atMs);
     return outcomeIsTrue(DECISION, lives);
   };
-  const next = (more: Parameters<typeof pod>[2]): KubernetesObject[] => [pod("m1-5f-b", "n2", more)];
+  const next = (more: Parameters<typeof pod>[2] = {}): KubernetesObject[] => [pod("m1-5f-b", "n2", more)];
   const unready = (changedMs?: number): KubernetesObject[] =>
     next({ ready: false, ...(changedMs === undefined ? {} : { changedMs: T0 + changedMs }) });
   const LATE = 30_000;

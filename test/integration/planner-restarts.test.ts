@@ -19,7 +19,6 @@ import {
   startControlPlane,
   workloadObject,
   type ControlPlane,
-  type WorkloadOptions,
 } from "../harness/control-plane/index.ts";
 import { PLACEMENT_GATE, startPlanner, type RunningPlanner } from "../harness/planner.ts";
 import { PLANNER_COMPONENTS } from "../harness/planner-testbed.ts";
@@ -59,7 +58,7 @@ describe.runIf(support.supported)("a rolling restart", { timeout: 2 * WITHIN_MS 
     await cluster?.close();
   });
 
-  type Kind = NonNullable<WorkloadOptions["kind"]>;
+  type Kind = "Deployment" | "StatefulSet";
 
   /** Planned while the region `ap` is where `eu` will be: far from the best placement. */
   async function deployFarAway(kindOf: (workload: string) => Kind): Promise<void> {

@@ -15,6 +15,7 @@ interface PlannedFault {
 
 const SLOW_MS = { least: 40, most: 160 };
 const LOSS = { least: 0.05, most: 0.4 };
+const SET_ATTEMPTS = 4;
 /** So much of the time is left at the end, in which nothing is changed. */
 const QUIET_SHARE = 0.15;
 
@@ -99,7 +100,7 @@ export class FaultMaker {
     for (const pair of this.#changed) {
       const [a = "", b = ""] = pair.split(" ");
       if (this.#dead.has(a) || this.#dead.has(b)) continue;
-      await this.#around.lab.setLink(a, b, { rttMs: this.#healthy.get(pair)!, lossRatio: 0, cut: false });
+      await this.#set(a, b, { rttMs: this.#healthy.get(pair)!, lossRatio: 0, cut: false });
     }
     this.#changed.clear();
     const nowMs = Date.now();
@@ -125,7 +126,7 @@ export class FaultMaker {
     this.#changed.add(pair);
     const lossRatio = this.#between(LOSS);
     truth.setLoss(a, b, lossRatio);
-    await lab.setLink(a, b, { lossRatio });
+    await this.#set(a, b, { lossRatio });
     return `${a} - ${b} loses ${(100 * lossRatio).toFixed(0)} %`;
   }
 
@@ -135,16 +136,27 @@ export class FaultMaker {
     return fault;
   }
 
+  /** A busy machine answers late, and not always at the first time. */
+  async #set(a: string, b: string, change: Parameters<LabClient["setLink"]>[2]): Promise<void> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        await this.#around.lab.setLink(a, b, change);
+        return;
+      } catch (error) {
+        if (attempt === SET_ATTEMPTS) throw error;
+      }
+  }
+
   async #slow(pair: string, addedMs: number): Promise<string> {
     const [a = "", b = ""] = pair.split(" ");
     this.#changed.add(pair);
     const rttMs = Math.round(this.#healthy.get(pair)! + addedMs);
-    await this.#around.lab.setLink(a, b, { rttMs });
+    await this.#set(a, b, { rttMs });
     return `${a} - ${b} takes ${rttMs} ms`;
   }
 
   async #slowZone(): Promise<string> {
-    const { lab, zones, usedNodes } = this.#around;
+    const { zones, usedNodes } = this.#around;
     const zone = zones.get(this.#pick(this.#alive(usedNodes())))!;
     const addedMs = Math.round(this.#between(SLOW_MS));
     for (const [pair, healthyMs] of this.#healthy) {
@@ -152,7 +164,7 @@ export class FaultMaker {
       if ((zones.get(a) === zone) === (zones.get(b) === zone)) continue;
       if (this.#dead.has(a) || this.#dead.has(b)) continue;
       this.#changed.add(pair);
-      await lab.setLink(a, b, { rttMs: Math.round(healthyMs + addedMs) });
+      await this.#set(a, b, { rttMs: Math.round(healthyMs + addedMs) });
     }
     return `zone ${zone} is ${addedMs} ms farther from all others`;
   }
