@@ -27,7 +27,7 @@ test(
     console.log(JSON.stringify({ checked, faults, movedPods, replacedInPlace }));
     expect(faults).toHaveLength(2);
     // Without moves and statements there is nothing that could be false.
-    expect(movedPods).toBeGreaterThan(0);
+    expect(movedPods, `pods that moved while the demo said:\n${result.said}`).toBeGreaterThan(0);
     const moves = ["moved", "api outcome"];
     const kinds = ["placed", "verdict", "proposal", ...moves, "api dead", "metrics counted moves"];
     for (const kind of hasBrowser ? [...kinds, "page best plan", "page end to end"] : kinds)

@@ -11,7 +11,7 @@ import type { AppliedMove, KubernetesObject, ObjectRef } from "@isochrone/kubern
 import type { WorkflowPlanReport } from "@isochrone/placement";
 import { createLogger, systemClock } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
-import { moveByHand, withdrawByHand } from "@isochrone/scheduler-plugin";
+import { forgetMove, moveByHand, withdrawByHand } from "@isochrone/scheduler-plugin";
 import type { HandMove, HandOutcome, MovingStore } from "@isochrone/scheduler-plugin";
 import { createInterface } from "node:readline/promises";
 import { planningOf, plansText, readPlans, type PlanOptions } from "../commands/plan.ts";
@@ -197,6 +197,7 @@ class Mover {
       const { owner, applied, pod, unfinished, interrupted, namespace, from, to } = back;
       const left = unfinished ?? interrupted;
       if (left !== null) await this.#withdraw(left);
+      if (applied.podUid !== "") await forgetMove(refOf(owner), applied.podUid, this.#deps);
       if (unfinished !== null) this.#deps.print(`${unfinished.metadata.name} stays on ${to}`);
       else if (pod === null)
         this.#deps.print(

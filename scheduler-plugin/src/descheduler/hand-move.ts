@@ -154,7 +154,7 @@ export async function withdrawByHand(
   { metadata: { namespace = "default", uid = "" } }: KubernetesObject,
   deps: Omit<HandMoveDeps, "signal" | "withinMs">,
 ): Promise<boolean> {
-  const { store, clock } = deps;
+  const { store } = deps;
   for (let attempt = 0; attempt < WITHDRAW_ATTEMPTS; attempt++) {
     const { items: pods } = await store.list(KINDS.pod, { namespace });
     const pod = pods.find(
@@ -165,13 +165,22 @@ export async function withdrawByHand(
     if (released === undefined) {
       const owner = moveOwnerOf(pod);
       if (pod.metadata.annotations?.[MOVE_TO_ANNOTATION] !== undefined) await mark(store, pod, null);
-      if (owner !== null) await new Evictor(store).done(owner, uid, clock.now(), null);
+      if (owner !== null) await forgetMove(owner, uid, deps);
       return true;
     }
     const { release } = released;
     await step({ pod, release: { ...release, deadlineMs: 0 } }, pods, deps);
   }
   return false;
+}
+
+/** Ends the record of a move whose pod was evicted: it sends no other new pod of the controller anywhere. */
+export async function forgetMove(
+  owner: ObjectRef,
+  podUid: string,
+  { store, clock }: Pick<HandMoveDeps, "clock" | "store">,
+): Promise<void> {
+  await new Evictor(store).done(owner, podUid, clock.now(), null);
 }
 
 async function step(

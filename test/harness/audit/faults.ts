@@ -14,6 +14,7 @@ interface PlannedFault {
 }
 
 const SLOW_MS = { least: 40, most: 160 };
+const VERY_SLOW_MS = 400;
 const LOSS = { least: 0.05, most: 0.4 };
 const SET_ATTEMPTS = 4;
 /** So much of the time is left at the end, in which nothing is changed. */
@@ -87,12 +88,12 @@ export class FaultMaker {
     return this.#made(kind, await this.#do(kind));
   }
 
-  /** Slows the link that most traffic crosses, as much as a fault may: pods have a reason to move. */
+  /** Slows the link that most traffic crosses so much that pods move even on a busy machine. */
   async slowBusiest(): Promise<MadeFault> {
     const crossed = await this.#around.crossedLinks();
     const pair = crossed.find((each) => this.#healthy.has(each));
     if (pair === undefined) throw new Error("no link is crossed by calls");
-    return this.#made("slow-link", await this.#slow(pair, SLOW_MS.most));
+    return this.#made("slow-link", await this.#slow(pair, VERY_SLOW_MS));
   }
 
   /** Every link that can be healed is as it was at the start. */
