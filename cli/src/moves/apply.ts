@@ -25,6 +25,9 @@ type Print = (text: string) => void;
 /** As descheduler.moveDeadlineMs and descheduler.coolDownMs. */
 const WITHIN_MS = 5 * 60_000;
 const COOL_DOWN_MS = 15 * 60_000;
+/** A PodDisruptionBudget that refuses for longer is not about to change. */
+const BUDGET_WITHIN_MS = 10_000;
+const BUDGET_POLL_MS = 500;
 
 /** Throws CommandError at the first move that doesn't reach its target. */
 export async function applyCommand(namespace: string, options: PlanOptions, print: Print): Promise<void> {
@@ -68,10 +71,8 @@ async function undo(namespace: string, options: PlanOptions, mover: Mover, print
   }
   await confirmed(`Move ${countOf(moves)} back now?`, options);
   await mover.undo(moves);
-  const withdrawn = moves.filter(({ unfinished }) => unfinished !== null);
-  if (withdrawn.length > 0) print(`\n${countOf(withdrawn)} stay${withdrawn.length === 1 ? "s" : ""}.`);
-  if (withdrawn.length < moves.length)
-    print(`\n${countOf(moves.filter(({ unfinished }) => unfinished === null))} moved back.`);
+  const made = moves.filter(({ unfinished }) => unfinished === null);
+  if (made.length > 0) print(`\n${countOf(made)} moved back.`);
 }
 
 /** The moves that can be made now, in the order of their steps. Throws CommandError for pods without one. */
@@ -221,7 +222,12 @@ class Mover {
     const logger = createLogger({ service: "isochrone", level: "error" });
     const beganMs = clock.monotonic();
     const deps = { store, clock, logger, signal, withinMs: WITHIN_MS, coolDownMs: COOL_DOWN_MS };
-    const outcome = await moveByHand(move, deps);
+    let outcome = await moveByHand(move, deps);
+    // The budget counts the previous replacement a moment after it is ready.
+    while (isOverBudget(outcome) && clock.monotonic() - beganMs < BUDGET_WITHIN_MS) {
+      await clock.sleep(BUDGET_POLL_MS, signal);
+      outcome = await moveByHand(move, deps);
+    }
     const seconds = Math.round((clock.monotonic() - beganMs) / 1_000);
     if (outcome.outcome === "on_target")
       print(`moved ${which}: ${outcome.replacement} is ready on ${to} after ${seconds} s`);
@@ -272,6 +278,10 @@ const WORDS = {
   refused: "was refused",
   withdrawn: "was withdrawn",
 };
+
+function isOverBudget(outcome: HandOutcome): boolean {
+  return outcome.outcome === "refused" && outcome.detail === "pdb";
+}
 
 function stopped({ pod, to }: HandMove, outcome: HandOutcome, made: number): CommandError {
   if (outcome.outcome === "on_target") throw new Error("a move that reached its target stops nothing");

@@ -98,8 +98,9 @@ async function makeFaults(
     log(`  ${(await maker.slowBusiest()).text} until a pod moves`);
     const isTold = (): boolean =>
       demo.lines.some(({ atMs, text }) => atMs > verdictMs && readStatement(text)?.kind === "moved");
-    while (!isTold() && Date.now() - verdictMs < movesWithinMs && demo.isRunning && signal?.aborted !== true)
-      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    const isAwaited = (): boolean =>
+      !isTold() && Date.now() - verdictMs < movesWithinMs && demo.isRunning && signal?.aborted !== true;
+    while (isAwaited()) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
     log(`  ${((Date.now() - verdictMs) / 1_000).toFixed(0)} s: a pod has moved: ${isTold()}`);
     await maker.heal();
   }
