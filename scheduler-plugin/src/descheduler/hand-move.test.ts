@@ -79,10 +79,9 @@ describe("a move that was interrupted is withdrawn", () => {
     const { store } = await shop();
     const ref = { ...KINDS.pod, namespace: "shop", name: "db-0" };
     const pod = await store.patch(ref, { metadata: { annotations: { [MOVE_TO_ANNOTATION]: "n2" } } });
-    const { get, jsonPatch } = store;
     const interrupted: MovingStore = {
-      get: (...asked) => get.apply(store, asked),
-      jsonPatch: (...asked) => jsonPatch.apply(store, asked),
+      get: store.get.bind(store),
+      jsonPatch: store.jsonPatch.bind(store),
       list: endless,
       patch: endless,
       evict: endless,
