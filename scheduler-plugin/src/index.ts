@@ -4,7 +4,7 @@ export { extenderCertificateSettings } from "./certificates/settings.ts";
 export type { MoveProgress, MoveStage } from "./descheduler/move-progress.ts";
 export { deschedulerSettings } from "./descheduler/decision/settings.ts";
 export type { DeschedulerConfig } from "./descheduler/decision/settings.ts";
-export { moveByHand } from "./descheduler/hand-move.ts";
+export { forgetMove, moveByHand, withdrawByHand } from "./descheduler/hand-move.ts";
 export type { HandMove, HandOutcome, MovingStore } from "./descheduler/hand-move.ts";
 export type { DeschedulerReport } from "./descheduler/report.ts";
 export { dispatchSettings } from "./dispatch/settings.ts";

@@ -1,9 +1,9 @@
 // The auditor's rules: a false statement is caught, a true one is not.
 import { readStatement } from "@isochrone/cli/testing";
-import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { countedMovesAreTrue, flightIsTrue, markIsTrue, outcomeIsTrue } from "../harness/audit/api-rules.ts";
+import { auditedPod as pod } from "../harness/audit/audited-pod.ts";
 import { drawFaults } from "../harness/audit/faults.ts";
 import {
   figureIsTrue,
@@ -33,35 +33,6 @@ import { concernIsKnown, happenedIsKnown, planTileIsTrue } from "../harness/audi
 import { PodLives } from "../harness/audit/pod-lives.ts";
 
 const T0 = Date.parse("2026-01-01T00:00:00Z");
-
-function pod(
-  name: string,
-  node: string,
-  more: { ready?: boolean; terminating?: boolean } = {},
-): KubernetesObject {
-  const { ready = true, terminating = false } = more;
-  const workload = name.split("-")[0]!;
-  const owner = {
-    apiVersion: "apps/v1",
-    kind: "ReplicaSet",
-    name: `${workload}-5f`,
-    uid: "r",
-    controller: true,
-  };
-  return {
-    ...KINDS.pod,
-    metadata: {
-      name,
-      namespace: "default",
-      uid: name,
-      labels: { app: workload, "pod-template-hash": "5f" },
-      ownerReferences: [owner],
-      ...(terminating ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}),
-    },
-    spec: { nodeName: node, containers: [] },
-    status: { phase: "Running", conditions: [{ type: "Ready", status: ready ? "True" : "False" }] },
-  };
-}
 
 /** m1 leaves n1 at 10 s, and is ready elsewhere at 14 s. */
 function moved(to: string): PodLives {

@@ -1,5 +1,6 @@
 import {
   KINDS,
+  MOVE_TO_ANNOTATION,
   MOVING_ANNOTATION,
   PLACEMENT_GATE,
   PLACEMENT_LABEL,
@@ -213,12 +214,19 @@ describe("pods without the webhook's answer", () => {
       const annotations = { [MOVING_ANNOTATION]: JSON.stringify({ ...release, deadline }) };
       return { ...KINDS.pod, metadata: { name, namespace: "shop", annotations } };
     };
+    expect((await look())["moving pods"]).toMatchObject({ severity: "ok", value: "none" });
     await add(released("web-1-a", "2999-01-01T00:00:00Z"));
-    expect((await look())["moving pods"]).toMatchObject({ severity: "ok" });
+    const marked = { [MOVE_TO_ANNOTATION]: "n3" };
+    await add({ ...KINDS.pod, metadata: { name: "db-0", namespace: "shop", annotations: marked } });
+    expect((await look())["moving pods"]).toMatchObject({
+      severity: "info",
+      value: "none is late, under way 2: shop/db-0 to n3, shop/web-1-a to n2",
+      remedy: expect.stringContaining("--undo") as string,
+    });
     await add(released("web-1-b", "1969-01-01T00:00:00Z"));
     expect((await look())["moving pods"]).toMatchObject({
       severity: "warning",
-      value: "1: shop/web-1-b",
+      value: "1: shop/web-1-b; under way 2: shop/db-0 to n3, shop/web-1-a to n2",
       remedy: expect.stringContaining("gates open --all") as string,
     });
   });

@@ -8,6 +8,7 @@ import {
   GATE_DEADLINE_MS,
   KINDS,
   LABELS,
+  MOVE_TO_ANNOTATION,
   MOVING_ANNOTATION,
   pickedFields,
   readRelease,
@@ -27,6 +28,8 @@ interface GateFacts {
   readonly gated: readonly { readonly pod: string; readonly ageMs: number; readonly isOursAlone: boolean }[];
   /** Pods that were to be moved by now and still aren't of their ReplicaSet. */
   readonly leftReleased: readonly string[];
+  /** Pods whose move has begun and not ended: the command or service that began it may have gone. */
+  readonly moving: readonly string[];
   /** Why nobody opens late gates; null: an aggregator does. */
   readonly openerTrouble: string | null;
   /** null: there is none. */
@@ -66,15 +69,20 @@ export async function lookAtGates(question: GateQuestion): Promise<GateFacts> {
     ...KINDS.mutatingWebhookConfiguration,
     name: WEBHOOK_CONFIGURATION,
   });
+  const isLate = (pod: KubernetesObject): boolean =>
+    (readRelease(pod)?.deadlineMs ?? Infinity) + TOO_LONG_MS < nowMs();
   return {
     gated: pods.filter(hasOurGate).map((pod) => ({
       pod: nameOf(pod),
       ageMs: nowMs() - createdMs(pod),
       isOursAlone: isOnlyOurGate(pod),
     })),
-    leftReleased: pods
-      .filter((pod) => (readRelease(pod)?.deadlineMs ?? Infinity) + TOO_LONG_MS < nowMs())
-      .map(nameOf),
+    leftReleased: pods.filter(isLate).map(nameOf),
+    moving: pods.flatMap((pod) => {
+      const to = readRelease(pod)?.to ?? pod.metadata.annotations?.[MOVE_TO_ANNOTATION];
+      const isMoving = to !== undefined && pod.metadata.deletionTimestamp === undefined && !isLate(pod);
+      return isMoving ? [`${nameOf(pod)} to ${to}`] : [];
+    }),
     openerTrouble: await openerTrouble(store, pods, installation),
     registration: registration === null ? null : await lookAtRegistration(question, registration, pods),
   };
@@ -215,14 +223,26 @@ function openerVerdict({ gated, openerTrouble, registration }: GateFacts): Verdi
   return verdict(false, registration === null ? "info" : "error", { ...parts, value: openerTrouble, remedy });
 }
 
-function movingVerdict({ leftReleased }: GateFacts): Verdict {
-  return verdict(leftReleased.length === 0, "warning", {
+function movingVerdict({ leftReleased, moving }: GateFacts): Verdict {
+  const parts = {
     check: "moving pods",
-    looked: `pods annotated ${MOVING_ANNOTATION}`,
-    value: leftReleased.length === 0 ? "none is late" : `${leftReleased.length}: ${shown(leftReleased)}`,
+    looked: `pods annotated ${MOVING_ANNOTATION} or ${MOVE_TO_ANNOTATION}`,
     rule: "each is evicted or back in its ReplicaSet soon after its deadline",
+  };
+  const [late, open] = [leftReleased, moving].map((names) => `${names.length}: ${shown(names)}`);
+  if (leftReleased.length > 0)
+    return verdict(false, "warning", {
+      ...parts,
+      value: `${late}${moving.length > 0 ? `; under way ${open}` : ""}`,
+      remedy:
+        "Run `isochrone gates open --all`, which gives them back; then check that the descheduler runs in mode evict.",
+    });
+  if (moving.length === 0) return ok({ ...parts, value: "none" });
+  return verdict(false, "info", {
+    ...parts,
+    value: `none is late, under way ${open}`,
     remedy:
-      "Run `isochrone gates open --all`, which gives them back; then check that the descheduler runs in mode evict.",
+      "If nobody is moving them, `isochrone plan NAMESPACE --undo` ends an interrupted `--apply`, and `isochrone gates open --all` gives released pods back.",
   });
 }
 

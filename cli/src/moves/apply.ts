@@ -1,10 +1,17 @@
 // Carries plans out step by step, and moves back what was moved.
-import { appliedMovesPatch, KINDS, keyOf, moveOwnerOf, readAppliedMoves } from "@isochrone/kubernetes";
+import {
+  appliedMovesPatch,
+  KINDS,
+  keyOf,
+  moveOwnerOf,
+  readAppliedMoves,
+  readRelease,
+} from "@isochrone/kubernetes";
 import type { AppliedMove, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import type { WorkflowPlanReport } from "@isochrone/placement";
 import { createLogger, systemClock } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
-import { moveByHand } from "@isochrone/scheduler-plugin";
+import { forgetMove, moveByHand, withdrawByHand } from "@isochrone/scheduler-plugin";
 import type { HandMove, HandOutcome, MovingStore } from "@isochrone/scheduler-plugin";
 import { createInterface } from "node:readline/promises";
 import { planningOf, plansText, readPlans, type PlanOptions } from "../commands/plan.ts";
@@ -18,6 +25,9 @@ type Print = (text: string) => void;
 /** As descheduler.moveDeadlineMs and descheduler.coolDownMs. */
 const WITHIN_MS = 5 * 60_000;
 const COOL_DOWN_MS = 15 * 60_000;
+/** A PodDisruptionBudget that refuses for longer is not about to change. */
+const BUDGET_WITHIN_MS = 10_000;
+const BUDGET_POLL_MS = 500;
 
 /** Throws CommandError at the first move that doesn't reach its target. */
 export async function applyCommand(namespace: string, options: PlanOptions, print: Print): Promise<void> {
@@ -55,10 +65,14 @@ async function undo(namespace: string, options: PlanOptions, mover: Mover, print
   const moves = await mover.appliedIn(namespace);
   if (moves.length === 0)
     return print(`no plan was carried out in namespace ${namespace} that could be undone`);
-  for (const { pod, from, to } of moves) print(`${pod ?? "(gone)"} ${from} -> ${to}`);
+  for (const { pod, unfinished, from, to } of moves) {
+    if (unfinished === null) print(`${pod ?? "(gone)"} ${from} -> ${to}`);
+    else print(`${unfinished.metadata.name} stays on ${to}: its move to ${from} was interrupted`);
+  }
   await confirmed(`Move ${countOf(moves)} back now?`, options);
   await mover.undo(moves);
-  print(`\n${countOf(moves)} moved back.`);
+  const made = moves.filter(({ unfinished }) => unfinished === null);
+  if (made.length > 0) print(`\n${countOf(made)} moved back.`);
 }
 
 /** The moves that can be made now, in the order of their steps. Throws CommandError for pods without one. */
@@ -106,6 +120,10 @@ interface BackMove {
   readonly applied: AppliedMove;
   /** null: no pod of the controller is there any more. */
   readonly pod: string | null;
+  /** The pod that the interrupted move left where it was; null: the move was made. */
+  readonly unfinished: KubernetesObject | null;
+  /** An earlier move back that was interrupted before it evicted this pod. */
+  readonly interrupted: KubernetesObject | null;
   readonly namespace: string;
   readonly from: string;
   readonly to: string;
@@ -123,8 +141,8 @@ class Mover {
     const { clock } = this.#deps;
     const run = new Date(clock.now()).toISOString();
     for (const [index, move] of moves.entries()) {
-      const owner = await this.#ownerOf(move);
-      const record = { order: index, from: move.from, to: move.to };
+      const { owner, podUid } = await this.#controlOf(move);
+      const record = { order: index, podUid, from: move.from, to: move.to };
       if (owner !== null) await this.#record(owner, run, (before) => [...before, record]);
       const outcome = await this.#made(`${index + 1} of ${moves.length}`, move);
       if (outcome.outcome === "on_target") continue;
@@ -153,27 +171,36 @@ class Mover {
       .sort()
       .at(-1);
     const taken = new Set<string>();
+    const alive = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     return applied
       .filter(({ run }) => run === last)
       .flatMap(({ owner, moves }) => moves.map((move) => ({ owner, move })))
       .sort((a, b) => b.move.order - a.move.order)
       .map(({ owner, move }) => {
-        const pod = pods.find(
-          (each) =>
-            !taken.has(keyOf(each)) &&
-            moveOwnerOf(each)?.uid === owner.metadata.uid &&
-            each.metadata.deletionTimestamp === undefined &&
-            each.spec?.nodeName === move.to,
-        );
-        if (pod !== undefined) taken.add(keyOf(pod));
+        const { from, to, podUid } = move;
+        const uid = owner.metadata.uid;
+        const unfinished = alive.find(({ metadata }) => podUid !== "" && metadata.uid === podUid) ?? null;
+        const there = alive.filter((pod) => !taken.has(keyOf(pod)) && pod.spec?.nodeName === to);
+        const isInterrupted = (pod: KubernetesObject): boolean => {
+          const release = readRelease(pod);
+          return release?.replicaSet.uid === uid && release?.to === from;
+        };
+        const interrupted = there.find(isInterrupted) ?? null;
+        const pod = interrupted ?? there.find((each) => moveOwnerOf(each)?.uid === uid);
+        if (pod !== undefined && unfinished === null) taken.add(keyOf(pod));
         const name = pod?.metadata.name ?? null;
-        return { owner, applied: move, pod: name, namespace, from: move.to, to: move.from };
+        return { owner, applied: move, pod: name, unfinished, interrupted, namespace, from: to, to: from };
       });
   }
 
   async undo(moves: readonly BackMove[]): Promise<void> {
-    for (const [index, { owner, applied, pod, namespace, from, to }] of moves.entries()) {
-      if (pod === null)
+    for (const [index, back] of moves.entries()) {
+      const { owner, applied, pod, unfinished, interrupted, namespace, from, to } = back;
+      const left = unfinished ?? interrupted;
+      if (left !== null) await this.#withdraw(left);
+      if (applied.podUid !== "") await forgetMove(refOf(owner), applied.podUid, this.#deps);
+      if (unfinished !== null) this.#deps.print(`${unfinished.metadata.name} stays on ${to}`);
+      else if (pod === null)
         this.#deps.print(
           `${owner.metadata.name}: no pod of it is on ${from} any more, so none is moved back`,
         );
@@ -195,19 +222,36 @@ class Mover {
     const logger = createLogger({ service: "isochrone", level: "error" });
     const beganMs = clock.monotonic();
     const deps = { store, clock, logger, signal, withinMs: WITHIN_MS, coolDownMs: COOL_DOWN_MS };
-    const outcome = await moveByHand(move, deps);
+    let outcome = await moveByHand(move, deps);
+    // The budget counts the previous replacement a moment after it is ready.
+    while (isOverBudget(outcome) && clock.monotonic() - beganMs < BUDGET_WITHIN_MS) {
+      await clock.sleep(BUDGET_POLL_MS, signal);
+      outcome = await moveByHand(move, deps);
+    }
     const seconds = Math.round((clock.monotonic() - beganMs) / 1_000);
     if (outcome.outcome === "on_target")
       print(`moved ${which}: ${outcome.replacement} is ready on ${to} after ${seconds} s`);
     return outcome;
   }
 
-  async #ownerOf({ namespace, pod: name }: HandMove): Promise<ObjectRef | null> {
+  /** Throws CommandError if the API server refuses it. */
+  async #withdraw(pod: KubernetesObject): Promise<void> {
+    const { store, clock } = this.#deps;
+    const logger = createLogger({ service: "isochrone", level: "error" });
+    if (await withdrawByHand(pod, { store, clock, logger, coolDownMs: COOL_DOWN_MS })) return;
+    throw new CommandError(`stopped: the interrupted move of ${pod.metadata.name} can't be withdrawn now`);
+  }
+
+  async #controlOf({ namespace, pod: name }: HandMove): Promise<{
+    readonly owner: ObjectRef | null;
+    readonly podUid: string;
+  }> {
     const pod = await this.#deps.store.get({ ...KINDS.pod, namespace, name });
+    const podUid = pod?.metadata.uid ?? "";
     const owner = pod === null ? null : moveOwnerOf(pod);
-    if (owner === null) return null;
+    if (owner === null) return { owner, podUid };
     const { uid: _, ...ref } = owner;
-    return ref;
+    return { owner: ref, podUid };
   }
 
   /** Records of earlier plans end with the first of a new one on the same controller. */
@@ -234,6 +278,10 @@ const WORDS = {
   refused: "was refused",
   withdrawn: "was withdrawn",
 };
+
+function isOverBudget(outcome: HandOutcome): boolean {
+  return outcome.outcome === "refused" && outcome.detail === "pdb";
+}
 
 function stopped({ pod, to }: HandMove, outcome: HandOutcome, made: number): CommandError {
   if (outcome.outcome === "on_target") throw new Error("a move that reached its target stops nothing");

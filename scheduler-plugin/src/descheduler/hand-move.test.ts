@@ -1,13 +1,14 @@
 // A move by hand on a memory store. The test is the controller, and the scheduler that places the
 // replacement.
-import { KINDS, MOVE_TO_ANNOTATION, readMoveRecords } from "@isochrone/kubernetes";
-import type { ClusterStore } from "@isochrone/kubernetes";
+import { KINDS, MOVE_TO_ANNOTATION, readMoveRecords, readRelease, releasePatch } from "@isochrone/kubernetes";
+import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { systemClock } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import { expect, test, vi } from "vitest";
-import { moveByHand } from "./hand-move.ts";
-import type { HandOutcome } from "./hand-move.ts";
+import { describe, expect, test, vi } from "vitest";
+import { Evictor } from "./evictor.ts";
+import { moveByHand, withdrawByHand } from "./hand-move.ts";
+import type { HandOutcome, MovingStore } from "./hand-move.ts";
 
 const REF = { ...KINDS.statefulSet, namespace: "shop", name: "db" };
 const MOVE = { namespace: "shop", pod: "db-0", from: "n1", to: "n2" };
@@ -65,4 +66,73 @@ test.each([
   expect(outcome).toEqual({ outcome: "refused", detail });
   const pod = await store.get({ ...KINDS.pod, namespace: "shop", name: "db-0" });
   expect(pod!.metadata.annotations ?? {}).not.toHaveProperty([MOVE_TO_ANNOTATION]);
+});
+
+describe("a move that was interrupted is withdrawn", () => {
+  const withdrawn = (store: ClusterStore, pod: KubernetesObject): Promise<boolean> =>
+    withdrawByHand(pod, { store, clock: systemClock, logger: new MemoryLogger(), coolDownMs: 1_000 });
+
+  /** The process ends before the API server answers. */
+  const endless = (): Promise<never> => new Promise(() => undefined);
+
+  test("before the pod was evicted: its mark and the record end, and it stays", async () => {
+    const { store } = await shop();
+    const ref = { ...KINDS.pod, namespace: "shop", name: "db-0" };
+    const pod = await store.patch(ref, { metadata: { annotations: { [MOVE_TO_ANNOTATION]: "n2" } } });
+    const interrupted: MovingStore = {
+      get: store.get.bind(store),
+      jsonPatch: store.jsonPatch.bind(store),
+      list: endless,
+      patch: endless,
+      evict: endless,
+    };
+    const begin = { ...MOVE, uid: pod.metadata.uid!, nowMs: systemClock.now(), release: null };
+    const times = { deadlineMs: systemClock.now() + 60_000, coolDownMs: 1_000 };
+    void new Evictor(interrupted).begin({ ...begin, ...times });
+    await vi.waitFor(async () =>
+      expect(readMoveRecords((await store.get(REF))!, systemClock.now())).toHaveLength(1),
+    );
+    expect(await withdrawn(store, pod)).toBe(true);
+    const left = (await store.get(ref))!;
+    expect(left.metadata.uid).toBe(pod.metadata.uid);
+    expect(left.metadata.annotations ?? {}).not.toHaveProperty([MOVE_TO_ANNOTATION]);
+    expect(readMoveRecords((await store.get(REF))!, systemClock.now())).toEqual([]);
+    expect(await withdrawn(store, pod)).toBe(true);
+  });
+
+  test("after the pod was released: its ReplicaSet gets it back, and the newest pod is to go", async () => {
+    const store = createMemoryStore({ clock: systemClock });
+    const deployment = { ...KINDS.deployment, name: "web", uid: "d", controller: true };
+    const replicaSet = await store.create({
+      ...KINDS.replicaSet,
+      metadata: { namespace: "shop", name: "web-1", ownerReferences: [deployment] },
+      spec: { replicas: 1 },
+    });
+    const owner = { ...KINDS.replicaSet, name: "web-1", uid: replicaSet.metadata.uid!, controller: true };
+    const podOf = (name: string, nodeName: string): Promise<KubernetesObject> =>
+      store.create({
+        ...KINDS.pod,
+        metadata: {
+          namespace: "shop",
+          name,
+          labels: { "pod-template-hash": "1" },
+          ownerReferences: [owner],
+        },
+        spec: { nodeName, containers: [] },
+        status: { phase: "Running", conditions: [{ type: "Ready", status: "True" }] },
+      });
+    const pod = await podOf("web-1-a", "n1");
+    const ref: ObjectRef = { ...KINDS.pod, namespace: "shop", name: "web-1-a" };
+    const deadlineMs = systemClock.now() + 60_000;
+    await store.jsonPatch(ref, releasePatch(pod, replicaSet, { to: "n2", before: 0, deadlineMs })!);
+    await podOf("web-1-b", "n2");
+    expect(await withdrawn(store, pod)).toBe(true);
+    const back = (await store.get(ref))!;
+    expect(readRelease(back)).toBeNull();
+    expect(back.metadata.ownerReferences).toMatchObject([{ name: "web-1" }]);
+    const surplus = (await store.get({ ...ref, name: "web-1-b" }))!;
+    expect(surplus.metadata.annotations).toMatchObject({
+      "controller.kubernetes.io/pod-deletion-cost": "-100",
+    });
+  });
 });

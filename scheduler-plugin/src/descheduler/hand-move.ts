@@ -10,6 +10,7 @@ import { livePodsOf, nodeOfPod } from "./controller-pods.ts";
 import { createDeschedulerMetrics } from "./decision/metrics.ts";
 import { Evictor } from "./evictor.ts";
 import { ReleasedPods, releasedPods } from "./released-pods.ts";
+import type { ReleasedPod } from "./resumed-move.ts";
 
 export interface HandMove {
   readonly namespace: string;
@@ -39,6 +40,8 @@ interface HandMoveDeps {
 const POLL_MS = 250;
 /** After the deadline a released pod is given back. */
 const GRACE_MS = 30_000;
+/** Others write pods and ReplicaSets at any time. */
+const WITHDRAW_ATTEMPTS = 5;
 
 export async function moveByHand(move: HandMove, deps: HandMoveDeps): Promise<HandOutcome> {
   const { store, clock } = deps;
@@ -135,11 +138,57 @@ function outcomeOf(
 async function advance(
   { pod }: BegunMove,
   pods: readonly KubernetesObject[],
-  { store, clock, logger, coolDownMs }: HandMoveDeps,
+  deps: HandMoveDeps,
 ): Promise<void> {
-  const { uid, namespace = "default" } = pod.metadata;
-  const released = releasedPods(pods).find((each) => each.pod.metadata.uid === uid);
-  if (released === undefined) return;
+  const released = releasedPods(pods).find((each) => each.pod.metadata.uid === pod.metadata.uid);
+  if (released !== undefined) await step(released, pods, deps);
+}
+
+/**
+ * Ends a move that was interrupted before its pod was evicted: the pod stays, and a replacement goes. May be
+ * repeated.
+ *
+ * @returns whether it has ended; false: the API server refused it for now
+ */
+export async function withdrawByHand(
+  { metadata: { namespace = "default", uid = "" } }: KubernetesObject,
+  deps: Omit<HandMoveDeps, "signal" | "withinMs">,
+): Promise<boolean> {
+  const { store } = deps;
+  for (let attempt = 0; attempt < WITHDRAW_ATTEMPTS; attempt++) {
+    const { items: pods } = await store.list(KINDS.pod, { namespace });
+    const pod = pods.find(
+      (each) => each.metadata.uid === uid && each.metadata.deletionTimestamp === undefined,
+    );
+    if (pod === undefined) return true;
+    const [released] = releasedPods([pod]);
+    if (released === undefined) {
+      const owner = moveOwnerOf(pod);
+      if (pod.metadata.annotations?.[MOVE_TO_ANNOTATION] !== undefined) await mark(store, pod, null);
+      if (owner !== null) await forgetMove(owner, uid, deps);
+      return true;
+    }
+    const { release } = released;
+    await step({ pod, release: { ...release, deadlineMs: 0 } }, pods, deps);
+  }
+  return false;
+}
+
+/** Ends the record of a move whose pod was evicted: it sends no other new pod of the controller anywhere. */
+export async function forgetMove(
+  owner: ObjectRef,
+  podUid: string,
+  { store, clock }: Pick<HandMoveDeps, "clock" | "store">,
+): Promise<void> {
+  await new Evictor(store).done(owner, podUid, clock.now(), null);
+}
+
+async function step(
+  released: ReleasedPod,
+  pods: readonly KubernetesObject[],
+  { store, clock, logger, coolDownMs }: Omit<HandMoveDeps, "signal" | "withinMs">,
+): Promise<unknown> {
+  const { namespace = "default" } = released.pod.metadata;
   const { items: replicaSets } = await store.list(KINDS.replicaSet, { namespace });
   // Nothing but this one move is followed.
   const moves = {
@@ -151,7 +200,7 @@ async function advance(
   const metrics = createDeschedulerMetrics(createRegistry());
   const config = { coolDownMs, mode: "evict" } as const;
   const all = new ReleasedPods({ config, store, moves, metrics, logger });
-  await all.advance(released, { pods, replicaSets }, clock.now());
+  return all.advance(released, { pods, replicaSets }, clock.now());
 }
 
 /** @param to null: it goes nowhere */

@@ -39,6 +39,28 @@ async function stranger(rig: PeerRig, name: string, listener: RequestListener): 
   await rig.list(name, `http://127.0.0.1:${(server.address() as AddressInfo).port}`);
 }
 
+const page = { replica: "x", life: "x1", leads: true, more: false, plans: [], proposals: null };
+const json =
+  (body: unknown): RequestListener =>
+  (_, response) =>
+    void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
+
+const HOSTILE: Readonly<Record<string, RequestListener>> = {
+  "that is no JSON": (_, response) => void response.end("<html>"),
+  "that is no page": json({ decisions: [] }),
+  "without end": (_, response) => {
+    const more = (): void => void (response.destroyed || response.write("x".repeat(1 << 20), more));
+    more();
+  },
+  "that breaks off": (_, response) => {
+    response.writeHead(200, { "content-length": "100" }).write("{");
+    response.destroy();
+  },
+  "that always has more": json({ ...page, more: true, cursor: "x1.1.1.1", decisions: [] }),
+  "with a redirect": (_, response) => void response.writeHead(302, { location: "/" }).end(),
+  "of status 500": (_, response) => void response.writeHead(500).end(),
+};
+
 const podsOf = ({ decisions }: DecisionList): string[] => decisions.map(({ pod }) => pod.name).sort();
 
 describe("of several replicas", () => {
@@ -179,31 +201,40 @@ describe("what only the leader works out", () => {
     expect(moves(await other.proposals())).toEqual(moves(proposed));
     expect((await other.get<Leading>("/api/v1/descheduler")).replica).toBe(other.name);
   });
+
+  const UNREADABLE = Object.entries(HOSTILE).filter(
+    ([what]) => !what.includes("page") && !what.includes("more"),
+  );
+  test.for([...UNREADABLE, ["that never comes", (): void => undefined] as const])(
+    "an answer %s of a replica that claims to lead is passed on to nobody",
+    async ([, listener]) => {
+      const { rig, leader, other } = await led();
+      let asked = 0;
+      // The first by name is asked before others that say that they lead.
+      await stranger(rig, "0", (request, response) => {
+        if (request.url!.startsWith("/api/v1/replica-records"))
+          return json({ ...page, cursor: "x1.1.1.1", decisions: [] })(request, response);
+        asked++;
+        return listener(request, response);
+      });
+      await expect
+        .poll(
+          async () => {
+            await rig.clock.advance(1_000);
+            const { replica } = await other.get<Leading>("/api/v1/descheduler");
+            expect([leader.name, other.name]).toContain(replica);
+            return asked;
+          },
+          { timeout: 5_000 },
+        )
+        .toBeGreaterThan(0);
+      const { plans } = await other.proposals();
+      expect(plans.map(({ replica }) => replica)).toEqual([leader.name]);
+    },
+  );
 });
 
 describe("another replica's answer", () => {
-  const page = { replica: "x", life: "x1", leads: true, more: false, plans: [], proposals: null };
-  const json =
-    (body: unknown): RequestListener =>
-    (_, response) =>
-      void response.setHeader("content-type", "application/json").end(JSON.stringify(body));
-
-  const HOSTILE: Readonly<Record<string, RequestListener>> = {
-    "that is no JSON": (_, response) => void response.end("<html>"),
-    "that is no page": json({ decisions: [] }),
-    "without end": (_, response) => {
-      const more = (): void => void (response.destroyed || response.write("x".repeat(1 << 20), more));
-      more();
-    },
-    "that breaks off": (_, response) => {
-      response.writeHead(200, { "content-length": "100" }).write("{");
-      response.destroy();
-    },
-    "that always has more": json({ ...page, more: true, cursor: "x1.1.1.1", decisions: [] }),
-    "with a redirect": (_, response) => void response.writeHead(302, { location: "/" }).end(),
-    "of status 500": (_, response) => void response.writeHead(500).end(),
-  };
-
   test.for(Object.entries(HOSTILE))("%s is not taken, and the replica is named", async ([, listener]) => {
     const rig = new PeerRig();
     const a = await rig.start("a");

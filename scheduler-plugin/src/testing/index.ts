@@ -13,3 +13,4 @@ export { createDeschedulerMetrics } from "../descheduler/decision/metrics.ts";
 export { FLOOR_BOUNDS } from "../streams/domain/floors.ts";
 export { createDeschedulerTerm } from "./term-alone.ts";
 export { ReplicaLoad } from "./replica-load.ts";
+export { clusterSnapshot, CPU, labelsOf, NODES, overBestOf, snapshotOf } from "./rollout-objects.ts";

@@ -17,24 +17,34 @@ interface Ended {
   /** As stated. */
   readonly node: string | null;
   readonly untilMs: number;
+  /** When the objects of the last poll were read. */
+  readonly polledMs: number;
 }
 
-const isOn = ({ others }: Ended, where: string | null): boolean =>
-  others.some(({ node, readyMs }) => node === where && readyMs !== null);
+/** A poll may see a pod late. It misses readiness only if it saw the pod less than twice. */
+const wasReady = ({ provenReadyMs, endedMs, sights }: PodLife, untilMs: number): boolean =>
+  provenReadyMs === null ? endedMs !== null && sights < 2 : provenReadyMs <= untilMs;
+
+function readyOn(where: string, { others, untilMs, polledMs }: Ended): Verdict {
+  const there = others.filter(({ node }) => node === where);
+  if (there.length === 0) return `no replacement was on ${where}; pods: ${livesText(others)}`;
+  if (there.some((life) => wasReady(life, untilMs))) return null;
+  // The objects were read before the outcome: the statement is judged when it is read again.
+  if (polledMs < untilMs) return null;
+  return `no replacement was ready on ${where}; pods: ${livesText(others)}`;
+}
 
 const RESULTS: Readonly<Record<string, (ended: Ended) => Verdict>> = {
   on_target: (ended) => {
-    const { old, target, others } = ended;
+    const { old, target } = ended;
+    if (target === null) return "a move without a target reached it";
     if (target === old.node) return `the target ${target} is the node that it was on`;
-    // Readiness between two polls isn't seen; the node is.
-    if (others.some(({ node }) => node === target)) return null;
-    return `no replacement was on the target ${target}; pods: ${livesText(others)}`;
+    return readyOn(target, ended);
   },
   elsewhere: (ended) => {
-    const { node, target, others } = ended;
+    const { node, target } = ended;
     if (node === target) return `the stated node ${node} is the target`;
-    if (node === null || isOn(ended, node)) return null;
-    return `no replacement was ready on ${node}; pods: ${livesText(others)}`;
+    return node === null ? null : readyOn(node, ended);
   },
   withdrawn: ({ old, untilMs }) =>
     old.endedMs === null || old.endedMs > untilMs
@@ -61,7 +71,7 @@ export function outcomeIsTrue(
   const others = lives
     .between(workload ?? old.workload, Date.parse(at) - SLACK_MS, untilMs)
     .filter(({ uid, sinceMs }) => uid !== old.uid && sinceMs > old.sinceMs);
-  return judge({ old, others, target: best, node: outcome.node, untilMs });
+  return judge({ old, others, target: best, node: outcome.node, untilMs, polledMs: lives.polledMs });
 }
 
 export interface StatedFlight {

@@ -1,4 +1,5 @@
 // One audited run of the demo: until its verdict, then faults that are drawn at run time and healed again.
+import { readStatement } from "@isochrone/cli/testing";
 import { seededRandom } from "@isochrone/runtime";
 import { Auditor } from "./auditor.ts";
 import { DemoRun } from "./demo-run.ts";
@@ -11,8 +12,13 @@ interface AuditOptions {
   readonly seed: number;
   /** After the verdict. */
   readonly durationMs: number;
-  /** Faults in that time. */
+  /** Drawn faults in that time. */
   readonly faults: number;
+  /**
+   * Before them the busiest link is slow until a pod has moved and that was said, at most so long,
+   * milliseconds. @default no such link
+   */
+  readonly movesWithinMs?: number;
   /** Of the command, beside the seed and free ports. */
   readonly args?: readonly string[];
   /** Reads the first page in a browser, too. @default false */
@@ -75,7 +81,7 @@ export async function auditDemo(options: AuditOptions): Promise<AuditResult> {
 
 async function makeFaults(
   truth: DemoTruth,
-  { seed, durationMs, faults: count, log = () => undefined, signal }: AuditOptions,
+  { seed, durationMs, faults: count, movesWithinMs, log = () => undefined, signal }: AuditOptions,
   demo: DemoRun,
 ): Promise<readonly MadeFault[]> {
   const random = seededRandom(seed);
@@ -85,7 +91,19 @@ async function makeFaults(
     random,
     zones: truth.zones(),
     usedNodes: () => truth.usedNodes(),
+    crossedLinks: () => truth.crossedLinks(),
   });
+  if (movesWithinMs !== undefined) {
+    const verdictMs = Date.now();
+    log(`  ${(await maker.slowBusiest()).text} until a pod moves`);
+    const isTold = (): boolean =>
+      demo.lines.some(({ atMs, text }) => atMs > verdictMs && readStatement(text)?.kind === "moved");
+    const isAwaited = (): boolean =>
+      !isTold() && Date.now() - verdictMs < movesWithinMs && demo.isRunning && signal?.aborted !== true;
+    while (isAwaited()) await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    log(`  ${((Date.now() - verdictMs) / 1_000).toFixed(0)} s: a pod has moved: ${isTold()}`);
+    await maker.heal();
+  }
   const steps = drawFaults(count, durationMs, random)
     .flatMap(({ kind, atMs, healedAtMs }) => [
       { atMs, act: async () => (await maker.make(kind)).text },

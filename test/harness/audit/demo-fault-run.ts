@@ -106,6 +106,7 @@ class DemoFaults {
       random: seededRandom(seed),
       zones: this.#truth.zones(),
       usedNodes: () => this.#truth.usedNodes(),
+      crossedLinks: () => this.#truth.crossedLinks(),
     });
     const reports: FaultReport[] = [];
     for (const fault of faults) {

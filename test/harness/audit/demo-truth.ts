@@ -83,6 +83,20 @@ export class DemoTruth {
       .map(([node]) => node);
   }
 
+  /** Links that calls cross, as "a b" and "b a", the one with most bytes first. */
+  async crossedLinks(): Promise<string[]> {
+    const { channels } = await this.record.workflow();
+    const at = this.lives.placementAt(Date.now());
+    const bytes = new Map<string, number>();
+    for (const { source, target, bytesPerSecond } of channels) {
+      const [from, to] = [at.get(source), at.get(target)];
+      if (from === undefined || to === undefined || from === to) continue;
+      for (const pair of [`${from} ${to}`, `${to} ${from}`])
+        bytes.set(pair, (bytes.get(pair) ?? 0) + (bytesPerSecond ?? 0));
+    }
+    return [...bytes].sort(([, a], [, b]) => b - a).map(([pair]) => pair);
+  }
+
   async poll(): Promise<void> {
     const { items } = await this.lab.objects();
     const atMs = Date.now();

@@ -14,7 +14,9 @@ interface PlannedFault {
 }
 
 const SLOW_MS = { least: 40, most: 160 };
+const VERY_SLOW_MS = 400;
 const LOSS = { least: 0.05, most: 0.4 };
+const SET_ATTEMPTS = 4;
 /** So much of the time is left at the end, in which nothing is changed. */
 const QUIET_SHARE = 0.15;
 
@@ -50,6 +52,8 @@ interface Surroundings {
   readonly zones: ReadonlyMap<string, string>;
   /** Nodes that have pods, the fullest first. */
   readonly usedNodes: () => readonly string[];
+  /** Links that calls cross, as "a b" and "b a", the busiest first. */
+  readonly crossedLinks: () => Promise<readonly string[]>;
 }
 
 /** What links were before faults changed them: the round trip; loss was none. */
@@ -81,9 +85,15 @@ export class FaultMaker {
   }
 
   async make(kind: FaultKind): Promise<MadeFault> {
-    const fault: MadeFault = { kind, text: await this.#do(kind), atMs: Date.now(), healedMs: null };
-    this.made.push(fault);
-    return fault;
+    return this.#made(kind, await this.#do(kind));
+  }
+
+  /** Slows the link that most traffic crosses so much that pods move even on a busy machine. */
+  async slowBusiest(): Promise<MadeFault> {
+    const crossed = await this.#around.crossedLinks();
+    const pair = crossed.find((each) => this.#healthy.has(each));
+    if (pair === undefined) throw new Error("no link is crossed by calls");
+    return this.#made("slow-link", await this.#slow(pair, VERY_SLOW_MS));
   }
 
   /** Every link that can be healed is as it was at the start. */
@@ -91,7 +101,7 @@ export class FaultMaker {
     for (const pair of this.#changed) {
       const [a = "", b = ""] = pair.split(" ");
       if (this.#dead.has(a) || this.#dead.has(b)) continue;
-      await this.#around.lab.setLink(a, b, { rttMs: this.#healthy.get(pair)!, lossRatio: 0, cut: false });
+      await this.#set(a, b, { rttMs: this.#healthy.get(pair)!, lossRatio: 0, cut: false });
     }
     this.#changed.clear();
     const nowMs = Date.now();
@@ -111,22 +121,43 @@ export class FaultMaker {
       return `${node} dies`;
     }
     if (kind === "slow-zone") return this.#slowZone();
-    const [pair, healthyMs] = this.#pickPair();
+    const pair = await this.#pickPair();
+    if (kind === "slow-link") return this.#slow(pair, this.#between(SLOW_MS));
     const [a = "", b = ""] = pair.split(" ");
     this.#changed.add(pair);
-    if (kind === "lossy-link") {
-      const lossRatio = this.#between(LOSS);
-      truth.setLoss(a, b, lossRatio);
-      await lab.setLink(a, b, { lossRatio });
-      return `${a} - ${b} loses ${(100 * lossRatio).toFixed(0)} %`;
-    }
-    const rttMs = Math.round(healthyMs + this.#between(SLOW_MS));
-    await lab.setLink(a, b, { rttMs });
+    const lossRatio = this.#between(LOSS);
+    truth.setLoss(a, b, lossRatio);
+    await this.#set(a, b, { lossRatio });
+    return `${a} - ${b} loses ${(100 * lossRatio).toFixed(0)} %`;
+  }
+
+  #made(kind: FaultKind, text: string): MadeFault {
+    const fault: MadeFault = { kind, text, atMs: Date.now(), healedMs: null };
+    this.made.push(fault);
+    return fault;
+  }
+
+  /** A busy machine answers late, and not always at the first time. */
+  async #set(a: string, b: string, change: Parameters<LabClient["setLink"]>[2]): Promise<void> {
+    for (let attempt = 1; ; attempt++)
+      try {
+        await this.#around.lab.setLink(a, b, change);
+        return;
+      } catch (error) {
+        if (attempt === SET_ATTEMPTS) throw error;
+      }
+  }
+
+  async #slow(pair: string, addedMs: number): Promise<string> {
+    const [a = "", b = ""] = pair.split(" ");
+    this.#changed.add(pair);
+    const rttMs = Math.round(this.#healthy.get(pair)! + addedMs);
+    await this.#set(a, b, { rttMs });
     return `${a} - ${b} takes ${rttMs} ms`;
   }
 
   async #slowZone(): Promise<string> {
-    const { lab, zones, usedNodes } = this.#around;
+    const { zones, usedNodes } = this.#around;
     const zone = zones.get(this.#pick(this.#alive(usedNodes())))!;
     const addedMs = Math.round(this.#between(SLOW_MS));
     for (const [pair, healthyMs] of this.#healthy) {
@@ -134,17 +165,18 @@ export class FaultMaker {
       if ((zones.get(a) === zone) === (zones.get(b) === zone)) continue;
       if (this.#dead.has(a) || this.#dead.has(b)) continue;
       this.#changed.add(pair);
-      await lab.setLink(a, b, { rttMs: Math.round(healthyMs + addedMs) });
+      await this.#set(a, b, { rttMs: Math.round(healthyMs + addedMs) });
     }
     return `zone ${zone} is ${addedMs} ms farther from all others`;
   }
 
-  /** Of nodes that have pods, where there are two: such a link is one that calls cross. */
-  #pickPair(): readonly [string, number] {
-    const used = new Set(this.#alive(this.#around.usedNodes()));
-    const all = [...this.#healthy].filter(([pair]) => pair.split(" ").every((node) => !this.#dead.has(node)));
-    const crossed = all.filter(([pair]) => pair.split(" ").every((node) => used.has(node)));
-    return this.#pick(crossed.length > 0 ? crossed : all);
+  /** A link that calls cross, where there is one. */
+  async #pickPair(): Promise<string> {
+    const isAlive = (pair: string): boolean => pair.split(" ").every((node) => !this.#dead.has(node));
+    const all = [...this.#healthy.keys()].filter(isAlive);
+    const crossed = new Set(await this.#around.crossedLinks());
+    const some = all.filter((pair) => crossed.has(pair));
+    return this.#pick(some.length > 0 ? some : all);
   }
 
   #alive(nodes: readonly string[]): string[] {

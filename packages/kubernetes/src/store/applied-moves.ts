@@ -1,5 +1,5 @@
 // Moves that a person had carried out, on the controller of the pods, so that they can be undone.
-import { looseFields, looseList, parseJson } from "@isochrone/primitives";
+import { looseFields, looseList, looseText, parseJson } from "@isochrone/primitives";
 import type { KubernetesObject } from "./port.ts";
 
 /**
@@ -17,6 +17,8 @@ interface AppliedMoves {
 export interface AppliedMove {
   /** Its place among all moves of the run. */
   readonly order: number;
+  /** The pod that was to be replaced: while it runs, the move isn't made. "": it isn't known. */
+  readonly podUid: string;
   readonly from: string;
   readonly to: string;
 }
@@ -25,9 +27,9 @@ export interface AppliedMove {
 export function readAppliedMoves({ metadata }: KubernetesObject): AppliedMoves | null {
   const { run, moves } = looseFields<AppliedMoves>(parsed(metadata.annotations?.[APPLIED_MOVES_ANNOTATION]));
   if (typeof run !== "string") return null;
-  const read = looseList<AppliedMove>(moves).flatMap(({ order, from, to }) =>
+  const read = looseList<AppliedMove>(moves).flatMap(({ order, podUid, from, to }) =>
     typeof order === "number" && typeof from === "string" && typeof to === "string"
-      ? [{ order, from, to }]
+      ? [{ order, podUid: looseText(podUid), from, to }]
       : [],
   );
   return read.length === 0 ? null : { run, moves: read };

@@ -1,0 +1,37 @@
+// A pod as the auditor reads it, for tests of its rules.
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+
+interface AuditedPod {
+  /** @default true */
+  readonly ready?: boolean;
+  readonly terminating?: boolean;
+  /** When its condition Ready changed last. @default the condition doesn't say */
+  readonly changedMs?: number;
+}
+
+/** @param name its workload, the template's hash and the rest, with dashes */
+export function auditedPod(name: string, node: string, more: AuditedPod = {}): KubernetesObject {
+  const { ready = true, terminating = false, changedMs } = more;
+  const time = changedMs === undefined ? {} : { lastTransitionTime: new Date(changedMs).toISOString() };
+  const workload = name.split("-")[0]!;
+  const owner = {
+    apiVersion: "apps/v1",
+    kind: "ReplicaSet",
+    name: `${workload}-5f`,
+    uid: "r",
+    controller: true,
+  };
+  return {
+    ...KINDS.pod,
+    metadata: {
+      name,
+      namespace: "default",
+      uid: name,
+      labels: { app: workload, "pod-template-hash": "5f" },
+      ownerReferences: [owner],
+      ...(terminating ? { deletionTimestamp: "2026-01-01T00:00:00Z" } : {}),
+    },
+    spec: { nodeName: node, containers: [] },
+    status: { phase: "Running", conditions: [{ type: "Ready", status: ready ? "True" : "False", ...time }] },
+  };
+}
