@@ -43,8 +43,10 @@ describe.runIf(support.supported)("the chart's dispatcher", () => {
     expect(grants.map(({ verb, on }) => `${verb} ${on}`).toSorted()).toEqual([
       "get /isochrone/api/v1/graph/cluster",
       "list endpointslices.discovery.k8s.io",
+      "list pods",
       "list services",
       "watch endpointslices.discovery.k8s.io",
+      "watch pods",
       "watch services",
     ]);
     const { ingress } = only(objects, "NetworkPolicy", "isochrone-dispatcher").spec as { ingress: unknown };

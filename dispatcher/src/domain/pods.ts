@@ -1,6 +1,5 @@
-// Decides which endpoints of a slice belong to the Service. A tenant may write any field of a slice, its labels
-// too. The status of a pod is written by its kubelet alone.
-import { matchesLabels } from "@isochrone/kubernetes";
+// Decides which endpoints of a slice belong to the Service. A tenant may write any field of a slice, its
+// labels too. The status of a pod is written by its kubelet alone.
 import type { SliceEndpoint } from "../ports/ports.ts";
 
 /** The fields read of a pod. */
@@ -38,7 +37,11 @@ export function endpointRefusal(
 ): EndpointRefusal | null {
   if (selector === null) return "no_selector";
   if (pod === null || (endpoint.uid !== null && endpoint.uid !== pod.uid)) return "no_pod";
-  if (!matchesLabels(selector, pod.labels)) return "not_selected";
+  if (!selects(selector, pod)) return "not_selected";
   if (pod.isEnded) return "ended";
   return pod.addresses.includes(endpoint.address) ? null : "other_address";
+}
+
+export function selects(selector: Selector, { labels }: PodView): boolean {
+  return Object.entries(selector).every(([key, value]) => labels[key] === value);
 }

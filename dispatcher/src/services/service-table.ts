@@ -1,8 +1,14 @@
 // The Services that ask for the dispatcher, with who serves them now.
-import { createInformer, keyOf, KINDS, matchesLabels, serviceOfSlice } from "@isochrone/kubernetes";
+import { createInformer, keyOf, KINDS, serviceOfSlice } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
-import { ENDPOINT_REFUSALS, endpointRefusal, type EndpointRefusal, type PodView } from "../domain/pods.ts";
+import {
+  ENDPOINT_REFUSALS,
+  endpointRefusal,
+  selects,
+  type EndpointRefusal,
+  type PodView,
+} from "../domain/pods.ts";
 import { addressesOf, type PodSlice } from "../domain/slices.ts";
 import type { EndpointSliceView } from "../ports/ports.ts";
 import { ServicePort, type Endpoint } from "./endpoint.ts";
@@ -132,8 +138,7 @@ export class ServiceTable implements Service {
       if (entry.namespace !== namespace) continue;
       const { selector } = entry.order;
       if (selector === null) continue;
-      if ([before, after].some((pod) => pod !== null && matchesLabels(selector, pod.labels)))
-        this.#takeEndpoints(entry);
+      if ([before, after].some((pod) => pod !== null && selects(selector, pod))) this.#takeEndpoints(entry);
     }
   }
 

@@ -1,5 +1,5 @@
-// Services, EndpointSlices and pods as a program on a node finds them: each endpoint has the address that reaches
-// it from there. In the emulated network these differ from node to node.
+// Services, EndpointSlices and pods as a program on a node finds them: each endpoint has the address that
+// reaches it from there. In the emulated network these differ from node to node.
 import { createInformer, isStoreError, keyOf, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
