@@ -34,7 +34,8 @@ import { moveRules, runDecision, type CostOptions } from "./decision/run-decisio
 import type { DeschedulerConfig } from "./decision/settings.ts";
 import { failureOf, stageOf, withOwnSiblings, workflowOf } from "./failures.ts";
 import { ReleasedPods } from "./released-pods.ts";
-import { ClockSteps, notAhead } from "./clock-steps.ts";
+import { ClockSteps } from "./decision/clock-steps.ts";
+import { notAhead } from "./term-memory.ts";
 import { StartedMoves, type DoneMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
