@@ -36,7 +36,7 @@ describe("JSON from outside", () => {
   });
 
   it("that is none is told as by JSON.parse", () => {
-    for (const text of ["", '"', '["', "[1,]", `${"]".repeat(300)}`, `{"a":"${"[".repeat(300)}`])
+    for (const text of ["", '"', '["', "[1,]", "]".repeat(300), `{"a":"${"[".repeat(300)}`])
       expect(() => parseJson(text)).toThrow(SyntaxError);
   });
 });

@@ -8,7 +8,7 @@ import { Compile } from "typebox/compile";
 import { recordOf } from "@isochrone/primitives";
 import type { LeftNode } from "./decision/left-nodes.ts";
 import type { SettledPod } from "./decision/settled-pods.ts";
-import type { ReplacedMove, StartedMove } from "./started-moves.ts";
+import { shiftedMove, type ReplacedMove, type StartedMove } from "./started-moves.ts";
 
 /** The moves of a workflow that are under way, as one proposal. */
 export interface OpenProposal {
@@ -211,4 +211,25 @@ function keptOf(text: string): Kept | null {
 
 function bytesOf(value: unknown): number {
   return Buffer.byteLength(JSON.stringify(value));
+}
+
+/** The memory of a leader whose clock may have been ahead: nothing in it is later than now. */
+export function notAhead<M extends Pick<TermMemory, "left" | "settled" | "waiting" | "unmeasured">>(
+  memory: M,
+  nowMs: number,
+): M {
+  return {
+    ...memory,
+    left: memory.left.map((note) => ({ ...note, atMs: Math.min(note.atMs, nowMs) })),
+    settled: memory.settled.map((note) => ({ ...note, atMs: Math.min(note.atMs, nowMs) })),
+    waiting: memory.waiting.map((move) => movedBack(move, nowMs)),
+    unmeasured: memory.unmeasured.map(({ move, replacement }) => ({
+      move: movedBack(move, nowMs),
+      replacement: { ...replacement, readyMs: Math.min(replacement.readyMs, nowMs) },
+    })),
+  };
+}
+
+function movedBack(move: StartedMove, nowMs: number): StartedMove {
+  return shiftedMove(move, Math.min(0, nowMs - move.atMs));
 }

@@ -18,7 +18,7 @@ import { Closing } from "./closing.ts";
 import { readBudgets } from "./decision/disruption-budgets.ts";
 import { Evictor } from "./evictor.ts";
 import { KeptMemory } from "./kept-memory.ts";
-import { LeftNodes } from "./decision/left-nodes.ts";
+import { leastReturnMs, LeftNodes } from "./decision/left-nodes.ts";
 import type { MemoryKeeper } from "./memory-annotation.ts";
 import type { DeschedulerMetrics, SkipReason } from "./decision/metrics.ts";
 import { SKIP_REASONS } from "./decision/metrics.ts";
@@ -34,7 +34,8 @@ import { moveRules, runDecision, type CostOptions } from "./decision/run-decisio
 import type { DeschedulerConfig } from "./decision/settings.ts";
 import { failureOf, stageOf, withOwnSiblings, workflowOf } from "./failures.ts";
 import { ReleasedPods } from "./released-pods.ts";
-import { ClockSteps, notAhead } from "./clock-steps.ts";
+import { ClockSteps } from "./decision/clock-steps.ts";
+import { notAhead } from "./term-memory.ts";
 import { StartedMoves, type DoneMove } from "./started-moves.ts";
 import { pricesOf } from "../planner/graphs.ts";
 import { survey } from "./decision/survey.ts";
@@ -67,12 +68,6 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
 
 const MAX_REPORTED = 2_000;
 const MAX_COOL_DOWN_MS = 24 * 3_600_000;
-/**
- * A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour
- * or six cool-downs.
- */
-const LEAST_RETURN_MS = 3_600_000;
-const LEAST_RETURN_COOL_DOWNS = 6;
 /** Before an eviction that was refused is tried again. */
 const BACK_OFF_MS = 60_000;
 
@@ -85,7 +80,7 @@ export class DeschedulerTerm {
   readonly #clockSteps: ClockSteps;
   readonly #backOff = new BackOff(BACK_OFF_MS);
   readonly #left: LeftNodes;
-  readonly #settled: SettledPods;
+  readonly #settled = new SettledPods();
   readonly #kept: KeptMemory | null;
   readonly #carryOut: CarryOut;
   readonly #verdicts: Verdicts;
@@ -99,11 +94,7 @@ export class DeschedulerTerm {
     this.#evictor = new Evictor(options.store);
     this.#released = new ReleasedPods({ ...options, moves: this.#moves });
     this.#closing = new Closing(options.config);
-    const { coolDownMs } = options.config;
-    const leastMs = Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs);
-    const returnMs = Math.max(2 * coolDownMs, leastMs);
-    this.#left = new LeftNodes(returnMs);
-    this.#settled = new SettledPods();
+    this.#left = new LeftNodes(leastReturnMs(options.config.coolDownMs));
     const { config, keeper, logger, reports } = options;
     this.#verdicts = new Verdicts({ ...options, onStop: (halt) => reports.stopped(halt) });
     // Others evict nobody, or ask nothing of what was.

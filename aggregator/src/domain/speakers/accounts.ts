@@ -128,7 +128,7 @@ export class Account implements Permit {
   }
 }
 
-/** Whether the window that ends then is still open. False as well for one that a clock set back left far ahead. */
+/** Whether the window that ends then is open. A clock that was set back leaves windows that end far ahead. */
 function isWithin(nowMs: number, untilMs: number, windowMs: number): boolean {
   return nowMs < untilMs && nowMs >= untilMs - windowMs;
 }

@@ -197,24 +197,6 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
     expect(report.requestsPerSecond).toBeLessThanOrEqual(21);
   });
 
-  it("starts the load generator again, which goes on at its pace", async () => {
-    const logger = new MemoryLogger();
-    const { cluster } = await startCluster({ logger });
-    for (let restarts = 1; restarts <= 2; restarts++) {
-      await vi.waitFor(async () => expect((await experienced(cluster)).count).toBeGreaterThan(5), WITHIN);
-      const pid = cluster.processes().get("load")!;
-      process.kill(pid, "SIGKILL");
-      await vi.waitFor(() => expect(cluster.processes().get("load")).not.toBe(pid), WITHIN);
-      await vi.waitFor(async () => expect((await experienced(cluster)).count).toBeGreaterThan(5), WITHIN);
-      expect(
-        logger.lines.filter(({ event }) => event.startsWith("load generator ended")).at(-1),
-      ).toMatchObject({
-        level: "warn",
-        fields: { restarts },
-      });
-    }
-  });
-
   it("begins the load only when every sidecar knows the way, however long that takes", async () => {
     const network = new SlowNetwork(["n1", "n2", "n3"]);
     const { cluster } = await startCluster({ network });

@@ -13,6 +13,17 @@ export interface LeftNode {
   readonly atMs: number;
 }
 
+const LEAST_RETURN_MS = HOUR_MS;
+const LEAST_RETURN_COOL_DOWNS = 6;
+
+/**
+ * A workload goes back to a node that it left after two cool-downs at the earliest, and not within the hour
+ * or six cool-downs.
+ */
+export function leastReturnMs(coolDownMs: number): number {
+  return Math.max(2 * coolDownMs, Math.min(LEAST_RETURN_MS, LEAST_RETURN_COOL_DOWNS * coolDownMs));
+}
+
 export class LeftNodes {
   readonly #keepMs: number;
   #notes: readonly LeftNode[] = [];

@@ -1,7 +1,7 @@
 // Bounds on what a pod's author can write into its scheduling rules. The API server has none but the object's
 // size. The planner leaves out a pod beyond a bound; of a placed one the model reads lists up to the bound.
 import { isList, isRecord } from "@isochrone/primitives";
-import type { Container, PodSpec } from "./fields.ts";
+import type { Container, NodeSelector, PodSpec } from "./fields.ts";
 import { record, records } from "./json.ts";
 
 /** Entries of a list. No workload that we know comes near them. */
@@ -18,9 +18,9 @@ export const MOST_ENTRIES = {
 } as const;
 
 /** All rules together: members and entries, each evaluated for every kind of pod or every node. */
-export const MOST_RULE_PARTS = 2_000;
+const MOST_RULE_PARTS = 2_000;
 /** All rules together: characters of names and values. */
-export const MOST_RULE_CHARACTERS = 65_536;
+const MOST_RULE_CHARACTERS = 65_536;
 
 type ListName = keyof typeof MOST_ENTRIES;
 
@@ -74,7 +74,7 @@ class SpecBounds {
     let left = MOST_ENTRIES.ports;
     let ports = 0;
     for (const name of ["containers", "initContainers"] as const)
-      lists[name] = records<Container>(this.#list(name, spec[name]) as Container[]).map((container) => {
+      lists[name] = records<Container>(this.#list(name, spec[name])).map((container) => {
         const count = isList(container.ports) ? container.ports.length : 0;
         ports += count;
         const kept = Math.min(left, count);
@@ -82,7 +82,7 @@ class SpecBounds {
         return kept === count ? container : { ...container, ports: records(container.ports).slice(0, kept) };
       });
     if (ports > MOST_ENTRIES.ports) this.#onCut("ports", ports);
-    return { ...spec, ...lists, ...(spec.affinity === undefined ? {} : { affinity }) } as PodSpec;
+    return { ...spec, ...lists, ...(spec.affinity === undefined ? {} : { affinity }) };
   }
 
   /** Required rules and preferences, each up to the bound. */
@@ -90,7 +90,7 @@ class SpecBounds {
     return Object.fromEntries(
       Object.entries(rules).map(([when, rule]) => {
         // Node affinity has its terms one level deeper where it is required.
-        const terms = isRecord(rule) ? rule["nodeSelectorTerms"] : undefined;
+        const terms = record<NodeSelector>(rule).nodeSelectorTerms;
         return [
           when,
           terms === undefined
