@@ -1,5 +1,5 @@
-// `isochrone plan --apply` and `--undo` on a real control plane: the command carries out what it shows, within
-// the PodDisruptionBudgets, and what it leaves when it is killed is named by `doctor` and ended by `--undo`.
+// `isochrone plan --apply` and `--undo` on a real control plane: the command carries out what it shows,
+// within the PodDisruptionBudgets. What it leaves when it is killed, `doctor` names and `--undo` ends.
 import { hasCondition, KINDS, MOVE_TO_ANNOTATION, MOVING_ANNOTATION } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { createProgram } from "@isochrone/cli/testing";

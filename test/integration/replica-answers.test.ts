@@ -1,6 +1,6 @@
 // Two replicas of the scheduler-plugin as processes on a real control plane, each behind an aggregator of its
-// own: graph API, `isochrone explain` and the MCP server give the same decisions, plans and reasons, whichever
-// replica is asked, and after the leader was killed.
+// own: graph API, `isochrone explain` and the MCP server give the same decisions, plans and reasons,
+// whichever replica is asked, and after the leader was killed.
 import { startAggregator } from "@isochrone/aggregator/testing";
 import { createProgram } from "@isochrone/cli/testing";
 import { KINDS } from "@isochrone/kubernetes";
