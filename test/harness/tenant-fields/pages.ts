@@ -73,8 +73,11 @@ async function write(response: ServerResponse, parts: Iterable<string>): Promise
     if (response.destroyed) return;
     if (!response.write(part))
       await new Promise<void>((resolve) => {
-        response.once("drain", resolve);
-        response.once("close", resolve);
+        const goOn = (): void => {
+          response.off("drain", goOn).off("close", goOn);
+          resolve();
+        };
+        response.once("drain", goOn).once("close", goOn);
       });
   }
   response.end();
