@@ -192,9 +192,7 @@ class Dispatcher implements DispatcherService {
 
 function headerBytes({ headers, url }: RequestHead): number {
   let bytes = url.length;
-  for (const name of Object.keys(headers)) {
-    const value = headers[name];
+  for (const [name, value] of Object.entries(headers))
     bytes += name.length + (typeof value === "string" ? value : String(value)).length;
-  }
   return bytes;
 }

@@ -44,8 +44,8 @@ interface Kill {
 interface Victim {
   readonly kind: Kill["kind"];
   readonly index: number;
-  kill(): Promise<void>;
-  start(): Promise<void>;
+  readonly kill: () => Promise<void>;
+  readonly start: () => Promise<void>;
 }
 
 describe.runIf(missing.length === 0)("200 requests a second through three dispatchers", () => {

@@ -116,9 +116,9 @@ const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
 const WEBSOCKET = { connection: "Upgrade", upgrade: "websocket" };
 
 /**
- * Calls back when all that has arrived was read, such as the end of a kept connection: a request that can't be
- * sent again must not be written to one that has ended. The first turn of the loop ends the current poll, the
- * second has one of its own.
+ * Calls back when all that has arrived was read, such as the end of a kept connection: a request that can't
+ * be sent again must not be written to one that has ended. The first turn of the loop ends the current poll,
+ * the second has one of its own.
  */
 function afterArrivals(read: () => void): void {
   setImmediate(() => setImmediate(read));

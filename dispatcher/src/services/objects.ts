@@ -29,7 +29,8 @@ const LOAD_PATH = /^\/[\x21-\x7e]{0,255}$/;
 export function dispatchedService(service: KubernetesObject): DispatchedService | null {
   if (!isDispatched(service) || unspreadReason(service) !== null) return null;
   const { annotations } = service.metadata;
-  const loadPath = annotations?.[DISPATCH_ANNOTATIONS.loadPath];
+  const { [DISPATCH_ANNOTATIONS.loadPath]: loadPath, [DISPATCH_ANNOTATIONS.deadline]: deadline } =
+    annotations ?? {};
   const ports = looseList(looseFields<ServiceSpec>(service.spec).ports).flatMap(
     ({ name, port, protocol, appProtocol }) => {
       if (typeof port !== "number" || looseText(protocol) === "UDP") return [];
@@ -43,7 +44,7 @@ export function dispatchedService(service: KubernetesObject): DispatchedService 
     deadlineMs,
     loadPath: isPath ? loadPath : null,
     faults: [
-      ...(deadlineMs === null && annotations?.[DISPATCH_ANNOTATIONS.deadline] !== undefined
+      ...(deadlineMs === null && deadline !== undefined
         ? [`${DISPATCH_ANNOTATIONS.deadline} must be 1ms to 10s`]
         : []),
       ...(loadPath !== undefined && !isPath

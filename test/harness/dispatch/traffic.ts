@@ -21,12 +21,12 @@ export interface Exchange {
   readonly status: number | null;
 }
 
-/** Sends until it is stopped, in turn through all dispatchers; one that takes no connections is passed over. */
+/** Sends until it is stopped, in turn through all dispatchers. Passes over those that take no connections. */
 export class Traffic {
   readonly #ports: readonly number[];
   readonly #host: string;
   readonly #notReady = new Set<number>();
-  readonly #underWay = new Set<Promise<void>>();
+  readonly #underWay = new Set<Promise<unknown>>();
   readonly #exchanges: Exchange[] = [];
   readonly #timer: NodeJS.Timeout;
   readonly #beganMs = performance.now();
@@ -55,10 +55,9 @@ export class Traffic {
   }
 
   #send(count: number): void {
-    const sent = this.#exchange(count).then((exchange) => {
-      this.#exchanges.push(exchange);
-      this.#underWay.delete(sent);
-    });
+    const sent = this.#exchange(count)
+      .then((exchange) => this.#exchanges.push(exchange))
+      .finally(() => this.#underWay.delete(sent));
     this.#underWay.add(sent);
   }
 
@@ -75,19 +74,22 @@ export class Traffic {
       if (this.#notReady.has(through)) continue;
       text = await received(this.#ports[through]!, head + (method === "POST" ? BODY : ""));
     }
-    const { length: answers } = text?.match(/HTTP\/1\.1 \d{3}/g) ?? [];
-    const isWhole = text?.endsWith(`\r\n\r\n${id}`) === true;
-    const status = isWhole || text?.includes("isochrone-reason") === true ? statusOf(text ?? "") : null;
     return {
       id,
       method,
       through: text === null ? null : through,
       beganMs,
       endedMs: performance.now(),
-      answers: answers ?? 0,
-      status,
+      ...answerOf(text ?? "", id),
     };
   }
+}
+
+/** The dispatcher's own answers are whole, too. */
+function answerOf(text: string, id: string): Pick<Exchange, "answers" | "status"> {
+  const answers = [...text.matchAll(/HTTP\/1\.1 \d{3}/g)].length;
+  const isWhole = text.endsWith(`\r\n\r\n${id}`) || text.includes("isochrone-reason");
+  return { answers, status: isWhole ? statusOf(text) : null };
 }
 
 function statusOf(text: string): number {

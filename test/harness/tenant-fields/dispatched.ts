@@ -41,13 +41,10 @@ export async function dispatchedTrials(): Promise<Trials> {
       await sleep(10);
     } while ((await counted("in_flight", {})) > 0);
   };
-  const refusal = async (
-    send: () => Promise<{ status: number; headers: object }>,
-    wanted = 200,
-  ): Promise<Outcome> => {
+  const refusal = async (send: () => ReturnType<typeof ask>, wanted = 200): Promise<Outcome> => {
     const { status, headers } = await send();
-    const reason = (headers as Readonly<Record<string, string | undefined>>)["isochrone-reason"];
-    return { isCut: status !== wanted, named: status === wanted ? null : `${status} ${reason ?? ""}` };
+    const reason = headers["isochrone-reason"];
+    return { isCut: status !== wanted, named: status === wanted ? null : `${status} ${String(reason)}` };
   };
 
   let services = 0;
@@ -99,12 +96,12 @@ export async function dispatchedTrials(): Promise<Trials> {
       const before = await counted("refused_total", { reason: "overloaded" });
       const sent = Math.ceil((PLACES * amount) / 100);
       const answers = Array.from({ length: sent }, () => ask(rig.port, { path: "/wait" }));
-      let hasAll = false;
-      void Promise.allSettled(answers).then(() => (hasAll = true));
+      const ended = new Set<unknown>();
+      for (const answer of answers) answer.finally(() => ended.add(answer)).catch(() => undefined);
       const taken = await arrivals();
       const refused = (await counted("refused_total", { reason: "overloaded" })) - before;
       // Some connections come late: the kernel's queue of new ones was full.
-      while (!hasAll) await release();
+      while (ended.size < sent) await release();
       return { isCut: taken < sent, named: refused > 0 ? `${refused} counted as overloaded` : null };
     },
     "`isochrone-hops`": (amount) => {

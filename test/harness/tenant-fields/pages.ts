@@ -53,13 +53,13 @@ async function scraped(parts: Iterable<string>): Promise<Outcome> {
       response.setHeader("content-type", "text/plain; version=0.0.4");
       void write(response, parts);
     });
-    const { metric, until } = await tests.run(istioAt([url]), { ...LIMITS, ...TIMES });
+    const collector = await tests.run(istioAt([url]), { ...LIMITS, ...TIMES });
     const kind = { kind: "istio" };
     const scrapes = (result: string): Promise<number> =>
-      metric("isochrone_collector_scrapes_total", { ...kind, result });
-    await until(async () => (await scrapes("ok")) + (await scrapes("failed")) > 0);
+      collector.metric("isochrone_collector_scrapes_total", { ...kind, result });
+    await collector.until(async () => (await scrapes("ok")) + (await scrapes("failed")) > 0);
     const failed = await scrapes("failed");
-    const malformed = await metric("isochrone_collector_malformed_lines_total", kind);
+    const malformed = await collector.metric("isochrone_collector_malformed_lines_total", kind);
     const isCut = failed + malformed > 0;
     return { isCut, named: isCut ? `${failed} failed scrapes, ${malformed} malformed lines` : null };
   } finally {
@@ -73,8 +73,11 @@ async function write(response: ServerResponse, parts: Iterable<string>): Promise
     if (response.destroyed) return;
     if (!response.write(part))
       await new Promise<void>((resolve) => {
-        response.once("drain", resolve);
-        response.once("close", resolve);
+        const goOn = (): void => {
+          response.off("drain", goOn).off("close", goOn);
+          resolve();
+        };
+        response.once("drain", goOn).once("close", goOn);
       });
   }
   response.end();

@@ -15,7 +15,7 @@ export async function headTrial(
   return { isCut: !status.startsWith("HTTP/1.1 200"), named: status };
 }
 
-/** Sends bytes to a server of loopback, and reads the first line that comes back before the connection ends. */
+/** Sends bytes to a server of loopback, and returns the first line that comes back. */
 function statusLine(port: number, sent: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(sent));

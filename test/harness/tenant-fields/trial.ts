@@ -18,11 +18,11 @@ export type Trial = (amount: number) => Outcome | Promise<Outcome>;
 /** Readers that run for a while. */
 export interface Trials {
   readonly trials: Readonly<Record<string, Trial>>;
-  stop?(): Promise<void>;
+  readonly stop?: () => Promise<void>;
 }
 
 /** A line of the table. */
-export interface FieldLine {
+interface FieldLine {
   readonly field: string;
   readonly bound: number;
   readonly beyond: string;

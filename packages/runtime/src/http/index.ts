@@ -1,4 +1,4 @@
-export { addressKey, clientKey, isLoopback } from "./addresses.ts";
+export { clientKey, isLoopback } from "./addresses.ts";
 export { installBodyLimits } from "./bodies.ts";
 export type { BodyLease } from "./body-budget.ts";
 export { ConnectionGuard } from "./connection-guard.ts";
