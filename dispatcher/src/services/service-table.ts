@@ -108,13 +108,16 @@ export class ServiceTable implements Service {
       if (this.#entries.delete(name)) this.#pods.unfollow(namespace);
       return;
     }
-    for (const fault of order.faults)
-      if (before?.order.faults.includes(fault) !== true)
-        this.#options.logger.warn("an annotation of a Service is passed over", { service: name, fault });
-    const ports = portsOf(order, before);
+    const known = before?.order.faults ?? [];
+    for (const fault of order.faults.filter((one) => !known.includes(one)))
+      this.#options.logger.warn("an annotation of a Service is passed over", { service: name, fault });
+    this.#takeOrder({ name, namespace, order, ports: portsOf(order, before), refused: {} }, before);
+  }
+
+  #takeOrder(entry: ServiceEntry, before: ServiceEntry | undefined): void {
+    const { name, namespace, ports } = entry;
     for (const [number, port] of before?.ports ?? [])
       if (ports.get(number) !== port) this.#gone(port.take([]));
-    const entry = { name, namespace, order, ports, refused: {} };
     this.#entries.set(name, entry);
     if (before === undefined) this.#pods.follow(namespace);
     this.#takeEndpoints(entry);

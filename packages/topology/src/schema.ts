@@ -4,7 +4,6 @@ import { Type, type Static } from "typebox";
 import { ChannelFlowSchema } from "./flows/channel-flow.ts";
 import { OutsideFlowsSchema } from "./flows/outside-flow.ts";
 import { METHODS } from "@isochrone/telemetry";
-
 export const NullableNumber = (description: string) =>
   Type.Union([Type.Number(), Type.Null()], { description });
 export const NullableString = (description: string) =>

@@ -90,7 +90,8 @@ export class Users {
       const target = nodeOf(channel.target);
       const way = target === null ? "no-pod" : this.#wayMs(node, target);
       const behind = typeof way === "number" ? this.#call(channel.target, nodeOf, calls) : way;
-      if (typeof way === "number" && typeof behind === "number") slowestMs = Math.max(slowestMs, way + behind);
+      if (typeof way === "number" && typeof behind === "number")
+        slowestMs = Math.max(slowestMs, way + behind);
       else if (fault !== "no-pod" && typeof behind === "string") fault = behind;
     }
     return fault ?? 1 + slowestMs;

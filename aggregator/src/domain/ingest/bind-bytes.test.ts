@@ -1,5 +1,5 @@
-// Each source of bytes alone, and with every other one at once; longer than 400 lines because all use one table
-// of the sources.
+// Each source of bytes alone, and with every other one at once; longer than 400 lines because all use one
+// table of the sources.
 import { RESOURCE_ATTRIBUTES, type Metric } from "@isochrone/telemetry";
 import { array, assert, constant, constantFrom, pre, property, shuffledSubarray, tuple } from "fast-check";
 import { beforeEach, describe, expect, test } from "vitest";

@@ -154,20 +154,10 @@ export class ChannelState {
     const panes = panesOf(this.#shape, window);
     const known = this.#known(nowMs, panes, end);
     if (known === null || this.#others.isLeg(this, nowMs, window)) return null;
-    const { bytes, requests, events, first } = known;
+    const { bytes, requests, events } = known;
     const isCounted = bytes !== null && this.#isCountedByReverse(bytes.reporter, nowMs, panes, end);
     if (isCounted && requests === null && events === null) return null;
-    const counted = isCounted ? null : bytes;
-    const { reporter } = counted ?? requests ?? events ?? first;
-    return {
-      reporter,
-      bytesPerSecond: counted?.bytesPerSecond ?? null,
-      requestsPerSecond: requests?.requestsPerSecond ?? null,
-      errorRatio: requests?.errorRatio ?? null,
-      requestsReporter: requests?.reporter ?? reporter,
-      eventsPerSecond: events?.eventsPerSecond ?? null,
-      newestMs: Math.max(...[counted, requests, events, first].map((one) => one?.newestMs ?? -Infinity)),
-    };
+    return combined({ ...known, bytes: isCounted ? null : bytes });
   }
 
   /** Whose figures count, by quantity; null: nobody speaks of the window. */
@@ -248,6 +238,20 @@ export class ChannelState {
     this.live = false;
     for (const side of this.#sides.values()) side.release();
   }
+}
+
+/** A quantity that nobody knows is unknown. */
+const UNKNOWN = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: null, eventsPerSecond: null };
+
+function combined({ bytes, requests, events, first }: KnownBy): ChannelRates {
+  const { reporter } = bytes ?? requests ?? events ?? first;
+  const { bytesPerSecond } = bytes ?? UNKNOWN;
+  const { requestsPerSecond, errorRatio } = requests ?? UNKNOWN;
+  const { eventsPerSecond } = events ?? UNKNOWN;
+  const requestsReporter = requests?.reporter ?? reporter;
+  const newestMs = Math.max(...[bytes, requests, events, first].flatMap((one) => one?.newestMs ?? []));
+  const rates = { bytesPerSecond, requestsPerSecond, errorRatio, eventsPerSecond };
+  return { ...rates, reporter, requestsReporter, newestMs };
 }
 
 function ratesOf(

@@ -1,8 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { KINDS } from "@isochrone/kubernetes";
-import type { ClusterStore } from "@isochrone/kubernetes";
+import { KINDS, type ClusterStore } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { seededRandom, systemClock } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";

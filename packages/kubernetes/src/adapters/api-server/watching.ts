@@ -51,13 +51,7 @@ export async function* watchChanges(
 ): AsyncGenerator<WatchEvent> {
   const { signal } = request;
   const { clock, random, observer, binary } = dependencies;
-  let version = request.resourceVersion;
-  if (!/^\d+$/.test(version)) {
-    throw new StoreError(
-      "invalid",
-      `resourceVersion must be a decimal number as list returned it, got "${version}"`,
-    );
-  }
+  let version = checkedVersion(request.resourceVersion);
   const path = await pathOf();
   let silentWatches = 0;
   while (!signal.aborted) {
@@ -80,17 +74,29 @@ export async function* watchChanges(
       if (signal.aborted) return;
       reason = renewalAfter(error, kind, binary);
     }
-    if (reason === "silent" && ++silentWatches === MAX_SILENT_WATCHES)
-      throw new StoreError(
-        "expired",
-        `watch ${kind.kind}: nothing came after version ${version} on ${silentWatches} connections`,
-      );
+    if (reason === "silent") checkSilence(++silentWatches, kind, version);
     if (signal.aborted) return;
     if (reason === null) continue;
     observer.watchRenewed?.(kind.kind, reason);
     const leftMs = startedAtMs + MIN_WATCH_MS - clock.monotonic();
     if (leftMs > 0) await pause(clock, leftMs * (1 + random.next()), signal);
   }
+}
+
+function checkedVersion(version: string): string {
+  if (/^\d+$/.test(version)) return version;
+  throw new StoreError(
+    "invalid",
+    `resourceVersion must be a decimal number as list returned it, got "${version}"`,
+  );
+}
+
+function checkSilence(silentWatches: number, { kind }: KindRef, version: string): void {
+  if (silentWatches < MAX_SILENT_WATCHES) return;
+  throw new StoreError(
+    "expired",
+    `watch ${kind}: nothing came after version ${version} on ${silentWatches} connections`,
+  );
 }
 
 /** Why a watch goes on after an error; null: at once, in another form. Throws what ends it. */
