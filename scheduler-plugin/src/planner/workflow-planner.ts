@@ -64,6 +64,7 @@ export class WorkflowPlanner {
   readonly #adopted = new Map<string, { readonly pod: KubernetesObject; readonly node: string }>();
   #wake = new AbortController();
   #replacing: Promise<void> | null = null;
+  #early: Promise<void> | null = null;
   #knowsPods = false;
   #roundMs: number;
 
@@ -132,8 +133,10 @@ export class WorkflowPlanner {
       this.#look(nowMs);
       const isFree = this.#landing.size < config.concurrentWorkflows;
       const workflow = isFree && this.#isReady() ? this.#options.gated.take(nowMs) : null;
-      if (workflow === null) await this.#rest(isFree);
-      else
+      if (workflow === null) {
+        if (isFree && this.#isReady()) this.#searchEarly(nowMs);
+        await this.#rest(isFree);
+      } else
         await this.#plan(workflow).catch((error: unknown) => {
           logger.error("a workflow can't be planned", { workflow: workflow.key, error });
           this.#release(workflow.pods, "error", `planning failed: ${reasonOf(error)}`);
@@ -162,9 +165,25 @@ export class WorkflowPlanner {
     });
   }
 
+  #searchEarly(nowMs: number): void {
+    const { gated, planning } = this.#options;
+    const workflow = this.#early === null ? gated.takeEarly(nowMs) : null;
+    if (workflow === null) return;
+    this.#early = planning
+      .searchEarly(workflow, gated.pods - workflow.pods.length)
+      // The search at the workflow's turn reports what goes wrong.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#early = null;
+        this.#wake.abort();
+      });
+  }
+
   async #rest(isFree: boolean): Promise<void> {
     const { clock } = this.#options;
-    const dueMs = isFree && this.#isReady() ? this.#options.gated.nextDueMs() : Infinity;
+    const { gated } = this.#options;
+    const earlyMs = this.#early === null ? gated.nextEarlyMs() : Infinity;
+    const dueMs = isFree && this.#isReady() ? Math.min(gated.nextDueMs(), earlyMs) : Infinity;
     const waitMs = Math.min(LOOK_MS, Math.max(1, dueMs - clock.monotonic()));
     this.#wake = new AbortController();
     await pause(clock, waitMs, AbortSignal.any([this.#stop.signal, this.#wake.signal]));
