@@ -18,6 +18,8 @@ interface EarlyPlan extends Pick<SearchResult, "ended"> {
 
 /** Workflows. One is searched early at a time, and its turn follows. */
 const KEPT = 32;
+/** Share of the effort for the search from an early plan: the cluster has hardly changed meanwhile. */
+const CHECK_SHARE = 0.25;
 
 export class EarlyPlans {
   readonly #plans = new BoundedMap<EarlyPlan>(KEPT);
@@ -44,8 +46,9 @@ export class EarlyPlans {
       (pod) => position.get(early?.nodes.get(keyOf(pod)) ?? "") ?? -1,
     );
     if (early === undefined || start.includes(-1)) return searchPlan(problem, options);
-    const result = searchPlan(problem, { ...options, start });
-    // The quick search was only a check: the early one had stopped finding better plans.
+    const { effort = Infinity } = options;
+    const result = searchPlan(problem, { ...options, effort: effort * CHECK_SHARE, start });
+    // The check found nothing better: it doesn't matter why it ended.
     const isSame = result.assignment.every((node, pod) => node === start[pod]);
     return isSame && result.ended === "effort" ? { ...result, ended: early.ended } : result;
   }
