@@ -160,14 +160,18 @@ export class WorkflowPlanning {
   async searchEarly(workflow: SettlingWorkflow, othersWaiting: number): Promise<void> {
     const { graphs, clock, model, search } = this.#options;
     const found = usableGraphs(graphs, workflow, clock.now());
-    if ("reason" in found) return;
     const pods = this.#supported(workflow, []);
-    if (pods.length < 2) return;
+    if ("reason" in found || pods.length < 2) return;
     const problem = this.#problem(workflow, pods, withoutGoing(found, model), []);
     const restMs = workflow.dueMs - EARLY_MARGIN_MS - clock.monotonic();
     const budgetMs = (restMs * pods.length) / (pods.length + othersWaiting);
     if (budgetMs < LEAST_BUDGET_MS) return;
     await search.runEarly(problem, this.#snapshotOf(problem), this.#limits(problem, budgetMs));
+  }
+
+  /** Ends an early search: another pod has come. */
+  endEarly(): void {
+    this.#options.search.hurry();
   }
 
   /** Pods that the model of kube-scheduler can judge, in the order in which kube-scheduler takes them. */
@@ -264,9 +268,8 @@ export class WorkflowPlanning {
 
   /** Pods wait for it: it is quick, and goes on from what was found early. */
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
-    const { search } = this.#options;
     const limits = { ...this.#limits(problem, budgetMs), effort: quickEffort(problem) };
-    return search.run(problem, this.#snapshotOf(problem), limits, "due");
+    return this.#options.search.run(problem, this.#snapshotOf(problem), limits, "due");
   }
 
   #limits(problem: FeasiblePlanProblem, budgetMs: number): PlanLimits {

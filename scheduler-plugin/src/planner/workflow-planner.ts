@@ -11,7 +11,7 @@ import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { ClusterModel } from "./cluster-model.ts";
 import type { GatedPod, GatedWorkflow, GatedWorkflows } from "./gated-workflows.ts";
 import type { Arrival } from "./landings.ts";
-import { isRoomComing } from "./room-to-come.ts";
+import { isRoomComing, workflowOf } from "./room-to-come.ts";
 import { Lander } from "./lander.ts";
 import type { PlannedPod } from "./lander.ts";
 import type { MarkedPods } from "./marked-pods.ts";
@@ -64,7 +64,8 @@ export class WorkflowPlanner {
   readonly #adopted = new Map<string, { readonly pod: KubernetesObject; readonly node: string }>();
   #wake = new AbortController();
   #replacing: Promise<void> | null = null;
-  #early: Promise<void> | null = null;
+  /** Workflow that is searched before its turn. */
+  #early: string | null = null;
   #knowsPods = false;
   #roundMs: number;
 
@@ -169,7 +170,8 @@ export class WorkflowPlanner {
     const { gated, planning } = this.#options;
     const workflow = this.#early === null ? gated.takeEarly(nowMs) : null;
     if (workflow === null) return;
-    this.#early = planning
+    this.#early = workflow.key;
+    void planning
       .searchEarly(workflow, gated.pods - workflow.pods.length)
       // The search at the workflow's turn reports what goes wrong.
       .catch(() => undefined)
@@ -282,6 +284,7 @@ export class WorkflowPlanner {
         const isNew = !this.#options.gated.has(key);
         this.#options.gated.put(object, clock.monotonic());
         if (isNew) this.#wake.abort();
+        if (isNew && this.#early === workflowOf(object)) this.#options.planning.endEarly();
       }
     } else this.#options.gated.remove(key);
     if (type === "added") this.#adopt(object);

@@ -12,14 +12,15 @@ import type { SearchOptions, SearchResult } from "./search.ts";
 export type PlanTurn = "early" | "due" | "other";
 
 /** Node names by pod, and why the search ended. */
-interface EarlyPlan extends Pick<SearchResult, "ended"> {
+interface EarlyPlan extends Pick<SearchResult, "durationMs" | "ended"> {
   readonly nodes: ReadonlyMap<string, string>;
 }
 
 /** Workflows. One is searched early at a time, and its turn follows. */
 const KEPT = 32;
-/** Share of the effort for the search from an early plan: the cluster has hardly changed meanwhile. */
+/** Share of the effort for a search from a plan of a search that converged, or took so long. */
 const CHECK_SHARE = 0.25;
+const LONG_MS = 100;
 
 export class EarlyPlans {
   readonly #plans = new BoundedMap<EarlyPlan>(KEPT);
@@ -31,11 +32,11 @@ export class EarlyPlans {
     return result;
   }
 
-  #keep(problem: PlanProblem, { assignment, complete, ended }: SearchResult): void {
+  #keep(problem: PlanProblem, { assignment, complete, durationMs, ended }: SearchResult): void {
     if (!complete) return;
     const { nodes } = problem;
     const placed = problem.pods.map((pod, at) => [keyOf(pod), nodes[assignment[at]!]!.name] as const);
-    this.#plans.set(workflowOf(problem), { nodes: new Map(placed), ended });
+    this.#plans.set(workflowOf(problem), { nodes: new Map(placed), durationMs, ended });
   }
 
   #fromEarly(problem: PlanProblem, options: Omit<SearchOptions, "start">): SearchResult {
@@ -47,8 +48,9 @@ export class EarlyPlans {
     );
     if (early === undefined || start.includes(-1)) return searchPlan(problem, options);
     const { effort = Infinity } = options;
-    const result = searchPlan(problem, { ...options, effort: effort * CHECK_SHARE, start });
-    // The check found nothing better: it doesn't matter why it ended.
+    const isDone = early.ended === "converged" || early.ended === "optimal" || early.durationMs >= LONG_MS;
+    const result = searchPlan(problem, { ...options, effort: isDone ? effort * CHECK_SHARE : effort, start });
+    // It found nothing better: why it ended doesn't matter.
     const isSame = result.assignment.every((node, pod) => node === start[pod]);
     return isSame && result.ended === "effort" ? { ...result, ended: early.ended } : result;
   }
