@@ -305,10 +305,11 @@ describe("the search for a plan", () => {
 
   test("is not made early where its turn's search is as good, or without a thread", async () => {
     const search = searchBy({ threadUrl: threadOf("process.exit(3)") });
-    await search.runEarly(problemOf(), clusterSnapshot(), OPTIONS);
+    const problem = problemOf();
+    expect(await search.runEarly(problem, clusterSnapshot(), OPTIONS)).toBeUndefined();
     const tiny = searchBy({ inlinePairs: 1_000, threadUrl: HANGS });
     await tiny.start();
-    await tiny.runEarly(problemOf(), clusterSnapshot(), OPTIONS);
+    expect(await tiny.runEarly(problem, clusterSnapshot(), OPTIONS)).toBeUndefined();
   });
 
   test("for which nobody waits is not made here, unless it is small and there is no thread", async () => {

@@ -6,7 +6,14 @@ import { searchPlan } from "./search.ts";
 import type { SearchResult } from "./search.ts";
 
 const SEEDS = [1, 2, 3, 4, 5];
-const LONG = { seed: 1, budgetMs: 1, bytesPerRequest: 1_000, maxAlternatives: 0, now: () => 0, effort: 100_000 };
+const LONG = {
+  seed: 1,
+  budgetMs: 1,
+  bytesPerRequest: 1_000,
+  maxAlternatives: 0,
+  now: () => 0,
+  effort: 100_000,
+};
 /** Enough for little more than a greedy plan. */
 const QUICK = { ...LONG, effort: 2_000 };
 
@@ -65,7 +72,10 @@ describe("a plan that was found early", () => {
     ],
     [
       "its nodes are gone",
-      (problem) => ({ ...problem, nodes: problem.nodes.map((node) => ({ ...node, name: `${node.name}-new` })) }),
+      (problem) => ({
+        ...problem,
+        nodes: problem.nodes.map((node) => ({ ...node, name: `${node.name}-new` })),
+      }),
     ],
     [
       "it is of another workflow",
