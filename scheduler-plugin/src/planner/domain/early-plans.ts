@@ -19,7 +19,7 @@ interface EarlyPlan extends Pick<SearchResult, "durationMs" | "ended"> {
 /** Workflows. One is searched early at a time, and its turn follows. */
 const KEPT = 32;
 /** Share of the effort for a search from a plan of a search that converged, or took so long. */
-const CHECK_SHARE = 0.25;
+const CHECK_SHARE = 0.1;
 const LONG_MS = 100;
 
 export class EarlyPlans {
