@@ -153,10 +153,7 @@ export class WorkflowPlanning {
     return await this.#planSupported(workflow, { pods, budgetMs, graphs: toBe }, unplanned);
   }
 
-  /**
-   * Searches while more pods may come, and keeps what it finds for the workflow's turn. Rejects when the search
-   * goes wrong.
-   */
+  /** Searches while more pods may come. The workflow's turn starts from the plan. Rejects as `plan` does. */
   async searchEarly(workflow: SettlingWorkflow, othersWaiting: number): Promise<void> {
     const { graphs, clock, model, search } = this.#options;
     const found = usableGraphs(graphs, workflow, clock.now());

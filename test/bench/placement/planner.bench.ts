@@ -1,6 +1,6 @@
 // The joint planner: how far from the proven optimum on small problems, how far from the best known and from
-// the lower bound on larger ones, in which time, and why its searches ended. Times are CPU time of the thread,
-// deadlines too: what else runs on the machine doesn't shorten a search.
+// the lower bound on larger ones, in which time, and why its searches ended. Times and deadlines are CPU time
+// of the thread: what else runs on the machine doesn't shorten a search.
 import { median } from "@isochrone/primitives";
 import { defaultMatrix } from "@isochrone/lab/testing";
 import { MONEY_LEADS, plan } from "@isochrone/placement";

@@ -57,7 +57,7 @@ async function landings(name: string, problemOf: (seed: number) => PlanProblem):
   ];
 }
 
-/** The plugin lands the pods twice; the second landing counts: the thread has loaded and compiled its code. */
+/** The plugin lands the pods twice. The second landing counts: the thread has compiled its code by then. */
 async function landing(problem: PlanProblem): Promise<Landed> {
   const store = createMemoryStore({ clock: systemClock });
   for (const node of problem.nodes) await store.create(nodeOf(node));
