@@ -76,6 +76,35 @@ describe("gated workflows", () => {
     expect(gated.waitingSince(7, 5_000).map(({ key }) => key)).toEqual(["shop/a"]);
   });
 
+  test("a quiet workflow is searched early once, and again when another pod comes", () => {
+    const gated = gatedPods();
+    gated.put(pod("a", "flow"), 0);
+    gated.put(pod("b", "flow"), 10);
+    expect(gated.nextEarlyMs()).toBe(30);
+    expect(gated.takeEarly(29)).toBeNull();
+    expect(gated.takeEarly(30)).toMatchObject({ name: "flow", dueMs: 310 });
+    expect(gated.takeEarly(31)).toBeNull();
+    expect(gated.nextEarlyMs()).toBe(Infinity);
+    gated.put(pod("a", "flow"), 100);
+    expect(gated.takeEarly(150)).toBeNull();
+    gated.put(pod("c", "flow"), 150);
+    expect(gated.takeEarly(170)?.pods).toHaveLength(3);
+    // It had no effect on the workflow's turn.
+    expect(gated.take(449)).toBeNull();
+    expect(gated.take(450)?.pods).toHaveLength(3);
+  });
+
+  test("a workflow isn't searched early with one pod, when it is due, or while it is put off", () => {
+    const gated = gatedPods();
+    gated.put(pod("a", "one"), 0);
+    expect(gated.takeEarly(100)).toBeNull();
+    gated.put(pod("b", "one"), 0);
+    gated.putOff("shop/one", 200);
+    expect(gated.takeEarly(100)).toBeNull();
+    expect(gated.takeEarly(300)).toBeNull();
+    expect(gated.take(300)?.name).toBe("one");
+  });
+
   test("a workflow without pods is none", () => {
     const gated = gatedPods();
     gated.put(pod("a", "flow"), 0);

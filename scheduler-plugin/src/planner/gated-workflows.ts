@@ -32,11 +32,20 @@ export function workloadOf({ identity }: GatedPod, graph: WorkflowGraph): string
   return identity.workloads.find((name) => graph.workload(name) !== undefined) ?? null;
 }
 
+/** A workflow can be searched early when no pod has come for so long. */
+const EARLY_MS = 20;
+
 interface Settling {
   /** A workflow is due when no pod has come for so long, */
   readonly settleMs: number;
   /** and when its first pod has waited for so long. */
   readonly maxSettleMs: number;
+}
+
+/** A workflow that more pods may still come to. */
+export interface SettlingWorkflow extends GatedWorkflow {
+  /** When its turn is; monotonic milliseconds. */
+  readonly dueMs: number;
 }
 
 interface Waiting {
@@ -46,6 +55,8 @@ interface Waiting {
   notBeforeMs: number;
   /** When it had its last turn: who has waited longest for one is first. */
   turnMs: number;
+  /** Since its last pod came. */
+  wasEarly: boolean;
 }
 
 export class GatedWorkflows {
@@ -82,7 +93,9 @@ export class GatedWorkflows {
     this.#workflows.set(workflow, waiting);
     this.#workflowOf.set(key, workflow);
     waiting.pods.set(key, { key, identity, object, sinceMs: isSame ? known.sinceMs : nowMs });
-    if (!isSame) waiting.lastMs = nowMs;
+    if (isSame) return;
+    waiting.lastMs = nowMs;
+    waiting.wasEarly = false;
   }
 
   /** A pod that could not be released: it goes on waiting. */
@@ -113,15 +126,25 @@ export class GatedWorkflows {
     if (next === null) return null;
     const [key, waiting] = next;
     waiting.turnMs = nowMs;
-    const pods = [...waiting.pods.values()];
-    const slash = key.indexOf("/");
-    return {
-      key,
-      namespace: key.slice(0, slash),
-      name: key.slice(slash + 1),
-      firstMs: firstOf(waiting),
-      pods,
-    };
+    return workflowOf(key, waiting);
+  }
+
+  /** A workflow of several pods that is quiet, but not due; each once until another pod comes. */
+  takeEarly(nowMs: number): SettlingWorkflow | null {
+    for (const [key, waiting] of this.#workflows) {
+      const dueMs = this.#dueMs(waiting);
+      if (dueMs <= nowMs || this.#earlyMs(waiting) > nowMs) continue;
+      waiting.wasEarly = true;
+      return { ...workflowOf(key, waiting), dueMs };
+    }
+    return null;
+  }
+
+  /** When the next workflow can be searched early; Infinity without any. */
+  nextEarlyMs(): number {
+    let next = Infinity;
+    for (const waiting of this.#workflows.values()) next = Math.min(next, this.#earlyMs(waiting));
+    return next;
   }
 
   /** The workflow's next turn isn't before `untilMs`. */
@@ -157,10 +180,25 @@ export class GatedWorkflows {
     const settledMs = Math.min(waiting.lastMs + settleMs, firstOf(waiting) + maxSettleMs);
     return Math.max(settledMs, waiting.notBeforeMs);
   }
+
+  #earlyMs({ pods, lastMs, notBeforeMs, wasEarly }: Waiting): number {
+    return wasEarly || pods.size < 2 ? Infinity : Math.max(lastMs + EARLY_MS, notBeforeMs);
+  }
 }
 
 function newWaiting(nowMs: number): Waiting {
-  return { pods: new Map(), lastMs: nowMs, notBeforeMs: -Infinity, turnMs: nowMs };
+  return { pods: new Map(), lastMs: nowMs, notBeforeMs: -Infinity, turnMs: nowMs, wasEarly: false };
+}
+
+function workflowOf(key: string, waiting: Waiting): GatedWorkflow {
+  const slash = key.indexOf("/");
+  return {
+    key,
+    namespace: key.slice(0, slash),
+    name: key.slice(slash + 1),
+    firstMs: firstOf(waiting),
+    pods: [...waiting.pods.values()],
+  };
 }
 
 /** Pods are in the order in which they came. */

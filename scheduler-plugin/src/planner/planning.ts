@@ -1,18 +1,20 @@
 // From the gated pods of a workflow to their nodes: graphs and cluster are put together, searched, and the
 // plan is put into words.
 import { LABELS } from "@isochrone/kubernetes";
-import { inQueueOrder, planProblem } from "@isochrone/placement";
-import type { FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
+import { inQueueOrder, planProblem, quickEffort } from "@isochrone/placement";
+import type { AssumedPod, FeasiblePlanProblem, QueueStep } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
+import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import type { Ledger } from "../domain/ledger.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import type { MoveRecords } from "./adapters/move-records.ts";
+import type { PlanLimits } from "./adapters/plan-messages.ts";
 import type { PlanSearch } from "./adapters/plan-search.ts";
 import type { ReleaseOrders } from "./adapters/release-orders.ts";
 import type { ClusterModel } from "./cluster-model.ts";
 import { workloadOf } from "./gated-workflows.ts";
-import type { GatedPod, GatedWorkflow } from "./gated-workflows.ts";
+import type { GatedPod, GatedWorkflow, SettlingWorkflow } from "./gated-workflows.ts";
 import { usableGraphs } from "./graphs.ts";
 import type { UsableGraphs } from "./graphs.ts";
 import { byLevel } from "./domain/release-levels.ts";
@@ -97,6 +99,8 @@ interface Task {
  */
 const LEAST_BUDGET_MS = 5;
 const LEAST_MS_PER_POD = 0.5;
+/** An early search ends so long before its workflow's turn: it must not delay the turn. */
+const EARLY_MARGIN_MS = 20;
 
 interface Searched {
   readonly problem: FeasiblePlanProblem;
@@ -142,17 +146,41 @@ export class WorkflowPlanning {
       return nonePlanned([{ pods: workflow.pods, reason: found.reason, text: found.text }]);
     }
     const unplanned: Unplanned[] = [];
+    const pods = this.#supported(workflow, unplanned);
+    if (pods.length === 0) return nonePlanned(unplanned);
+    const budgetMs = budgetOf(config.planMs, pods.length, othersWaiting);
+    const toBe = withoutGoing(found, model);
+    return await this.#planSupported(workflow, { pods, budgetMs, graphs: toBe }, unplanned);
+  }
+
+  /** Searches while more pods may come. The workflow's turn starts from the plan. Rejects as `plan` does. */
+  async searchEarly(workflow: SettlingWorkflow, othersWaiting: number): Promise<void> {
+    const { graphs, clock, model, search } = this.#options;
+    const found = usableGraphs(graphs, workflow, clock.now());
+    const pods = this.#supported(workflow, []);
+    if ("reason" in found || pods.length < 2) return;
+    const problem = this.#problem(workflow, pods, withoutGoing(found, model), []);
+    const restMs = workflow.dueMs - EARLY_MARGIN_MS - clock.monotonic();
+    const budgetMs = (restMs * pods.length) / (pods.length + othersWaiting);
+    if (budgetMs < LEAST_BUDGET_MS) return;
+    await search.runEarly(problem, this.#snapshotOf(problem), this.#limits(problem, budgetMs));
+  }
+
+  /** Ends an early search: another pod has come. */
+  endEarly(): void {
+    this.#options.search.hurry();
+  }
+
+  /** Pods that the model of kube-scheduler can judge, in the order in which kube-scheduler takes them. */
+  #supported(workflow: GatedWorkflow, unplanned: Unplanned[]): GatedPod[] {
+    const { config, model } = this.#options;
     const supported: GatedPod[] = [];
     for (const pod of workflow.pods.toSorted(byCreation)) {
       const reasons = model.model.unsupported(pod.object);
       if (reasons.length === 0) supported.push(pod);
       else unplanned.push({ pods: [pod], reason: "unsupported", text: reasons.join("; ") });
     }
-    const pods = supported.slice(0, config.maxPods);
-    if (pods.length === 0) return nonePlanned(unplanned);
-    const budgetMs = budgetOf(config.planMs, pods.length, othersWaiting);
-    const toBe = withoutGoing(found, model);
-    return await this.#planSupported(workflow, { pods, budgetMs, graphs: toBe }, unplanned);
+    return supported.slice(0, config.maxPods);
   }
 
   async #planSupported(workflow: GatedWorkflow, task: Task, unplanned: Unplanned[]): Promise<PlanningResult> {
@@ -196,22 +224,8 @@ export class WorkflowPlanning {
     targets: Moves,
     zones: ReadonlyMap<string, string>,
   ): Promise<Searched> {
-    const { model, ledger, config, joint } = this.#options;
-    const ahead = await joint.ahead(workflow.key, graphs);
-    const nameOf = new Map(pods.map((pod) => [pod.object, workloadOf(pod, graphs.workflow)]));
-    const problem = planProblem({
-      model: model.model,
-      pods: pods.map(({ object }) => object),
-      cluster: graphs.cluster,
-      workflow: graphs.workflow,
-      prices: graphs.prices,
-      assumed: [
-        ...assumedToBe(ledger.assumed(workflow.namespace, workflow.name), graphs.workflow, model),
-        ...ahead.assumed,
-      ],
-      workloadOf: (pod) => nameOf.get(pod as GatedPod["object"]) ?? null,
-      spread: spreadLimits(config),
-    });
+    const ahead = await this.#options.joint.ahead(workflow.key, graphs);
+    const problem = this.#problem(workflow, pods, graphs, ahead.assumed);
     const moved = movesInto(problem, pods, targets);
     const bound = wishesInto(moved, pods, zones);
     const isShort = (of: ReadonlyMap<string, unknown>): boolean =>
@@ -229,19 +243,48 @@ export class WorkflowPlanning {
     return { problem: bound, result };
   }
 
+  #problem(
+    { namespace, name }: GatedWorkflow,
+    pods: readonly GatedPod[],
+    graphs: UsableGraphs,
+    ahead: readonly AssumedPod[],
+  ): FeasiblePlanProblem {
+    const { model, ledger, config } = this.#options;
+    const nameOf = new Map(pods.map((pod) => [pod.object, workloadOf(pod, graphs.workflow)]));
+    return planProblem({
+      model: model.model,
+      pods: pods.map(({ object }) => object),
+      cluster: graphs.cluster,
+      workflow: graphs.workflow,
+      prices: graphs.prices,
+      assumed: [...assumedToBe(ledger.assumed(namespace, name), graphs.workflow, model), ...ahead],
+      workloadOf: (pod) => nameOf.get(pod as GatedPod["object"]) ?? null,
+      spread: spreadLimits(config),
+    });
+  }
+
+  /** Pods wait for it: it is quick, and goes on from what was found early. */
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
-    const { search, graphs, config, bytesPerRequest } = this.#options;
-    const maxAlternatives = budgetMs < config.planMs ? 2 : 8;
-    const options = {
+    const limits = { ...this.#limits(problem, budgetMs), effort: quickEffort(problem) };
+    return this.#options.search.run(problem, this.#snapshotOf(problem), limits, "due");
+  }
+
+  #limits(problem: FeasiblePlanProblem, budgetMs: number): PlanLimits {
+    const { config, bytesPerRequest } = this.#options;
+    return {
       seed: config.seed,
       budgetMs,
       bytesPerRequest,
       ...costOf(config),
-      maxAlternatives,
+      maxAlternatives: budgetMs < config.planMs ? 2 : 8,
       pressureShare: pressureShareOf(problem, bytesPerRequest),
     };
-    const snapshot = problem.cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
-    return search.run(problem, snapshot, options);
+  }
+
+  /** null: nobody has it. */
+  #snapshotOf({ cluster }: FeasiblePlanProblem): ClusterGraphSnapshot | null {
+    const { graphs } = this.#options;
+    return cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
   }
 
   /**

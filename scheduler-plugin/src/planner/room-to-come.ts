@@ -30,8 +30,11 @@ export function isRoomComing(
 
 /** Pods of the workflow whose room others will have soon. @param workflow namespace/workflow */
 export function leavingOf(workflow: string, model: Pick<ClusterModel, "leaving">): KubernetesObject[] {
-  return [...model.leaving()].filter((pod) => {
-    const { namespace, workflow: name } = identifyPod(pod);
-    return `${namespace}/${name}` === workflow;
-  });
+  return [...model.leaving()].filter((pod) => workflowOf(pod) === workflow);
+}
+
+/** namespace/workflow */
+export function workflowOf(pod: KubernetesObject): string {
+  const { namespace, workflow } = identifyPod(pod);
+  return `${namespace}/${workflow}`;
 }

@@ -11,7 +11,7 @@ import type { PodWriter } from "./adapters/pod-writer.ts";
 import type { ClusterModel } from "./cluster-model.ts";
 import type { GatedPod, GatedWorkflow, GatedWorkflows } from "./gated-workflows.ts";
 import type { Arrival } from "./landings.ts";
-import { isRoomComing } from "./room-to-come.ts";
+import { isRoomComing, workflowOf } from "./room-to-come.ts";
 import { Lander } from "./lander.ts";
 import type { PlannedPod } from "./lander.ts";
 import type { MarkedPods } from "./marked-pods.ts";
@@ -64,6 +64,8 @@ export class WorkflowPlanner {
   readonly #adopted = new Map<string, { readonly pod: KubernetesObject; readonly node: string }>();
   #wake = new AbortController();
   #replacing: Promise<void> | null = null;
+  /** Workflow that is searched before its turn. */
+  #early: string | null = null;
   #knowsPods = false;
   #roundMs: number;
 
@@ -132,8 +134,10 @@ export class WorkflowPlanner {
       this.#look(nowMs);
       const isFree = this.#landing.size < config.concurrentWorkflows;
       const workflow = isFree && this.#isReady() ? this.#options.gated.take(nowMs) : null;
-      if (workflow === null) await this.#rest(isFree);
-      else
+      if (workflow === null) {
+        if (isFree && this.#isReady()) this.#searchEarly(nowMs);
+        await this.#rest(isFree);
+      } else
         await this.#plan(workflow).catch((error: unknown) => {
           logger.error("a workflow can't be planned", { workflow: workflow.key, error });
           this.#release(workflow.pods, "error", `planning failed: ${reasonOf(error)}`);
@@ -162,9 +166,26 @@ export class WorkflowPlanner {
     });
   }
 
+  #searchEarly(nowMs: number): void {
+    const { gated, planning } = this.#options;
+    const workflow = this.#early === null ? gated.takeEarly(nowMs) : null;
+    if (workflow === null) return;
+    this.#early = workflow.key;
+    void planning
+      .searchEarly(workflow, gated.pods - workflow.pods.length)
+      // The search at the workflow's turn reports what goes wrong.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#early = null;
+        this.#wake.abort();
+      });
+  }
+
   async #rest(isFree: boolean): Promise<void> {
     const { clock } = this.#options;
-    const dueMs = isFree && this.#isReady() ? this.#options.gated.nextDueMs() : Infinity;
+    const { gated } = this.#options;
+    const earlyMs = this.#early === null ? gated.nextEarlyMs() : Infinity;
+    const dueMs = isFree && this.#isReady() ? Math.min(gated.nextDueMs(), earlyMs) : Infinity;
     const waitMs = Math.min(LOOK_MS, Math.max(1, dueMs - clock.monotonic()));
     this.#wake = new AbortController();
     await pause(clock, waitMs, AbortSignal.any([this.#stop.signal, this.#wake.signal]));
@@ -263,6 +284,7 @@ export class WorkflowPlanner {
         const isNew = !this.#options.gated.has(key);
         this.#options.gated.put(object, clock.monotonic());
         if (isNew) this.#wake.abort();
+        if (isNew && this.#early === workflowOf(object)) this.#options.planning.endEarly();
       }
     } else this.#options.gated.remove(key);
     if (type === "added") this.#adopt(object);

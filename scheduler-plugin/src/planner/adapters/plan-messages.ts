@@ -2,6 +2,7 @@ import type { DomainConstraint, PlanProblem } from "@isochrone/placement";
 import { WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { definedOf } from "@isochrone/primitives";
+import type { PlanTurn } from "../domain/early-plans.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
 
 /** What seldom changes of the nodes. */
@@ -43,12 +44,13 @@ export interface PlanTask {
   readonly cluster: ClusterGraphSnapshot | null;
   readonly problem: PackedProblem;
   readonly options: PlanLimits;
+  readonly turn: PlanTurn;
   /** The search ends early when its first element isn't 0. Shared with the thread. */
   readonly cut: Int32Array<SharedArrayBuffer>;
 }
 
 /** What can be sent of a search's options. */
-export type PlanLimits = Omit<SearchOptions, "isCut" | "now">;
+export type PlanLimits = Omit<SearchOptions, "isCut" | "now" | "start">;
 
 /** From the thread. */
 export type PlanAnswer =

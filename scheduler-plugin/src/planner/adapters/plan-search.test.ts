@@ -276,6 +276,42 @@ describe("the search for a plan", () => {
     expect(await urgent).toContain("cut");
   });
 
+  test("that is made early ends when its workflow's turn comes, whose search starts from it", async () => {
+    const snapshot = clusterSnapshot();
+    const problem = problemOf(snapshot, ["p-1", "p-2", "p-3", "q-2", "r-2"]);
+    const asked = [problem, snapshot, { ...OPTIONS, budgetMs: 60_000 }] as const;
+    const tells = threadOf(`import { parentPort } from "node:worker_threads";
+      parentPort.on("message", ({ id, task }) => {
+        if (task === null) return parentPort.postMessage({ id });
+        while (task.turn === "early" && Atomics.load(task.cut, 0) === 0);
+        parentPort.postMessage({ id, failure: task.turn });
+      })`);
+    const search = searchBy({ threadUrl: tells });
+    await search.start();
+    const ends: string[] = [];
+    const ending = (run: Promise<unknown>): Promise<unknown> =>
+      run.catch((error: unknown) => ends.push(String(error).replace(/.*: /, "")));
+    const early = ending(search.runEarly(...asked));
+    await new Promise((resolve) => setImmediate(resolve));
+    await Promise.all([early, ending(search.run(...asked, "due"))]);
+    expect(ends).toEqual(["early", "due"]);
+    const real = searchBy();
+    await real.start();
+    await real.runEarly(problem, snapshot, OPTIONS);
+    const found = await real.run(problem, snapshot, OPTIONS);
+    const quick = await real.run(problem, snapshot, { ...OPTIONS, effort: 1 }, "due");
+    expect(quick.cost.total).toBeLessThanOrEqual(found.cost.total);
+  });
+
+  test("is not made early where its turn's search is as good, or without a thread", async () => {
+    const search = searchBy({ threadUrl: threadOf("process.exit(3)") });
+    const problem = problemOf();
+    expect(await search.runEarly(problem, clusterSnapshot(), OPTIONS)).toBeUndefined();
+    const tiny = searchBy({ inlinePairs: 1_000, threadUrl: HANGS });
+    await tiny.start();
+    expect(await tiny.runEarly(problem, clusterSnapshot(), OPTIONS)).toBeUndefined();
+  });
+
   test("for which nobody waits is not made here, unless it is small and there is no thread", async () => {
     const search = searchBy({ threadUrl: threadOf("process.exit(3)") });
     await expect(search.runPatiently(problemOf(), clusterSnapshot(), OPTIONS)).rejects.toMatchObject({

@@ -5,6 +5,7 @@ import { AnsweringThread } from "@isochrone/runtime";
 import type { Clock, ThreadOutcome } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import { PlannerError } from "./errors.ts";
+import type { PlanTurn } from "../domain/early-plans.ts";
 import { costSettings, provenResult, searchPlan } from "../domain/search.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
 import { Turns } from "../domain/turns.ts";
@@ -79,12 +80,13 @@ export class PlanSearch {
 
   /**
    * @param cluster the snapshot of the problem's cluster graph; null: nobody has it, so the search is done
-   * here. Rejects with PlannerError.
+   * here. @param turn `due`: starts from what `runEarly` found. Rejects with PlannerError.
    */
   async run(
     problem: PlanProblem,
     cluster: ClusterGraphSnapshot | null,
     options: PlanLimits,
+    turn: Exclude<PlanTurn, "early"> = "other",
   ): Promise<SearchResult> {
     const { clock, inlinePairs = INLINE_PAIRS } = this.#options;
     const pairs = problem.pods.length * problem.nodes.length;
@@ -98,7 +100,23 @@ export class PlanSearch {
       return await this.#proven(problem, searchPlan(problem, here), { ...here, budgetMs: options.budgetMs });
     }
     if (this.#isPatient) this.hurry();
-    return await this.#turn(problem, cluster, options);
+    return await this.#turn(problem, cluster, options, { turn });
+  }
+
+  /**
+   * Searches in the thread until somebody waits for it. The thread keeps the plan for the workflow's turn.
+   * Does nothing if the turn's own search is as good or won't be in the thread. Rejects with PlannerError.
+   */
+  async runEarly(
+    problem: PlanProblem,
+    cluster: ClusterGraphSnapshot | null,
+    options: PlanLimits,
+  ): Promise<void> {
+    const { inlinePairs = INLINE_PAIRS } = this.#options;
+    const isTiny = problem.pods.length * problem.nodes.length <= inlinePairs;
+    if (cluster === null || isTiny || !this.#isReady) return;
+    if (this.#isPatient) this.hurry();
+    await this.#turn(problem, cluster, options, { isPatient: true, turn: "early" });
   }
 
   /**
@@ -120,7 +138,7 @@ export class PlanSearch {
     await this.start();
     if (cluster === null || !this.#isReady)
       throw new PlannerError("plan_no_thread", "there is no thread that could search the plan");
-    return await this.#turn(problem, cluster, options, true);
+    return await this.#turn(problem, cluster, options, { isPatient: true });
   }
 
   /** Ends the search that the thread is at with the best plan so far. */
@@ -139,14 +157,14 @@ export class PlanSearch {
     problem: PlanProblem,
     cluster: ClusterGraphSnapshot,
     options: PlanLimits,
-    isPatient = false,
+    { isPatient = false, turn = "other" }: { readonly isPatient?: boolean; readonly turn?: PlanTurn },
   ): Promise<SearchResult> {
     const { signal } = this.#open;
     return this.#turns.run(async () => {
       if (signal.aborted) throw aborted();
       this.#isPatient = isPatient;
       Atomics.store(this.#cut, 0, 0);
-      return await this.#inThread(problem, cluster, options);
+      return await this.#inThread(problem, cluster, options, turn);
     }, isPatient);
   }
 
@@ -189,12 +207,14 @@ export class PlanSearch {
     problem: PlanProblem,
     cluster: ClusterGraphSnapshot,
     options: PlanLimits,
+    turn: PlanTurn,
   ): Promise<SearchResult> {
     const nodes = columnsOf(problem.nodes, this.#sentNodes);
     const task: PlanTask = {
       cluster: this.#sent === cluster ? null : cluster,
       problem: packed(problem, this.#sentNodes === nodes ? null : nodes),
       options,
+      turn,
       cut: this.#cut,
     };
     const { free, allocatable } = task.problem;

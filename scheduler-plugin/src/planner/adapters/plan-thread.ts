@@ -3,7 +3,7 @@
 import { parentPort } from "node:worker_threads";
 import { ClusterGraph } from "@isochrone/topology";
 import { reasonOf } from "@isochrone/primitives";
-import { searchPlan } from "../domain/search.ts";
+import { EarlyPlans } from "../domain/early-plans.ts";
 import type { SearchResult } from "../domain/search.ts";
 import { unpacked } from "./plan-messages.ts";
 import type { NodeColumns, PlanAnswer, PlanRequest, PlanTask } from "./plan-messages.ts";
@@ -12,6 +12,7 @@ const port = parentPort!;
 
 let graph: ClusterGraph | null = null;
 let nodes: NodeColumns | null = null;
+const early = new EarlyPlans();
 
 port.on("message", ({ id, task }: PlanRequest) => port.postMessage(answer(id, task)));
 
@@ -23,7 +24,7 @@ function answer(id: number, task: PlanTask | null): PlanAnswer {
   }
 }
 
-function resultOf({ cluster, problem, options, cut }: PlanTask): SearchResult {
+function resultOf({ cluster, problem, options, turn, cut }: PlanTask): SearchResult {
   if (cluster !== null) {
     graph = new ClusterGraph(cluster);
     graph.prepare();
@@ -32,5 +33,5 @@ function resultOf({ cluster, problem, options, cut }: PlanTask): SearchResult {
   if (graph === null || nodes === null) throw new Error("the thread has no cluster graph or no nodes");
   const now = (): number => performance.now();
   const isCut = (): boolean => Atomics.load(cut, 0) !== 0;
-  return searchPlan(unpacked(problem, nodes, graph), { ...options, now, isCut });
+  return early.search(unpacked(problem, nodes, graph), { ...options, now, isCut }, turn);
 }

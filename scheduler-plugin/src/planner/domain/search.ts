@@ -17,6 +17,8 @@ export interface SearchOptions {
   readonly budgetMs: number;
   /** See PlanOptions. @default as much as it takes to converge */
   readonly effort?: number;
+  /** See PlanOptions. @default none */
+  readonly start?: Int32Array;
   /** Whether the search is to end now with the best plan so far. @default never */
   readonly isCut?: () => boolean;
   readonly bytesPerRequest: number;
@@ -50,13 +52,13 @@ const PAIRS = 2_000;
 
 /** Pods that find no node are left out of the plan, with the reason. */
 export function searchPlan(problem: PlanProblem, options: SearchOptions): SearchResult {
-  const { seed, budgetMs, now, effort, isCut } = options;
+  const { seed, budgetMs, now, effort, start, isCut } = options;
   const beganMs = now();
   const limits = {
     seed,
     now: isCut === undefined ? now : (): number => (isCut() ? Number.MAX_VALUE : now()),
     deadlineMs: beganMs + budgetMs,
-    ...definedOf({ effort }),
+    ...definedOf({ effort, start }),
     partial: true,
     others: options.maxAlternatives,
   };

@@ -183,7 +183,7 @@ function msBetween(a: number, b: number): number {
   return zoneOf(a) === zoneOf(b) ? 0.5 : 3;
 }
 
-function linkOf(source: string, target: string, costMs: number, observedAt: string): Link {
+export function linkOf(source: string, target: string, costMs: number, observedAt: string): Link {
   return {
     source,
     target,

@@ -131,11 +131,14 @@ function putBack(state: PlanState, pods: number[], { draw, sizes, nodes }: Neigh
 }
 
 /** Two nodes exchange their movable pods. Pods for which there is no room go elsewhere. */
-function exchangeNodes(state: PlanState, { movable, draw, sizes, nodes }: NeighbourhoodOptions): () => void {
+function exchangeNodes(state: PlanState, options: NeighbourhoodOptions): () => void {
+  const { budget, movable, draw, sizes, nodes } = options;
   const { cost, assignment } = state;
   const a = assignment[movable[drawIndex(draw, movable.length)]!]!;
   const b = nodes.length > 0 ? nodes[drawIndex(draw, nodes.length)]! : -1;
   if (a < 0 || b < 0 || a === b) return () => undefined;
+  // It weighs nothing, but takes as long as a change that does.
+  budget.step();
   const pods = movable.filter((pod) => assignment[pod] === a || assignment[pod] === b);
   const before = pods.map((pod) => state.unplace(pod));
   const rest: number[] = [];

@@ -27,6 +27,8 @@ export interface PlanOptions extends Partial<PlanSettings> {
   readonly others?: number;
   /** Also plan when some pods find no node; otherwise such a plan places none. */
   readonly partial?: boolean;
+  /** Node index by pod, all with a node: a plan to begin with. Ignored if some pod can't go to its node. */
+  readonly start?: Int32Array;
 }
 
 /** Another node for one pod, all others as planned. */
@@ -73,7 +75,9 @@ export function plan(problem: PlanProblem, options: PlanOptions): Plan {
   // As API servers list them.
   if (isByName(problem)) return planInOrder(problem, options);
   const order = byName(problem);
-  const { assignment, others, ...found } = planInOrder(problemOn(problem, order), options);
+  const start = options.start?.map((node) => order.indexOf(node));
+  const limits = start === undefined ? options : { ...options, start };
+  const { assignment, others, ...found } = planInOrder(problemOn(problem, order), limits);
   return {
     assignment: assignment.map((node) => (node < 0 ? -1 : order[node]!)),
     others: others?.map(({ node, delta }) => ({ node: order[node]!, delta })) ?? null,
@@ -100,7 +104,8 @@ function byName({ nodes }: PlanProblem): Int32Array {
 function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
   const settings = planSettings(options);
   const model = costModel(problem, settings);
-  if (model.latency === null) return searched(model, options, []);
+  const given = options.start === undefined ? [] : [options.start];
+  if (model.latency === null) return searched(model, options, given);
   const { now, deadlineMs } = options;
   const half = { ...options, effort: (options.effort ?? Infinity) / 2 };
   // Half of the time and of the effort for the plan that the bound is taken from, and that is a start.
@@ -108,13 +113,14 @@ function planInOrder(problem: PlanProblem, options: PlanOptions): Plan {
   const byLatency = searched(
     costModel(problem, { ...settings, moneyShare: 0 }),
     { ...half, deadlineMs: beganMs + (deadlineMs - beganMs) / 2 },
-    [],
+    given,
   );
   if (!byLatency.complete) return { ...byLatency, fallback: "no_room" };
   const current = Int32Array.from(problem.pods, (pod) => pod.current);
   const starts = current.includes(-1) ? [byLatency.assignment] : [current, byLatency.assignment];
   // That plan is within the bound: so there is a complete one.
-  return searched(boundedModel(model, byLatency.assignment, settings.maxLatencyLoss), half, starts);
+  const bounded = boundedModel(model, byLatency.assignment, settings.maxLatencyLoss);
+  return searched(bounded, half, [...starts, ...given]);
 }
 
 function searched(model: CostModel, options: PlanOptions, starts: readonly Int32Array[]): Plan {
