@@ -149,7 +149,7 @@ describe("a pod that was moved with success", () => {
       await rig.run();
       expect(Object.values(rig.decisions())).toContain("settled");
       expect(rig.term.report.inFlight).toEqual([]);
-      rig.farMs = { zb: 0.5, zc: 6 };
+      rig.farMs = { zb: 0.5, zc: 7 };
       await begin(rig);
     },
   );

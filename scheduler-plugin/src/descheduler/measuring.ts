@@ -2,7 +2,7 @@
 import { channelLatency } from "@isochrone/placement";
 import type { MeasuredMove } from "@isochrone/placement";
 import type { Graphs } from "./carry-out.ts";
-import type { SettledPods } from "./decision/settled-pods.ts";
+import { isSlower, type SettledPods } from "./decision/settled-pods.ts";
 import type { SurveyedPod } from "./decision/survey.ts";
 import type { ReplacedMove } from "./started-moves.ts";
 
@@ -22,18 +22,36 @@ export function judgementOf(
   return { atMs, beforeMs, expectedMs: expected.ms, afterMs: now.ms, bytesPerSecond };
 }
 
-/** Why a pod that was moved before stays, in words; null: it may move. */
-export function reasonToStay(
-  { identity: { namespace, workflow, name }, workload, node }: SurveyedPod,
+/**
+ * Why pods of one workflow that were moved before stay, in words, by uid. If the channels of one of them
+ * became slower, that is a new fault, and all may move: a workflow moves as a whole.
+ */
+export function settledPods(
+  pods: readonly SurveyedPod[],
   settled: SettledPods,
-  graphs: Graphs,
+  { cluster, workflow }: Graphs,
   bytesPerRequest: number,
   nowMs: number,
-): string | null {
-  const pod = `${namespace}/${name}`;
-  const graph = settled.has(pod) ? graphs.workflow(namespace, workflow) : null;
-  if (graph === null) return null;
-  const known = { cluster: graphs.cluster, workflow: graph };
-  const now = channelLatency({ namespace, name, workload }, node, known, bytesPerRequest);
-  return settled.reasonToStay(pod, now?.ms ?? null, nowMs);
+): ReadonlyMap<string, string> {
+  const reasons = new Map<string, string>();
+  for (const { identity, movable, workload, node } of pods) {
+    const { namespace, name } = identity;
+    const note = settled.noteOf(`${namespace}/${name}`, nowMs);
+    const graph = note === null ? null : workflow(namespace, identity.workflow);
+    if (note === null || graph === null) continue;
+    const now = channelLatency(
+      { namespace, name, workload },
+      node,
+      { cluster, workflow: graph },
+      bytesPerRequest,
+    );
+    if (now === null) continue;
+    if (isSlower(note, now.ms)) return new Map();
+    const [ms, afterMs] = [now.ms.toFixed(2), note.afterMs.toFixed(2)];
+    reasons.set(
+      movable.uid,
+      `it was moved, and its channels take no longer than afterwards (${ms} ms, then ${afterMs} ms)`,
+    );
+  }
+  return reasons;
 }

@@ -25,7 +25,7 @@ import { SKIP_REASONS } from "./decision/metrics.ts";
 import { emptyReport, reportedHalt, reportedRow } from "./report.ts";
 import type { DeschedulerReport } from "./report.ts";
 import { freshGraphs } from "./fresh-graphs.ts";
-import { judgementOf, reasonToStay } from "./measuring.ts";
+import { judgementOf, settledPods } from "./measuring.ts";
 import { progressOf } from "./move-progress.ts";
 import type { MoveProgress } from "./move-progress.ts";
 import type { MoveReports } from "./move-reports.ts";
@@ -343,8 +343,8 @@ export class DeschedulerTerm {
       begun: new Set(
         [...this.#memory.campaigns.values()].flatMap(({ moves }) => moves.map(({ uid }) => uid)),
       ),
-      reasonToStay: (pod) =>
-        isPaper ? null : reasonToStay(pod, this.#settled, graphs, bytesPerRequest, nowMs),
+      settled: (pods) =>
+        isPaper ? new Map() : settledPods(pods, this.#settled, graphs, bytesPerRequest, nowMs),
       left: isPaper ? new Map() : this.#left.current(nowMs),
       rules: isPaper ? { ...config, allowSingleReplicas: true } : config,
       maxUnreadyRatio: config.maxUnreadyRatio,

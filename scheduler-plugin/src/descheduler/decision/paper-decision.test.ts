@@ -128,7 +128,7 @@ async function decided(of: Case, countOwnUse: boolean): Promise<string[]> {
     isGated: () => true,
     inFlight: new Set(),
     backingOff: new Set(),
-    reasonToStay: () => null,
+    settled: () => new Map(),
     begun: new Set(),
     left: new Map(),
     rules: { minPodAgeMs: 0, allowLocalStorage: false, allowStatefulSets: false, allowSingleReplicas: true },

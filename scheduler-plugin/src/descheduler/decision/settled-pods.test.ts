@@ -1,37 +1,30 @@
 import { describe, expect, test } from "vitest";
-import { SettledPods } from "./settled-pods.ts";
+import { isSlower, SettledPods } from "./settled-pods.ts";
 
 const SETTLED_MS = 30 * 60_000;
-const settledAt = (afterMs: number): SettledPods => {
-  const pods = new SettledPods();
-  pods.add({ pod: "shop/web-1", atMs: 0, afterMs });
-  return pods;
-};
+const POD = "shop/web-1";
+const note = (atMs: number, afterMs: number) => ({ pod: POD, atMs, afterMs });
 
 describe("a pod that was moved", () => {
   test.each([
-    [10, 10, true],
-    [10, 11, true],
-    [10, 11.1, false],
-    [0.2, 0.3, true],
-    [0.2, 0.31, false],
-    [10, 2, true],
-    [10, null, false],
-  ])("with channels of %d ms afterwards and %s ms now stays: %s", (afterMs, nowMs, stays) => {
-    expect(settledAt(afterMs).reasonToStay("shop/web-1", nowMs, 1) !== null).toBe(stays);
+    [10, 10, false],
+    [10, 12.5, false],
+    [10, 12.6, true],
+    [0.2, 0.7, false],
+    [0.2, 0.71, true],
+    [10, 2, false],
+  ])("with channels of %d ms afterwards and %s ms now: slower is %s", (afterMs, nowMs, slower) => {
+    expect(isSlower(note(0, afterMs), nowMs)).toBe(slower);
   });
 
-  test("may move for any reason after a while, and others always", () => {
-    const pods = settledAt(10);
-    expect(pods.reasonToStay("shop/web-2", 10, 1)).toBeNull();
-    expect(pods.reasonToStay("shop/web-1", 10, SETTLED_MS)).toBeNull();
-    expect(pods.notes).toEqual([]);
-  });
-
-  test("is judged by its last move", () => {
-    const pods = settledAt(10);
-    pods.add({ pod: "shop/web-1", atMs: 1, afterMs: 2 });
+  test("is noted for a while, by its last move, and no other is", () => {
+    const pods = new SettledPods();
+    pods.add(note(0, 10));
+    expect(pods.noteOf("shop/web-2", 1)).toBeNull();
+    pods.add(note(1, 2));
     expect(pods.notes).toHaveLength(1);
-    expect(pods.reasonToStay("shop/web-1", 5, 2)).toBeNull();
+    expect(pods.noteOf(POD, SETTLED_MS)).toEqual(note(1, 2));
+    expect(pods.noteOf(POD, 1 + SETTLED_MS)).toBeNull();
+    expect(pods.notes).toEqual([]);
   });
 });

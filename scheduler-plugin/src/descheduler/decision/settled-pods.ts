@@ -1,5 +1,5 @@
-// Pods that a move has brought to where they are. Such a pod moves again only for a new reason: its channels
-// have become slower than they were after that move. Otherwise one fault could evict a pod again and again.
+// Pods that a move has brought to where they are. They move again only for a new reason: channels of one of
+// them have become slower than they were after its move. Otherwise one fault could evict a pod again and again.
 export interface SettledPod {
   /** namespace/name */
   readonly pod: string;
@@ -10,8 +10,8 @@ export interface SettledPod {
 }
 
 /** Slower by less than both of these is no new reason. */
-const LEAST_RATIO = 1.1;
-const LEAST_MS = 0.1;
+const LEAST_RATIO = 1.25;
+const LEAST_MS = 0.5;
 /** Afterwards a pod may move for any reason: a network that drifts has better places by then. */
 const SETTLED_MS = 30 * 60_000;
 /** A pod moves rarely: more notes than these would be of pods that are gone. */
@@ -37,21 +37,14 @@ export class SettledPods {
     this.#notes = this.#notes.map((note) => ({ ...note, atMs: note.atMs + stepMs }));
   }
 
-  has(pod: string): boolean {
-    return this.#notes.some((one) => one.pod === pod);
-  }
-
-  /**
-   * Returns why the pod stays, in words; null if it may move.
-   * @param latencyMs of its channels now; null: not known
-   */
-  reasonToStay(pod: string, latencyMs: number | null, nowMs: number): string | null {
+  /** Null: it may move. */
+  noteOf(pod: string, nowMs: number): SettledPod | null {
     this.#notes = this.#notes.filter(({ atMs }) => nowMs - atMs < SETTLED_MS);
-    const note = this.#notes.find((one) => one.pod === pod);
-    if (note === undefined || latencyMs === null) return null;
-    const { afterMs } = note;
-    return latencyMs > Math.max(afterMs * LEAST_RATIO, afterMs + LEAST_MS)
-      ? null
-      : `it was moved, and its channels take no longer than afterwards (${latencyMs.toFixed(2)} ms, then ${afterMs.toFixed(2)} ms)`;
+    return this.#notes.find((one) => one.pod === pod) ?? null;
   }
+}
+
+/** Whether the channels of the pod became slower than they were after its move. @param ms now */
+export function isSlower({ afterMs }: SettledPod, ms: number): boolean {
+  return ms > Math.max(afterMs * LEAST_RATIO, afterMs + LEAST_MS);
 }

@@ -58,8 +58,8 @@ export interface SurveyInput {
    * Pods of larger moves that have begun, by uid: the rest between two moves of a workload is for afterwards.
    */
   readonly begun: ReadonlySet<string>;
-  /** Why a pod that was moved before stays, in words; null: it may move. */
-  readonly reasonToStay: (pod: SurveyedPod) => string | null;
+  /** Why pods of one workflow that were moved before stay, in words, by uid. */
+  readonly settled: (pods: readonly SurveyedPod[]) => ReadonlyMap<string, string>;
   /** By workload, nodes that it left a while ago: none of its pods goes back yet. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   readonly rules: ExclusionRules;
@@ -203,7 +203,8 @@ class Surveyor {
     if (unsettled !== null) return this.#skipAll(key, all, "unsettled", unsettled);
     const trouble = this.#readiness.troubled.get(identity.namespace);
     if (trouble !== undefined) return this.#skipAll(key, all, "unready", trouble);
-    const pods = all.filter((pod) => this.#mayMove(key, pod));
+    const settled = this.#input.settled(all);
+    const pods = all.filter((pod) => this.#mayMove(key, pod, settled));
     if (pods.length === 0) return null;
     for (const pod of pods) this.#pods.set(pod.movable.uid, pod);
     const assumed = assumedOf(graph, all);
@@ -224,7 +225,7 @@ class Surveyor {
     return { key, problem: withoutLeftNodes(problem, owners, this.#input.left), pods: movable };
   }
 
-  #mayMove(workflow: string, pod: SurveyedPod): boolean {
+  #mayMove(workflow: string, pod: SurveyedPod, settled: ReadonlyMap<string, string>): boolean {
     const { inFlight, backingOff, begun, rules, nowMs, isGated } = this.#input;
     const owner = moveOwnerOf(pod.object);
     const controller = this.#controllers.get(owner?.uid ?? "") ?? null;
@@ -246,8 +247,8 @@ class Surveyor {
     if (exclusion !== null) return this.#skip(workflow, pod, exclusion.reason, exclusion.detail);
     if (backingOff.has(owner!.uid))
       return this.#skip(workflow, pod, "backoff", "its eviction was refused a moment ago");
-    const settled = this.#input.reasonToStay(pod);
-    if (settled !== null) return this.#skip(workflow, pod, "settled", settled);
+    const reason = settled.get(pod.movable.uid);
+    if (reason !== undefined) return this.#skip(workflow, pod, "settled", reason);
     const [unsupported] = this.#model.unsupported(replacementOf(pod.object));
     return unsupported === undefined || this.#skip(workflow, pod, "unsupported", unsupported);
   }
