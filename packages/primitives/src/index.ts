@@ -7,18 +7,20 @@ export {
   entriesOf,
   isKeyOf,
   isList,
+  isNestedTooDeeply,
   isRecord,
+  JSON_LEVELS_RULE,
   keysOf,
   looseFields,
   looseList,
   looseText,
+  parseJson,
   recordOf,
   type LooseFields,
   type Unchecked,
   boundPort,
 } from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
-export { isNestedTooDeeply, JSON_LEVELS_RULE, parseJson } from "./json.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
 export {
   parseAmount,

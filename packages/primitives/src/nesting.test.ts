@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isNestedTooDeeply, MAX_JSON_LEVELS, parseJson } from "./json.ts";
+import { isNestedTooDeeply, MAX_JSON_LEVELS, parseJson } from "./fields.ts";
 import { seeded } from "./seeded.ts";
 
 const nested = (levels: number, open: string, close: string, heart = "1"): string =>
