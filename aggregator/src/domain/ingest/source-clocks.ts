@@ -2,8 +2,6 @@
  * A change of the offset by more than this is a step of the source's clock, not a change of the way's delay.
  */
 const CLOCK_STEP_MS = 10_000;
-/** Records of a source come in order: an earlier time by more than this is a clock that was set back. */
-const SET_BACK_MS = 1_000;
 /** Among so many records one was hardly delayed; after as many a clock that has gone slow is believed. */
 const RECENT_RECORDS = 8;
 
@@ -22,17 +20,11 @@ export interface SourceClock {
 class Clock implements SourceClock {
   /** Oldest first. */
   #recent: number[] = [];
-  #sentAtMs = Number.NEGATIVE_INFINITY;
   offsetMs = 0;
   generation = 0;
 
-  observe(sentAtMs: number, arrivedAtMs: number): void {
-    const newestMs = arrivedAtMs - sentAtMs;
-    // A source's clock may step together with ours: a machine that runs both is set.
-    const isSetBack = sentAtMs < this.#sentAtMs - SET_BACK_MS;
-    const isStep =
-      isSetBack || (this.#recent.length > 0 && Math.abs(newestMs - this.offsetMs) > CLOCK_STEP_MS);
-    this.#sentAtMs = isStep ? sentAtMs : Math.max(this.#sentAtMs, sentAtMs);
+  observe(newestMs: number): void {
+    const isStep = this.#recent.length > 0 && Math.abs(newestMs - this.offsetMs) > CLOCK_STEP_MS;
     if (isStep) {
       this.generation++;
       this.#recent = [];
@@ -54,7 +46,7 @@ export class SourceClocks {
 
   observe(source: string, sentAtMs: number, arrivedAtMs: number): SourceClock {
     const clock = this.#clocks.get(source) ?? new Clock();
-    clock.observe(sentAtMs, arrivedAtMs);
+    clock.observe(arrivedAtMs - sentAtMs);
     this.#clocks.delete(source);
     this.#clocks.set(source, clock);
     if (this.#clocks.size > this.#maxSources) this.#clocks.delete(this.#clocks.keys().next().value!);
