@@ -1,5 +1,6 @@
 // Pods that a move has brought to where they are. They move again only for a new reason: channels of one of
-// them have become slower than they were after its move. Otherwise one fault could evict a pod again and again.
+// them have become slower than they were after its move. Otherwise one fault could evict a pod again and
+// again.
 export interface SettledPod {
   /** namespace/name */
   readonly pod: string;
