@@ -65,7 +65,11 @@ export async function dispatchedTrials(): Promise<Trials> {
       socket.on("error", () => undefined);
       await once(socket, "connect");
       socket.write("GET /wait HTTP/1.1\r\nhost: web.shop\r\n\r\n".repeat(amount));
-      await arrivals();
+      // Beyond the bound the connection ends, and what waits at the endpoint with it.
+      await settled(
+        () => waiting.size,
+        () => socket.destroyed,
+      );
       const named = (await counted("refused_total", { reason: "pipelined" })) - before;
       socket.destroy();
       await release();
@@ -131,10 +135,10 @@ export async function dispatchedTrials(): Promise<Trials> {
   return { trials, stop: () => rig.stop() };
 }
 
-/** A count above 0 that stays. */
-async function settled(count: () => number): Promise<number> {
+/** A count above 0 that stays, or the last one. */
+async function settled(count: () => number, isOver: () => boolean = () => false): Promise<number> {
   let [last, quiet] = [0, 0];
-  while (quiet < QUIET) {
+  while (quiet < QUIET && !isOver()) {
     await sleep(SETTLE_MS);
     const now = count();
     quiet = now > 0 && now === last ? quiet + 1 : 0;

@@ -10,6 +10,8 @@ import {
 import { readPlan } from "@isochrone/scheduler-plugin/parsers";
 import { textOf, type Outcome, type Trials } from "./trial.ts";
 
+const NOW_MS = Date.parse("2030-01-01T00:00:00Z");
+
 export function objectTrials(): Trials {
   return {
     trials: {
@@ -39,7 +41,7 @@ export function objectTrials(): Trials {
 }
 
 function moves(text: string, wanted: number): Outcome {
-  const read = readMoveRecords(annotated("ReplicaSet", { "isochrone.dev/moves": text }), 0);
+  const read = readMoveRecords(annotated("ReplicaSet", { "isochrone.dev/moves": text }), NOW_MS);
   return { isCut: read.length < wanted, named: null, kept: read };
 }
 
@@ -48,7 +50,7 @@ function records(count: number): readonly object[] {
     podUid: `uid-${at}`,
     from: "a",
     to: "b",
-    deadline: "2030-01-01T00:00:00Z",
+    deadline: new Date(NOW_MS + 60_000).toISOString(),
   }));
 }
 
