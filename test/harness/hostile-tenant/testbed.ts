@@ -142,15 +142,19 @@ export class HostileTestbed {
     const { cluster } = this;
     await cluster.createNamespace(NAMESPACE, { "pod-security.kubernetes.io/enforce": "restricted" });
     await cluster.addNodes(NODES.map((name, index) => ({ name, zone: `z${index}`, cpu: "8" })));
-    const args = ["install", NAME, CHART, "--values", this.#helm.valuesFile(VALUES), "--timeout", "120s"];
+    const port = await this.installation.port();
+    this.webhookUrl = `https://127.0.0.1:${port}`;
+    const webhook = { ...VALUES.settings.webhook, url: this.webhookUrl };
+    const values = { settings: { ...VALUES.settings, webhook } };
+    const args = ["install", NAME, CHART, "--values", this.#helm.valuesFile(values), "--timeout", "120s"];
     const { code, stderr } = await this.#helm.run([...args, "--namespace", NAMESPACE], cluster.kubeconfig);
     if (code !== 0) throw new Error(`helm install ends with ${code}: ${stderr}`);
     await cluster.waitFor("pods", (pods) => pods.filter(isOnEveryNode).length === 2 * NODES.length, {
       namespace: NAMESPACE,
     });
-    const objects = await this.#helm.template(VALUES);
+    const objects = await this.#helm.template(values);
     await this.#startAggregator(settingsOf(objects, "aggregator") as ComponentSettings);
-    await this.#startPlugin(settingsOf(objects, "scheduler-plugin") as ComponentSettings);
+    await this.#startPlugin(settingsOf(objects, "scheduler-plugin") as ComponentSettings, port);
     await this.#configureScheduler();
     await this.#startCollector(settingsOf(objects, "collector") as ComponentSettings);
     await this.#addVictim();
@@ -164,10 +168,8 @@ export class HostileTestbed {
     await this.aggregator.start();
   }
 
-  async #startPlugin(settings: ComponentSettings): Promise<void> {
+  async #startPlugin(settings: ComponentSettings, port: number): Promise<void> {
     const { host: _host, port: _port, ...own } = settings["scheduler"]!;
-    const port = await this.installation.port();
-    this.webhookUrl = `https://127.0.0.1:${port}`;
     const scheduler = {
       ...own,
       graphUrl: this.aggregator.url,
