@@ -105,7 +105,7 @@ test("a POST whose kept connection has ended goes over another one, its body who
       "POST / HTTP/1.1\r\nhost: web.shop\r\ntransfer-encoding: chunked\r\n\r\n5\r\nfirst\r\n" +
         (isWhole ? "0\r\n\r\n" : ""),
     );
-    // The kernel has both before the dispatcher looks: the request, then the end of its kept connection.
+    // The kernel holds the request and the end of its kept connection before the dispatcher reads either.
     for (const socket of kept) socket.destroy();
     kept.clear();
     if (!isWhole) setImmediate(() => client.write("6\r\nsecond\r\n0\r\n\r\n"));

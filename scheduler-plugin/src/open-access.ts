@@ -11,10 +11,6 @@ export function warnOfOpenAccess(
   if (access !== "none" || isLoopback(host)) return;
   const open =
     "anyone who can reach this server can ask the extender and read decisions (scheduler.access none)";
-  logger.warn(
-    hasCluster ? open : `${open}; without a cluster, pods and nodes are believed as they are told`,
-    {
-      host,
-    },
-  );
+  const blind = hasCluster ? "" : "; without a cluster, pods and nodes are believed as they are told";
+  logger.warn(`${open}${blind}`, { host });
 }

@@ -21,7 +21,7 @@ const ENDPOINT = fileURLToPath(new URL("../harness/dispatch/endpoint-process.ts"
 const PER_SECOND = 200;
 const AWAY_MS = 1_500;
 const THREE = [0, 1, 2] as const;
-/** Of this machine, so that no packet leaves it; slices take no loopback addresses. */
+/** Address of this machine, so that no packet leaves it. EndpointSlices take no loopback addresses. */
 const ADDRESS = Object.values(networkInterfaces())
   .flatMap((addresses = []) => addresses)
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;

@@ -155,7 +155,7 @@ describe.runIf(support.supported)("a plan", { timeout: 240_000 }, () => {
     all.every((pod) => pod.metadata.deletionTimestamp === undefined && hasCondition(pod, "Ready")) &&
     Object.entries(REPLICAS).every(([workload, count]) => placementOf(all)[workload]?.length === count);
 
-  /** What the command prints. @param mayFail whether it may exit with an error */
+  /** Returns what the command prints. @param mayFail whether it may exit with an error */
   async function isochrone(words: readonly string[], mayFail = false): Promise<string> {
     const lines: string[] = [];
     const args = [...words, "--kubeconfig", cluster.kubeconfig];

@@ -48,7 +48,7 @@ interface Answers {
   readonly decisions: DecisionList;
   readonly plans: PlanList;
   readonly proposals: PlanList;
-  /** By the command and by the MCP server, of each pod. */
+  /** Explanations of each pod by the command and by the MCP server. */
   readonly explained: readonly unknown[];
   readonly toldByMcp: readonly unknown[];
   readonly plansOfMcp: unknown;
@@ -231,7 +231,7 @@ describe.runIf(support.supported)("two replicas of the scheduler-plugin", { time
   });
 });
 
-/** What was decided, by whom and when; without what the scorer says now. */
+/** Decisions with their replica and time, without what the scorer says now. */
 const decided = ({ decisions, plans, explained, toldByMcp }: Answers): unknown => ({
   decisions,
   plans,

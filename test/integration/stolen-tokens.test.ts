@@ -1,4 +1,4 @@
-// What somebody can do who has stolen a token of Isochrone's, with the chart's own roles and policies, all
+// Attacks with a stolen token of each of Isochrone's accounts, with the chart's own roles and policies, all
 // features on, on a real API server. docs/rbac.md has the same table.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -81,7 +81,7 @@ describe.runIf(missing.length === 0)("a stolen token", { timeout: 60_000 }, () =
       : object;
   }
 
-  /** What the attempts are about. */
+  /** Objects that the attempts are about. */
   async function objects(): Promise<void> {
     await cluster.addNodes(1);
     await cluster.createPods(["pod-0"], { labels: { app: "web" } });

@@ -281,7 +281,7 @@ describe.runIf(support.supported)("stream jobs on a real control plane", { timeo
       streamTask("work", { profile: [{ nodeLabels: { device: "server" }, secondsPerFrame: 0.01 }] }),
     ];
     await submit(streamJob(namespace, "gate", { tasks }));
-    // Of 20 Mbit/s 8 are the floor's and 2 the rest's: 10 are left for frames of 2 Mbit and their headers.
+    // The floor takes 8 of 20 Mbit/s and the rest 2: 10 are left for frames of 2 Mbit and their headers.
     await expect
       .poll(async () => (await statusOf(namespace, "gate")).throughput, WITHIN)
       .toBeCloseTo(10e6 / 2.0912e6, 1);

@@ -25,7 +25,7 @@ const CLOCKS = ["aggregator", "source", "both"] as const;
 
 interface Jump {
   readonly clock: (typeof CLOCKS)[number];
-  /** Of what the source says: with a sequence its clock is followed, without one it is believed. */
+  /** Records with a sequence: their source's clock is followed. Without one it is believed. */
   readonly isForeign: boolean;
   readonly byDelta: boolean;
   readonly stepMs: number;
@@ -64,7 +64,7 @@ class World {
     this.#history.keep(this.#keeper.build(CLUSTER, nowMs, () => false));
   }
 
-  /** What somebody reads at this time. */
+  /** Figures that a reader gets at this time. */
   figures(sinceMs: number): Record<string, number | null | undefined> {
     const nowMs = this.#timeOf("aggregator", sinceMs);
     const kept = this.#history.times().map((at) => Date.parse(at));

@@ -46,7 +46,7 @@ export class ConnectionRounds {
   readonly #inside = new ToldSeries(CONNECTION_METRICS.bytes);
   readonly #beyond = new ToldSeries(CONNECTION_METRICS.outsideBytes);
   #overflows = 0;
-  /** On the monotonic clock. */
+  /** Beginning of the last round, monotonic milliseconds; null: there was none. */
   #beganMs: number | null = null;
   #before = {
     drops: null as TableDrops | null,

@@ -30,7 +30,7 @@ export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: 
     if (kind !== KIND.gauge && row < rowsBefore) followRow(memory, row);
     if (rows.parts[row] === 0) continue;
     if (kind === KIND.counter && row >= rowsBefore) beginRow(memory, row, seriesBefore);
-    addRow(memory, row);
+    if (kind !== KIND.gauge || takesPlace(memory, row)) addRow(memory, row);
   }
   for (let slot = 0; slot < series.keys.size; slot++)
     if (series.rows[slot]! > 0) closeSeries(memory, slot, slot >= seriesBefore);
@@ -87,14 +87,21 @@ function beginRow({ rows, series, families }: TargetMemory, row: number, seriesB
     series.lostA[into]! -= rows.a[row]!;
 }
 
-function addRow({ rows, series, families }: TargetMemory, row: number): void {
+/**
+ * Of several containers with one name only the newest one counts. False for an older one; the newer one
+ * removes what the series has of the others. Without timestamps the row that appeared later is newer.
+ */
+function takesPlace({ rows, series, families }: TargetMemory, row: number): boolean {
   const into = rows.series[row]!;
   const isLatest = families[rows.keys.ownerOf(row) >> 2]!.reduction?.isLatest === true;
-  if (isLatest && series.rows[into]! > 0) {
-    // Without timestamps the row that came later to the page is the successor's.
-    if (rows.timeMs[row]! < series.timeMs[into]!) return;
-    series.sumA[into] = 0;
-  }
+  if (!isLatest || series.rows[into] === 0) return true;
+  if (rows.timeMs[row]! < series.timeMs[into]!) return false;
+  series.sumA[into] = 0;
+  return true;
+}
+
+function addRow({ rows, series }: TargetMemory, row: number): void {
+  const into = rows.series[row]!;
   series.rows[into]!++;
   series.sumA[into]! += rows.a[row]!;
   series.sumB[into]! += rows.b[row]!;

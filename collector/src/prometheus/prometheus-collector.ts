@@ -91,7 +91,7 @@ class PrometheusCollector {
   readonly #jobs = new Set<string>();
   /** Times of the last answers, by query. */
   readonly #answeredMs = new Map<string, number>();
-  /** On the monotonic clock. */
+  /** End of the pause that the server asked for, monotonic milliseconds. */
   #pauseUntilMs = Number.NEGATIVE_INFINITY;
   #roundMs = Number.NEGATIVE_INFINITY;
 

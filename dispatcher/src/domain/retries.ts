@@ -2,7 +2,7 @@
 
 /** By RFC 9110 these ask for nothing to be changed. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
-/** RFC 9110, section 9.2.2: done twice has the effect of once. */
+/** Methods that have the same effect when done twice (RFC 9110, section 9.2.2). */
 const IDEMPOTENT_METHODS = new Set([...SAFE_METHODS, "PUT", "DELETE"]);
 
 /** Further tries of one request. */

@@ -110,7 +110,7 @@ export class Http1Attempt implements Attempt {
 
 /** Node.js documents it for all outgoing messages; its types have it for answers alone. */
 const STRICT_LENGTH = { strictContentLength: true };
-/** Codes of errors when the other side has ended a connection. */
+/** Codes of errors after the other side has ended a connection. */
 const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
 /** Headers of one connection, which aren't passed on. */
 const WEBSOCKET = { connection: "Upgrade", upgrade: "websocket" };

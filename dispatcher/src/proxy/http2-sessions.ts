@@ -16,7 +16,7 @@ export interface Place {
   readonly session: ClientHttp2Session;
   /** Whether the connection has carried streams before. */
   readonly isReused: boolean;
-  /** The last stream that the endpoint may have begun with, once it has sent GOAWAY. */
+  /** Number of the last stream that the endpoint may have worked on, from its GOAWAY; null: it sent none. */
   lastStreamId(): number | null;
   release(): void;
 }

@@ -136,7 +136,7 @@ export function podOf({ metadata, spec, status }: KubernetesObject): PodView {
   };
 }
 
-/** What the cache keeps of a pod. */
+/** Fields of a pod that the cache keeps. */
 export function keptOfPod({ apiVersion, kind, metadata, spec, status }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, labels } = metadata;
   const { phase, podIP, podIPs } = looseFields<PodStatus>(status);

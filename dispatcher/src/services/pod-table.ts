@@ -16,7 +16,7 @@ interface PodTableOptions {
 
 interface FollowedNamespace {
   readonly informer: Informer;
-  /** By name. */
+  /** Pods by their names. */
   readonly pods: Map<string, PodView>;
   /** Services that need the namespace. */
   users: number;

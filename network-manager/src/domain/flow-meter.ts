@@ -37,7 +37,7 @@ type Counted = Pick<ClassCounters, "sentBytes" | "droppedPackets">;
 /** Turns counters into what came between two readings. */
 export class FlowMeter {
   #kept = new Map<string, Kept>();
-  /** On the monotonic clock. */
+  /** Time of the last reading, monotonic milliseconds; null: there was none. */
   #readMs: number | null = null;
 
   /**

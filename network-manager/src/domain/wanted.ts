@@ -212,7 +212,7 @@ function unheardOf(flow: PlannedFlow, links: ReadonlyMap<string, Link>, kernel: 
 
 type Judged = { readonly flow: PlannedFlow; readonly link: Link | Refusal | null };
 
-/** By slot; links of unknown capacity have no share. */
+/** Shares of links by slot; a link of unknown capacity has none. */
 type Shares = ReadonlyMap<number, LinkShare>;
 
 function sharesOf(judged: readonly Judged[]): Shares {

@@ -52,7 +52,7 @@ const TRACKS_PER_BLOCK = 256;
  * Turns the samples of cumulative series into increments. A counter began anew if it fell, or if its start
  * changed; then the whole new value counts, from the new start if that is known and after the last sample,
  * else from the last sample. Senders that forget when a counter began name a new start for one that goes on:
- * a start at the sample's own time says so, and else the rate tells (`goesOn`).
+ * a start at the sample's own time says so, and else the rate tells (`isSameCounter`).
  *
  * Tracks are rows of numbers, taken and given back by number: as an object with four doubles each would be
  * 130 bytes, and there are hundreds of thousands. Who takes one gives it back, or it is lost.
@@ -175,13 +175,16 @@ function next(block: Float64Array, at: number, startMs: number, timeMs: number, 
     (lastStartMs > 0 || startMs >= sampledMs);
   const growth = value - lastValue - added;
   const fromMs = startMs > lastMs && startMs < timeMs ? startMs : lastMs;
-  const rates = {
-    before: block[at + GROWTH]! / block[at + SPAN_MS]!,
-    goingOn: growth / (timeMs - lastMs),
-    anew: value / (timeMs - fromMs),
-  };
-  if (value >= lastValue && (!isNewStart || startMs === timeMs || goesOn(rates)))
-    return { fromMs: lastMs, toMs: timeMs, delta: Math.max(0, growth), reset: false };
+  const goesOn =
+    value >= lastValue &&
+    (!isNewStart ||
+      startMs === timeMs ||
+      isSameCounter(
+        block[at + GROWTH]! / block[at + SPAN_MS]!,
+        growth / (timeMs - lastMs),
+        value / (timeMs - fromMs),
+      ));
+  if (goesOn) return { fromMs: lastMs, toMs: timeMs, delta: Math.max(0, growth), reset: false };
   return { fromMs, toMs: timeMs, delta: value, reset: true };
 }
 
@@ -192,15 +195,13 @@ const BELIEVED_RATES = 100;
 
 /**
  * Whether a counter that has a new start and didn't fall went on: its rate before agrees with that, and is
- * far from what it would have counted since its start. NaN before: no rate is known, and the start is
- * believed.
+ * far from what it would have counted since its start.
+ *
+ * @param before its rate; NaN: no rate is known, and the start is believed
+ * @param goingOn the rate if it went on
+ * @param anew the rate if it began at its new start
  */
-function goesOn(rates: {
-  readonly before: number;
-  readonly goingOn: number;
-  readonly anew: number;
-}): boolean {
-  const { before, goingOn, anew } = rates;
+function isSameCounter(before: number, goingOn: number, anew: number): boolean {
   const isAgreeing = before > 0 && goingOn <= AGREEING_RATES * before && before <= AGREEING_RATES * goingOn;
   return isAgreeing && anew > BELIEVED_RATES * before;
 }

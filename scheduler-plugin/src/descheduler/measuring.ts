@@ -31,12 +31,11 @@ export function settledPods(
   settled: SettledPods,
   { cluster, workflow }: Graphs,
   bytesPerRequest: number,
-  nowMs: number,
 ): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>();
   for (const { identity, movable, workload, node } of pods) {
     const { namespace, name } = identity;
-    const note = settled.noteOf(`${namespace}/${name}`, nowMs);
+    const note = settled.noteOf(`${namespace}/${name}`);
     const graph = note === null ? null : workflow(namespace, identity.workflow);
     if (note === null || graph === null) continue;
     const now = channelLatency(

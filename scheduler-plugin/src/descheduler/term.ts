@@ -133,7 +133,7 @@ export class DeschedulerTerm {
     };
   }
 
-  /** What is remembered keeps its age when the clock is set. */
+  /** Memories keep their age when the clock is set. */
   #followClock(): void {
     const stepMs = this.#clockSteps.take();
     if (stepMs === 0) return;
@@ -332,6 +332,7 @@ export class DeschedulerTerm {
     // The paper relies on the scheduler for where replacements go, evicts only replicas too, and knows
     // nothing of nodes that were left.
     const isPaper = config.mode === "paper";
+    this.#settled.expire(nowMs);
     return survey({
       lists,
       cluster: graphs.cluster,
@@ -343,8 +344,7 @@ export class DeschedulerTerm {
       begun: new Set(
         [...this.#memory.campaigns.values()].flatMap(({ moves }) => moves.map(({ uid }) => uid)),
       ),
-      settled: (pods) =>
-        isPaper ? new Map() : settledPods(pods, this.#settled, graphs, bytesPerRequest, nowMs),
+      settled: (pods) => (isPaper ? new Map() : settledPods(pods, this.#settled, graphs, bytesPerRequest)),
       left: isPaper ? new Map() : this.#left.current(nowMs),
       rules: isPaper ? { ...config, allowSingleReplicas: true } : config,
       maxUnreadyRatio: config.maxUnreadyRatio,

@@ -46,7 +46,7 @@ type Rates = ReadonlyMap<string, ReadonlyMap<string, number>>;
 interface WorkloadFloor {
   readonly bitsPerSecond: number;
   readonly sources: readonly PlacedPod[];
-  /** By node. */
+  /** Pods of the called workload by node. */
   readonly targets: ReadonlyMap<string, readonly PlacedPod[]>;
   /** Pairs of pods on different nodes. */
   readonly pairs: number;
@@ -66,7 +66,7 @@ export class AppGroupFloors {
   readonly #groups: Informer;
   /** By namespace, group and selector, then by name. */
   readonly #pods = new Map<string, Map<string, KubernetesObject>>();
-  /** By version of an AppGroup. */
+  /** Rates by AppGroup: a new version is a new object. */
   readonly #rates = new WeakMap<KubernetesObject, Rates>();
   #version = 0;
   #madeOf: number | null = null;
@@ -104,7 +104,7 @@ export class AppGroupFloors {
     return this.#floors;
   }
 
-  /** What `floors` has planned of each AppGroup. */
+  /** Pairs of each AppGroup that are declared, and that `floors` has planned. */
   groups(): readonly PlannedGroup[] {
     return this.#planned;
   }

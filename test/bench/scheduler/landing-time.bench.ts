@@ -26,7 +26,7 @@ const WINDOW_SECONDS = 3_600;
 interface Landed {
   readonly ms: number;
   readonly cpuMs: number;
-  /** Of the plan, bytes/s x ms. */
+  /** Cost of the plan, bytes/s x ms. */
   readonly cost: number;
 }
 

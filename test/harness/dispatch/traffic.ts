@@ -17,7 +17,7 @@ export interface Exchange {
   readonly endedMs: number;
   /** Status lines on the connection. */
   readonly answers: number;
-  /** Of one whole answer with the request's own body; null: there was none. */
+  /** Status of one whole answer with the request's own body; null: there was none. */
   readonly status: number | null;
 }
 

@@ -20,7 +20,7 @@ export interface FaultReport {
   readonly moved: number;
   /** What is wrong, in words. */
   readonly mistakes: readonly string[];
-  /** Those that found no pod; a lossy network fails some whatever moves. */
+  /** Requests that found no pod. A lossy network fails others, whatever moves. */
   readonly failedRequests: number;
 }
 

@@ -1,14 +1,14 @@
 // A field that tenants can write, with amounts of it that a real reader is given.
 
-/** What became of an amount. */
+/** Answer of a reader to an amount. */
 export interface Outcome {
   /** Whether less than all was taken. */
   readonly isCut: boolean;
-  /** What names or counts the cut for people; null: nothing was cut, or nothing names it. */
+  /** Message or metric that tells people of the cut; null: nothing was cut, or nothing tells of it. */
   readonly named: string | null;
   /** Objects that were read, which are in memory whatever the reader does. */
   readonly input?: unknown;
-  /** What the reader keeps of them. */
+  /** Value that the reader keeps in memory. */
   kept?: unknown;
 }
 

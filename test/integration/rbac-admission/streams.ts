@@ -59,7 +59,7 @@ interface PodFields {
 /** Access to the host: what it is, a pod's spec or security context with it, and the words of the denial. */
 type Access = readonly [name: string, fields: object, named: string];
 
-/** Which pods the scheduler-plugin creates for StreamJobs. */
+/** Pods that the scheduler-plugin may create for StreamJobs, and pods that it may not. */
 export function describeStreams(testbed: AdmissionTestbed): void {
   describe("of pods of StreamJobs", () => {
     const jobs = new Map<string, KubernetesObject>();
@@ -318,7 +318,7 @@ export function describeStreams(testbed: AdmissionTestbed): void {
     test.each(["kube-system", "kube-public", INSTALLATION, CANARY_NAMESPACE])(
       "none is created in %s",
       async (namespace) => {
-        // Where there is no StreamJob, nobody creates a pod with the label.
+        // Nobody creates a pod with the label in a namespace without a StreamJob.
         expect(await verdict(TEMPLATE, { namespace })).toMatch(/no params found|no StreamJob in namespaces/);
         const fields = { namespace, labels: { "isochrone.dev/stream-template": undefined } };
         expect(await denial(TEMPLATE, fields)).toContain("no StreamJob in namespaces of Kubernetes");

@@ -1,4 +1,4 @@
-// What a thief tries with a token of ours, and what each token allows.
+// Attempts of a thief with a token of ours, and the worst that each token allows.
 import { KINDS } from "@isochrone/kubernetes";
 import { streamJob } from "../../harness/streams.ts";
 
@@ -169,7 +169,7 @@ export const reads = (path: string): Attempt => ["GET", path];
 const PODS = reads("/api/v1/pods");
 const NODES = reads("/api/v1/nodes");
 
-/** By account without `isochrone-`: the worst that its token allows, in the words of docs/rbac.md. */
+/** The worst that a token allows, by account without `isochrone-`, in the words of docs/rbac.md. */
 export const CAN: Readonly<Record<string, Readonly<Record<string, Attempt>>>> = {
   probe: {},
   connections: {},

@@ -67,7 +67,7 @@ export class Bills {
   async keep(graphs: PublishedGraphs): Promise<void> {
     const { horizonMs } = this.#options;
     const { builtAtMs: atMs } = graphs;
-    // Those ahead are of before the clock was set back.
+    // Points of a later time were kept before the clock was set back.
     while ((this.#points.at(-1)?.atMs ?? -Infinity) > atMs) this.#points.pop();
     const last = this.#points.at(-1);
     if (horizonMs === 0 || (last !== undefined && atMs - last.atMs < POINT_GAP_MS)) return;

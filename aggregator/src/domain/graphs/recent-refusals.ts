@@ -45,7 +45,7 @@ export class RecentRefusals {
 
   #expire(nowMs: number): void {
     const oldest = Math.floor((nowMs - this.#windowMs) / this.#paneMs);
-    // Those ahead are of before the clock was set back.
+    // Panes of a later time were kept before the clock was set back.
     const newest = Math.floor(nowMs / this.#paneMs) + 1;
     for (const number of this.#panes.keys())
       if (number <= oldest || number > newest) this.#panes.delete(number);

@@ -81,7 +81,7 @@ export class Tables {
     this.nodes.expire(nowMs);
   }
 
-  /** The clock was set back: what the windows hold would count beside what is yet to come of these times. */
+  /** After the clock was set back, new samples would count beside those that windows hold of these times. */
   #beginAgain(nowMs: number, isWanted: (link: LinkKey) => boolean): void {
     for (const link of this.links.sorted()) link.forget();
     this.links.expire(Number.POSITIVE_INFINITY, isWanted);

@@ -192,7 +192,7 @@ test("whoever reports a channel, in whatever order and from whichever nodes, it 
   );
 });
 
-/** What is left of pages of a source that is told not to count something. */
+/** Pages of a source that doesn't count bytes, or doesn't count requests. */
 const only =
   (page: SourcePage, counts: { readonly bytes: boolean; readonly requests: boolean }): SourcePage =>
   (seconds, timeMs) => {

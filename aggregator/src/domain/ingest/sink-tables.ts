@@ -41,8 +41,8 @@ export const USAGE_SOURCES = ["cadvisor", "resource", "kubelet"] as const;
 export type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /**
- * Counters of CPU time of one pod or node, best first: what a source tells of the containers goes before what
- * it tells of the whole, and a total before the sum of its cores.
+ * Counters of CPU time of one pod or node, best first. The sum of a source's containers is better than its
+ * figure of the whole pod or node, and a total is better than the sum of single cores.
  */
 export const CPU_COUNTERS = [
   "cadvisorContainersCpu",

@@ -128,7 +128,7 @@ export class Account implements Permit {
   }
 }
 
-/** Whether the window that ends then is open. A clock that was set back leaves windows that end far ahead. */
+/** Whether a window is open. One that begins later than now was opened before the clock was set back. */
 function isWithin(nowMs: number, untilMs: number, windowMs: number): boolean {
   return nowMs < untilMs && nowMs >= untilMs - windowMs;
 }

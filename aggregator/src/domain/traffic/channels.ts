@@ -160,29 +160,22 @@ export class ChannelState {
     return combined({ ...known, bytes: isCounted ? null : bytes });
   }
 
-  /** Whose figures count, by quantity; null: nobody speaks of the window. */
+  /** Reporters whose figures count, by quantity; null: nobody speaks of the window. */
   #known(nowMs: number, panes: number, end: ChannelEnd | undefined): KnownBy | null {
-    const all = this.#speaking(nowMs, panes, end).map((reporter) => this.#ratesOf(reporter, nowMs, panes));
-    const [first] = all;
-    if (first === undefined) return null;
-    return {
-      bytes: all.find(({ bytesPerSecond }) => bytesPerSecond !== null) ?? null,
-      requests: all.find(({ requestsPerSecond }) => requestsPerSecond !== null) ?? null,
-      events: all.find(({ eventsPerSecond }) => eventsPerSecond !== null) ?? null,
-      first,
-    };
+    let known: KnownBy | null = null;
+    for (const reporter of CHANNEL_REPORTERS) {
+      if (!this.#speaks(reporter, nowMs, panes, end) || isOnTheWay(known, reporter)) continue;
+      known = completed(known, this.#ratesOf(reporter, nowMs, panes));
+      if (known.bytes !== null && known.requests !== null) break;
+    }
+    return known;
   }
 
-  /** Reporters that speak of the window, best first. */
-  #speaking(nowMs: number, panes: number, end: ChannelEnd | undefined): readonly Reporter[] {
-    const found = CHANNEL_REPORTERS.filter(
-      (reporter) =>
-        this.#seconds(this.#sides.get(reporter), nowMs, panes) > 0 &&
-        (end === undefined || this.binds(reporter, end)),
+  #speaks(reporter: Reporter, nowMs: number, panes: number, end: ChannelEnd | undefined): boolean {
+    return (
+      this.#seconds(this.#sides.get(reporter), nowMs, panes) > 0 &&
+      (end === undefined || this.binds(reporter, end))
     );
-    // Proxies at the ends tell of their ways to and from the waypoint.
-    const isWhole = found[0] === "waypoint";
-    return isWhole ? found.filter((reporter) => reporter !== "source" && reporter !== "destination") : found;
   }
 
   #ratesOf(reporter: Reporter, nowMs: number, panes: number): SideRates {
@@ -240,7 +233,22 @@ export class ChannelState {
   }
 }
 
-/** A quantity that nobody knows is unknown. */
+/** Proxies at the ends count their ways to and from the waypoint, which counts the whole channel. */
+function isOnTheWay(known: KnownBy | null, reporter: Reporter): boolean {
+  return known?.first.reporter === "waypoint" && (reporter === "source" || reporter === "destination");
+}
+
+/** Adds what a reporter knows beyond the better ones. */
+function completed(known: KnownBy | null, rates: SideRates): KnownBy {
+  return {
+    bytes: known?.bytes ?? (rates.bytesPerSecond === null ? null : rates),
+    requests: known?.requests ?? (rates.requestsPerSecond === null ? null : rates),
+    events: known?.events ?? (rates.eventsPerSecond === null ? null : rates),
+    first: known?.first ?? rates,
+  };
+}
+
+/** Rates of a quantity that no reporter knows. */
 const UNKNOWN = { bytesPerSecond: null, requestsPerSecond: null, errorRatio: null, eventsPerSecond: null };
 
 function combined({ bytes, requests, events, first }: KnownBy): ChannelRates {

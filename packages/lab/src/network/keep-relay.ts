@@ -1,8 +1,6 @@
 import { pause, type Clock, type Logger } from "@isochrone/runtime";
+import { RestartPauses } from "../restart-pauses.ts";
 import type { EmulatedNetwork } from "./emulated-network.ts";
-
-/** As a kubelet does: doubled by each crash, and the first pause again after a sound run. */
-const RESTART_MS = { first: 1_000, most: 30_000, soundAfter: 60_000 };
 
 interface KeeperOptions {
   readonly clock: Clock;
@@ -14,14 +12,13 @@ export class RelayKeeper {
   readonly #network: Pick<EmulatedNetwork, "onDown" | "restartRelay">;
   readonly #options: KeeperOptions;
   readonly #stop = new AbortController();
+  readonly #pauses: RestartPauses;
   #restarts = 0;
-  #crashes = 0;
-  #startedMs: number;
 
   constructor(network: Pick<EmulatedNetwork, "onDown" | "restartRelay">, options: KeeperOptions) {
     this.#network = network;
     this.#options = options;
-    this.#startedMs = options.clock.monotonic();
+    this.#pauses = new RestartPauses(options.clock);
     network.onDown(() => void this.#again());
   }
 
@@ -33,12 +30,11 @@ export class RelayKeeper {
   async #again(): Promise<void> {
     const { clock, logger } = this.#options;
     const { signal } = this.#stop;
-    if (clock.monotonic() - this.#startedMs > RESTART_MS.soundAfter) this.#crashes = 0;
     while (!signal.aborted) {
-      await pause(clock, Math.min(RESTART_MS.most, RESTART_MS.first * 2 ** this.#crashes++), signal);
+      await pause(clock, this.#pauses.next(), signal);
       if (signal.aborted) return;
       try {
-        this.#startedMs = clock.monotonic();
+        this.#pauses.started();
         await this.#network.restartRelay();
         return logger.warn("relay ended by itself and was started again", { restarts: ++this.#restarts });
       } catch (error) {

@@ -15,7 +15,7 @@ export class ClockSteps {
     this.#aheadMs = clock.now() - clock.monotonic();
   }
 
-  /** By how much it was set since the last call; 0: it was not. */
+  /** Returns by how many milliseconds the clock was set since the last call; 0: it was not set. */
   take(): number {
     const aheadMs = this.#clock.now() - this.#clock.monotonic();
     const stepMs = aheadMs - this.#aheadMs;

@@ -20,11 +20,21 @@ describe("a pod that was moved", () => {
   test("is noted for a while, by its last move, and no other is", () => {
     const pods = new SettledPods();
     pods.add(note(0, 10));
-    expect(pods.noteOf("shop/web-2", 1)).toBeNull();
+    expect(pods.noteOf("shop/web-2")).toBeNull();
     pods.add(note(1, 2));
-    expect(pods.notes).toHaveLength(1);
-    expect(pods.noteOf(POD, SETTLED_MS)).toEqual(note(1, 2));
-    expect(pods.noteOf(POD, 1 + SETTLED_MS)).toBeNull();
+    expect(pods.notes).toEqual([note(1, 2)]);
+    pods.expire(SETTLED_MS);
+    expect(pods.noteOf(POD)).toEqual(note(1, 2));
+    pods.expire(1 + SETTLED_MS);
+    expect(pods.noteOf(POD)).toBeNull();
     expect(pods.notes).toEqual([]);
+  });
+
+  test("is forgotten before the pods that moved after it", () => {
+    const pods = new SettledPods();
+    for (let at = 0; at < 1_000; at++) pods.add({ pod: `shop/web-${at}`, atMs: at, afterMs: 1 });
+    expect(pods.noteOf("shop/web-0")).toBeNull();
+    expect(pods.noteOf("shop/web-999")).not.toBeNull();
+    expect(pods.notes.at(0)!.atMs).toBeGreaterThan(100);
   });
 });

@@ -10,7 +10,7 @@ export interface SettledPod {
   readonly afterMs: number;
 }
 
-/** Slower by less than both of these is no new reason. */
+/** A new reason is slower by more than both of these. */
 const LEAST_RATIO = 1.25;
 const LEAST_MS = 0.5;
 /** Afterwards a pod may move for any reason: a network that drifts has better places by then. */
@@ -19,33 +19,45 @@ const SETTLED_MS = 30 * 60_000;
 const MAX_NOTES = 500;
 
 export class SettledPods {
-  #notes: readonly SettledPod[] = [];
+  /** By pod, those that moved last at the end. */
+  readonly #notes = new Map<string, SettledPod>();
 
   get notes(): readonly SettledPod[] {
-    return this.#notes;
+    return [...this.#notes.values()];
   }
 
   restore(notes: readonly SettledPod[]): void {
-    this.#notes = notes;
+    this.#notes.clear();
+    for (const note of notes) this.#notes.set(note.pod, note);
   }
 
   add(note: SettledPod): void {
-    this.#notes = [...this.#notes.filter(({ pod }) => pod !== note.pod), note].slice(-MAX_NOTES);
+    this.#notes.delete(note.pod);
+    this.#notes.set(note.pod, note);
+    const [oldest] = this.#notes.keys();
+    if (this.#notes.size > MAX_NOTES) this.#notes.delete(oldest!);
   }
 
   /** The clock was set by so much. */
   shift(stepMs: number): void {
-    this.#notes = this.#notes.map((note) => ({ ...note, atMs: note.atMs + stepMs }));
+    for (const [pod, note] of this.#notes) this.#notes.set(pod, { ...note, atMs: note.atMs + stepMs });
   }
 
-  /** Null: it may move. */
-  noteOf(pod: string, nowMs: number): SettledPod | null {
-    this.#notes = this.#notes.filter(({ atMs }) => nowMs - atMs < SETTLED_MS);
-    return this.#notes.find((one) => one.pod === pod) ?? null;
+  /** Forgets pods that may move for any reason again. */
+  expire(nowMs: number): void {
+    for (const [pod, { atMs }] of this.#notes) if (nowMs - atMs >= SETTLED_MS) this.#notes.delete(pod);
+  }
+
+  /** Null: the pod may move. */
+  noteOf(pod: string): SettledPod | null {
+    return this.#notes.get(pod) ?? null;
   }
 }
 
-/** Whether the channels of the pod became slower than they were after its move. @param ms now */
+/**
+ * Whether the channels of the pod became slower than they were after its move.
+ * @param ms mean round trip of its channels now
+ */
 export function isSlower({ afterMs }: SettledPod, ms: number): boolean {
   return ms > Math.max(afterMs * LEAST_RATIO, afterMs + LEAST_MS);
 }

@@ -71,7 +71,7 @@ interface Draft {
   readonly demands: Map<string, number>;
   /** Places that a namespace may take at most. */
   level: number;
-  /** Places in use, by namespace. */
+  /** Places of the plan that flows of a namespace take. */
   readonly taken: Map<string, number>;
 }
 

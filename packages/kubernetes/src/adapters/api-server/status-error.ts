@@ -11,7 +11,7 @@ interface ApiStatus {
   readonly isAhead: boolean;
 }
 
-/** Of a cause, as the API server's client library names it. */
+/** Reason of a cause in a Status: the version that was asked for lies ahead of the server's. */
 const TOO_LARGE = "ResourceVersionTooLarge";
 
 const CODES: Readonly<Record<number, StoreErrorCode>> = {

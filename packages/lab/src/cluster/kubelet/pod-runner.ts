@@ -1,6 +1,7 @@
 import { isStoreError, KINDS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
-import { delayMs, pause, retry } from "@isochrone/runtime";
+import { pause, retry } from "@isochrone/runtime";
+import { RestartPauses } from "../../restart-pauses.ts";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { identityOf } from "../controllers/endpoints.ts";
 import { readBehaviour } from "../manifest/behaviour.ts";
@@ -50,8 +51,6 @@ export const RUNNER_DEFAULTS: RunnerOptions = {
   niceness: 5,
 };
 
-/** A container that ran this long counts as sound: the next crash begins with the first pause again. */
-const SOUND_AFTER_MS = 60_000;
 /**
  * A second, and a minute on a machine that has other things to do. One that ends before is started anew at
  * once.
@@ -184,18 +183,17 @@ export class PodRunner {
   }
 
   async #run(): Promise<void> {
-    const { clock, random, options } = this.#deps;
-    let crashes = 0;
+    const { clock, options } = this.#deps;
+    const { restartBackoffMs: initialMs, maxRestartBackoffMs: maxMs } = options;
+    const pauses = new RestartPauses(clock, { initialMs, maxMs, factor: 2 });
     while (!this.#terminate.signal.aborted) {
-      const startedMs = clock.monotonic();
+      pauses.started();
       await this.#runContainer();
       if (this.#terminate.signal.aborted) break;
-      crashes = clock.monotonic() - startedMs > SOUND_AFTER_MS ? 1 : crashes + 1;
+      const pauseMs = pauses.next();
       this.#restarts++;
       this.#deps.onRestart(this.#pod.metadata.name);
       this.#report("crashed");
-      const delays = { initialMs: options.restartBackoffMs, maxMs: options.maxRestartBackoffMs };
-      const pauseMs = delayMs({ ...delays, factor: 2, jitterRatio: 0 }, crashes, random);
       await pause(clock, pauseMs, this.#terminate.signal);
     }
     this.#reporting.abort();

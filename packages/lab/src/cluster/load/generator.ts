@@ -1,11 +1,9 @@
 import { pause, type Clock } from "@isochrone/runtime";
 import { PodProcessError } from "../errors.ts";
+import { RestartPauses } from "../../restart-pauses.ts";
 import type { SocketAddress } from "../ports.ts";
 import { ANSWER_MS, LoadProcess } from "./load-process.ts";
 import type { EndToEnd, LoadPlan, RawStretch } from "./protocol.ts";
-
-/** As a kubelet does: doubled by each crash, and the first pause again after a sound run. */
-const RESTART_MS = { first: 1_000, most: 30_000, soundAfter: 60_000 };
 
 /** One request after the other, at equal distances. */
 export function steadyLoad(requestsPerSecond: number): LoadPlan {
@@ -13,7 +11,7 @@ export function steadyLoad(requestsPerSecond: number): LoadPlan {
 }
 
 interface GeneratorOptions {
-  /** What the command line begins with. @default nothing */
+  /** Command before the process's own. @default nothing */
   readonly commandOn?: readonly string[];
   /** Told of each start but the first, with the number of restarts so far. */
   readonly onRestart?: (restarts: number) => void;
@@ -28,15 +26,14 @@ export class LoadGenerator {
   #process: LoadProcess;
   #entry: { readonly host: string; readonly endpoints: readonly SocketAddress[] } | null = null;
   #pace = 1;
+  readonly #pauses: RestartPauses;
   #restarts = 0;
-  #crashes = 0;
-  #startedMs: number;
 
   constructor(plan: LoadPlan, clock: Clock, options: GeneratorOptions = {}) {
     this.#plan = plan;
     this.#clock = clock;
     this.#options = options;
-    this.#startedMs = clock.monotonic();
+    this.#pauses = new RestartPauses(clock);
     this.#process = this.#start();
   }
 
@@ -82,7 +79,6 @@ export class LoadGenerator {
   }
 
   #start(): LoadProcess {
-    this.#startedMs = this.#clock.monotonic();
     const { commandOn = [] } = this.#options;
     return new LoadProcess(this.#plan, this.#clock, commandOn, () => void this.#again());
   }
@@ -90,10 +86,9 @@ export class LoadGenerator {
   async #again(): Promise<void> {
     const { signal } = this.#stop;
     if (signal.aborted) return;
-    const isSound = this.#clock.monotonic() - this.#startedMs > RESTART_MS.soundAfter;
-    this.#crashes = isSound ? 0 : this.#crashes + 1;
-    await pause(this.#clock, Math.min(RESTART_MS.most, RESTART_MS.first * 2 ** this.#crashes), signal);
+    await pause(this.#clock, this.#pauses.next(), signal);
     if (signal.aborted) return;
+    this.#pauses.started();
     this.#process = this.#start();
     this.#process.send({ type: "pace", factor: this.#pace });
     if (this.#entry !== null) this.#process.send({ type: "endpoints", ...this.#entry });

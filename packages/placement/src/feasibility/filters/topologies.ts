@@ -58,7 +58,7 @@ export class Topologies {
 export class SparseCounts {
   readonly #topology: Topology;
   readonly #counts = new Map<number, number>();
-  /** Of all domains. */
+  /** Pods in all domains together. */
   total = 0;
 
   constructor(topology: Topology) {

@@ -131,7 +131,7 @@ export function includes(rule: SpreadRule, pod: SchedulingPod): (node: NodeState
     (!rule.honorsTaints || untoleratedTaint(node.taints, tolerations) === undefined);
 }
 
-/** By node, 1 where it counts. Constraints with the same policies share one. */
+/** Nodes that count for a constraint: 1 by node. Constraints with the same policies share one list. */
 class IncludedNodes {
   readonly #pod: SchedulingPod;
   readonly #nodes: readonly NodeState[];

@@ -26,7 +26,7 @@ type ListName = keyof typeof MOST_ENTRIES;
 
 interface BoundedSpec {
   readonly spec: PodSpec;
-  /** What was beyond a bound, in words that follow "not planned: ". */
+  /** Bounds that the pod exceeds, in words that follow "not planned: ". */
   readonly faults: readonly string[];
 }
 
