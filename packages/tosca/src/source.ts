@@ -101,7 +101,8 @@ function parseYaml(text: string, file: string): Source {
   const lines = new LineCounter();
   // Its own check of unique keys takes a time that grows with their square; Values does it.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
-  const [error] = document.errors;
+  // yaml 2.9 says IMPOSSIBLE of a list or map as a key after another key, and reads it well.
+  const error = document.errors.find(({ code }) => code !== "IMPOSSIBLE");
   if (error !== undefined) {
     const { line, col: column } = lines.linePos(error.pos[0]);
     throw new ToscaError(
