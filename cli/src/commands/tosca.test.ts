@@ -91,7 +91,7 @@ topology_template:
     expect(await tosca({}, file)).toMatch(/^default\/shop: 2 services \(a, b\)[^]*a +b +Own +100/);
     await tosca({ manifests: true }, file);
     expect(notes.slice(1)).toEqual([
-      "note: no Services (by a type derived from k8s:Service), left out: disk",
+      "note: no services by their types, left out: disk (tosca.nodes.Storage.BlockStorage)",
       "note: a has no containers: no Deployment",
       "note: b has no containers: no Deployment",
     ]);
