@@ -139,9 +139,11 @@ export function applicationOf(draft: Draft, naming: Naming, fileName: string): A
   return { name: name!, namespace, services, channels: joined(channels, notes), notes, root };
 }
 
+const SHOWN_NOTES = 8;
+
 /** A template may lack what it doesn't need here; without services, that is what is wrong with it. */
 function noServices({ root, notes }: Draft): ToscaError {
-  const found = notes.length === 0 ? "" : ` (${notes.join("; ")})`;
+  const found = notes.length === 0 ? "" : ` (${notes.slice(-SHOWN_NOTES).join("; ")})`;
   return root.error(
     "invalid_value",
     `must have a node template whose type is a Service, got none${found}; ${SERVICE_TYPE_HINT}; or name your types in a file and give it by --mapping`,

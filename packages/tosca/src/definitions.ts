@@ -73,6 +73,7 @@ export class Definitions {
   /** Imports of files that import the importing one: their types come in when all files are read. */
   readonly #circular: { into: Types; path: string; prefix: string | null; at: Cursor }[] = [];
   #read = 0;
+  #imports = 0;
 
   /** `folders` have profiles, beside those in the template's folder. */
   constructor(files: FileSource, template: string, folders: readonly string[] = []) {
@@ -123,6 +124,8 @@ export class Definitions {
   /** Throws ToscaError. */
   async #import(at: Cursor, into: Types, importers: readonly string[]): Promise<void> {
     const { name, prefix } = importOf(at);
+    if (++this.#imports > LIMITS.imports)
+      throw at.error("too_large", `must not be more than ${LIMITS.imports} imports, got more`);
     const file = await this.#fileOf(name, importers.at(-1)!);
     if (file === null) this.#gaps.push({ name, prefix });
     else if (importers.includes(file.path)) this.#circular.push({ into, path: file.path, prefix, at });

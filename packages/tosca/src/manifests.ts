@@ -31,7 +31,9 @@ export function manifestsOf(application: Application): {
     return [own, deployment].filter((object) => object !== null && object !== undefined);
   });
   if (objects.length === 0 && mistakes.isEmpty)
-    mistakes.attempt(() => checkContainers(application.root, "the template"));
+    mistakes.attempt(() =>
+      checkContainers(application.root.get("node_templates") ?? application.root, "the template"),
+    );
   mistakes.check();
   return { objects, notes };
 }

@@ -37,6 +37,9 @@ interface Relationship {
 
 export class Links {
   readonly #around: Surrounding;
+  #byType: Map<TypeDefinition, NodeTemplate[]> | null = null;
+  /** Whether a node template couldn't be read. */
+  #isPartial: boolean | null = null;
 
   constructor(around: Surrounding) {
     this.#around = around;
@@ -146,15 +149,15 @@ export class Links {
     // Hosts that the template doesn't name are chosen later, by whoever deploys it.
     if (kind === "host") return null;
     const type = assigned === null ? definedNode(member) : this.#nodeType(assigned);
-    const found =
-      type === null ? [] : this.#known.filter((each) => each !== source && chainOf(each.type).includes(type));
+    const [first, second, third] = type === null ? [] : this.#ofType(type);
+    const found = [first, second, third].filter((each) => each !== undefined && each !== source);
     const filter = at?.isMap === true ? at.get("node_filter") : null;
     const [only] = found;
     if (only !== undefined && found.length === 1 && filter === null) return only;
     // It may be the one that couldn't be read.
-    const isPartial = this.#known.length < this.#around.templates.size;
-    if (found.length === 0 && isPartial) throw new ConsequenceError(name);
-    const candidates = found.map((each) => each.name).join(", ") || "none";
+    this.#isPartial ??= [...this.#around.templates.values()].includes(undefined);
+    if (found.length === 0 && this.#isPartial) throw new ConsequenceError(name);
+    const candidates = found.map((each) => each?.name).join(", ") || "none";
     const reason =
       filter !== null
         ? "its node_filter is not read: name the node template by node"
@@ -165,8 +168,18 @@ export class Links {
     return null;
   }
 
-  get #known(): readonly NodeTemplate[] {
-    return [...this.#around.templates.values()].filter((template) => template !== undefined);
+  /** Node templates by their types and what these derive from. */
+  #ofType(type: TypeDefinition): readonly NodeTemplate[] {
+    if (this.#byType === null) {
+      this.#byType = new Map();
+      for (const template of this.#around.templates.values())
+        for (const each of template === undefined ? [] : chainOf(template.type)) {
+          const known = this.#byType.get(each);
+          if (known === undefined) this.#byType.set(each, [template!]);
+          else known.push(template!);
+        }
+    }
+    return this.#byType.get(type) ?? [];
   }
 
   /** Undefined: there is none. */

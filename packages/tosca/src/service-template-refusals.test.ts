@@ -86,12 +86,12 @@ topology_template: { node_templates: { a: { type: N, properties: { x: { get_prop
     [
       "a copy of what isn't there",
       template("topology_template: { node_templates: { a: { copy: b } } }"),
-      'a.copy must name another node template, and no circle of them, got "b"',
+      'a.copy must name another node template, over at most 100 of them, got "b"',
     ],
     [
       "a circle of copies",
       template("topology_template: { node_templates: { a: { copy: b }, b: { copy: a } } }"),
-      "must name another node template, and no circle of them",
+      "must name another node template, over at most 100 of them",
     ],
     [
       "an unknown input",

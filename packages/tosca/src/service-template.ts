@@ -87,16 +87,16 @@ class Topology implements Surroundings {
   }
 
   draft(): Draft {
-    const named = this.#known.filter((each) => this.mistakes.attempt(() => this.#isNamed(each)));
+    const named = new Set(this.#known.filter((each) => this.mistakes.attempt(() => this.#isNamed(each))));
     const mapped = this.#known.filter((each) => this.mistakes.attempt(() => this.#isMapped(each)));
     const services = new Set([...named, ...mapped]);
     const links = [...services].flatMap((each) => this.#linksOf(each));
     const others = this.#known.filter((each) => !services.has(each));
     const otherLinks = others.flatMap((each) => this.#quietLinksOf(each));
-    if (named.length === 0) this.#guess(services, [...links, ...otherLinks]);
+    if (named.size === 0) this.#guess(services, [...links, ...otherLinks]);
     links.push(...otherLinks.filter(({ kind, source }) => kind === "host" || services.has(source)));
     const hosts = this.#dropHosts(services, named, links);
-    const left = this.#known.filter((each) => !services.has(each) && !hosts.includes(each));
+    const left = this.#known.filter((each) => !services.has(each) && !hosts.has(each));
     if (left.length > 0) this.#notes.push(`no services by their types, left out: ${described(left)}`);
     const routes = links
       .filter(({ kind }) => kind === "channel")
@@ -164,9 +164,9 @@ class Topology implements Surroundings {
   /** Removes what carries a service and takes part in no channel: the two are one workload. */
   #dropHosts(
     services: Set<NodeTemplate>,
-    named: readonly NodeTemplate[],
+    named: ReadonlySet<NodeTemplate>,
     links: readonly Link[],
-  ): readonly NodeTemplate[] {
+  ): ReadonlySet<NodeTemplate> {
     const ends = endsOf(links.filter(({ source }) => services.has(source)));
     const hostsOf = Map.groupBy(
       links.filter(({ kind }) => kind === "host"),
@@ -180,12 +180,10 @@ class Topology implements Surroundings {
         carriers.add(target);
         queue.push(target);
       }
-    const hosts = [...carriers].filter(
-      (each) => services.has(each) && !ends.has(each) && !named.includes(each),
-    );
+    const hosts = [...carriers].filter((each) => services.has(each) && !ends.has(each) && !named.has(each));
     for (const each of hosts) services.delete(each);
     if (hosts.length > 0) this.#notes.push(`hosts of services, left out: ${described(hosts)}`);
-    return hosts;
+    return new Set(hosts);
   }
 
   #service(template: NodeTemplate): ServiceDraft {
@@ -287,8 +285,11 @@ function copied(at: Cursor, templates: ReadonlyMap<string, Cursor>): Cursor {
     const from = each.get("copy");
     if (from === null) break;
     const original = templates.get(from.text());
-    if (original === undefined || levels.length > templates.size)
-      throw from.fail("must name another node template, and no circle of them", "unresolved");
+    if (original === undefined || levels.length > LIMITS.nesting)
+      throw from.fail(
+        `must name another node template, over at most ${LIMITS.nesting} of them`,
+        "unresolved",
+      );
     each = original;
   }
   return levels.length === 1 ? at : at.with(Object.assign({}, ...levels));

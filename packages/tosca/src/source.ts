@@ -29,6 +29,8 @@ export const LIMITS = {
   nesting: 100,
   /** A template and what it imports. */
   files: 64,
+  /** Imports of all files together, those of missing files included. */
+  imports: 1_000,
 } as const;
 
 /** Reads YAML or JSON. Throws ToscaError. */
