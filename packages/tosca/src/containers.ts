@@ -75,8 +75,16 @@ export function servicePortsOf(properties: ReadonlyMap<string, Cursor>): Fields[
   });
 }
 
+/** A list of ports, or a map from ports of the container to those that others call. */
 function portsOf(properties: ReadonlyMap<string, Cursor>): Fields[] {
-  return (properties.get("ports")?.items() ?? []).map((item) => item.map().value as Fields);
+  const at = properties.get("ports");
+  if (at === undefined) return [];
+  if (!at.isMap) return at.items().map((item) => item.map().value as Fields);
+  return at.entries().map(([target, published]) => {
+    const number = Number(target);
+    if (!Number.isInteger(number)) throw published.error("invalid_value", "must belong to a port's number");
+    return { containerPort: number, port: published.amount() };
+  });
 }
 
 function targetOf(port: Fields): unknown {
@@ -107,6 +115,15 @@ function variablesOf(env: Cursor): Fields[] {
 
 const CONTAINER_KEYS = new Set(["containers", "image"]);
 const MAX_SEARCHED = 100_000;
+
+/** The first of the node templates that is or has containers; null: none is. */
+export function templateWithContainers(templates: Cursor): Cursor | null {
+  for (const template of templates.isMap ? templates.children() : []) {
+    const found = (template.isMap ? imageArtifact(template) : null) ?? containersIn(template);
+    if (found !== null) return found;
+  }
+  return null;
+}
 
 /** Where in a template something looks like containers; null: nowhere. */
 export function containersIn(template: Cursor): Cursor | null {

@@ -117,10 +117,17 @@ function endsOf(url: string): string[] {
   return segments.map((_, index) => segments.slice(index).join("/"));
 }
 
-/** `a.b:1.0` is often kept as `a/b/1.0/profile.yaml` or `a/b/profile.yaml`. */
+const TYPES_FILES = ["types.yaml", "types.yml"];
+
+/** `a.b:1.0` is often kept as `a/b/1.0/profile.yaml`, `a/b/profile.yaml` or `a/b/types.yml`. */
 function profilePaths(name: string): string[] {
   const [, base, version] = /^([\w.-]+):([\w.-]+)$/.exec(name) ?? [];
   if (base === undefined || version === undefined) return [];
   const folder = base.replaceAll(".", "/");
-  return [`${folder}/${version}/profile.yaml`, `${folder}/profile.yaml`, `${folder}.yaml`];
+  return [
+    `${folder}/${version}/profile.yaml`,
+    `${folder}/profile.yaml`,
+    `${folder}.yaml`,
+    ...TYPES_FILES.map((name) => `${folder}/${name}`),
+  ];
 }

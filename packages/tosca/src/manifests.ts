@@ -4,7 +4,7 @@ import { isLabelValue, KINDS, type KubernetesObject } from "@isochrone/kubernete
 import { isRecord } from "@isochrone/primitives";
 import { groupLabels } from "./app-group.ts";
 import { checkValues, fieldsOf, type Application, type ServiceNode } from "./application.ts";
-import { containerOf, containersIn, servicePortsOf } from "./containers.ts";
+import { containerOf, containersIn, servicePortsOf, templateWithContainers } from "./containers.ts";
 import type { Cursor, Fields } from "./cursor.ts";
 import { Mistakes } from "./mistakes.ts";
 import { secondsOf } from "./values.ts";
@@ -25,24 +25,23 @@ export function manifestsOf(application: Application): {
       mistakes.attempt(() => deploymentObject(application, service)),
     ];
     if (deployment === null) {
-      mistakes.attempt(() => checkContainers(service.at, service.name));
+      mistakes.attempt(() => checkNone(containersIn(service.at), service.name));
       notes.push(`${service.name} has no containers: no Deployment`);
     }
     return [own, deployment].filter((object) => object !== null && object !== undefined);
   });
-  if (objects.length === 0 && mistakes.isEmpty)
-    mistakes.attempt(() =>
-      checkContainers(application.root.get("node_templates") ?? application.root, "the template"),
-    );
+  if (objects.length === 0 && mistakes.isEmpty) {
+    const templates = application.root.either("node_templates", "vertexes", "Vertexes");
+    mistakes.attempt(() => checkNone(templates && templateWithContainers(templates), "the template"));
+  }
   mistakes.check();
   return { objects, notes };
 }
 
-/** Throws ToscaError if there are containers that no manifest was made of. */
-function checkContainers(at: Cursor, whose: string): void {
-  const found = containersIn(at);
-  if (found !== null)
-    throw found.error(
+/** Throws ToscaError for containers that no manifest was made of. */
+function checkNone(containers: Cursor | null, whose: string): void {
+  if (containers !== null)
+    throw containers.error(
       "unsupported",
       `must be in a capability of type Deployment for manifests: ${whose} has containers elsewhere`,
     );

@@ -120,7 +120,7 @@ export const BUILT_IN_MAPPING: Mapping = {
   ]),
   capabilities: new TypeNames(["Endpoint", "Service"]),
   requirements: new Set(["route"]),
-  hosts: new TypeNames(["HostedOn"]),
+  hosts: new TypeNames(["HostedOn", "ContainedBy"]),
   routes: new Map(),
   named: new TypeNames([]),
 };

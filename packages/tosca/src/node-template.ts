@@ -116,7 +116,10 @@ export class NodeTemplate {
   }
 
   #requirement(item: Cursor, known: ReadonlyMap<string, MemberDefinition>): Requirement & { at: Cursor } {
-    const [name, at] = soleEntry(item);
+    const [key, at] = soleEntry(item);
+    // Alien4Cloud names the definition inside.
+    const named = at.isMap ? at.get("type_requirement")?.value : undefined;
+    const name = typeof named === "string" ? named : key;
     const member = known.get(name) ?? null;
     if (member === null && isClosed(this.type))
       throw at.error(

@@ -225,6 +225,10 @@ describe("manifests of published kinds", () => {
       "what a service runs on",
       "web: { type: SoftwareComponent, requirements: [ host: box ] }, box: { type: SoftwareComponent, properties: { image: x } }",
     ],
+    [
+      "an image of what a service runs on",
+      "web: { type: SoftwareComponent, requirements: [ host: box ] }, box: { type: SoftwareComponent, artifacts: { i: { type: x.Image, file: x } } }",
+    ],
   ])("are refused rather than empty where containers are in %s", async (_, body) => {
     const application = await readText(topology(body));
     expect(() => manifestsOf(application)).toThrow(

@@ -209,8 +209,10 @@ function capabilityByName(member: MemberDefinition): TypeDefinition | null {
     nearest?.by.definition?.scope.types.get("capability_types")!.has(name) !== false
   )
     return null;
-  const node = definedNode(member);
-  const capability = node === null ? undefined : capabilitiesOf(node).get(name);
+  const type = nearest.at.get("node")?.value;
+  const node =
+    typeof type === "string" ? nearest.by.definition.scope.types.get("node_types")!.get(type) : undefined;
+  const capability = node === undefined ? undefined : capabilitiesOf(node).get(name);
   return capability === undefined ? null : memberType(capability, "type", "capability_types");
 }
 

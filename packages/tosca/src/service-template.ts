@@ -130,9 +130,11 @@ class Topology implements Surroundings {
 
   #linksOf(source: NodeTemplate): Link[] {
     const requirements = this.mistakes.attempt(() => source.requirements()) ?? [];
-    return requirements.flatMap(
-      (requirement) => this.mistakes.attempt(() => this.#links.of(source, requirement)) ?? [],
-    );
+    return requirements.flatMap((requirement) => {
+      const link = (): Link | null => this.#links.of(source, requirement);
+      // What only a type says may be wrong: the template doesn't use it.
+      return (requirement.at === null ? attempted(link) : this.mistakes.attempt(link)) ?? [];
+    });
   }
 
   /** Links of what is perhaps no service: its mistakes don't matter. */
