@@ -36,6 +36,8 @@ export interface ServiceDraft {
   readonly capabilities: readonly Capability[];
   /** Properties of the container that the node template is; null: it is none by itself. */
   readonly container: ReadonlyMap<string, Cursor> | null;
+  /** Node templates that it runs on or in and that are no services. */
+  readonly hosts: readonly string[];
 }
 
 /** A `route` requirement as it was read. */
@@ -62,6 +64,8 @@ export interface ServiceNode {
   readonly deployment: ReadonlyMap<string, Cursor> | null;
   /** Properties of the container that the node template is; null: it is none by itself. */
   readonly container: ReadonlyMap<string, Cursor> | null;
+  /** Node templates that it runs on or in and that are no services. */
+  readonly hosts: readonly string[];
   readonly at: Cursor;
 }
 
@@ -152,7 +156,7 @@ function noServices({ root, notes }: Draft): ToscaError {
 
 /** Adds names that had to change to `renamed`. */
 function metadataOf(
-  { template, at, capabilities, container }: ServiceDraft,
+  { template, at, capabilities, container, hosts }: ServiceDraft,
   renamed: string[],
 ): Omit<ServiceNode, "namespace"> & {
   readonly namespace: string | null;
@@ -168,6 +172,7 @@ function metadataOf(
     template,
     at,
     container,
+    hosts,
     name: serviceName(metadata.get("name") ?? templateName(template, at, renamed)),
     namespace: namespaceName(metadata.get("namespace")),
     labels: textsOf(metadata.get("labels")),

@@ -80,7 +80,7 @@ function serviceOf(vertex: Cursor, mapping: Mapping, isGraphOnly: boolean): Serv
   const isService =
     isServiceType(chainOf(properties), mapping) ||
     capabilities.some(({ types }) => types.includes("Deployment"));
-  return isService ? { template, at: vertex, capabilities, container: null } : null;
+  return isService ? { template, at: vertex, capabilities, container: null, hosts: [] } : null;
 }
 
 function capabilityOf(at: Cursor, isGraphOnly: boolean): Capability {

@@ -26,7 +26,8 @@ export function manifestsOf(application: Application): {
     ];
     if (deployment === null) {
       mistakes.attempt(() => checkNone(containersIn(service.at), service.name));
-      notes.push(`${service.name} has no containers: no Deployment`);
+      const where = service.hosts.length === 0 ? "" : ` of its own, but ${service.hosts.join(", ")}`;
+      notes.push(`${service.name} has no containers${where}: no Deployment`);
     }
     return [own, deployment].filter((object) => object !== null && object !== undefined);
   });

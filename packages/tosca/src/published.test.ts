@@ -216,6 +216,16 @@ describe("manifests of published kinds", () => {
     ]);
   });
 
+  it("say what a service without containers of its own runs in", async () => {
+    const text = topology(
+      `web: { type: ${DOCKER}, properties: { image: x } }, pod: { type: tosca.nodes.MiCADO.Container.Pod.Kubernetes, requirements: [ container: c ] }, c: { type: ${DOCKER}, properties: { image: y } }`,
+      MICADO,
+    );
+    const { objects, notes } = manifestsOf(await readText(text));
+    expect(objects.map(({ metadata }) => metadata.name)).toEqual(["web"]);
+    expect(notes).toEqual(["pod has no containers of its own, but c: no Deployment"]);
+  });
+
   it.each([
     [
       "a property of a service",

@@ -105,7 +105,9 @@ class Topology implements Surroundings {
       root: this.#root,
       name: this.mistakes.attempt(() => this.#name()) ?? null,
       // In the template's order.
-      services: this.#known.filter((each) => services.has(each)).map((each) => this.#service(each)),
+      services: this.#known
+        .filter((each) => services.has(each))
+        .map((each) => this.#service(each, hosts, links)),
       routes,
       notes: this.#notes,
       mistakes: this.mistakes,
@@ -188,7 +190,7 @@ class Topology implements Surroundings {
     return new Set(hosts);
   }
 
-  #service(template: NodeTemplate): ServiceDraft {
+  #service(template: NodeTemplate, hosts: ReadonlySet<NodeTemplate>, links: readonly Link[]): ServiceDraft {
     const capabilities = template
       .capabilityNames()
       .flatMap((name) => this.mistakes.attempt(() => this.#capability(template, name)) ?? []);
@@ -198,6 +200,9 @@ class Topology implements Surroundings {
       at: template.at,
       capabilities,
       container: this.#isGraphOnly ? null : this.#container(template, capabilities),
+      hosts: links
+        .filter(({ source, target }) => source === template && hosts.has(target))
+        .map(({ target }) => target.name),
     };
   }
 
