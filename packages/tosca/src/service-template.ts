@@ -96,6 +96,10 @@ class Topology implements Surroundings {
     if (named.size === 0) this.#guess(services, [...links, ...otherLinks]);
     links.push(...otherLinks.filter(({ kind, source }) => kind === "host" || services.has(source)));
     const hosts = this.#dropHosts(services, named, links);
+    const carriedBy = Map.groupBy(
+      links.filter(({ target }) => hosts.has(target)),
+      ({ source }) => source,
+    );
     const left = this.#known.filter((each) => !services.has(each) && !hosts.has(each));
     if (left.length > 0) this.#notes.push(`no services by their types, left out: ${described(left)}`);
     const routes = links
@@ -107,7 +111,7 @@ class Topology implements Surroundings {
       // In the template's order.
       services: this.#known
         .filter((each) => services.has(each))
-        .map((each) => this.#service(each, hosts, links)),
+        .map((each) => this.#service(each, carriedBy.get(each) ?? [])),
       routes,
       notes: this.#notes,
       mistakes: this.mistakes,
@@ -190,7 +194,7 @@ class Topology implements Surroundings {
     return new Set(hosts);
   }
 
-  #service(template: NodeTemplate, hosts: ReadonlySet<NodeTemplate>, links: readonly Link[]): ServiceDraft {
+  #service(template: NodeTemplate, hosts: readonly Link[]): ServiceDraft {
     const capabilities = template
       .capabilityNames()
       .flatMap((name) => this.mistakes.attempt(() => this.#capability(template, name)) ?? []);
@@ -200,9 +204,7 @@ class Topology implements Surroundings {
       at: template.at,
       capabilities,
       container: this.#isGraphOnly ? null : this.#container(template, capabilities),
-      hosts: links
-        .filter(({ source, target }) => source === template && hosts.has(target))
-        .map(({ target }) => target.name),
+      hosts: hosts.map(({ target }) => target.name),
     };
   }
 
