@@ -116,7 +116,7 @@ function variablesOf(env: Cursor): Fields[] {
 const CONTAINER_KEYS = new Set(["containers", "image"]);
 const MAX_SEARCHED = 100_000;
 
-/** The first of the node templates that is or has containers; null: none is. */
+/** Returns the first container of any node template; null if there is none. */
 export function templateWithContainers(templates: Cursor): Cursor | null {
   for (const template of templates.isMap ? templates.children() : []) {
     const found = (template.isMap ? imageArtifact(template) : null) ?? containersIn(template);
@@ -125,7 +125,7 @@ export function templateWithContainers(templates: Cursor): Cursor | null {
   return null;
 }
 
-/** Where in a template something looks like containers; null: nowhere. */
+/** Returns the first value in a template that looks like containers; null if there is none. */
 export function containersIn(template: Cursor): Cursor | null {
   const queue = [template];
   for (let index = 0; index < queue.length && index < MAX_SEARCHED; index++) {

@@ -222,7 +222,7 @@ const NORMATIVE_PREFIXES: Readonly<Record<TypeKind, string>> = {
   relationship_types: "tosca.relationships.",
 };
 
-/** By its whole name, or as `tosca:WebServer`, `WebServer`, `network.Port` or `Port`. */
+/** Finds a type by its full name, or as `tosca:WebServer`, `WebServer`, `network.Port` or `Port`. */
 function normativeType(kind: TypeKind, name: string): TypeDefinition | undefined {
   const types = simpleProfile().types.get(kind)!;
   const local = name.replace(/^tosca::?/, "");

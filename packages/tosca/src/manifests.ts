@@ -214,7 +214,7 @@ function amountOf(amount: unknown): unknown {
   return typeof factor === "number" ? `${Math.round(factor * 100)}%` : count;
 }
 
-/** Of a pod's spec, or of a pod template as Kubernetes has it. */
+/** Reads a pod's spec, or a pod template as Kubernetes has it. */
 function podSpec(at: Cursor): Fields {
   const template = (at.isMap && at.get("containers") === null ? at.get("spec") : null) ?? at;
   const spec = fieldsOf(template);

@@ -1,4 +1,4 @@
-// Which types make a workflow: node types that are services, relationships and capabilities that are channels.
+// A mapping names the types that make a workflow: services, and relationships and capabilities that are channels.
 import { localName } from "./definitions.ts";
 import { ROUTE_TYPES } from "./route-types.ts";
 

@@ -58,7 +58,7 @@ export class NodeTemplate {
     return this.#properties.isGiven(name);
   }
 
-  /** Those of the properties that it has a right value for. Adds mistakes. */
+  /** Returns the named properties that have a valid value. Adds mistakes. */
   properties(names: readonly string[]): Map<string, Cursor> {
     return this.#properties.some(names);
   }
@@ -205,7 +205,7 @@ export class Assigned {
     return values;
   }
 
-  /** Those of the names that have a value that is right. Adds mistakes, unknown properties included. */
+  /** Returns the named properties that have a valid value. Adds mistakes, unknown properties included. */
   some(names: readonly string[]): Map<string, Cursor> {
     const { mistakes } = this.#surroundings;
     this.#checkNames();

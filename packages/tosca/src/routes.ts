@@ -1,4 +1,4 @@
-// What a requirement leads to, and whether that is a channel, a host or something else.
+// Requirements as links: the node template that each leads to, and whether the link is a channel or a host.
 import { CHANNEL_PROPERTIES, type RouteDraft } from "./application.ts";
 import type { Cursor } from "./cursor.ts";
 import { chainOf, namesOfChain, typeNamed, type Scope, type TypeDefinition } from "./definitions.ts";
@@ -138,7 +138,10 @@ export class Links {
       : (capabilityByName(member) ?? memberType(member, "capability", "capability_types"));
   }
 
-  /** By the name of a node template, or of a type that exactly one has. Null: that is said in a note. */
+  /**
+   * Finds the target by its name, or by a type that exactly one node template has. Returns null, with a note,
+   * if there is none.
+   */
   #target(source: NodeTemplate, requirement: Requirement, kind: Link["kind"]): NodeTemplate | null {
     const { name, at, member } = requirement;
     const assigned = at === null ? null : at.isMap ? at.get("node") : at;

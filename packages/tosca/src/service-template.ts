@@ -118,7 +118,7 @@ class Topology implements Surroundings {
     };
   }
 
-  /** Of a Kubernetes profile, or as the user's mapping says it: no guess. */
+  /** Whether a Kubernetes capability or the user's mapping makes it a service. */
   #isNamed(template: NodeTemplate): boolean {
     const chain = namesOfChain(template.type, this.#scope);
     if (this.#mapping.named.hasAny(chain)) return isServiceType(chain, this.#mapping);
@@ -138,7 +138,7 @@ class Topology implements Surroundings {
     const requirements = this.mistakes.attempt(() => source.requirements()) ?? [];
     return requirements.flatMap((requirement) => {
       const link = (): Link | null => this.#links.of(source, requirement);
-      // What only a type says may be wrong: the template doesn't use it.
+      // The template doesn't use a requirement that only its type defines, so mistakes in it don't matter.
       return (requirement.at === null ? attempted(link) : this.mistakes.attempt(link)) ?? [];
     });
   }
@@ -304,7 +304,7 @@ function copied(at: Cursor, templates: ReadonlyMap<string, Cursor>): Cursor {
   return levels.length === 1 ? at : at.with(Object.assign({}, ...levels));
 }
 
-/** What channels connect. */
+/** Returns the node templates that channels connect. */
 function endsOf(links: readonly Link[]): Set<NodeTemplate> {
   const channels = links.filter(({ kind }) => kind === "channel");
   return new Set(channels.flatMap(({ source, target }) => [source, target]));
