@@ -1,6 +1,6 @@
 // Containers of templates that have no Deployment: a node template with an image is a container itself.
 import { isRecord } from "@isochrone/primitives";
-import { checkValues } from "./application.ts";
+import { checkValues, fieldsOf } from "./application.ts";
 import type { Cursor, Fields } from "./cursor.ts";
 
 /** Properties that are fields of a Kubernetes container of the same name. */
@@ -48,26 +48,23 @@ export function containerOf(name: string, properties: ReadonlyMap<string, Cursor
     fields[key] = key === "command" || key === "args" ? at.items().map((item) => item.value) : at.value;
   }
   const env = properties.get("env");
-  if (env !== undefined)
-    fields["env"] = env.isMap ? variablesOf(env) : env.items().map((item) => item.map().value);
+  if (env !== undefined) fields.env = env.isMap ? variablesOf(env) : env.items().map(fieldsOf);
   const ports = portsOf(properties)
     .map((port) =>
       fieldsIn(port, ["name", "protocol", "hostPort", "hostIP"], { containerPort: targetOf(port) }),
     )
     .filter(({ containerPort }) => containerPort !== undefined);
-  if (ports.length > 0) fields["ports"] = uniquePorts(ports);
+  if (ports.length > 0) fields.ports = uniquePorts(ports);
   return fields;
 }
 
 /** Ports of a Service: those with a `port` that others may call. Throws ToscaError. */
 export function servicePortsOf(properties: ReadonlyMap<string, Cursor>): Fields[] {
-  const ports = portsOf(properties).filter(
-    (port) => port["port"] !== undefined || port["published"] !== undefined,
-  );
+  const ports = portsOf(properties).filter((port) => port.port !== undefined || port.published !== undefined);
   return ports.map((port) => {
-    const number = port["port"] ?? port["published"];
+    const number = port.port ?? port.published;
     // A Service with several ports must name them.
-    const name = ports.length > 1 ? { name: port["name"] ?? `port-${String(number)}` } : {};
+    const name = ports.length > 1 ? { name: port.name ?? `port-${String(number)}` } : {};
     return {
       ...fieldsIn(port, ["name", "protocol", "nodePort"], { port: number, targetPort: targetOf(port) }),
       ...name,
@@ -79,7 +76,7 @@ export function servicePortsOf(properties: ReadonlyMap<string, Cursor>): Fields[
 function portsOf(properties: ReadonlyMap<string, Cursor>): Fields[] {
   const at = properties.get("ports");
   if (at === undefined) return [];
-  if (!at.isMap) return at.items().map((item) => item.map().value as Fields);
+  if (!at.isMap) return at.items().map((item) => fieldsOf(item));
   return at.entries().map(([target, published]) => {
     const number = Number(target);
     if (!Number.isInteger(number)) throw published.error("invalid_value", "must belong to a port's number");
@@ -88,7 +85,7 @@ function portsOf(properties: ReadonlyMap<string, Cursor>): Fields[] {
 }
 
 function targetOf(port: Fields): unknown {
-  return port["containerPort"] ?? port["targetPort"] ?? port["target"] ?? port["port"];
+  return port.containerPort ?? port.targetPort ?? port.target ?? port.port;
 }
 
 function fieldsIn(port: Fields, keys: readonly string[], others: Fields): Fields {
@@ -104,7 +101,7 @@ function fieldsIn(port: Fields, keys: readonly string[], others: Fields): Fields
 function uniquePorts(ports: readonly Fields[]): Fields[] {
   return [
     ...new Map(
-      ports.map((port) => [`${String(port["containerPort"])} ${String(port["protocol"])}`, port]),
+      ports.map((port) => [`${String(port.containerPort)} ${String(port.protocol)}`, port]),
     ).values(),
   ];
 }

@@ -116,7 +116,7 @@ function deploymentWith(
   pod: Fields,
   metadata: { readonly labels?: Fields; readonly annotations?: Fields } = {},
 ): KubernetesObject {
-  const selector = isRecord(spec["selector"]) ? spec["selector"] : {};
+  const selector = isRecord(spec.selector) ? spec.selector : {};
   const isSelector = "matchLabels" in selector || "matchExpressions" in selector;
   const annotations = { ...metadata.annotations, ...node.annotations };
   return {
