@@ -6,7 +6,7 @@ import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.
 import { Cursor, type Fields } from "./cursor.ts";
 import { localName } from "./definitions.ts";
 import { Mistakes } from "./mistakes.ts";
-import { isServiceType, routeTypeOf, type Mapping } from "./mapping.ts";
+import { isServiceType, routeTypeOf, type Mapping } from "./mapping/mapping.ts";
 import type { Source } from "./source.ts";
 
 /** Whether the document is a Clout rather than a template. */

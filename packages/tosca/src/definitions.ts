@@ -2,11 +2,11 @@
 import { Cursor } from "./cursor.ts";
 import { shown, type ToscaError } from "./errors.ts";
 import type { FileSource } from "./files.ts";
-import { ImportFinder } from "./imports.ts";
+import { ImportFinder } from "./profiles/imports.ts";
 import { Mistakes } from "./mistakes.ts";
-import { builtInProfile, KUBERNETES_NAME, standInProfile } from "./profiles.ts";
+import { builtInProfile, KUBERNETES_NAME, standInProfile } from "./profiles/profiles.ts";
 import { LIMITS, parseSource, type Source } from "./source.ts";
-import { SIMPLE_PROFILE } from "./stand-ins.ts";
+import { SIMPLE_PROFILE } from "./profiles/stand-ins.ts";
 
 const TYPE_KINDS = ["node_types", "capability_types", "relationship_types"] as const;
 type TypeKind = (typeof TYPE_KINDS)[number];

@@ -3,8 +3,8 @@ import { applicationOf, type Application, type Naming } from "./application.ts";
 import { isClout, readClout } from "./clout.ts";
 import { ToscaError } from "./errors.ts";
 import { localFiles, type FileSource } from "./files.ts";
-import { BUILT_IN_MAPPING, type Mapping } from "./mapping.ts";
-import { readMapping } from "./mapping-file.ts";
+import { BUILT_IN_MAPPING, type Mapping } from "./mapping/mapping.ts";
+import { readMapping } from "./mapping/mapping-file.ts";
 import { readServiceTemplate } from "./service-template.ts";
 import { parseSource } from "./source.ts";
 

@@ -3,7 +3,7 @@ import { CHANNEL_PROPERTIES, type RouteDraft } from "./application.ts";
 import type { Cursor } from "./cursor.ts";
 import { chainOf, namesOfChain, typeNamed, type Scope, type TypeDefinition } from "./definitions.ts";
 import type { Surroundings } from "./functions.ts";
-import { routeTypeOf, type Mapping } from "./mapping.ts";
+import { routeTypeOf, type Mapping } from "./mapping/mapping.ts";
 import { ConsequenceError } from "./mistakes.ts";
 import { Assigned, type NodeTemplate, type Requirement } from "./node-template.ts";
 import { capabilitiesOf, isClosed, memberType, propertiesOf, type MemberDefinition } from "./type-members.ts";
@@ -18,7 +18,7 @@ export interface Link {
 }
 
 /** The template around the requirements. */
-export interface Surrounding {
+interface Surrounding {
   readonly scope: Scope;
   /** The topology. */
   readonly root: Cursor;
@@ -152,23 +152,25 @@ export class Links {
     // Hosts that the template doesn't name are chosen later, by whoever deploys it.
     if (kind === "host") return null;
     const type = assigned === null ? definedNode(member) : this.#nodeType(assigned);
-    const [first, second, third] = type === null ? [] : this.#ofType(type);
-    const found = [first, second, third].filter((each) => each !== undefined && each !== source);
-    const filter = at?.isMap === true ? at.get("node_filter") : null;
+    const hasFilter = at?.isMap === true && at.get("node_filter") !== null;
+    const found = type === null ? [] : this.#othersOf(type, source);
     const [only] = found;
-    if (only !== undefined && found.length === 1 && filter === null) return only;
+    if (only !== undefined && found.length === 1 && !hasFilter) return only;
     // It may be the one that couldn't be read.
     this.#isPartial ??= [...this.#around.templates.values()].includes(undefined);
-    if (found.length === 0 && this.#isPartial) throw new ConsequenceError(name);
-    const candidates = found.map((each) => each?.name).join(", ") || "none";
-    const reason =
-      filter !== null
-        ? "its node_filter is not read: name the node template by node"
-        : type === null
-          ? "nothing says which node template it leads to"
-          : `it must lead to one node template: of the type ${type.name} there are ${candidates}`;
+    if (only === undefined && this.#isPartial) throw new ConsequenceError(name);
+    const reason = hasFilter
+      ? "its node_filter is not read: name the node template by node"
+      : targetRule(type, found);
     this.#around.notes.push(`${source.name}: no channel by the requirement ${name}, ${reason}`);
     return null;
+  }
+
+  /** Returns the first few node templates of the type, without the source. */
+  #othersOf(type: TypeDefinition, source: NodeTemplate): readonly NodeTemplate[] {
+    return this.#ofType(type)
+      .slice(0, 3)
+      .filter((each) => each !== source);
   }
 
   /** Node templates by their types and what these derive from. */
@@ -201,6 +203,12 @@ export class Links {
     const known = [...templates.keys()].slice(0, 12).join(", ");
     throw named.error("unresolved", `must name a node template (${known}), got ${JSON.stringify(name)}`);
   }
+}
+
+function targetRule(type: TypeDefinition | null, found: readonly NodeTemplate[]): string {
+  if (type === null) return "nothing says which node template it leads to";
+  const candidates = found.map(({ name }) => name).join(", ") || "none";
+  return `it must lead to one node template: of the type ${type.name} there are ${candidates}`;
 }
 
 /** In TOSCA 2.0 a definition may name a capability of the node type that it asks for. */

@@ -8,14 +8,14 @@ import { ToscaError } from "./errors.ts";
 import type { FileSource } from "./files.ts";
 import type { Surroundings } from "./functions.ts";
 import { Inputs } from "./inputs.ts";
-import { isServiceType, type Mapping } from "./mapping.ts";
+import { isServiceType, type Mapping } from "./mapping/mapping.ts";
 import { ConsequenceError, Mistakes } from "./mistakes.ts";
 import { NodeTemplate } from "./node-template.ts";
 import { Links, type Link } from "./routes.ts";
 import { LIMITS, type Source } from "./source.ts";
 
 /** How a template is read. */
-export interface TemplateOptions {
+interface TemplateOptions {
   readonly inputs: ReadonlyMap<string, string>;
   readonly mapping: Mapping;
   /** Folders with profiles. */

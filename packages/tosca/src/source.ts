@@ -174,9 +174,7 @@ class Values {
     if (!isScalar(node)) return null;
     if (isEndless(node.value)) throw this.#error("malformed", finiteRule(node.source ?? node.value), node);
     // Dates and binaries of YAML's tags are texts in TOSCA.
-    return typeof node.value === "object" && node.value !== null
-      ? (node.source ?? String(node.value))
-      : node.value;
+    return typeof node.value === "object" && node.value !== null ? (node.source ?? "") : node.value;
   }
 
   #map(node: { readonly items: readonly { readonly key: unknown; readonly value: unknown }[] }): object {
@@ -271,7 +269,7 @@ function keyText(key: unknown, value: unknown): string {
   if (typeof value === "string") return value;
   // The merge key of YAML 1.1.
   if (typeof value === "symbol") return "<<";
-  if (isScalar(key) && typeof key.value !== "object") return key.source ?? String(key.value);
+  if (isScalar(key) && typeof key.value !== "object" && key.source !== undefined) return key.source;
   return flowText(value, KEY_CHARACTERS);
 }
 

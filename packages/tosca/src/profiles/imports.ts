@@ -1,7 +1,7 @@
 // Finding imported files: by path, by the end of a URL, or by the name of a profile.
 import { dirname, isAbsolute, join, normalize } from "node:path";
-import { ToscaError } from "./errors.ts";
-import type { FileSource } from "./files.ts";
+import { ToscaError } from "../errors.ts";
+import type { FileSource } from "../files.ts";
 
 /** A folder of profiles with more entries than this is searched in part. */
 export const MAX_SEARCHED_ENTRIES = 2_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { MAX_SEARCHED_ENTRIES } from "./imports.ts";
-import { readText, topology } from "./testing/texts.ts";
+import { readText, topology } from "../testing/texts.ts";
 
 const PROFILE = (name: string, key = "profile"): string =>
   `tosca_definitions_version: tosca_2_0\n${key}: ${name}\nnode_types: { Web: { derived_from: SoftwareComponent } }\n`;

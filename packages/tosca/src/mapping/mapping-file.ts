@@ -1,10 +1,10 @@
 // Reads a mapping file: what docs/tosca.md says of it.
 import { CHANNEL_TYPES } from "@isochrone/placement";
 import { isRecord } from "@isochrone/primitives";
-import { Cursor } from "./cursor.ts";
+import { Cursor } from "../cursor.ts";
 import { BUILT_IN_MAPPING, TypeNames, type Mapping } from "./mapping.ts";
-import { Mistakes } from "./mistakes.ts";
-import { parseSource } from "./source.ts";
+import { Mistakes } from "../mistakes.ts";
+import { parseSource } from "../source.ts";
 
 const MAX_NAMES = 1_000;
 const KEYS = ["services", "others", "channels", "hosts", "builtIn"];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TypeNames } from "./mapping.ts";
-import { failureOf, readText, routesOf, topology } from "./testing/texts.ts";
+import { failureOf, readText, routesOf, topology } from "../testing/texts.ts";
 
 const TYPES = `relationship_types: { own.Calls: {}, own.Fast: { derived_from: own.Calls } }
 capability_types: { own.Api: {}, own.Rest: { derived_from: own.Api } }
@@ -60,9 +60,12 @@ describe("a mapping file", () => {
       const mapping = `services: [ "${prefix}:App" ]\nchannels: { relationships: [ "${prefix}:Uses" ] }`;
       return routesOf(await readText(text, { ...others, "m.yaml": mapping }, { mapping: "m.yaml" }));
     };
-    for (const prefix of ["t", "shop.types:1.0", "shop.types"])
-      for (const others of [{ "types.yaml": types }, {}])
-        expect(await routesBy(prefix, others), prefix).toEqual(["a -> b: Uses null"]);
+    const found = await Promise.all(
+      ["t", "shop.types:1.0", "shop.types"].flatMap((prefix) =>
+        [{ "types.yaml": types }, {}].map((others) => routesBy(prefix, others)),
+      ),
+    );
+    expect(found).toEqual(Array(6).fill(["a -> b: Uses null"]));
   });
 
   it("can do without the built-in mapping", async () => {

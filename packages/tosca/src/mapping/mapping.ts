@@ -1,6 +1,6 @@
-// A mapping names the types that make a workflow: services, and relationships and capabilities that are channels.
-import { localName } from "./definitions.ts";
-import { ROUTE_TYPES } from "./route-types.ts";
+// A mapping names the types that make a workflow: services, and what makes a channel.
+import { localName } from "../definitions.ts";
+import { ROUTE_TYPES } from "../route-types.ts";
 
 /** Names of types. Types derived from them are meant, too. */
 export interface Mapping {
@@ -21,7 +21,7 @@ export interface Mapping {
 }
 
 /** Names of a type, and of each type that it derives from, the type itself first. */
-export type TypeChain = readonly (readonly string[])[];
+type TypeChain = readonly (readonly string[])[];
 
 /**
  * A set of types. A name with neither dots nor colons means that type of any namespace, a name that ends in
