@@ -143,14 +143,19 @@ export class Links {
    * if there is none.
    */
   #target(source: NodeTemplate, requirement: Requirement, kind: Link["kind"]): NodeTemplate | null {
-    const { name, at, member } = requirement;
-    const assigned = at === null ? null : at.isMap ? at.get("node") : at;
-    if (assigned !== null && typeof assigned.value === "string") {
-      const template = this.#templateNamed(assigned.value);
-      if (template !== undefined) return template;
-    }
+    const { at } = requirement;
+    const assigned = at?.isMap === true ? at.get("node") : at;
+    const template = typeof assigned?.value === "string" ? this.#templateNamed(assigned.value) : undefined;
+    if (template !== undefined) return template;
     // Hosts that the template doesn't name are chosen later, by whoever deploys it.
-    if (kind === "host") return null;
+    return kind === "host" ? null : this.#targetOfType(source, requirement, assigned);
+  }
+
+  #targetOfType(
+    source: NodeTemplate,
+    { name, at, member }: Requirement,
+    assigned: Cursor | null,
+  ): NodeTemplate | null {
     const type = assigned === null ? definedNode(member) : this.#nodeType(assigned);
     const hasFilter = at?.isMap === true && at.get("node_filter") !== null;
     const found = type === null ? [] : this.#othersOf(type, source);

@@ -65,7 +65,7 @@ describe("a mapping file", () => {
         [{ "types.yaml": types }, {}].map((others) => routesBy(prefix, others)),
       ),
     );
-    expect(found).toEqual(Array(6).fill(["a -> b: Uses null"]));
+    expect(found).toEqual(Array.from({ length: 6 }, () => ["a -> b: Uses null"]));
   });
 
   it("can do without the built-in mapping", async () => {
