@@ -55,6 +55,9 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   tosca_2_0: "2.0",
 };
 
+/** Stands for the imports of a template that has neither imports nor node types. */
+export const NO_IMPORTS: Gap = { name: "", prefix: null };
+
 interface ImportedFile {
   readonly path: string;
   readonly text: string;
@@ -83,7 +86,8 @@ export class Definitions {
   /** Throws ToscaError. */
   async load(source: Source): Promise<Scope> {
     const scope = await this.#load(source, [], false);
-    if (scope.root.get("imports") === null && scope.types.get("node_types")!.size === 0) this.#noteGap();
+    if (scope.root.get("imports") === null && scope.types.get("node_types")!.size === 0)
+      this.#gaps.push(NO_IMPORTS);
     this.#scopes.set(source.file, scope);
     for (const { into, path, prefix, at } of this.#circular)
       addTypes(into, this.#scopes.get(path), prefix, at);
@@ -109,11 +113,6 @@ export class Definitions {
     addOwnTypes(scope, types);
     this.#bySource.set(source, scope);
     return scope;
-  }
-
-  #noteGap(): void {
-    this.#gaps.push({ name: "", prefix: null });
-    this.notes.push("the template neither imports nor has node types: they are known by their names alone");
   }
 
   /** The scope of the file that the value stands in. */

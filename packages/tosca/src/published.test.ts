@@ -109,6 +109,17 @@ describe("a published kind of template", () => {
     );
   });
 
+  it("knows types by their names alone in a template without imports", async () => {
+    const body =
+      "a: { type: x.Function, requirements: [ c: { node: b, relationship: l } ] }, b: { type: x.Table } }, relationship_templates: { l: { type: x.ConnectsTo }";
+    const application = await readText(topology(body));
+    expect(routesOf(application)).toEqual(["a -> b: ConnectsTo null"]);
+    expect(application.notes[0]).toBe(
+      "the template imports nothing: its types are known by their names alone",
+    );
+    expect((await readText(topology("a: { type: tosca.nodes.DBMS }"))).notes).toEqual([]);
+  });
+
   it("takes no peer of the same type where TOSCA 2.0 lets a requirement be empty", async () => {
     const types =
       "capability_types: { Endpoint: {} }\nnode_types: { MicroService: { capabilities: { endpoint: { type: Endpoint } }, requirements: [ endpoint: { node: MicroService, capability: Endpoint } ] } }";

@@ -3,7 +3,7 @@ import { neededProperties } from "./application.ts";
 import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
 import { CONTAINER_PROPERTIES, imageArtifact } from "./containers.ts";
 import type { Cursor } from "./cursor.ts";
-import { Definitions, namesOfChain, type Dialect, type Scope } from "./definitions.ts";
+import { Definitions, namesOfChain, NO_IMPORTS, type Dialect, type Scope } from "./definitions.ts";
 import { ToscaError } from "./errors.ts";
 import type { FileSource } from "./files.ts";
 import type { Surroundings } from "./functions.ts";
@@ -87,6 +87,8 @@ class Topology implements Surroundings {
   }
 
   draft(): Draft {
+    if (this.#scope.gaps.includes(NO_IMPORTS) && this.#scope.unknown.size > 0)
+      this.#notes.push("the template imports nothing: its types are known by their names alone");
     const named = new Set(this.#known.filter((each) => this.mistakes.attempt(() => this.#isNamed(each))));
     const mapped = this.#known.filter((each) => this.mistakes.attempt(() => this.#isMapped(each)));
     const services = new Set([...named, ...mapped]);
