@@ -152,6 +152,8 @@ export interface FlowSnapshot {
   readonly planned: ExponentialHistogramData;
   /** Samples whose time came from the kernel's stamps at both ends, and the others. */
   readonly stamps: Readonly<Record<"kernel" | "user", number>>;
+  /** Sockets that lost everything and were replaced by one with another port. */
+  readonly renewals: number;
   /** Routers between, as far as the hop limit of the newest ICMP reply tells; null: not known. */
   readonly hops: number | null;
 }
