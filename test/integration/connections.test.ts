@@ -112,6 +112,10 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
     expect(heard(bytes) + overflows).toBe(connections);
   });
 
+  test("a node's card is the lowest interface below its route: no overlay, no bridge, no pod's cable", () => {
+    expect(JSON.parse(runInNamespace("cards-process.ts"))).toEqual(["outer"]);
+  });
+
   test("a node that doesn't count bytes is told from one without traffic", async () => {
     lab.setAccounting("n2", "0");
     const agent = await lab.agent("n2", INTERVAL_MS);

@@ -1,5 +1,5 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
-import { SystemCallError } from "@isochrone/kernel-sockets";
+import { networkCards, SystemCallError } from "@isochrone/kernel-sockets";
 import {
   composeServices,
   periodic,
@@ -41,6 +41,7 @@ const CLOSE_DEADLINE_MS = 2_000;
 const ENDS_MS = 100;
 const FILES: KernelFiles = {
   interfaces: () => readFile("/proc/net/dev", "utf8"),
+  cards: () => networkCards(),
   accounting: () => readFile("/proc/sys/net/netfilter/nf_conntrack_acct", "utf8").catch(() => null),
   events: () => readFile("/proc/sys/net/netfilter/nf_conntrack_events", "utf8").catch(() => null),
 };

@@ -16,6 +16,8 @@ interface ConnectionSource {
 export interface KernelFiles {
   /** Text of /proc/net/dev. */
   interfaces(): Promise<string>;
+  /** Names of the node's cards. @default decided by the names of its interfaces */
+  cards?(): Promise<readonly string[]>;
   /** Of net.netfilter.nf_conntrack_acct; null: there is no such file. */
   accounting(): Promise<string | null>;
   /** Text of net.netfilter.nf_conntrack_events; null: there is no such file. @default null */
@@ -139,7 +141,7 @@ export class ConnectionRounds {
   }
 
   async #interfaceBytesSince(): Promise<number | null> {
-    const now = interfaceBytesOf(await this.#files.interfaces());
+    const now = interfaceBytesOf(await this.#files.interfaces(), (await this.#files.cards?.()) ?? []);
     const before = this.#before.interfaceBytes;
     this.#before.interfaceBytes = now;
     return now === null || before === null ? null : Math.max(0, now - before);

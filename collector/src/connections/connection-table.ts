@@ -81,7 +81,7 @@ export class ConnectionTable {
     for (const [key, first] of this.#known) {
       let kept: Known | null = null;
       for (let known: Known | null = first; known !== null;) {
-        const { next } = known;
+        const next: Known | null = known.next;
         if (known.dump >= this.#dump - 1) {
           known.next = kept;
           kept = known;

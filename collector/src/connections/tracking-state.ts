@@ -1,6 +1,6 @@
 // Whether what the kernel tracks is all that the node's pods exchange. Where it isn't, it is said: a count of
 // nothing is no evidence of no traffic.
-import { isNodeInterface } from "@isochrone/telemetry";
+import { InterfaceChoice } from "@isochrone/telemetry";
 
 /** Metric label `state` of isochrone_collector_connections_state; the first that holds. */
 export const TRACKING_STATES = [
@@ -79,16 +79,21 @@ function isShort({ interfaceBytes, trackedBytes }: RoundFacts): boolean {
 }
 
 /**
- * Bytes that the node's interfaces to other nodes have carried both ways, from /proc/net/dev; null where it
- * has none that can be told from those of pods.
+ * Bytes that the node's cards have carried both ways, from /proc/net/dev; null where it has none that can be
+ * told from those of pods.
+ * @param cards as the kernel knows them; empty: their names decide
  */
-export function interfaceBytesOf(text: string): number | null {
-  let bytes: number | null = null;
+export function interfaceBytesOf(text: string, cards: readonly string[]): number | null {
+  const found: (readonly [name: string, bytes: number])[] = [];
+  const choice = new InterfaceChoice();
   for (const line of text.split("\n")) {
     const [, name = "", counters = ""] = /^\s*([^:\s]+):\s*(.*)$/.exec(line) ?? [];
     const columns = counters.split(/\s+/).map(Number);
     const [received = NaN, sent = NaN] = [columns[0], columns[8]];
-    if (isNodeInterface(name) && Number.isFinite(received + sent)) bytes = (bytes ?? 0) + received + sent;
+    if (!Number.isFinite(received + sent)) continue;
+    found.push([name, received + sent]);
+    choice.see(name);
   }
-  return bytes;
+  const counted = found.filter(([name]) => (cards.length > 0 ? cards.includes(name) : choice.counts(name)));
+  return counted.length === 0 ? null : counted.reduce((sum, [, bytes]) => sum + bytes, 0);
 }

@@ -129,6 +129,13 @@ export interface EngineConfig {
   readonly zeroCheckIntervalMs: number;
 }
 
+/** Bytes that one network card of the node has carried since it came up. */
+export interface CardBytes {
+  readonly name: string;
+  readonly received: number;
+  readonly sent: number;
+}
+
 /** What one peer's method measured since the snapshot before. */
 export interface FlowSnapshot {
   readonly node: string;
