@@ -122,18 +122,26 @@ function packets(node: string, outcome: string, method = "udp_rr"): number {
 const metrics = (): Promise<string> => registry.metrics();
 
 describe("probe", () => {
-  test.each([true, false])("tells what the node's cards have carried where it sees them: %s", async (hostNetwork) => {
-    const peer = await startPeer();
-    await start({ hostNetwork }, new SettablePlanSource(planFor("a", [peerAt(peer)])));
-    await until("packets", () => packets("answerer", "received") > 0);
-    const told = (direction: string): number[] =>
-      points
-        .filter(({ metric, attributes }) => metric === NODE_METRICS.network && attributes["direction"] === direction)
-        .filter(({ attributes }) => attributes["interface"] === "lan0")
-        .map(({ value }) => value);
-    if (hostNetwork) await until("cards", () => told("transmit").length > 0);
-    expect([told("receive")[0], told("transmit")[0]]).toEqual(hostNetwork ? [7000, 9000] : [undefined, undefined]);
-  });
+  test.each([true, false])(
+    "tells what the node's cards have carried where it sees them: %s",
+    async (hostNetwork) => {
+      const peer = await startPeer();
+      await start({ hostNetwork }, new SettablePlanSource(planFor("a", [peerAt(peer)])));
+      await until("packets", () => packets("answerer", "received") > 0);
+      const told = (direction: string): number[] =>
+        points
+          .filter(
+            ({ metric, attributes }) =>
+              metric === NODE_METRICS.network && attributes["direction"] === direction,
+          )
+          .filter(({ attributes }) => attributes["interface"] === "lan0")
+          .map(({ value }) => value);
+      if (hostNetwork) await until("cards", () => told("transmit").length > 0);
+      expect([told("receive")[0], told("transmit")[0]]).toEqual(
+        hostNetwork ? [7000, 9000] : [undefined, undefined],
+      );
+    },
+  );
 
   test("publishes what it measures: round trips, jitter and packets, keyed and headed by its node", async () => {
     const peer = await startPeer();

@@ -12,7 +12,7 @@ export interface Pair {
 interface Known {
   readonly id: number;
   readonly zone: number;
-  /** Began before the first dump. The kernel reports the end only if a collector listened at its beginning. */
+  /** Began before the first dump. The kernel reports its end only if a collector listened then. */
   readonly isOld: boolean;
   bytes: number;
   answerBytes: number;
@@ -20,7 +20,7 @@ interface Known {
   dump: number;
   /** The dump before which it ended; null: it is open. Its last bytes are counted then. */
   endedIn: number | null;
-  /** Another connection of the same ends and zone: translated to another port, or before or after this one. */
+  /** Another connection of the same ends and zone: earlier, later, or translated to another port. */
   next: Known | null;
 }
 
@@ -58,7 +58,8 @@ export class ConnectionTable {
   take(connection: Connection): void {
     if (connection.bytes === null) return;
     const known = this.#find(connection);
-    if (known === null || (known.endedIn !== null && known.endedIn < this.#dump)) this.#open(connection, false);
+    if (known === null || (known.endedIn !== null && known.endedIn < this.#dump))
+      this.#open(connection, false);
     // A dump that was under way still has a connection whose end was already counted.
     else if (known.endedIn === null) this.#add(known, connection);
   }
@@ -117,7 +118,16 @@ export class ConnectionTable {
     const next = others?.zone === zone ? others : null;
     const isOld = this.#isBaseline;
     const endedIn = hasEnded ? this.#dump : null;
-    this.#known.set(key, { id, zone, isOld, bytes: bytes ?? 0, answerBytes, dump: this.#dump, endedIn, next });
+    this.#known.set(key, {
+      id,
+      zone,
+      isOld,
+      bytes: bytes ?? 0,
+      answerBytes,
+      dump: this.#dump,
+      endedIn,
+      next,
+    });
     if (!isOld) this.#count(connection, bytes ?? 0, answerBytes);
   }
 

@@ -56,20 +56,24 @@ export class TrackingJudge {
   readonly #sinceLoss = { ends_unreported: Infinity, table_full: Infinity, overflowed: Infinity };
 
   judge(facts: RoundFacts): TrackingState {
-    const { isAccounting, uncounted, counted, drops, overflows, lostEnds, heardEnds } = facts;
+    const { isAccounting, uncounted, counted, drops, overflows } = facts;
     this.#short = isShort(facts) ? this.#short + 1 : 0;
     this.#sinceLoss.table_full = drops > 0 ? 0 : this.#sinceLoss.table_full + 1;
     this.#sinceLoss.overflowed = overflows > 0 ? 0 : this.#sinceLoss.overflowed + 1;
-    // Ends lost by an overflow or an eviction show after two more dumps, and have states of their own.
-    const isExplained = Math.min(this.#sinceLoss.table_full, this.#sinceLoss.overflowed) <= 2;
-    const isUnreported = lostEnds >= LEAST_LOST_ENDS && lostEnds > heardEnds && !isExplained;
-    this.#sinceLoss.ends_unreported = isUnreported ? 0 : this.#sinceLoss.ends_unreported + 1;
+    this.#sinceLoss.ends_unreported = this.#isUnreported(facts) ? 0 : this.#sinceLoss.ends_unreported + 1;
     if (isAccounting === false || (isAccounting === null && uncounted > 0 && counted === 0))
       return "accounting_off";
-    if (!facts.isReportingEnds || this.#sinceLoss.ends_unreported < LOSS_ROUNDS) return "ends_unreported";
+    if (this.#sinceLoss.ends_unreported < LOSS_ROUNDS) return "ends_unreported";
     if (this.#short >= BYPASSED_ROUNDS) return "bypassed";
     const losses = ["table_full", "overflowed"] as const;
     return losses.find((loss) => this.#sinceLoss[loss] < LOSS_ROUNDS) ?? "ok";
+  }
+
+  #isUnreported({ isReportingEnds, lostEnds, heardEnds }: RoundFacts): boolean {
+    if (!isReportingEnds) return true;
+    // Ends lost by an overflow or an eviction show after two more dumps, and have states of their own.
+    const isExplained = Math.min(this.#sinceLoss.table_full, this.#sinceLoss.overflowed) <= 2;
+    return lostEnds >= LEAST_LOST_ENDS && lostEnds > heardEnds && !isExplained;
   }
 }
 

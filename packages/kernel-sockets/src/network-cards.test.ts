@@ -13,8 +13,10 @@ interface Shown {
 }
 
 const ROUTE_HEAD = "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\tWindow\tIRTT\n";
-const NO_IP6 = "00000000000000000000000000000000 00 00000000000000000000000000000000 00 0 ffffffff 1 0 00200200       lo\n";
-const byRoute = (name: string): string => `${ROUTE_HEAD}${name}\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n`;
+const NO_IP6 =
+  "00000000000000000000000000000000 00 00000000000000000000000000000000 00 0 ffffffff 1 0 00200200       lo\n";
+const byRoute = (name: string): string =>
+  `${ROUTE_HEAD}${name}\t00000000\t0100000A\t0003\t0\t0\t0\t00000000\t0\t0\t0\n`;
 
 let root: string;
 beforeEach(async () => {
@@ -22,7 +24,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-async function show(interfaces: Readonly<Record<string, Shown>>, ip4 = ROUTE_HEAD, ip6 = NO_IP6): Promise<void> {
+async function show(
+  interfaces: Readonly<Record<string, Shown>>,
+  ip4 = ROUTE_HEAD,
+  ip6 = NO_IP6,
+): Promise<void> {
   await mkdir(join(root, "net"), { recursive: true });
   await writeFile(join(root, "net/route"), ip4);
   await writeFile(join(root, "net/ipv6_route"), ip6);
@@ -42,17 +48,33 @@ const cards = (): Promise<readonly string[]> => networkCards({ proc: root, sys: 
 
 const device: Shown = { device: true };
 const KINDS: readonly (readonly [string, Readonly<Record<string, Shown>>, readonly string[]])[] = [
-  ["a card beside overlays of any name", { ens5: device, mystery0: {}, wg9: {}, lo: {}, veth7: {} }, ["ens5"]],
+  [
+    "a card beside overlays of any name",
+    { ens5: device, mystery0: {}, wg9: {}, lo: {}, veth7: {} },
+    ["ens5"],
+  ],
   [
     "the cards of a bond with a VLAN on it",
     { lan0: device, lan1: device, up: { lower: ["lan0", "lan1"] }, "up.7": { lower: ["up"] } },
     ["lan0", "lan1"],
   ],
-  ["a card in a bridge", { eth0: device, sw: { bridge: true, lower: ["eth0", "veth1"] }, veth1: {} }, ["eth0"]],
-  ["a card and the function below it, once", { eth0: { device: true, lower: ["enP9s1"] }, enP9s1: device }, ["eth0"]],
+  [
+    "a card in a bridge",
+    { eth0: device, sw: { bridge: true, lower: ["eth0", "veth1"] }, veth1: {} },
+    ["eth0"],
+  ],
+  [
+    "a card and the function below it, once",
+    { eth0: { device: true, lower: ["enP9s1"] }, enP9s1: device },
+    ["eth0"],
+  ],
   [
     "a card without the ports that stand for functions of others",
-    { p0: { device: true, port: "p0" }, rep0: { device: true, port: "pf0vf1" }, rep1: { device: true, port: "c1pf0sf3" } },
+    {
+      p0: { device: true, port: "p0" },
+      rep0: { device: true, port: "pf0vf1" },
+      rep1: { device: true, port: "c1pf0sf3" },
+    },
     ["p0"],
   ],
 ];

@@ -47,7 +47,9 @@ export async function networkCards(
 }
 
 /** Bytes of the cards, of /proc/net/dev. */
-export async function readCardBytes(paths: NetworkPaths = { proc: "/proc", sys: "/sys" }): Promise<CardBytes[]> {
+export async function readCardBytes(
+  paths: NetworkPaths = { proc: "/proc", sys: "/sys" },
+): Promise<CardBytes[]> {
   const cards = new Set(await networkCards(paths));
   const text = await readFile(join(paths.proc, "net/dev"), "utf8").catch(() => "");
   return text.split("\n").flatMap((line) => {
@@ -88,7 +90,9 @@ function everyLower(known: ReadonlyMap<string, Interface>, name: string, seen = 
   return [...seen];
 }
 
-/** Names the lowest interfaces below the default routes. A bridge counts itself: its ports are pods' cables too. */
+/**
+ * Names the lowest interfaces below the default routes. A bridge counts itself: its ports are pods' cables too.
+ */
 async function lowestOfRoutes(known: ReadonlyMap<string, Interface>, proc: string): Promise<string[]> {
   const [ip4, ip6] = await Promise.all(
     ["net/route", "net/ipv6_route"].map((file) => readFile(join(proc, file), "utf8").catch(() => "")),
@@ -98,7 +102,9 @@ async function lowestOfRoutes(known: ReadonlyMap<string, Interface>, proc: strin
       const [name = "", destination, , , , , , mask] = line.trim().split(/\s+/);
       return destination === "00000000" && mask === "00000000" ? [name] : [];
     }),
-    ...(ip6 ?? "").split("\n").flatMap((line) => (ANY_IP6.test(line) ? [line.trim().split(/\s+/).at(-1)!] : [])),
+    ...(ip6 ?? "")
+      .split("\n")
+      .flatMap((line) => (ANY_IP6.test(line) ? [line.trim().split(/\s+/).at(-1)!] : [])),
   ];
   const lowest = new Set<string>();
   for (const name of routes) {
