@@ -91,7 +91,7 @@ function everyLower(known: ReadonlyMap<string, Interface>, name: string, seen = 
 }
 
 /**
- * Names the lowest interfaces below the default routes. A bridge counts itself: its ports are pods' cables too.
+ * Names the lowest interfaces below the default routes. A bridge counts itself: ports are pods' cables too.
  */
 async function lowestOfRoutes(known: ReadonlyMap<string, Interface>, proc: string): Promise<string[]> {
   const [ip4, ip6] = await Promise.all(

@@ -2,7 +2,7 @@ import { backoffMs } from "@isochrone/primitives";
 
 /** Losses in a row after which a socket counts as silent: chance does it once in 100,000 at 30 % loss. */
 const LOSSES = 10;
-/** Least time between two renewals, doubled while nothing answers. A dead peer costs a socket in 5 minutes. */
+/** Least time between two renewals, doubled while nothing answers: a dead peer costs few sockets. */
 const BACKOFF = { initialMs: 5_000, maxMs: 300_000, factor: 2 };
 
 /**
