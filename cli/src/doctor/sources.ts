@@ -26,6 +26,7 @@ const REMEDY_CONNECTIONS: ReadonlyMap<string, string> = new Map([
     "accounting_off",
     "Set net.netfilter.nf_conntrack_acct=1 on the node; connections from before stay uncounted.",
   ],
+  ["ends_unreported", "Set net.netfilter.nf_conntrack_events=1 on the node."],
   ["bypassed", "The CNI passes connection tracking by: use another source (docs/traffic-sources.md)."],
   ["table_full", "Raise net.netfilter.nf_conntrack_max on the node."],
   ["overflowed", "Give the pod more CPU: connections end faster than it reads."],

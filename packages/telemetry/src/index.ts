@@ -25,6 +25,7 @@ export {
   FLOW_METRICS,
   HEADERS,
   METHODS,
+  NODE_METRICS,
   OUTSIDE_ATTRIBUTES,
   OUTSIDE_DIRECTIONS,
   OUTCOMES,
@@ -35,7 +36,7 @@ export {
   TOPICS,
 } from "./names.ts";
 export type { BandwidthResult, Method, Outcome } from "./names.ts";
-export { isNodeInterface } from "./interfaces.ts";
+export { InterfaceChoice, isNodeInterface } from "./interfaces.ts";
 export { AttributeBytes, attributeKey } from "./otlp/attribute-bytes.ts";
 export type { AttributeKey } from "./otlp/attribute-bytes.ts";
 export { equalBytes, hashBytes } from "./otlp/byte-hash.ts";

@@ -1,4 +1,4 @@
-import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import { InterfaceChoice, spreadOverPanes, type Increment } from "@isochrone/telemetry";
 import type {
   CounterTarget,
   LevelTarget,
@@ -168,6 +168,7 @@ export class UsageDelta extends OnWire implements UsageTarget {
   /** By source and container; null while there are few. */
   #memoryByOwner: Map<string, LastDelta> | null = null;
   #cpuLevel: LevelDelta | null = null;
+  #interfaces: InterfaceChoice | null = null;
   #isTouched = false;
   /** What this replica's own deltas are applied to, once it was looked up. */
   applied: UsageState | null = null;
@@ -188,6 +189,10 @@ export class UsageDelta extends OnWire implements UsageTarget {
     if (this.#counters.length === 0) this.#counters = [delta];
     else this.#counters.push(delta);
     return delta;
+  }
+
+  interfaces(): InterfaceChoice {
+    return (this.#interfaces ??= new InterfaceChoice());
   }
 
   cpuLevel(): LevelTarget {

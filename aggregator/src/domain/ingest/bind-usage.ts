@@ -1,7 +1,9 @@
 import {
+  type InterfaceChoice,
   isIdleTime,
   isNodeInterface,
   isOfCores,
+  NODE_METRICS,
   RESOURCE_ATTRIBUTES,
   type CounterTracks,
   type Increment,
@@ -83,11 +85,12 @@ const TOLD_BY_LABELS = mapOf<Quantity>({
   container_memory_working_set_bytes: "memory",
 });
 
-/** Bytes of an interface, each with its direction; null: an attribute tells it. */
-const NETWORK = mapOf<Direction | null>({
-  container_network_receive_bytes_total: "receive",
-  container_network_transmit_bytes_total: "transmit",
-  "k8s.node.network.io": null,
+/** Bytes of an interface: who tells, and the direction; null: an attribute has it. */
+const NETWORK = mapOf<{ readonly by: "card" | "cgroup" | "kubelet"; readonly direction: Direction | null }>({
+  container_network_receive_bytes_total: { by: "cgroup", direction: "receive" },
+  container_network_transmit_bytes_total: { by: "cgroup", direction: "transmit" },
+  "k8s.node.network.io": { by: "kubelet", direction: null },
+  [NODE_METRICS.network]: { by: "card", direction: null },
 });
 
 /**
@@ -130,6 +133,32 @@ class CounterSink extends IncrementSink {
 class SinceBootSink extends CounterSink {
   override number(point: PointTime, value: number): void {
     this.observe(point, 0, value);
+  }
+}
+
+/** One interface and direction of a page that has names only. */
+class InterfaceSink extends SinceBootSink {
+  readonly #name: string;
+  readonly #choice: InterfaceChoice;
+
+  constructor(
+    owner: UsageTarget,
+    { name, counter }: { readonly name: string; readonly counter: CounterTarget },
+    series: Series,
+    tracks: CounterTracks,
+  ) {
+    super(owner, counter, series, tracks);
+    this.#name = name;
+    this.#choice = owner.interfaces();
+    this.#choice.see(name);
+  }
+
+  override get unused(): "unclear_interface" | null {
+    return this.#choice.isUnclear(this.#name) ? "unclear_interface" : null;
+  }
+
+  protected override take(increment: Increment): void {
+    if (this.#choice.counts(this.#name)) super.take(increment);
   }
 }
 
@@ -279,17 +308,21 @@ function containerName({ attributes, resource }: Labelled): string {
 
 /** Rows of pods are left out: their traffic is told by their channels. */
 function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks, permit: Permit): Sink {
-  const direction = NETWORK.get(series.name) ?? directionOf(series);
+  const told = NETWORK.get(series.name);
+  if (told === undefined) return IGNORED;
+  const { by } = told;
+  const direction = told.direction ?? directionOf(series);
   const name = interfaceOf(series);
-  const ofKubelet = NETWORK.get(series.name) === null;
-  if (!ofKubelet && cadvisorScope(series) !== "node") return IGNORED;
+  if (by === "cgroup" && cadvisorScope(series) !== "node") return IGNORED;
   if (direction === null || name === null) return UNUSED_SINKS.unattributed;
   if (series.kind !== "sum" || series.temporality !== "cumulative") return UNUSED_SINKS.unknown_metric;
-  if (!isNodeInterface(name)) return IGNORED;
+  if (by !== "card" && !isNodeInterface(name)) return IGNORED;
   const owner = openNode(series, tables, permit);
   if (isSink(owner)) return owner;
-  const counter = owner.counter(networkCounter(ofKubelet, direction));
-  return new SinceBootSink(owner, counter, series, tracks);
+  const counter = owner.counter(`${by}${direction === "receive" ? "Receive" : "Transmit"}`);
+  return by === "card"
+    ? new SinceBootSink(owner, counter, series, tracks)
+    : new InterfaceSink(owner, { name, counter }, series, tracks);
 }
 
 function interfaceOf({ attributes }: Labelled): string | null {
@@ -299,9 +332,4 @@ function interfaceOf({ attributes }: Labelled): string | null {
 function directionOf({ attributes }: Labelled): Direction | null {
   const { direction } = attributes;
   return direction === "receive" || direction === "transmit" ? direction : null;
-}
-
-function networkCounter(ofKubelet: boolean, direction: Direction): UsageCounter {
-  if (ofKubelet) return direction === "receive" ? "kubeletReceive" : "kubeletTransmit";
-  return direction === "receive" ? "cgroupReceive" : "cgroupTransmit";
 }

@@ -1,4 +1,4 @@
-import type { ExponentialHistogramData, Increment } from "@isochrone/telemetry";
+import type { ExponentialHistogramData, Increment, InterfaceChoice } from "@isochrone/telemetry";
 import type { Transport } from "../bandwidth/bandwidth.ts";
 import type { ChannelKey, Flow, Reporter } from "../channel-key.ts";
 import type { PacketCount } from "../links/link-counts.ts";
@@ -58,6 +58,8 @@ export const CPU_COUNTERS = [
 /** Counters of one pod or node, each a sum over all series that feed it. */
 export const USAGE_COUNTERS = [
   ...CPU_COUNTERS,
+  "cardReceive",
+  "cardTransmit",
   "cgroupReceive",
   "cgroupTransmit",
   "kubeletReceive",
@@ -91,6 +93,7 @@ export interface UsageTarget {
   counter(counter: UsageCounter): CounterTarget;
   cpuLevel(): LevelTarget;
   memoryLevel(owner: MemoryOwner): LevelTarget;
+  interfaces(): InterfaceChoice;
 }
 
 /** Each `open` gives null when there are too many, and takes of the room when it makes something new. */

@@ -1,4 +1,4 @@
-import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import { InterfaceChoice, spreadOverPanes, type Increment } from "@isochrone/telemetry";
 import { Coverage } from "../windows/coverage.ts";
 import {
   CPU_COUNTERS,
@@ -108,8 +108,8 @@ export type Direction = "receive" | "transmit";
 
 /** Bytes of a node's own interfaces, best first. */
 const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
-  receive: ["cgroupReceive", "kubeletReceive"],
-  transmit: ["cgroupTransmit", "kubeletTransmit"],
+  receive: ["cardReceive", "cgroupReceive", "kubeletReceive"],
+  transmit: ["cardTransmit", "cgroupTransmit", "kubeletTransmit"],
 };
 
 const IDLE_COUNTERS: readonly UsageCounter[] = ["nodeExporterIdleCpu"];
@@ -186,6 +186,7 @@ export class UsageState {
   readonly #counters: Partial<Record<UsageCounter, CounterRate>> = {};
   readonly #memory: Partial<Record<MemorySource, MemoryLevels>> = {};
   #cpuLevel: LevelMean | null = null;
+  #interfaces: InterfaceChoice | null = null;
   live = true;
 
   constructor(shape: WindowShape, rows: PaneRows = new PaneRows(shape)) {
@@ -204,6 +205,11 @@ export class UsageState {
 
   cpuLevel(): LevelMean {
     return (this.#cpuLevel ??= new LevelMean(this.#shape, this.#rows));
+  }
+
+  /** Which of a node's interfaces count, by their names. */
+  interfaces(): InterfaceChoice {
+    return (this.#interfaces ??= new InterfaceChoice());
   }
 
   memoryLevel({ source, container }: MemoryOwner): LastLevel {
@@ -236,7 +242,7 @@ export class UsageState {
     return this.#memory.nodeExporter?.since(startMs) ?? null;
   }
 
-  /** Bits per second over the node's own interfaces, by its root cgroup or else by kubelet's figures. */
+  /** Bits per second over the node's cards: by its kernel, else its root cgroup, else kubelet's figures. */
   network(direction: Direction, nowMs: number, window: WindowName): number | null {
     const bytesPerSecond = this.#rate(NETWORK_COUNTERS[direction], nowMs, window);
     return bytesPerSecond === null ? null : bytesPerSecond * 8;
