@@ -64,9 +64,10 @@ export {
   isIdleTime,
   LATENCY_BOUNDS_MS,
   LATENCY_BUCKETS,
+  podLabel,
   reductionOf,
 } from "./reduction.ts";
-export type { FamilyReduction, KeptLabel, LabelLookup } from "./reduction.ts";
+export type { FamilyReduction, KeptLabel, LabelLookup, PodRow } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
 export { MAX_RTT_SECONDS } from "./value-ranges.ts";
 export { Window } from "./window.ts";

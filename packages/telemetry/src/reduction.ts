@@ -27,7 +27,12 @@ export interface FamilyReduction {
   readonly isLatest?: true;
   /** False for rows that no graph shows, or that others contain. */
   keeps(label: LabelLookup): boolean;
+  /** Only of pods' usage: what a row says of a pod. */
+  readonly ofPods?: (label: LabelLookup) => PodRow;
 }
+
+/** "named": of a pod that it names. "unnamed": of a pod's container, without the pod's name. */
+export type PodRow = "named" | "unnamed" | "none";
 
 const always = (): boolean => true;
 
@@ -137,15 +142,37 @@ const LATENCY: FamilyReduction = {
 const ROOT_ID: KeptLabel = { name: "id", derive: (label) => (label("id") === "/" ? "/" : "") };
 
 /**
+ * Labels of the containers' runtime that a standalone cAdvisor shows. Where Prometheus scrapes it, the plain
+ * labels are those of cAdvisor's own pod.
+ */
+const RUNTIME_LABELS = {
+  namespace: "container_label_io_kubernetes_pod_namespace",
+  pod: "container_label_io_kubernetes_pod_name",
+  container: "container_label_io_kubernetes_container_name",
+} as const;
+
+/** Returns the namespace, pod or container that a row of usage names, "" if none. */
+export function podLabel(name: keyof typeof RUNTIME_LABELS, label: LabelLookup): string {
+  return label(RUNTIME_LABELS.pod) === "" ? label(name) : label(RUNTIME_LABELS[name]);
+}
+
+/**
  * A row of a real container names it; the row of a pod's cgroup has a pod and neither container nor name; the
  * row of the node has the id "/". Pause containers and system slices are parts of one of these.
  */
 function isUsageRow(label: LabelLookup): boolean {
   const id = label("id");
   if (id === "/") return true;
-  if (id !== "" && label("pod") === "") return false;
-  const container = label("container");
+  if (id !== "" && podLabel("pod", label) === "") return false;
+  const container = podLabel("container", label);
   return container === "" ? label("name") === "" : container !== "POD";
+}
+
+/** The runtime's containers have a name or an image, the cgroups around them neither. */
+function podRow(label: LabelLookup): PodRow {
+  if (podLabel("pod", label) !== "") return "named";
+  if (!label("id").includes("kubepods")) return "none";
+  return label("name") === "" && label("image") === "" ? "none" : "unnamed";
 }
 
 /** A single core's row: cAdvisor writes these instead of the total, and others beside it. */
@@ -158,9 +185,13 @@ export function isOfCores(cpu: string): boolean {
 /** Rows of single cores become one series, beside the total and never added to it. */
 const OF_CORES: KeptLabel = { name: "cpu", derive: (label) => (isOfCores(label("cpu")) ? CORES : "") };
 
+const OF_POD = (["namespace", "pod", "container"] as const).map((name): KeptLabel => ({
+  name,
+  derive: (label) => podLabel(name, label),
+}));
+
 function usage(family: string, type: "counter" | "gauge"): FamilyReduction {
-  const labels = [ROOT_ID, ...kept("namespace", "pod", "container"), OF_CORES];
-  return { family, type, labels, keeps: isUsageRow };
+  return { family, type, labels: [ROOT_ID, ...OF_POD, OF_CORES], keeps: isUsageRow, ofPods: podRow };
 }
 
 /** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
