@@ -1,6 +1,12 @@
 // Pods of a dump, and which workload each one is a replica of.
 import { addedAmount, APP_GROUP_LABELS, appGroupLabels, AppGroupMembers } from "@isochrone/topology";
-import { looseFields, looseList, parseBytes, parseMillicores } from "@isochrone/primitives";
+import {
+  controlledWorkload,
+  looseFields,
+  looseList,
+  parseBytes,
+  parseMillicores,
+} from "@isochrone/primitives";
 import type {
   Container,
   DeploymentSpec,
@@ -114,10 +120,12 @@ export class WorkloadIndex {
     const name = textOf(reference?.name);
     const kind = textOf(reference?.kind);
     if (name === null || kind === null) return null;
-    if (kind !== "ReplicaSet") return { name, kind };
+    const workload = controlledWorkload({ name: object.name, labels: labelsOf(object) }, { kind, name });
+    if (kind !== "ReplicaSet") return workload.kind === "Pod" ? null : workload;
     const replicaSet = this.#owners.get(`ReplicaSet/${object.namespace}/${name}`);
     const deployment = replicaSet === undefined ? null : this.#byOwner(replicaSet);
     if (deployment !== null) return deployment;
+    if (replicaSet === undefined && workload.kind !== kind) return workload;
     // A Deployment names its ReplicaSets after itself, with a hash behind a dash.
     const stem = name.slice(0, Math.max(0, name.lastIndexOf("-")));
     if (this.#owners.has(`Deployment/${object.namespace}/${stem}`)) return { name: stem, kind: "Deployment" };
