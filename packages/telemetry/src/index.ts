@@ -66,6 +66,7 @@ export {
   LATENCY_BUCKETS,
   podLabel,
   reductionOf,
+  RUNTIME_LABELS,
 } from "./reduction.ts";
 export type { FamilyReduction, KeptLabel, LabelLookup, PodRow } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";

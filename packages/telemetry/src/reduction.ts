@@ -145,7 +145,7 @@ const ROOT_ID: KeptLabel = { name: "id", derive: (label) => (label("id") === "/"
  * Labels of the containers' runtime that a standalone cAdvisor shows. Where Prometheus scrapes it, the plain
  * labels are those of cAdvisor's own pod.
  */
-const RUNTIME_LABELS = {
+export const RUNTIME_LABELS = {
   namespace: "container_label_io_kubernetes_pod_namespace",
   pod: "container_label_io_kubernetes_pod_name",
   container: "container_label_io_kubernetes_container_name",
