@@ -3,10 +3,12 @@
 // labels that graphs are drawn from.
 import {
   AttributeBytes,
+  isKeptUsage,
   type AttributeKey,
   type Attributes,
   type KeptLabel,
   type LabelLookup,
+  type UsageRow,
 } from "@isochrone/telemetry";
 import { BYTE } from "./bytes.ts";
 import { CanonicalText } from "./canonical-text.ts";
@@ -88,6 +90,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   #samples = 0;
   #hasScrapeError = false;
   #unnamedPods = 0;
+  /** Of the row in hand, in families of usage. */
+  #usageRow: UsageRow = "part";
 
   constructor(memory: TargetMemory, options: PageOptions) {
     this.#memory = memory;
@@ -227,10 +231,12 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   };
 
   #isKept({ name, reduction }: FamilyMemory): boolean {
-    if (reduction !== undefined && !reduction.keeps(this.#label)) {
-      if (reduction.ofPods?.(this.#label) === "unnamed") this.#unnamedPods++;
-      return false;
+    if (reduction?.usageRow !== undefined) {
+      this.#usageRow = reduction.usageRow(this.#label);
+      if (this.#usageRow === "unnamed") this.#unnamedPods++;
+      return isKeptUsage(this.#usageRow);
     }
+    if (reduction !== undefined && !reduction.keeps(this.#label)) return false;
     return this.#judge.admits(name, this.#label);
   }
 
@@ -271,7 +277,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     if (end > MAX_SERIES_BYTES) return this.#refuse("too_large", family);
     if (series.keys.size >= this.#maxSeries && series.keys.find(owner, view, 0, end) < 0)
       return this.#refuse("too_many", family);
-    const isOfPod = family.reduction?.ofPods?.(this.#label) === "named";
+    const isOfPod = family.reduction?.usageRow !== undefined && this.#usageRow === "pod";
     return series.open(owner, view, attributes.bytes, end, isOfPod);
   }
 

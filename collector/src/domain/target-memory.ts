@@ -88,7 +88,7 @@ export class TargetMemory {
   constructor(selection: FamilySelection, seed = 0) {
     this.selection = selection;
     this.families = wantedFamilies(selection).map((family, index) => new FamilyMemory(index, family));
-    this.hasPods = this.families.some(({ reduction }) => reduction?.ofPods !== undefined);
+    this.hasPods = this.families.some(({ reduction }) => reduction?.usageRow !== undefined);
     this.rows = new RowTable(seed);
     this.series = new SeriesTable(seed);
     this.startTimes = new StartTimes(selection.kind);

@@ -60,6 +60,7 @@ export type { MetricShape } from "./otlp/record-writer.ts";
 export {
   ALL_LATENCIES,
   isFailedResponse,
+  isKeptUsage,
   isOfCores,
   isIdleTime,
   LATENCY_BOUNDS_MS,
@@ -68,7 +69,7 @@ export {
   reductionOf,
   RUNTIME_LABELS,
 } from "./reduction.ts";
-export type { FamilyReduction, KeptLabel, LabelLookup, PodRow } from "./reduction.ts";
+export type { FamilyReduction, KeptLabel, LabelLookup, UsageRow } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
 export { MAX_RTT_SECONDS } from "./value-ranges.ts";
 export { Window } from "./window.ts";

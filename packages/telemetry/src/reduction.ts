@@ -27,12 +27,15 @@ export interface FamilyReduction {
   readonly isLatest?: true;
   /** False for rows that no graph shows, or that others contain. */
   keeps(label: LabelLookup): boolean;
-  /** Only of pods' usage: what a row says of a pod. */
-  readonly ofPods?: (label: LabelLookup) => PodRow;
+  /** Only of usage: says more than `keeps`. */
+  readonly usageRow?: (label: LabelLookup) => UsageRow;
 }
 
-/** "named": of a pod that it names. "unnamed": of a pod's container, without the pod's name. */
-export type PodRow = "named" | "unnamed" | "none";
+/**
+ * What a row of usage is of; the first two are kept. "part": others contain it. "unnamed": of a pod's
+ * container, without the pod's name.
+ */
+export type UsageRow = "pod" | "node" | "part" | "unnamed";
 
 const always = (): boolean => true;
 
@@ -158,22 +161,30 @@ export function podLabel(name: keyof typeof RUNTIME_LABELS, label: LabelLookup):
 
 /**
  * A row of a real container names it; the row of a pod's cgroup has a pod and neither container nor name; the
- * row of the node has the id "/". Pause containers and system slices are parts of one of these.
+ * row of the node has the id "/". Pause containers and system slices are parts of one of these. The id, the
+ * longest label, is read last: it costs most.
  */
-function isUsageRow(label: LabelLookup): boolean {
+function usageRow(label: LabelLookup): UsageRow {
+  const isOfRuntime = label(RUNTIME_LABELS.pod) !== "";
+  if (isOfRuntime || label("pod") !== "") {
+    const container = label(isOfRuntime ? RUNTIME_LABELS.container : "container");
+    const isKept = container === "" ? label("name") === "" : container !== "POD";
+    return isKept ? "pod" : "part";
+  }
   const id = label("id");
-  if (id === "/") return true;
-  if (id !== "" && podLabel("pod", label) === "") return false;
-  const container = podLabel("container", label);
-  return container === "" ? label("name") === "" : container !== "POD";
+  if (id === "/") return "node";
+  // The runtime's containers have a name or an image, the cgroups around them neither.
+  if (id !== "")
+    return (label("name") !== "" || label("image") !== "") && id.includes("kubepods") ? "unnamed" : "part";
+  const container = label("container");
+  return (container === "" ? label("name") === "" : container !== "POD") ? "node" : "part";
 }
 
-/** The runtime's containers have a name or an image, the cgroups around them neither. */
-function podRow(label: LabelLookup): PodRow {
-  if (podLabel("pod", label) !== "") return "named";
-  if (!label("id").includes("kubepods")) return "none";
-  return label("name") === "" && label("image") === "" ? "none" : "unnamed";
+export function isKeptUsage(row: UsageRow): boolean {
+  return row === "pod" || row === "node";
 }
+
+const isUsageRow = (label: LabelLookup): boolean => isKeptUsage(usageRow(label));
 
 /** A single core's row: cAdvisor writes these instead of the total, and others beside it. */
 const CORES = "cores";
@@ -191,7 +202,7 @@ const OF_POD = (["namespace", "pod", "container"] as const).map((name): KeptLabe
 }));
 
 function usage(family: string, type: "counter" | "gauge"): FamilyReduction {
-  return { family, type, labels: [ROOT_ID, ...OF_POD, OF_CORES], keeps: isUsageRow, ofPods: podRow };
+  return { family, type, labels: [ROOT_ID, ...OF_POD, OF_CORES], keeps: isUsageRow, usageRow };
 }
 
 /** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
