@@ -18,7 +18,7 @@ export interface Preset {
 }
 
 // Where a scrape does not honour labels, the pod's own ones are renamed and those without the prefix are the
-// kubelet's. The aggregator reads the runtime's labels of a standalone cAdvisor where there is that of the pod.
+// kubelet's. Of a standalone cAdvisor's series the aggregator reads the runtime's labels.
 const CURRENT = {
   namespace: ["exported_namespace", "namespace"],
   pod: [RUNTIME_LABELS.pod, "exported_pod", "pod"],

@@ -163,6 +163,5 @@ export {
   meshNames,
   podAliases,
   templateAliases,
-  type WorkloadAliases,
 } from "./store/workload-aliases.ts";
 export { STREAM_TASK_LABEL, streamWorkloadName, WORKLOAD_LABELS, workloadOf } from "./store/workloads.ts";

@@ -21,9 +21,9 @@ export const CONTROLLER_LABELS: readonly string[] = [TEMPLATE_HASH, ROLLOUT_HASH
 const SCHEDULE_SUFFIX = /^(.+)-\d{8,10}$/;
 
 /**
- * Returns the workload of a pod with a controller. A scheduled Job is its CronJob, a ReplicationController its
- * DeploymentConfig, a ReplicaSet that ends with the pod's hash its Deployment or Rollout. A static pod is a
- * workload without its node's name: equal ones of several nodes are one. A pod of another pod is its own.
+ * Returns the workload of a pod with a controller. A scheduled Job is its CronJob, a ReplicationController
+ * its DeploymentConfig, a ReplicaSet that ends with the pod's hash its Deployment or Rollout. A static pod is
+ * a workload without its node's name: equal ones of several nodes are one. A pod of another pod is its own.
  */
 export function controlledWorkload(
   pod: { readonly name: string; readonly labels: Readonly<Record<string, unknown>> | undefined },

@@ -218,8 +218,7 @@ class ContainerCpuLevels {
 /**
  * What one pod or node uses. Several sources may tell it: of each quantity the best one is used that said
  * anything in the window, in the order of CPU_COUNTERS and USAGE_SOURCES; one that falls silent gives way to
- * the next a window later. Ready-made figures of cores come last, of the containers where there is none of the
- * whole.
+ * the next a window later. Ready-made figures of cores come last: first the whole's, then its containers'.
  */
 export class UsageState {
   readonly #shape: WindowShape;

@@ -28,7 +28,7 @@ export const ALIAS_ANNOTATIONS: readonly string[] = [SERVICE_NAME_ANNOTATION];
 /** OpenTelemetry takes every Job whose name ends with a number for one of a CronJob. */
 const NUMBERED = /^(.+)-\d+$/;
 
-export interface WorkloadAliases {
+interface WorkloadAliases {
   /** Names that meshes and owner attributes use for the workload. */
   readonly workload: readonly string[];
   /** Names of the services that its pods are in traces and flows. */
