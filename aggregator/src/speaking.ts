@@ -30,7 +30,7 @@ interface SpeakersCluster extends WatchedCluster {
 /** Who is believed, as the parts of an aggregator need it. */
 export interface Speaking {
   readonly policy: SpeakerPolicy;
-  readonly facts: ClusterFacts;
+  readonly facts: ClusterFacts & Pick<WatchedFacts, "ambiguousNames">;
   readonly flows: FlowFacts;
   readonly speakers: Speakers;
   /** The gate, whose principals know their node. */
@@ -52,8 +52,9 @@ export function createSpeaking(
     speakers,
     isShared,
     clock,
+    logger,
     outside = checkedFileIfAny(outsideFile, "outside", readOutside),
-  }: Pick<AggregatorDependencies, "access" | "speakers" | "isShared" | "clock" | "outside">,
+  }: Pick<AggregatorDependencies, "access" | "speakers" | "isShared" | "clock" | "logger" | "outside">,
   watch: SpeakersCluster,
   flowPlans: ConstructorParameters<typeof PlannedFlows>[0],
 ): Speaking {
@@ -63,7 +64,11 @@ export function createSpeaking(
   const policy = new SpeakerPolicy(Array.isArray(rules) ? rules : []);
   return {
     policy,
-    facts: new WatchedFacts(watch, clock, outside),
+    facts: new WatchedFacts(watch, clock, outside, (workload) =>
+      logger.warnOnce(`ambiguous:${workload}`, "a name means several workloads, its traffic is nobody's", {
+        workload,
+      }),
+    ),
     flows: new PlannedFlows(flowPlans),
     speakers: speakers ?? (gate === undefined || isShared === true ? OPEN_SPEAKERS : HEADER_SPEAKERS),
     gate: gate === undefined ? undefined : withNodes(gate, (pod) => nodeOf(pod, watch)),

@@ -129,6 +129,7 @@ async function healthOf(sources: HealthSources): Promise<Health> {
       channels: await readings.sum("aggregator_channels"),
       pods: await readings.sum("aggregator_pods"),
       eventClients: await readings.sum("aggregator_event_clients"),
+      ambiguousNames: await readings.sum("aggregator_ambiguous_names"),
     },
     probing: {
       plannedPairs: await readings.maybe("aggregator_probe_pairs"),

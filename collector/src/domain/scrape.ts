@@ -3,7 +3,7 @@ import type { Attributes } from "@isochrone/telemetry";
 import { ScrapeError } from "../ports/errors.ts";
 import type { PageReader, Target } from "../ports/ports.ts";
 import { ExpositionReader, type PageFormat } from "./exposition.ts";
-import { PageBuilder } from "./page.ts";
+import { PageBuilder, type PageLack } from "./page.ts";
 import type { RowRefusal } from "./page-scope.ts";
 import type { RefusedRow } from "./row-judge.ts";
 import type { TargetMemory } from "./target-memory.ts";
@@ -32,6 +32,8 @@ export interface ScrapeResult {
   readonly faults: PageFaults;
   /** Rows that the page may not have. */
   readonly refusals: PageRefusals;
+  /** What is missing of the usage of pods; null: nothing. */
+  readonly lack: PageLack | null;
 }
 
 /** Rows that a page had and may not have: about others, or too long. */
@@ -104,13 +106,14 @@ class ScrapedPage {
     const { page, lines } = this.#opened();
     lines.end();
     this.#judge(page, lines);
-    const { records, incompleteHistograms, unusableValues } = page.finish(this.#request.resource);
+    const { records, incompleteHistograms, unusableValues, lack } = page.finish(this.#request.resource);
     const { malformed: malformedLines, firstFault } = lines;
     return {
       records,
       samples: page.samples,
       faults: { malformedLines, firstFault, incompleteHistograms, unusableValues },
       refusals: page.judge,
+      lack,
     };
   }
 

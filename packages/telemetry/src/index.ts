@@ -61,13 +61,16 @@ export type { MetricShape } from "./otlp/record-writer.ts";
 export {
   ALL_LATENCIES,
   isFailedResponse,
+  isKeptUsage,
   isOfCores,
   isIdleTime,
   LATENCY_BOUNDS_MS,
   LATENCY_BUCKETS,
+  podLabel,
   reductionOf,
+  RUNTIME_LABELS,
 } from "./reduction.ts";
-export type { FamilyReduction, KeptLabel, LabelLookup } from "./reduction.ts";
+export type { FamilyReduction, KeptLabel, LabelLookup, UsageRow } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
 export { MAX_RTT_SECONDS } from "./value-ranges.ts";
 export { Window } from "./window.ts";

@@ -11,7 +11,7 @@ import {
   type Series,
 } from "@isochrone/telemetry";
 import { latencyFlow, type ChannelKey, type Flow } from "../channel-key.ts";
-import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
+import { UNKNOWN_WORKLOAD, workloadNamed } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
@@ -68,7 +68,10 @@ export function bindDemand(
   const node = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
   if (flows === null || caller === null || node === null) return UNUSED_SINKS.unattributed;
   const { authority, facts } = permit;
-  const isTheirs = authority.speaksForNode(node) ? authority.speaksForChannel(caller, "source") : "no";
+  const { name: source } = workloadNamed(permit, caller.sourceNamespace, caller.source, false);
+  const isTheirs = authority.speaksForNode(node)
+    ? authority.speaksForChannel({ ...caller, source }, "source")
+    : "no";
   if (isTheirs === "no") return NOT_YOURS;
   const zone = facts.zoneOf(node);
   if (isTheirs === "unknown" || zone === undefined) return UNUSED_SINKS.unknown_node;

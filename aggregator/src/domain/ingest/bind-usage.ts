@@ -4,7 +4,9 @@ import {
   isNodeInterface,
   isOfCores,
   NODE_METRICS,
+  podLabel,
   RESOURCE_ATTRIBUTES,
+  type Attributes,
   type CounterTracks,
   type Increment,
   type Series,
@@ -26,21 +28,9 @@ import type {
 } from "./sink-tables.ts";
 import type { Direction } from "../usage/usage.ts";
 
-/** Labels of kubelet's, cAdvisor's and node_exporter's metrics. */
+/** Labels of kubelet's, cAdvisor's and node_exporter's metrics, beside those that name a pod. */
 type UsageLabels = Labels<
-  | "container"
-  | "cpu"
-  | "direction"
-  | "id"
-  | "image"
-  | "interface"
-  | "job"
-  | "metrics_path"
-  | "mode"
-  | "name"
-  | "namespace"
-  | "node"
-  | "pod"
+  "cpu" | "direction" | "id" | "image" | "interface" | "job" | "metrics_path" | "mode" | "name" | "node"
 >;
 
 type Labelled = Pick<Series, "resource"> & { readonly attributes: UsageLabels };
@@ -71,6 +61,7 @@ const TOLD_BY_NAME = mapOf<Told>({
   "k8s.pod.cpu.usage": { source: "kubelet", scope: "pod", quantity: "cpuLevel" },
   "k8s.pod.cpu.time": { source: "kubelet", scope: "pod", quantity: "cpuCounter" },
   "k8s.pod.memory.working_set": { source: "kubelet", scope: "pod", quantity: "memory" },
+  "container.cpu.usage": { source: "kubelet", scope: "container", quantity: "cpuLevel" },
   "container.cpu.time": { source: "kubelet", scope: "container", quantity: "cpuCounter" },
   "container.memory.working_set": { source: "kubelet", scope: "container", quantity: "memory" },
   node_cpu_usage_seconds_total: { source: "resource", scope: "node", quantity: "cpuCounter" },
@@ -100,7 +91,6 @@ const NETWORK = mapOf<{ readonly by: "card" | "cgroup" | "kubelet"; readonly dir
 const IGNORED_NAMES: ReadonlySet<string> = new Set([
   "machine_cpu_cores",
   "machine_memory_bytes",
-  "container.cpu.usage",
   "pod_cpu_usage_seconds_total",
   "pod_memory_working_set_bytes",
 ]);
@@ -185,6 +175,29 @@ export class LevelSink implements Sink {
   }
 }
 
+/** Ready-made figure of a container; only taken while nothing better tells its pod's CPU. */
+class ContainerCpuSink implements Sink {
+  readonly unused = null;
+  readonly #owner: UsageTarget;
+  readonly #container: string;
+  #level: LevelTarget | null = null;
+
+  constructor(owner: UsageTarget, container: string) {
+    this.#owner = owner;
+    this.#container = container;
+  }
+
+  get live(): boolean {
+    return this.#owner.live;
+  }
+
+  number({ eventMs }: PointTime, value: number): void {
+    if (this.#owner.tellsCpu(eventMs)) return;
+    this.#level ??= this.#owner.cpuLevel(this.#container);
+    this.#level.take(eventMs, value);
+  }
+}
+
 /** What a usage metric flows into; null when the series isn't one. */
 export function bindUsage(
   series: Series,
@@ -234,10 +247,11 @@ function sourceOfContainer({ attributes, resource }: Labelled): UsageSource {
  * the row of the node has the id "/". All other rows (pause containers, system slices) are parts of one of
  * these and would count twice.
  */
-function cadvisorScope({ attributes }: Labelled): Scope | null {
-  const { container = "", id, name = "", pod } = attributes;
+function cadvisorScope(series: Labelled): Scope | null {
+  const { id, name = "" } = series.attributes;
   if (id === "/") return "node";
-  if (textOf(pod) === null) return null;
+  if (textOf(podText("pod", series)) === null) return null;
+  const container = podText("container", series);
   if (container !== "") return container === "POD" ? null : "container";
   return name === "" ? "pod" : null;
 }
@@ -273,9 +287,18 @@ function nodeName({ attributes, resource }: Labelled): string | null {
   return textOf(resource[RESOURCE_ATTRIBUTES.node]) ?? textOf(attributes.node);
 }
 
-function podName({ attributes, resource }: Labelled): NamespacedName | null {
-  const namespace = textOf(attributes.namespace) ?? textOf(resource[RESOURCE_ATTRIBUTES.namespace]);
-  const pod = textOf(attributes.pod) ?? textOf(resource[RESOURCE_ATTRIBUTES.pod]);
+function podText(name: "namespace" | "pod" | "container", { attributes }: Labelled): string {
+  const labels: Attributes = attributes;
+  return podLabel(name, (label) => {
+    const value = labels[label];
+    return typeof value === "string" ? value : "";
+  });
+}
+
+function podName(series: Labelled): NamespacedName | null {
+  const { resource } = series;
+  const namespace = textOf(podText("namespace", series)) ?? textOf(resource[RESOURCE_ATTRIBUTES.namespace]);
+  const pod = textOf(podText("pod", series)) ?? textOf(resource[RESOURCE_ATTRIBUTES.pod]);
   return namespace === null || pod === null ? null : { namespace, name: pod };
 }
 
@@ -285,11 +308,12 @@ function sinkOf(
   owner: UsageTarget,
   tracks: CounterTracks,
 ): Sink {
-  if (quantity === "cpuLevel") return new LevelSink(owner, owner.cpuLevel());
-  if (quantity === "memory") {
-    const container = scope === "container" ? containerName(series) : null;
-    return new LevelSink(owner, owner.memoryLevel({ source, container }));
-  }
+  const container = scope === "container" ? containerName(series) : null;
+  if (quantity === "cpuLevel")
+    return container === null
+      ? new LevelSink(owner, owner.cpuLevel(null))
+      : new ContainerCpuSink(owner, container);
+  if (quantity === "memory") return new LevelSink(owner, owner.memoryLevel({ source, container }));
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
   if (source === "nodeExporter")
     return new SinceBootSink(owner, owner.counter("nodeExporterIdleCpu"), series, tracks);
@@ -302,8 +326,8 @@ function cpuCounter({ attributes }: Labelled, source: UsageSource, scope: Scope)
   return isPart ? `cadvisor${part}CoresCpu` : `${source}${part}Cpu`;
 }
 
-function containerName({ attributes, resource }: Labelled): string {
-  return String(attributes.container ?? resource[RESOURCE_ATTRIBUTES.container] ?? "");
+function containerName(series: Labelled): string {
+  return podText("container", series) || String(series.resource[RESOURCE_ATTRIBUTES.container] ?? "");
 }
 
 /** Rows of pods are left out: their traffic is told by their channels. */

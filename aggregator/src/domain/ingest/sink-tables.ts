@@ -91,7 +91,13 @@ export interface LevelTarget {
 export interface UsageTarget {
   readonly live: boolean;
   counter(counter: UsageCounter): CounterTarget;
-  cpuLevel(): LevelTarget;
+  /**
+   * Whether a counter or a figure of the whole has told its CPU within the window before, or begins to: no
+   * figures of containers are needed.
+   */
+  tellsCpu(eventMs: number): boolean;
+  /** @param container null: the whole pod or node */
+  cpuLevel(container: string | null): LevelTarget;
   memoryLevel(owner: MemoryOwner): LevelTarget;
   interfaces(): InterfaceChoice;
 }
