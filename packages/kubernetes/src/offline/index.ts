@@ -1,0 +1,4 @@
+// `@isochrone/kubernetes/offline`: objects of files, which no API server has read.
+export { completedObject } from "./complete.ts";
+export { jsonDocuments, listedObjects } from "./json-documents.ts";
+export { quantityFault } from "./quantities.ts";
