@@ -2,7 +2,13 @@
 // door of offline inputs: objects leave it as an API server would answer them.
 import type { KubernetesObject, Unchecked } from "@isochrone/kubernetes";
 import { isNamespaced } from "@isochrone/kubernetes/basics";
-import { completedObject, jsonDocuments, quantityFault } from "@isochrone/kubernetes/offline";
+import {
+  ADMISSION_KINDS,
+  admittedPod,
+  completedObject,
+  jsonDocuments,
+  quantityFault,
+} from "@isochrone/kubernetes/offline";
 import {
   jsonNestingProblem,
   TextError,
@@ -40,8 +46,11 @@ type Path = readonly (string | number)[];
 /** @param what as the message calls the place; a path where nothing better is known */
 type Fail = (path: Path, rule: string, value: unknown, what?: string) => DumpError;
 
-/** All objects of the text, lists flattened. Throws DumpError. */
-export function readObjects(text: string, file: string): DumpObject[] {
+/**
+ * All objects of the text, lists flattened. Throws DumpError.
+ * @param beside of the same cluster
+ */
+export function readObjects(text: string, file: string, beside: readonly DumpObject[] = []): DumpObject[] {
   const objects: DumpObject[] = [];
   for (const [index, document] of parseDocuments(text, file).entries()) {
     if (document.json === null || document.json === undefined) continue;
@@ -53,7 +62,11 @@ export function readObjects(text: string, file: string): DumpObject[] {
       );
     collect(document.json, [], null, fail, objects);
   }
-  return objects;
+  const rules = [...beside, ...objects].filter(({ kind }) => ADMISSION_KINDS.has(kind));
+  if (rules.length === 0) return objects;
+  return objects.map((object) =>
+    object.kind === "Pod" ? { ...object, json: admittedPod(object.json, object.namespace, rules) } : object,
+  );
 }
 
 function collect(

@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
-import { completedObject, jsonDocuments, listedObjects, quantityFault } from "./index.ts";
+import { admittedPod, completedObject, jsonDocuments, listedObjects, quantityFault } from "./index.ts";
 
 const pod = (spec: object, labels: object = {}) => ({ kind: "Pod", metadata: { name: "p", labels }, spec });
 const specOf = (spec: object, labels?: object) =>
-  completedObject("Pod", pod(spec, labels))["spec"] as Record<string, never>;
+  completedObject("Pod", pod(spec, labels))["spec"] as Record<string, unknown>;
 
 describe("a manifest is completed as the API server does it", () => {
   it("requests are limits, for each resource and container, where they aren't named", () => {
@@ -143,6 +143,66 @@ describe("a manifest is completed as the API server does it", () => {
         quantityFault(name, json);
       }),
     );
+  });
+});
+
+describe("a new pod is changed by other objects as the API server's plugins do it", () => {
+  const beside = (kind: string, name: string, json: object, namespace = "shop") => ({
+    ...{ kind, name, namespace, json: { ...json } },
+  });
+  const admitted = (spec: object, ...objects: ReturnType<typeof beside>[]): unknown =>
+    admittedPod(pod(spec), "shop", objects)["spec"];
+
+  it("LimitRange: defaults of its namespace, for what a container doesn't name", () => {
+    const limits = [
+      { type: "Pod", max: { cpu: "9" } },
+      { type: "Container", default: { cpu: "2" }, defaultRequest: { cpu: "1" }, max: { memory: "4Gi" } },
+    ];
+    const ranges = [
+      beside("LimitRange", "l", { spec: { limits } }),
+      beside(
+        "LimitRange",
+        "other",
+        { spec: { limits: [{ type: "Container", default: { gpu: 1 } }] } },
+        "else",
+      ),
+    ];
+    const containers = [{ resources: { requests: { cpu: "500m" } } }, {}];
+    expect(admitted({ containers }, ...ranges)).toEqual({
+      containers: [
+        { resources: { limits: { cpu: "2", memory: "4Gi" }, requests: { cpu: "500m", memory: "4Gi" } } },
+        { resources: { limits: { cpu: "2", memory: "4Gi" }, requests: { cpu: "1", memory: "4Gi" } } },
+      ],
+    });
+    const stored = { ...pod({ containers }), metadata: { name: "p", uid: "u" } };
+    expect(admittedPod(stored, "shop", ranges)).toBe(stored);
+  });
+
+  it("RuntimeClass: overhead, nodes and tolerations", () => {
+    const runtime = beside("RuntimeClass", "kata", {
+      overhead: { podFixed: { cpu: "250m" } },
+      scheduling: { nodeSelector: { kata: "yes" }, tolerations: [{ key: "kata" }] },
+    });
+    expect(
+      admitted({ runtimeClassName: "kata", nodeSelector: { zone: "a" }, tolerations: [{}] }, runtime),
+    ).toEqual({
+      ...{ runtimeClassName: "kata", overhead: { cpu: "250m" } },
+      ...{ nodeSelector: { zone: "a", kata: "yes" }, tolerations: [{}, { key: "kata" }] },
+    });
+    expect(admitted({}, runtime)).toEqual({});
+  });
+
+  it("PriorityClass: the one named, a system's, or the default", () => {
+    const classes = [
+      beside("PriorityClass", "high", { value: 7 }),
+      beside("PriorityClass", "usual", { value: 3, globalDefault: true }),
+    ];
+    const priorityOf = (spec: object): unknown =>
+      (admitted(spec, ...classes) as { priority?: unknown }).priority;
+    expect(priorityOf({ priorityClassName: "high" })).toBe(7);
+    expect(priorityOf({ priorityClassName: "system-node-critical" })).toBe(2_000_001_000);
+    expect(priorityOf({})).toBe(3);
+    expect(priorityOf({ priority: 5 })).toBe(5);
   });
 });
 
