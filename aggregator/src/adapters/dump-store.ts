@@ -42,8 +42,8 @@ function objectsOf(path: string, text: string): KubernetesObject[] {
 }
 
 function checked(path: string, object: Readonly<Record<string, unknown>>): KubernetesObject {
-  const { kind } = object;
-  const { name, namespace = "" } = looseFields<Record<"name" | "namespace", unknown>>(object["metadata"]);
+  const { kind, metadata } = looseFields<Record<"kind" | "metadata", unknown>>(object);
+  const { name, namespace = "" } = looseFields<Record<"name" | "namespace", unknown>>(metadata);
   if (typeof kind !== "string" || typeof name !== "string")
     throw failed(path, "must hold objects with kind and metadata.name");
   const fault = quantityFault(kind, object);
@@ -52,7 +52,7 @@ function checked(path: string, object: Readonly<Record<string, unknown>>): Kuber
     const { path: place, rule, value } = fault;
     throw failed(path, `${subject}: ${place.join(".")} ${rule}, got ${JSON.stringify(value)}`);
   }
-  return completedObject(kind, object) as unknown as KubernetesObject;
+  return completedObject(kind, object) as KubernetesObject;
 }
 
 function failed(path: string, problem: string, cause?: unknown): AggregatorError {

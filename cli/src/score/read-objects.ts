@@ -1,5 +1,5 @@
-// Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents. This is the
-// door of offline inputs: objects leave it as an API server would answer them.
+// Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents. All
+// offline inputs come through here. Objects leave as an API server would answer them.
 import type { KubernetesObject, Unchecked } from "@isochrone/kubernetes";
 import { isNamespaced } from "@isochrone/kubernetes/basics";
 import {

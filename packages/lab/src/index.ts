@@ -5,7 +5,7 @@ export type { LinkMatrix } from "./network/links.ts";
 export { defaultSites, namedSites, rowsByName } from "./network/sites.ts";
 export type { NetworkSite } from "./network/sites.ts";
 export { loadMatrix, loadTable } from "./network/matrix-file.ts";
-export type { RttMatrix, RttTable } from "./network/matrix-file.ts";
+export type { RttMatrix } from "./network/matrix-file.ts";
 export { defaultLinks } from "./network/default-links.ts";
 export { matrixOfZones } from "./network/zone-matrix.ts";
 export { NetworkError } from "./network/errors.ts";

@@ -14,8 +14,9 @@ const FIELDS: readonly (readonly [field: string, scope: Scope])[] = [
 export function openCostPrices(json: unknown): Readonly<Record<string, unknown>> | null {
   if (!isRecord(json)) return null;
   if (FIELDS.some(([field]) => Object.hasOwn(json, field))) return json;
-  if (json["kind"] !== "ConfigMap") return null;
-  for (const text of Object.values(looseFields<Record<string, unknown>>(json["data"]))) {
+  const { kind, data } = looseFields<Record<"data" | "kind", unknown>>(json);
+  if (kind !== "ConfigMap") return null;
+  for (const text of Object.values(looseFields(data))) {
     const found = typeof text === "string" ? openCostPrices(parsed(text)) : null;
     if (found !== null) return found;
   }

@@ -27,7 +27,7 @@ const DATE = /^unknown$|^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/;
  * PriceError, which tells all that is wrong with it.
  */
 export function readPrices(json: unknown): PriceFile {
-  const openCost = isRecord(json) && json["prices"] === undefined ? openCostPrices(json) : null;
+  const openCost = isRecord(json) && !Object.hasOwn(json, "prices") ? openCostPrices(json) : null;
   if (openCost !== null) return readOpenCost(openCost);
   if (!isRecord(json))
     throw new PriceError([`prices must be an object with a list prices, got ${shown(json)}`]);

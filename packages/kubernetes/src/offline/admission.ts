@@ -2,6 +2,8 @@
 // RuntimeClass and Priority. Only what scheduling depends on.
 import { isList, isRecord, looseFields, looseList, type LooseFields } from "@isochrone/primitives";
 
+type Fields<K extends string> = Record<K, unknown>;
+
 /** An object that a file holds beside the pod. */
 interface BesideObject {
   readonly kind: string;
@@ -28,8 +30,9 @@ export function admittedPod(
   namespace: string,
   beside: readonly BesideObject[],
 ): LooseFields {
-  const { spec } = pod;
-  if (!isRecord(spec) || looseFields<{ uid: unknown }>(pod["metadata"]).uid !== undefined) return pod;
+  const { spec, metadata } = looseFields<Fields<"metadata" | "spec">>(pod);
+  if (!isRecord(spec) || looseFields<Fields<"uid">>(metadata).uid !== undefined) return pod;
+  const { runtimeClassName } = looseFields<Fields<"runtimeClassName">>(spec);
   const limits = beside.filter((object) => object.kind === "LimitRange" && object.namespace === namespace);
   const classOf = (kind: string, name: unknown): LooseFields | undefined =>
     beside.find((object) => object.kind === kind && object.name === name)?.json;
@@ -37,7 +40,7 @@ export function admittedPod(
     ...pod,
     spec: {
       ...withLimits(spec, limits),
-      ...ofRuntimeClass(spec, classOf("RuntimeClass", spec["runtimeClassName"])),
+      ...ofRuntimeClass(spec, classOf("RuntimeClass", runtimeClassName)),
       ...ofPriority(spec, beside, classOf),
     },
   };
@@ -45,7 +48,7 @@ export function admittedPod(
 
 function withLimits(spec: LooseFields, ranges: readonly BesideObject[]): LooseFields {
   const items = ranges
-    .flatMap(({ json }) => looseList<LooseFields>(looseFields<{ limits: unknown }>(json["spec"]).limits))
+    .flatMap(({ json }) => looseList<Fields<"type">>(limitsOf(json)))
     .filter(({ type }) => type === "Container");
   if (items.length === 0) return spec;
   const result: Record<string, unknown> = { ...spec };
@@ -55,11 +58,19 @@ function withLimits(spec: LooseFields, ranges: readonly BesideObject[]): LooseFi
   return result;
 }
 
+function limitsOf(json: LooseFields): unknown {
+  const { spec } = looseFields<Fields<"spec">>(json);
+  return looseFields<Fields<"limits">>(spec).limits;
+}
+
 /** A LimitRange's own defaults: limits from its maxima, requests from its limits and minima. */
 function withDefaults(container: LooseFields, item: LooseFields): LooseFields {
-  const resources = looseFields<Record<"limits" | "requests", unknown>>(container["resources"]);
-  const limits = { ...looseFields(item["max"]), ...looseFields(item["default"]) };
-  const requests = { ...looseFields(item["min"]), ...limits, ...looseFields(item["defaultRequest"]) };
+  const resources = looseFields<Fields<"limits" | "requests">>(
+    looseFields<Fields<"resources">>(container).resources,
+  );
+  const own = looseFields<Fields<"default" | "defaultRequest" | "max" | "min">>(item);
+  const limits = { ...looseFields(own.max), ...looseFields(own.default) };
+  const requests = { ...looseFields(own.min), ...limits, ...looseFields(own.defaultRequest) };
   return {
     ...container,
     resources: {
@@ -73,31 +84,39 @@ function withDefaults(container: LooseFields, item: LooseFields): LooseFields {
 /** What the runtime takes beside the containers, and the nodes that have it. */
 function ofRuntimeClass(spec: LooseFields, runtime: LooseFields | undefined): LooseFields {
   if (runtime === undefined) return {};
-  const { podFixed } = looseFields<{ podFixed: unknown }>(runtime["overhead"]);
-  const { nodeSelector, tolerations } = looseFields<Record<"nodeSelector" | "tolerations", unknown>>(
-    runtime["scheduling"],
-  );
-  const own = isList(spec["tolerations"]) ? spec["tolerations"] : [];
+  const { overhead, scheduling } = looseFields<Fields<"overhead" | "scheduling">>(runtime);
+  const { podFixed } = looseFields<Fields<"podFixed">>(overhead);
+  const added = looseFields<Fields<"nodeSelector" | "tolerations">>(scheduling);
+  const own = looseFields<Fields<"nodeSelector" | "overhead" | "tolerations">>(spec);
   return {
-    ...(spec["overhead"] === undefined && podFixed !== undefined ? { overhead: podFixed } : {}),
-    ...(isRecord(nodeSelector)
-      ? { nodeSelector: { ...looseFields(spec["nodeSelector"]), ...nodeSelector } }
+    ...(own.overhead === undefined && podFixed !== undefined ? { overhead: podFixed } : {}),
+    ...(isRecord(added.nodeSelector)
+      ? { nodeSelector: { ...looseFields(own.nodeSelector), ...added.nodeSelector } }
       : {}),
-    ...(isList(tolerations) ? { tolerations: [...own, ...tolerations] } : {}),
+    ...(isList(added.tolerations)
+      ? { tolerations: [...(isList(own.tolerations) ? own.tolerations : []), ...added.tolerations] }
+      : {}),
   };
 }
 
 function ofPriority(
-  { priority, priorityClassName }: LooseFields,
+  spec: LooseFields,
   beside: readonly BesideObject[],
   classOf: (kind: string, name: unknown) => LooseFields | undefined,
 ): LooseFields {
+  const { priority, priorityClassName: name } = looseFields<Fields<"priority" | "priorityClassName">>(spec);
   if (priority !== undefined) return {};
   const found =
-    typeof priorityClassName === "string" && priorityClassName !== ""
-      ? (classOf("PriorityClass", priorityClassName)?.["value"] ?? SYSTEM_PRIORITIES[priorityClassName])
-      : beside.find(({ kind, json }) => kind === "PriorityClass" && json["globalDefault"] === true)?.json[
-          "value"
-        ];
+    typeof name === "string" && name !== ""
+      ? (priorityOf(classOf("PriorityClass", name)) ?? SYSTEM_PRIORITIES[name])
+      : priorityOf(beside.find(isDefaultPriority)?.json);
   return found === undefined ? {} : { priority: found };
+}
+
+function isDefaultPriority({ kind, json }: BesideObject): boolean {
+  return kind === "PriorityClass" && looseFields<Fields<"globalDefault">>(json).globalDefault === true;
+}
+
+function priorityOf(priorityClass: LooseFields | undefined): unknown {
+  return looseFields<Fields<"value">>(priorityClass).value;
 }

@@ -1,8 +1,9 @@
 // Objects of manifests as the API server stores them: with its defaults (pkg/apis/core/v1/defaults.go) and
 // the changes of its admission plugins that are on by default. Only what scheduling depends on.
-import { isList, isRecord, looseFields } from "@isochrone/primitives";
+import { entriesOf, isList, isRecord, looseFields, type LooseFields } from "@isochrone/primitives";
 
-type Json = Readonly<Record<string, unknown>>;
+type Json = LooseFields;
+type Fields<K extends string> = Record<K, unknown>;
 
 /** Where the pod is in objects that hold one. */
 const POD_TEMPLATES: Readonly<Record<string, readonly string[]>> = {
@@ -36,32 +37,32 @@ function changedAt(json: Json, path: readonly string[], change: (json: Json) => 
 }
 
 function completedNodeStatus(status: Json): Json {
-  return status["allocatable"] === undefined && status["capacity"] !== undefined
-    ? { ...status, allocatable: status["capacity"] }
-    : status;
+  const { allocatable, capacity } = looseFields<Fields<"allocatable" | "capacity">>(status);
+  return allocatable === undefined && capacity !== undefined ? { ...status, allocatable: capacity } : status;
 }
 
 /** Admission plugin NamespaceLifecycle's companion label, by which affinity selects namespaces. */
 function completedNamespace(metadata: Json): Json {
-  const labels = { ...looseFields(metadata["labels"]), "kubernetes.io/metadata.name": metadata["name"] };
-  return { ...metadata, labels };
+  const { labels, name } = looseFields<Fields<"labels" | "name">>(metadata);
+  return { ...metadata, labels: { ...looseFields(labels), "kubernetes.io/metadata.name": name } };
 }
 
 function completedPod(pod: Json): Json {
-  const { spec } = pod;
+  const { spec, metadata } = looseFields<Fields<"spec" | "metadata">>(pod);
   if (!isRecord(spec)) return pod;
-  const labels = looseFields(looseFields<{ labels: unknown }>(pod["metadata"]).labels);
-  const onHost = spec["hostNetwork"] === true;
-  const containers = mapped(spec["containers"], (one) => completedContainer(one, onHost));
-  const initContainers = mapped(spec["initContainers"], (one) => completedContainer(one, onHost));
-  const { resources, affinity } = spec;
+  const labels = looseFields(looseFields<Fields<"labels">>(metadata).labels);
+  const fields = looseFields<Fields<PodField>>(spec);
+  const { resources, affinity, tolerations, restartPolicy = "Always" } = fields;
+  const onHost = fields.hostNetwork === true;
+  const containers = mapped(fields.containers, (one) => completedContainer(one, onHost));
+  const initContainers = mapped(fields.initContainers, (one) => completedContainer(one, onHost));
   const all = [containers, initContainers].flatMap((list) => (isList(list) ? list : []));
   return {
     ...pod,
     spec: {
       ...spec,
-      restartPolicy: spec["restartPolicy"] ?? "Always",
-      tolerations: completedTolerations(spec["tolerations"]),
+      restartPolicy,
+      tolerations: completedTolerations(tolerations),
       ...(containers === undefined ? {} : { containers }),
       ...(initContainers === undefined ? {} : { initContainers }),
       ...(isRecord(resources) ? { resources: completedPodResources(resources, all) } : {}),
@@ -70,15 +71,24 @@ function completedPod(pod: Json): Json {
   };
 }
 
+type PodField =
+  | "affinity"
+  | "containers"
+  | "hostNetwork"
+  | "initContainers"
+  | "resources"
+  | "restartPolicy"
+  | "tolerations";
+
 function mapped(list: unknown, change: (entry: Json) => Json): unknown {
   return isList(list) ? list.map((entry) => (isRecord(entry) ? change(entry) : entry)) : list;
 }
 
-/** Limits are requests of the same amount where no request is named; ports of the host's network are the host's. */
+/** Limits are requests where none is named. Ports on the host's network are ports of the host. */
 function completedContainer(container: Json, onHost: boolean): Json {
-  const { resources } = container;
-  const { limits, requests } = looseFields<Record<"limits" | "requests", unknown>>(resources);
-  const ports = mapped(container["ports"], (port) => completedPort(port, onHost));
+  const { resources, ports: given } = looseFields<Fields<"ports" | "resources">>(container);
+  const { limits, requests } = looseFields<Fields<"limits" | "requests">>(resources);
+  const ports = mapped(given, (port) => completedPort(port, onHost));
   return {
     ...container,
     ...(ports === undefined ? {} : { ports }),
@@ -89,10 +99,12 @@ function completedContainer(container: Json, onHost: boolean): Json {
 }
 
 function completedPort(port: Json, onHost: boolean): Json {
+  const { protocol, hostPort, containerPort } =
+    looseFields<Fields<"containerPort" | "hostPort" | "protocol">>(port);
   return {
     ...port,
-    protocol: port["protocol"] || "TCP",
-    ...(onHost ? { hostPort: port["hostPort"] || port["containerPort"] } : {}),
+    protocol: protocol || "TCP",
+    ...(onHost ? { hostPort: hostPort || containerPort } : {}),
   };
 }
 
@@ -137,47 +149,48 @@ function completedTolerations(tolerations: unknown): unknown {
 
 const LABEL_KEYS = { matchLabelKeys: "In", mismatchLabelKeys: "NotIn" } as const;
 
-/** Label keys of terms become requirements with the pod's own values. Keys that it doesn't have are ignored. */
+/**
+ * Label keys of terms become requirements with the pod's own values. Keys that the pod doesn't have are
+ * ignored.
+ */
 function completedAffinity(affinity: Json, labels: Json): Json {
-  const result: Record<string, unknown> = { ...affinity };
-  for (const name of ["podAffinity", "podAntiAffinity"]) {
-    const kind = affinity[name];
-    if (!isRecord(kind)) continue;
-    const required = kind["requiredDuringSchedulingIgnoredDuringExecution"];
-    const preferred = kind["preferredDuringSchedulingIgnoredDuringExecution"];
-    result[name] = {
-      ...kind,
-      ...(required === undefined
-        ? {}
-        : {
-            requiredDuringSchedulingIgnoredDuringExecution: mapped(required, (term) =>
-              completedTerm(term, labels),
-            ),
-          }),
-      ...(preferred === undefined
-        ? {}
-        : {
-            preferredDuringSchedulingIgnoredDuringExecution: mapped(preferred, (entry) =>
-              changedAt(entry, ["podAffinityTerm"], (term) => completedTerm(term, labels)),
-            ),
-          }),
-    };
-  }
-  return result;
+  const complete = (term: Json): Json => completedTerm(term, labels);
+  const { podAffinity, podAntiAffinity } = looseFields<Fields<"podAffinity" | "podAntiAffinity">>(affinity);
+  return {
+    ...affinity,
+    ...(isRecord(podAffinity) ? { podAffinity: completedTerms(podAffinity, complete) } : {}),
+    ...(isRecord(podAntiAffinity) ? { podAntiAffinity: completedTerms(podAntiAffinity, complete) } : {}),
+  };
+}
+
+const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
+const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
+
+function completedTerms(kind: Json, complete: (term: Json) => Json): Json {
+  const { [REQUIRED]: required, [PREFERRED]: preferred } =
+    looseFields<Fields<typeof REQUIRED | typeof PREFERRED>>(kind);
+  const weighted = (entry: Json): Json => changedAt(entry, ["podAffinityTerm"], complete);
+  return {
+    ...kind,
+    ...(required === undefined ? {} : { [REQUIRED]: mapped(required, complete) }),
+    ...(preferred === undefined ? {} : { [PREFERRED]: mapped(preferred, weighted) }),
+  };
 }
 
 function completedTerm(term: Json, labels: Json): Json {
-  const { labelSelector } = term;
+  const { labelSelector, ...keys } =
+    looseFields<Fields<"labelSelector" | "matchLabelKeys" | "mismatchLabelKeys">>(term);
   if (!isRecord(labelSelector)) return term;
-  const present = isList(labelSelector["matchExpressions"]) ? labelSelector["matchExpressions"] : [];
+  const { matchExpressions } = looseFields<Fields<"matchExpressions">>(labelSelector);
+  const present = isList(matchExpressions) ? matchExpressions : [];
   const isThere = (key: unknown, operator: string): boolean =>
     present.some((expression) => {
-      const known = looseFields<Record<"key" | "operator", unknown>>(expression);
+      const known = looseFields<Fields<"key" | "operator">>(expression);
       return known.key === key && known.operator === operator;
     });
-  const added = Object.entries(LABEL_KEYS).flatMap(([field, operator]) => {
-    const keys = term[field];
-    return (isList(keys) ? keys : [])
+  const added = entriesOf(LABEL_KEYS).flatMap(([field, operator]) => {
+    const named = keys[field];
+    return (isList(named) ? named : [])
       .filter((key) => typeof key === "string" && Object.hasOwn(labels, key) && !isThere(key, operator))
       .map((key) => ({ key, operator, values: [labels[String(key)]] }));
   });

@@ -4,13 +4,13 @@ import { isList, isRecord, looseFields, parseDecimal } from "@isochrone/primitiv
 type Path = readonly (string | number)[];
 
 /** What is wrong with a value of an object. */
-export interface ObjectFault {
+interface ObjectFault {
   readonly path: Path;
   readonly rule: string;
   readonly value: unknown;
 }
 
-/** Lists of quantities in each kind: `*` stands for every entry of a list. Leaves may be quantities or lists. */
+/** Paths of quantities, or of objects that hold some, in each kind. `*` stands for every entry of a list. */
 const POD_SPEC: readonly Path[] = [
   ...["containers", "initContainers"].flatMap((list) => [
     [list, "*", "resources", "requests"],

@@ -15,7 +15,7 @@ const MAX_RTT_MS = 60_000;
 const MAX_BYTES = 64 * 1024 * 1024;
 
 /** A matrix, and the names of its rows and columns; null: the table has none. */
-export interface RttTable {
+interface RttTable {
   readonly names: readonly string[] | null;
   readonly rttMs: RttMatrix;
 }

@@ -356,8 +356,8 @@ function notARequest(error: unknown): string {
 }
 
 /** OTLP/HTTP answers in the form of the request. */
-function isJson({ headers }: FastifyRequest): boolean {
-  return /^application\/json *(;|$)/i.test(headers["content-type"] ?? "");
+function isJson({ headers: { "content-type": type = "" } }: FastifyRequest): boolean {
+  return /^application\/json *(;|$)/i.test(type);
 }
 
 /** ExportMetricsPartialSuccess; 64 bits are text in JSON. */

@@ -19,7 +19,7 @@ const KEPT_MS = 10_000;
 const PLUGIN_DEADLINE_MS = 30_000;
 
 /** How a kubeconfig is used. */
-export interface KubeconfigOptions {
+interface KubeconfigOptions {
   /** @default the files' current one */
   readonly context?: string | undefined;
   /** Names proxies (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) for clusters without a `proxy-url`. */
@@ -48,7 +48,7 @@ export class KubeconfigCredentials implements Credentials {
   #readAtMs = 0;
   #reading: Promise<Login> | null = null;
 
-  /** @param files several: those that don't exist are left out, as kubectl leaves out entries of KUBECONFIG */
+  /** @param files of several, as in KUBECONFIG, those that don't exist are left out */
   constructor(files: string | readonly string[], clock: Clock, options: KubeconfigOptions = {}) {
     this.#files = typeof files === "string" ? [files] : files;
     this.#options = options;
