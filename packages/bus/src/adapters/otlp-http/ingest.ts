@@ -12,7 +12,7 @@ import type { OutgoingRecord, Publisher } from "../../ports/port.ts";
 import { BodyEncodingError, BodyTooLargeError, readBody } from "./read-body.ts";
 import { checkStructure, KEY_HEADER, routeForeign, TOPIC_HEADER } from "./routing.ts";
 import type { Routed } from "./routing.ts";
-import { encodeExportResponse, encodeStatus } from "./wire.ts";
+import { JSON_TYPE, PROTOBUF, sendExportResponse, sendStatus } from "./answers.ts";
 import type { PartialSuccess } from "./wire.ts";
 
 /** Why an export was refused; a metric's label. */
@@ -75,8 +75,6 @@ interface IngestHost {
   register(...plugin: never[]): unknown;
 }
 
-const PROTOBUF = "application/x-protobuf";
-const JSON_TYPE = "application/json";
 /** A bound for time and memory: values of JSON take some ten times the bytes of its text. */
 const MAX_JSON_BYTES = 4 * 1024 * 1024;
 const MAX_HEADER_CHARACTERS = 256;
@@ -228,15 +226,7 @@ class IngestEndpoint {
       partial = combine(partial, this.#options.inspect?.(record.value, topic));
       await this.#publish(topic, speaker === null ? record : this.#spoken(topic, record, speaker));
     }
-    if (isJson(request))
-      return reply
-        .code(200)
-        .type(JSON_TYPE)
-        .send(JSON.stringify(partial === undefined ? {} : { partialSuccess: jsonOf(partial) }));
-    return reply
-      .code(200)
-      .type(PROTOBUF)
-      .send(Buffer.from(encodeExportResponse(partial)));
+    return sendExportResponse(reply.code(200), request, partial);
   }
 
   /** Null: nobody asks. */
@@ -270,10 +260,7 @@ class IngestEndpoint {
       };
       return reply.type("application/problem+json").send(JSON.stringify(problem));
     }
-    const code = RPC_CODES[refusal.statusCode] ?? 2;
-    if (isJson(request))
-      return reply.type(JSON_TYPE).send(JSON.stringify({ code, message: refusal.message }));
-    return reply.type(PROTOBUF).send(Buffer.from(encodeStatus(code, refusal.message)));
+    return sendStatus(reply, request, RPC_CODES[refusal.statusCode] ?? 2, refusal.message);
   }
 
   /** Errors of the web server itself, in our words; anything unforeseen stays unexplained to the sender. */
@@ -353,16 +340,6 @@ class IngestEndpoint {
 
 function notARequest(error: unknown): string {
   return `the body is not an ExportMetricsServiceRequest: ${reasonOf(error)}`;
-}
-
-/** OTLP/HTTP answers in the form of the request. */
-function isJson({ headers: { "content-type": type = "" } }: FastifyRequest): boolean {
-  return /^application\/json *(;|$)/i.test(type);
-}
-
-/** ExportMetricsPartialSuccess; 64 bits are text in JSON. */
-function jsonOf({ rejectedDataPoints, message }: PartialSuccess): object {
-  return { rejectedDataPoints: String(rejectedDataPoints), errorMessage: message };
 }
 
 function bodyOf({ body }: FastifyRequest): Uint8Array {

@@ -268,57 +268,6 @@ describe("OTLP/HTTP", () => {
       expect(sink.taken[0]?.record.key).toBe("127.0.0.1");
     });
 
-    it("takes JSON, plain or in gzip, as the same records, and answers in JSON", async () => {
-      const partial = { rejectedDataPoints: 3, message: "some" };
-      await start({ inspect: () => partial });
-      const json = JSON.stringify({
-        resourceMetrics: [
-          {
-            resource: { attributes: [{ key: "service.name", value: { stringValue: "x" } }] },
-            scopeMetrics: [
-              {
-                scope: { name: "test" },
-                metrics: [
-                  {
-                    name: "m",
-                    gauge: { dataPoints: [{ timeUnixNano: "1700000000000000000", asDouble: 1 }] },
-                  },
-                ],
-              },
-            ],
-          },
-        ],
-      });
-      for (const [body, encoding] of [
-        [json, "identity"],
-        [gzipSync(json), "gzip"],
-      ] as const) {
-        const headers = { "content-type": "application/json; charset=utf-8", "content-encoding": encoding };
-        const response = await post(body, headers);
-        expect([response.status, await response.json()]).toEqual([
-          200,
-          { partialSuccess: { rejectedDataPoints: "3", errorMessage: "some" } },
-        ]);
-      }
-      const values = sink.taken.map(({ record: { value } }) => Buffer.from(value));
-      expect(values).toEqual([Buffer.from(metrics("m")), Buffer.from(metrics("m"))]);
-    });
-
-    it.each([
-      ["{", 400, "the body is not an ExportMetricsServiceRequest: it is not JSON in UTF-8"],
-      ['{"resourceMetrics":[7]}', 400, "resourceMetrics[0] must be an object, got 7"],
-      [gzipSync(" ".repeat(5 * 1024 * 1024)), 413, "the decompressed body must be at most 4194304 bytes"],
-    ])("refuses JSON that it can't take, in JSON", async (body, status, message) => {
-      await start({ maxBodyBytes: 100_000 });
-      const encoding = typeof body === "string" ? "identity" : "gzip";
-      const response = await post(body, { "content-type": "application/json", "content-encoding": encoding });
-      expect([response.status, await response.json()]).toEqual([
-        status,
-        { code: 3, message: expect.stringContaining(message) },
-      ]);
-      expect(sink.taken).toEqual([]);
-    });
-
     it("answers other types with 415 and says what it takes", async () => {
       await start();
       const response = await post("{}", { "content-type": "text/plain" });
