@@ -12,7 +12,14 @@ const NODE = {
   },
 };
 const podOf = (spec: object, name = "big", labels: object = {}): object => ({
-  ...{ apiVersion: "v1", kind: "Pod", metadata: { name, namespace: "shop", labels }, spec },
+  apiVersion: "v1",
+  kind: "Pod",
+  metadata: {
+    name,
+    namespace: "shop",
+    labels,
+  },
+  spec,
 });
 const container = (resources: object, more: object = {}): object => ({
   name: "c",
@@ -75,8 +82,20 @@ describe("manifests that no API server has completed are judged as if one had", 
       podOf({ containers: [container({})] }),
       [
         {
-          ...{ apiVersion: "v1", kind: "LimitRange", metadata: { name: "l", namespace: "shop" } },
-          spec: { limits: [{ type: "Container", defaultRequest: { cpu: "5" } }] },
+          apiVersion: "v1",
+          kind: "LimitRange",
+          metadata: {
+            name: "l",
+            namespace: "shop",
+          },
+          spec: {
+            limits: [
+              {
+                type: "Container",
+                defaultRequest: { cpu: "5" },
+              },
+            ],
+          },
         },
       ],
       CPU,

@@ -24,14 +24,16 @@ describe("staticTargets", () => {
   });
 
   it.each([
-    ...["http://a/metrics", "istio=ftp://a", "envoy=http://a", "istio=http://", "istio=/metrics"],
-    ...[
-      "istio=http://:80/",
-      "istio=http://a:99999/",
-      "istio=http://a:0/",
-      "istio=http://a b/",
-      "istio=http://a/#x",
-    ],
+    "http://a/metrics",
+    "istio=ftp://a",
+    "envoy=http://a",
+    "istio=http://",
+    "istio=/metrics",
+    "istio=http://:80/",
+    "istio=http://a:99999/",
+    "istio=http://a:0/",
+    "istio=http://a b/",
+    "istio=http://a/#x",
   ])("refuses %s", (entry) => {
     expect(() => staticTargets([entry])).toThrow(`got ${JSON.stringify(entry)}`);
   });

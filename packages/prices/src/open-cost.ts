@@ -48,8 +48,16 @@ export function openCostRows(
   const about = typeof description === "string" ? `: ${description}`.slice(0, 400) : "";
   const rowsOf = (scope: Scope, out: number): PriceRow[] =>
     PROVIDERS.map((provider) => ({
-      ...{ provider, scope, from: "*", to: scope === "region-to-region" ? "*" : null, out, in: 0 },
-      ...{ per: "GiB", currency: currencyCode, source: `OpenCost's prices${about}`, date: "unknown" },
+      provider,
+      scope,
+      from: "*",
+      to: scope === "region-to-region" ? "*" : null,
+      out,
+      in: 0,
+      per: "GiB",
+      currency: currencyCode,
+      source: `OpenCost's prices${about}`,
+      date: "unknown",
     }));
   const rows = FIELDS.flatMap(([field, scope]) => {
     const value = prices[field];

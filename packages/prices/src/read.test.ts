@@ -130,8 +130,13 @@ test.each([
 
 describe("OpenCost's prices", () => {
   const OPEN_COST = {
-    ...{ provider: "custom", description: "Default prices", CPU: "0.031611", RAM: "0.004237" },
-    ...{ zoneNetworkEgress: "0.01", regionNetworkEgress: 0.02, internetNetworkEgress: "0.12" },
+    provider: "custom",
+    description: "Default prices",
+    CPU: "0.031611",
+    RAM: "0.004237",
+    zoneNetworkEgress: "0.01",
+    regionNetworkEgress: 0.02,
+    internetNetworkEgress: "0.12",
   };
   const place = (provider: "aws" | "own", region: string, zone: string) => ({ provider, region, zone });
   const GIB = 2 ** 30;

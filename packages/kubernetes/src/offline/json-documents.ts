@@ -39,5 +39,5 @@ export function listedObjects(json: unknown): readonly LooseFields[] | null {
   if (!isList(items)) return typeof kind === "string" ? [json] : null;
   const name = typeof kind === "string" ? kind.slice(0, -"List".length) : "";
   const type = name === "" ? {} : { apiVersion, kind: name };
-  return items.map((item) => ({ ...type, ...looseFields<LooseFields>(item) }));
+  return items.map((item) => ({ ...type, ...looseFields(item) }));
 }

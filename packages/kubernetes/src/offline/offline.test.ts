@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { admittedPod, completedObject, jsonDocuments, listedObjects, quantityFault } from "./index.ts";
 
@@ -114,19 +114,24 @@ describe("a manifest is completed as the API server does it", () => {
   test("whatever the fields hold, it doesn't fail, and a completed object stays equal", () => {
     const kind = fc.constantFrom("Pod", "Deployment", "CronJob", "Node", "Namespace", "Service");
     const field = fc.constantFrom(
-      ...[
-        "spec",
-        "template",
-        "containers",
-        "resources",
-        "limits",
-        "requests",
-        "affinity",
-        "podAffinity",
-        "ports",
-      ],
-      ...["requiredDuringSchedulingIgnoredDuringExecution", "labelSelector", "matchLabelKeys", "hostNetwork"],
-      ...["tolerations", "metadata", "labels", "status", "capacity"],
+      "spec",
+      "template",
+      "containers",
+      "resources",
+      "limits",
+      "requests",
+      "affinity",
+      "podAffinity",
+      "ports",
+      "requiredDuringSchedulingIgnoredDuringExecution",
+      "labelSelector",
+      "matchLabelKeys",
+      "hostNetwork",
+      "tolerations",
+      "metadata",
+      "labels",
+      "status",
+      "capacity",
     );
     const { value } = fc.letrec((tie) => ({
       value: fc.oneof(
@@ -148,7 +153,10 @@ describe("a manifest is completed as the API server does it", () => {
 
 describe("a new pod is changed by other objects as the API server's plugins do it", () => {
   const beside = (kind: string, name: string, json: object, namespace = "shop") => ({
-    ...{ kind, name, namespace, json: { ...json } },
+    kind,
+    name,
+    namespace,
+    json: { ...json },
   });
   const admitted = (spec: object, ...objects: ReturnType<typeof beside>[]): unknown =>
     admittedPod(pod(spec), "shop", objects)["spec"];
@@ -186,8 +194,13 @@ describe("a new pod is changed by other objects as the API server's plugins do i
     expect(
       admitted({ runtimeClassName: "kata", nodeSelector: { zone: "a" }, tolerations: [{}] }, runtime),
     ).toEqual({
-      ...{ runtimeClassName: "kata", overhead: { cpu: "250m" } },
-      ...{ nodeSelector: { zone: "a", kata: "yes" }, tolerations: [{}, { key: "kata" }] },
+      runtimeClassName: "kata",
+      overhead: { cpu: "250m" },
+      nodeSelector: {
+        zone: "a",
+        kata: "yes",
+      },
+      tolerations: [{}, { key: "kata" }],
     });
     expect(admitted({}, runtime)).toEqual({});
   });

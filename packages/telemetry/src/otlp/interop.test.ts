@@ -159,8 +159,17 @@ it("OTLP/JSON of the SDK is the bytes of its protobuf", () => {
             max: 3,
           }),
           metric(EXPONENTIAL_HISTOGRAM, {
-            ...{ count: 4, sum: 5, scale: -2, zeroCount: 1, min: 0, max: 2 },
-            ...{ positive: buckets, negative: { offset: 0, bucketCounts: [] } },
+            count: 4,
+            sum: 5,
+            scale: -2,
+            zeroCount: 1,
+            min: 0,
+            max: 2,
+            positive: buckets,
+            negative: {
+              offset: 0,
+              bucketCounts: [],
+            },
           }),
         ],
       },
@@ -191,8 +200,12 @@ it.each([
 
 it("OTLP/JSON keeps integers, times and special numbers as they are, and leaves out what it doesn't know", () => {
   const json = pointOf({
-    ...{ timeUnixNano: 1_700_000_000_123_456_000, startTimeUnixNano: "0", exemplars: [{ traceId: "5B8E" }] },
-    ...{ asInt: "9007199254740993", attributes: null, unknownField: [{}] },
+    timeUnixNano: 0x17979cfe3d85ca00,
+    startTimeUnixNano: "0",
+    exemplars: [{ traceId: "5B8E" }],
+    asInt: "9007199254740993",
+    attributes: null,
+    unknownField: [{}],
   });
   const object = exportRequest.toObject(
     exportRequest.decode(transcodeJson(Buffer.from(JSON.stringify(json)))),

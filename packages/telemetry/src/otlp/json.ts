@@ -123,7 +123,7 @@ function writeMessage(writer: WireWriter, name: string, json: unknown, path: str
     if (value === null || !Object.hasOwn(fields, known)) continue;
     const [number, type] = fields[known]!;
     const place = path === "" ? known : `${path}.${known}`;
-    if (typeof type !== "object") writeValue(writer, number, type, value, place);
+    if (typeof type !== "object") WRITERS[type](writer, number, value, place);
     else
       for (const [index, item] of (isList(value) ? value : [value]).entries()) {
         const start = writer.begin(number);
@@ -133,48 +133,35 @@ function writeMessage(writer: WireWriter, name: string, json: unknown, path: str
   }
 }
 
-function writeValue(
-  writer: WireWriter,
-  number: number,
-  type: Scalar | Packed,
-  value: unknown,
-  place: string,
-): void {
-  switch (type) {
-    case "text":
-      if (typeof value !== "string") throw malformed(place, "must be text", value);
-      return writer.string(number, value);
-    case "bool":
-      if (typeof value !== "boolean") throw malformed(place, "must be true or false", value);
-      return value ? writer.uint(number, 1) : undefined;
-    case "double":
-      return writer.double(number, doubleOf(value, place));
-    case "doubles":
-      return writer.packedDoubles(number, listOf(value, place, doubleOf));
-    case "time":
-      return writer.nanoseconds(number, nanosecondsOf(value, place));
-    case "count":
-      return writer.fixed64(number, countOf(value, place));
-    case "counts":
-      return writer.packedFixed64(number, listOf(value, place, countOf));
-    case "uints":
-      return writer.packedUints(number, listOf(value, place, countOf));
-    case "uint":
-      return writer.uint(number, countOf(value, place));
-    case "enum":
-      return writer.uint(number, ENUM_VALUES[String(value)] ?? countOf(value, place));
-    case "sint":
-      return writer.sint(number, smallOf(value, place));
-    case "int64":
-      return writer.int(number, Number(integerOf(value, place)));
-    case "number": {
-      // Beyond 2^53 a double is as exact as a reader is.
-      const integer = Number(integerOf(value, place));
-      if (Number.isSafeInteger(integer)) writer.sfixed64(number, integer);
-      else writer.double(AS_DOUBLE, integer);
-    }
-  }
-}
+type Write = (writer: WireWriter, number: number, value: unknown, place: string) => void;
+
+const WRITERS: Readonly<Record<Scalar | Packed, Write>> = {
+  text(writer, number, value, place) {
+    if (typeof value !== "string") throw malformed(place, "must be text", value);
+    writer.string(number, value);
+  },
+  bool(writer, number, value, place) {
+    if (typeof value !== "boolean") throw malformed(place, "must be true or false", value);
+    if (value) writer.uint(number, 1);
+  },
+  double: (writer, number, value, place) => writer.double(number, doubleOf(value, place)),
+  doubles: (writer, number, value, place) => writer.packedDoubles(number, listOf(value, place, doubleOf)),
+  time: (writer, number, value, place) => writer.nanoseconds(number, nanosecondsOf(value, place)),
+  count: (writer, number, value, place) => writer.fixed64(number, countOf(value, place)),
+  counts: (writer, number, value, place) => writer.packedFixed64(number, listOf(value, place, countOf)),
+  uints: (writer, number, value, place) => writer.packedUints(number, listOf(value, place, countOf)),
+  uint: (writer, number, value, place) => writer.uint(number, countOf(value, place)),
+  enum: (writer, number, value, place) =>
+    writer.uint(number, ENUM_VALUES[String(value)] ?? countOf(value, place)),
+  sint: (writer, number, value, place) => writer.sint(number, smallOf(value, place)),
+  int64: (writer, number, value, place) => writer.int(number, Number(integerOf(value, place))),
+  number(writer, number, value, place) {
+    // Beyond 2^53 a double is as exact as a reader is.
+    const integer = Number(integerOf(value, place));
+    if (Number.isSafeInteger(integer)) writer.sfixed64(number, integer);
+    else writer.double(AS_DOUBLE, integer);
+  },
+};
 
 function listOf<T>(value: unknown, place: string, read: (value: unknown, place: string) => T): T[] {
   if (!isList(value)) throw malformed(place, "must be a list", value);
