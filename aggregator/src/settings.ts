@@ -149,7 +149,7 @@ export const aggregatorSettings = section(
     dumpFile: text({
       default: null,
       description:
-        "A Kubernetes List (JSON) that stands for the cluster, read once at start; without it the API server of the section kubernetes.",
+        "Kubernetes Lists or objects (JSON, one after the other) that stand for the cluster, read once at start; without it the API server of the section kubernetes.",
     }),
   },
   {

@@ -18,8 +18,8 @@ interface OpenedStore {
 const REQUEST_TIMEOUT_MS = 10_000;
 
 /**
- * As kubectl finds its cluster: the file, else the first of $KUBECONFIG, else the service account of the pod,
- * else ~/.kube/config; its current context, unless another one is named.
+ * Opens the cluster that kubectl would use: that of the file, else of the files in KUBECONFIG, else of the
+ * pod's service account, else of ~/.kube/config. Uses the current context unless another one is named.
  */
 export function openStore(kubeconfig: string | undefined, context?: string): OpenedStore {
   return openStoreWith(clusterCredentials(kubeconfig, context).credentials);
@@ -46,19 +46,19 @@ export function clusterCredentials(
   context?: string,
 ): { readonly credentials: Credentials; readonly source: string; readonly file: string | null } {
   const { env } = process;
-  const [first] = (env["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
-  const named = kubeconfig ?? first;
-  if (named === undefined && context === undefined && Boolean(env["KUBERNETES_SERVICE_HOST"]))
+  const listed = (env["KUBECONFIG"] ?? "").split(delimiter).filter((path) => path !== "");
+  const named = kubeconfig === undefined ? [...new Set(listed)] : [kubeconfig];
+  if (named.length === 0 && context === undefined && Boolean(env["KUBERNETES_SERVICE_HOST"]))
     return {
       credentials: new InClusterCredentials({ clock: systemClock, env }),
       source: "the pod's service account",
       file: null,
     };
-  const file = named ?? join(homedir(), ".kube", "config");
+  const files = named.length > 0 ? named : [join(homedir(), ".kube", "config")];
   const which = context === undefined ? "" : `, context ${context}`;
   return {
-    credentials: new KubeconfigCredentials(file, systemClock, context),
-    source: `kubeconfig ${file}${which}`,
-    file,
+    credentials: new KubeconfigCredentials(files, systemClock, { context, env }),
+    source: `kubeconfig ${files.join(delimiter)}${which}`,
+    file: files[0] ?? null,
   };
 }

@@ -107,10 +107,10 @@ function addUp(program: Command, print: Print): void {
       wholeNumber(0, 65_533),
       8080,
     )
-    .option("--nodes <number>", "how many nodes", wholeNumber(2, 16), 8)
+    .option("--nodes <number>", "how many nodes; 8, or one for each name of --matrix", wholeNumber(2, 16))
     .option(
       "--matrix <file>",
-      "round-trip times in ms, n x n, whitespace-separated, instead of the built-in excerpt",
+      "round-trip times in ms, n x n, as numbers, CSV or Markdown, with or without names, instead of the built-in excerpt",
       readableFile,
     )
     .option(

@@ -81,6 +81,8 @@ describe("collectorSettings", () => {
     ["node must be given", { node: "" }],
     ["must be an address or a host name", { nodeAddress: "https://n1" }],
     ["must hold only istio, linkerd and hubble", { discover: ["retina"] }],
+    ["must have a URL with a host and a port of 1 to 65535", { staticTargets: ["istio=http://a:99999/"] }],
+    ["must have a URL without user and password", { staticTargets: ["istio=http://me:x@a/"] }],
   ])("refuses a pair or a word that doesn't fit: %s", (rule, settings) => {
     expect(() => configOf(settings)).toThrow(rule);
   });

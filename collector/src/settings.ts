@@ -12,7 +12,7 @@ import {
   text,
   type SettingsOf,
 } from "@isochrone/runtime";
-import { STATIC_TARGET } from "./adapters/static-targets.ts";
+import { STATIC_TARGET, staticTargetsRule } from "./adapters/static-targets.ts";
 import type { KubeletPage } from "./discovery/kubelet.ts";
 import { POD_TARGET } from "./discovery/pod-targets.ts";
 import { ACCOUNT } from "./discovery/trusted.ts";
@@ -156,6 +156,7 @@ export const collectorSettings = section(
   {
     rules: [
       aggregatorClientRule("collector"),
+      ({ staticTargets }) => staticTargetsRule(staticTargets),
       ({ mode, node }) =>
         mode === "prometheus" || node !== ""
           ? null

@@ -194,6 +194,9 @@ describe.runIf(support.supported)("the chart's values", { timeout: 60_000 }, () 
     expect(yamlValue(dataOf(priced)["prices.yaml"]!)).toEqual(prices);
     expect(checksumOf(priced)).not.toBe(checksumOf(plain));
     await expect(helm.template({ prices: { mode: "replace" } })).rejects.toThrow(/mode/);
+    const openCost = { zoneNetworkEgress: "0.01", internetNetworkEgress: 0.12, CPU: "0.03" };
+    const rendered = await helm.template({ prices: openCost });
+    expect(yamlValue(dataOf(rendered)["prices.yaml"]!)).toEqual(openCost);
     const outside = { cluster: ["10.0.0.0/8"], names: [{ name: "s3", cidrs: ["52.218.0.0/17"] }] };
     const named = await helm.template({ outside, connections: { enabled: true } });
     const told = named.flatMap(({ metadata, data }) => {

@@ -1,39 +1,62 @@
-import { readFile } from "node:fs/promises";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { completedObject, jsonDocuments, listedObjects, quantityFault } from "@isochrone/kubernetes/offline";
+import { readTextFile } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, reasonOf } from "@isochrone/primitives";
 import { AggregatorError } from "../ports/errors.ts";
 
+/** JSON of some 5,000 nodes with 30 pods each. */
+const MAX_BYTES = 512 * 1024 * 1024;
+
 /**
- * A store with the objects of a dump (`kubectl get ... -o json`). It stands still: the cluster's later
- * changes aren't seen.
+ * A store with the objects of a dump (`kubectl get ... -o json`), as an API server would answer them. It
+ * stands still: the cluster's later changes aren't seen.
  */
 export async function loadDump(path: string, clock: Clock): Promise<ClusterStore> {
   const store = createMemoryStore({ clock });
-  for (const object of itemsOf(path, await readText(path))) await store.create(withoutVersion(object));
+  for (const object of objectsOf(path, readText(path))) await store.create(withoutVersion(object));
   return store;
 }
 
-async function readText(path: string): Promise<string> {
+function readText(path: string): string {
   try {
-    return await readFile(path, "utf8");
+    return readTextFile(path, MAX_BYTES);
   } catch (error) {
-    throw new AggregatorError("bad_dump", `aggregator.dumpFile ${path} must be readable`, error);
+    throw failed(path, `must be readable: ${reasonOf(error)}`, error);
   }
 }
 
-function itemsOf(path: string, text: string): KubernetesObject[] {
-  let list: unknown;
+function objectsOf(path: string, text: string): KubernetesObject[] {
+  let documents: unknown[];
   try {
-    list = JSON.parse(text);
+    documents = (jsonDocuments(text) ?? [{ text }]).map((each): unknown => JSON.parse(each.text));
   } catch (error) {
-    throw new AggregatorError("bad_dump", `aggregator.dumpFile ${path} must be JSON`, error);
+    throw failed(path, "must be JSON", error);
   }
-  const { items } = looseFields<Record<"items", unknown>>(list);
-  if (!Array.isArray(items))
-    throw new AggregatorError("bad_dump", `aggregator.dumpFile ${path} must be a Kubernetes List with items`);
-  return items as KubernetesObject[];
+  return documents.flatMap((document) => {
+    const objects = listedObjects(document);
+    if (objects === null) throw failed(path, "must hold Kubernetes Lists with items, or objects");
+    return objects.map((object) => checked(path, object));
+  });
+}
+
+function checked(path: string, object: Readonly<Record<string, unknown>>): KubernetesObject {
+  const { kind, metadata } = looseFields<Record<"kind" | "metadata", unknown>>(object);
+  const { name, namespace = "" } = looseFields<Record<"name" | "namespace", unknown>>(metadata);
+  if (typeof kind !== "string" || typeof name !== "string")
+    throw failed(path, "must hold objects with kind and metadata.name");
+  const fault = quantityFault(kind, object);
+  if (fault !== null) {
+    const subject = [kind, `${String(namespace)}/${name}`.replace(/^\//, "")].join(" ");
+    const { path: place, rule, value } = fault;
+    throw failed(path, `${subject}: ${place.join(".")} ${rule}, got ${JSON.stringify(value)}`);
+  }
+  return completedObject(kind, object) as KubernetesObject;
+}
+
+function failed(path: string, problem: string, cause?: unknown): AggregatorError {
+  return new AggregatorError("bad_dump", `aggregator.dumpFile ${path} ${problem}`, cause);
 }
 
 /** A store gives versions of its own. */

@@ -72,13 +72,10 @@ function appGroupIn(text: string, file: string, name: string | undefined): DumpO
   throw new CommandError(`${file}: the file ${rule}, got ${names}`);
 }
 
-/** Without an order that follows the dependencies there is none to print. */
+/** A malformed spec is an error. All other faults, cycles included, have an order: the controller's. */
 function checkFaults(group: DumpObject, { faults }: WorkloadOrder, note: (text: string) => void): void {
-  for (const fault of faults) {
-    if (fault.code === "MalformedSpec") throw errorOf(group, fault);
-    if (fault.code === "DependencyCycle")
-      throw errorOf(group, { ...fault, rule: "must not depend on itself" });
-  }
+  const malformed = faults.find(({ code }) => code === "MalformedSpec");
+  if (malformed !== undefined) throw errorOf(group, malformed);
   for (const fault of faults) note(errorOf(group, fault).message);
 }
 

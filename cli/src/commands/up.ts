@@ -25,7 +25,7 @@ import { screenReporter } from "../output/screen-reporter.ts";
 
 interface UpOptions {
   readonly port: number;
-  readonly nodes: number;
+  readonly nodes?: number;
   readonly matrix?: string;
   readonly manifest?: string;
   readonly kubeconfig?: string;
@@ -39,6 +39,9 @@ interface UpOptions {
   readonly output: Format;
 }
 
+/** As `defaultSites` has it. */
+const DEFAULT_NODES = 8;
+
 /** Runs the embedded cluster until a signal. Progress goes to standard output, logs to standard error. */
 export async function upCommand(options: UpOptions, print: (text: string) => void): Promise<void> {
   const acts = actsOf(options);
@@ -49,7 +52,8 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   const isReal = options.kubeconfig !== undefined;
   const offSignal = onEnd(host, ending, systemClock, isReal ? STOP_REAL_WITHIN_MS : STOP_WITHIN_MS);
   const lifecycle = new Lifecycle();
-  reporter.starting(isReal ? null : options.nodes);
+  const isNamed = isReal || (options.matrix !== undefined && options.nodes === undefined);
+  reporter.starting(isNamed ? null : (options.nodes ?? DEFAULT_NODES));
   const embedded = await startUnlessEnded(
     { ...embeddedOptions(options, acts), logger, env: process.env },
     ending,
@@ -169,14 +173,13 @@ function embeddedOptions(options: UpOptions, acts: readonly Act[]) {
   const { port, nodes, matrix, manifest, kubeconfig, prices, rate, window, seed, allowHost } = options;
   return {
     port,
-    nodes,
     requestsPerSecond: rate,
     windowMs: window,
     seed,
     placement: first === "score" ? ("score" as const) : ("spread" as const),
     allowedHosts: allowHost,
     movesPods: acts.includes("live"),
-    ...definedOf({ matrix, manifest, kubeconfig, prices }),
+    ...definedOf({ nodes, matrix, manifest, kubeconfig, prices }),
   };
 }
 

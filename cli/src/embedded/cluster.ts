@@ -5,14 +5,17 @@ import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import {
   defaultLinks,
   defaultSites,
-  loadMatrix,
+  loadTable,
   matrixOfZones,
+  namedSites,
+  rowsByName,
   type LinkMatrix,
   type NetworkSite,
 } from "@isochrone/lab";
 import { systemClock } from "@isochrone/runtime";
 import { openStore } from "../kubernetes.ts";
-import { fakeNodes, type FakeNode } from "./fake-nodes.ts";
+import { usageError } from "../errors.ts";
+import { fakeNodes, MAX_NODES, type FakeNode } from "./fake-nodes.ts";
 import type { EmbeddedOptions } from "./options.ts";
 
 export interface EmbeddedCluster {
@@ -29,21 +32,38 @@ export interface EmbeddedCluster {
  */
 export async function openEmbeddedCluster(options: EmbeddedOptions): Promise<EmbeddedCluster> {
   const { kubeconfig, matrix } = options;
-  const times = matrix === undefined ? undefined : loadMatrix(matrix);
+  const times = matrix === undefined ? undefined : loadTable(matrix);
   if (kubeconfig === undefined) {
-    const sites = defaultSites(options.nodes).map(sizedSite);
+    const sites = standInSites(options.nodes, times?.names ?? null).map(sizedSite);
     const store = createMemoryStore({ clock: systemClock });
-    return { store, sites, links: defaultLinks(sites, times), isReal: false, close: async () => undefined };
+    return {
+      store,
+      sites,
+      links: defaultLinks(sites, times?.rttMs),
+      isReal: false,
+      close: async () => undefined,
+    };
   }
   const opened = openStore(kubeconfig);
   try {
-    const sites = await fakeNodes(opened.store);
-    const links = defaultLinks(sites, times ?? matrixOfZones(sites));
+    const nodes = await fakeNodes(opened.store);
+    const sites = times?.names ? rowsByName(nodes, times.names) : nodes;
+    const links = defaultLinks(sites, times?.rttMs ?? matrixOfZones(sites));
     return { store: opened.store, sites, links, isReal: true, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;
   }
+}
+
+/** Throws CommandError. @param names of the matrix's rows; null: it has none */
+function standInSites(nodes: number | undefined, names: readonly string[] | null): readonly NetworkSite[] {
+  if (names === null) return defaultSites(nodes);
+  if (nodes === undefined && names.length > MAX_NODES)
+    throw usageError(
+      `--nodes must say how many of the matrix's names to use, at most ${MAX_NODES} of ${names.length}`,
+    );
+  return namedSites(names.slice(0, nodes));
 }
 
 /** Four cores and 8 GiB, the usual size of a small cloud machine. */

@@ -9,7 +9,7 @@ import { CommandError } from "../errors.ts";
 const FAKE_ANNOTATION = "kwok.x-k8s.io/node";
 const WRONG_USAGE = { exitCode: 2 } as const;
 const MIN_NODES = 2;
-const MAX_NODES = 16;
+export const MAX_NODES = 16;
 
 /** A node as the network and the cluster stand-in want it. */
 export type FakeNode = NetworkSite & Site;

@@ -4,7 +4,8 @@ import type { Logger } from "@isochrone/runtime";
 export interface EmbeddedOptions {
   /** Port of page and graph API; extender and emulator get the next two. 0: any free ones. */
   readonly port: number;
-  readonly nodes: number;
+  /** @default 8, or as many as the matrix has names */
+  readonly nodes?: number;
   /** File of round-trip times in ms; undefined: the built-in excerpt. */
   readonly matrix?: string;
   /** File of Deployments; undefined: the sample workflow. */

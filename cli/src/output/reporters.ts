@@ -100,7 +100,7 @@ export function lineReporter(out: Output): Reporter {
 
 export function startingText(nodes: number | null): string {
   return nodes === null
-    ? "isochrone: starting on the simulated nodes of the cluster ..."
+    ? "isochrone: starting on the nodes of the given cluster or matrix ..."
     : `isochrone: starting an embedded cluster of ${nodes} nodes ...`;
 }
 

@@ -1,6 +1,14 @@
-// Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents.
+// Kubernetes objects from YAML or JSON text: single objects, lists of any kind, several documents. All
+// offline inputs come through here. Objects leave as an API server would answer them.
 import type { KubernetesObject, Unchecked } from "@isochrone/kubernetes";
 import { isNamespaced } from "@isochrone/kubernetes/basics";
+import {
+  ADMISSION_KINDS,
+  admittedPod,
+  completedObject,
+  jsonDocuments,
+  quantityFault,
+} from "@isochrone/kubernetes/offline";
 import {
   jsonNestingProblem,
   TextError,
@@ -38,8 +46,11 @@ type Path = readonly (string | number)[];
 /** @param what as the message calls the place; a path where nothing better is known */
 type Fail = (path: Path, rule: string, value: unknown, what?: string) => DumpError;
 
-/** All objects of the text, lists flattened. Throws DumpError. */
-export function readObjects(text: string, file: string): DumpObject[] {
+/**
+ * All objects of the text, lists flattened. Throws DumpError.
+ * @param beside of the same cluster
+ */
+export function readObjects(text: string, file: string, beside: readonly DumpObject[] = []): DumpObject[] {
   const objects: DumpObject[] = [];
   for (const [index, document] of parseDocuments(text, file).entries()) {
     if (document.json === null || document.json === undefined) continue;
@@ -51,7 +62,11 @@ export function readObjects(text: string, file: string): DumpObject[] {
       );
     collect(document.json, [], null, fail, objects);
   }
-  return objects;
+  const rules = [...beside, ...objects].filter(({ kind }) => ADMISSION_KINDS.has(kind));
+  if (rules.length === 0) return objects;
+  return objects.map((object) =>
+    object.kind === "Pod" ? { ...object, json: admittedPod(object.json, object.namespace, rules) } : object,
+  );
 }
 
 function collect(
@@ -90,7 +105,9 @@ function readObject(json: Json, kind: string, path: Path, failAt: Fail): DumpObj
   const subject = objectText(kind, namespace ?? null, name);
   const fail: DumpObject["fail"] = (inner, rule, value) =>
     failAt([...path, ...inner], rule, value, `${subject}: ${inner.join(".")}`);
-  return { kind, name, namespace: namespace ?? "default", json, fail };
+  const fault = quantityFault(kind, json);
+  if (fault !== null) throw fail(fault.path, fault.rule, fault.value);
+  return { kind, name, namespace: namespace ?? "default", json: completedObject(kind, json), fail };
 }
 
 /** As kubectl would say it: `Deployment shop/web`, `Node n1`. */
@@ -108,22 +125,41 @@ export const DUMP_BYTES = 512 * 1024 * 1024;
 const DUMP_LIMITS: YamlLimits = { bytes: 64 * 1024 * 1024, nesting: 64, lexemes: 200_000 };
 
 /**
- * JSON of a large cluster takes YAML's parser minutes, so it goes the short way; its lines are looked for
- * when they're needed.
+ * JSON of a large cluster takes YAML's parser minutes, so JSON's parser reads it. Lines are looked for when
+ * they are needed.
  */
 export function parseDocuments(text: string, file: string): ParsedDocument[] {
-  if (text.trimStart().startsWith("{")) {
-    try {
-      const json: unknown = JSON.parse(text);
-      const deep = jsonNestingProblem(json, DUMP_LIMITS.nesting);
-      if (deep !== null) throw errorOf(deep, file);
-      return [{ json, lineOf: (path) => lineInJson(text, path) }];
-    } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
-      // Several JSON documents, or YAML's flow style, or wrong: YAML's parser tells, with the line.
-    }
+  return (text.trimStart().startsWith("{") ? parseJson(text, file) : null) ?? parseYaml(text, file);
+}
+
+/** Null: YAML's flow style, or faulty. YAML's parser tells, with the line. */
+function parseJson(text: string, file: string): ParsedDocument[] | null {
+  try {
+    return [jsonDocument(text, 0, file)];
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
   }
-  return parseYaml(text, file);
+  try {
+    const documents = jsonDocuments(text);
+    return documents && documents.map((each) => jsonDocument(each.text, each.linesBefore, file));
+  } catch (error) {
+    if (error instanceof SyntaxError) return null;
+    throw error;
+  }
+}
+
+/** Throws DumpError and SyntaxError. */
+function jsonDocument(text: string, linesBefore: number, file: string): ParsedDocument {
+  const json: unknown = JSON.parse(text);
+  const deep = jsonNestingProblem(json, DUMP_LIMITS.nesting);
+  if (deep !== null) throw errorOf(deep, file);
+  return {
+    json,
+    lineOf: (path) => {
+      const line = lineInJson(text, path);
+      return line === null ? null : line + linesBefore;
+    },
+  };
 }
 
 /** null where YAML's parser would take too long to tell. */

@@ -100,7 +100,7 @@ function unjudgedRemark(use: string): string {
 }
 
 function findPod(objects: readonly DumpObject[], options: ScoreDumpOptions, file: string): DumpObject {
-  if (options.podText !== undefined) return readPod(options.podText, options.podFile ?? "pod");
+  if (options.podText !== undefined) return readPod(options.podText, options.podFile ?? "pod", objects);
   const wanted = options.podName ?? "";
   const found = objects.filter(
     ({ kind, namespace, name }) => kind === "Pod" && (name === wanted || `${namespace}/${name}` === wanted),
@@ -113,8 +113,8 @@ function findPod(objects: readonly DumpObject[], options: ScoreDumpOptions, file
   throw new DumpError("unknown_pod", { file, document: null, line: null }, problem);
 }
 
-function readPod(text: string, file: string): DumpObject {
-  const objects = readObjects(text, file);
+function readPod(text: string, file: string, beside: readonly DumpObject[]): DumpObject {
+  const objects = readObjects(text, file, beside);
   const [pod] = objects;
   if (pod === undefined || objects.length > 1) {
     const rule = `must hold one Pod, got ${objects.length} objects`;

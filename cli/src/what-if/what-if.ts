@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { ChangeError, whatIf } from "@isochrone/placement";
 import type { Change, ExclusionRules, Scaling, Slowdown, WhatIf, World } from "@isochrone/placement";
 import { listedPrices, PriceTable } from "@isochrone/prices";
@@ -99,8 +98,12 @@ async function look(options: WhatIfOptions): Promise<Looked> {
     throw usageError(
       `--cluster and --graph must be given together, got only ${cluster === undefined ? "--graph" : "--cluster"}`,
     );
-  const { dumpWorld } = await import("./dump-world.ts");
-  const text = (file: string): string => readFileSync(file, "utf8");
+  const [{ dumpWorld }, { DUMP_BYTES }, { readTextFile }] = await Promise.all([
+    import("./dump-world.ts"),
+    import("../score/read-objects.ts"),
+    import("@isochrone/runtime"),
+  ]);
+  const text = (file: string): string => readTextFile(file, DUMP_BYTES);
   const { world, moved } = dumpWorld(
     { text: text(cluster), file: cluster },
     { text: text(graph), file: graph },

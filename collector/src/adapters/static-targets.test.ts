@@ -23,12 +23,29 @@ describe("staticTargets", () => {
     ]);
   });
 
-  it.each(["http://a/metrics", "istio=ftp://a", "envoy=http://a", "istio=http://", "istio=/metrics"])(
-    "refuses %s",
-    (entry) => {
-      expect(() => staticTargets([entry])).toThrow(`got ${JSON.stringify(entry)}`);
-    },
-  );
+  it.each([
+    "http://a/metrics",
+    "istio=ftp://a",
+    "envoy=http://a",
+    "istio=http://",
+    "istio=/metrics",
+    "istio=http://:80/",
+    "istio=http://a:99999/",
+    "istio=http://a:0/",
+    "istio=http://a b/",
+    "istio=http://a/#x",
+  ])("refuses %s", (entry) => {
+    expect(() => staticTargets([entry])).toThrow(`got ${JSON.stringify(entry)}`);
+  });
+
+  it("refuses passwords, which it doesn't show, and a page twice", () => {
+    expect(() => staticTargets(["istio=http://me:secret@a/"])).toThrow(
+      'collector.staticTargets must have a URL without user and password, which would be in logs, got "istio=http://...@a/"',
+    );
+    expect(() => staticTargets(["istio=http://a/", "istio=http://a/"])).toThrow(
+      'collector.staticTargets must name each page once, got "istio=http://a/"',
+    );
+  });
 
   it("joins sources in their order", () => {
     const sources = ["istio=http://a/", "istio=http://b/"].map((entry) => staticTargets([entry]));

@@ -3,24 +3,49 @@ import { TARGET_KINDS, type Target, type TargetSource } from "../ports/ports.ts"
 /** An entry of collector.staticTargets. */
 export const STATIC_TARGET: RegExp = new RegExp(`(${TARGET_KINDS.join("|")})=(https?://\\S+)`);
 
-/**
- * Targets from the setting collector.staticTargets (`kind=url`). Throws RangeError naming the entry and the
- * rule.
- */
-export function staticTargets(entries: readonly string[]): TargetSource {
-  const targets = entries.map(parse);
-  return { targets: () => targets };
+const SETTING = "collector.staticTargets";
+
+/** What keeps an entry from ever being read, with the entry; null: nothing. */
+export function staticTargetsRule(entries: readonly string[]): string | null {
+  for (const [at, entry] of entries.entries()) {
+    const rule = entries.indexOf(entry) < at ? "must name each page once" : brokenRule(entry);
+    if (rule !== null) return `${SETTING} ${rule}, got ${shownEntry(entry)}`;
+  }
+  return null;
 }
 
-function parse(entry: string): Target {
-  const [, named, url] = new RegExp(`^${STATIC_TARGET.source}$`).exec(entry) ?? [];
-  const kind = TARGET_KINDS.find((known) => known === named);
-  if (kind === undefined || url === undefined || !URL.canParse(url))
-    throw new RangeError(
-      `collector.staticTargets must be kind=url with kind one of ${TARGET_KINDS.join(", ")}, got ${JSON.stringify(entry)}`,
-    );
-  const kubelet = (kind === "cadvisor" || kind === "resource") && url.startsWith("https:");
-  return { kind, url, instance: url, ...(kubelet ? { access: "kubelet" } : {}) };
+function brokenRule(entry: string): string | null {
+  const [, , address] = parts(entry);
+  if (address === undefined) return `must be kind=url with kind one of ${TARGET_KINDS.join(", ")}`;
+  if (!URL.canParse(address)) return "must have a URL with a host and a port of 1 to 65535";
+  const url = new URL(address);
+  if (url.port === "0") return "must have a port of 1 to 65535";
+  if (url.username !== "" || url.password !== "")
+    return "must have a URL without user and password, which would be in logs";
+  return url.hash === "" ? null : "must have a URL without a fragment, which no server sees";
+}
+
+function parts(entry: string): readonly (string | undefined)[] {
+  return new RegExp(`^${STATIC_TARGET.source}$`).exec(entry) ?? [];
+}
+
+/** Without a password. */
+function shownEntry(entry: string): string {
+  return JSON.stringify(entry.replace(/\/\/[^/@]*@/, "//...@"));
+}
+
+/** Targets from the setting collector.staticTargets (`kind=url`). Throws RangeError naming entry and rule. */
+export function staticTargets(entries: readonly string[]): TargetSource {
+  const mistake = staticTargetsRule(entries);
+  if (mistake !== null) throw new RangeError(mistake);
+  const targets = entries.flatMap((entry): Target[] => {
+    const [, named, url] = parts(entry);
+    const kind = TARGET_KINDS.find((known) => known === named);
+    if (kind === undefined || url === undefined) return [];
+    const kubelet = (kind === "cadvisor" || kind === "resource") && url.startsWith("https:");
+    return [{ kind, url, instance: url, ...(kubelet ? { access: "kubelet" } : {}) }];
+  });
+  return { targets: () => targets };
 }
 
 /** Several sources as one. */

@@ -1,7 +1,7 @@
 // The cluster of a point: nodes, and the round trips between them from links, a matrix, a file or the
 // generator.
 import { dirname, resolve } from "node:path";
-import { loadMatrix } from "@isochrone/lab";
+import { loadTable, rowsByName } from "@isochrone/lab";
 import { seededRandom } from "@isochrone/runtime";
 import { reasonOf } from "@isochrone/primitives";
 import type { Field } from "./field.ts";
@@ -110,7 +110,7 @@ function isAt(node: PointNode, name: string): boolean {
 }
 
 function readMatrix(field: Field, nodes: readonly PointNode[], file: string): Known {
-  const rows = field.isMap ? readFile(field, file) : inline(field);
+  const rows = field.isMap ? readFile(field, nodes, file) : inline(field);
   const isSquare = rows.length === nodes.length && rows.every((row) => row.length === nodes.length);
   if (isSquare) return rows;
   const widths = [...new Set(rows.map((row) => row.length))].join(" or ");
@@ -120,12 +120,15 @@ function readMatrix(field: Field, nodes: readonly PointNode[], file: string): Kn
   return nodes.map(() => nodes.map(() => 0));
 }
 
-function readFile(field: Field, scenario: string): Known {
+function readFile(field: Field, nodes: readonly PointNode[], scenario: string): Known {
   field.map("file");
   const name = field.get("file").text();
   if (name === "") return [];
   try {
-    return loadMatrix(resolve(dirname(scenario), name)).map((row) => [...row]);
+    const { names, rttMs } = loadTable(resolve(dirname(scenario), name));
+    if (names === null) return rttMs.map((row) => [...row]);
+    const rows = rowsByName(nodes, names).map(({ row }) => row);
+    return rows.map((from) => rows.map((to) => rttMs[from]?.[to] ?? null));
   } catch (error) {
     field.get("file").fail(`must be a matrix: ${reasonOf(error)}`);
     return [];

@@ -87,7 +87,7 @@ async function credentialsOf(
   readonly namespace: string | null;
 } | null> {
   if (kubeconfig !== null) {
-    const credentials = new KubeconfigCredentials(kubeconfig, clock);
+    const credentials = new KubeconfigCredentials(kubeconfig, clock, { env });
     return { credentials, namespace: await credentials.namespace() };
   }
   if (!isInCluster(env)) return null;

@@ -20,7 +20,7 @@ export type {
   RecentEviction,
   WorkflowToImprove,
 } from "./descheduler/deschedule-input.ts";
-export { EXCLUSION_REASONS, exclusionOf } from "./descheduler/exclusions.ts";
+export { EXCLUSION_REASONS, exclusionOf, keepingAnnotation } from "./descheduler/exclusions.ts";
 export type { ExclusionRules } from "./descheduler/exclusions.ts";
 export { isOpen, parseMaintenanceWindow } from "./descheduler/maintenance.ts";
 export type { MaintenanceWindow } from "./descheduler/maintenance.ts";

@@ -127,3 +127,62 @@ test.each([
     expect(each.source).toMatch(/^https:\/\//);
   }
 });
+
+describe("OpenCost's prices", () => {
+  const OPEN_COST = {
+    provider: "custom",
+    description: "Default prices",
+    CPU: "0.031611",
+    RAM: "0.004237",
+    zoneNetworkEgress: "0.01",
+    regionNetworkEgress: 0.02,
+    internetNetworkEgress: "0.12",
+  };
+  const place = (provider: "aws" | "own", region: string, zone: string) => ({ provider, region, zone });
+  const GIB = 2 ** 30;
+
+  test.each<[string, unknown]>([
+    ["a file", OPEN_COST],
+    ["a ConfigMap", { kind: "ConfigMap", data: { x: "-", "default.json": JSON.stringify(OPEN_COST) } }],
+  ])("are taken from %s, for a GiB that leaves, in place of all that are built in", (_, json) => {
+    const table = PriceTable.of(readPrices(json));
+    for (const provider of ["aws", "own"] as const) {
+      const from = place(provider, "eu-west-1", "a");
+      const perGib = (to: typeof from): unknown => {
+        const price = table.between(from, to);
+        return typeof price === "string" ? price : price.perByte * GIB;
+      };
+      expect(perGib(from)).toBe(0);
+      expect(perGib(place(provider, "eu-west-1", "b"))).toBeCloseTo(0.01, 12);
+      expect(perGib(place(provider, "us-east-1", "a"))).toBeCloseTo(0.02, 12);
+      expect(table.outside(from, "internet")).toMatchObject({ sentPerByte: 0.12 / GIB, receivedPerByte: 0 });
+    }
+    expect([table.currency, table.rows.every(({ source }) => source.startsWith("OpenCost"))]).toEqual([
+      "USD",
+      true,
+    ]);
+    // The graph API lists rows in the form of a file.
+    const listed = table.rows.map(({ to, ...row }) => (to === null ? row : { ...row, to }));
+    expect(PriceTable.of(readPrices({ replace: true, prices: listed })).rows).toEqual(table.rows);
+  });
+
+  test("that are left out are unknown, not 0", () => {
+    const table = PriceTable.of(readPrices({ zoneNetworkEgress: "0", regionNetworkEgress: "" }));
+    const from = place("own", "r", "a");
+    expect(table.between(from, place("own", "r", "b"))).toMatchObject({ perByte: 0 });
+    expect(table.between(from, place("own", "q", "a"))).toBe("no_price");
+    expect(table.outside(from, "internet")).toBe("no_price");
+  });
+
+  test("that can't be read are refused by name", () => {
+    const json = { zoneNetworkEgress: "cheap", regionNetworkEgress: -1, internetNetworkEgress: " " };
+    expect(mistakesOf(json)).toEqual([
+      'zoneNetworkEgress must be a number from 0 to 10000, got "cheap"',
+      "regionNetworkEgress must be a number from 0 to 10000, got -1",
+      'internetNetworkEgress must be a number from 0 to 10000, got " "',
+    ]);
+    expect(mistakesOf({ zoneNetworkEgress: "1", currencyCode: "euro" })).toEqual([
+      'currencyCode must be a currency\'s three letters, as USD, got "euro"',
+    ]);
+  });
+});

@@ -2,6 +2,7 @@
 import { isKeyOf, isList, isRecord, keysOf, looseFields, type Unchecked } from "@isochrone/primitives";
 import { readDestinations } from "./destinations.ts";
 import { PriceError, shown } from "./errors.ts";
+import { openCostPrices, openCostRows } from "./open-cost.ts";
 import { PROVIDERS, SCOPES, UNITS, type Destination, type PriceRow, type Scope } from "./row.ts";
 
 /** Rows that somebody gives beside, or in place of, those that are built in. */
@@ -19,10 +20,15 @@ const MAX_TEXT = 500;
 const MAX_PRICE = 10_000;
 const REGION = /^[a-z0-9][a-z0-9.-]{0,62}\*?$|^\*$/;
 const CURRENCY = /^[A-Z]{3}$/;
-const DATE = /^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/;
+const DATE = /^unknown$|^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/;
 
-/** Reads a file of prices. Throws PriceError, which tells all that is wrong with it. */
+/**
+ * Reads a file of prices, ours or OpenCost's. OpenCost's stand in place of all that are built in. Throws
+ * PriceError, which tells all that is wrong with it.
+ */
 export function readPrices(json: unknown): PriceFile {
+  const openCost = isRecord(json) && !Object.hasOwn(json, "prices") ? openCostPrices(json) : null;
+  if (openCost !== null) return readOpenCost(openCost);
   if (!isRecord(json))
     throw new PriceError([`prices must be an object with a list prices, got ${shown(json)}`]);
   const { prices, replace = false, destinations, ...others } = json;
@@ -35,6 +41,15 @@ export function readPrices(json: unknown): PriceFile {
   const far = destinations === undefined ? [] : readDestinations(destinations, mistakes);
   if (mistakes.length > 0) throw new PriceError(mistakes);
   return { replace: replace === true, rows, destinations: far };
+}
+
+function readOpenCost(prices: Readonly<Record<string, unknown>>): PriceFile {
+  const mistakes: string[] = [];
+  const rows = openCostRows(prices, MAX_PRICE, mistakes);
+  const { destinations } = prices;
+  const far = destinations === undefined ? [] : readDestinations(destinations, mistakes);
+  if (mistakes.length > 0) throw new PriceError(mistakes);
+  return { replace: true, rows, destinations: far };
 }
 
 function rowsOf(prices: unknown, mistakes: string[]): PriceRow[] {
@@ -89,7 +104,7 @@ class RowReader {
       per: this.#oneOf("per", keysOf(UNITS)),
       currency: this.#text("currency", CURRENCY, "must be a currency's three letters, as USD"),
       source: this.#text("source", /\S/, `must say where the price is published, in ${MAX_TEXT} characters`),
-      date: this.#text("date", DATE, "must be a date, as 2026-01-31 or 2026-01"),
+      date: this.#text("date", DATE, "must be a date, as 2026-01-31 or 2026-01, or unknown"),
     };
   }
 

@@ -35,7 +35,7 @@ export interface PriceRow {
   readonly currency: string;
   /** Where the price is published. */
   readonly source: string;
-  /** The newest day or month for which it is known to have been listed there. */
+  /** The newest day or month for which it is known to have been listed there, or `unknown`. */
   readonly date: string;
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { defaultLinks } from "./default-links.ts";
-import { defaultMatrix, loadMatrix, parseMatrix } from "./matrix-file.ts";
-import { defaultSites, MAX_DEFAULT_SITES } from "./sites.ts";
+import { defaultMatrix, loadMatrix, parseMatrix, parseTable } from "./matrix-file.ts";
+import { defaultSites, MAX_DEFAULT_SITES, namedSites, rowsByName } from "./sites.ts";
 
 /** What the data's README promises of its rows, ms. */
 const CLASSES = { zone: [1, 6], region: [8, 35], beyond: [50, 170] } as const;
@@ -70,6 +70,75 @@ test.each([
   [" \n", "m: a matrix must have at least one row, got none"],
 ])("the matrix %j is refused with its place", (text, message) => {
   expect(() => parseMatrix(text, "m")).toThrow(message);
+});
+
+const NAMED = {
+  names: ["us-east-1a", "EU West", "c"],
+  rttMs: [
+    [null, 80, 1.5],
+    [80, null, null],
+    [1.5, 1200, null],
+  ],
+};
+test.each([
+  ["CSV", "region,us-east-1a,EU West,c\nus-east-1a,,80,1.5\nEU West,80,,\nc,1.5,1200,0\n"],
+  [
+    "CSV with quotes and units",
+    '"","us-east-1a","EU West","c"\n"us-east-1a",-,80ms,"1.5 ms"\n"EU West",80ms,n/a\n"c",1500us,1.2s',
+  ],
+  ["CSV in another order of rows", ",us-east-1a,EU West,c\nc,1.5,1200,-\nus-east-1a,,80,1.5\nEU West,80,,"],
+  [
+    "CSV of a spreadsheet with decimal commas",
+    ";us-east-1a;EU West;c\nus-east-1a;;80;1,5\nEU West;80;;\nc;1,5;1200;",
+  ],
+  ["tabs", "zone\tus-east-1a\tEU West\tc\nus-east-1a\t\t80\t1.5\nEU West\t80\t\t\nc\t1.5\t1200\t"],
+  [
+    "Markdown",
+    "| from | us-east-1a | EU West | c |\n|---|---:|---:|---:|\n| us-east-1a | | 80 | 1.5 |\n| EU West | 80 | | — |\n| c | 1.5 | 1200 | |",
+  ],
+  ["a header alone", "us-east-1a,EU West,c\n0,80,1.5\n80,0,\n1.5,1200,0"],
+  ["names of rows alone", "us-east-1a,0,80,1.5\nEU West,80,0\nc,1.5,1200,0"],
+])("round-trip times with names: %s", (_, text) => {
+  expect(parseTable(text, "m")).toEqual(NAMED);
+});
+
+test("plain columns may have names, too, and numbers any separator", () => {
+  expect(parseTable("x a b\na 0 34ms\nb 34ms 0", "m")).toEqual(parseTable("a b\na - 34\nb 34 -", "m"));
+  for (const text of ["0,34\n34,0", "0;34\n34;0", "0\t34\n34\t0", "# ms\n0 34\n34 0"])
+    expect(parseTable(text, "m")).toEqual({
+      names: null,
+      rttMs: [
+        [null, 34],
+        [34, null],
+      ],
+    });
+});
+
+test.each([
+  [",a,b\na,,x\nb,1,", 'm, line 2, column 3: a round-trip time must be a number of ms, got "x"'],
+  [",a,a\na,,1\na,1,", 'm: names must be unique, got "a" twice'],
+  [",a,b\na,,1\nc,1,", 'm, line 3: a row must have the name of a column, got "c"'],
+  [",a,b\na,,1,2\nb,1,", "m, line 2, column 3: a matrix of 2 rows must have 2 columns, got 3"],
+])("the table %j is refused with its place", (text, message) => {
+  expect(() => parseTable(text, "m")).toThrow(message);
+});
+
+test("names of a table name nodes and zones, and clusters find their rows by them", () => {
+  const names = ["us-east-1a", "europe-west1-b", "EU (Frankfurt)"];
+  expect(namedSites(names)).toEqual([
+    { name: "us-east-1a", zone: "us-east-1a", region: "us-east-1", row: 0 },
+    { name: "europe-west1-b", zone: "europe-west1-b", region: "europe-west1", row: 1 },
+    { name: "eu-frankfurt", zone: "eu-frankfurt", region: "eu-frankfurt", row: 2 },
+  ]);
+  expect(() => namedSites(["a b", "A-b"])).toThrow('got ["a b","A-b"]');
+  const sites = ["n1", "n2", "n3"].map((name, at) => ({ name, zone: at < 2 ? "b" : "x", region: "r" }));
+  const rows = rowsByName(sites, ["n3", "b"]);
+  expect(rows.map(({ row }) => row)).toEqual([1, 1, 0]);
+  const links = defaultLinks(rows, parseTable(",n3,b\nn3,,34\nb,34,", "m").rttMs);
+  expect([links[0]![1]!.rttMs, links[0]![2]!.rttMs, links[2]![1]!.rttMs]).toEqual([1, 34, 34]);
+  expect(() => rowsByName(sites, ["n1", "n2"])).toThrow(
+    "the matrix must have a row of the node n3, its zone x or its region r, got n1, n2",
+  );
 });
 
 test("a file that isn't there is named", () => {

@@ -2,6 +2,7 @@ import { NetworkError } from "./errors.ts";
 import { IDEAL_LINK, type LinkMatrix, type LinkSettings } from "./links.ts";
 import { defaultMatrix, type RttMatrix } from "./matrix-file.ts";
 import type { NetworkSite } from "./sites.ts";
+import { SAME_ZONE_MS } from "./zone-matrix.ts";
 
 /** Relative spread of the round trip, and the least, so that short links aren't unnaturally steady. */
 const JITTER_SHARE = 0.015;
@@ -11,7 +12,7 @@ const BANDWIDTH_BITS_PER_SECOND = 1e9;
 
 /**
  * Links between the sites with the round-trip times of their rows. Where a pair was measured in one direction
- * only, that value serves both.
+ * only, that value serves both. Sites of one row are in one zone.
  * @param matrix @default the built-in one
  * @throws NetworkError `invalid_matrix` when a site has no row or a pair has no time
  */
@@ -34,7 +35,8 @@ function linkBetween(
   to: Pick<NetworkSite, "name" | "row">,
   matrix: RttMatrix,
 ): LinkSettings {
-  const rttMs = matrix[from.row]?.[to.row] ?? matrix[to.row]?.[from.row] ?? null;
+  const withinRow = from.row === to.row ? SAME_ZONE_MS : null;
+  const rttMs = matrix[from.row]?.[to.row] ?? matrix[to.row]?.[from.row] ?? withinRow;
   if (rttMs === null) {
     throw new NetworkError(
       "invalid_matrix",

@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { reasonOf } from "@isochrone/primitives";
+import { readTextFile } from "@isochrone/runtime";
 import { NetworkError } from "./errors.ts";
+import { splitTable } from "./table-text.ts";
 
 /** Round-trip times in ms by row and column; null where nobody measured. */
 export type RttMatrix = readonly (readonly (number | null)[])[];
@@ -10,54 +11,126 @@ const DEFAULT_MATRIX = fileURLToPath(new URL("../../data/planetlab-16.txt", impo
 /** A square matrix above this is no cluster for one machine. */
 const MAX_ROWS = 2000;
 const MAX_RTT_MS = 60_000;
+/** A matrix of MAX_ROWS with 16 characters for each time. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+/** A matrix, and the names of its rows and columns; null: the table has none. */
+interface RttTable {
+  readonly names: readonly string[] | null;
+  readonly rttMs: RttMatrix;
+}
 
 /** The built-in matrix: 16 hosts of PlanetLab, see data/README.md. */
 export function defaultMatrix(): RttMatrix {
   return loadMatrix(DEFAULT_MATRIX);
 }
 
+/** As {@link loadTable}, without the names. */
+export function loadMatrix(path: string): RttMatrix {
+  return loadTable(path).rttMs;
+}
+
 /**
- * Reads n x n whitespace-separated round-trip times in ms; 0 or less means not measured. Blank lines are
- * skipped.
+ * Reads n x n round-trip times, separated by white space, commas, semicolons or tabs, or as a Markdown table.
+ * A time is in ms or has a unit (`34ms`, `1.2 s`, `250us`). Blank cells, `-`, `n/a` and times of 0 or less
+ * mean not measured. Names of columns and rows are optional; rows are put into the columns' order.
  * @throws NetworkError `invalid_matrix` naming file, line and column (both from 1)
  */
-export function loadMatrix(path: string): RttMatrix {
+export function loadTable(path: string): RttTable {
   let text: string;
   try {
-    text = readFileSync(path, "utf8");
+    text = readTextFile(path, MAX_BYTES);
   } catch (cause) {
     throw new NetworkError("invalid_matrix", `can't read the matrix ${path}: ${reasonOf(cause)}`, {
       cause,
     });
   }
-  return parseMatrix(text, path);
+  return parseTable(text, path);
 }
 
 /** As {@link loadMatrix}, of a text; `name` is what errors call it. */
 export function parseMatrix(text: string, name: string): RttMatrix {
-  const rows: (number | null)[][] = [];
-  const lines: number[] = [];
-  for (const [index, line] of text.split("\n").entries()) {
-    const cells = line.split(/\s+/).filter((cell) => cell !== "");
-    if (cells.length === 0) continue;
-    const place = `${name}, line ${index + 1}`;
-    if (rows.length === MAX_ROWS) fail(`${place}: a matrix has at most ${MAX_ROWS} rows`);
-    rows.push(cells.map((cell, column) => parseCell(cell, `${place}, column ${column + 1}`)));
-    lines.push(index + 1);
-  }
-  if (rows.length === 0) fail(`${name}: a matrix must have at least one row, got none`);
-  for (const [index, row] of rows.entries()) {
-    if (row.length === rows.length) continue;
-    const column = Math.min(row.length, rows.length) + 1;
-    fail(
-      `${name}, line ${lines[index]}, column ${column}: a matrix of ${rows.length} rows must have ${rows.length} columns, got ${row.length}`,
-    );
-  }
-  return rows;
+  return parseTable(text, name).rttMs;
+}
+
+interface Row {
+  readonly place: string;
+  /** null: the row has none. */
+  readonly name: string | null;
+  readonly cells: readonly (number | null)[];
+}
+
+/** As {@link loadTable}, of a text; `file` is what errors call it. */
+export function parseTable(text: string, file: string): RttTable {
+  const lines = splitTable(text);
+  const header = lines[0] !== undefined && isHeader(lines[0].cells) ? lines.shift() : undefined;
+  if (lines.length > MAX_ROWS)
+    fail(`${file}, line ${lines[MAX_ROWS]!.line}: a matrix has at most ${MAX_ROWS} rows`);
+  if (lines.length === 0) fail(`${file}: a matrix must have at least one row, got none`);
+  const isNamed = lines.every(({ cells: [first = ""] }) => isName(first));
+  const rows = lines.map(({ line, cells }): Row => {
+    const place = `${file}, line ${line}`;
+    const skipped = isNamed ? 1 : 0;
+    const times = cells
+      .slice(skipped)
+      .map((cell, column) => parseCell(cell, `${place}, column ${column + 1 + skipped}`));
+    return { place, name: isNamed ? cells[0]! : null, cells: times };
+  });
+  const columns = header && columnNames(header.cells, lines.length, isNamed);
+  const names = columns ?? (isNamed ? rows.map(({ name }) => name ?? "") : null);
+  if (names !== null) checkUnique(names, file);
+  const ordered = columns && isNamed ? inOrder(rows, columns, file) : rows;
+  return { names, rttMs: ordered.map((row) => squared(row, rows.length, names !== null)) };
+}
+
+/** The first cell of a header may be empty, missing, or say what the names are. */
+function isHeader([first = "", ...others]: readonly string[]): boolean {
+  return others.length > 0 ? others.every(isName) : isName(first) && first !== "";
+}
+
+function columnNames(header: readonly string[], rows: number, isNamed: boolean): readonly string[] {
+  return isNamed && header.length > rows ? header.slice(1) : header;
+}
+
+function checkUnique(names: readonly string[], file: string): void {
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  if (twice !== undefined) fail(`${file}: names must be unique, got ${JSON.stringify(twice)} twice`);
+}
+
+function inOrder(rows: readonly Row[], columns: readonly string[], file: string): Row[] {
+  for (const { name, place } of rows)
+    if (!columns.includes(name ?? ""))
+      fail(`${place}: a row must have the name of a column, got ${JSON.stringify(name)}`);
+  return columns.map((column) => {
+    const row = rows.find(({ name }) => name === column);
+    return row ?? fail(`${file}: the column ${JSON.stringify(column)} must have a row of its name, got none`);
+  });
+}
+
+/** Rows of tables with names may end early: a triangle is a whole table. */
+function squared({ place, cells }: Row, size: number, mayBeShort: boolean): readonly (number | null)[] {
+  if (cells.length === size) return cells;
+  if (mayBeShort && cells.length < size)
+    return [...cells, ...Array.from({ length: size - cells.length }, () => null)];
+  const column = Math.min(cells.length, size) + 1;
+  return fail(
+    `${place}, column ${column}: a matrix of ${size} rows must have ${size} columns, got ${cells.length}`,
+  );
+}
+
+const MISSING = /^(|-|–|—|n\/?a|null|nan)$/i;
+const TIME = /^(\S*?)\s*(ms|s|us|µs|μs)$/;
+const MS_OF: Readonly<Record<string, number>> = { ms: 1, s: 1_000, us: 0.001, µs: 0.001, μs: 0.001 };
+
+function isName(cell: string): boolean {
+  const [, digits = cell] = TIME.exec(cell) ?? [];
+  return !MISSING.test(cell) && (digits === "" || Number.isNaN(Number(digits)));
 }
 
 function parseCell(cell: string, place: string): number | null {
-  const value = Number(cell);
+  if (MISSING.test(cell)) return null;
+  const [, digits = cell, unit = "ms"] = TIME.exec(cell) ?? [];
+  const value = digits === "" ? Number.NaN : Number(digits) * MS_OF[unit]!;
   if (!Number.isFinite(value))
     fail(`${place}: a round-trip time must be a number of ms, got ${JSON.stringify(cell)}`);
   if (value > MAX_RTT_MS) fail(`${place}: a round-trip time must be at most ${MAX_RTT_MS} ms, got ${cell}`);

@@ -1,3 +1,5 @@
+import { NetworkError } from "./errors.ts";
+
 /** A node of the emulated network and whose round-trip times it takes on. */
 export interface NetworkSite {
   readonly name: string;
@@ -44,5 +46,48 @@ export function defaultSites(count = 8): readonly NetworkSite[] {
   return SITE_NAMES.slice(0, count).map((name, row) => {
     const [region = "", letter] = name.split("-");
     return { name, region, zone: `${region}-${letter}`, row };
+  });
+}
+
+const REGION_OF_ZONE = /^(.*\d)-?[a-z]$/;
+
+/**
+ * Sites by the names of a table. Each name is a zone of its own, and names the node in it. Zones that clouds
+ * name after their region (`us-east-1a`, `europe-west1-b`) are in that region.
+ * @throws NetworkError `invalid_matrix` for names that give two nodes one name
+ */
+export function namedSites(names: readonly string[]): readonly NetworkSite[] {
+  const seen = new Map<string, string>();
+  return names.map((given, row) => {
+    const name = given
+      .toLowerCase()
+      .replace(/[^a-z\d.]+/g, "-")
+      .replace(/-*\.-*/g, ".")
+      .replace(/^[-.]+|[-.]+$/g, "");
+    const before = seen.get(name);
+    if (name === "" || before !== undefined) {
+      const rule = "names of a matrix must differ in lower-case letters and digits";
+      throw new NetworkError("invalid_matrix", `${rule}, got ${JSON.stringify([before, given])}`);
+    }
+    seen.set(name, given);
+    return { name, zone: name, region: REGION_OF_ZONE.exec(name)?.[1] ?? name, row };
+  });
+}
+
+/**
+ * The rows of nodes in a table with names: by the node's name, else its zone's, else its region's.
+ * @throws NetworkError `invalid_matrix` naming a node that no row is for
+ */
+export function rowsByName<T extends Omit<NetworkSite, "row">>(
+  sites: readonly T[],
+  names: readonly string[],
+): (T & { readonly row: number })[] {
+  return sites.map((site) => {
+    const row = [site.name, site.zone, site.region].map((name) => names.indexOf(name)).find((at) => at >= 0);
+    if (row !== undefined) return { ...site, row };
+    throw new NetworkError(
+      "invalid_matrix",
+      `the matrix must have a row of the node ${site.name}, its zone ${site.zone} or its region ${site.region}, got ${names.join(", ")}`,
+    );
   });
 }

@@ -1,7 +1,7 @@
 import type { RttMatrix } from "./matrix-file.ts";
 
 /** Round trips as they are between machines of a cloud, ms. */
-const SAME_ZONE_MS = 1;
+export const SAME_ZONE_MS = 1;
 const SAME_REGION_MS = 10;
 const OTHER_REGION_MS = 80;
 

@@ -94,6 +94,13 @@ const CASES: readonly (readonly [reason: ExclusionReason, what: string, parts: P
     "that cluster-autoscaler is to leave alone",
     annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "false"),
   ],
+  ...["prefer-no-eviction", "request-evict-only", "eviction-in-progress"].flatMap((name) =>
+    ["true", "false", ""].map((value): (typeof CASES)[number] => [
+      "prefer_no_eviction",
+      `that the Kubernetes descheduler is to leave alone: ${name}=${value}`,
+      annotated(`descheduler.alpha.kubernetes.io/${name}`, value),
+    ]),
+  ),
   ["local_storage", "with an emptyDir", mounted({ emptyDir: {} })],
   ["local_storage", "with a hostPath", mounted({ hostPath: { path: "/x" } })],
   [
@@ -191,6 +198,16 @@ describe("a pod may be moved", () => {
       {},
     ],
     [
+      "that its owner offers for eviction, in spite of priority and local volumes",
+      {
+        pod: {
+          metadata: { annotations: { "descheduler.alpha.kubernetes.io/evict": "" } },
+          spec: { priority: 2_000_000_000, volumes: [{ name: "data", emptyDir: {} }] },
+        },
+      },
+      {},
+    ],
+    [
       "with annotations that don't keep it",
       annotated("cluster-autoscaler.kubernetes.io/safe-to-evict", "true"),
       {},
@@ -198,6 +215,17 @@ describe("a pod may be moved", () => {
     ["after the cool-down", { context: { lastMove: { atMs: NOW - 60_000, coolDownMs: 60_000 } } }, {}],
   ])("%s", (_, parts, rules) => {
     expect(exclusionOf(contextOf(parts), { ...RULES, ...rules }, NOW)).toBeNull();
+  });
+
+  test("an annotation that keeps a pod wins over one that offers it, and is named", () => {
+    const annotations = {
+      "descheduler.alpha.kubernetes.io/evict": "true",
+      "descheduler.alpha.kubernetes.io/prefer-no-eviction": "false",
+    };
+    expect(exclusionOf(contextOf({ pod: { metadata: { annotations } } }), RULES, NOW)).toEqual({
+      reason: "prefer_no_eviction",
+      detail: "it is annotated descheduler.alpha.kubernetes.io/prefer-no-eviction=false",
+    });
   });
 
   test("or not, but never by a throw: fields of wrong types count as absent", () => {

@@ -19,6 +19,7 @@ export const EXCLUSION_REASONS = [
   "system_priority",
   "do_not_disrupt",
   "not_safe_to_evict",
+  "prefer_no_eviction",
   "local_storage",
   "pinned_volume",
   "not_opted_in",
@@ -118,8 +119,9 @@ function ofGang(pod: ClusterObject): Exclusion | null {
   return gang === null ? null : excluded("gang", gang);
 }
 
-function ofPriority({ spec }: ClusterObject): Exclusion | null {
-  const { priorityClassName, priority: given } = fieldsOf<"priorityClassName" | "priority">(spec);
+function ofPriority(pod: ClusterObject): Exclusion | null {
+  if (isOfferedForEviction(pod)) return null;
+  const { priorityClassName, priority: given } = fieldsOf<"priorityClassName" | "priority">(pod.spec);
   const name = textOf(priorityClassName);
   const priority = countOf(given) ?? 0;
   return name.startsWith("system-") || priority >= SYSTEM_PRIORITY
@@ -127,17 +129,43 @@ function ofPriority({ spec }: ClusterObject): Exclusion | null {
     : null;
 }
 
-/** Annotations by which people keep a pod where it is, and the value that says so. */
-const WISHES: readonly (readonly [name: string, value: string, reason: ExclusionReason])[] = [
+const UPSTREAM = "descheduler.alpha.kubernetes.io/";
+/**
+ * Annotations by which people, or the component that evicts in their place, keep a pod where it is. Null: the
+ * annotation counts whatever its value, as the Kubernetes descheduler reads its own.
+ */
+const KEEPING: readonly (readonly [name: string, value: string | null, reason: ExclusionReason])[] = [
   ["cluster-autoscaler.kubernetes.io/safe-to-evict", "false", "not_safe_to_evict"],
   ["karpenter.sh/do-not-disrupt", "true", "do_not_disrupt"],
   ["karpenter.sh/do-not-evict", "true", "do_not_disrupt"],
+  [`${UPSTREAM}prefer-no-eviction`, null, "prefer_no_eviction"],
+  [`${UPSTREAM}request-evict-only`, null, "prefer_no_eviction"],
+  [`${UPSTREAM}eviction-in-progress`, null, "prefer_no_eviction"],
 ];
+/** Its owner lets the descheduler evict the pod in spite of its priority and its local volumes. */
+const EVICT_ANNOTATION = `${UPSTREAM}evict`;
+
+type AnnotationsOf = Readonly<Record<string, string>>;
+
+/** The annotation that keeps a pod where it is, as `name=value`; null when none does. */
+export function keepingAnnotation(
+  annotations: AnnotationsOf,
+): { readonly reason: ExclusionReason; readonly annotation: string } | null {
+  for (const [name, wanted, reason] of KEEPING) {
+    const value = annotations[name];
+    if (value !== undefined && (wanted === null || value === wanted))
+      return { reason, annotation: value === "" ? name : `${name}=${value}` };
+  }
+  return null;
+}
+
+function isOfferedForEviction({ metadata }: ClusterObject): boolean {
+  return metadata.annotations?.[EVICT_ANNOTATION] !== undefined;
+}
 
 function ofAnnotations({ metadata }: ClusterObject): Exclusion | null {
-  for (const [name, value, reason] of WISHES)
-    if (metadata.annotations?.[name] === value) return excluded(reason, `it is annotated ${name}=${value}`);
-  return null;
+  const keeping = keepingAnnotation(metadata.annotations ?? {});
+  return keeping && excluded(keeping.reason, `it is annotated ${keeping.annotation}`);
 }
 
 /** Names of volumes without data that matter, separated by commas. */
@@ -148,7 +176,7 @@ const SIDECAR_ANNOTATION = "sidecar.istio.io/status";
 function ofVolumes(context: PodInContext, { allowLocalStorage }: ExclusionRules): Exclusion | null {
   const { pod } = context;
   const volumes = listOf<VolumeField>(fieldsOf<"volumes">(pod.spec).volumes);
-  if (!allowLocalStorage) {
+  if (!allowLocalStorage && !isOfferedForEviction(pod)) {
     const safe = safeVolumes(pod.metadata.annotations ?? {});
     const local = volumes.find((volume) => isLocal(volume) && !safe.has(textOf(volume.name)));
     if (local !== undefined)
@@ -167,7 +195,7 @@ function isLocal(volume: Named<VolumeField>): boolean {
   return volume.emptyDir !== undefined || volume.hostPath !== undefined;
 }
 
-function safeVolumes(annotations: Readonly<Record<string, string>>): ReadonlySet<string> {
+function safeVolumes(annotations: AnnotationsOf): ReadonlySet<string> {
   const named = (annotations[SAFE_VOLUMES_ANNOTATION] ?? "").split(",").map((name) => name.trim());
   return new Set([...named, ...sidecarVolumes(annotations[SIDECAR_ANNOTATION])]);
 }

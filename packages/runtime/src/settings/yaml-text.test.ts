@@ -1,5 +1,6 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { gzipSync } from "node:zlib";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { readSettingsFile } from "./file.ts";
@@ -94,4 +95,33 @@ test("a settings file says what is too large in it, and no more of a file is rea
     `settings file ${file} must be readable YAML or JSON: line 1: ${TOO_DEEP}`,
   );
   expect(() => readTextFile("/dev/zero", 4096)).toThrow("the text must be at most 4096 bytes, got more");
+});
+
+test("a file's text is read in every encoding that tools write, and anything else is named", () => {
+  const folder = mkdtempSync(join(tmpdir(), "isochrone-yaml-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, "text");
+  const read = (bytes: Buffer, limit?: number): string => {
+    writeFileSync(file, bytes);
+    return readTextFile(file, limit);
+  };
+  const text = "kind: Node # Zürich\n";
+  const le = Buffer.from(text, "utf16le");
+  const be = Buffer.from(le).swap16();
+  const encodings = [
+    Buffer.from(text),
+    Buffer.from(`\uFEFF${text}`),
+    Buffer.concat([Buffer.from([0xff, 0xfe]), le]),
+    le,
+    Buffer.concat([Buffer.from([0xfe, 0xff]), be]),
+    be,
+  ];
+  for (const bytes of encodings) for (const each of [bytes, gzipSync(bytes)]) expect(read(each)).toBe(text);
+  expect(read(Buffer.alloc(0))).toBe("");
+  expect(() => read(gzipSync(Buffer.alloc(10_000)), 1_000)).toThrow("at most 1000 bytes, got more");
+  const rule = "must be text in UTF-8 or UTF-16, plain or in gzip, got";
+  expect(() => read(gzipSync(text).subarray(0, 20))).toThrow(`${rule} gzip data that can't be read: `);
+  expect(() => read(Buffer.from("PK\u0003\u0004rest"))).toThrow(`${rule} a zip archive`);
+  expect(() => read(Buffer.from("28b52ffd00", "hex"))).toThrow(`${rule} zstd data`);
+  expect(() => read(Buffer.from("Zürich", "latin1"))).toThrow(`${rule} other bytes`);
 });

@@ -1,9 +1,11 @@
 // YAML of users, within bounds: how deep, large and dense a text is must be known before YAML's parser sees
 // it, which calls itself for each level and needs microseconds for each word.
+import { isUtf8 } from "node:buffer";
 import { closeSync, openSync, readSync } from "node:fs";
+import { gunzipSync } from "node:zlib";
 import { isScalar, Lexer, LineCounter, parseAllDocuments, visit } from "yaml";
 import type { Document } from "yaml";
-import { reasonOf } from "@isochrone/primitives";
+import { codeOf, reasonOf } from "@isochrone/primitives";
 
 /** What is read at most. */
 export interface YamlLimits {
@@ -147,7 +149,8 @@ export function jsonNestingProblem(root: unknown, nesting: number = YAML_LIMITS.
 }
 
 /**
- * A file's text. Reads no more than `bytes`, whatever the file is. Throws TextError, or what the system says.
+ * Returns a file's text: UTF-8 or UTF-16, plain or in gzip. Reads no more than `bytes`, before and after
+ * decompression. Throws TextError, or what the system says.
  */
 export function readTextFile(path: string, bytes: number = YAML_LIMITS.bytes): string {
   const file = openSync(path, "r");
@@ -157,7 +160,7 @@ export function readTextFile(path: string, bytes: number = YAML_LIMITS.bytes): s
     for (;;) {
       const chunk = Buffer.allocUnsafe(Math.min(1024 * 1024, bytes + 1));
       const read = readSync(file, chunk);
-      if (read === 0) return Buffer.concat(chunks).toString("utf8");
+      if (read === 0) return decodedText(Buffer.concat(chunks), bytes);
       total += read;
       if (total > bytes) throw new TextError(whole(sizeRule(bytes, null)));
       chunks.push(chunk.subarray(0, read));
@@ -165,6 +168,41 @@ export function readTextFile(path: string, bytes: number = YAML_LIMITS.bytes): s
   } finally {
     closeSync(file);
   }
+}
+
+/** Formats that hold no text, by their first bytes in hexadecimal. */
+const FOREIGN: readonly (readonly [string, string])[] = [
+  ["504b0304", "a zip archive"],
+  ["28b52ffd", "zstd data"],
+  ["fd377a58", "xz data"],
+  ["425a68", "bzip2 data"],
+  ["fffe0000", "UTF-32 text"],
+  ["0000feff", "UTF-32 text"],
+];
+
+function decodedText(bytes: Buffer, limit: number): string {
+  const start = bytes.toString("hex", 0, 4);
+  if (start.startsWith("1f8b")) return decodedText(unzipped(bytes, limit), limit);
+  const foreign = FOREIGN.find(([magic]) => start.startsWith(magic))?.[1];
+  if (foreign !== undefined) throw new TextError(notText(foreign));
+  // YAML 1.2, section 5.2: without a byte order mark, the place of the first zero byte tells the encoding.
+  if (/^(fffe|(?!00)..00)/.test(start)) return new TextDecoder("utf-16le").decode(bytes);
+  if (/^(feff|00(?!00))/.test(start)) return new TextDecoder("utf-16be").decode(bytes);
+  if (!isUtf8(bytes)) throw new TextError(notText("other bytes"));
+  return new TextDecoder().decode(bytes);
+}
+
+function unzipped(bytes: Buffer, limit: number): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: limit });
+  } catch (error) {
+    if (codeOf(error) === "ERR_BUFFER_TOO_LARGE") throw new TextError(whole(sizeRule(limit, null)));
+    throw new TextError(notText(`gzip data that can't be read: ${reasonOf(error)}`));
+  }
+}
+
+function notText(got: string): TextProblem {
+  return whole(`must be text in UTF-8 or UTF-16, plain or in gzip, got ${got}`, "malformed");
 }
 
 function sizeRule(limit: number, got: number | null): string {

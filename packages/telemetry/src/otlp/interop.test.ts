@@ -1,9 +1,10 @@
-import { ProtobufMetricsSerializer } from "@opentelemetry/otlp-transformer";
+import { JsonMetricsSerializer, ProtobufMetricsSerializer } from "@opentelemetry/otlp-transformer";
 import { describe, expect, it } from "vitest";
 import { RECORD_KINDS, RecordingVisitor, START_MS, TIME_MS } from "../testing/batches.ts";
 import { exportRequest } from "../testing/otlp-schema.ts";
 import { MetricsDecoder } from "./decode.ts";
 import { encodeMetrics } from "./encode.ts";
+import { transcodeJson } from "./json.ts";
 import type { ExponentialHistogramData, Metric, MetricsBatch, NumberPoint } from "./model.ts";
 
 const TEMPORALITIES = { delta: 1, cumulative: 2 } as const;
@@ -109,6 +110,129 @@ describe.each(Object.entries(RECORD_KINDS))("a record of %s", (_, batch) => {
     expect(Buffer.from(encodeMetrics(batch)).toString("hex")).toBe(Buffer.from(generic).toString("hex"));
   });
 });
+
+describe.each(Object.entries(RECORD_KINDS))("OTLP/JSON of %s", (_, batch) => {
+  const transcoded = (json: unknown): Uint8Array => transcodeJson(Buffer.from(JSON.stringify(json)));
+  const snakeCase = (json: unknown): unknown =>
+    JSON.parse(JSON.stringify(json), (_key, value: unknown) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(
+            Object.entries(value).map(([key, inner]): [string, unknown] => [
+              key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+              inner,
+            ]),
+          )
+        : value,
+    );
+
+  it("says what the protobuf says, whichever names its fields have", () => {
+    const json = genericRequest(batch);
+    const expected = genericOf(encodeMetrics(batch));
+    expect(genericOf(transcoded(json))).toEqual(expected);
+    expect(genericOf(transcoded(snakeCase(json)))).toEqual(expected);
+  });
+});
+
+it("OTLP/JSON of the SDK is the bytes of its protobuf", () => {
+  const point = { startTime: HR_START, endTime: HR_TIME, attributes: { a: "b", n: -3, ok: true, r: 0.5 } };
+  const metric = (dataPointType: number, value: unknown, valueType = 1) => ({
+    descriptor: { name: "m", description: "words", unit: "s", type: "", valueType, advice: {} },
+    dataPointType,
+    aggregationTemporality: CUMULATIVE,
+    isMonotonic: true,
+    dataPoints: [{ ...point, value }],
+  });
+  const buckets = { offset: -4, bucketCounts: [1, 0, 2] };
+  const request = {
+    resource: { attributes: { "k8s.node.name": "n", list: ["x", 1] } },
+    scopeMetrics: [
+      {
+        scope: { name: "sdk", version: "1" },
+        metrics: [
+          metric(GAUGE, 1.5),
+          metric(SUM, 2 ** 40, 0),
+          metric(HISTOGRAM, {
+            buckets: { boundaries: [1, 2], counts: [1, 2, 3] },
+            count: 6,
+            sum: 9,
+            min: 0,
+            max: 3,
+          }),
+          metric(EXPONENTIAL_HISTOGRAM, {
+            count: 4,
+            sum: 5,
+            scale: -2,
+            zeroCount: 1,
+            min: 0,
+            max: 2,
+            positive: buckets,
+            negative: {
+              offset: 0,
+              bucketCounts: [],
+            },
+          }),
+        ],
+      },
+    ],
+  } as unknown as Serializable;
+  const json = JsonMetricsSerializer.serializeRequest(request)!;
+  expect(genericOf(transcodeJson(json))).toEqual(
+    genericOf(ProtobufMetricsSerializer.serializeRequest(request)!),
+  );
+});
+
+it.each([
+  [
+    { resourceMetrics: { scopeMetrics: [{ metrics: [{ name: 7 }] }] } },
+    "resourceMetrics[0].scopeMetrics[0].metrics[0].name must be text, got 7",
+  ],
+  [
+    pointOf({ timeUnixNano: "soon" }),
+    'timeUnixNano must be an integer of 64 bits, as text or number, got "soon"',
+  ],
+  [pointOf({ timeUnixNano: "-1" }), 'timeUnixNano must be a time in nanoseconds, got "-1"'],
+  [pointOf({ asDouble: "x" }), 'asDouble must be a number, got "x"'],
+  [pointOf({ asInt: 0.5 }), "asInt must be an integer of 64 bits, as text or number, got 0.5"],
+  [pointOf({ attributes: [{ key: "k", value: deepValue(40) }] }), "must be nested at most 32 deep"],
+])("OTLP/JSON %j is refused with its place", (json, message) => {
+  expect(() => transcodeJson(Buffer.from(JSON.stringify(json)))).toThrow(message);
+});
+
+it("OTLP/JSON keeps integers, times and special numbers as they are, and leaves out what it doesn't know", () => {
+  const json = pointOf({
+    timeUnixNano: 0x17979cfe3d85ca00,
+    startTimeUnixNano: "0",
+    exemplars: [{ traceId: "5B8E" }],
+    asInt: "9007199254740993",
+    attributes: null,
+    unknownField: [{}],
+  });
+  const object = exportRequest.toObject(
+    exportRequest.decode(transcodeJson(Buffer.from(JSON.stringify(json)))),
+    { longs: String },
+  );
+  expect(object).toMatchObject(
+    pointOf({ timeUnixNano: "1700000000123456000", asDouble: 9_007_199_254_740_992 }),
+  );
+  for (const special of ["NaN", "Infinity", "-Infinity", "1.5e3"]) {
+    const bytes = transcodeJson(Buffer.from(JSON.stringify(pointOf({ asDouble: special }))));
+    expect(exportRequest.toObject(exportRequest.decode(bytes))).toMatchObject(
+      pointOf({ asDouble: Number(special) }),
+    );
+  }
+});
+
+function genericOf(bytes: Uint8Array): unknown {
+  return exportRequest.toObject(exportRequest.decode(bytes), { longs: String });
+}
+
+function pointOf(point: object): object {
+  return { resourceMetrics: [{ scopeMetrics: [{ metrics: [{ gauge: { dataPoints: [point] } }] }] }] };
+}
+
+function deepValue(depth: number): object {
+  return depth === 0 ? { stringValue: "x" } : { arrayValue: { values: [deepValue(depth - 1)] } };
+}
 
 type Serializable = Parameters<typeof ProtobufMetricsSerializer.serializeRequest>[0];
 type SerializableMetric = Serializable["scopeMetrics"][number]["metrics"][number];

@@ -145,6 +145,15 @@ export class WireWriter {
     this.#at += 8;
   }
 
+  /** Nanoseconds since the epoch, 0 .. 2^64 - 1; 0 (unknown) is left out. */
+  nanoseconds(field: number, time: bigint): void {
+    if (time === 0n) return;
+    this.#tag(field, WIRE_FIXED64);
+    this.#reserve(8);
+    this.#view.setBigUint64(this.#at, time, true);
+    this.#at += 8;
+  }
+
   /** Milliseconds since the epoch as fixed64 nanoseconds; 0 (unknown) is left out. */
   time(field: number, timeMs: number): void {
     if (!(timeMs >= 0 && timeMs <= MAX_TIME_MS)) {

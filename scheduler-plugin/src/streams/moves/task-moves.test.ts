@@ -155,8 +155,11 @@ describe("the descheduler's rules", () => {
     expect(moves.mayMove(UID, null)).toBe(false);
     expect(moves.mayMove(UID, pod("n1", { isReady: false }))).toBe(false);
     expect(moves.mayMove(UID, pod("n1", { ageMs: RULES.minPodAgeMs - 1_000 }))).toBe(false);
-    const annotations = { "karpenter.sh/do-not-disrupt": "true" };
-    expect(moves.mayMove(UID, pod("n1", { annotations }))).toBe(false);
+    for (const annotations of [
+      { "karpenter.sh/do-not-disrupt": "true" },
+      { "descheduler.alpha.kubernetes.io/prefer-no-eviction": "" },
+    ])
+      expect(moves.mayMove(UID, pod("n1", { annotations }))).toBe(false);
   });
 
   test("have one look at a time, none during a move, and none outside of their windows", async () => {

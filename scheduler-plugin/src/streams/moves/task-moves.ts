@@ -2,7 +2,7 @@
 // before the old one is evicted. What of a move isn't over when a term ends is undone: the status names the
 // old node until the new pod runs, and a pod that no status names is deleted.
 import { hasCondition, isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
-import { isOpen, parseMaintenanceWindow } from "@isochrone/placement";
+import { isOpen, keepingAnnotation, parseMaintenanceWindow } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isUnschedulable } from "../../adapters/observed-pod.ts";
 import type { DeschedulerConfig } from "../../descheduler/decision/settings.ts";
@@ -53,13 +53,6 @@ interface MovedJob {
 
 /** How long an old pod waits for rules of its successor where nobody may make any. */
 const WITHOUT_MANAGERS_MS = 10_000;
-/** Annotations by which people keep a pod where it is. */
-const STAYING: readonly (readonly [name: string, value: string])[] = [
-  ["karpenter.sh/do-not-disrupt", "true"],
-  ["karpenter.sh/do-not-evict", "true"],
-  ["cluster-autoscaler.kubernetes.io/safe-to-evict", "false"],
-];
-
 export class TaskMoves {
   readonly #options: TaskMovesOptions;
   readonly #windows: ReturnType<typeof parseMaintenanceWindow>[];
@@ -98,7 +91,7 @@ export class TaskMoves {
     if (pod === null || !isReady(pod) || clock.monotonic() < (this.#rests.get(uid) ?? -Infinity))
       return false;
     const { annotations = {}, creationTimestamp = "" } = pod.metadata;
-    if (STAYING.some(([name, value]) => annotations[name] === value)) return false;
+    if (keepingAnnotation(annotations) !== null) return false;
     return clock.now() - Date.parse(creationTimestamp) >= rules.minPodAgeMs;
   }
 

@@ -1,4 +1,5 @@
 import { decodeHeaders, HEADERS, TOPICS } from "@isochrone/telemetry";
+import { transcodeJson } from "@isochrone/telemetry/otlp-json";
 import { HttpError, installBodyLimits } from "@isochrone/runtime/http";
 import { TRACEPARENT_HEADER } from "@isochrone/runtime/tracing";
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -11,7 +12,7 @@ import type { OutgoingRecord, Publisher } from "../../ports/port.ts";
 import { BodyEncodingError, BodyTooLargeError, readBody } from "./read-body.ts";
 import { checkStructure, KEY_HEADER, routeForeign, TOPIC_HEADER } from "./routing.ts";
 import type { Routed } from "./routing.ts";
-import { encodeExportResponse, encodeStatus } from "./wire.ts";
+import { JSON_TYPE, PROTOBUF, sendExportResponse, sendStatus } from "./answers.ts";
 import type { PartialSuccess } from "./wire.ts";
 
 /** Why an export was refused; a metric's label. */
@@ -74,7 +75,8 @@ interface IngestHost {
   register(...plugin: never[]): unknown;
 }
 
-const PROTOBUF = "application/x-protobuf";
+/** A bound for time and memory: values of JSON take some ten times the bytes of its text. */
+const MAX_JSON_BYTES = 4 * 1024 * 1024;
 const MAX_HEADER_CHARACTERS = 256;
 const DEFAULT_RETRY_AFTER_MS = 1_000;
 const RECORD_HEADERS = [
@@ -111,7 +113,7 @@ class Refusal extends Error {
   }
 }
 
-/** Mounts `POST /v1/metrics` (OTLP/HTTP, protobuf) on the app: what comes in goes onto the bus. */
+/** Mounts `POST /v1/metrics` (OTLP/HTTP, protobuf or JSON) on the app: what comes in goes onto the bus. */
 export function otlpHttpIngest(app: IngestHost, options: OtlpHttpIngestOptions): void {
   const endpoint = new IngestEndpoint(options);
   void (app as unknown as FastifyInstance).register(async (scope) => {
@@ -122,6 +124,9 @@ export function otlpHttpIngest(app: IngestHost, options: OtlpHttpIngestOptions):
       installBodyLimits(scope, { totalBytes: endpoint.bodyBudgetBytes });
     scope.addContentTypeParser(PROTOBUF, (request: FastifyRequest, payload: Readable) =>
       endpoint.read(request, payload),
+    );
+    scope.addContentTypeParser(JSON_TYPE, (request: FastifyRequest, payload: Readable) =>
+      endpoint.readJson(request, payload),
     );
     scope.setErrorHandler((error: FastifyError, request, reply) => endpoint.refuse(error, request, reply));
     scope.route({
@@ -171,8 +176,22 @@ class IngestEndpoint {
     );
   }
 
+  /** The body in JSON, as protobuf: nothing behind here knows the difference. */
+  async readJson(request: FastifyRequest, payload: Readable): Promise<Uint8Array> {
+    const bytes = await this.read(request, payload, Math.min(MAX_JSON_BYTES, this.#maxDecompressedBytes));
+    try {
+      return transcodeJson(bytes);
+    } catch (error) {
+      throw new Refusal(400, "malformed", notARequest(error));
+    }
+  }
+
   /** The body, unpacked. */
-  async read(request: FastifyRequest, payload: Readable): Promise<Uint8Array> {
+  async read(
+    request: FastifyRequest,
+    payload: Readable,
+    maxUnpackedBytes: number = this.#maxDecompressedBytes,
+  ): Promise<Uint8Array> {
     const encoding = (request.headers["content-encoding"] ?? "identity").toLowerCase();
     const isGzip = encoding === "gzip";
     if (!isGzip && encoding !== "identity" && encoding !== "") {
@@ -183,21 +202,19 @@ class IngestEndpoint {
       );
     }
     if (Number(request.headers["content-length"] ?? 0) > this.maxBodyBytes) throw this.#tooLarge(false);
-    const { maxBodyBytes: maxBytes } = this;
-    const maxUnpackedBytes = this.#maxDecompressedBytes;
+    const maxBytes = isGzip ? this.maxBodyBytes : Math.min(this.maxBodyBytes, maxUnpackedBytes);
     try {
       return await readBody(payload, { isGzip, maxBytes, maxUnpackedBytes, lease: request.bodyLease });
     } catch (error) {
-      if (error instanceof BodyTooLargeError) throw this.#tooLarge(error.isUnpacked);
+      if (error instanceof BodyTooLargeError)
+        throw this.#tooLarge(error.isUnpacked, error.isUnpacked ? maxUnpackedBytes : maxBytes);
       if (error instanceof BodyEncodingError) throw new Refusal(400, "malformed", error.message);
       throw error;
     }
   }
 
-  #tooLarge(isUnpacked: boolean): Refusal {
-    const [what, bytes] = isUnpacked
-      ? ["decompressed body", this.#maxDecompressedBytes]
-      : ["body", this.maxBodyBytes];
+  #tooLarge(isUnpacked: boolean, bytes = this.maxBodyBytes): Refusal {
+    const what = isUnpacked ? "decompressed body" : "body";
     return new Refusal(413, "too_large", `the ${what} must be at most ${bytes} bytes`);
   }
 
@@ -209,10 +226,7 @@ class IngestEndpoint {
       partial = combine(partial, this.#options.inspect?.(record.value, topic));
       await this.#publish(topic, speaker === null ? record : this.#spoken(topic, record, speaker));
     }
-    return reply
-      .code(200)
-      .type(PROTOBUF)
-      .send(Buffer.from(encodeExportResponse(partial)));
+    return sendExportResponse(reply.code(200), request, partial);
   }
 
   /** Null: nobody asks. */
@@ -237,7 +251,7 @@ class IngestEndpoint {
     if (refusal.statusCode === 401) reply.header("www-authenticate", "Bearer");
     reply.code(refusal.statusCode);
     if (refusal.statusCode === 415) {
-      // Whoever did not send protobuf won't read it.
+      // Whoever sent neither form won't read one.
       const problem = {
         type: "about:blank",
         title: "Unsupported Media Type",
@@ -246,9 +260,7 @@ class IngestEndpoint {
       };
       return reply.type("application/problem+json").send(JSON.stringify(problem));
     }
-    return reply
-      .type(PROTOBUF)
-      .send(Buffer.from(encodeStatus(RPC_CODES[refusal.statusCode] ?? 2, refusal.message)));
+    return sendStatus(reply, request, RPC_CODES[refusal.statusCode] ?? 2, refusal.message);
   }
 
   /** Errors of the web server itself, in our words; anything unforeseen stays unexplained to the sender. */
@@ -260,7 +272,7 @@ class IngestEndpoint {
       return new Refusal(
         415,
         "media_type",
-        `content-type must be ${PROTOBUF} (OTLP/HTTP with JSON is not supported), got ${got.slice(0, 100)}`,
+        `content-type must be ${PROTOBUF} or ${JSON_TYPE}, got ${got.slice(0, 100)}`,
       );
     }
     if (error.statusCode !== undefined && error.statusCode < 500)
@@ -289,11 +301,7 @@ class IngestEndpoint {
         return routeForeign(body, request.ip, headers);
       checkStructure(body);
     } catch (error) {
-      throw new Refusal(
-        400,
-        "malformed",
-        `the body is not an ExportMetricsServiceRequest: ${reasonOf(error)}`,
-      );
+      throw new Refusal(400, "malformed", notARequest(error));
     }
     // One body is one record here: splitting it would repeat its sequence.
     const key = decodeKey(headerOf(request, KEY_HEADER)) ?? headers[HEADERS.source] ?? request.ip;
@@ -328,6 +336,10 @@ class IngestEndpoint {
       throw new Refusal(503, "unavailable", "the bus is not available", waitMs);
     }
   }
+}
+
+function notARequest(error: unknown): string {
+  return `the body is not an ExportMetricsServiceRequest: ${reasonOf(error)}`;
 }
 
 function bodyOf({ body }: FastifyRequest): Uint8Array {

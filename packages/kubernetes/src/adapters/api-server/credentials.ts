@@ -13,7 +13,7 @@ export interface ConnectionTls {
 /** Where requests go now, and what they prove themselves with. */
 export interface Login {
   readonly server: URL;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | string[]>>;
   readonly tls: ConnectionTls;
   /** Reaches the server through a proxy. */
   readonly agent?: Agent;

@@ -3,10 +3,12 @@ import type { Clock } from "@isochrone/runtime";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { stat } from "node:fs/promises";
 import type { RequestOptions } from "node:https";
+import { delimiter } from "node:path";
 
-import { reasonOf } from "@isochrone/primitives";
+import { codeOf, reasonOf } from "@isochrone/primitives";
 import { StoreError } from "../../store/errors.ts";
 import type { ConnectionTls, Credentials, Login } from "./credentials.ts";
+import type { ProxyEnv } from "./proxy.ts";
 
 /**
  * Files are looked at this often, so that rotated ones are taken up; tokens of plugins live as long as they
@@ -16,23 +18,40 @@ const KEPT_MS = 10_000;
 /** A plugin that waits for a person who isn't there must not hold up every request for ever. */
 const PLUGIN_DEADLINE_MS = 30_000;
 
+/** How a kubeconfig is used. */
+interface KubeconfigOptions {
+  /** @default the files' current one */
+  readonly context?: string | undefined;
+  /** Names proxies (HTTPS_PROXY, HTTP_PROXY, NO_PROXY) for clusters without a `proxy-url`. */
+  readonly env?: ProxyEnv;
+}
+
+interface Loaded {
+  readonly config: KubeConfig;
+  /** Headers that the library doesn't know. */
+  readonly more: Login["headers"];
+  /** Names and times of the files. */
+  readonly changed: string;
+}
+
 /**
- * Credentials of a kubeconfig's current context, or of another one of it. The client library reads it: exec
- * plugins, OIDC, client certificates, proxies, impersonation. It is loaded only here, for it is large.
+ * Credentials of a context of a kubeconfig, or of several that are merged as kubectl does it. The client
+ * library reads them: exec plugins, OIDC, client certificates, proxies. It is loaded only here, since it is
+ * large.
  */
 export class KubeconfigCredentials implements Credentials {
   readonly #clock: Clock;
-  readonly #file: string;
-  readonly #context: string | undefined;
-  #config: KubeConfig | null = null;
-  #changedAtMs = 0;
+  readonly #files: readonly string[];
+  readonly #options: KubeconfigOptions;
+  #loaded: Loaded | null = null;
   #login: Login | null = null;
   #readAtMs = 0;
   #reading: Promise<Login> | null = null;
 
-  constructor(file: string, clock: Clock, context?: string) {
-    this.#file = file;
-    this.#context = context;
+  /** @param files of several, as in KUBECONFIG, those that don't exist are left out */
+  constructor(files: string | readonly string[], clock: Clock, options: KubeconfigOptions = {}) {
+    this.#files = typeof files === "string" ? [files] : files;
+    this.#options = options;
     this.#clock = clock;
   }
 
@@ -47,28 +66,28 @@ export class KubeconfigCredentials implements Credentials {
 
   forget(): void {
     this.#login = null;
-    this.#config = null;
+    this.#loaded = null;
   }
 
   /** The namespace of the current context, null when it names none. */
   async namespace(): Promise<string | null> {
-    const config = await this.#loaded();
+    const { config } = await this.#load();
     return config.getContextObject(config.getCurrentContext())?.namespace ?? null;
   }
 
   async #read(): Promise<Login> {
     const readAtMs = this.#clock.monotonic();
     try {
-      const config = await this.#loaded();
+      const { config, more } = await this.#load();
       const options: RequestOptions = { headers: {} };
-      await withDeadline(this.#clock, PLUGIN_DEADLINE_MS, `credentials of ${this.#file}`, () =>
+      await withDeadline(this.#clock, PLUGIN_DEADLINE_MS, `credentials of ${this.#name()}`, () =>
         config.applyToHTTPSOptions(options),
       );
-      this.#login = loginOf(config, options);
+      this.#login = loginOf(config, options, more);
     } catch (error) {
       if (error instanceof StoreError) throw error;
       const reason = reasonOf(error);
-      throw new StoreError("unavailable", `kubeconfig ${this.#file} gives no credentials: ${reason}`, {
+      throw new StoreError("unavailable", `kubeconfig ${this.#name()} gives no credentials: ${reason}`, {
         cause: error,
       });
     }
@@ -76,16 +95,37 @@ export class KubeconfigCredentials implements Credentials {
     return this.#login;
   }
 
-  async #loaded(): Promise<KubeConfig> {
-    const { mtimeMs } = await stat(this.#file);
-    if (this.#config && mtimeMs === this.#changedAtMs) return this.#config;
-    const { KubeConfig } = await import("@kubernetes/client-node");
+  async #load(): Promise<Loaded> {
+    const files: string[] = [];
+    const times: number[] = [];
+    for (const file of this.#files) {
+      const found = await stat(file).catch((error: unknown) => {
+        if (this.#files.length > 1 && codeOf(error) === "ENOENT") return null;
+        throw error;
+      });
+      if (found === null) continue;
+      files.push(file);
+      times.push(found.mtimeMs);
+    }
+    if (files.length === 0) throw new Error(`none of the files exists: ${this.#name()}`);
+    const changed = JSON.stringify([files, times]);
+    if (this.#loaded?.changed === changed) return this.#loaded;
+    const [{ KubeConfig }, { impersonationHeaders, mergedKubeconfig }] = await Promise.all([
+      import("@kubernetes/client-node"),
+      import("./kubeconfig-files.ts"),
+    ]);
+    const { context, env = {} } = this.#options;
+    const merged = mergedKubeconfig(files, env);
     const config = new KubeConfig();
-    config.loadFromFile(this.#file);
-    if (this.#context !== undefined) useContext(config, this.#context);
-    this.#changedAtMs = mtimeMs;
-    this.#config = config;
-    return config;
+    config.loadFromString(JSON.stringify(merged));
+    if (context !== undefined) useContext(config, context);
+    const more = impersonationHeaders(merged, config.getCurrentUser()?.name);
+    this.#loaded = { config, more, changed };
+    return this.#loaded;
+  }
+
+  #name(): string {
+    return this.#files.join(delimiter);
   }
 }
 
@@ -97,10 +137,13 @@ function useContext(config: KubeConfig, context: string): void {
   config.setCurrentContext(context);
 }
 
-function loginOf(config: KubeConfig, options: RequestOptions): Login {
+function loginOf(config: KubeConfig, options: RequestOptions, more: Login["headers"]): Login {
   const cluster = config.getCurrentCluster();
-  if (!cluster) throw new Error(`its current context ${config.getCurrentContext()} names no cluster`);
-  const headers: Record<string, string> = {};
+  if (!cluster)
+    throw new Error(`its current context ${config.getCurrentContext()} names no cluster with a server`);
+  if (!config.getCurrentUser())
+    throw new Error(`its current context ${config.getCurrentContext()} names a user that isn't there`);
+  const headers: Record<string, string | string[]> = { ...more };
   for (const [name, value] of Object.entries(options.headers ?? {}))
     headers[name.toLowerCase()] = String(value).trim();
   if (options.auth) headers["authorization"] = `Basic ${Buffer.from(options.auth).toString("base64")}`;

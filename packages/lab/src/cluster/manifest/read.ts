@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import { completedObject } from "@isochrone/kubernetes/offline";
 import { readTextFile, YAML_LIMITS, yamlSizeProblem } from "@isochrone/runtime";
 import { LineCounter, parseAllDocuments } from "yaml";
 import { reasonOf } from "@isochrone/primitives";
@@ -76,9 +77,14 @@ function parseDocuments(text: string, file: string, problems: ManifestProblem[])
       }
       return lineAt(start);
     };
-    documents.push({ index, object: value, line });
+    // The stand-in for the API server completes nothing.
+    documents.push({ index, object: completed(value), line });
   }
   return documents;
+}
+
+function completed(object: KubernetesObject): KubernetesObject {
+  return { ...object, ...completedObject(object.kind, object) };
 }
 
 function isObject(value: unknown): value is KubernetesObject {

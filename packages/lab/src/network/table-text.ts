@@ -1,0 +1,40 @@
+/** A line of a table with something in it. */
+interface TableLine {
+  /** Counted from 1. */
+  readonly line: number;
+  readonly cells: readonly string[];
+}
+
+/**
+ * Splits a table into cells without quotes and space around them: a Markdown table, or lines separated by
+ * semicolons, commas, tabs or white space, whichever the first line has. Blank lines, comments (`#`) and
+ * Markdown's ruler are left out.
+ */
+export function splitTable(text: string): TableLine[] {
+  const lines = text
+    .split(/\r?\n/)
+    .map((line, index) => ({ line: index + 1, text: line }))
+    .filter((each) => each.text.trim() !== "" && !each.text.trimStart().startsWith("#"));
+  const first = lines[0]?.text ?? "";
+  if (first.includes("|"))
+    return lines
+      .filter((each) => !/^[\s|:-]*-[\s|:-]*$/.test(each.text))
+      .map(({ line, text: row }) => ({ line, cells: cellsOf(row.trim().replace(/^\||\|$/g, ""), "|") }));
+  const separator = [";", ",", "\t"].find((each) => first.includes(each));
+  if (separator === undefined || (separator === "\t" && !/[^\s\d.eE+-]/.test(first)))
+    return lines.map(({ line, text: row }) => ({ line, cells: row.trim().split(/\s+/) }));
+  return lines.map(({ line, text: row }) => ({
+    line,
+    // Spreadsheets that separate cells by semicolons write decimals with a comma.
+    cells: cellsOf(separator === ";" ? row.replace(/(\d),(\d)/g, "$1.$2") : row, separator),
+  }));
+}
+
+function cellsOf(row: string, separator: string): string[] {
+  return row.split(separator).map((cell) =>
+    cell
+      .trim()
+      .replace(/^"(.*)"$/, "$1")
+      .trim(),
+  );
+}
