@@ -75,7 +75,7 @@ function run(
 const REQUESTS = "istio_requests_total";
 
 function graph() {
-  const [first] = buildWorkflows(tables, CLUSTER, { version: 1, nowMs: END, windowSeconds: 30 }, "full");
+  const [first] = buildWorkflows(tables, CLUSTER, { version: 1, nowMs: END }, "full");
   return {
     channels: first!.channels.map(({ source, target, requestsPerSecond }) => [
       `${source} ${target}`,
@@ -246,6 +246,17 @@ describe("the label of a Thanos, Mimir or OpenTelemetry Collector", () => {
     expect(tables.pods.get("shop/web-0")).toBeDefined();
     expect(tables.pods.get("shop/web-1")).toBeUndefined();
     expect(ingest.counts.unused.other_cluster).toBe(1);
+  });
+});
+
+test("usage of pods that the cluster doesn't have is counted as such", () => {
+  const pod = { namespace: "shop", pod: "web-7", container: "web" };
+  run([["container_cpu_usage_seconds_total", pod, 1]]);
+  expect(ingest.counts.unused.unknown_pod).toBe(STEPS + 1);
+  expect(ingest.counts.recentUnused.list(END)[0]).toEqual({
+    reason: "unknown_pod",
+    points: STEPS + 1,
+    example: "container_cpu_usage_seconds_total",
   });
 });
 

@@ -267,6 +267,7 @@ export class Ingest implements MetricsVisitor {
     if (!(nowMs - this.#retriedMs < paneMs)) {
       this.#retriedMs = nowMs;
       this.#passing.end();
+      this.counts.recentUnused.note(nowMs, windowMs, paneMs);
     }
     if (nowMs - this.#sweptMs < windowMs) return;
     this.#sweptMs = nowMs;
@@ -311,6 +312,7 @@ export class Ingest implements MetricsVisitor {
     }
     this.#tally.points++;
     this.#tally.unused[reason]++;
+    this.#tally.unusedExamples[reason] = series.name;
   }
 
   #isRepeated(series: Series, state: Binding | Sink, timeMs: number): boolean {
