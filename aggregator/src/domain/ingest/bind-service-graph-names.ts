@@ -66,7 +66,7 @@ export function edgeOf(
     const isOther = cluster !== null && clusters(cluster, workload?.namespace ?? "");
     return isOther ? { elsewhere: cluster } : workload;
   });
-  const isElsewhere = [client, server].some((end) => end != null && "elsewhere" in end);
+  const isElsewhere = [client, server].some((end) => end !== null && end !== undefined && "elsewhere" in end);
   const [source, target] = [placed(client), placed(server)];
   if (source.namespace !== OUTSIDE_NAMESPACE || target.namespace !== OUTSIDE_NAMESPACE)
     return channelOf(source, target);
@@ -74,7 +74,7 @@ export function edgeOf(
 }
 
 function placed(end: Workload | { readonly elsewhere: string } | null | undefined): Workload {
-  if (end == null) return { namespace: OUTSIDE_NAMESPACE, name: OUTSIDE_UNKNOWN };
+  if (end === null || end === undefined) return { namespace: OUTSIDE_NAMESPACE, name: OUTSIDE_UNKNOWN };
   return "elsewhere" in end ? { namespace: OUTSIDE_NAMESPACE, name: outsideNameOf(end.elsewhere) } : end;
 }
 
