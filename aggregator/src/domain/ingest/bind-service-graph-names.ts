@@ -4,7 +4,6 @@ import type { Attributes } from "@isochrone/telemetry";
 import { OUTSIDE_NAMESPACE, OUTSIDE_UNKNOWN, outsideNameOf } from "@isochrone/telemetry/outside";
 import type { ChannelKey } from "../channel-key.ts";
 import { textOf, type Labels } from "../text.ts";
-import type { EdgeClusters } from "./bind-service-graph.ts";
 import { clusterName } from "./own-cluster.ts";
 
 /** Labels of Hubble's `labelsContext` that name the ends. */
@@ -49,9 +48,12 @@ const NAMESPACE_ATTRIBUTES = ["k8s.namespace.name", "service.namespace"];
 
 const CLUSTER_ATTRIBUTES = ["k8s.cluster.name"];
 
+/** Notes the cluster of an end, and returns whether it is another one. */
+export type EdgeClusters = (cluster: string, namespace: string) => boolean;
+
 /**
- * The channel of a service graph connector's edge. An end that is no workload of this cluster is outside; null:
- * both are. "other_cluster": the edge is one of another cluster.
+ * The channel of a service graph connector's edge. An end that is no workload of this cluster is outside;
+ * null: both are. "other_cluster": the edge is one of another cluster.
  * @param kinds how far the names are believed; null: the client is no workload
  */
 export function edgeOf(
@@ -125,8 +127,8 @@ function dimension(
 }
 
 /**
- * The ends by labels of `labelsContext`; one that they don't name is outside. Null: they name neither. `source` and `destination` are not taken: what they hold (pods,
- * identities, names) is a setting of Cilium's that the metric doesn't tell.
+ * The ends by labels of `labelsContext`; one that they don't name is outside. Null: they name neither. `source`
+ * and `destination` are not taken: a setting of Cilium's says what they hold, and the metric doesn't tell it.
  */
 export function hubbleEnds(labels: HubbleEnds): ChannelKey | null {
   const source = workloadOf(labels.source_namespace, labels.source_workload, labels.source_app);

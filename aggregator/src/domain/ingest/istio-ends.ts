@@ -25,7 +25,7 @@ interface NamedEnd {
 }
 
 /** The cluster of the end that doesn't report; null: this one, or it isn't told. */
-export type FarCluster = { readonly elsewhere: string | null } | "near_is_elsewhere";
+type FarCluster = { readonly elsewhere: string | null } | "near_is_elsewhere";
 
 /**
  * Tells which cluster the far end of a call is in. The proxy that reports stands in this cluster, or its page
