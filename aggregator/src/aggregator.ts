@@ -301,7 +301,7 @@ class RunningAggregator implements Aggregator {
     await this.#bills.keep(graphs);
   }
 
-  /** Tests of the leader before this one: which pairs it tested, and the bytes that took of nodes' budgets. */
+  /** Continues where the leader before this one ended: pairs that it tested, and budgets that it used. */
   #noteLeadership(): void {
     const isLeading = this.#replication?.leadership.isLeader() ?? false;
     if (isLeading && !this.#isLeading) this.#probing.rememberTests(this.#pastTests());

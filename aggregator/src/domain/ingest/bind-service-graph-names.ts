@@ -127,8 +127,8 @@ function dimension(
 }
 
 /**
- * The ends by labels of `labelsContext`; one that they don't name is outside. Null: they name neither. `source`
- * and `destination` are not taken: a setting of Cilium's says what they hold, and the metric doesn't tell it.
+ * The ends by labels of `labelsContext`; one that they don't name is outside. Null: they name neither.
+ * `source` and `destination` are not taken: a setting of Cilium's says what they hold.
  */
 export function hubbleEnds(labels: HubbleEnds): ChannelKey | null {
   const source = workloadOf(labels.source_namespace, labels.source_workload, labels.source_app);
