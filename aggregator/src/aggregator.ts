@@ -211,6 +211,8 @@ class RunningAggregator implements Aggregator {
             },
       replication: this.#replication,
       refusals: this.#tables.refusals,
+      unused: this.#intake.counts.recentUnused,
+      clusters: this.#speaking.clusters,
       ...this.#schedulerPlugin,
       page,
       addRoutes,
@@ -300,10 +302,7 @@ class RunningAggregator implements Aggregator {
     await this.#bills.keep(graphs);
   }
 
-  /**
-   * A new leader begins where the one before ended: which pairs were tested, and what that took of the nodes'
-   * budgets.
-   */
+  /** Continues where the leader before this one ended: pairs that it tested, and budgets that it used. */
   #noteLeadership(): void {
     const isLeading = this.#replication?.leadership.isLeader() ?? false;
     if (isLeading && !this.#isLeading) this.#probing.rememberTests(this.#pastTests());

@@ -5,6 +5,9 @@ import type { Registry } from "prom-client";
 import { Type, type Static } from "typebox";
 import type { RecentRefusals } from "../domain/graphs/recent-refusals.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
+import type { OwnCluster } from "../domain/ingest/own-cluster.ts";
+import type { RecentUnused } from "../domain/ingest/recent-unused.ts";
+import type { Unused } from "../domain/ingest/sink.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { ofHealth, type ReplicaHealths } from "./replica-healths.ts";
 
@@ -17,6 +20,8 @@ export interface HealthSources {
   /** Null where this is the only replica. */
   readonly replication: { readonly healths: Pick<ReplicaHealths, "others"> } | null;
   readonly refusals: Pick<RecentRefusals, "list">;
+  readonly unused: Pick<RecentUnused, "list">;
+  readonly clusters: Pick<OwnCluster, "list">;
   ready(): Readiness;
 }
 
@@ -31,6 +36,26 @@ const HealthQuery = Type.Object(
 type HealthQuery = Static<typeof HealthQuery>;
 
 const MAX_CLOCKS = 20;
+const MAX_CLUSTERS = 20;
+
+/** What to do about points that no graph is drawn from: doctor and page show it. */
+const UNUSED_REMEDIES: Readonly<Record<Unused, string>> = {
+  unattributed:
+    "Neither end of a call, or no pod or node, is named: give the source the labels that docs/traffic-sources.md lists.",
+  other_cluster:
+    "They are of another cluster. If one of its names is this cluster's, add it to aggregator.clusterNames; else ask for this cluster's series alone (collector.prometheusMatchers).",
+  unknown_pod:
+    "No pod of the cluster has the name or address: list the ranges of pods, Services and nodes in the chart's value outside, and leave out series of other clusters.",
+  unknown_node:
+    "The cluster has no such node: the label of the node must have the name of its Node object, not an address.",
+  unclear_interface:
+    "Nothing says whether the interface is one of the node's own cards: run the probe there with probe.hostNetwork (docs/collecting.md).",
+  sampling_unset: "Give the agent's rows their sampling factor (docs/traffic-sources.md).",
+  too_many_links: "There is no room for more links: probe fewer peers, or by fewer methods.",
+  too_many_channels: "There is no room for more channels: see which source names so many workloads.",
+  too_many_pods: "There is no room for more pods: leave out series of other clusters.",
+  unknown_metric: "Nothing reads these metrics, or not as this type: a sender need not send them.",
+};
 
 /**
  * `GET /api/v1/health`: the figures that a person asks for first. All of them, and those that are told over
@@ -122,7 +147,12 @@ async function healthOf(sources: HealthSources): Promise<Health> {
     version: newest?.version ?? null,
     graphAgeSeconds: newest === null ? null : (now - newest.builtAtMs) / 1000,
     buildFailures: await readings.sum("aggregator_build_failures_total"),
-    intake: { ...(await intakeOf(readings)), refusedNow: sources.refusals.list(now) },
+    intake: {
+      ...(await intakeOf(readings)),
+      refusedNow: sources.refusals.list(now),
+      unusedNow: sources.unused.list(now).map((one) => ({ ...one, remedy: UNUSED_REMEDIES[one.reason] })),
+      clusters: sources.clusters.list().slice(0, MAX_CLUSTERS),
+    },
     sizes: {
       series: await readings.sum("aggregator_series"),
       links: await readings.sum("aggregator_links"),
@@ -141,7 +171,9 @@ async function healthOf(sources: HealthSources): Promise<Health> {
   };
 }
 
-async function intakeOf(readings: Readings): Promise<Omit<Health["intake"], "refusedNow">> {
+async function intakeOf(
+  readings: Readings,
+): Promise<Omit<Health["intake"], "clusters" | "refusedNow" | "unusedNow">> {
   return {
     records: await readings.sum("aggregator_records_total"),
     points: await readings.sum("aggregator_points_total"),

@@ -327,6 +327,7 @@ describe("the graph", () => {
       "usage of workloads": "skipped",
       traffic: "skipped",
       "collector's targets": "error",
+      "collector's rows": "ok",
       "collector's TLS": "warning",
     });
     expectRemedies(verdicts);

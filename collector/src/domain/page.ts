@@ -10,6 +10,7 @@ import {
   type LabelLookup,
   type UsageRow,
 } from "@isochrone/telemetry";
+import { recordOf } from "@isochrone/primitives";
 import { BYTE } from "./bytes.ts";
 import { CanonicalText } from "./canonical-text.ts";
 import { DEFAULT_LIMITS, type ExpositionVisitor, type FamilyType, type PageFormat } from "./exposition.ts";
@@ -21,7 +22,7 @@ import { sumPage, type SumFaults } from "./page-sums.ts";
 import { writeRecords } from "./page-records.ts";
 import type { PageScope, RowRefusal } from "./page-scope.ts";
 import { MAX_SERIES_BYTES, RowJudge } from "./row-judge.ts";
-import { PART } from "./row-table.ts";
+import { PART, UNUSED_ROWS, type UnusedRow } from "./row-table.ts";
 import { guessLabelsEnd, SampleValue } from "./sample-value.ts";
 import {
   attributeFieldOf,
@@ -88,6 +89,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   /** The row before this one that was kept. */
   #lastRow = -1;
   #samples = 0;
+  /** Samples that are in no record, so far; those of unwanted metrics are the reader's to count. */
+  readonly unused: Record<UnusedRow, number> = recordOf(UNUSED_ROWS, () => 0);
   #hasScrapeError = false;
   #unnamedPods = 0;
   /** Of the row in hand, in families of usage. */
@@ -135,7 +138,10 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   sample(name: WantedName, bytes: Uint8Array, view: DataView, start: number, end: number): string | null {
     const { family, part } = name;
     const kind = isPagePart(part) ? KIND.gauge : this.#kindOf(family);
-    if (!belongs(part, kind)) return null;
+    if (!belongs(part, kind)) {
+      this.unused.not_a_value++;
+      return null;
+    }
     const after = this.#findRow(name, kind, bytes, view, start, end);
     if (after < 0) return this.#labels.fault;
     const rule = this.#value.read(bytes, after, end);
@@ -231,13 +237,17 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   };
 
   #isKept({ name, reduction }: FamilyMemory): boolean {
-    if (reduction?.usageRow !== undefined) {
-      this.#usageRow = reduction.usageRow(this.#label);
-      if (this.#usageRow === "unnamed") this.#unnamedPods++;
-      return isKeptUsage(this.#usageRow);
-    }
-    if (reduction !== undefined && !reduction.keeps(this.#label)) return false;
+    const isKept = this.#isKeptRow(reduction);
+    if (!isKept) this.unused.not_needed++;
+    if (!isKept || reduction?.usageRow !== undefined) return isKept;
     return this.#judge.admits(name, this.#label);
+  }
+
+  #isKeptRow(reduction: FamilyMemory["reduction"]): boolean {
+    if (reduction?.usageRow === undefined) return reduction?.keeps(this.#label) ?? true;
+    this.#usageRow = reduction.usageRow(this.#label);
+    if (this.#usageRow === "unnamed") this.#unnamedPods++;
+    return isKeptUsage(this.#usageRow);
   }
 
   #openRow(
@@ -320,6 +330,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     }
     if (++this.#samples > this.#options.maxSamples) return;
     rows.timeMs[row] = this.#believableTime();
+    const given = part === "sum" ? PART.b : part === "bucket" ? 0 : PART.a;
+    if ((rows.parts[row]! & given) !== 0) this.unused.repeated++;
     if (kind !== KIND.histogram || part === "count") {
       rows.a[row] = value;
       if (kind !== KIND.histogram) rows.b[row] = 0;

@@ -49,6 +49,6 @@ export class ScrapedPages {
 }
 
 /** Who was scraped: all series of a page share these labels. */
-function targetOf({ job = "", instance = "" }: RawSeries["labels"]): string {
-  return `${job}\n${instance}`;
+function targetOf({ job = "", instance = "", cluster = "" }: RawSeries["labels"]): string {
+  return `${job}\n${instance}\n${cluster}`;
 }

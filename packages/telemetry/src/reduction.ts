@@ -80,13 +80,32 @@ const RESPONSE_CODE: KeptLabel = {
   },
 };
 
-const CHANNEL = kept(
-  "reporter",
-  "source_workload",
-  "source_workload_namespace",
-  "destination_workload",
-  "destination_workload_namespace",
-);
+/** Labels by which Prometheus, Thanos, Mimir and OpenTelemetry name the cluster that a row is of. */
+export const CLUSTER_LABELS = ["cluster", "k8s_cluster_name", "K8S_ClusterName"] as const;
+
+/** The target's cluster is kept where it is another one than the source's. */
+const CLUSTERS: readonly KeptLabel[] = [
+  { name: "source_cluster" },
+  {
+    name: "destination_cluster",
+    derive: (label) => {
+      const cluster = label("destination_cluster");
+      return cluster === label("source_cluster") ? "" : cluster;
+    },
+  },
+  ...kept(...CLUSTER_LABELS),
+];
+
+const CHANNEL: readonly KeptLabel[] = [
+  ...kept(
+    "reporter",
+    "source_workload",
+    "source_workload_namespace",
+    "destination_workload",
+    "destination_workload_namespace",
+  ),
+  ...CLUSTERS,
+];
 
 function istio(
   family: string,
@@ -128,6 +147,7 @@ const LATENCY: FamilyReduction = {
       "destination_service_name",
       "destination_service_namespace",
     ),
+    ...CLUSTERS,
     {
       name: "response_code",
       derive: (label) => (isFailedRow(label) ? "5xx" : ""),
@@ -202,7 +222,13 @@ const OF_POD = (["namespace", "pod", "container"] as const).map((name): KeptLabe
 }));
 
 function usage(family: string, type: "counter" | "gauge"): FamilyReduction {
-  return { family, type, labels: [ROOT_ID, ...OF_POD, OF_CORES], keeps: isUsageRow, usageRow };
+  return {
+    family,
+    type,
+    labels: [ROOT_ID, ...OF_POD, ...kept(...CLUSTER_LABELS), OF_CORES],
+    keeps: isUsageRow,
+    usageRow,
+  };
 }
 
 /** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */
@@ -210,13 +236,13 @@ function network(family: string): FamilyReduction {
   return {
     family,
     type: "counter",
-    labels: kept("id", "interface"),
+    labels: kept("id", "interface", ...CLUSTER_LABELS),
     keeps: (label) => label("id") === "/" && isNodeInterface(label("interface")),
   };
 }
 
 function ofNode(family: string, type: "counter" | "gauge"): FamilyReduction {
-  return { family, type, labels: [], keeps: always };
+  return { family, type, labels: kept(...CLUSTER_LABELS), keeps: always };
 }
 
 /**
@@ -237,7 +263,7 @@ function serviceGraph(family: string, type: "counter" | "histogram"): FamilyRedu
 
 /** Of who counts bytes beside Istio: what names the ends, and what says what was counted. */
 function byteSource(family: string, type: "counter" | "gauge"): FamilyReduction {
-  return { family, type, labels: kept(...new Set(byteLabelsOf(family))), keeps: always };
+  return { family, type, labels: kept(...new Set(byteLabelsOf(family)), ...CLUSTER_LABELS), keeps: always };
 }
 
 const TABLE: readonly FamilyReduction[] = [
@@ -253,7 +279,7 @@ const TABLE: readonly FamilyReduction[] = [
   {
     family: "node_cpu_seconds_total",
     type: "counter",
-    labels: kept("mode"),
+    labels: kept("mode", ...CLUSTER_LABELS),
     keeps: (label) => isIdleTime(label("mode")),
   },
   ofNode("node_memory_MemAvailable_bytes", "gauge"),

@@ -1,6 +1,5 @@
 import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import type { OutsideFlow } from "@isochrone/topology";
-import type { ChannelKey } from "../channel-key.ts";
 import { fullName, type NamespacedName } from "../cluster-state.ts";
 import { compareText } from "../compare.ts";
 import type { ChannelRates } from "../traffic/channels.ts";
@@ -13,11 +12,6 @@ interface Exchange {
   readonly destination: string;
   sent: ChannelRates | null;
   received: ChannelRates | null;
-}
-
-/** Whether an end is outside of the cluster: no workload, and nothing that a graph could place. */
-export function isOutside({ sourceNamespace, targetNamespace }: ChannelKey): boolean {
-  return sourceNamespace === OUTSIDE_NAMESPACE || targetNamespace === OUTSIDE_NAMESPACE;
 }
 
 /** What workloads exchange with the outside of the cluster. */
@@ -59,20 +53,36 @@ export class OutsideFlows {
   }
 }
 
-/** Who counts one direction counts the other: that there is nothing of it is known. */
 function flowOf(
   { destination, sent, received }: Exchange,
   workload: string,
   nowMs: number,
   figures: Figures,
 ): OutsideFlow {
-  const newestMs = Math.max(sent?.newestMs ?? -Infinity, received?.newestMs ?? -Infinity);
+  const newestMs = Math.max(...[sent, received].map((rates) => rates?.newestMs ?? -Infinity));
+  const bytes = both("bytesPerSecond", sent, received, figures);
+  const requests = both("requestsPerSecond", sent, received, figures);
   return {
     workload,
     destination,
-    sentBytesPerSecond: figures.of(sent?.bytesPerSecond ?? 0) ?? 0,
-    receivedBytesPerSecond: figures.of(received?.bytesPerSecond ?? 0) ?? 0,
+    sentBytesPerSecond: bytes?.sent ?? null,
+    receivedBytesPerSecond: bytes?.received ?? null,
+    ...(requests === null
+      ? {}
+      : { sentRequestsPerSecond: requests.sent, receivedRequestsPerSecond: requests.received }),
     countedBy: (sent ?? received)!.reporter,
     ageSeconds: ageSeconds(newestMs, nowMs),
   };
+}
+
+/** Who counts one direction counts the other: nothing of it is 0. Null: nobody counts either. */
+function both(
+  quantity: "bytesPerSecond" | "requestsPerSecond",
+  sent: ChannelRates | null,
+  received: ChannelRates | null,
+  figures: Figures,
+): { readonly sent: number; readonly received: number } | null {
+  const [out, back] = [sent?.[quantity] ?? null, received?.[quantity] ?? null];
+  if (out === null && back === null) return null;
+  return { sent: figures.of(out ?? 0) ?? 0, received: figures.of(back ?? 0) ?? 0 };
 }

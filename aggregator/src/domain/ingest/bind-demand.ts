@@ -11,8 +11,10 @@ import {
   type Series,
 } from "@isochrone/telemetry";
 import { latencyFlow, type ChannelKey, type Flow } from "../channel-key.ts";
-import { UNKNOWN_WORKLOAD, workloadNamed } from "./bind-traffic.ts";
+import { workloadNamed } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
+import { farClusterOf } from "./istio-ends.ts";
+import { OwnCluster } from "./own-cluster.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
@@ -50,6 +52,8 @@ type DemandLabels = Labels<
   | "destination_service_namespace"
 >;
 
+/** Istio writes this where it can't tell who it was. */
+const UNKNOWN_WORKLOAD = "unknown";
 /** Istio names what is no Service of the cluster otherwise: `PassthroughCluster`, or a host with dots. */
 const SERVICE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -59,14 +63,33 @@ export function bindDemand(
   demand: SinkTables["demand"],
   tracks: CounterTracks,
   permit: Permit = OPEN_PERMIT,
+  clusters: OwnCluster = new OwnCluster(),
 ): Sink | null {
   const labels: DemandLabels = series.attributes;
   if (series.name !== LATENCY_BUCKETS || labels.reporter !== "source") return null;
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
+  if (isElsewhere(series, permit, clusters)) return UNUSED_SINKS.other_cluster;
   const flows = flowsOf(labels);
   const caller = callerOf(labels);
   const node = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
   if (flows === null || caller === null || node === null) return UNUSED_SINKS.unattributed;
+  const target = openDemand(demand, caller, node, permit);
+  return "unused" in target ? target : new DemandSink(target, flows, series, tracks);
+}
+
+/** Another cluster's endpoints serve what is asked of them. */
+function isElsewhere(series: Series, { facts }: Permit, clusters: OwnCluster): boolean {
+  const far = farClusterOf(series, "source", clusters, facts);
+  return far === "near_is_elsewhere" || far.elsewhere !== null;
+}
+
+/** The demand of the caller's zone, or what its series flows into when there is none, or not yet. */
+function openDemand(
+  demand: SinkTables["demand"],
+  caller: ChannelKey,
+  node: string,
+  permit: Permit,
+): ChannelTarget | Sink {
   const { authority, facts } = permit;
   const { name: source } = workloadNamed(permit, caller.sourceNamespace, caller.source, false);
   const isTheirs = authority.speaksForNode(node)
@@ -76,8 +99,7 @@ export function bindDemand(
   const zone = facts.zoneOf(node);
   if (isTheirs === "unknown" || zone === undefined) return UNUSED_SINKS.unknown_node;
   const key = { ...caller, source: zone ?? "" };
-  const target = demand.open(key, permit.channelRoom(key.sourceNamespace));
-  return target === null ? UNUSED_SINKS.too_many_channels : new DemandSink(target, flows, series, tracks);
+  return demand.open(key, permit.channelRoom(key.sourceNamespace)) ?? UNUSED_SINKS.too_many_channels;
 }
 
 /** Null for a bucket that isn't kept. */
