@@ -94,6 +94,7 @@ export class GraphClient {
   readonly #maxPages: number;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #cache = new Map<string, Cached>();
+  #serverMs: number | null = null;
 
   constructor(options: GraphClientOptions) {
     this.#base = options.baseUrl.replace(/\/+$/, "");
@@ -102,6 +103,11 @@ export class GraphClient {
     this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
     this.#maxPages = options.maxPages ?? DEFAULT_MAX_PAGES;
     this.#headers = options.headers ?? {};
+  }
+
+  /** Wall milliseconds of the server at its last answer; null: it has said none. */
+  get serverMs(): number | null {
+    return this.#serverMs;
   }
 
   /** The whole cluster graph, all its pages joined. Throws GraphClientError, SnapshotError. */
@@ -331,6 +337,8 @@ export class GraphClient {
         },
         signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       });
+      const dateMs = Date.parse(response.headers.get("date") ?? "");
+      this.#serverMs = Number.isNaN(dateMs) ? null : dateMs;
       if (response.status === 304 && etag !== null) {
         await response.body?.cancel();
         return { json: undefined, etag };

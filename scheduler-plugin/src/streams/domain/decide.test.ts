@@ -182,7 +182,9 @@ describe("a decision about stream jobs", () => {
     const many = Array.from({ length: 300 }, (_, at) => job(`greedy/${at}`, { cpu: "2" }));
     const verdicts = await decided([...many, job("site/late", { cpu: "2", createdMs: 9_000 })]);
     expect(verdicts.get("site/late")).toMatchObject({ kind: "placed" });
-    const reasons = [...verdicts.values()].map((each) => (each.kind === "waiting" ? each.why.message : each.kind));
+    const reasons = [...verdicts.values()].map((each) =>
+      each.kind === "waiting" ? each.why.message : each.kind,
+    );
     expect(reasons.filter((reason) => reason === "placed")).toHaveLength(2);
     expect(reasons.filter((reason) => reason.startsWith("namespaces share"))).toHaveLength(301 - MOST_TRIED);
   });
@@ -204,7 +206,9 @@ describe("a decision about stream jobs", () => {
     // The promises are three quarters of the link: half is kept, and of the rest each namespace has its part.
     expect(paces.map((pace) => Math.round(pace * 1_000))).toEqual([250, 250, 250, 250]);
     const promised = job("greedy/3", { cpu: "100m", spec: { minThroughput: most / 2 } });
-    expect((await decided([...jobs, promised])).get("greedy/3")).toMatchObject({ why: { reason: "Promises" } });
+    expect((await decided([...jobs, promised])).get("greedy/3")).toMatchObject({
+      why: { reason: "Promises" },
+    });
   });
 
   test("says what promises leave for a job that must have more", async () => {

@@ -89,12 +89,7 @@ export async function decide(input: DecideInput): Promise<Map<string, Verdict>> 
 }
 
 /** The jobs as the strategies see them. */
-export function systemOf({
-  network,
-  paths,
-  nodes,
-  jobs,
-}: Omit<DecideInput, "change" | "strategy">): {
+export function systemOf({ network, paths, nodes, jobs }: Omit<DecideInput, "change" | "strategy">): {
   /** With the jobs that have nodes. */
   readonly system: StreamSystem;
   /** Of jobs that can't be planned. */

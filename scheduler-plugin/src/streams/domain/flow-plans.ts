@@ -51,7 +51,9 @@ export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurround
   for (const draft of drafts.values())
     draft.level = Math.floor(fairLevel(draft.demands.values(), FLOW_PLAN_BOUNDS.flowsOfNode));
   // Neighbours have few places, too.
-  const withoutPlace = inTurns(wanted, ({ owner }) => owner.namespace).filter((flow) => !addFlow(flow, drafts, around));
+  const withoutPlace = inTurns(wanted, ({ owner }) => owner.namespace).filter(
+    (flow) => !addFlow(flow, drafts, around),
+  );
   return {
     byNode: new Map(
       [...drafts].map(([node, draft]) => [
