@@ -43,7 +43,14 @@ describe("a field that tenants write:", () => {
   const trials = new Map<string, Trial>();
 
   beforeAll(async () => {
-    parts.push(declarationTrials(), floorTrials(), podTrials(), objectTrials(), pageTrials(), streamJobTrials());
+    parts.push(
+      declarationTrials(),
+      floorTrials(),
+      podTrials(),
+      objectTrials(),
+      pageTrials(),
+      streamJobTrials(),
+    );
     parts.push(await dispatchedTrials(), await graphApiTrials());
     for (const part of parts)
       for (const [field, trial] of Object.entries(part.trials)) trials.set(field, trial);

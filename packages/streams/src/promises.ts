@@ -32,7 +32,10 @@ export function keepingPromises(strategy: StreamStrategy): StreamStrategy {
       const shared = await share(trial, "placed");
       const mine = shared.at(-1)!;
       // A job can't be promised more than its nodes compute: then it waits for better ones.
-      const least = [...leastBeside(job, fillByJob(system.running, system)), { least: job.minThroughput ?? 0 }];
+      const least = [
+        ...leastBeside(job, fillByJob(system.running, system)),
+        { least: job.minThroughput ?? 0 },
+      ];
       return keepsPromises(least, pacesOf(shared)) ? mine : null;
     },
     share,

@@ -97,7 +97,9 @@ function noteOf(declared: number, { pairs, places, links }: Cuts): string | null
   const of = `of ${declared} pairs of pods`;
   const notes: string[] = [];
   if (pairs > 0)
-    notes.push(`${pairs} ${of} have no floor: the namespaces of the cluster share ${FLOOR_BOUNDS.pairs} pairs`);
+    notes.push(
+      `${pairs} ${of} have no floor: the namespaces of the cluster share ${FLOOR_BOUNDS.pairs} pairs`,
+    );
   if (places.length > 0)
     notes.push(
       `${places.length} ${of} have no floor, such as ${places[0]!}: namespaces share ` +

@@ -8,7 +8,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { Verdict } from "./domain/decide.ts";
 import type { Placement } from "./domain/placement.ts";
 import { isRunning } from "./job-pods.ts";
-import { jobStatus, limitText, placedText, type JobCondition, type JobPhase, type JobView } from "./job-status.ts";
+import {
+  jobStatus,
+  limitText,
+  placedText,
+  type JobCondition,
+  type JobPhase,
+  type JobView,
+} from "./job-status.ts";
 import type { KnownJob } from "./known-jobs.ts";
 import { JOB_PHASES, type StreamMetrics } from "./metrics.ts";
 import type { ProfileView } from "./profiling/profiler.ts";

@@ -2,12 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Filling, type Load } from "./filling.ts";
 
-const load = (
-  bits: Readonly<Record<number, number>>,
-  most = Infinity,
-  least = 0,
-  namespace = "",
-): Load => ({
+const load = (bits: Readonly<Record<number, number>>, most = Infinity, least = 0, namespace = ""): Load => ({
   links: Int32Array.from(Object.keys(bits), Number),
   bits: Float64Array.from(Object.values(bits)),
   most,
@@ -143,7 +138,9 @@ describe("namespaces on a link", () => {
         for (const [link, limit] of limits.entries())
           expect(usedOf(link, null)).toBeLessThanOrEqual(limit * (1 + 1e-6));
         for (const [at, job] of jobs.entries())
-          expect(paces[at]! >= job.most * (1 - 1e-6) || [...job.links].some((link) => isFull[link])).toBe(true);
+          expect(paces[at]! >= job.most * (1 - 1e-6) || [...job.links].some((link) => isFull[link])).toBe(
+            true,
+          );
         // Where jobs use one link alone, each namespace has what it wants or a fair part of four fifths of what
         // is left of promises.
         if (jobs.some(({ links }) => links.length > 1)) return;
