@@ -1,5 +1,5 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
-import { parseJson, reasonOf } from "@isochrone/primitives";
+import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
 import type { Bill, PriceList } from "./bill/bill.ts";
 import type { Savings } from "./bill/savings.ts";
@@ -21,7 +21,7 @@ import {
   readWorkflowGraphs,
 } from "./tolerant.ts";
 import type { Dropped, Read } from "./tolerant.ts";
-import { statusError } from "./status-error.ts";
+import { jsonAnswer, statusError } from "./status-error.ts";
 import { checkSchema, compiledLate, type LateValidator } from "./validation.ts";
 
 import type { GraphAnswer, GraphClientOptions, GraphFetch } from "./client-options.ts";
@@ -378,16 +378,6 @@ function withQuery(path: string, query: object): string {
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) search.set(key, String(value));
   return search.size === 0 ? path : `${path}?${search.toString()}`;
-}
-
-function jsonAnswer(url: string, text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
 }
 
 /** The graphs of a page apart from the rest, which is checked as a whole. */

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ConnectedLoads } from "./connected.ts";
-import { Filling, type Load } from "./filling.ts";
+import { Filling } from "./filling.ts";
+import type { Load } from "./namespace-shares.ts";
 
 const LINKS = 8;
 

@@ -1,6 +1,7 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { Filling, type Load } from "./filling.ts";
+import { Filling } from "./filling.ts";
+import type { Load } from "./namespace-shares.ts";
 
 const load = (bits: Readonly<Record<number, number>>, most = Infinity, least = 0, namespace = ""): Load => ({
   links: Int32Array.from(Object.keys(bits), Number),
@@ -141,8 +142,7 @@ describe("namespaces on a link", () => {
           expect(paces[at]! >= job.most * (1 - 1e-6) || [...job.links].some((link) => isFull[link])).toBe(
             true,
           );
-        // Where jobs use one link alone, each namespace has what it wants or a fair part of four fifths of what
-        // is left of promises.
+        // Where jobs use one link alone, each namespace has what it wants, or its part of what promises leave.
         if (jobs.some(({ links }) => links.length > 1)) return;
         for (const [link, limit] of limits.entries()) {
           const here = jobs.filter((job) => bitsOn(job, link) > 0);

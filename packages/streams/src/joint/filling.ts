@@ -5,21 +5,7 @@ import { atPace, type PlacedJob } from "../placed-job.ts";
 import type { Path } from "../paths.ts";
 import { namespaceOf } from "../stream-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
-import { sharesOf } from "./namespace-shares.ts";
-
-/** What a job puts on the network, and how fast it may go. */
-export interface Load {
-  /** Indexes of capacities, each once. */
-  readonly links: Int32Array;
-  /** Bits per frame on each of `links`. */
-  readonly bits: Float64Array;
-  /** Frames per second that it can use at most. */
-  readonly most: number;
-  /** Frames per second that it is promised; 0 without a promise. */
-  readonly least: number;
-  /** Namespaces share links. */
-  readonly namespace: string;
-}
+import { sharesOf, type Load } from "./namespace-shares.ts";
 
 /** Parts of a capacity below this are none. */
 const FULL = 1e-9;

@@ -2,7 +2,20 @@
 import { fairLevel } from "@isochrone/primitives/algorithms";
 import type { PlacedJob } from "../placed-job.ts";
 import { namespaceOf, type StreamJob } from "../stream-job.ts";
-import type { Load } from "./filling.ts";
+
+/** What a job puts on the network, and how fast it may go. */
+export interface Load {
+  /** Indexes of capacities, each once. */
+  readonly links: Int32Array;
+  /** Bits per frame on each of `links`. */
+  readonly bits: Float64Array;
+  /** Frames per second that it can use at most. */
+  readonly most: number;
+  /** Frames per second that it is promised; 0 without a promise. */
+  readonly least: number;
+  /** Namespaces share links. */
+  readonly namespace: string;
+}
 
 /** Bounds of what namespaces may be promised of a link that they share. */
 export const LINK_SHARES = {

@@ -5,7 +5,8 @@ import { computable, demandsOf, type Demand, type PlacedJob } from "../placed-jo
 import { namespaceOf, SOURCE, type StreamJob } from "../stream-job.ts";
 import { copyOf, fits, giveBack, take, type NodeResources, type StreamSystem } from "../stream-system.ts";
 import { ConnectedLoads } from "./connected.ts";
-import { Filling, loadOf, loadOfJob, type Load } from "./filling.ts";
+import { Filling, loadOf, loadOfJob } from "./filling.ts";
+import type { Load } from "./namespace-shares.ts";
 import { startsOf } from "./starts.ts";
 import { worthOf } from "./worth.ts";
 

@@ -1,5 +1,5 @@
-// One decision about all stream jobs: those that run keep their nodes, those that wait get some, namespaces in
-// turns and the longest waiting first, and all share the network anew.
+// One decision about all stream jobs: those that run keep their nodes, those that wait get some, namespaces
+// in turns and the longest waiting first, and all share the network anew.
 import {
   namespaceOf as jobNamespace,
   restoredJob,
