@@ -140,10 +140,12 @@ export function drawClientFrames(draws: Draws): Buffer {
   const parts = [Buffer.from(PREFACE), frame(SETTINGS, 0, 0)];
   if (draws.chance(0.1)) return Buffer.concat([...parts, rapidResets(draws)]);
   let stream = 1;
+  // A mistake of the connection ends all its streams: some inputs have none.
+  const isCalm = draws.chance(0.4);
   for (let left = 1 + draws.below(5); left > 0; left--) {
-    const isWhole = draws.chance(0.5);
+    const isWhole = draws.chance(isCalm ? 0.9 : 0.5);
     parts.push(headers(draws, stream, requestOf(draws), isWhole ? END_STREAM : 0));
-    for (let more = draws.below(3); more > 0; more--) parts.push(anyFrame(draws, stream));
+    for (let more = isCalm ? 0 : draws.below(3); more > 0; more--) parts.push(anyFrame(draws, stream));
     if (!isWhole && draws.chance(0.5))
       parts.push(headers(draws, stream, [["x-sum", "1"], draws.pick(OTHERS)], END_STREAM));
     stream += draws.pick([2, 2, 2, 0, 1]);
