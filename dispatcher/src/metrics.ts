@@ -95,7 +95,7 @@ export class DispatcherMetrics {
     );
     scraped.gauges(
       "isochrone_dispatcher_endpoints_refused",
-      "Endpoints in slices to which nothing is sent, because they aren't pods of the Service: no_selector (the Service selects no pods), no_pod, not_selected, other_address (the pod has another one), ended.",
+      "Endpoints in slices to which nothing is sent, because they aren't pods of the Service: no_selector (the Service selects no pods), no_pod, not_selected, other_address (the pod has another one), ended, too_many (beyond 5,000 of a Service).",
       ["reason"],
       () => readings.refusedEndpoints(),
     );

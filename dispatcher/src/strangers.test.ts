@@ -80,6 +80,48 @@ describe("a request", () => {
   });
 });
 
+/** A frame of HTTP/2; fields are literal ones without an index. */
+function frame(
+  type: number,
+  flags: number,
+  stream: number,
+  payload: Buffer | Record<string, string>,
+): Buffer {
+  const fields = Buffer.isBuffer(payload) ? [payload] : Object.entries(payload).map(literal);
+  const body = Buffer.concat(fields);
+  const head = Buffer.from([0, body.length >> 8, body.length & 255, type, flags, 0, 0, 0, stream]);
+  return Buffer.concat([head, body]);
+}
+
+function literal([name, value]: readonly [string, string]): Buffer {
+  return Buffer.from(
+    `\0${String.fromCharCode(name.length)}${name}${String.fromCharCode(value.length)}${value}`,
+  );
+}
+
+test("a client of HTTP/2 that resets what it wants to be told to go on with ends that stream alone", async () => {
+  await started();
+  await rig.endpoint((request, response) => void response.end("ok", () => request.resume()));
+  await isServing();
+  const head = { ":method": "POST", ":scheme": "http", ":path": "/", ":authority": "web.shop" };
+  const socket = await raw();
+  socket.write(
+    Buffer.concat([
+      Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
+      frame(4, 0, 0, Buffer.alloc(0)),
+      ...[1, 3, 5].flatMap((stream) => [
+        frame(1, 4, stream, { ...head, expect: "100-continue" }),
+        frame(3, 0, stream, Buffer.from([0, 0, 0, 8])),
+      ]),
+      frame(1, 5, 7, head),
+    ]),
+  );
+  const said: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => said.push(chunk));
+  await vi.waitFor(() => expect(Buffer.concat(said).includes("ok")).toBe(true));
+  await isServing();
+});
+
 test.each(["P", "PR", "G", ""])("a connection that says %j and no more holds nothing up", async (start) => {
   await started();
   await rig.endpoint(after(0));

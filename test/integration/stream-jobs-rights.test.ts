@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
-import { FLOOR_BOUNDS } from "@isochrone/scheduler-plugin/testing";
+import { LINK_SHARES } from "@isochrone/streams";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { OUR_CRDS } from "../harness/appgroups.ts";
 import {
@@ -167,7 +167,7 @@ describe.runIf(support.supported)("the rights of stream jobs", { timeout: 150_00
       (await running.flowPlans()).get("n0")?.flows.find(({ owner }) => owner.kind === "AppGroup")
         ?.bitsPerSecond;
     const note = expect.stringContaining("1 of 1 pairs of pods have less than minBandwidth, such as web->db");
-    await expect.poll(floor, WAIT).toBe(10e6 * FLOOR_BOUNDS.namespaceShare);
+    await expect.poll(floor, WAIT).toBe(10e6 * LINK_SHARES.namespace);
     await expect.poll(told, WAIT).toEqual([[note, 1]]);
     await cluster.patch(group, { spec: specWith("1M") });
     await expect.poll(floor, WAIT).toBe(1e6);

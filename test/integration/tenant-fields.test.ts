@@ -10,6 +10,7 @@ import { graphApiTrials } from "../harness/tenant-fields/graph-api.ts";
 import { objectTrials } from "../harness/tenant-fields/objects.ts";
 import { pageTrials } from "../harness/tenant-fields/pages.ts";
 import { podTrials } from "../harness/tenant-fields/pods.ts";
+import { streamJobTrials } from "../harness/tenant-fields/stream-jobs.ts";
 import { fieldLines, type Outcome, type Trial, type Trials } from "../harness/tenant-fields/trial.ts";
 
 const lines = fieldLines(readFileSync(new URL("../../docs/security.md", import.meta.url), "utf8"));
@@ -42,7 +43,14 @@ describe("a field that tenants write:", () => {
   const trials = new Map<string, Trial>();
 
   beforeAll(async () => {
-    parts.push(declarationTrials(), floorTrials(), podTrials(), objectTrials(), pageTrials());
+    parts.push(
+      declarationTrials(),
+      floorTrials(),
+      podTrials(),
+      objectTrials(),
+      pageTrials(),
+      streamJobTrials(),
+    );
     parts.push(await dispatchedTrials(), await graphApiTrials());
     for (const part of parts)
       for (const [field, trial] of Object.entries(part.trials)) trials.set(field, trial);

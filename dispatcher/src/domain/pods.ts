@@ -16,10 +16,20 @@ export interface PodView {
 /**
  * Why nothing is sent to an endpoint. `no_selector`: the Service selects no pods. `no_pod`: its namespace has
  * no such pod. `not_selected`: the selector doesn't match the pod. `other_address`: the pod has another
- * address. `ended`: the pod has ended.
+ * address. `ended`: the pod has ended. `too_many`: the Service has `MAX_ENDPOINTS` others.
  */
-export const ENDPOINT_REFUSALS = ["no_selector", "no_pod", "not_selected", "other_address", "ended"] as const;
+export const ENDPOINT_REFUSALS = [
+  "no_selector",
+  "no_pod",
+  "not_selected",
+  "other_address",
+  "ended",
+  "too_many",
+] as const;
 export type EndpointRefusal = (typeof ENDPOINT_REFUSALS)[number];
+
+/** Endpoints of one Service: slices may name a pod any number of times, and each choice looks at all. */
+export const MAX_ENDPOINTS = 5_000;
 
 /** Labels that a Service selects. */
 export type Selector = Readonly<Record<string, string>>;

@@ -156,10 +156,14 @@ export class ProxyServer {
       if (this.#isClosing) session.close();
     });
     this.#http2.on("sessionError", () => undefined);
-    this.#http2.on("checkContinue", (request, response) => {
-      response.writeContinue();
-      this.#http2.emit("request", request, response);
-    });
+    this.#http2.on("checkContinue", (request, response) =>
+      guarded(
+        // Throws where the client has reset the stream.
+        () => response.writeContinue(),
+        () => request.stream.destroy(),
+      )(),
+    );
+    this.#http2.on("checkContinue", (request, response) => this.#onHttp2(request, response));
     const refused = (): void => this.#options.onClosedConnection("connections");
     return new ConnectionGuard(http1, this.#options.maxConnections, { refused });
   }
@@ -176,7 +180,8 @@ export class ProxyServer {
   }
 
   #onHttp2(request: Http2ServerRequest, response: Http2ServerResponse): void {
-    const { session } = request.stream;
+    const { session, destroyed } = request.stream;
+    if (destroyed) return;
     const socket = session === undefined ? undefined : this.#socketOf.get(session);
     if (socket !== undefined) this.#arrived(arrivalOf2(request, response), this.#guard.busy(socket));
   }

@@ -4,6 +4,7 @@ import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubern
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
 import {
   ENDPOINT_REFUSALS,
+  MAX_ENDPOINTS,
   endpointRefusal,
   selects,
   type EndpointRefusal,
@@ -155,11 +156,14 @@ export class ServiceTable implements Service {
   #podSlicesOf(entry: ServiceEntry): PodSlice[] {
     const { name, namespace, order } = entry;
     const refused: Partial<Record<EndpointRefusal, number>> = {};
+    let taken = 0;
     const slices = [...(this.#slices.get(name)?.values() ?? [])].map((slice) => ({
       ...slice,
       endpoints: slice.endpoints.flatMap((endpoint) => {
         const pod = endpoint.pod === null ? null : this.#pods.get(namespace, endpoint.pod);
-        const reason = endpointRefusal(endpoint, order.selector, pod);
+        const isFull = taken >= MAX_ENDPOINTS;
+        const reason = endpointRefusal(endpoint, order.selector, pod) ?? (isFull ? "too_many" : null);
+        if (reason === null) taken++;
         if (reason !== null) refused[reason] = (refused[reason] ?? 0) + 1;
         return reason === null && pod !== null ? [{ ...endpoint, uid: pod.uid, node: pod.node }] : [];
       }),

@@ -1,19 +1,22 @@
 // Promises and shrinking links for strategies that know neither: ENTS' algorithms.
 import { fillByJob } from "./joint/filling.ts";
+import { leastBeside } from "./joint/namespace-shares.ts";
 import { keepsPromises } from "./joint/reroute.ts";
 import type { PlacedJob } from "./placed-job.ts";
+import { namespaceOf } from "./stream-job.ts";
 import type { Change, StreamStrategy } from "./strategy.ts";
 import { StreamSystem } from "./stream-system.ts";
 
 /**
  * The strategy, by which a job waits while it would break a promise (`minThroughput`), its own or another's.
- * Where the strategy's routes and rates break one, or don't fit links that changed, running jobs keep their
- * routes and get new rates, of which promises come first.
+ * Where the strategy's routes and rates break one, or don't fit links that changed, or several namespaces
+ * share the links, running jobs keep their routes and get new rates, of which promises come first.
  */
 export function keepingPromises(strategy: StreamStrategy): StreamStrategy {
   const share = async (system: StreamSystem, change: Change): Promise<readonly PlacedJob[]> => {
     const shared = await strategy.share(system, change);
-    const isKept = change !== "changed" && areKept(shared) && fitsLinks(shared, system);
+    const isKept =
+      change !== "changed" && !haveNamespaces(shared) && areKept(shared) && fitsLinks(shared, system);
     return isKept ? shared : bestFill(shared, system);
   };
   return {
@@ -29,11 +32,19 @@ export function keepingPromises(strategy: StreamStrategy): StreamStrategy {
       const shared = await share(trial, "placed");
       const mine = shared.at(-1)!;
       // A job can't be promised more than its nodes compute: then it waits for better ones.
-      const isFast = mine.computable >= (job.minThroughput ?? 0);
-      return isFast && areKept(shared) ? mine : null;
+      const least = [
+        ...leastBeside(job, fillByJob(system.running, system)),
+        { least: job.minThroughput ?? 0 },
+      ];
+      return keepsPromises(least, pacesOf(shared)) ? mine : null;
     },
     share,
   };
+}
+
+/** The strategies know no shares of namespaces. */
+function haveNamespaces(placed: readonly PlacedJob[]): boolean {
+  return new Set(placed.map(({ job }) => namespaceOf(job))).size > 1;
 }
 
 /** New routes are no use to a promise that the old ones keep. */
@@ -48,10 +59,11 @@ function areKept(placed: readonly PlacedJob[]): boolean {
   const promised = placed.map(({ job, computable }) => ({
     least: Math.min(job.minThroughput ?? 0, computable),
   }));
-  return keepsPromises(
-    promised,
-    Float64Array.from(placed, ({ throughput }) => throughput),
-  );
+  return keepsPromises(promised, pacesOf(placed));
+}
+
+function pacesOf(placed: readonly PlacedJob[]): Float64Array {
+  return Float64Array.from(placed, ({ throughput }) => throughput);
 }
 
 /** Rounding errors of sums of rates, relative. */

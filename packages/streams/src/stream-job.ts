@@ -50,6 +50,11 @@ export interface StreamTaskSpec extends StreamTask {
   readonly downstream?: readonly { readonly task: string; readonly bytesPerFrame: number }[];
 }
 
+/** Namespace of a job that is called namespace/name; empty without one. */
+export function namespaceOf({ name }: Pick<StreamJob, "name">): string {
+  return name.slice(0, Math.max(0, name.indexOf("/")));
+}
+
 /** A job with more tasks is refused. */
 export const MAX_TASKS = 256;
 const BITS_PER_BYTE = 8;

@@ -1,5 +1,5 @@
 // A typed reader of the graph API. It validates what it reads, bounds it, and asks only for what has changed.
-import { parseJson, reasonOf } from "@isochrone/primitives";
+import { reasonOf } from "@isochrone/primitives";
 import { GraphClientError } from "./errors.ts";
 import type { Bill, PriceList } from "./bill/bill.ts";
 import type { Savings } from "./bill/savings.ts";
@@ -21,7 +21,7 @@ import {
   readWorkflowGraphs,
 } from "./tolerant.ts";
 import type { Dropped, Read } from "./tolerant.ts";
-import { statusError } from "./status-error.ts";
+import { jsonAnswer, statusError } from "./status-error.ts";
 import { checkSchema, compiledLate, type LateValidator } from "./validation.ts";
 
 import type { GraphAnswer, GraphClientOptions, GraphFetch } from "./client-options.ts";
@@ -94,6 +94,7 @@ export class GraphClient {
   readonly #maxPages: number;
   readonly #headers: Readonly<Record<string, string>>;
   readonly #cache = new Map<string, Cached>();
+  #serverMs: number | null = null;
 
   constructor(options: GraphClientOptions) {
     this.#base = options.baseUrl.replace(/\/+$/, "");
@@ -102,6 +103,11 @@ export class GraphClient {
     this.#maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
     this.#maxPages = options.maxPages ?? DEFAULT_MAX_PAGES;
     this.#headers = options.headers ?? {};
+  }
+
+  /** Wall milliseconds of the server at its last answer; null: it has said none. */
+  get serverMs(): number | null {
+    return this.#serverMs;
   }
 
   /** The whole cluster graph, all its pages joined. Throws GraphClientError, SnapshotError. */
@@ -331,6 +337,8 @@ export class GraphClient {
         },
         signal: signal === undefined ? timeout : AbortSignal.any([timeout, signal]),
       });
+      const dateMs = Date.parse(response.headers.get("date") ?? "");
+      this.#serverMs = Number.isNaN(dateMs) ? null : dateMs;
       if (response.status === 304 && etag !== null) {
         await response.body?.cancel();
         return { json: undefined, etag };
@@ -370,16 +378,6 @@ function withQuery(path: string, query: object): string {
   const search = new URLSearchParams();
   for (const [key, value] of Object.entries(query)) search.set(key, String(value));
   return search.size === 0 ? path : `${path}?${search.toString()}`;
-}
-
-function jsonAnswer(url: string, text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch (error) {
-    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reasonOf(error)}`, {
-      cause: error,
-    });
-  }
 }
 
 /** The graphs of a page apart from the rest, which is checked as a whole. */

@@ -1,5 +1,5 @@
 // What an answer of another status than 200 says.
-import { looseFields } from "@isochrone/primitives";
+import { looseFields, parseJson, reasonOf } from "@isochrone/primitives";
 import type { GraphAnswer } from "./client-options.ts";
 import { GraphClientError } from "./errors.ts";
 
@@ -32,5 +32,16 @@ function problemDetail(text: string): string | null {
     return typeof words === "string" ? words.slice(0, 300) : null;
   } catch {
     return null;
+  }
+}
+
+/** What a text of JSON holds. Throws GraphClientError. */
+export function jsonAnswer(url: string, text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch (error) {
+    throw new GraphClientError("malformed", url, `the answer is not JSON: ${reasonOf(error)}`, {
+      cause: error,
+    });
   }
 }

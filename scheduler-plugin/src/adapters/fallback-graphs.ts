@@ -3,7 +3,7 @@
 import type { PriceTable } from "@isochrone/prices";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";
-import { graphAgeSeconds } from "../domain/placer.ts";
+import { graphAgeSeconds } from "../domain/graph-age.ts";
 import type { GraphSource } from "../ports/ports.ts";
 
 interface AnnotatedGraph {

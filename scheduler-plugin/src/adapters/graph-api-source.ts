@@ -8,6 +8,7 @@ import type { ClusterGraphSnapshot, Dropped, DroppedKind } from "@isochrone/topo
 import type { GraphClient } from "@isochrone/topology/client";
 import { listedPrices, type PriceTable } from "@isochrone/prices";
 import { entriesOf } from "@isochrone/primitives";
+import { seenGraph } from "../domain/graph-age.ts";
 import type { GraphSource } from "../ports/ports.ts";
 
 interface GraphApiSourceOptions {
@@ -93,6 +94,7 @@ export class GraphApiSource implements GraphSource {
       const graph = new ClusterGraph(cluster.value);
       // Summaries are made here, before somebody waits for them.
       graph.prepare();
+      this.#seen(graph, graph);
       this.#snapshot = cluster.value;
       this.#cluster = graph;
       if (this.#options.withPrices === true) await this.#readPrices(signal);
@@ -104,6 +106,16 @@ export class GraphApiSource implements GraphSource {
     this.#ready = true;
     if (this.#failing) this.#options.logger.info("graph API is back");
     this.#failing = false;
+  }
+
+  #seen(graph: { readonly observedAt: string }, { maxAgeSeconds }: ClusterGraph): void {
+    const { client, clock } = this.#options;
+    seenGraph(graph, {
+      nowMs: clock.now(),
+      serverMs: client.serverMs,
+      maxAgeMs: maxAgeSeconds * 1_000,
+      monotonic: () => clock.monotonic(),
+    });
   }
 
   /** Without prices latency decides: graphs are used all the same. */
@@ -142,6 +154,7 @@ export class GraphApiSource implements GraphSource {
       else if (before !== undefined) next.set(key, before.seenAgain(version, observedAt));
       else isWhole = false;
     }
+    for (const graph of next.values()) if (this.#cluster !== null) this.#seen(graph, this.#cluster);
     this.#workflows = next;
     // A workflow may go, and come back, while the pages are read.
     this.#since = isWhole ? id : null;

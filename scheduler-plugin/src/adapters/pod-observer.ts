@@ -6,6 +6,7 @@ import type { PodChanges } from "./cluster-pods.ts";
 import { identityOf, isGone, isUnschedulable, placementOf } from "./observed-pod.ts";
 import type { DecisionLog } from "../domain/decision-log.ts";
 import type { DecisionRecorder } from "../domain/decision-recorder.ts";
+import { ClusterTime } from "../domain/cluster-time.ts";
 import { entryOf } from "../domain/reserved-use.ts";
 import type { GraphSource } from "../ports/ports.ts";
 
@@ -26,10 +27,12 @@ interface PodObserverOptions {
 
 export class PodObserver implements Service {
   readonly #options: PodObserverOptions;
+  readonly #time: ClusterTime;
   #end: (() => void) | null = null;
 
   constructor(options: PodObserverOptions) {
     this.#options = options;
+    this.#time = new ClusterTime(options.clock);
   }
 
   start(): Promise<void> {
@@ -61,7 +64,9 @@ export class PodObserver implements Service {
     const { node, bound, sinceMs } = placement;
     const nowMs = clock.now();
     if (bound) decisions.bound(pod, node, sinceMs ?? nowMs);
-    const untilMs = bound ? clock.monotonic() + (sinceMs ?? nowMs) + keepMs - nowMs : Infinity;
+    // By whichever clock it is younger: ours may be years ahead.
+    const ageMs = sinceMs === null ? 0 : Math.max(0, Math.min(nowMs - sinceMs, this.#time.ageMs(sinceMs)));
+    const untilMs = bound ? clock.monotonic() + keepMs - ageMs : Infinity;
     if (untilMs <= clock.monotonic()) return ledger.remove(pod.namespace, pod.name);
     const graph = graphs.workflow(pod.namespace, pod.workflow);
     ledger.observe(entryOf(pod, node, graph, graphs.cluster()), graph, untilMs);

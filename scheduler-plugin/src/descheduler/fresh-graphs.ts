@@ -1,5 +1,5 @@
 import type { WorkflowGraph } from "@isochrone/topology";
-import { graphAgeSeconds } from "../domain/placer.ts";
+import { graphAgeSeconds } from "../domain/graph-age.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import type { Graphs } from "./carry-out.ts";
 

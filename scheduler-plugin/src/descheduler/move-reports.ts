@@ -5,7 +5,7 @@ import type { Clock, Logger } from "@isochrone/runtime";
 import type { Candidate, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import { placementOf } from "../adapters/observed-pod.ts";
 import type { DecisionLog, LoggedAct } from "../domain/decision-log.ts";
-import { graphAgeSeconds } from "../domain/placer.ts";
+import { graphAgeSeconds } from "../domain/graph-age.ts";
 import type { FailureReason } from "./decision/metrics.ts";
 import { scoresOf } from "./decision/paper-decision.ts";
 import { RESUME_ANNOTATION } from "./memory-annotation.ts";

@@ -1,5 +1,6 @@
 // What the extender decides: which nodes pass, and which are better. Time comes in as arguments, graphs from
 // the port.
+import { graphAgeSeconds } from "./graph-age.ts";
 import { TokenBucket } from "@isochrone/primitives";
 import { ColumnPool, keptRows, peerCosts, rank, rejectedNodes, replicasOn } from "@isochrone/placement";
 import type { Explanation, GraphInput, PlacementProblem, ScoreTable, Strategy } from "@isochrone/placement";
@@ -260,10 +261,4 @@ function usable<G extends { readonly observedAt: string }>(
     graph: null,
     reason: `the ${what} is ${Math.round(ageSeconds)} s old, more than ${maxAgeSeconds} s`,
   };
-}
-
-/** Never negative: a builder's clock ahead of ours must not make graphs younger than new. */
-export function graphAgeSeconds(graph: { readonly observedAt: string }, nowMs: number): number {
-  const builtMs = Date.parse(graph.observedAt);
-  return Number.isNaN(builtMs) ? Infinity : Math.max(0, (nowMs - builtMs) / 1000);
 }

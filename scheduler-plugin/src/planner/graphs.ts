@@ -1,7 +1,7 @@
 // Whether what is known of the network and of the workflow is good enough for a plan.
 import { pairPrices, type PairPrices, type PriceTable } from "@isochrone/prices";
 import type { ClusterGraph, Decision, WorkflowGraph } from "@isochrone/topology";
-import { graphAgeSeconds } from "../domain/placer.ts";
+import { graphAgeSeconds } from "../domain/graph-age.ts";
 import type { GraphSource } from "../ports/ports.ts";
 import type { ReleaseReason } from "./metrics.ts";
 

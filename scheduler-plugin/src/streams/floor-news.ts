@@ -1,5 +1,6 @@
 // Tells the owners of AppGroups which of their floors are cut: an Event for each AppGroup, and a metric.
 import { keyOf, type EventRecorder, type KubernetesObject } from "@isochrone/kubernetes";
+import { LINK_SHARES } from "@isochrone/streams";
 import { FLOW_PLAN_BOUNDS } from "@isochrone/topology";
 import { FLOOR_BOUNDS } from "./domain/floors.ts";
 import type { AddressedFlow } from "./domain/flow-plans.ts";
@@ -93,11 +94,12 @@ interface Cuts {
 
 /** Null: nothing is cut. */
 function noteOf(declared: number, { pairs, places, links }: Cuts): string | null {
-  const { namespaceShare, linkShare, pairs: allPairs } = FLOOR_BOUNDS;
   const of = `of ${declared} pairs of pods`;
   const notes: string[] = [];
   if (pairs > 0)
-    notes.push(`${pairs} ${of} have no floor: the namespaces of the cluster share ${allPairs} pairs`);
+    notes.push(
+      `${pairs} ${of} have no floor: the namespaces of the cluster share ${FLOOR_BOUNDS.pairs} pairs`,
+    );
   if (places.length > 0)
     notes.push(
       `${places.length} ${of} have no floor, such as ${places[0]!}: namespaces share ` +
@@ -106,7 +108,7 @@ function noteOf(declared: number, { pairs, places, links }: Cuts): string | null
   if (links.length > 0)
     notes.push(
       `${links.length} ${of} have less than minBandwidth, such as ${links[0]!}: the floors of a namespace ` +
-        `take at most ${namespaceShare * 100} % of a link, those of all namespaces ${linkShare * 100} %`,
+        `take at most ${LINK_SHARES.namespace * 100} % of a link, those of all namespaces ${LINK_SHARES.all * 100} %`,
     );
   return notes.length === 0 ? null : notes.join("; ");
 }

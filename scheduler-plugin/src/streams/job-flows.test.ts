@@ -4,7 +4,7 @@ import type { Placement } from "./domain/placement.ts";
 import { JobFlows } from "./job-flows.ts";
 import { KnownJobs, type KnownJob } from "./known-jobs.ts";
 
-const JOB = new KnownJobs().of({
+const JOB = new KnownJobs({ monotonic: () => 0 }).of({
   ...KINDS.streamJob,
   metadata: { namespace: "site", name: "gate", uid: "u1" },
   spec: {

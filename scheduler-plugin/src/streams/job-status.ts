@@ -10,7 +10,7 @@ export type JobPhase = "Waiting" | "Placing" | "Running" | "Failed";
 
 /** A condition with its reason as a word for programs. */
 export interface JobCondition {
-  readonly type: "Accepted" | "Placed" | "FlowsApplied" | "Profiled";
+  readonly type: "Accepted" | "Placed" | "Promised" | "FlowsApplied" | "Profiled";
   readonly status: "True" | "False";
   readonly reason: string;
   readonly message: string;
@@ -84,7 +84,7 @@ function rounded(value: number): number {
   return Number(value.toPrecision(DIGITS));
 }
 
-function limitText(limit: JobLimit): string {
+export function limitText(limit: JobLimit): string {
   if (limit.kind === "task") return `task ${limit.task} on ${limit.node}`;
   return limit.kind === "link" ? `link ${limit.source} -> ${limit.target}` : `source on ${limit.node}`;
 }

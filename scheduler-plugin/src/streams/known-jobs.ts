@@ -1,6 +1,7 @@
 // StreamJobs as they were read last, each version once.
 import { keyOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
+import type { Clock } from "@isochrone/runtime";
 import { FieldError, readJobDefinition, type JobDefinition } from "@isochrone/streams";
 import { worksOf } from "./profiling/profile-pod.ts";
 import { taskPod } from "./task-pod.ts";
@@ -12,8 +13,10 @@ export interface KnownJob {
   readonly uid: string;
   readonly object: KubernetesObject;
   readonly definition: JobDefinition;
-  /** Wall milliseconds. */
+  /** Wall milliseconds of the API server. */
   readonly createdMs: number;
+  /** Milliseconds since it was seen first: clocks of machines differ, and step. */
+  readonly knownMs: number;
   /** By task: what filters judge. */
   readonly samples: ReadonlyMap<string, KubernetesObject>;
   /** By task that is profiled: what its profiling pod does. */
@@ -21,20 +24,30 @@ export interface KnownJob {
 }
 
 interface Read {
+  /** Monotonic milliseconds. */
+  readonly sinceMs: number;
   readonly generation: number | undefined;
   /** A text: why it can't be read. */
   readonly result: Pick<KnownJob, "definition" | "samples" | "works"> | string;
 }
 
 export class KnownJobs {
+  readonly #clock: Pick<Clock, "monotonic">;
   readonly #read = new Map<string, Read>();
+
+  constructor(clock: Pick<Clock, "monotonic">) {
+    this.#clock = clock;
+  }
 
   /** A text says why the spec can't be read. */
   of(object: KubernetesObject): KnownJob | string {
     const { uid = "", generation, creationTimestamp = "" } = object.metadata;
+    const nowMs = this.#clock.monotonic();
     let read = this.#read.get(uid);
-    if (read === undefined || read.generation !== generation)
-      this.#read.set(uid, (read = { generation, result: resultOf(object) }));
+    if (read === undefined || read.generation !== generation) {
+      const sinceMs = read?.sinceMs ?? nowMs;
+      this.#read.set(uid, (read = { sinceMs, generation, result: resultOf(object) }));
+    }
     if (typeof read.result === "string") return read.result;
     const createdMs = Date.parse(creationTimestamp);
     return {
@@ -42,6 +55,7 @@ export class KnownJobs {
       uid,
       object,
       createdMs: Number.isNaN(createdMs) ? 0 : createdMs,
+      knownMs: nowMs - read.sinceMs,
       ...read.result,
     };
   }

@@ -30,7 +30,7 @@ const OBJECT: KubernetesObject = {
     ],
   },
 };
-const JOB = new KnownJobs().of(OBJECT) as KnownJob;
+const JOB = new KnownJobs({ monotonic: () => 0 }).of(OBJECT) as KnownJob;
 
 const flow = (from: string | null, to: string): JobFlow => ({
   from,

@@ -2,12 +2,20 @@
 import { isStoreError, keyOf, KINDS, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
+import { LINK_SHARES } from "@isochrone/streams";
 import { FLOW_PLAN_BOUNDS } from "@isochrone/topology";
 import { isDeepStrictEqual } from "node:util";
 import type { Verdict } from "./domain/decide.ts";
 import type { Placement } from "./domain/placement.ts";
 import { isRunning } from "./job-pods.ts";
-import { jobStatus, placedText, type JobCondition, type JobPhase, type JobView } from "./job-status.ts";
+import {
+  jobStatus,
+  limitText,
+  placedText,
+  type JobCondition,
+  type JobPhase,
+  type JobView,
+} from "./job-status.ts";
 import type { KnownJob } from "./known-jobs.ts";
 import { JOB_PHASES, type StreamMetrics } from "./metrics.ts";
 import type { ProfileView } from "./profiling/profiler.ts";
@@ -77,10 +85,7 @@ export class StatusTeller {
 
   async tell(news: JobNews): Promise<void> {
     const { job, placement } = news;
-    const { minThroughput = null } = job.definition.spec;
-    const isBroken =
-      placement !== null && minThroughput !== null && placement.throughput < minThroughput * KEPT;
-    if (isBroken) this.#broken.add(job.uid);
+    if (isBroken(job, placement)) this.#broken.add(job.uid);
     else this.#broken.delete(job.uid);
     await this.#write(job.object, viewOf(news));
   }
@@ -140,12 +145,18 @@ export class StatusTeller {
 /** Part of a promise that rounding may take. */
 const KEPT = 1 - 1e-6;
 
+function isBroken({ definition }: KnownJob, placement: Placement | null): boolean {
+  const { minThroughput = null } = definition.spec;
+  return placement !== null && minThroughput !== null && placement.throughput < minThroughput * KEPT;
+}
+
 function viewOf(news: JobNews): JobView {
-  const { verdict, placement, measured, flows, profiles: taken } = news;
+  const { job, verdict, placement, measured, flows, profiles: taken } = news;
   const { names, areAllRunning } = podsOf(news);
   if (verdict.kind === "refused") return refusedView(verdict.message, placement, names);
   const profiled = taken === null || taken.wanted === 0 ? [] : [profiledCondition(taken)];
-  const conditions: JobCondition[] = [ACCEPTED, placedCondition(verdict, placement), ...profiled];
+  const promised = placement === null ? [] : promisedCondition(job, placement);
+  const conditions = [ACCEPTED, placedCondition(verdict, placement), ...promised, ...profiled];
   const told = { placement, measured, pods: names, profiles: taken?.profiles ?? [] };
   if (verdict.kind === "waiting")
     return { ...told, phase: placement === null ? "Waiting" : "Placing", conditions };
@@ -184,6 +195,20 @@ function placedCondition(
   return verdict.kind === "placed"
     ? { type: "Placed", status: "True", reason: "Placed", message: placedText(placement) }
     : { type: "Placed", status: "False", ...verdict.why };
+}
+
+/** None for a job without a promise. */
+function promisedCondition(job: KnownJob, placement: Placement): JobCondition[] {
+  const { minThroughput = null } = job.definition.spec;
+  if (minThroughput === null) return [];
+  const type = "Promised";
+  if (!isBroken(job, placement))
+    return [{ type, status: "True", reason: "Kept", message: `it makes ${minThroughput} frames/s or more` }];
+  const message =
+    `it makes ${placement.throughput.toFixed(2)} of ${minThroughput} frames/s: ${limitText(placement.limit)}; ` +
+    `of a link that namespaces share, ${LINK_SHARES.namespace * 100} % are promised to one at most, and ` +
+    `${LINK_SHARES.all * 100} % to all`;
+  return [{ type, status: "False", reason: "Cut", message }];
 }
 
 function flowsCondition({ isAwaited, withoutAddress, withoutPlace, areApplied }: FlowState): JobCondition {

@@ -72,7 +72,7 @@ export class StreamKeeper {
   readonly #objects: FollowedObjects;
   readonly #model: ClusterModel;
   readonly #jobPods = new JobPods();
-  readonly #known = new KnownJobs();
+  readonly #known: KnownJobs;
   readonly #placements = new Map<string, Placement>();
   readonly #putOffs: PutOffs;
   readonly #writes: JobWrites;
@@ -107,6 +107,7 @@ export class StreamKeeper {
       this.#rounds.trigger();
     });
     this.#model = new ClusterModel(this.#objects);
+    this.#known = new KnownJobs(clock);
     this.#putOffs = new PutOffs(clock, random);
     this.#paces = new MeasuredPaces(options.graphs);
     const writer = new JobPodWriter(store);
@@ -340,8 +341,7 @@ export class StreamKeeper {
       return decided.verdicts;
     this.#change = null;
     const { network, paths } = this.#networks;
-    const nowMs = clock.now();
-    const verdicts = await decide({ network, paths, nodes, jobs, strategy, change, nowMs });
+    const verdicts = await decide({ network, paths, nodes, jobs, strategy, change });
     this.#decided = { basis, model, verdicts, untilMs: clock.monotonic() + DECIDED_MS };
     return verdicts;
   }

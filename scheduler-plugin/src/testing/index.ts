@@ -10,7 +10,6 @@ export { ReleasedPods } from "../descheduler/released-pods.ts";
 export { StartedMoves } from "../descheduler/started-moves.ts";
 export { DeschedulerRig } from "./descheduler-rig.ts";
 export { createDeschedulerMetrics } from "../descheduler/decision/metrics.ts";
-export { FLOOR_BOUNDS } from "../streams/domain/floors.ts";
 export { createDeschedulerTerm } from "./term-alone.ts";
 export { ReplicaLoad } from "./replica-load.ts";
 export { clusterSnapshot, CPU, labelsOf, NODES, overBestOf, snapshotOf } from "./rollout-objects.ts";

@@ -1,6 +1,7 @@
 // What reads requests of others, for fuzzers and benchmarks.
 export { readPlan } from "../dispatch/objects/plan-annotation.ts";
 export { AppGroupFloors } from "../streams/app-group-floors.ts";
+export { decide, type DecidedJob } from "../streams/domain/decide.ts";
 export { admitted } from "../streams/domain/floors.ts";
 export { contentsOf, type AddressedFlow } from "../streams/domain/flow-plans.ts";
 export { filterAnswer, readExtenderArgs } from "../domain/extender-wire.ts";

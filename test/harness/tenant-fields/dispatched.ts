@@ -1,6 +1,6 @@
 // Requests to dispatched Services, and what their endpoints say.
 import { ask, DispatchRig } from "@isochrone/dispatcher/testing";
-import { DISPATCH_ANNOTATIONS } from "@isochrone/kubernetes";
+import { DISPATCH_ANNOTATIONS, KINDS } from "@isochrone/kubernetes";
 import { once } from "node:events";
 import { createServer as createHttp1, type ServerResponse } from "node:http";
 import { connect as connectHttp2, constants } from "node:http2";
@@ -48,6 +48,7 @@ export async function dispatchedTrials(): Promise<Trials> {
   };
 
   let services = 0;
+  let slices = 0;
   /** A log line names the Service and the rule. */
   const named = async (annotations: Readonly<Record<string, string>>): Promise<Outcome> => {
     const name = `annotated-${services++}`;
@@ -129,6 +130,26 @@ export async function dispatchedTrials(): Promise<Trials> {
       const malformed = (await counted("load_reports_total", { result: "malformed" })) - before;
       const isCut = malformed > 0 || status !== 200;
       return { isCut, named: isCut ? `${malformed} malformed, status ${status}` : null };
+    },
+    "endpoints in all EndpointSlices of a Service": async (amount) => {
+      const service = `slices-${slices++}`;
+      await rig.service(service);
+      const port = await rig.listen(createHttp1((_, response) => response.end()));
+      const { metadata } = await rig.pod(service, { labels: { app: service }, node: "node-west" });
+      const targetRef = { kind: "Pod", name: service, uid: metadata.uid };
+      const before = await counted("endpoints_refused", { reason: "too_many" });
+      const input = await rig.store.create({
+        ...KINDS.endpointSlice,
+        metadata: { namespace: "shop", name: service, labels: { "kubernetes.io/service-name": service } },
+        addressType: "IPv4",
+        ports: [{ name: "http", port, protocol: "TCP" }],
+        endpoints: Array.from({ length: amount }, () => ({ addresses: [HOST], targetRef })),
+      });
+      await until(async () => (await ask(rig.port, { host: `${service}.shop` })).status === 200);
+      const refused = (await counted("endpoints_refused", { reason: "too_many" })) - before;
+      await rig.store.delete({ ...KINDS.endpointSlice, namespace: "shop", name: service });
+      await until(async () => (await counted("endpoints_refused", { reason: "too_many" })) === 0);
+      return { isCut: refused > 0, named: refused > 0 ? `${refused} counted as too_many` : null, input };
     },
   };
   await until(async () => (await ask(rig.port)).status === 200);

@@ -3,8 +3,13 @@ import {
   DISPATCH_ANNOTATIONS,
   dispatchOrderOf,
   EGRESS_BANDWIDTH,
+  MOVING_ANNOTATION,
+  PLANNED_AMONG_ANNOTATION,
   podView,
+  readAppliedMoves,
   readMoveRecords,
+  readRelease,
+  withoutPlannedNodes,
   type KubernetesObject,
 } from "@isochrone/kubernetes";
 import { readPlan } from "@isochrone/scheduler-plugin/parsers";
@@ -19,6 +24,22 @@ export function objectTrials(): Trials {
       "`isochrone.dev/moves`: length": (amount) => {
         const text = JSON.stringify(records(1));
         return moves(text.replace(`"to":"b"`, `"to":"${textOf(amount - text.length + 1)}"`), 1);
+      },
+      "`isochrone.dev/applied-moves`: length": (amount) => {
+        const text = textOf(amount, `{"run":"`, `","moves":[{"order":0,"from":"a","to":"b"}]}`);
+        const kept = readAppliedMoves(annotated("ReplicaSet", { "isochrone.dev/applied-moves": text }));
+        return { isCut: kept === null, named: null, kept };
+      },
+      "`isochrone.dev/moving`: length": (amount) => {
+        const fields = `"hash":"h","to":"b","before":0,"replicas":1,"deadline":"2030-01-01T00:00:00Z"}`;
+        const text = textOf(amount, `{"replicaSet":{"name":"`, `","uid":"u"},${fields}`);
+        const kept = readRelease(annotated("Pod", { [MOVING_ANNOTATION]: text }));
+        return { isCut: kept === null, named: null, kept };
+      },
+      "`isochrone.dev/planned-among`: length": (amount) => {
+        const pod = annotated("Pod", { [PLANNED_AMONG_ANNOTATION]: textOf(amount, "a,") });
+        const kept = withoutPlannedNodes(pod);
+        return { isCut: kept === pod, named: null, input: pod, kept };
       },
       "`kubernetes.io/egress-bandwidth`, `ingress-bandwidth`": (amount) => {
         const pod = annotated("Pod", { [EGRESS_BANDWIDTH]: String(amount) });

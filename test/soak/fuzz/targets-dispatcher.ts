@@ -6,6 +6,15 @@ import { request, type IncomingMessage } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2, type OutgoingHttpHeaders } from "node:http2";
 import { connect, createServer as createTcp, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import {
+  drawAnswerFrames,
+  drawClientFrames,
+  onStream,
+  PLAIN_ANSWER,
+  SERVER_PREFACE,
+  streamsBegun,
+} from "./dispatcher-frames.ts";
+import { drawAnswers, drawRequests } from "./dispatcher-messages.ts";
 import { mutateBytes } from "./mutate.ts";
 import { Violation, type Outcome, type Target } from "./oracle.ts";
 import type { Draws } from "./random.ts";
@@ -40,7 +49,8 @@ export async function dispatcherClients(): Promise<Target> {
     name: "dispatcher-clients",
     seeds: [SMALLEST],
     iterations: 300,
-    mutate: (draws) => mutateBytes(draws, draws.pick(CLIENTS), CLIENTS),
+    mutate: (draws) =>
+      draws.chance(0.5) ? drawRequests(draws) : mutateBytes(draws, draws.pick(CLIENTS), CLIENTS),
     run: (input) => lab.client(Buffer.from(input)),
     close: () => lab.stop(),
   };
@@ -53,10 +63,41 @@ export async function dispatcherEndpoints(): Promise<Target> {
     name: "dispatcher-endpoints",
     seeds: [ANSWERS[0]!],
     iterations: 300,
-    mutate: (draws) => mutateBytes(draws, draws.pick(ANSWERS), ANSWERS),
+    mutate: (draws) =>
+      draws.chance(0.5) ? drawAnswers(draws) : mutateBytes(draws, draws.pick(ANSWERS), ANSWERS),
     run: (input) => lab.endpoint(Buffer.from(input)),
     close: () => lab.stop(),
   };
+}
+
+/** Frames of clients of HTTP/2, to honest endpoints. */
+export async function dispatcherClientFrames(): Promise<Target> {
+  const lab = await new Lab().start();
+  return {
+    name: "dispatcher-client-frames",
+    seeds: [SMALLEST],
+    iterations: 100,
+    mutate: (draws) => orMutated(draws, drawClientFrames(draws)),
+    run: (input) => lab.client(Buffer.from(input)),
+    close: () => lab.stop(),
+  };
+}
+
+/** Frames of endpoints of HTTP/2, to clients of both protocols. */
+export async function dispatcherEndpointFrames(): Promise<Target> {
+  const lab = await new Lab().start();
+  return {
+    name: "dispatcher-endpoint-frames",
+    seeds: [PLAIN_ANSWER],
+    iterations: 100,
+    mutate: (draws) => orMutated(draws, drawAnswerFrames(draws)),
+    run: (input) => lab.frames(Buffer.from(input)),
+    close: () => lab.stop(),
+  };
+}
+
+function orMutated(draws: Draws, bytes: Buffer): Uint8Array {
+  return draws.chance(0.8) ? bytes : mutateBytes(draws, bytes, [bytes]);
 }
 
 /** Heads, trailers and ends of HTTP/2, of a client and of an endpoint at once. */
@@ -130,6 +171,7 @@ function drawStream(draws: Draws): StreamPlan {
 class Lab {
   readonly #rig = new DispatchRig();
   #answer: Buffer = ANSWERS[0]!;
+  #frames: Buffer = PLAIN_ANSWER;
   #plan: StreamPlan | null = null;
   #token = 0;
   #mostMs = MOST_MS;
@@ -137,7 +179,8 @@ class Lab {
   async start(): Promise<this> {
     await this.#rig.start();
     for (const service of ["web", "plain", "odd"]) await this.#rig.service(service);
-    await this.#rig.service("streams", { appProtocol: "kubernetes.io/h2c" });
+    for (const service of ["streams", "frames"])
+      await this.#rig.service(service, { appProtocol: "kubernetes.io/h2c" });
     // Both Services of clients share an endpoint's kind, and honest requests share its connections.
     for (const service of ["web", "plain"])
       await this.#rig.endpoint(
@@ -156,10 +199,25 @@ class Lab {
       { service: "odd" },
     );
     await this.#rig.serve(this.#streams(), { service: "streams" });
+    await this.#rig.serve(
+      createTcp((socket) => {
+        socket.on("error", () => undefined);
+        socket.write(SERVER_PREFACE);
+        const preface = HTTP2_PREFACE_BYTES;
+        let isFirst = true;
+        socket.on("data", (chunk: Buffer) => {
+          const begun = streamsBegun(isFirst ? chunk.subarray(preface) : chunk);
+          isFirst = false;
+          for (const stream of begun) socket.write(onStream(this.#frames, stream));
+        });
+      }),
+      { service: "frames" },
+    );
     while (
       !(await this.#honest("web")) ||
       !(await this.#honest("plain")) ||
-      !(await this.#isThere("streams"))
+      !(await this.#isThere("streams")) ||
+      !(await this.#isThere("frames"))
     )
       await sleep(10);
     return this;
@@ -176,16 +234,27 @@ class Lab {
     socket.write(bytes);
     const text = await answered;
     await this.#check();
-    return { isTaken: text.startsWith("HTTP/1.1 2") };
+    return { isTaken: text.startsWith("HTTP/1.1 2") || text.includes("honest") };
   }
 
-  async endpoint(bytes: Buffer): Promise<Outcome> {
+  endpoint(bytes: Buffer): Promise<Outcome> {
     this.#answer = bytes;
-    this.#mostMs = bytes.equals(ANSWERS[0]!) ? VALID_MOST_MS : MOST_MS;
+    return this.#asked("odd.shop", bytes, ANSWERS[0]!);
+  }
+
+  frames(bytes: Buffer): Promise<Outcome> {
+    this.#frames = bytes;
+    return this.#asked("frames.shop", bytes, PLAIN_ANSWER);
+  }
+
+  /** Asks an endpoint over both protocols, some inputs with HEAD. */
+  async #asked(host: string, bytes: Buffer, valid: Buffer): Promise<Outcome> {
+    this.#mostMs = bytes.equals(valid) ? VALID_MOST_MS : MOST_MS;
+    const method = bytes.equals(valid) || bytes.length % 3 > 0 ? "GET" : "HEAD";
     const socket = connect(this.#rig.port, HOST);
     const answered = this.#said(socket);
-    socket.write("GET /a HTTP/1.1\r\nHost: odd.shop\r\nConnection: close\r\n\r\n");
-    const [text] = await Promise.all([answered, this.#overHttp2({ ":authority": "odd.shop" }, {}, "end")]);
+    socket.write(`${method} /a HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`);
+    const [text] = await Promise.all([answered, this.#overHttp2({ ":authority": host }, {}, "end")]);
     await this.#check();
     return { isTaken: text.startsWith("HTTP/1.1 2") };
   }
@@ -250,7 +319,8 @@ class Lab {
     let text = "";
     socket.on("error", () => undefined);
     socket.on("data", (chunk: Buffer) => (text += chunk.toString("latin1")));
-    await Promise.race([once(socket, "close"), sleep(this.#mostMs)]);
+    // An error is the end, too: `once` would reject.
+    await Promise.race([new Promise((resolve) => socket.once("close", resolve)), sleep(this.#mostMs)]);
     socket.destroy();
     return text;
   }
@@ -284,6 +354,8 @@ class Lab {
   }
 }
 
+/** Length of what a client of HTTP/2 says first. */
+const HTTP2_PREFACE_BYTES = 24;
 const NO_PLAN: StreamPlan = { head: {}, trailers: {}, answer: {}, answerTrailers: {} };
 
 /** What our own HTTP library refuses to send, the fuzzer doesn't. */

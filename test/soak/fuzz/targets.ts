@@ -1,5 +1,11 @@
 // Everything that reads what others send. A new parser gets a line here.
-import { dispatcherClients, dispatcherEndpoints, dispatcherStreams } from "./targets-dispatcher.ts";
+import {
+  dispatcherClientFrames,
+  dispatcherClients,
+  dispatcherEndpointFrames,
+  dispatcherEndpoints,
+  dispatcherStreams,
+} from "./targets-dispatcher.ts";
 import type { Target } from "./oracle.ts";
 import { apiRequests, extenderRequests } from "./targets-http.ts";
 import * as objects from "./targets-objects.ts";
@@ -15,4 +21,6 @@ export const TARGETS: Readonly<Record<string, () => Target | Promise<Target>>> =
   "dispatcher-clients": dispatcherClients,
   "dispatcher-endpoints": dispatcherEndpoints,
   "dispatcher-streams": dispatcherStreams,
+  "dispatcher-client-frames": dispatcherClientFrames,
+  "dispatcher-endpoint-frames": dispatcherEndpointFrames,
 };

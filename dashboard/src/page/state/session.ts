@@ -1,6 +1,7 @@
 // Requests to the graph API with the token that a person entered.
 import { signal } from "@preact/signals";
 import { looseFields } from "@isochrone/primitives";
+import { ServerClock } from "../model/server-clock.ts";
 
 const TOKEN_KEY = "isochrone-token";
 /** What the server takes in an Authorization header. */
@@ -36,6 +37,13 @@ let token = sessionStorage.getItem(TOKEN_KEY) ?? "";
 export const hasToken = signal(token !== "");
 let refusal: { readonly token: string; readonly untilMs: number } | null = null;
 
+const clock = new ServerClock();
+
+/** Wall milliseconds, by the server's clock once it has answered: ages are of times that it wrote. */
+export function serverMs(): number {
+  return clock.nowMs(performance.now(), Date.now());
+}
+
 /** What asks the server. */
 type Fetcher = (path: string, init: RequestInit & { readonly headers: Headers }) => Promise<Response>;
 
@@ -49,6 +57,7 @@ export async function ask(path: string, init: RequestInit = {}, fetcher: Fetcher
   const headers = new Headers(init.headers);
   if (sent !== "") headers.set("authorization", `Bearer ${sent}`);
   const response = await fetcher(path, { ...init, headers });
+  clock.heard(response.headers.get("date"), performance.now());
   if (response.status !== 401) {
     if (refusal?.token === sent) refusal = null;
     return response;

@@ -11,7 +11,7 @@ import { formatRoute, isAlwaysNow, parseRoute, type Place, type Route, type View
 import type { Theme } from "../model/scale.ts";
 import type { Digest } from "../model/summary.ts";
 import { Reader, type Reading } from "./reader.ts";
-import { allowed, ask, askForToken, getJson, Refused, TokenNeeded, tokenWorks } from "./session.ts";
+import { allowed, ask, askForToken, getJson, Refused, serverMs, TokenNeeded, tokenWorks } from "./session.ts";
 
 /** Why the newest graphs are not here. */
 export interface Failure {
@@ -29,7 +29,7 @@ export const failure = signal<Failure | null>(null);
 export const connection = signal<Connection>(CONNECTING);
 /** Counts answers: what pages ask for beside the graphs they ask for again with each. */
 export const round = signal(0);
-export const nowMs = signal(Date.now());
+export const nowMs = signal(serverMs());
 export const route = signal<Route>(parseRoute(location.hash));
 export const reader: Reader = new Reader();
 
@@ -114,7 +114,7 @@ async function drain(): Promise<void> {
     }
     isWanted = false;
     const began = performance.now();
-    askedMs.value = Date.now();
+    askedMs.value = serverMs();
     await load();
     askedMs.value = null;
     notBeforeMs = readAgainMs(began, performance.now(), connection.peek().state === "live");
@@ -191,7 +191,7 @@ export function start(): void {
   refresh();
   void loadHistory();
   setInterval(() => {
-    nowMs.value = Date.now();
+    nowMs.value = serverMs();
     if (connection.peek().state !== "live" && moment.peek() === "") refresh();
   }, ASK_EVERY_MS);
   setInterval(() => void loadHistory(), HISTORY_MS);
@@ -206,7 +206,7 @@ export function start(): void {
       if (moment.peek() === "") refresh();
     },
     onState: (isOpen) => {
-      connection.value = afterStream(connection.peek(), isOpen, Date.now());
+      connection.value = afterStream(connection.peek(), isOpen, serverMs());
       // From now on the page asks by itself, and not after the pause that it has made while there was a
       // stream.
       if (!isOpen && moment.peek() === "") refresh(true);

@@ -7,6 +7,9 @@ import type { KubernetesObject } from "./port.ts";
  */
 const APPLIED_MOVES_ANNOTATION = "isochrone.dev/applied-moves";
 
+/** Of the annotation: some thousand moves of one controller. */
+const MAX_CHARACTERS = 128 * 1024;
+
 interface AppliedMoves {
   /** When the plan was carried out, RFC 3339: the same on all controllers of one plan. */
   readonly run: string;
@@ -43,7 +46,7 @@ export function appliedMovesPatch(applied: AppliedMoves | null): Readonly<Record
 
 function parsed(text: string | undefined): unknown {
   try {
-    return text === undefined ? null : parseJson(text);
+    return text === undefined || text.length > MAX_CHARACTERS ? null : parseJson(text);
   } catch {
     return null;
   }

@@ -8,6 +8,9 @@ import type { Affinity, KubernetesObject, PodSpec } from "../kinds.ts";
 /** Annotation of a pod that may land on these nodes alone, the planned one first; by commas. */
 export const PLANNED_AMONG_ANNOTATION = "isochrone.dev/planned-among";
 
+/** Of that annotation: three names of nodes. */
+const MAX_PLANNED_CHARACTERS = 1_024;
+
 /** A node that a pod may land on. */
 export interface LandingNode {
   readonly name: string;
@@ -66,7 +69,7 @@ export function withoutPlannedNodes<P extends { readonly metadata: object; reado
 ): P {
   const { annotations } = looseFields<{ annotations: unknown }>(pod.metadata);
   const planned = looseFields(annotations)[PLANNED_AMONG_ANNOTATION];
-  if (typeof planned !== "string") return pod;
+  if (typeof planned !== "string" || planned.length > MAX_PLANNED_CHARACTERS) return pod;
   const among = planned.split(",");
   const own = ownAffinity(pod.spec);
   const { [REQUIRED]: required, [PREFERRED]: preferred, ...rest } = own.node;

@@ -12,6 +12,8 @@ import type { JsonPatchOperation, KubernetesObject, OwnerReference } from "./por
  * the target. JSON of {@link PodRelease}.
  */
 export const MOVING_ANNOTATION = "isochrone.dev/moving";
+/** Of the annotation; ours is shorter. */
+const MAX_CHARACTERS = 4_096;
 /** Names the ReplicaSet's template; in the selector of each ReplicaSet of a Deployment. */
 export const TEMPLATE_HASH_LABEL = "pod-template-hash";
 
@@ -105,7 +107,7 @@ function deploymentOf(owner: OwnerReference | undefined): OwnerReference {
 function parsed({ metadata: { annotations } }: KubernetesObject): unknown {
   const text = annotations?.[MOVING_ANNOTATION];
   try {
-    return text === undefined ? null : parseJson(text);
+    return text === undefined || text.length > MAX_CHARACTERS ? null : parseJson(text);
   } catch {
     return null;
   }

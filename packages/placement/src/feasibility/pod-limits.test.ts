@@ -176,3 +176,32 @@ test("rules at their bounds of more kinds than memory has room for say the same 
     ),
   );
 });
+
+test("topology spread constraints take bounded memory, however many of however many kinds there are", () => {
+  const model = aModel(
+    NODES,
+    many(200, (at) => aPod(`o${at}`, { labels: { app: `a${at}` }, node: `n${at}` })),
+  );
+  const before = process.memoryUsage().arrayBuffers;
+  const spread = (kind: number, count: number): ApiObject =>
+    aPod(`p${kind}-${count}`, {
+      spec: {
+        // Selectors of their own: no two constraints share a count.
+        topologySpreadConstraints: many(count, (at) =>
+          spreadOver(HOST, 1, { app: `a${kind}`, [`k${at}`]: "v" }),
+        ),
+      },
+    });
+  let grown = 0;
+  for (let kind = 0; kind < 500; kind++) {
+    expect(model.verdict(spread(kind, 16), "n0")).toBeNull();
+    grown = Math.max(grown, process.memoryUsage().arrayBuffers - before);
+  }
+  // The most that the API server takes in 1.5 MB.
+  for (let kind = 0; kind < 20; kind++) {
+    expect(model.verdict(spread(kind, 5_000), "n0")?.plugin).toBe("Unsupported");
+    grown = Math.max(grown, process.memoryUsage().arrayBuffers - before);
+  }
+  // 30 million words of four bytes, and as much that isn't collected yet.
+  expect(grown).toBeLessThan(2 * 4 * 30e6);
+});

@@ -31,6 +31,7 @@ test.each([
   ["flow lists", `a: 1\nb: ${"[".repeat(DEPTH)}`, 2],
   ["flow maps", "{a: ".repeat(DEPTH), 1],
   ["block lists", `${"- ".repeat(DEPTH)}x`, 1],
+  ["block lists after flow maps that are left open", `a:\n  b: {c: {d\n    e: 1\n  ${"- ".repeat(DEPTH)}`, 4],
   ["block maps", Array.from({ length: 1_000 }, (_, i) => `${" ".repeat(i)}a:`).join("\n"), 66],
 ])("nesting in %s is refused with line and rule, not by a full stack", (_, text, line) => {
   expect(problemOf(text)).toBe(`line ${line}: ${TOO_DEEP}`);

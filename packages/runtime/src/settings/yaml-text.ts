@@ -44,8 +44,10 @@ export class TextError extends Error {
   }
 }
 
+/** The lexer ends flow collections that a text leaves open: block collections may follow. */
+const FLOW_END = "\u0018";
 /** Lexemes that stand for nothing in the text. */
-const MARKS: ReadonlySet<string> = new Set(["\u0002", "\u0018", "\u001f"]);
+const MARKS: ReadonlySet<string> = new Set(["\u0002", FLOW_END, "\u001f"]);
 
 /** How deep a text is at a lexeme. */
 class Nesting {
@@ -58,6 +60,8 @@ class Nesting {
   }
 
   add(lexeme: string, column: number): void {
+    if (lexeme === FLOW_END) this.#flow = 0;
+    if (MARKS.has(lexeme)) return;
     if (lexeme === "[" || lexeme === "{") this.#flow++;
     else if (lexeme === "]" || lexeme === "}") this.#flow = Math.max(0, this.#flow - 1);
     if (this.#flow > 0 || /^[\s\ufeff:]*$/.test(lexeme)) return;
@@ -76,8 +80,8 @@ export function yamlSizeProblem(text: string, limits: YamlLimits): TextProblem |
   const nesting = new Nesting();
   let [lexemes, line, column] = [0, 1, 0];
   for (const lexeme of new Lexer().lex(text)) {
-    if (MARKS.has(lexeme)) continue;
     nesting.add(lexeme, column);
+    if (MARKS.has(lexeme)) continue;
     const large = (message: string): TextProblem => ({
       kind: "too_large",
       line,

@@ -1,7 +1,8 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ConnectedLoads } from "./connected.ts";
-import { Filling, type Load } from "./filling.ts";
+import { Filling } from "./filling.ts";
+import type { Load } from "./namespace-shares.ts";
 
 const LINKS = 8;
 
@@ -12,12 +13,14 @@ const load: fc.Arbitrary<Load> = fc
     }),
     most: fc.integer({ min: 1, max: 50 }),
     least: fc.constantFrom(0, 0, 0.1),
+    namespace: fc.constantFrom("a", "b"),
   })
-  .map(({ bits, most, least }) => ({
+  .map(({ bits, most, least, namespace }) => ({
     links: Int32Array.from(Object.keys(bits), Number),
     bits: Float64Array.from(Object.values(bits)),
     most,
     least,
+    namespace,
   }));
 
 test("filling what is connected to a change gives the paces that filling all gives", () => {

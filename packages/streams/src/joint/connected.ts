@@ -1,6 +1,7 @@
 // Jobs that share no link, not even through others, don't change each other's paces. Most candidates of a
 // search touch a small part of a network, and only that part is filled again.
-import type { Filling, Load } from "./filling.ts";
+import type { Filling } from "./filling.ts";
+import type { Load } from "./namespace-shares.ts";
 
 /** Loads by the links that they use. Keeps its arrays for the next call. */
 export class ConnectedLoads {

@@ -3,19 +3,9 @@
 // section 6.5.2).
 import { atPace, type PlacedJob } from "../placed-job.ts";
 import type { Path } from "../paths.ts";
+import { namespaceOf } from "../stream-job.ts";
 import type { StreamSystem } from "../stream-system.ts";
-
-/** What a job puts on the network, and how fast it may go. */
-export interface Load {
-  /** Indexes of capacities, each once. */
-  readonly links: Int32Array;
-  /** Bits per frame on each of `links`. */
-  readonly bits: Float64Array;
-  /** Frames per second that it can use at most. */
-  readonly most: number;
-  /** Frames per second that it is promised; 0 without a promise. */
-  readonly least: number;
-}
+import { sharesOf, type Load } from "./namespace-shares.ts";
 
 /** Parts of a capacity below this are none. */
 const FULL = 1e-9;
@@ -24,6 +14,7 @@ export function loadOf(
   flows: readonly { readonly path: Path; readonly bitsPerFrame: number }[],
   most: number,
   least: number,
+  namespace: string,
 ): Load {
   const bits = new Map<number, number>();
   for (const { path, bitsPerFrame } of flows)
@@ -33,17 +24,22 @@ export function loadOf(
     bits: Float64Array.from(bits.values()),
     most,
     least: Math.min(least, most),
+    namespace,
   };
 }
 
 /** Load of a placed job with its own promise. */
 export function loadOfJob({ flows, computable, job }: PlacedJob): Load {
-  return loadOf(flows, computable, job.minThroughput ?? 0);
+  return loadOf(flows, computable, job.minThroughput ?? 0, namespaceOf(job));
 }
 
 /** Progressive filling. Keeps its arrays for the next call. */
 export class Filling {
-  readonly #capacities: Float64Array;
+  readonly #whole: Float64Array;
+  /** Capacities for one namespace; only those of links that it uses are up to date. */
+  readonly #slice: Float64Array;
+  /** Those that are filled now. */
+  #capacities: Float64Array;
   readonly #left: Float64Array;
   readonly #weights: Float64Array;
   readonly #isUsed: Uint8Array;
@@ -51,18 +47,47 @@ export class Filling {
 
   /** @param capacities bits/s */
   constructor(capacities: Float64Array) {
-    this.#capacities = capacities;
+    this.#whole = this.#capacities = capacities;
+    this.#slice = new Float64Array(capacities.length);
     this.#left = new Float64Array(capacities.length);
     this.#weights = new Float64Array(capacities.length);
     this.#isUsed = new Uint8Array(capacities.length);
   }
 
   /**
-   * Frames per second by job. A job has what it is promised before others have more; where the promises don't
-   * fit, all are lowered by the same factor. No job can get more without one with as little or less getting
-   * less.
+   * Frames per second by job. Jobs of one namespace share a link as `#fill` says. Several namespaces first
+   * fill their shares (`sharesOf`); what they leave goes to promises that aren't kept yet, then to all.
    */
   pacesOf(loads: readonly Load[]): Float64Array {
+    const shares = sharesOf(loads, this.#whole);
+    if (shares === null) return this.#fill(loads, this.#whole);
+    const own = new Float64Array(loads.length);
+    for (const [namespace, indexes] of Map.groupBy(loads.keys(), (at) => loads[at]!.namespace)) {
+      for (const [link, share] of shares.get(namespace) ?? []) this.#slice[link] = share;
+      const filled = this.#fill(
+        indexes.map((at) => loads[at]!),
+        this.#slice,
+      );
+      for (const [index, at] of indexes.entries()) own[at] = filled[index]!;
+    }
+    const promised = loads.map((load, at) => ({
+      ...load,
+      least: own[at]!,
+      most: Math.max(own[at]!, load.least),
+    }));
+    const kept = promised.every(({ least, most }) => least >= most) ? own : this.#fill(promised, this.#whole);
+    return this.#fill(
+      loads.map((load, at) => ({ ...load, least: kept[at]! })),
+      this.#whole,
+    );
+  }
+
+  /**
+   * A job has what it is promised before others have more; where the promises don't fit, all are lowered by
+   * the same factor. No job can get more without one with as little or less getting less.
+   */
+  #fill(loads: readonly Load[], capacities: Float64Array): Float64Array {
+    this.#capacities = capacities;
     const paces = new Float64Array(loads.length);
     this.#begin(loads);
     const factor = this.#keepPromises(loads, paces);

@@ -2,7 +2,8 @@
 import type { PlacedJob } from "../placed-job.ts";
 import type { StreamStrategy } from "../strategy.ts";
 import type { StreamSystem } from "../stream-system.ts";
-import { fillByJob, loadOfJob } from "./filling.ts";
+import { fillByJob } from "./filling.ts";
+import { leastBeside } from "./namespace-shares.ts";
 import { PLACE_DEFAULTS, placeJob, type PlaceSettings } from "./place.ts";
 import { relocate } from "./relocate.ts";
 import { keepsPromises, reroute } from "./reroute.ts";
@@ -29,11 +30,8 @@ export function joint(settings: Partial<JointSettings> = {}): StreamStrategy {
     async place(job, system): Promise<PlacedJob | null> {
       const found = placeJob(job, system, options);
       if (found === null) return null;
-      const loads = [...system.running, found.placed].map(loadOfJob);
-      const promised = loads.map((load, at) => ({
-        // A job can't be promised more than its nodes compute: then it waits for better ones.
-        least: at < loads.length - 1 ? load.least : (job.minThroughput ?? 0),
-      }));
+      const others = fillByJob(system.running, system);
+      const promised = [...leastBeside(job, others), { least: job.minThroughput ?? 0 }];
       return keepsPromises(promised, found.paces) ? found.placed : null;
     },
     async share(system): Promise<readonly PlacedJob[]> {

@@ -2,10 +2,11 @@
 // network.
 import type { Path } from "../paths.ts";
 import { computable, demandsOf, type Demand, type PlacedJob } from "../placed-job.ts";
-import { SOURCE, type StreamJob } from "../stream-job.ts";
+import { namespaceOf, SOURCE, type StreamJob } from "../stream-job.ts";
 import { copyOf, fits, giveBack, take, type NodeResources, type StreamSystem } from "../stream-system.ts";
 import { ConnectedLoads } from "./connected.ts";
-import { Filling, loadOf, loadOfJob, type Load } from "./filling.ts";
+import { Filling, loadOf, loadOfJob } from "./filling.ts";
+import type { Load } from "./namespace-shares.ts";
 import { startsOf } from "./starts.ts";
 import { worthOf } from "./worth.ts";
 
@@ -79,7 +80,7 @@ export class Judge {
     if (flows === null) return null;
     const most = computable(this.#job, hosts);
     if (!(most > 0)) return null;
-    const load = loadOf(flows, most, this.#job.minThroughput ?? 0);
+    const load = loadOf(flows, most, this.#job.minThroughput ?? 0, namespaceOf(this.#job));
     const paces = this.#connected.withAdded(load, this.#without, this.#filling);
     const placed: PlacedJob = {
       job: this.#job,

@@ -31,10 +31,11 @@ export function relocate(
   const trial = system.copy();
   trial.update(running);
   const jobs = new Map(running.map((placed) => [placed.job, placed]));
-  for (const { job, throughput } of slowest) {
-    const before = jobs.get(job)!;
+  const before = new Map(paced.map((each) => [each.job, each.throughput]));
+  for (const { job } of slowest) {
+    const placed = jobs.get(job)!;
     trial.remove(job);
-    const after = placedAnew(before, throughput, trial, settings) ?? before;
+    const after = placedAnew(placed, before, trial, settings) ?? placed;
     trial.add(after);
     jobs.set(job, after);
   }
@@ -55,15 +56,18 @@ const least = (a: number, b: number): number => Math.min(a, b);
 /**
  * The search begins from where the job is, too, and from nothing: several tasks that gain by a move together
  * may each gain too little alone. Null where it gains too little.
+ * @param before frames per second by job
  * @param others the system without the job
  */
 function placedAnew(
   { job, hosts }: PlacedJob,
-  throughput: number,
+  before: ReadonlyMap<StreamJob, number>,
   others: StreamSystem,
   settings: RelocateSettings,
 ): PlacedJob | null {
   const found = placeJob(job, others, { ...settings, evaluations: EVALUATIONS }, [hosts]);
-  if (found === null || found.placed.throughput < throughput * (1 + settings.moveMargin)) return null;
-  return keepsPromises([...others.running, found.placed].map(loadOfJob), found.paces) ? found.placed : null;
+  if (found === null || found.placed.throughput < before.get(job)! * (1 + settings.moveMargin)) return null;
+  const after = [...others.running, found.placed];
+  const paces = after.map((each) => before.get(each.job)!);
+  return keepsPromises(after.map(loadOfJob), found.paces, paces) ? found.placed : null;
 }

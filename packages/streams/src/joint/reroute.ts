@@ -32,10 +32,10 @@ export function reroute(
   let paces = filling.pacesOf(loads);
   let worth = worthOf(paces, loads);
   const tryPath = (at: number, flows: readonly Flow[]): Float64Array | null => {
-    const { most, least } = loads[at]!;
-    const after = connected.withReplaced(at, loadOf(flows, most, least), paces, filling);
+    const { most, least, namespace } = loads[at]!;
+    const after = connected.withReplaced(at, loadOf(flows, most, least, namespace), paces, filling);
     const gained = worthOf(after, loads) - worth;
-    return gained > NO_GAIN + margin * Math.abs(worth) && keepsPromises(loads, after) ? after : null;
+    return gained > NO_GAIN + margin * Math.abs(worth) && keepsPromises(loads, after, paces) ? after : null;
   };
   for (let round = 0; round < rounds; round++) {
     let hasChanged = false;
@@ -65,7 +65,14 @@ const NO_GAIN = 1e-9;
 /** Of a promise that rounding may take. */
 const KEPT = 1 - 1e-6;
 
-/** Whether every job that is promised a throughput has it. */
-export function keepsPromises(loads: readonly { readonly least: number }[], paces: Float64Array): boolean {
-  return loads.every(({ least }, at) => paces[at]! >= least * KEPT);
+/**
+ * Whether every job that is promised a throughput has it, or has no less of it than before.
+ * @param before paces of the same jobs; where it ends, promises must be kept
+ */
+export function keepsPromises(
+  loads: readonly { readonly least: number }[],
+  paces: Float64Array,
+  before: ArrayLike<number> = [],
+): boolean {
+  return loads.every(({ least }, at) => paces[at]! >= Math.min(least, before[at] ?? Infinity) * KEPT);
 }

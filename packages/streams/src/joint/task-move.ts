@@ -53,7 +53,8 @@ export function bestTaskMove(
     const { throughput: after, hosts: to } = next.placed;
     const before = paceOf(each);
     if (after < before * (1 + margin)) continue;
-    if (!keepsPromises([...others, next.placed].map(loadOfJob), next.paces)) continue;
+    const paces = [...others.map(({ throughput }) => throughput), before];
+    if (!keepsPromises([...others, next.placed].map(loadOfJob), next.paces, paces)) continue;
     const task = to.findIndex((node, at) => node !== hosts[at]);
     return { running, task, node: to[task]!, before, after };
   }

@@ -27,8 +27,10 @@ function shown(value: unknown): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
 }
 
-export function listAt(path: FieldPath, value: unknown): readonly unknown[] {
+/** @param most entries. @default any number */
+export function listAt(path: FieldPath, value: unknown, most = Infinity): readonly unknown[] {
   if (!Array.isArray(value)) throw new FieldError(path, "must be a list", value);
+  if (value.length > most) throw new FieldError(path, `must have at most ${most} entries`, value.length);
   return value;
 }
 

@@ -1,6 +1,11 @@
 import { looseFields, parseBytes, parseMillicores, type LooseFields } from "@isochrone/primitives";
-import type { StreamJobSpec, StreamTaskSpec } from "../stream-job.ts";
+import { MAX_TASKS, type StreamJobSpec, type StreamTaskSpec } from "../stream-job.ts";
 import { FieldError, listAt, numberAt, portAt, positiveAt, textAt, type FieldPath } from "./fields.ts";
+
+/** Entries of a task's profile. */
+const MAX_PROFILE = 256;
+/** Words of a command. */
+const MAX_WORDS = 256;
 
 /** A task of a StreamJob with what the planner doesn't need of it. */
 interface TaskDefinition {
@@ -53,7 +58,9 @@ export function readJobDefinition(name: string, spec: unknown): JobDefinition {
   const { source: from, tasks: list, minThroughput } = looseFields<Record<SpecFields, unknown>>(spec);
   const source = looseFields<Record<SourceFields, unknown>>(from);
   const at = (field: string): FieldPath => ["spec", "source", field];
-  const read = listAt(["spec", "tasks"], list).map((task, index) => readTask(task, ["spec", "tasks", index]));
+  const read = listAt(["spec", "tasks"], list, MAX_TASKS).map((task, index) =>
+    readTask(task, ["spec", "tasks", index]),
+  );
   return {
     spec: {
       name,
@@ -77,7 +84,8 @@ function readTask(value: unknown, path: FieldPath): ReadTask {
   const task = looseFields<Record<TaskFields, unknown>>(value);
   const name = textAt([...path, "name"], task.name);
   const requests = looseFields<Record<"cpu" | "memory", unknown>>(task.requests);
-  const downstream = task.downstream === undefined ? [] : listAt([...path, "downstream"], task.downstream);
+  const downstream =
+    task.downstream === undefined ? [] : listAt([...path, "downstream"], task.downstream, MAX_TASKS);
   const ports = new Map<string, number | null>();
   const spec: StreamTaskSpec = {
     name,
@@ -122,7 +130,7 @@ interface ProfileEntry {
 }
 
 function readProfile(profile: unknown, path: FieldPath): ProfileEntry[] {
-  return (profile === undefined ? [] : listAt(path, profile)).map((entry, index) => {
+  return (profile === undefined ? [] : listAt(path, profile, MAX_PROFILE)).map((entry, index) => {
     const { nodeLabels, secondsPerFrame } = looseFields<Record<ProfileFields, unknown>>(entry);
     return {
       labels: Object.entries(looseFields(nodeLabels)),
@@ -137,7 +145,7 @@ function readProfiling(value: unknown, path: FieldPath, entries: readonly Profil
   const words = (field: string, list: unknown): readonly string[] | null =>
     list === undefined
       ? null
-      : listAt([...path, field], list).map((word, at) => textAt([...path, field, at], word));
+      : listAt([...path, field], list, MAX_WORDS).map((word, at) => textAt([...path, field, at], word));
   return {
     command: words("command", command),
     args: words("args", args),

@@ -1,6 +1,6 @@
 import { FlowNetwork, joint, PathTable, readJobDefinition, withHeaders } from "@isochrone/streams";
 import { describe, expect, test } from "vitest";
-import { decide, type DecidedJob, type DecideInput, type Verdict } from "./decide.ts";
+import { decide, MOST_TRIED, type DecidedJob, type DecideInput, type Verdict } from "./decide.ts";
 import type { StreamNode } from "./planned-job.ts";
 
 const NODES: readonly StreamNode[] = ["camera", "box", "server"].map((name) => ({
@@ -46,6 +46,7 @@ function job(key: string, options: JobOptions = {}): DecidedJob {
     key,
     definition,
     createdMs: CREATED_MS,
+    knownMs: 0,
     placement: null,
     putOff: null,
     requestsOf: () => ({ memoryBytes, cpuMillicores }),
@@ -67,7 +68,6 @@ function decided(
     jobs,
     strategy: joint({ moveMargin: Infinity }),
     change: "left",
-    nowMs: CREATED_MS,
     ...more,
   });
 }
@@ -85,7 +85,6 @@ describe("a decision about stream jobs", () => {
         NODES.map(({ name }) => name),
         WIDE,
       ),
-      nowMs: CREATED_MS,
     };
     const paceOf = async (more: JobOptions): Promise<number> => {
       const one = job("site/a", more);
@@ -164,15 +163,52 @@ describe("a decision about stream jobs", () => {
     const small = job("site/small", { cpu: "2" });
     const running = { ...small, placement: await placementOf(small) };
     const jobs = [running, job("site/big", { cpu: "4" }), job("site/next", { createdMs: 2_000 })];
-    const kinds = async (nowMs: number): Promise<string[]> =>
-      [...(await decided(jobs, { nowMs })).values()].map((verdict) =>
+    const kinds = async (knownMs: number): Promise<string[]> =>
+      [...(await decided(jobs.map((each) => ({ ...each, knownMs })))).values()].map((verdict) =>
         verdict.kind === "waiting" ? verdict.why.reason : verdict.kind,
       );
-    expect((await kinds(CREATED_MS + 299_999)).sort()).toEqual(["NoRoom", "placed", "placed"]);
-    expect((await kinds(CREATED_MS + 300_000)).sort()).toEqual(["Behind", "NoRoom", "placed"]);
+    expect((await kinds(299_999)).sort()).toEqual(["NoRoom", "placed", "placed"]);
+    expect((await kinds(300_000)).sort()).toEqual(["Behind", "NoRoom", "placed"]);
+    // Another namespace's jobs don't wait for it.
+    jobs[2] = job("other/next", { createdMs: 2_000 });
+    expect((await kinds(300_000)).sort()).toEqual(["NoRoom", "placed", "placed"]);
+    jobs[2] = job("site/next", { createdMs: 2_000 });
     // What never fits keeps nobody away.
     jobs[1] = job("site/big", { cpu: "5" });
-    expect((await kinds(CREATED_MS + 300_000)).sort()).toEqual(["NoRoom", "placed", "placed"]);
+    expect((await kinds(300_000)).sort()).toEqual(["NoRoom", "placed", "placed"]);
+  });
+
+  test("gives namespaces their turn by how many jobs they have, however many one has that wait", async () => {
+    const many = Array.from({ length: 300 }, (_, at) => job(`greedy/${at}`, { cpu: "2" }));
+    const verdicts = await decided([...many, job("site/late", { cpu: "2", createdMs: 9_000 })]);
+    expect(verdicts.get("site/late")).toMatchObject({ kind: "placed" });
+    const reasons = [...verdicts.values()].map((each) =>
+      each.kind === "waiting" ? each.why.message : each.kind,
+    );
+    expect(reasons.filter((reason) => reason === "placed")).toHaveLength(2);
+    expect(reasons.filter((reason) => reason.startsWith("namespaces share"))).toHaveLength(301 - MOST_TRIED);
+  });
+
+  test("shares a link between namespaces, however many jobs and promises one has", async () => {
+    const most = 20e6 / (withHeaders(250_000) * 8);
+    const greedy = (at: number, minThroughput: number): DecidedJob =>
+      job(`greedy/${at}`, { cpu: "100m", spec: { minThroughput } });
+    const running = await Promise.all(
+      [0, 1, 2].map(async (at) => {
+        const one = greedy(at, most / 4);
+        return { ...one, placement: await placementOf(one) };
+      }),
+    );
+    const jobs = [...running, job("site/one", { cpu: "100m" })];
+    const paces = [...(await decided(jobs)).values()].map((each) =>
+      each.kind === "placed" ? each.placement.throughput / most : 0,
+    );
+    // The promises are three quarters of the link: half is kept, and of the rest each namespace has its part.
+    expect(paces.map((pace) => Math.round(pace * 1_000))).toEqual([250, 250, 250, 250]);
+    const promised = job("greedy/3", { cpu: "100m", spec: { minThroughput: most / 2 } });
+    expect((await decided([...jobs, promised])).get("greedy/3")).toMatchObject({
+      why: { reason: "Promises" },
+    });
   });
 
   test("says what promises leave for a job that must have more", async () => {

@@ -1,6 +1,7 @@
-// One decision about all stream jobs: those that run keep their nodes, those that wait get some, the longest
-// waiting first, and all share the network anew.
+// One decision about all stream jobs: those that run keep their nodes, those that wait get some, namespaces
+// in turns and the longest waiting first, and all share the network anew.
 import {
+  namespaceOf as jobNamespace,
   restoredJob,
   StreamError,
   StreamSystem,
@@ -20,14 +21,17 @@ import {
   type StreamNode,
   type TaskRequests,
 } from "./planned-job.ts";
+import { inTurns } from "./turns.ts";
 import { waitReason, type WaitReason } from "./wait-reason.ts";
 
 export interface DecidedJob {
   /** namespace/name */
   readonly key: string;
   readonly definition: JobDefinition;
-  /** Wall milliseconds. */
+  /** Wall milliseconds of the API server. */
   readonly createdMs: number;
+  /** Milliseconds since it was seen first. */
+  readonly knownMs: number;
   /** Null: it waits. Tasks without a host are to be placed beside the others. */
   readonly placement: Placement | null;
   /** Why it isn't placed now: an attempt has failed a moment ago. Null: it may be. */
@@ -49,7 +53,6 @@ export interface DecideInput {
   readonly strategy: StreamStrategy;
   /** What has happened since the last decision; null: nothing but that jobs came. */
   readonly change: Change | null;
-  readonly nowMs: number;
 }
 
 /** What becomes of a job. `refused`: its spec can't be planned. */
@@ -58,8 +61,10 @@ export type Verdict =
   | { readonly kind: "waiting"; readonly why: WaitReason }
   | { readonly kind: "refused"; readonly message: string };
 
-/** A job that could run on the empty cluster and has waited for so long keeps others from overtaking it. */
+/** A job that fits the empty cluster and has waited for so long isn't overtaken in its namespace. */
 const PATIENCE_MS = 300_000;
+/** Waiting jobs that a decision tries to place. Each costs a search or three. */
+export const MOST_TRIED = 100;
 
 interface Waiting {
   readonly decided: DecidedJob;
@@ -84,12 +89,7 @@ export async function decide(input: DecideInput): Promise<Map<string, Verdict>> 
 }
 
 /** The jobs as the strategies see them. */
-export function systemOf({
-  network,
-  paths,
-  nodes,
-  jobs,
-}: Omit<DecideInput, "change" | "nowMs" | "strategy">): {
+export function systemOf({ network, paths, nodes, jobs }: Omit<DecideInput, "change" | "strategy">): {
   /** With the jobs that have nodes. */
   readonly system: StreamSystem;
   /** Of jobs that can't be planned. */
@@ -155,18 +155,26 @@ async function placeWaiting(
   input: DecideInput,
   verdicts: Map<string, Verdict>,
 ): Promise<ReadonlyMap<string, string | null>> {
-  const { strategy, nodes, nowMs } = input;
+  const { strategy, nodes } = input;
   const placedNow = new Map<string, string | null>();
-  let reserved: string | null = null;
+  /** By namespace: a job for which room is kept. */
+  const reserved = new Map<string, string>();
+  let tried = 0;
   const wait = (key: string, why: WaitReason): void => void verdicts.set(key, { kind: "waiting", why });
-  for (const { decided, job } of waiting.toSorted(byAge)) {
-    const { key, createdMs, putOff } = decided;
+  for (const { decided, job } of inTurns(waiting.toSorted(byAge), namespaceOf, jobsOf(system))) {
+    const { key, knownMs, putOff } = decided;
     if (putOff !== null) {
       wait(key, { reason: "Retrying", message: putOff });
       continue;
     }
-    if (reserved !== null && decided.placement === null) {
-      wait(key, { reason: "Behind", message: `room is kept for ${reserved}, which waits longer` });
+    const namespace = namespaceOf({ job });
+    const before = decided.placement === null ? reserved.get(namespace) : undefined;
+    if (before !== undefined) {
+      wait(key, { reason: "Behind", message: `room is kept for ${before}, which waits longer` });
+      continue;
+    }
+    if (tried++ >= MOST_TRIED) {
+      wait(key, { reason: "Behind", message: `namespaces share ${MOST_TRIED} attempts at a time` });
       continue;
     }
     const placed = await strategy.place(job, system);
@@ -177,10 +185,20 @@ async function placeWaiting(
     }
     const { definition, rejection } = decided;
     wait(key, await waitReason({ job, definition, system, strategy, nodes, rejection }));
-    const isPatient = nowMs - createdMs < PATIENCE_MS;
-    if (!isPatient && (await fitsEmpty(decided, input, system))) reserved = key;
+    if (knownMs >= PATIENCE_MS && (await fitsEmpty(decided, input, system))) reserved.set(namespace, key);
   }
   return placedNow;
+}
+
+function namespaceOf({ job }: Pick<Waiting, "job">): string {
+  return jobNamespace(job);
+}
+
+/** How many jobs of each namespace run. */
+function jobsOf({ running }: StreamSystem): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const placed of running) counts.set(namespaceOf(placed), (counts.get(namespaceOf(placed)) ?? 0) + 1);
+  return counts;
 }
 
 function byAge(a: Waiting, b: Waiting): number {

@@ -1,4 +1,4 @@
-import { FlowNetwork, PathTable, type FlowLink } from "@isochrone/streams";
+import { FlowNetwork, LINK_SHARES, PathTable, type FlowLink } from "@isochrone/streams";
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { admitted, beside, FLOOR_BOUNDS, routed } from "./floors.ts";
@@ -49,7 +49,7 @@ describe("floors", () => {
 });
 
 describe("links", () => {
-  const { namespaceShare, linkShare } = FLOOR_BOUNDS;
+  const { namespace: namespaceShare, all: linkShare } = LINK_SHARES;
 
   test("admit floors up to a namespace's share, small ones first, and name those that are cut", () => {
     const floors = routesOf(floor("a", "b", 1e15), floor("a", "c", 1e6), floor("b", "a", 5e6));

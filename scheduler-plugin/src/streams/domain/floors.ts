@@ -1,6 +1,6 @@
 // Floors of AppGroups: their paths, what links admit of them, and what they leave to stream jobs.
 import { fairLevel } from "@isochrone/primitives/algorithms";
-import type { FlowLink, FlowNetwork, PathTable } from "@isochrone/streams";
+import { promisedShares, type FlowLink, type FlowNetwork, type PathTable } from "@isochrone/streams";
 import { FLOW_PLAN_BOUNDS } from "@isochrone/topology";
 import type { AddressedFlow } from "./flow-plans.ts";
 
@@ -13,10 +13,6 @@ export const FLOOR_BOUNDS = {
   pairs: 20_000,
   /** Greatest `minBandwidth` between two pods, bits per second; a greater one counts as this. */
   bitsPerSecond: 1e15,
-  /** Share of a link that the floors of one namespace may take. */
-  namespaceShare: 0.5,
-  /** Share of a link that the floors of all namespaces may take, which share it max-min fairly. */
-  linkShare: 0.8,
 } as const;
 
 /** On the shortest path of the network; without any, from node to node. */
@@ -80,13 +76,9 @@ export function admitted(floors: readonly AddressedFlow[], links: readonly FlowL
 }
 
 function share({ capacityBitsPerSecond, rates, levels }: Pool): void {
-  const most = capacityBitsPerSecond * FLOOR_BOUNDS.namespaceShare;
-  const demands = new Map(
-    [...rates].map(([namespace, all]) => [namespace, Math.min(most, sum(all))] as const),
-  );
-  const level = fairLevel(demands.values(), capacityBitsPerSecond * FLOOR_BOUNDS.linkShare);
-  for (const [namespace, all] of rates)
-    levels.set(namespace, fairLevel(all, Math.min(demands.get(namespace)!, level)));
+  const declared = new Map([...rates].map(([namespace, all]) => [namespace, sum(all)]));
+  for (const [namespace, share] of promisedShares(declared, capacityBitsPerSecond))
+    levels.set(namespace, fairLevel(rates.get(namespace)!, share));
 }
 
 function sum(values: readonly number[]): number {

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { isIP } from "node:net";
 import { fairLevel } from "@isochrone/primitives/algorithms";
 import { FLOW_PLAN_BOUNDS, type FlowPlan, type PlannedFlow } from "@isochrone/topology";
+import { inTurns } from "./turns.ts";
 
 /** A flow whose ends have addresses. */
 export interface AddressedFlow extends Pick<PlannedFlow, "channel" | "id" | "owner" | "source" | "target"> {
@@ -49,7 +50,10 @@ export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurround
     for (const node of route) count(drafts.get(node)!.demands, owner.namespace);
   for (const draft of drafts.values())
     draft.level = Math.floor(fairLevel(draft.demands.values(), FLOW_PLAN_BOUNDS.flowsOfNode));
-  const withoutPlace = inTurns(wanted).filter((flow) => !addFlow(flow, drafts, around));
+  // Neighbours have few places, too.
+  const withoutPlace = inTurns(wanted, ({ owner }) => owner.namespace).filter(
+    (flow) => !addFlow(flow, drafts, around),
+  );
   return {
     byNode: new Map(
       [...drafts].map(([node, draft]) => [
@@ -77,16 +81,6 @@ interface Draft {
 
 function count(counts: Map<string, number>, namespace: string): void {
   counts.set(namespace, (counts.get(namespace) ?? 0) + 1);
-}
-
-/** The first flow of each namespace, then the second of each, and so on: neighbours have few places, too. */
-function inTurns(flows: readonly AddressedFlow[]): AddressedFlow[] {
-  const counts = new Map<string, number>();
-  const turns = flows.map((flow) => {
-    count(counts, flow.owner.namespace);
-    return { flow, turn: counts.get(flow.owner.namespace)! };
-  });
-  return turns.sort((a, b) => a.turn - b.turn).map(({ flow }) => flow);
 }
 
 /**

@@ -25,7 +25,8 @@ const RETRY_MS = 3_600_000;
 
 /** Whether the pair of task and kind needs no profiling pod now. */
 export function isSettled({ failure, atMs, work }: Profile, wantedWork: string, nowMs: number): boolean {
-  return work === wantedWork && nowMs - atMs < (failure === null ? PROFILE_MS : RETRY_MS);
+  // A time in the future was written by a clock that was ahead.
+  return work === wantedWork && Math.abs(nowMs - atMs) < (failure === null ? PROFILE_MS : RETRY_MS);
 }
 
 const KIND_LABELS = ["kubernetes.io/arch", "node.kubernetes.io/instance-type"];

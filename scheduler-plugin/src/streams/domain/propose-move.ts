@@ -15,7 +15,7 @@ export interface ProposedMove {
   readonly after: number;
 }
 
-interface ProposeInput extends Omit<DecideInput, "change" | "nowMs" | "strategy"> {
+interface ProposeInput extends Omit<DecideInput, "change" | "strategy"> {
   /** Part of its throughput that a job must gain. */
   readonly margin: number;
   readonly mayMove: (key: string, task: string) => boolean;

@@ -53,11 +53,17 @@ interface MovedJob {
 
 /** How long an old pod waits for rules of its successor where nobody may make any. */
 const WITHOUT_MANAGERS_MS = 10_000;
+
+/** Pods whose first sight is remembered. */
+const MAX_SEEN = 10_000;
+
 export class TaskMoves {
   readonly #options: TaskMovesOptions;
   readonly #windows: ReturnType<typeof parseMaintenanceWindow>[];
   /** By uid of the job: until when it rests. Monotonic milliseconds. */
   readonly #rests = new Map<string, number>();
+  /** When pods were asked about first, by uid; monotonic milliseconds. */
+  readonly #seenMs = new Map<string, number>();
   #move: Move | null = null;
   #nextMs = Number.NEGATIVE_INFINITY;
   /** The move that was proposed last, and how often in a row. */
@@ -92,7 +98,13 @@ export class TaskMoves {
       return false;
     const { annotations = {}, creationTimestamp = "" } = pod.metadata;
     if (keepingAnnotation(annotations) !== null) return false;
-    return clock.now() - Date.parse(creationTimestamp) >= rules.minPodAgeMs;
+    // By whichever clock it is older: ours may be years behind.
+    const { uid: podUid = "" } = pod.metadata;
+    const seenMs = this.#seenMs.get(podUid) ?? clock.monotonic();
+    if (this.#seenMs.size >= MAX_SEEN) this.#seenMs.clear();
+    this.#seenMs.set(podUid, seenMs);
+    const ageMs = Math.max(clock.now() - Date.parse(creationTimestamp), clock.monotonic() - seenMs);
+    return ageMs >= rules.minPodAgeMs;
   }
 
   /** Begins a move that was proposed as often as the rules want it. */

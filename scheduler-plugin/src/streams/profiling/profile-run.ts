@@ -14,7 +14,8 @@ type ProfileRun =
 /** A pod that the kubelet doesn't end, or never starts. */
 const OVERDUE_MS = 600_000;
 
-export function runOf(pod: KubernetesObject, nowMs: number): ProfileRun {
+/** @param knownMs since the pod was seen first */
+export function runOf(pod: KubernetesObject, knownMs: number): ProfileRun {
   const status = looseFields<PodStatus>(pod.status);
   const [container = {}] = looseList<ContainerStatus>(status.containerStatuses);
   const { terminated, waiting } = looseFields<NonNullable<ContainerStatus["state"]>>(container.state);
@@ -24,7 +25,7 @@ export function runOf(pod: KubernetesObject, nowMs: number): ProfileRun {
     return failed(words.join(": ") || "it ended without a container");
   }
   if (isUnschedulable(pod)) return { kind: "homeless" };
-  if (nowMs - Date.parse(looseText(pod.metadata.creationTimestamp)) > OVERDUE_MS) {
+  if (knownMs > OVERDUE_MS) {
     const reason = looseText(looseFields<Record<"reason", unknown>>(waiting).reason);
     const phase = [looseText(status.phase), reason].filter((text) => text !== "").join(", ");
     return failed(`it hasn't ended within ${OVERDUE_MS / 60_000} minutes (${phase})`);

@@ -70,6 +70,8 @@ export class Profiler {
   readonly #kept = new Map<string, Profile>();
   /** As the cluster shows them, by key. */
   readonly #pods = new Map<string, KubernetesObject>();
+  /** When these were seen first, by uid; monotonic milliseconds. */
+  readonly #seenMs = new Map<string, number>();
   /** Node by key of a pod that was created and isn't seen bound yet. */
   readonly #onTheirWay = new Map<string, string>();
   /** Monotonic milliseconds by key of a pod that isn't created before. */
@@ -89,6 +91,9 @@ export class Profiler {
   takePod({ type, object }: InformerChange): boolean {
     if (object.metadata.labels?.[STREAM_PROFILE_LABEL] === undefined) return false;
     const key = keyOf(object);
+    const { uid = "" } = object.metadata;
+    if (type === "deleted") this.#seenMs.delete(uid);
+    else this.#seenMs.set(uid, this.#seenMs.get(uid) ?? this.#options.clock.monotonic());
     if (type === "deleted") this.#pods.delete(key);
     else this.#pods.set(key, object);
     if (type === "deleted" || nodeOf(object) !== "") this.#onTheirWay.delete(key);
@@ -186,9 +191,10 @@ export class Profiler {
   async #finish(pod: KubernetesObject, pair: Pair): Promise<boolean> {
     const { clock, logger, metrics } = this.#options;
     const nowMs = clock.now();
-    const run = runOf(pod, nowMs);
+    const monotonicMs = clock.monotonic();
+    const run = runOf(pod, monotonicMs - (this.#seenMs.get(pod.metadata.uid ?? "") ?? monotonicMs));
     if (run.kind === "under_way") return false;
-    if (run.kind === "homeless") this.#pauses.set(keyOf(pod), clock.monotonic() + PAUSE_MS);
+    if (run.kind === "homeless") this.#pauses.set(keyOf(pod), monotonicMs + PAUSE_MS);
     await this.#delete(pod);
     if (run.kind === "homeless") return false;
     const { task, kind, work } = pair;
