@@ -1,0 +1,207 @@
+// One small cluster with a known truth, drawn from a seed: what its workloads send each other and use, who
+// tells of it, and what happens to those who count. Times are milliseconds since the run began.
+import { Draws } from "../../soak/fuzz/random.ts";
+
+/** Longer than the window: figures of the whole window are known. */
+export const RUN_MS = 330_000;
+/** A restart loses what was counted since the last scrape: 0.7 % of the covered window at most. */
+export const INTERVAL_MS = 2_000;
+export const NAMESPACE = "shop";
+
+/** A program that counts. A restart sets all of its counters to 0. */
+export interface Life {
+  /** Negative: before the run. */
+  readonly startedMs: number;
+  readonly restartMs: number | null;
+}
+
+export interface ContainerDraw {
+  readonly name: string;
+  readonly life: Life;
+  readonly cores: number;
+  readonly memoryBytes: number;
+}
+
+export interface PodDraw {
+  readonly name: string;
+  readonly workload: string;
+  readonly node: NodeDraw;
+  readonly ip: string;
+  readonly containers: readonly ContainerDraw[];
+  /** Its sidecar's. */
+  readonly proxy: Life;
+}
+
+/** Who tells what a node and its pods use. */
+export const USAGE_SOURCES = [
+  "cadvisor",
+  "cadvisor_cores",
+  "cadvisor_otel",
+  "resource",
+  "kubeletstats_containers",
+  "kubeletstats_pods",
+  "node_exporter",
+] as const;
+type UsageSource = (typeof USAGE_SOURCES)[number];
+
+/** What a Prometheus receiver says of the starts of counters, and whether it sends differences instead. */
+const OTEL_STARTS = ["first_seen", "none", "delta"] as const;
+
+export interface NodeDraw {
+  readonly name: string;
+  readonly zone: string;
+  /** Beside the pods. */
+  readonly systemCores: number;
+  readonly systemMemoryBytes: number;
+  readonly receiveBytesPerSecond: number;
+  readonly transmitBytesPerSecond: number;
+  readonly usage: UsageSource;
+  /** Who reads the pages of traffic on this node. */
+  readonly reader: "collector" | "otel";
+  readonly otelStarts: (typeof OTEL_STARTS)[number];
+  /** The collector, or the OpenTelemetry Collector, restarts and forgets what it knew. */
+  readonly readerRestartMs: number | null;
+  /** Nothing is delivered meanwhile; it comes late. */
+  readonly outageMs: readonly [number, number] | null;
+  /** All that the reader sends comes twice. */
+  readonly isDoubled: boolean;
+  /** Of the agents and proxies of the whole node. */
+  readonly agent: Life;
+}
+
+const MESHES = ["istio", "istio_without_sizes", "ztunnel", "waypoint", "linkerd"] as const;
+const AGENTS = ["coroot", "obi", "netobserv", "retina"] as const;
+const GRAPHS = ["service_graph", "hubble"] as const;
+export type ChannelSource = (typeof MESHES)[number] | (typeof AGENTS)[number] | (typeof GRAPHS)[number];
+
+export interface ChannelDraw {
+  readonly source: string;
+  readonly target: string;
+  readonly requestsPerSecond: number;
+  readonly failure: "http" | "grpc";
+  readonly failedShare: number;
+  readonly requestBytes: number;
+  readonly responseBytes: number;
+  /** Shares of the answers, by the buckets of LATENCY_BOUNDS. */
+  readonly latencyShares: readonly number[];
+  readonly sources: readonly ChannelSource[];
+  /** At which ends Istio's sidecars, or NetObserv's metrics, count. */
+  readonly ends: "both" | "source" | "target";
+  /** One packet of so many is looked at, where packets are sampled. */
+  readonly sampling: number;
+}
+
+/** Rows that no figure can be drawn from, by the reason that must be counted for them. */
+export const STRAYS = ["unattributed", "unknown_pod", "sampling_unset"] as const;
+
+export interface Draw {
+  readonly seed: number;
+  readonly nodes: readonly NodeDraw[];
+  readonly pods: readonly PodDraw[];
+  readonly channels: readonly ChannelDraw[];
+  readonly strays: readonly (typeof STRAYS)[number][];
+  /** Of the cluster's single programs: waypoint, service graph. */
+  readonly single: Life;
+  readonly isOpenMetrics: boolean;
+  /** Pages say when their process started. */
+  readonly tellsStart: boolean;
+  /** cAdvisor's rows have times of their own, up to this much older than the page. 0: none. */
+  readonly rowAgeMs: number;
+}
+
+/** Milliseconds. */
+export const LATENCY_BOUNDS = [5, 10, 25, 50, 100] as const;
+
+/** Everything of a draw follows from its seed. */
+export function drawOf(seed: number): Draw {
+  const draws = new Draws("figures", seed);
+  const nodes = ["n1", "n2", "n3"].slice(0, 1 + draws.below(3)).map((name) => nodeOf(draws, name));
+  const workloads = ["web", "cart", "stock", "mail", "bank"].slice(0, 2 + draws.below(4));
+  const pods = workloads.flatMap((workload) =>
+    Array.from({ length: 1 + draws.below(3) }, (_, at) => podOf(draws, workload, at, draws.pick(nodes))),
+  );
+  // Channels go one way: the answers that one-way agents count are no other channel's questions.
+  const pairs = workloads.flatMap((source, at) => workloads.slice(at + 1).map((target) => ({ source, target })));
+  return {
+    seed,
+    nodes,
+    pods: pods.map((pod, at) => ({ ...pod, ip: `10.1.0.${at + 1}` })),
+    channels: pairs
+      .filter((_, at) => at === 0 || draws.chance(0.5))
+      .map((pair) => channelOf(draws, pair.source, pair.target)),
+    strays: STRAYS.filter(() => draws.chance(0.3)),
+    single: lifeOf(draws),
+    isOpenMetrics: draws.chance(0.3),
+    tellsStart: draws.chance(0.5),
+    rowAgeMs: draws.pick([0, 0, 1_000, 8_000]),
+  };
+}
+
+function between(draws: Draws, low: number, high: number): number {
+  return low + draws.below(high - low + 1);
+}
+
+/** Every third restarts, away from the run's ends. */
+function momentOf(draws: Draws): number | null {
+  return draws.chance(0.3) ? between(draws, 60_000, RUN_MS - 60_000) : null;
+}
+
+function lifeOf(draws: Draws): Life {
+  return { startedMs: -between(draws, 60_000, 90_000_000), restartMs: momentOf(draws) };
+}
+
+function nodeOf(draws: Draws, name: string): NodeDraw {
+  const outageBeganMs = between(draws, 60_000, 200_000);
+  return {
+    name,
+    zone: draws.pick(["west", "east"]),
+    systemCores: between(draws, 10, 200) / 100,
+    systemMemoryBytes: between(draws, 1, 40) * 100_000_000,
+    receiveBytesPerSecond: between(draws, 1_000, 50_000_000),
+    transmitBytesPerSecond: between(draws, 1_000, 50_000_000),
+    usage: draws.pick(USAGE_SOURCES),
+    reader: draws.chance(0.7) ? "collector" : "otel",
+    otelStarts: draws.pick(OTEL_STARTS),
+    readerRestartMs: momentOf(draws),
+    outageMs: draws.chance(0.2) ? [outageBeganMs, outageBeganMs + between(draws, 3_000, 40_000)] : null,
+    isDoubled: draws.chance(0.2),
+    agent: lifeOf(draws),
+  };
+}
+
+function podOf(draws: Draws, workload: string, at: number, node: NodeDraw): PodDraw {
+  return {
+    name: `${workload}-5bc845f79c-${"abc"[at]!}`,
+    workload,
+    node,
+    ip: "",
+    containers: ["app", "helper"].slice(0, 1 + draws.below(2)).map((name) => ({
+      name,
+      life: lifeOf(draws),
+      cores: between(draws, 1, 300) / 100,
+      memoryBytes: between(draws, 10, 900) * 1_000_000,
+    })),
+    proxy: lifeOf(draws),
+  };
+}
+
+function channelOf(draws: Draws, source: string, target: string): ChannelDraw {
+  const mesh = draws.chance(0.6) ? [draws.pick(MESHES)] : [];
+  const agents = draws.chance(0.6) ? [draws.pick(AGENTS)] : [];
+  const graphs = draws.chance(0.4) || mesh.length + agents.length === 0 ? [draws.pick(GRAPHS)] : [];
+  const shares = LATENCY_BOUNDS.map(() => between(draws, 1, 10));
+  const sum = shares.reduce((total, share) => total + share, 0);
+  return {
+    source,
+    target,
+    requestsPerSecond: between(draws, 300, 5_000),
+    failure: mesh.some((name) => name !== "linkerd" && name !== "ztunnel") && draws.chance(0.3) ? "grpc" : "http",
+    failedShare: draws.chance(0.5) ? 0 : between(draws, 10, 60) / 100,
+    requestBytes: between(draws, 100, 20_000),
+    responseBytes: between(draws, 100, 20_000),
+    latencyShares: shares.map((share) => share / sum),
+    sources: [...mesh, ...agents, ...graphs],
+    ends: draws.pick(["both", "source", "target"]),
+    sampling: draws.pick([1, 50]),
+  };
+}

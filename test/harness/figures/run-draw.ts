@@ -1,0 +1,168 @@
+// Lets a draw happen: pages -> collectors, OTLP -> the aggregator -> the graph API, on a clock of its own. Then
+// compares every figure that is published with the truth.
+import { fill, startAggregator } from "@isochrone/aggregator/testing";
+import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
+import { createRegistry } from "@isochrone/runtime";
+import { GraphClient } from "@isochrone/topology/client";
+import { INTERVAL_MS, NAMESPACE, RUN_MS, type Draw } from "./draw.ts";
+import { expectedFigures, type Figures } from "./expected.ts";
+import { Pages } from "./pages.ts";
+import { startReaders } from "./readers.ts";
+import { strayRows } from "./strays.ts";
+import { RENDERERS } from "./traffic-sources.ts";
+import { ALLOCATABLE } from "./usage-sources.ts";
+
+const WINDOW_MS = 300_000;
+/** How far a figure may be off. */
+const TOLERANCE = 0.01;
+
+export interface Outcome {
+  /** What is wrong, each in a line that names figure, truth and what was published. */
+  readonly mistakes: readonly string[];
+  readonly compared: number;
+  /** Figures that nobody tells, by name: published as unknown. */
+  readonly unknown: readonly string[];
+  /** Rows left out, by reason. */
+  readonly leftOut: ReadonlyMap<string, number>;
+}
+
+export async function runDraw(draw: Draw): Promise<Outcome> {
+  const registry = createRegistry();
+  const settings = { windowMs: WINDOW_MS, paneMs: WINDOW_MS / 30, buildIntervalMs: 10_000 };
+  const running = await startAggregator({ settings, parts: { registry } });
+  try {
+    const { clock, store, aggregator } = running;
+    await fill(store, objectsOf(draw));
+    await clock.advance(1_000);
+    const beganMs = clock.now();
+    const pages = new Pages();
+    for (const channel of draw.channels) for (const name of channel.sources) RENDERERS[name](draw, channel, pages);
+    strayRows(draw, pages);
+    const all = pages.all();
+    const readers = [];
+    for (const node of draw.nodes) {
+      const own = all.filter((page) => page.node === node);
+      for (const reader of await startReaders({ draw, node, running, beganMs }, own)) readers.push({ node, reader });
+    }
+    const isRestarted = new Set<unknown>();
+    while (clock.now() - beganMs < RUN_MS) {
+      await clock.advance(INTERVAL_MS);
+      for (const { node, reader } of readers) {
+        const dueMs = node.readerRestartMs;
+        if (dueMs !== null && clock.now() - beganMs >= dueMs && !isRestarted.has(reader)) {
+          isRestarted.add(reader);
+          await reader.restart();
+        }
+        await reader.tick();
+      }
+    }
+    await clock.advance(10_000);
+    const graphs = new GraphClient({ baseUrl: aggregator.address().url, timeoutMs: 10_000 });
+    const published = await publishedFigures(graphs);
+    const leftOut = await countsOf(registry);
+    await Promise.all(readers.map(({ reader }) => reader.stop()));
+    return outcomeOf(draw, published, leftOut);
+  } finally {
+    await running.stop();
+  }
+}
+
+function outcomeOf(draw: Draw, published: Figures, leftOut: Map<string, number>): Outcome {
+  const expected = expectedFigures(draw);
+  const mistakes = [
+    ...compare(expected, published),
+    ...draw.strays.filter((reason) => !leftOut.has(reason)).map((reason) => `${reason}: left out, and not counted`),
+    ...[...leftOut].filter(([reason]) => !draw.strays.some((stray) => stray === reason)).map(([reason, count]) => `${reason}: ${count} points of good rows left out`),
+  ];
+  const unknown = [...expected].filter(([, value]) => value === null).map(([name]) => name);
+  return { mistakes, compared: expected.size, unknown, leftOut };
+}
+
+function compare(expected: Figures, published: Figures): string[] {
+  const names = new Set([...expected.keys(), ...published.keys()]);
+  return [...names].flatMap((name) => {
+    const truth = expected.get(name);
+    const figure = published.get(name);
+    if (isRight(truth, figure)) return [];
+    return [`${name}: expected ${told(truth)}, published ${told(figure)}`];
+  });
+}
+
+const told = (value: number | string | null | undefined): string => (value === undefined ? "nothing" : String(value));
+
+function isRight(truth: number | string | null | undefined, figure: number | string | null | undefined): boolean {
+  if (typeof truth !== "number" || typeof figure !== "number") return truth === figure;
+  return Math.abs(figure - truth) <= TOLERANCE * Math.abs(truth);
+}
+
+/** Every figure of the graphs, by name. */
+async function publishedFigures(graphs: GraphClient): Promise<Figures> {
+  const figures: Figures = new Map();
+  const put = (subject: string, values: Record<string, number | string | null>): void => {
+    for (const [name, value] of Object.entries(values)) figures.set(`${subject} ${name}`, value);
+  };
+  for (const { channels, workloads } of (await graphs.workflowChanges(null)).graphs) {
+    for (const { source, target, bytesPerSecond, requestsPerSecond, errorRatio, countedBy = null, requestsCountedBy = countedBy } of channels)
+      put(`channel ${source} -> ${target}`, { bytesPerSecond, requestsPerSecond, errorRatio, countedBy, requestsCountedBy });
+    for (const { name, cpuMillicores, memoryBytes } of workloads) put(`workload ${name}`, { cpuMillicores, memoryBytes });
+  }
+  for (const node of (await graphs.cluster()).value.nodes) {
+    const { availableCpuMillicores: cpu, availableMemoryBytes: memory } = node;
+    put(`node ${node.name}`, {
+      usedCpuMillicores: cpu === null ? null : ALLOCATABLE.cores * 1000 - cpu,
+      usedMemoryBytes: memory === null ? null : ALLOCATABLE.memoryBytes - memory,
+      networkReceiveBitsPerSecond: node.networkReceiveBitsPerSecond ?? null,
+      networkTransmitBitsPerSecond: node.networkTransmitBitsPerSecond ?? null,
+    });
+  }
+  for (const { namespace, name, zones } of (await graphs.demand()).value.services)
+    for (const { zone, requestsPerSecond, errorRatio, latencyMs } of zones)
+      put(`demand ${namespace}/${name} ${zone}`, { requestsPerSecond, errorRatio, p50: latencyMs.p50, p90: latencyMs.p90 });
+  return figures;
+}
+
+async function countsOf(registry: ReturnType<typeof createRegistry>): Promise<Map<string, number>> {
+  const counts = new Map<string, number>();
+  for (const name of ["isochrone_aggregator_unused_total", "isochrone_aggregator_refused_total"]) {
+    const { values = [] } = (await registry.getSingleMetric(name)?.get()) ?? {};
+    for (const { labels, value } of values) if (value > 0) counts.set(String(labels["reason"]), value);
+  }
+  return counts;
+}
+
+function objectsOf(draw: Draw): KubernetesObject[] {
+  const owned = (kind: string, name: string) => [
+    { apiVersion: "apps/v1", kind, name, uid: `${kind}-${name}`, controller: true },
+  ];
+  const quantities = { cpu: String(ALLOCATABLE.cores), memory: String(ALLOCATABLE.memoryBytes) };
+  const nodes = draw.nodes.map(({ name, zone }) => ({
+    ...KINDS.node,
+    metadata: { name, labels: { "topology.kubernetes.io/zone": zone } },
+    status: { capacity: quantities, allocatable: quantities, conditions: [{ type: "Ready", status: "True" }] },
+  }));
+  const workloads = [...new Set(draw.pods.map(({ workload }) => workload))].flatMap((name) => {
+    const labels = { app: name, "isochrone.dev/workflow": NAMESPACE };
+    const replicaSet = `${name}-5bc845f79c`;
+    return [
+      {
+        ...KINDS.deployment,
+        metadata: { namespace: NAMESPACE, name },
+        spec: { selector: { matchLabels: { app: name } }, template: { metadata: { labels } } },
+      },
+      { ...KINDS.replicaSet, metadata: { namespace: NAMESPACE, name: replicaSet, ownerReferences: owned("Deployment", name) } },
+      { ...KINDS.service, metadata: { namespace: NAMESPACE, name }, spec: { selector: { app: name } } },
+    ];
+  });
+  const pods = draw.pods.map(({ name, workload, node, ip, containers }) => ({
+    ...KINDS.pod,
+    metadata: {
+      namespace: NAMESPACE,
+      name,
+      labels: { app: workload, "isochrone.dev/workflow": NAMESPACE },
+      ownerReferences: owned("ReplicaSet", `${workload}-5bc845f79c`),
+    },
+    spec: { nodeName: node.name, containers: containers.map((container) => ({ name: container.name, image: "app:1" })) },
+    status: { phase: "Running", podIP: ip },
+  }));
+  return [...nodes, ...workloads, ...pods];
+}
