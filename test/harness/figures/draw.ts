@@ -141,13 +141,17 @@ function between(draws: Draws, low: number, high: number): number {
   return low + draws.below(high - low + 1);
 }
 
-/** Every third restarts, away from the run's ends. */
-function momentOf(draws: Draws): number | null {
-  return draws.chance(0.3) ? between(draws, 60_000, RUN_MS - 60_000) : null;
+function lifeOf(draws: Draws): Life {
+  const restartMs = draws.chance(0.3) ? between(draws, 120_000, 220_000) : null;
+  return { startedMs: -between(draws, 60_000, 90_000_000), restartMs };
 }
 
-function lifeOf(draws: Draws): Life {
-  return { startedMs: -between(draws, 60_000, 90_000_000), restartMs: momentOf(draws) };
+/**
+ * Before or after the restarts of others: a counter that restarts while nobody reads loses what it had counted
+ * since.
+ */
+function readerRestart(draws: Draws): number | null {
+  return draws.chance(0.3) ? draws.pick([60_000, 250_000]) + between(draws, 0, 30_000) : null;
 }
 
 function nodeOf(draws: Draws, name: string): NodeDraw {
@@ -162,7 +166,7 @@ function nodeOf(draws: Draws, name: string): NodeDraw {
     usage: draws.pick(USAGE_SOURCES),
     reader: draws.chance(0.7) ? "collector" : "otel",
     otelStarts: draws.pick(OTEL_STARTS),
-    readerRestartMs: momentOf(draws),
+    readerRestartMs: readerRestart(draws),
     outageMs: draws.chance(0.2) ? [outageBeganMs, outageBeganMs + between(draws, 3_000, 40_000)] : null,
     isDoubled: draws.chance(0.2),
     agent: lifeOf(draws),

@@ -32,11 +32,9 @@ export class Pages {
   }
 }
 
-/** @param beganMs time of the run's start, milliseconds since the epoch */
-export function rowsOf({ rows, life }: Page, draw: Draw, nowMs: number, beganMs: number): Row[] {
-  const told = rows.flatMap((some) => some(nowMs));
-  if (!draw.tellsStart) return told;
-  return [...told, gauge("process_start_time_seconds", {}, (beganMs + bornMs(life, nowMs)) / 1000)];
+/** When the page's process started, as most pages tell. @param beganMs time of the run's start */
+export function processRow({ life }: Page, nowMs: number, beganMs: number): Row {
+  return gauge("process_start_time_seconds", {}, (beganMs + bornMs(life, nowMs)) / 1000);
 }
 
 export function podsOf(draw: Draw, workload: string): PodDraw[] {

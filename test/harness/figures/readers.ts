@@ -7,7 +7,7 @@ import type { Target } from "@isochrone/collector/testing";
 import { createRegistry, loadSettings, seededRandom, type Service } from "@isochrone/runtime";
 import { encodeMetrics, type Attributes } from "@isochrone/telemetry";
 import { INTERVAL_MS, NAMESPACE, type Draw, type NodeDraw } from "./draw.ts";
-import { rowsOf, type Page } from "./pages.ts";
+import { processRow, type Page } from "./pages.ts";
 import { pageText, Receiver, type Row } from "./rows.ts";
 import { cadvisorRows, kubeletstatsRows, nodeExporterRows, resourceRows } from "./usage-sources.ts";
 
@@ -72,7 +72,7 @@ function usagePages({ draw, node, beganMs }: Surroundings): Scraped[] {
   }
 }
 
-function trafficPages({ draw, beganMs }: Surroundings, pages: readonly Page[]): Scraped[] {
+function trafficPages({ draw, node, beganMs }: Surroundings, pages: readonly Page[]): Scraped[] {
   return pages.map((page) => ({
     target: {
       kind: page.kind,
@@ -80,7 +80,11 @@ function trafficPages({ draw, beganMs }: Surroundings, pages: readonly Page[]): 
       instance: page.key,
       ...(page.pod === null ? {} : { pod: { namespace: NAMESPACE, name: page.pod.name } }),
     },
-    rows: (nowMs) => rowsOf(page, draw, nowMs, beganMs),
+    rows: (nowMs) => [
+      ...page.rows.flatMap((some) => some(nowMs)),
+      // A Prometheus receiver keeps it to itself.
+      ...(draw.tellsStart && node.reader === "collector" ? [processRow(page, nowMs, beganMs)] : []),
+    ],
   }));
 }
 
@@ -213,7 +217,9 @@ class OtelReader implements Reader {
         "service.instance.id": instance,
         ...(pod === undefined ? {} : { "k8s.namespace.name": pod.namespace, "k8s.pod.name": pod.name }),
       };
-      return [this.#batch(instance, resource, rows(nowMs), node.otelStarts)];
+      // Differences of a node's network are refused as a metric of another type.
+      const starts = kind === "cadvisor" && node.otelStarts === "delta" ? "first_seen" : node.otelStarts;
+      return [this.#batch(instance, resource, rows(nowMs), starts)];
     });
     if (!node.usage.startsWith("kubeletstats")) return scraped;
     const scope = node.usage === "kubeletstats_pods" ? "pods" : "containers";

@@ -66,7 +66,9 @@ function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: n
 /** @param beganMs time of the run's start */
 export function cadvisorRows(draw: Draw, node: NodeDraw, nowMs: number, beganMs: number, isByCore: boolean): Row[] {
   const at = (readMs: number): Partial<Row> =>
-    draw.rowAgeMs === 0 ? {} : { timeMs: beganMs + readMs - (readMs === nowMs ? draw.rowAgeMs : 0) };
+    draw.rowAgeMs === 0
+      ? {}
+      : { timeMs: Math.round(beganMs + readMs - (readMs === nowMs ? draw.rowAgeMs : 0)) };
   /** Figures are of the time that their row bears. */
   const shownMs = nowMs - draw.rowAgeMs;
   const cpu = (labels: Labels, cpuSeconds: number, readMs: number): Row[] => [
