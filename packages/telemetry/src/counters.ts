@@ -136,6 +136,18 @@ export class CounterTracks {
     return { fromMs: lastMs, toMs: lastMs + spanMs * UNSEEN_SPANS, delta, reset: false };
   }
 
+  /**
+   * Whether a sample says less than the one before because its sender was restarted, and not because the
+   * counter began anew: a sender that sums counters forgets those that have ended. Such a sample is a
+   * baseline.
+   */
+  isForgotten(track: number, startMs: number, timeMs: number, value: number): boolean {
+    const block = this.#blockOf(track);
+    const at = placeOf(track);
+    const beforeMs = block[at + TIME_MS]!;
+    return beforeMs > 0 && timeMs > beforeMs && value < block[at + VALUE]! && startMs < beforeMs;
+  }
+
   #first(startMs: number, timeMs: number, value: number): Increment | null {
     if (startMs === 0 || startMs === timeMs || timeMs - startMs > this.#maxFirstSpanMs) return null;
     return { fromMs: startMs, toMs: timeMs, delta: value, reset: false };

@@ -45,7 +45,7 @@ export const USAGE_SOURCES = [
 type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /** What a Prometheus receiver says of the starts of counters, and whether it sends differences instead. */
-const OTEL_STARTS = ["first_seen", "none", "delta"] as const;
+const OTEL_STARTS = ["first_seen", "first_seen", "none", "delta"] as const;
 
 export interface NodeDraw {
   readonly name: string;
@@ -156,6 +156,7 @@ function readerRestart(draws: Draws): number | null {
 
 function nodeOf(draws: Draws, name: string): NodeDraw {
   const outageBeganMs = between(draws, 60_000, 200_000);
+  const otelStarts = draws.pick(OTEL_STARTS);
   return {
     name,
     zone: draws.pick(["west", "east"]),
@@ -165,8 +166,9 @@ function nodeOf(draws: Draws, name: string): NodeDraw {
     transmitBytesPerSecond: between(draws, 1_000, 50_000_000),
     usage: draws.pick(USAGE_SOURCES),
     reader: draws.chance(0.7) ? "collector" : "otel",
-    otelStarts: draws.pick(OTEL_STARTS),
-    readerRestartMs: readerRestart(draws),
+    otelStarts,
+    // Whoever sends differences loses one when it restarts.
+    readerRestartMs: otelStarts === "delta" ? null : readerRestart(draws),
     outageMs: draws.chance(0.2) ? [outageBeganMs, outageBeganMs + between(draws, 3_000, 40_000)] : null,
     isDoubled: draws.chance(0.2),
     agent: lifeOf(draws),

@@ -172,9 +172,10 @@ class CollectorReader implements Reader {
   }
 
   async stop(): Promise<void> {
-    const stopped = this.#collector?.stop();
-    // Longer than it waits for a bus that is away.
-    await this.#around.running.clock.advance(2_500);
+    let isStopped = false;
+    const stopped = this.#collector?.stop().then(() => (isStopped = true));
+    // It waits for a bus that is away.
+    while (!isStopped) await this.#around.running.clock.advance(100);
     await stopped;
   }
 }
