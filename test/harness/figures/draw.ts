@@ -4,15 +4,35 @@ import { Draws } from "../../soak/fuzz/random.ts";
 
 /** Longer than the window: figures of the whole window are known. */
 export const RUN_MS = 330_000;
-/** A restart loses what was counted since the last scrape: 0.7 % of the covered window at most. */
-export const INTERVAL_MS = 2_000;
+export const INTERVAL_MS = 10_000;
 export const NAMESPACE = "shop";
 
-/** A program that counts. A restart sets all of its counters to 0. */
-export interface Life {
+/**
+ * A program that counts. A restart sets its counters to 0, right after they were read: what is counted between
+ * the last reading and a restart is lost to everybody.
+ */
+export class Life {
   /** Negative: before the run. */
   readonly startedMs: number;
-  readonly restartMs: number | null;
+  readonly #restartDueMs: number | null;
+  #restartedMs: number | null = null;
+
+  constructor(startedMs: number, restartDueMs: number | null) {
+    this.startedMs = startedMs;
+    this.#restartDueMs = restartDueMs;
+  }
+
+  /** When it restarted; null: it did not. Called by whoever reads its counters. */
+  restartedMs(nowMs: number): number | null {
+    if (this.#restartDueMs !== null && nowMs >= this.#restartDueMs) this.#restartedMs ??= nowMs;
+    return this.#restartedMs;
+  }
+
+  /** Since when it has counted what it shows. */
+  bornMs(nowMs: number): number {
+    const restartedMs = this.restartedMs(nowMs);
+    return restartedMs !== null && nowMs > restartedMs ? restartedMs : this.startedMs;
+  }
 }
 
 export interface ContainerDraw {
@@ -72,7 +92,8 @@ export interface NodeDraw {
 const MESHES = ["istio", "istio_without_sizes", "ztunnel", "waypoint", "linkerd"] as const;
 const AGENTS = ["coroot", "obi", "netobserv", "retina"] as const;
 const GRAPHS = ["service_graph", "hubble"] as const;
-export type ChannelSource = (typeof MESHES)[number] | (typeof AGENTS)[number] | (typeof GRAPHS)[number];
+export const CHANNEL_SOURCES = [...MESHES, ...AGENTS, ...GRAPHS];
+export type ChannelSource = (typeof CHANNEL_SOURCES)[number];
 
 export interface ChannelDraw {
   readonly source: string;
@@ -142,8 +163,8 @@ function between(draws: Draws, low: number, high: number): number {
 }
 
 function lifeOf(draws: Draws): Life {
-  const restartMs = draws.chance(0.3) ? between(draws, 120_000, 220_000) : null;
-  return { startedMs: -between(draws, 60_000, 90_000_000), restartMs };
+  const restartDueMs = draws.chance(0.3) ? between(draws, 120_000, 200_000) : null;
+  return new Life(-between(draws, 60_000, 90_000_000), restartDueMs);
 }
 
 /**

@@ -1,7 +1,7 @@
 // The pages of a draw: who serves one, on which node, and what is on it at a time.
 import type { Target } from "@isochrone/collector/testing";
 import type { ChannelDraw, Draw, Life, NodeDraw, PodDraw } from "./draw.ts";
-import { bornMs, gauge, type Row } from "./rows.ts";
+import { gauge, type Row } from "./rows.ts";
 
 export interface Page {
   /** Unique; the URL that the collector asks for. */
@@ -34,7 +34,7 @@ export class Pages {
 
 /** When the page's process started, as most pages tell. @param beganMs time of the run's start */
 export function processRow({ life }: Page, nowMs: number, beganMs: number): Row {
-  return gauge("process_start_time_seconds", {}, (beganMs + bornMs(life, nowMs)) / 1000);
+  return gauge("process_start_time_seconds", {}, (beganMs + life.bornMs(nowMs)) / 1000);
 }
 
 export function podsOf(draw: Draw, workload: string): PodDraw[] {

@@ -38,14 +38,9 @@ export const gauge = (family: string, labels: Labels, value: number, more: Parti
   ...more,
 });
 
-/** Since when a program counts. */
-export function bornMs({ startedMs, restartMs }: Life, nowMs: number): number {
-  return restartMs !== null && nowMs >= restartMs ? restartMs : startedMs;
-}
-
 /** What a program has counted of a steady rate, in whole units. */
 export function counted(life: Life, nowMs: number, perSecond: number): number {
-  return Math.floor((perSecond * (nowMs - bornMs(life, nowMs))) / 1000);
+  return Math.floor((perSecond * (nowMs - life.bornMs(nowMs))) / 1000);
 }
 
 function byFamily(rows: readonly Row[]): Row[][] {
@@ -96,14 +91,14 @@ export class Receiver {
   }
 
   metrics(rows: readonly Row[], nowMs: number): Metric[] {
-    return byFamily(rows).flatMap((group) => {
+    return byFamily(rows).flatMap((group): Metric[] => {
       const [{ family: name, type }] = group as [Row];
       if (type === "histogram") return [this.#histogram(name, group, nowMs)];
       const points = group.flatMap((row) => this.#point(row, row.timeMs ?? nowMs));
       if (points.length === 0) return [];
-      if (type === "gauge") return [{ name, kind: "gauge" as const, points }];
+      if (type === "gauge") return [{ name, kind: "gauge", points }];
       const temporality = this.#starts === "delta" ? "delta" : "cumulative";
-      return [{ name, kind: "sum" as const, temporality, monotonic: true, points }];
+      return [{ name, kind: "sum", temporality, monotonic: true, points }];
     });
   }
 

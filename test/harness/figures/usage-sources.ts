@@ -1,7 +1,7 @@
 // What each source of usage shows of a node and its pods.
 import type { Attributes } from "@isochrone/telemetry";
 import { NAMESPACE, type ContainerDraw, type Draw, type NodeDraw, type PodDraw } from "./draw.ts";
-import { bornMs, counter, gauge, type Labels, type Row } from "./rows.ts";
+import { counter, gauge, type Labels, type Row } from "./rows.ts";
 
 /** How long cAdvisor shows a container that has ended, with its last figures. */
 const REMEMBERED_MS = 90_000;
@@ -51,16 +51,16 @@ interface Instance {
 
 /** A container as cAdvisor sees it: the one that runs, and for a while the one before it. */
 function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: number): Instance[] {
-  const { startedMs, restartMs } = life;
   const instance = (number: number, fromMs: number, toMs: number): Instance => ({
     id: `${name}-${number}`,
     cpuSeconds: cores * seconds(fromMs, toMs),
     memoryBytes,
     readMs: toMs,
   });
-  if (restartMs === null || nowMs < restartMs) return [instance(0, startedMs, nowMs)];
-  const ended = nowMs < restartMs + REMEMBERED_MS ? [instance(0, startedMs, restartMs)] : [];
-  return [...ended, instance(1, restartMs, nowMs)];
+  const restartedMs = life.restartedMs(nowMs);
+  if (restartedMs === null) return [instance(0, life.startedMs, nowMs)];
+  const ended = nowMs < restartedMs + REMEMBERED_MS ? [instance(0, life.startedMs, restartedMs)] : [];
+  return [...ended, instance(1, restartedMs, nowMs)];
 }
 
 /** @param beganMs time of the run's start */
@@ -130,7 +130,7 @@ export function resourceRows(draw: Draw, node: NodeDraw, nowMs: number): Row[] {
     pod.containers.flatMap(({ name, cores, memoryBytes, life }) => {
       const labels = { container: name, namespace: NAMESPACE, pod: pod.name };
       return [
-        counter("container_cpu_usage_seconds_total", labels, cores * seconds(bornMs(life, nowMs), nowMs)),
+        counter("container_cpu_usage_seconds_total", labels, cores * seconds(life.bornMs(nowMs), nowMs)),
         gauge("container_memory_working_set_bytes", labels, memoryBytes),
       ];
     }),
@@ -197,7 +197,7 @@ export function kubeletstatsRows(
         },
       ];
     return pod.containers.map(({ name, cores, memoryBytes, life }) => {
-      const startMs = bornMs(life, nowMs);
+      const startMs = life.bornMs(nowMs);
       return {
         resource: { ...named, "k8s.container.name": name },
         rows: [

@@ -75,10 +75,8 @@ export abstract class IncrementSink implements Sink {
     if (this.#track === NO_TRACK) this.#track = tracks.take();
     else if (this.#clockGeneration !== clockGeneration) tracks.clear(this.#track);
     this.#clockGeneration = clockGeneration;
-    const isForgotten = this.#life !== life && tracks.isForgotten(this.#track, startMs, timeMs, value);
+    const increment = tracks.observe(this.#track, startMs, timeMs, value, this.#life !== life);
     this.#life = life;
-    if (isForgotten) tracks.clear(this.#track);
-    const increment = tracks.observe(this.#track, isForgotten ? 0 : startMs, timeMs, value);
     return increment === null ? null : shifted(increment, offsetMs);
   }
 }
