@@ -5,7 +5,8 @@ import { CHANNEL_SOURCES, drawOf, STRAYS, USAGE_SOURCES, type Draw } from "../ha
 import { expectedFigures } from "../harness/figures/expected.ts";
 import { runDraw } from "../harness/figures/run-draw.ts";
 
-const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12];
+/** Draw 14 has a collector that forgets the containers that have ended. */
+const SEEDS = Array.from({ length: 14 }, (_, at) => at + 1);
 
 describe("published figures", () => {
   test.each(SEEDS)("of draw %i are those of its truth, within 1 %", async (seed) => {
@@ -18,7 +19,9 @@ describe("published figures", () => {
     const draws = SEEDS.map(drawOf);
     const has = (check: (draw: Draw) => boolean): boolean => draws.some(check);
     const missing = [
-      ...CHANNEL_SOURCES.filter((name) => !has(({ channels }) => channels.some(({ sources }) => sources.includes(name)))),
+      ...CHANNEL_SOURCES.filter(
+        (name) => !has(({ channels }) => channels.some(({ sources }) => sources.includes(name))),
+      ),
       ...USAGE_SOURCES.filter((name) => !has(({ nodes }) => nodes.some(({ usage }) => usage === name))),
       ...STRAYS.filter((name) => !has(({ strays }) => strays.includes(name))),
     ];
@@ -30,7 +33,9 @@ describe("the comparison", () => {
   test("finds what is 2 % off, what is missing, and what nobody told", async () => {
     const draw = drawOf(1);
     const truth = expectedFigures(draw);
-    const numbers = [...truth].flatMap(([name, value]) => (typeof value === "number" && value > 0 ? [[name, value] as const] : []));
+    const numbers = [...truth].flatMap(([name, value]) =>
+      typeof value === "number" && value > 0 ? [[name, value] as const] : [],
+    );
     const [[off, value], [unexpected]] = numbers as [(typeof numbers)[0], (typeof numbers)[0]];
     truth.set(off, value * 1.02);
     truth.delete(unexpected);

@@ -98,10 +98,8 @@ export class CounterTracks {
    * time as start, which is how a Prometheus receiver marks a counter of unknown age), a repeated or older
    * one, or no sane number.
    * @param startMs when the counter began; 0 where unknown. A start after the sample counts as unknown.
-   * @param isSenderNew the sender was restarted since the sample before. One that sums counters forgets those
-   * that have ended: if its sum fell, and no start says that it began anew, the rate of before counts.
    */
-  observe(track: number, startMs: number, timeMs: number, value: number, isSenderNew = false): Increment | null {
+  observe(track: number, startMs: number, timeMs: number, value: number): Increment | null {
     const block = this.#blockOf(track);
     const at = placeOf(track);
     const beforeMs = block[at + TIME_MS]!;
@@ -110,9 +108,7 @@ export class CounterTracks {
     const increment =
       beforeMs === 0
         ? this.#first(knownStartMs, timeMs, value)
-        : isSenderNew && value < block[at + VALUE]! && knownStartMs < beforeMs
-          ? forgotten(block, at, timeMs, value)
-          : next(block, at, knownStartMs, timeMs, value);
+        : next(block, at, knownStartMs, timeMs, value);
     // A sample without a start doesn't make us forget the one that we know, unless the counter began anew.
     if (knownStartMs > 0 || increment?.reset === true) block[at + START_MS] = knownStartMs;
     if (startMs > timeMs) block[at + EARLY_START_MS] = startMs;
@@ -120,6 +116,24 @@ export class CounterTracks {
     block[at + TIME_MS] = timeMs;
     block[at + VALUE] = value;
     return increment;
+  }
+
+  /**
+   * As {@link observe}, for the first sample after a restart of the sender. One that sums counters forgets
+   * those that have ended: if its sum fell, and no start says that it began anew, the rate of before counts.
+   */
+  observeAnew(track: number, startMs: number, timeMs: number, value: number): Increment | null {
+    const block = this.#blockOf(track);
+    const at = placeOf(track);
+    const fromMs = block[at + TIME_MS]!;
+    const isForgotten = fromMs > 0 && timeMs > fromMs && value < block[at + VALUE]! && startMs < fromMs;
+    if (!isForgotten) return this.observe(track, startMs, timeMs, value);
+    const spanMs = block[at + SPAN_MS]!;
+    const sinceThen = spanMs > 0 ? (block[at + GROWTH]! * (timeMs - fromMs)) / spanMs : 0;
+    const delta = Math.max(0, Math.min(value, sinceThen) - block[at + ADDED]!);
+    this.clear(track);
+    this.observe(track, 0, timeMs, value);
+    return { fromMs, toMs: timeMs, delta, reset: true };
   }
 
   /**
@@ -163,15 +177,6 @@ function noteRate(
   block[at + SPAN_MS] = isSameLife ? timeMs - block[at + TIME_MS]! : 0;
   block[at + GROWTH] = isSameLife ? value - block[at + VALUE]! : 0;
   block[at + ADDED] = 0;
-}
-
-/** Nobody has counted since the last sample, but at most `value`. */
-function forgotten(block: Float64Array, at: number, timeMs: number, value: number): Increment {
-  const fromMs = block[at + TIME_MS]!;
-  const spanMs = block[at + SPAN_MS]!;
-  const perMs = spanMs > 0 ? block[at + GROWTH]! / spanMs : 0;
-  const delta = Math.max(0, Math.min(value, perMs * (timeMs - fromMs)) - block[at + ADDED]!);
-  return { fromMs, toMs: timeMs, delta, reset: true };
 }
 
 function next(block: Float64Array, at: number, startMs: number, timeMs: number, value: number): Increment {

@@ -142,7 +142,9 @@ export function drawOf(seed: number): Draw {
     Array.from({ length: 1 + draws.below(3) }, (_, at) => podOf(draws, workload, at, draws.pick(nodes))),
   );
   // Channels go one way: the answers that one-way agents count are no other channel's questions.
-  const pairs = workloads.flatMap((source, at) => workloads.slice(at + 1).map((target) => ({ source, target })));
+  const pairs = workloads.flatMap((source, at) =>
+    workloads.slice(at + 1).map((target) => ({ source, target })),
+  );
   return {
     seed,
     nodes,
@@ -163,7 +165,7 @@ function between(draws: Draws, low: number, high: number): number {
 }
 
 function lifeOf(draws: Draws): Life {
-  const restartDueMs = draws.chance(0.3) ? between(draws, 120_000, 200_000) : null;
+  const restartDueMs = draws.chance(0.3) ? between(draws, 110_000, 180_000) : null;
   return new Life(-between(draws, 60_000, 90_000_000), restartDueMs);
 }
 
@@ -172,7 +174,7 @@ function lifeOf(draws: Draws): Life {
  * since.
  */
 function readerRestart(draws: Draws): number | null {
-  return draws.chance(0.3) ? draws.pick([60_000, 250_000]) + between(draws, 0, 30_000) : null;
+  return draws.chance(0.4) ? draws.pick([60_000, 250_000]) + between(draws, 0, 30_000) : null;
 }
 
 function nodeOf(draws: Draws, name: string): NodeDraw {
@@ -222,7 +224,8 @@ function channelOf(draws: Draws, source: string, target: string): ChannelDraw {
     source,
     target,
     requestsPerSecond: between(draws, 300, 5_000),
-    failure: mesh.some((name) => name !== "linkerd" && name !== "ztunnel") && draws.chance(0.3) ? "grpc" : "http",
+    failure:
+      mesh.some((name) => name !== "linkerd" && name !== "ztunnel") && draws.chance(0.3) ? "grpc" : "http",
     failedShare: draws.chance(0.5) ? 0 : between(draws, 10, 60) / 100,
     requestBytes: between(draws, 100, 20_000),
     responseBytes: between(draws, 100, 20_000),

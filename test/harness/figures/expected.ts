@@ -1,5 +1,12 @@
 // The figures that a draw's truth makes right, by name, without any code of the product.
-import { LATENCY_BOUNDS, NAMESPACE, type ChannelDraw, type ChannelSource, type Draw, type NodeDraw } from "./draw.ts";
+import {
+  LATENCY_BOUNDS,
+  NAMESPACE,
+  type ChannelDraw,
+  type ChannelSource,
+  type Draw,
+  type NodeDraw,
+} from "./draw.ts";
 import { podsOf } from "./pages.ts";
 import { coresOf, memoryOf, nodeUse } from "./usage-sources.ts";
 
@@ -7,15 +14,33 @@ import { coresOf, memoryOf, nodeUse } from "./usage-sources.ts";
 export type Figures = Map<string, number | string | null>;
 
 /** The order of trust of docs/traffic-sources.md, as graphs name sources. */
-const BYTES: readonly ChannelSource[] = ["waypoint", "istio", "ztunnel", "linkerd", "coroot", "obi", "netobserv", "retina"];
-const REQUESTS: readonly ChannelSource[] = ["waypoint", "istio", "istio_without_sizes", "linkerd", "service_graph", "hubble"];
+const BYTES: readonly ChannelSource[] = [
+  "waypoint",
+  "istio",
+  "ztunnel",
+  "linkerd",
+  "coroot",
+  "obi",
+  "netobserv",
+  "retina",
+];
+const REQUESTS: readonly ChannelSource[] = [
+  "waypoint",
+  "istio",
+  "istio_without_sizes",
+  "linkerd",
+  "service_graph",
+  "hubble",
+];
 /** These count answers as a channel of its own, where nobody better counts both. */
 const ONE_WAY: readonly ChannelSource[] = ["netobserv", "retina"];
 
 export function expectedFigures(draw: Draw): Figures {
   return new Map([
     ...draw.channels.flatMap((channel) => channelFigures(channel)),
-    ...[...new Set(draw.pods.map(({ workload }) => workload))].flatMap((workload) => workloadFigures(draw, workload)),
+    ...[...new Set(draw.pods.map(({ workload }) => workload))].flatMap((workload) =>
+      workloadFigures(draw, workload),
+    ),
     ...draw.nodes.flatMap((node) => nodeFigures(draw, node)),
     ...demandFigures(draw),
   ]);
@@ -50,7 +75,8 @@ function channelFigures(channel: ChannelDraw): Entries {
   const bytes = requestsPerSecond * (requestBytes + (isOneWay ? 0 : responseBytes));
   const figures = (from: string, to: string, values: Record<string, number | string | null>): Entries =>
     Object.entries(values).map(([name, value]) => [`channel ${from} -> ${to} ${name}`, value]);
-  const named = (name: ChannelSource | null): string | null => (name === null ? null : reporterName(name, channel));
+  const named = (name: ChannelSource | null): string | null =>
+    name === null ? null : reporterName(name, channel);
   const own = figures(source, target, {
     bytesPerSecond: bytesBy === null ? null : bytes,
     requestsPerSecond: requestsBy === null ? null : requestsPerSecond,
@@ -100,7 +126,8 @@ function demandFigures(draw: Draw): Entries {
   const asked = new Map<string, { rate: number; failed: number; answers: number[] }>();
   for (const channel of draw.channels) {
     const { sources, ends, requestsPerSecond, failedShare, latencyShares } = channel;
-    const isTold = sources.some((name) => name === "istio" || name === "istio_without_sizes") && ends !== "target";
+    const isTold =
+      sources.some((name) => name === "istio" || name === "istio_without_sizes") && ends !== "target";
     const callers = podsOf(draw, channel.source);
     for (const { node } of isTold ? callers.filter(({ node: { reader } }) => reader === "collector") : []) {
       const key = `demand ${NAMESPACE}/${channel.target} ${node.zone}`;

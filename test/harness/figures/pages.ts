@@ -42,7 +42,10 @@ export function podsOf(draw: Draw, workload: string): PodDraw[] {
 }
 
 /** Each pod of the source calls each pod of the target alike. */
-export function pairsOf(draw: Draw, { source, target }: ChannelDraw): { from: PodDraw; to: PodDraw; share: number }[] {
+export function pairsOf(
+  draw: Draw,
+  { source, target }: ChannelDraw,
+): { from: PodDraw; to: PodDraw; share: number }[] {
   const froms = podsOf(draw, source);
   const tos = podsOf(draw, target);
   const share = 1 / (froms.length * tos.length);

@@ -64,9 +64,7 @@ function usagePages({ draw, node, beganMs }: Surroundings): Scraped[] {
       ];
     }
     case "node_exporter":
-      return [
-        { target: target("node_exporter"), rows: (nowMs) => nodeExporterRows(draw, node, nowMs) },
-      ];
+      return [{ target: target("node_exporter"), rows: (nowMs) => nodeExporterRows(draw, node, nowMs) }];
     default:
       return [];
   }
@@ -111,8 +109,7 @@ class UnreliableBus implements Publisher {
   async publish(topic: string, records: readonly OutgoingRecord[]): Promise<void> {
     const { node, running, beganMs } = this.#around;
     const { bus, clock } = running;
-    if (isAway(node, clock.now() - beganMs))
-      throw new BusError("unavailable", "the bus is away");
+    if (isAway(node, clock.now() - beganMs)) throw new BusError("unavailable", "the bus is away");
     await bus.publish(topic, records);
     if (node.isDoubled) await bus.publish(topic, records);
   }
@@ -152,11 +149,11 @@ class CollectorReader implements Reader {
       logger,
       registry: createRegistry(),
       reader: {
-        read: async ({ url }, { onContentType, onBytes }) => {
+        read: async ({ url }, page) => {
           const rows = pages.get(url) ?? null;
           if (rows === null) throw new Error(`${url} answers 500`);
-          onContentType?.(contentType);
-          onBytes(Buffer.from(pageText(rows(clock.now() - beganMs), draw.isOpenMetrics)));
+          page.onContentType?.(contentType);
+          page.onBytes(Buffer.from(pageText(rows(clock.now() - beganMs), draw.isOpenMetrics)));
         },
       },
     });
@@ -172,11 +169,11 @@ class CollectorReader implements Reader {
   }
 
   async stop(): Promise<void> {
-    let isStopped = false;
-    const stopped = this.#collector?.stop().then(() => (isStopped = true));
+    const { clock } = this.#around.running;
+    const stopping = { isOver: false };
+    void this.#collector?.stop().then(() => (stopping.isOver = true));
     // It waits for a bus that is away.
-    while (!isStopped) await this.#around.running.clock.advance(100);
-    await stopped;
+    while (!stopping.isOver) await clock.advance(100);
   }
 }
 
@@ -230,13 +227,22 @@ class OtelReader implements Reader {
     return [...scraped, ...told];
   }
 
-  #batch(key: string, resource: Attributes, rows: readonly Row[], starts: NodeDraw["otelStarts"]): Uint8Array {
+  #batch(
+    key: string,
+    resource: Attributes,
+    rows: readonly Row[],
+    starts: NodeDraw["otelStarts"],
+  ): Uint8Array {
     const { node, running } = this.#around;
     let receiver = this.#receivers.get(key);
     if (receiver === undefined) this.#receivers.set(key, (receiver = new Receiver(starts)));
     const metrics = receiver.metrics(rows, running.clock.now());
     if (metrics.length === 0) return new Uint8Array();
-    return encodeMetrics({ resource: { "k8s.node.name": node.name, ...resource }, scope: { name: "otelcol" }, metrics });
+    return encodeMetrics({
+      resource: { "k8s.node.name": node.name, ...resource },
+      scope: { name: "otelcol" },
+      metrics,
+    });
   }
 
   async #post(body: Uint8Array): Promise<void> {
@@ -246,6 +252,7 @@ class OtelReader implements Reader {
       headers: { "content-type": "application/x-protobuf" },
       payload: Buffer.from(body),
     });
-    if (statusCode !== 200) throw new Error(`an export must be answered with 200, got ${statusCode}: ${answer}`);
+    if (statusCode !== 200)
+      throw new Error(`an export must be answered with 200, got ${statusCode}: ${answer}`);
   }
 }

@@ -37,13 +37,15 @@ export async function runDraw(draw: Draw, expected = expectedFigures(draw)): Pro
     await clock.advance(1_000);
     const beganMs = clock.now();
     const pages = new Pages();
-    for (const channel of draw.channels) for (const name of channel.sources) RENDERERS[name](draw, channel, pages);
+    for (const channel of draw.channels)
+      for (const name of channel.sources) RENDERERS[name](draw, channel, pages);
     strayRows(draw, pages);
     const all = pages.all();
     const readers = [];
     for (const node of draw.nodes) {
       const own = all.filter((page) => page.node === node);
-      for (const reader of await startReaders({ draw, node, running, beganMs }, own)) readers.push({ node, reader });
+      for (const reader of await startReaders({ draw, node, running, beganMs }, own))
+        readers.push({ node, reader });
     }
     const isRestarted = new Set<unknown>();
     while (clock.now() - beganMs < RUN_MS) {
@@ -71,8 +73,12 @@ export async function runDraw(draw: Draw, expected = expectedFigures(draw)): Pro
 function outcomeOf(draw: Draw, expected: Figures, published: Figures, leftOut: Map<string, number>): Outcome {
   const mistakes = [
     ...compare(expected, published),
-    ...draw.strays.filter((reason) => !leftOut.has(reason)).map((reason) => `${reason}: left out, and not counted`),
-    ...[...leftOut].filter(([reason]) => !draw.strays.some((stray) => stray === reason)).map(([reason, count]) => `${reason}: ${count} points of good rows left out`),
+    ...draw.strays
+      .filter((reason) => !leftOut.has(reason))
+      .map((reason) => `${reason}: left out, and not counted`),
+    ...[...leftOut]
+      .filter(([reason]) => !draw.strays.some((stray) => stray === reason))
+      .map(([reason, count]) => `${reason}: ${count} points of good rows left out`),
   ];
   const unknown = [...expected].filter(([, value]) => value === null).map(([name]) => name);
   return { mistakes, compared: expected.size, unknown, leftOut };
@@ -88,9 +94,13 @@ function compare(expected: Figures, published: Figures): string[] {
   });
 }
 
-const told = (value: number | string | null | undefined): string => (value === undefined ? "nothing" : String(value));
+const told = (value: number | string | null | undefined): string =>
+  value === undefined ? "nothing" : String(value);
 
-function isRight(truth: number | string | null | undefined, figure: number | string | null | undefined): boolean {
+function isRight(
+  truth: number | string | null | undefined,
+  figure: number | string | null | undefined,
+): boolean {
   if (typeof truth !== "number" || typeof figure !== "number") return truth === figure;
   return Math.abs(figure - truth) <= TOLERANCE * Math.abs(truth);
 }
@@ -102,9 +112,24 @@ async function publishedFigures(graphs: GraphClient): Promise<Figures> {
     for (const [name, value] of Object.entries(values)) figures.set(`${subject} ${name}`, value);
   };
   for (const { channels, workloads } of (await graphs.workflowChanges(null)).graphs) {
-    for (const { source, target, bytesPerSecond, requestsPerSecond, errorRatio, countedBy = null, requestsCountedBy = countedBy } of channels)
-      put(`channel ${source} -> ${target}`, { bytesPerSecond, requestsPerSecond, errorRatio, countedBy, requestsCountedBy });
-    for (const { name, cpuMillicores, memoryBytes } of workloads) put(`workload ${name}`, { cpuMillicores, memoryBytes });
+    for (const {
+      source,
+      target,
+      bytesPerSecond,
+      requestsPerSecond,
+      errorRatio,
+      countedBy = null,
+      requestsCountedBy = countedBy,
+    } of channels)
+      put(`channel ${source} -> ${target}`, {
+        bytesPerSecond,
+        requestsPerSecond,
+        errorRatio,
+        countedBy,
+        requestsCountedBy,
+      });
+    for (const { name, cpuMillicores, memoryBytes } of workloads)
+      put(`workload ${name}`, { cpuMillicores, memoryBytes });
   }
   for (const node of (await graphs.cluster()).value.nodes) {
     const { availableCpuMillicores: cpu, availableMemoryBytes: memory } = node;
@@ -117,7 +142,12 @@ async function publishedFigures(graphs: GraphClient): Promise<Figures> {
   }
   for (const { namespace, name, zones } of (await graphs.demand()).value.services)
     for (const { zone, requestsPerSecond, errorRatio, latencyMs } of zones)
-      put(`demand ${namespace}/${name} ${zone}`, { requestsPerSecond, errorRatio, p50: latencyMs.p50, p90: latencyMs.p90 });
+      put(`demand ${namespace}/${name} ${zone}`, {
+        requestsPerSecond,
+        errorRatio,
+        p50: latencyMs.p50,
+        p90: latencyMs.p90,
+      });
   return figures;
 }
 
@@ -138,7 +168,11 @@ function objectsOf(draw: Draw): KubernetesObject[] {
   const nodes = draw.nodes.map(({ name, zone }) => ({
     ...KINDS.node,
     metadata: { name, labels: { "topology.kubernetes.io/zone": zone } },
-    status: { capacity: quantities, allocatable: quantities, conditions: [{ type: "Ready", status: "True" }] },
+    status: {
+      capacity: quantities,
+      allocatable: quantities,
+      conditions: [{ type: "Ready", status: "True" }],
+    },
   }));
   const workloads = [...new Set(draw.pods.map(({ workload }) => workload))].flatMap((name) => {
     const labels = { app: name, "isochrone.dev/workflow": NAMESPACE };
@@ -149,7 +183,10 @@ function objectsOf(draw: Draw): KubernetesObject[] {
         metadata: { namespace: NAMESPACE, name },
         spec: { selector: { matchLabels: { app: name } }, template: { metadata: { labels } } },
       },
-      { ...KINDS.replicaSet, metadata: { namespace: NAMESPACE, name: replicaSet, ownerReferences: owned("Deployment", name) } },
+      {
+        ...KINDS.replicaSet,
+        metadata: { namespace: NAMESPACE, name: replicaSet, ownerReferences: owned("Deployment", name) },
+      },
       { ...KINDS.service, metadata: { namespace: NAMESPACE, name }, spec: { selector: { app: name } } },
     ];
   });
@@ -161,7 +198,10 @@ function objectsOf(draw: Draw): KubernetesObject[] {
       labels: { app: workload, "isochrone.dev/workflow": NAMESPACE },
       ownerReferences: owned("ReplicaSet", `${workload}-5bc845f79c`),
     },
-    spec: { nodeName: node.name, containers: containers.map((container) => ({ name: container.name, image: "app:1" })) },
+    spec: {
+      nodeName: node.name,
+      containers: containers.map((container) => ({ name: container.name, image: "app:1" })),
+    },
     status: { phase: "Running", podIP: ip },
   }));
   return [...nodes, ...workloads, ...pods];

@@ -9,7 +9,12 @@ type Stray = (typeof STRAYS)[number];
 const ROWS: Readonly<Record<Stray, { readonly family: string; readonly labels: Row["labels"] }>> = {
   unattributed: {
     family: "beyla_network_flow_bytes_total",
-    labels: { direction: "request", k8s_src_namespace: NAMESPACE, k8s_src_owner_name: "web", k8s_src_owner_type: "Deployment" },
+    labels: {
+      direction: "request",
+      k8s_src_namespace: NAMESPACE,
+      k8s_src_owner_name: "web",
+      k8s_src_owner_type: "Deployment",
+    },
   },
   unknown_pod: {
     family: "container_net_tcp_bytes_sent_total",

@@ -1,7 +1,15 @@
 // What each source of traffic shows of a channel: its names, labels and places, after the versions that
 // docs/traffic-sources.md lists.
-import { LATENCY_BOUNDS, NAMESPACE, type ChannelDraw, type ChannelSource, type Draw, type Life, type PodDraw } from "./draw.ts";
-import { pairsOf, Pages, podsOf } from "./pages.ts";
+import {
+  LATENCY_BOUNDS,
+  NAMESPACE,
+  type ChannelDraw,
+  type ChannelSource,
+  type Draw,
+  type Life,
+  type PodDraw,
+} from "./draw.ts";
+import { pairsOf, podsOf, type Pages } from "./pages.ts";
 import { counted, counter, gauge, type Labels, type Row } from "./rows.ts";
 
 type Renderer = (draw: Draw, channel: ChannelDraw, pages: Pages) => void;
@@ -43,7 +51,10 @@ function istioLabels(reporter: string, { source, target }: ChannelDraw): Labels 
 }
 
 /** Answers by code; Istio's rows differ by them. */
-function answersOf({ failure, failedShare }: ChannelDraw): { labels: Labels; share: number; isFailed: boolean }[] {
+function answersOf({
+  failure,
+  failedShare,
+}: ChannelDraw): { labels: Labels; share: number; isFailed: boolean }[] {
   const isGrpc = failure === "grpc";
   const labels = (code: string, status: string): Labels => ({
     request_protocol: isGrpc ? "grpc" : "http",
@@ -57,12 +68,24 @@ function answersOf({ failure, failedShare }: ChannelDraw): { labels: Labels; sha
 }
 
 /** @param share of the channel that the proxy sees */
-function istioRows(channel: ChannelDraw, reporter: string, share: number, life: Life, nowMs: number, hasSizes: boolean): Row[] {
+function istioRows(
+  channel: ChannelDraw,
+  reporter: string,
+  share: number,
+  life: Life,
+  nowMs: number,
+  hasSizes: boolean,
+): Row[] {
   return answersOf(channel).flatMap((answer) => {
     const labels = { ...istioLabels(reporter, channel), ...answer.labels };
     const perSecond = channel.requestsPerSecond * share * answer.share;
     const requests = counted(life, nowMs, perSecond);
-    const histogram = (family: string, sum: number, shares: readonly number[], bounds: readonly number[]): Row => {
+    const histogram = (
+      family: string,
+      sum: number,
+      shares: readonly number[],
+      bounds: readonly number[],
+    ): Row => {
       let below = 0;
       const buckets = bounds.map((bound, at) => {
         below += shares[at]!;
@@ -85,7 +108,10 @@ function istioRows(channel: ChannelDraw, reporter: string, share: number, life: 
 }
 
 /** Pods whose proxies count the channel, by the reporter that they are. */
-function reporters(draw: Draw, { source, target, ends }: ChannelDraw): { pod: PodDraw; reporter: string; share: number }[] {
+function reporters(
+  draw: Draw,
+  { source, target, ends }: ChannelDraw,
+): { pod: PodDraw; reporter: string; share: number }[] {
   const at = (workload: string, reporter: string) => {
     const pods = podsOf(draw, workload);
     return pods.map((pod) => ({ pod, reporter, share: 1 / pods.length }));
@@ -115,7 +141,12 @@ function ztunnel(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   const { questions, answers } = bytesPerSecond(channel);
   for (const { pod, reporter, share } of reporters(draw, { ...channel, ends: "both" })) {
     const { agent: life } = pod.node;
-    const labels = { ...istioLabels(reporter, channel), request_protocol: "tcp", response_flags: "-", pod: pod.name };
+    const labels = {
+      ...istioLabels(reporter, channel),
+      request_protocol: "tcp",
+      response_flags: "-",
+      pod: pod.name,
+    };
     pages.add("ztunnel", { kind: "istio", node: pod.node, pod: null, life }, (nowMs) => [
       counter("istio_tcp_received_bytes_total", labels, counted(life, nowMs, questions * share)),
       counter("istio_tcp_sent_bytes_total", labels, counted(life, nowMs, answers * share)),
@@ -128,7 +159,13 @@ function linkerd(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   const { questions, answers } = bytesPerSecond(channel);
   for (const { from, to, share } of pairsOf(draw, channel)) {
     const life = from.proxy;
-    const labels = { direction: "outbound", peer: "dst", dst_namespace: NAMESPACE, dst_deployment: target, dst_pod: to.name };
+    const labels = {
+      direction: "outbound",
+      peer: "dst",
+      dst_namespace: NAMESPACE,
+      dst_deployment: target,
+      dst_pod: to.name,
+    };
     const { peer: _, ...requests } = labels;
     pages.add("linkerd", { kind: "linkerd", node: from.node, pod: from, life }, (nowMs) => {
       const count = (family: string, row: Labels, perSecond: number): Row =>
@@ -139,7 +176,11 @@ function linkerd(draw: Draw, channel: ChannelDraw, pages: Pages): void {
         // Of the proxy's other side: the same bytes again.
         count("tcp_write_bytes_total", { ...labels, peer: "src" }, questions),
         count("request_total", requests, requestsPerSecond),
-        count("response_total", { ...requests, classification: "success" }, requestsPerSecond * (1 - failedShare)),
+        count(
+          "response_total",
+          { ...requests, classification: "success" },
+          requestsPerSecond * (1 - failedShare),
+        ),
         count("response_total", { ...requests, classification: "failure" }, requestsPerSecond * failedShare),
       ];
     });
@@ -234,7 +275,10 @@ function retina(draw: Draw, channel: ChannelDraw, pages: Pages): void {
       [`${side}_podname`]: pod.name,
     });
     const labels = { ...end("source", source), ...end("destination", target) };
-    for (const [direction, node] of [["egress", source.node], ["ingress", target.node]] as const)
+    for (const [direction, node] of [
+      ["egress", source.node],
+      ["ingress", target.node],
+    ] as const)
       pages.add("retina", { kind: "agent", node, pod: null, life: node.agent }, (nowMs) => [
         gauge(
           "networkobservability_adv_forward_bytes",

@@ -4,7 +4,7 @@ import { NAMESPACE, type ContainerDraw, type Draw, type NodeDraw, type PodDraw }
 import { counter, gauge, type Labels, type Row } from "./rows.ts";
 
 /** How long cAdvisor shows a container that has ended, with its last figures. */
-const REMEMBERED_MS = 90_000;
+const REMEMBERED_MS = 60_000;
 const CORES = ["cpu00", "cpu01"];
 
 export function podsOn(draw: Draw, node: NodeDraw): PodDraw[] {
@@ -64,7 +64,13 @@ function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: n
 }
 
 /** @param beganMs time of the run's start */
-export function cadvisorRows(draw: Draw, node: NodeDraw, nowMs: number, beganMs: number, isByCore: boolean): Row[] {
+export function cadvisorRows(
+  draw: Draw,
+  node: NodeDraw,
+  nowMs: number,
+  beganMs: number,
+  isByCore: boolean,
+): Row[] {
   const at = (readMs: number): Partial<Row> =>
     draw.rowAgeMs === 0
       ? {}
@@ -114,7 +120,13 @@ export function cadvisorRows(draw: Draw, node: NodeDraw, nowMs: number, beganMs:
       memory(pause, 500_000, nowMs),
       ...pod.containers.flatMap((container) =>
         instancesOf(container, shownMs).flatMap(({ id: own, cpuSeconds, memoryBytes, readMs }) => {
-          const labels = { ...whole, container: container.name, id: `${id}/${own}`, image: "app:1", name: own };
+          const labels = {
+            ...whole,
+            container: container.name,
+            id: `${id}/${own}`,
+            image: "app:1",
+            name: own,
+          };
           const shown = readMs === shownMs ? nowMs : readMs;
           return [...cpu(labels, cpuSeconds, shown), memory(labels, memoryBytes, shown)];
         }),

@@ -75,7 +75,10 @@ export abstract class IncrementSink implements Sink {
     if (this.#track === NO_TRACK) this.#track = tracks.take();
     else if (this.#clockGeneration !== clockGeneration) tracks.clear(this.#track);
     this.#clockGeneration = clockGeneration;
-    const increment = tracks.observe(this.#track, startMs, timeMs, value, this.#life !== life);
+    const increment =
+      this.#life === life
+        ? tracks.observe(this.#track, startMs, timeMs, value)
+        : tracks.observeAnew(this.#track, startMs, timeMs, value);
     this.#life = life;
     return increment === null ? null : shifted(increment, offsetMs);
   }

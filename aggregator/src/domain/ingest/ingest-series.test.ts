@@ -79,7 +79,11 @@ describe("a sender that restarts", () => {
   const STEP_MS = 2_000;
 
   /** Cores that the window shows after 0.5 cores for half a minute, of which the sender counts `value`. */
-  const coresOf = (value: (step: number) => number, startMs: (step: number) => number, epochs = true): number => {
+  const coresOf = (
+    value: (step: number) => number,
+    startMs: (step: number) => number,
+    epochs = true,
+  ): number => {
     for (let step = 0; step <= 14; step++) {
       const atMs = NOW + step * STEP_MS;
       const epoch = epochs && step >= 10 ? "second" : "first";
@@ -99,12 +103,22 @@ describe("a sender that restarts", () => {
 
   test.each([
     ["goes on counting what it counted", (step: number) => step, () => 0],
-    ["and sees a counter that has begun since", (step: number) => (step < 10 ? 100 + step : step - 9), (step: number) => (step < 10 ? 0 : NOW + 9 * STEP_MS)],
+    [
+      "and sees a counter that has begun since",
+      (step: number) => (step < 10 ? 100 + step : step - 9),
+      (step: number) => (step < 10 ? 0 : NOW + 9 * STEP_MS),
+    ],
   ])("%s without a gap", (_, value, startMs) => {
     expect(coresOf(value, startMs)).toBeCloseTo(0.5, 6);
   });
 
   test("is no reason for a counter that began anew in one life", () => {
-    expect(coresOf((step) => (step < 10 ? 100 + step : step - 9), () => 0, false)).toBeCloseTo(0.5, 6);
+    expect(
+      coresOf(
+        (step) => (step < 10 ? 100 + step : step - 9),
+        () => 0,
+        false,
+      ),
+    ).toBeCloseTo(0.5, 6);
   });
 });
