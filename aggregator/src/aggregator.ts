@@ -210,6 +210,8 @@ class RunningAggregator implements Aggregator {
             },
       replication: this.#replication,
       refusals: this.#tables.refusals,
+      unused: this.#intake.counts.recentUnused,
+      clusters: this.#speaking.clusters,
       ...this.#schedulerPlugin,
       page,
       addRoutes,

@@ -86,6 +86,11 @@ export const aggregatorSettings = section(
       description:
         'Services that may send telemetry of others than their own node, as JSON: [{"account": "system:serviceaccount:otel:collector", "nodes": ["*"], "namespaces": ["shop"]}]. `nodes`: whose own usage and measurements; `namespaces`: whose pods\' usage, and the channels that begin or end there; "*" alone: all. `name` (default: the account) is how records on Kafka call it; a service that only writes to a topic of aggregator.foreignTopics has a name and no account. Everybody else speaks for the node of its token\'s pod only; see docs/security.md.',
     }),
+    clusterNames: list({
+      default: [],
+      description:
+        "Names of this cluster in telemetry: Istio's cluster, the label `cluster` of a Prometheus, OpenTelemetry's k8s.cluster.name. Series of another cluster are left out, and calls to one are traffic with the outside. None: each of them is detected, see docs/collecting.md.",
+    }),
     maxLinks: constant(500_000, "It is a bound for memory."),
     maxChannels: constant(200_000, "It is a bound for memory."),
     meshNamespaces: list({

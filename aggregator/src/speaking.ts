@@ -10,6 +10,7 @@ import { PlannedFlows } from "./adapters/planned-flows.ts";
 import { WatchedFacts, type WatchedCluster } from "./adapters/watched-facts.ts";
 import type { AggregatorDependencies } from "./dependencies.ts";
 import type { FlowFacts } from "./domain/ingest/bind-flow.ts";
+import { OwnCluster } from "./domain/ingest/own-cluster.ts";
 import type { ClusterFacts } from "./domain/speakers/authority.ts";
 import { parseSpeakerRules, SpeakerPolicy } from "./domain/speakers/policy.ts";
 import {
@@ -32,6 +33,7 @@ export interface Speaking {
   readonly policy: SpeakerPolicy;
   readonly facts: ClusterFacts;
   readonly flows: FlowFacts;
+  readonly clusters: OwnCluster;
   readonly speakers: Speakers;
   /** The gate, whose principals know their node. */
   readonly gate: RequestGate | undefined;
@@ -46,7 +48,11 @@ export interface Speaking {
  * elsewhere, unless told otherwise, everybody is.
  */
 export function createSpeaking(
-  { speakers: text, outsideFile }: Pick<AggregatorConfig, "outsideFile" | "speakers">,
+  {
+    speakers: text,
+    outsideFile,
+    clusterNames,
+  }: Pick<AggregatorConfig, "clusterNames" | "outsideFile" | "speakers">,
   {
     access,
     speakers,
@@ -65,6 +71,7 @@ export function createSpeaking(
     policy,
     facts: new WatchedFacts(watch, clock, outside),
     flows: new PlannedFlows(flowPlans),
+    clusters: new OwnCluster(clusterNames),
     speakers: speakers ?? (gate === undefined || isShared === true ? OPEN_SPEAKERS : HEADER_SPEAKERS),
     gate: gate === undefined ? undefined : withNodes(gate, (pod) => nodeOf(pod, watch)),
     proven: (principal) => (principal === null ? null : policy.speakerOf(principal)),

@@ -14,6 +14,7 @@ import { RESOURCE_ATTRIBUTES, TOPICS } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
 import { HttpReader } from "./adapters/http-reader.ts";
 import { bufferLimits } from "./domain/buffer-limits.ts";
+import { UNUSED_ROWS } from "./domain/row-table.ts";
 import { scrape, type ScrapeResult } from "./domain/scrape.ts";
 import { ScrapeError } from "./ports/errors.ts";
 import { createCollectorMetrics, GaugeShare, type CollectorMetrics } from "./metrics.ts";
@@ -198,9 +199,11 @@ class Collector {
     }
   }
 
-  #publish(target: Target, { records, samples, faults, refusals }: ScrapeResult): void {
+  #publish(target: Target, { records, samples, faults, refusals, unused }: ScrapeResult): void {
     const { kind, instance } = target;
     this.#count(target, refusals);
+    for (const reason of UNUSED_ROWS)
+      if (unused[reason] > 0) this.#metrics.rowsUnused.inc({ kind, reason }, unused[reason]);
     this.#metrics.samples.inc({ kind }, samples);
     const left = faults.malformedLines + faults.incompleteHistograms + faults.unusableValues;
     if (left > 0) {

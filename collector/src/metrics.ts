@@ -29,6 +29,7 @@ export interface CollectorMetrics {
   readonly samples: Counter<"kind">;
   readonly malformed: Counter<"kind">;
   readonly rowsRefused: Counter<"kind" | "reason">;
+  readonly rowsUnused: Counter<"kind" | "reason">;
   readonly targets: Gauge<"kind" | "role">;
   readonly up: Gauge<"kind">;
   readonly failing: Gauge<"kind">;
@@ -101,6 +102,12 @@ function scrapeMetrics(registry: Registry) {
     rowsRefused: new Counter({
       name: "isochrone_collector_rows_refused_total",
       help: "Rows left out because the page may not tell of them, or because they are too long, by reason.",
+      labelNames: ["kind", "reason"],
+      registers,
+    }),
+    rowsUnused: new Counter({
+      name: "isochrone_collector_rows_unused_total",
+      help: "Samples that no graph needs, by reason: unread_metric, not_needed (another row contains it), not_a_value (such as quantiles), repeated.",
       labelNames: ["kind", "reason"],
       registers,
     }),

@@ -1,5 +1,6 @@
 // Which channel it is, who reports it, and what is counted of it.
 import { BYTE_REPORTERS, LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
+import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 
 /**
  * Istio's proxies at both ends report each request. One reporter is used per channel and window, never two: a
@@ -86,4 +87,19 @@ export interface ChannelKey {
   readonly source: string;
   readonly targetNamespace: string;
   readonly target: string;
+}
+
+/** The channel the other way round. */
+export function reversed({ sourceNamespace, source, targetNamespace, target }: ChannelKey): ChannelKey {
+  return {
+    sourceNamespace: targetNamespace,
+    source: target,
+    targetNamespace: sourceNamespace,
+    target: source,
+  };
+}
+
+/** Whether an end is outside of the cluster: no workload, and nothing that a graph could place. */
+export function isOutside({ sourceNamespace, targetNamespace }: ChannelKey): boolean {
+  return sourceNamespace === OUTSIDE_NAMESPACE || targetNamespace === OUTSIDE_NAMESPACE;
 }

@@ -65,6 +65,8 @@ interface GraphApiParts {
     readonly healths: ReplicaHealths;
   } | null;
   readonly refusals: HealthSources["refusals"];
+  readonly unused: HealthSources["unused"];
+  readonly clusters: HealthSources["clusters"];
   readonly decisions: DecisionsSource;
   readonly flowPlans: FlowPlanSource;
   readonly streams: StreamsSource;

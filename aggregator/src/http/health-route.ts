@@ -5,8 +5,11 @@ import type { Registry } from "prom-client";
 import { Type, type Static } from "typebox";
 import type { RecentRefusals } from "../domain/graphs/recent-refusals.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
+import type { OwnCluster } from "../domain/ingest/own-cluster.ts";
+import type { RecentUnused } from "../domain/ingest/recent-unused.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { ofHealth, type ReplicaHealths } from "./replica-healths.ts";
+import { UNUSED_REMEDIES } from "./unused-remedies.ts";
 
 /** What is told of the aggregator itself. */
 export interface HealthSources {
@@ -17,6 +20,8 @@ export interface HealthSources {
   /** Null where this is the only replica. */
   readonly replication: { readonly healths: Pick<ReplicaHealths, "others"> } | null;
   readonly refusals: Pick<RecentRefusals, "list">;
+  readonly unused: Pick<RecentUnused, "list">;
+  readonly clusters: Pick<OwnCluster, "list">;
   ready(): Readiness;
 }
 
@@ -31,6 +36,7 @@ const HealthQuery = Type.Object(
 type HealthQuery = Static<typeof HealthQuery>;
 
 const MAX_CLOCKS = 20;
+const MAX_CLUSTERS = 20;
 
 /**
  * `GET /api/v1/health`: the figures that a person asks for first. All of them, and those that are told over
@@ -122,7 +128,12 @@ async function healthOf(sources: HealthSources): Promise<Health> {
     version: newest?.version ?? null,
     graphAgeSeconds: newest === null ? null : (now - newest.builtAtMs) / 1000,
     buildFailures: await readings.sum("aggregator_build_failures_total"),
-    intake: { ...(await intakeOf(readings)), refusedNow: sources.refusals.list(now) },
+    intake: {
+      ...(await intakeOf(readings)),
+      refusedNow: sources.refusals.list(now),
+      unusedNow: sources.unused.list(now).map((one) => ({ ...one, remedy: UNUSED_REMEDIES[one.reason] })),
+      clusters: sources.clusters.list().slice(0, MAX_CLUSTERS),
+    },
     sizes: {
       series: await readings.sum("aggregator_series"),
       links: await readings.sum("aggregator_links"),
@@ -140,7 +151,9 @@ async function healthOf(sources: HealthSources): Promise<Health> {
   };
 }
 
-async function intakeOf(readings: Readings): Promise<Omit<Health["intake"], "refusedNow">> {
+async function intakeOf(
+  readings: Readings,
+): Promise<Omit<Health["intake"], "clusters" | "refusedNow" | "unusedNow">> {
   return {
     records: await readings.sum("aggregator_records_total"),
     points: await readings.sum("aggregator_points_total"),

@@ -65,6 +65,8 @@ function ofHealth(health: Health): Verdict[] {
       return verdict(count === 0, severity, { check, looked: HEALTH, value: String(count), rule, remedy });
     }),
     refusedVerdict(health.intake),
+    unusedVerdict(health.intake),
+    clustersVerdict(health.intake),
     lagVerdict(health.replicas),
     zonesVerdict(health.probing),
   ];
@@ -165,6 +167,45 @@ function refusedVerdict({ refused, refusedNow = [] }: Health["intake"]): Verdict
     rule: "none",
     remedy:
       "Look for a publisher of another version, and at the aggregator's log, which names source and reason.",
+  });
+}
+
+/** Metrics that nothing reads are common, and no loss. */
+const NO_LOSS = "unknown_metric";
+
+function unusedVerdict({ unusedNow }: Health["intake"]): Verdict {
+  const parts = {
+    check: "points of no use",
+    looked: HEALTH,
+    rule: "each point in the last window is part of a graph",
+  };
+  if (unusedNow === undefined)
+    return skipped({ ...parts, why: "not told", remedy: "Upgrade the aggregator, or read its /metrics." });
+  const lost = unusedNow.filter(({ reason }) => reason !== NO_LOSS);
+  const shown = (lost.length > 0 ? lost : unusedNow).slice(0, SHOWN);
+  return verdict(unusedNow.length === 0, lost.length > 0 ? "warning" : "info", {
+    ...parts,
+    value:
+      shown.map(({ reason, points, example }) => `${reason} ${points} (${example})`).join(", ") || "none",
+    remedy: shown.map(({ reason, remedy }) => `${reason}: ${remedy}`).join(" "),
+  });
+}
+
+function clustersVerdict({ clusters }: Health["intake"]): Verdict {
+  const parts = { check: "clusters", looked: HEALTH, rule: "telemetry names no other cluster" };
+  if (clusters === undefined)
+    return skipped({ ...parts, why: "not told", remedy: "Upgrade the aggregator." });
+  const text = (isOwn: boolean): string =>
+    clusters
+      .filter((cluster) => cluster.isOwn === isOwn)
+      .map(({ name, series }) => `${name} (${series} series)`)
+      .join(", ");
+  const others = text(false);
+  const own = text(true) || "not named";
+  return verdict(others === "", "info", {
+    ...parts,
+    value: others === "" ? `this one: ${own}` : `this one: ${own}; others, left out: ${others}`,
+    remedy: "If one of the others is this cluster, list all names of it in aggregator.clusterNames.",
   });
 }
 

@@ -27,3 +27,34 @@ describe("a collector that counts connections", () => {
     expect(judged("ok").severity).toBe("ok");
   });
 });
+
+describe("rows that a collector leaves out", () => {
+  const judged = (...lines: string[]): Verdict => {
+    const text = ['isochrone_collector_targets_up{kind="istio"} 1', ...lines].join("\n");
+    const collector = { url: "http://c/metrics", text, error: null };
+    const verdicts = judgeSources({ cluster: null, workflows: [], why: "no server", collector });
+    return verdicts.find(({ check }) => check === "collector's rows")!;
+  };
+
+  it("are told by their largest reasons, of all kinds and queries together, with what to do", () => {
+    const found = judged(
+      'isochrone_collector_rows_refused_total{kind="istio",reason="not_an_end"} 3',
+      'isochrone_collector_rows_refused_total{kind="hubble",reason="not_an_end"} 4',
+      'isochrone_collector_prometheus_series_refused_total{query="agents",reason="not_trusted"} 90',
+      'isochrone_collector_malformed_lines_total{kind="istio"} 2',
+      "isochrone_collector_prometheus_series_left_out_total 1",
+    );
+    expect(found.severity).toBe("warning");
+    expect(found.value).toBe("left out since the start: not_trusted 90, not_an_end 7, malformed 2");
+    expect(found.remedy).toContain("collector.prometheusTrustedPods");
+  });
+
+  it("are no loss where no graph needs them", () => {
+    expect(
+      judged('isochrone_collector_rows_unused_total{kind="istio",reason="not_needed"} 900'),
+    ).toMatchObject({
+      severity: "ok",
+      value: "all",
+    });
+  });
+});

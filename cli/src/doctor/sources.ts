@@ -31,6 +31,25 @@ const REMEDY_CONNECTIONS: ReadonlyMap<string, string> = new Map([
   ["overflowed", "Give the pod more CPU: connections end faster than it reads."],
 ]);
 
+const TO_BELIEVE =
+  "See who is believed (docs/collecting.md); name a page in podTargets or staticTargets if it may tell of others.";
+const TO_SHRINK = "The page has more or longer series than a pod may have: drop labels where it is made.";
+/** By reason of a row or series that a collector leaves out and that could have been used. */
+const REMEDY_ROWS: ReadonlyMap<string, string> = new Map([
+  ["not_an_end", TO_BELIEVE],
+  ["name", TO_BELIEVE],
+  ["principal", TO_BELIEVE],
+  ["not_trusted", "Name the pods that may tell of others in collector.prometheusTrustedPods."],
+  ["no_target", "Have Prometheus give each target the labels namespace and pod."],
+  ["no_node", "Have Prometheus give node_exporter's targets a label node."],
+  ["too_large", TO_SHRINK],
+  ["too_many", TO_SHRINK],
+  ["repeated", "The page has rows twice: see which exporters write it."],
+  ["malformed", "Read the collector's log: it quotes the first line that can't be read."],
+  ["left_out", "More series than are followed: narrow collector.prometheusMatchers."],
+]);
+const SHOWN_REASONS = 3;
+
 export function judgeSources({ cluster, workflows, why, collector }: SourceFacts): Verdict[] {
   return [
     nodesVerdict(cluster, why),
@@ -125,6 +144,7 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
   if (state !== undefined) return [connectionsVerdict(parts, /state="(\w+)"/.exec(state.labels)?.[1] ?? "")];
   const failing = samplesOf(text, "isochrone_collector_targets_failing").filter(({ value }) => value > 0);
   const up = samplesOf(text, "isochrone_collector_targets_up").reduce((sum, { value }) => sum + value, 0);
+  const rows = rowsVerdict(parts, text);
   const unverified = samplesOf(
     text,
     "isochrone_collector_tls_unverified",
@@ -139,6 +159,7 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
           ? `${up} targets answer`
           : `failing: ${failing.map(({ labels, value }) => `${labels === "" ? "targets" : labels} ${value}`).join(", ")}`,
     }),
+    rows,
     verdict(!unverified.some(({ value }) => value > 0), "warning", {
       ...parts,
       check: "collector's TLS",
@@ -147,6 +168,40 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
         "Set collector.kubeletCaFile in place of collector.kubeletInsecureSkipVerify (docs/collecting.md).",
     }),
   ];
+}
+
+/** Rows that could have been used, by reason. */
+function rowsVerdict(parts: { readonly looked: string }, text: string): Verdict {
+  const byReason = new Map<string, number>();
+  const add = (reason: string, count: number): void => {
+    if (count > 0 && REMEDY_ROWS.has(reason)) byReason.set(reason, (byReason.get(reason) ?? 0) + count);
+  };
+  const reasons = [
+    "isochrone_collector_rows_refused_total",
+    "isochrone_collector_rows_unused_total",
+    "isochrone_collector_prometheus_series_refused_total",
+  ];
+  for (const { labels, value } of samplesOf(text, ...reasons))
+    add(/reason="(\w+)"/.exec(labels)?.[1] ?? "", value);
+  for (const { value } of samplesOf(
+    text,
+    "isochrone_collector_malformed_lines_total",
+    "isochrone_collector_prometheus_unreadable_total",
+  ))
+    add("malformed", value);
+  for (const { value } of samplesOf(text, "isochrone_collector_prometheus_series_left_out_total"))
+    add("left_out", value);
+  const shown = [...byReason].sort(([, a], [, b]) => b - a).slice(0, SHOWN_REASONS);
+  return verdict(shown.length === 0, "warning", {
+    looked: parts.looked,
+    check: "collector's rows",
+    rule: "each row that graphs need is taken",
+    value:
+      shown.length === 0
+        ? "all"
+        : `left out since the start: ${shown.map(([reason, count]) => `${reason} ${count}`).join(", ")}`,
+    remedy: [...new Set(shown.map(([reason]) => REMEDY_ROWS.get(reason)))].join(" "),
+  });
 }
 
 /** Of a collector in the mode `connections`, which has no targets. */

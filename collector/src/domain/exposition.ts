@@ -62,6 +62,8 @@ export class ExpositionReader<N, F> {
   /** Lines that held a sample or a comment, to tell a metrics page from something else. */
   recognised = 0;
   malformed = 0;
+  /** Samples of names that nobody wants. */
+  unwanted = 0;
   /** The first malformed line, with the rule that it breaks. */
   firstFault: string | null = null;
   /** `# EOF` was read. */
@@ -186,6 +188,7 @@ export class ExpositionReader<N, F> {
     start: number,
     end: number,
   ): void {
+    if (found === null) this.unwanted++;
     const rule = found === null ? null : this.#visitor.sample(found, bytes, view, start, end);
     if (rule === null) this.recognised++;
     else this.#fault(rule, bytes, lineStart, end);

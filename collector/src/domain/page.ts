@@ -8,6 +8,7 @@ import {
   type KeptLabel,
   type LabelLookup,
 } from "@isochrone/telemetry";
+import { recordOf } from "@isochrone/primitives";
 import { BYTE } from "./bytes.ts";
 import { CanonicalText } from "./canonical-text.ts";
 import { DEFAULT_LIMITS, type ExpositionVisitor, type FamilyType, type PageFormat } from "./exposition.ts";
@@ -19,7 +20,7 @@ import { sumPage, type SumFaults } from "./page-sums.ts";
 import { writeRecords } from "./page-records.ts";
 import type { PageScope, RowRefusal } from "./page-scope.ts";
 import { MAX_SERIES_BYTES, RowJudge } from "./row-judge.ts";
-import { PART } from "./row-table.ts";
+import { PART, UNUSED_ROWS, type UnusedRow } from "./row-table.ts";
 import { guessLabelsEnd, SampleValue } from "./sample-value.ts";
 import {
   attributeFieldOf,
@@ -77,6 +78,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   /** The row before this one that was kept. */
   #lastRow = -1;
   #samples = 0;
+  /** Samples that are in no record, so far; those of unwanted metrics are the reader's to count. */
+  readonly unused: Record<UnusedRow, number> = recordOf(UNUSED_ROWS, () => 0);
 
   constructor(memory: TargetMemory, options: PageOptions) {
     this.#memory = memory;
@@ -120,7 +123,10 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   sample(name: WantedName, bytes: Uint8Array, view: DataView, start: number, end: number): string | null {
     const { family, part } = name;
     const kind = part === "processStart" ? KIND.gauge : this.#kindOf(family);
-    if (!belongs(part, kind)) return null;
+    if (!belongs(part, kind)) {
+      this.unused.not_a_value++;
+      return null;
+    }
     const after = this.#findRow(name, kind, bytes, view, start, end);
     if (after < 0) return this.#labels.fault;
     const rule = this.#value.read(bytes, after, end);
@@ -208,7 +214,10 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   };
 
   #isKept({ name, reduction }: FamilyMemory): boolean {
-    if (reduction !== undefined && !reduction.keeps(this.#label)) return false;
+    if (reduction !== undefined && !reduction.keeps(this.#label)) {
+      this.unused.not_needed++;
+      return false;
+    }
     return this.#judge.admits(name, this.#label);
   }
 
@@ -291,6 +300,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     }
     if (++this.#samples > this.#options.maxSamples) return;
     rows.timeMs[row] = this.#believableTime();
+    const given = part === "sum" ? PART.b : part === "bucket" ? 0 : PART.a;
+    if ((rows.parts[row]! & given) !== 0) this.unused.repeated++;
     if (kind !== KIND.histogram || part === "count") {
       rows.a[row] = value;
       if (kind !== KIND.histogram) rows.b[row] = 0;

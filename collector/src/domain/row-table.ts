@@ -7,6 +7,19 @@ const FIRST_SLOTS = 64;
 /** Parts of a row that a page has given. */
 export const PART = { a: 1, b: 2, both: 3, bucket: 4 } as const;
 
+/** Why samples of a page are in no record. Metric label `reason` of isochrone_collector_rows_unused_total. */
+export const UNUSED_ROWS = [
+  /** Of a metric that nothing is drawn from. */
+  "unread_metric",
+  /** No graph shows the row, or another row contains it. */
+  "not_needed",
+  /** A part that isn't read of its metric, such as a summary's quantiles. */
+  "not_a_value",
+  /** The page has the row again; the last one counts. */
+  "repeated",
+] as const;
+export type UnusedRow = (typeof UNUSED_ROWS)[number];
+
 /**
  * The rows of a target's pages, each identified by its family and all its labels, as text. What the page
  * before said is kept beside what the page in hand says. A number has its value in `a`; a histogram its count

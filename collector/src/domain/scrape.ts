@@ -6,6 +6,7 @@ import { ExpositionReader, type PageFormat } from "./exposition.ts";
 import { PageBuilder } from "./page.ts";
 import type { RowRefusal } from "./page-scope.ts";
 import type { RefusedRow } from "./row-judge.ts";
+import type { UnusedRow } from "./row-table.ts";
 import type { TargetMemory } from "./target-memory.ts";
 
 interface ScrapeLimits {
@@ -32,6 +33,8 @@ export interface ScrapeResult {
   readonly faults: PageFaults;
   /** Rows that the page may not have. */
   readonly refusals: PageRefusals;
+  /** Other samples that are in no record. */
+  readonly unused: Readonly<Record<UnusedRow, number>>;
 }
 
 /** Rows that a page had and may not have: about others, or too long. */
@@ -111,6 +114,7 @@ class ScrapedPage {
       samples: page.samples,
       faults: { malformedLines, firstFault, incompleteHistograms, unusableValues },
       refusals: page.judge,
+      unused: { ...page.unused, unread_metric: lines.unwanted },
     };
   }
 

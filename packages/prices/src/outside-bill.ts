@@ -46,6 +46,10 @@ function billedOf(
   const { destination, sentBytesPerSecond: sent, receivedBytesPerSecond: received } = flow;
   const amount = new Amount();
   const rows = new Set<PriceRow>();
+  if (sent === null || received === null) {
+    amount.addUnpriced(null, "no_bytes");
+    return { source, destination, amount, rows: [] };
+  }
   const places = source.pods.flatMap(({ node }) => (node === null ? [] : (placeOf(node) ?? [])));
   if (places.length === 0) amount.addUnpriced(sent + received, "no_pods");
   const priceAt = new Map<Place, OutsidePrice | Unpriced>();

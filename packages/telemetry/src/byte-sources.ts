@@ -90,23 +90,27 @@ export interface ByteFamily {
   readonly where?: Readonly<Record<string, string>>;
   /** A row of an answer names who sent it as its source; the channel is that of the question. */
   readonly answers?: { readonly label: string; readonly request: string; readonly response: string };
-  /**
-   * Which direction a row counts, where its target is an address outside of the cluster: each is a channel of
-   * its own.
-   */
+  /** Which direction a row counts, where its target is outside of the cluster: each is a channel of its own. */
   readonly outside?: "received" | "sent";
+  /** Label with the target's cluster; absent or empty: the row's own. */
+  readonly targetCluster?: string;
   /** One of so many packets was counted, as this label says, or the metric with the same labels. */
   readonly sampling?: { readonly label: string; readonly family: string };
   /** The exporter calls the counter a gauge. */
   readonly isGauge?: true;
 }
 
-/** Kinds of owners that are no workloads: their rows repeat others', or have no pod. */
+/** Kinds of owners that are no workloads. */
 const NO_WORKLOADS: ReadonlySet<string> = new Set(["Service", "Node", "unknown"]);
 
 /** Whether rows may name workloads by an owner of this kind. */
 export function isWorkloadKind(kind: string): boolean {
   return kind !== "" && !NO_WORKLOADS.has(kind);
+}
+
+/** Whether other rows count the same bytes: those of the pods behind a Service. */
+export function repeatsOthers(kind: string): boolean {
+  return kind === "Service";
 }
 
 function obi(family: string): ByteFamily {
@@ -186,21 +190,24 @@ function linkerd(
   family: string,
   flow: ByteFamily["flow"],
   where: Readonly<Record<string, string>>,
+  outside?: ByteFamily["outside"],
 ): ByteFamily {
   return {
     family,
     flow,
     source: { by: "pod" },
     target: { by: "workload", namespace: "dst_namespace", names: LINKERD_OWNERS },
+    targetCluster: "dst_target_cluster",
     side: { by: "one", reporter: "linkerd" },
     where: { direction: "outbound", ...where },
+    ...(outside === undefined ? {} : { outside }),
   };
 }
 
 /** Linkerd's, of the proxy's own pod: what it sends to others and gets from them. */
 export const LINKERD_FAMILIES: readonly ByteFamily[] = [
-  linkerd("tcp_write_bytes_total", "bytes", { peer: "dst" }),
-  linkerd("tcp_read_bytes_total", "bytes", { peer: "dst" }),
+  linkerd("tcp_write_bytes_total", "bytes", { peer: "dst" }, "sent"),
+  linkerd("tcp_read_bytes_total", "bytes", { peer: "dst" }, "received"),
   linkerd("request_total", "requests", {}),
   linkerd("response_total", "errors", { classification: "failure" }),
 ];
@@ -267,6 +274,7 @@ export function byteLabelsOf(name: string): readonly string[] | null {
   return [
     ...endLabels(rule.source),
     ...endLabels(rule.target),
+    ...(rule.targetCluster === undefined ? [] : [rule.targetCluster]),
     ...sideLabels(rule.side),
     ...Object.keys(rule.where ?? {}),
     ...(rule.answers === undefined ? [] : [rule.answers.label]),

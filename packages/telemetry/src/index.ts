@@ -5,6 +5,7 @@ export {
   endLabels,
   isWorkloadKind,
   LINKERD_FAMILIES,
+  repeatsOthers,
   SAMPLING_FAMILIES,
 } from "./byte-sources.ts";
 export type { ByteFamily, ByteReporter, EndRule } from "./byte-sources.ts";
@@ -59,6 +60,7 @@ export { ATTRIBUTE_FIELDS, RecordWriter } from "./otlp/record-writer.ts";
 export type { MetricShape } from "./otlp/record-writer.ts";
 export {
   ALL_LATENCIES,
+  CLUSTER_LABELS,
   isFailedResponse,
   isOfCores,
   isIdleTime,

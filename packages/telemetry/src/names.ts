@@ -99,6 +99,7 @@ export const RESOURCE_ATTRIBUTES = {
   namespace: "k8s.namespace.name",
   pod: "k8s.pod.name",
   container: "k8s.container.name",
+  cluster: "k8s.cluster.name",
   zone: "cloud.availability_zone",
   region: "cloud.region",
 } as const;

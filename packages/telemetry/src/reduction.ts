@@ -72,13 +72,32 @@ const RESPONSE_CODE: KeptLabel = {
   },
 };
 
-const CHANNEL = kept(
-  "reporter",
-  "source_workload",
-  "source_workload_namespace",
-  "destination_workload",
-  "destination_workload_namespace",
-);
+/** Labels by which Prometheus, Thanos, Mimir and OpenTelemetry name the cluster that a row is of. */
+export const CLUSTER_LABELS = ["cluster", "k8s_cluster_name", "K8S_ClusterName"] as const;
+
+/** The target's cluster is kept where it is another one than the source's. */
+const CLUSTERS: readonly KeptLabel[] = [
+  { name: "source_cluster" },
+  {
+    name: "destination_cluster",
+    derive: (label) => {
+      const cluster = label("destination_cluster");
+      return cluster === label("source_cluster") ? "" : cluster;
+    },
+  },
+  ...kept(...CLUSTER_LABELS),
+];
+
+const CHANNEL: readonly KeptLabel[] = [
+  ...kept(
+    "reporter",
+    "source_workload",
+    "source_workload_namespace",
+    "destination_workload",
+    "destination_workload_namespace",
+  ),
+  ...CLUSTERS,
+];
 
 function istio(
   family: string,
@@ -120,6 +139,7 @@ const LATENCY: FamilyReduction = {
       "destination_service_name",
       "destination_service_namespace",
     ),
+    ...CLUSTERS,
     {
       name: "response_code",
       derive: (label) => (isFailedRow(label) ? "5xx" : ""),
@@ -159,7 +179,7 @@ export function isOfCores(cpu: string): boolean {
 const OF_CORES: KeptLabel = { name: "cpu", derive: (label) => (isOfCores(label("cpu")) ? CORES : "") };
 
 function usage(family: string, type: "counter" | "gauge"): FamilyReduction {
-  const labels = [ROOT_ID, ...kept("namespace", "pod", "container"), OF_CORES];
+  const labels = [ROOT_ID, ...kept("namespace", "pod", "container", ...CLUSTER_LABELS), OF_CORES];
   return { family, type, labels, keeps: isUsageRow };
 }
 
@@ -168,13 +188,13 @@ function network(family: string): FamilyReduction {
   return {
     family,
     type: "counter",
-    labels: kept("id", "interface"),
+    labels: kept("id", "interface", ...CLUSTER_LABELS),
     keeps: (label) => label("id") === "/" && isNodeInterface(label("interface")),
   };
 }
 
 function ofNode(family: string, type: "counter" | "gauge"): FamilyReduction {
-  return { family, type, labels: [], keeps: always };
+  return { family, type, labels: kept(...CLUSTER_LABELS), keeps: always };
 }
 
 /**
@@ -195,7 +215,7 @@ function serviceGraph(family: string, type: "counter" | "histogram"): FamilyRedu
 
 /** Of who counts bytes beside Istio: what names the ends, and what says what was counted. */
 function byteSource(family: string, type: "counter" | "gauge"): FamilyReduction {
-  return { family, type, labels: kept(...new Set(byteLabelsOf(family))), keeps: always };
+  return { family, type, labels: kept(...new Set(byteLabelsOf(family)), ...CLUSTER_LABELS), keeps: always };
 }
 
 const TABLE: readonly FamilyReduction[] = [
@@ -211,7 +231,7 @@ const TABLE: readonly FamilyReduction[] = [
   {
     family: "node_cpu_seconds_total",
     type: "counter",
-    labels: kept("mode"),
+    labels: kept("mode", ...CLUSTER_LABELS),
     keeps: (label) => isIdleTime(label("mode")),
   },
   ofNode("node_memory_MemAvailable_bytes", "gauge"),

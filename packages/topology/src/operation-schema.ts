@@ -174,7 +174,28 @@ export const HealthSchema = Type.Object(
           { description: "refused within the newest window, the most first; 20 at most" },
         ),
       ),
-      unused: Reasons("points that no graph is drawn from, by reason"),
+      unused: Reasons("points that no graph is drawn from since the start, by reason"),
+      unusedNow: Type.Optional(
+        Type.Array(
+          Type.Object({
+            reason: Type.String(),
+            points: Count("points"),
+            example: Type.String({ description: "a metric of these" }),
+            remedy: Type.String({ description: "what they are, and what to do about them" }),
+          }),
+          { description: "left out within the newest window, the most first" },
+        ),
+      ),
+      clusters: Type.Optional(
+        Type.Array(
+          Type.Object({
+            name: Type.String(),
+            isOwn: Type.Boolean({ description: "whether it is a name of this cluster" }),
+            series: Count("series that named it since the start"),
+          }),
+          { description: "clusters that telemetry names, the most series first; 20 at most" },
+        ),
+      ),
     }),
     sizes: Type.Object({
       series: Count("in memory"),

@@ -1,4 +1,3 @@
-import { UNKNOWN_WORKLOAD } from "../ingest/bind-traffic.ts";
 import type { ChannelRates, ChannelTable, FlowRates } from "../traffic/channels.ts";
 import type { ChannelKey } from "../channel-key.ts";
 import { endIn } from "../traffic/channel-ends.ts";
@@ -12,7 +11,8 @@ export interface EndRates {
 }
 
 /**
- * Channels between named workloads that carried anything in the window, or on which somebody saw connections.
+ * Channels that carried anything in the window, or on which somebody saw connections; those with the outside,
+ * too.
  */
 export function* observedChannels(
   channels: ChannelTable,
@@ -21,7 +21,6 @@ export function* observedChannels(
 ): Generator<{ readonly key: ChannelKey; readonly rates: EndRates }> {
   for (const channel of channels.values()) {
     const { key } = channel;
-    if (key.source === UNKNOWN_WORKLOAD || key.target === UNKNOWN_WORKLOAD) continue;
     const source = used(channel.rates(nowMs, window, "source"));
     const isWithin = key.sourceNamespace === key.targetNamespace;
     const target = isWithin ? source : used(channel.rates(nowMs, window, "target"));

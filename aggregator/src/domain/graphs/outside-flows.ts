@@ -1,6 +1,5 @@
 import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import type { OutsideFlow } from "@isochrone/topology";
-import type { ChannelKey } from "../channel-key.ts";
 import { fullName, type NamespacedName } from "../cluster-state.ts";
 import { compareText } from "../compare.ts";
 import type { ChannelRates } from "../traffic/channels.ts";
@@ -13,11 +12,6 @@ interface Exchange {
   readonly destination: string;
   sent: ChannelRates | null;
   received: ChannelRates | null;
-}
-
-/** Whether an end is outside of the cluster: no workload, and nothing that a graph could place. */
-export function isOutside({ sourceNamespace, targetNamespace }: ChannelKey): boolean {
-  return sourceNamespace === OUTSIDE_NAMESPACE || targetNamespace === OUTSIDE_NAMESPACE;
 }
 
 /** What workloads exchange with the outside of the cluster. */
@@ -59,7 +53,6 @@ export class OutsideFlows {
   }
 }
 
-/** Who counts one direction counts the other: that there is nothing of it is known. */
 function flowOf(
   { destination, sent, received }: Exchange,
   workload: string,
@@ -67,12 +60,27 @@ function flowOf(
   figures: Figures,
 ): OutsideFlow {
   const newestMs = Math.max(sent?.newestMs ?? -Infinity, received?.newestMs ?? -Infinity);
+  const bytes = both(sent?.bytesPerSecond, received?.bytesPerSecond, figures);
+  const requests = both(sent?.requestsPerSecond, received?.requestsPerSecond, figures);
   return {
     workload,
     destination,
-    sentBytesPerSecond: figures.of(sent?.bytesPerSecond ?? 0) ?? 0,
-    receivedBytesPerSecond: figures.of(received?.bytesPerSecond ?? 0) ?? 0,
+    sentBytesPerSecond: bytes?.sent ?? null,
+    receivedBytesPerSecond: bytes?.received ?? null,
+    ...(requests === null
+      ? {}
+      : { sentRequestsPerSecond: requests.sent, receivedRequestsPerSecond: requests.received }),
     countedBy: (sent ?? received)!.reporter,
     ageSeconds: ageSeconds(newestMs, nowMs),
   };
+}
+
+/** Who counts one direction counts the other: nothing of it is 0. Null: nobody counts either. */
+function both(
+  sent: number | null = null,
+  received: number | null = null,
+  figures: Figures,
+): { readonly sent: number; readonly received: number } | null {
+  if (sent === null && received === null) return null;
+  return { sent: figures.of(sent ?? 0) ?? 0, received: figures.of(received ?? 0) ?? 0 };
 }

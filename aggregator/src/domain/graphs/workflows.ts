@@ -1,6 +1,7 @@
 import { allSteps } from "@isochrone/primitives/algorithms";
 import type { Channel, PodPlacement, WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
 import type { WorkloadPods } from "./channel-memory.ts";
+import { isOutside } from "../channel-key.ts";
 import { compareText } from "../compare.ts";
 import type { GraphStamp } from "./cluster-graph.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
@@ -12,7 +13,7 @@ import {
   type PodState,
 } from "../cluster-state.ts";
 import type { Figures } from "./figures.ts";
-import { isOutside, OutsideFlows } from "./outside-flows.ts";
+import { OutsideFlows } from "./outside-flows.ts";
 import { channelFlows, observedChannels, type EndRates } from "./observed-channels.ts";
 import { podEntryOnNode } from "../speakers/authority.ts";
 import type { Tables } from "./tables.ts";

@@ -231,6 +231,79 @@ test("each quantity is that of the best source which knows it, whatever others k
   );
 });
 
+describe("rows of which one end is known are traffic of that end with the outside", () => {
+  const OBI = "obi_network_flow_bytes_total";
+  const WITH = { sent: "web unknown", received: "unknown web" };
+  const nodes = { k8s_src_node_name: "", k8s_dst_node_name: "" };
+  test.each<[string, (bytes: number, atMs: number) => Metric, "received" | "sent"]>([
+    [
+      "a request to no owner",
+      (bytes, atMs) =>
+        counter(OBI, { ...obiRow("web", "db", "request"), k8s_dst_owner_name: "" }, atMs, bytes),
+      "sent",
+    ],
+    [
+      "an answer of a node",
+      (bytes, atMs) => {
+        const row = { ...obiRow("db", "web", "response"), ...nodes, k8s_src_owner_type: "Node" };
+        return counter(OBI, { ...row, k8s_dst_node_name: "n1" }, atMs, bytes);
+      },
+      "received",
+    ],
+    [
+      "a workload that Retina doesn't know",
+      (bytes, atMs) => {
+        const row = { ...retinaRow("db", "web", "INGRESS"), source_workload_kind: "unknown" };
+        return gauge("networkobservability_adv_forward_bytes", row, atMs, bytes);
+      },
+      "received",
+    ],
+    [
+      "an address that no pod has",
+      (bytes, atMs) =>
+        counter(
+          "container_net_tcp_bytes_received_total",
+          { container_id: "/k8s/shop/web-5d9c6-x7f2k/web", actual_destination: "1.1.1.1:443" },
+          atMs,
+          bytes,
+        ),
+      "received",
+    ],
+    [
+      "a program of a node that calls a pod",
+      (bytes, atMs) =>
+        counter(
+          "container_net_tcp_bytes_sent_total",
+          { container_id: "/system.slice/sshd.service", actual_destination: "10.0.1.7:22" },
+          atMs,
+          bytes,
+        ),
+      "received",
+    ],
+  ])("%s", (_, metric, direction) => {
+    run((seconds, atMs) => ({ n1: [metric(1000 + seconds * 250, atMs)] }));
+    expect(Object.keys(shown())).toEqual([WITH[direction]]);
+    expect(bytesPerSecond()).toBeCloseTo(250, 3);
+    expect(Object.values(ingest.counts.unused)).not.toContain(1);
+  });
+
+  test("what Linkerd mirrors of another cluster is outside, by that cluster's name", () => {
+    const labels = { namespace: "shop", pod: "web-5d9c6-x7f2k", direction: "outbound", peer: "dst" };
+    const target = { dst_namespace: "store", dst_service: "db-east", dst_target_cluster: "East_1" };
+    run((seconds, atMs) => ({
+      n1: [
+        counter("tcp_write_bytes_total", { ...labels, ...target }, atMs, seconds * 30),
+        counter("tcp_read_bytes_total", { ...labels, ...target }, atMs, seconds * 500),
+        counter("request_total", { ...labels, ...target }, atMs, seconds * 4),
+      ],
+    }));
+    const channels = shown();
+    expect(channels["web east-1"]).toMatchObject({ reporter: "linkerd", requestsPerSecond: 4 });
+    expect(channels["web east-1"]!.bytesPerSecond).toBeCloseTo(30, 3);
+    expect(channels["east-1 web"]!.bytesPerSecond).toBeCloseTo(500, 3);
+  });
+});
+
 describe("rows that name nobody, or not how much", () => {
   const unused = (metrics: readonly Metric[], node = "n1"): Partial<Record<string, number>> => {
     ingest.take(recordOf(node, metrics, { arrivedAtMs: NOW }), NOW);
@@ -274,13 +347,13 @@ describe("rows that name nobody, or not how much", () => {
       "unknown_metric",
     ],
     [
-      "an owner that is a node",
-      counter(OBI, { ...obiRow("web", "db", "request"), k8s_src_owner_type: "Node" }, NOW, 1),
-      "unattributed",
-    ],
-    [
-      "no owner",
-      counter(OBI, { ...obiRow("web", "db", "request"), k8s_dst_owner_name: "" }, NOW, 1),
+      "owners that are nodes",
+      counter(
+        OBI,
+        { ...obiRow("web", "db", "request"), k8s_src_owner_type: "Node", k8s_dst_owner_type: "Node" },
+        NOW,
+        1,
+      ),
       "unattributed",
     ],
     ["a direction that was not told", counter(OBI, obiRow("web", "db", "unknown"), NOW, 1), "unattributed"],
@@ -289,26 +362,6 @@ describe("rows that name nobody, or not how much", () => {
       counter(
         OBI,
         { ...obiRow("web", "db", "request"), k8s_src_node_name: "", k8s_dst_node_name: "" },
-        NOW,
-        1,
-      ),
-      "unattributed",
-    ],
-    [
-      "a workload that Retina doesn't know",
-      gauge(
-        "networkobservability_adv_forward_bytes",
-        { ...retinaRow("web", "db", "EGRESS"), source_workload_kind: "unknown" },
-        NOW,
-        1,
-      ),
-      "unattributed",
-    ],
-    [
-      "a container that is no pod's",
-      counter(
-        "container_net_tcp_bytes_sent_total",
-        { container_id: "/system.slice/sshd.service", actual_destination: "10.0.2.9:22" },
         NOW,
         1,
       ),
@@ -327,6 +380,12 @@ describe("rows that name nobody, or not how much", () => {
   ] satisfies [string, Metric, string][])("%s", (_, metric, reason) => {
     expect(unused([metric])).toEqual({ [reason]: 1 });
     expect(tables.channels.size).toBe(0);
+  });
+
+  test("rows of a Service repeat those of its pods, and are left out as such", () => {
+    const row = { ...obiRow("web", "db", "request"), k8s_dst_owner_type: "Service" };
+    expect(unused([counter(OBI, row, NOW, 1)])).toEqual({});
+    expect([tables.channels.size, ingest.counts.ignored]).toEqual([0, 1]);
   });
 
   test("negative and absurd numbers are refused", () => {

@@ -14,11 +14,13 @@ import {
 } from "@isochrone/telemetry";
 import type { ChannelKey } from "../channel-key.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
+import { OUTSIDE_UNKNOWN, outsideNameOf } from "@isochrone/telemetry/outside";
 import { textOf } from "../text.ts";
-import { endOf, outsideOf, type ResolvedEnd } from "./byte-ends.ts";
+import { endOf, outsideEnd, outsideOf, type ResolvedEnd } from "./byte-ends.ts";
 import type { ByteMemory } from "./byte-memory.ts";
 import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
+import { clusterName } from "./own-cluster.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink, type Unused } from "./sink.ts";
 
@@ -137,21 +139,57 @@ function isCompared({ side }: ByteFamily, { source, target }: Reading): boolean 
 
 /** Or what the series flows into that names no channel, or not yet. */
 function readingOf(rule: ByteFamily, series: Series, permit: Permit): Reading | Sink {
-  const sender = endOf(rule.source, series, permit.facts);
-  const found = endOf(rule.target, series, permit.facts);
-  const outside =
-    found === "later" && rule.outside !== undefined ? outsideOf(rule.target, series, permit.facts) : null;
-  const receiver = outside ?? found;
-  if (sender === "nobody" || receiver === "nobody") return UNUSED_SINKS.unattributed;
-  if (sender === "later" || receiver === "later") return UNUSED_SINKS.unknown_pod;
+  const ends = endsOf(rule, series, permit.facts);
+  if ("live" in ends) return ends;
   const isAnswer = answerOf(rule, series);
   if (isAnswer === null) return UNUSED_SINKS.unattributed;
-  const ends = { source: sender, target: receiver };
+  const { source, target, outside } = ends;
   const reporter = reporterOf(rule, series, ends, isAnswer);
   if (reporter === null) return UNUSED_SINKS.unattributed;
   if (reporter === "elsewhere") return IGNORED;
-  const isSwapped = isAnswer || (outside !== null && rule.outside === "received");
-  return isSwapped ? { source: receiver, target: sender, reporter } : { ...ends, reporter };
+  // With the outside, each direction is a channel of its own.
+  const isSwapped = outside === null ? isAnswer : rule.outside === "received";
+  return isSwapped ? { source: target, target: source, reporter } : { source, target, reporter };
+}
+
+interface Ends {
+  readonly source: ResolvedEnd;
+  readonly target: ResolvedEnd;
+  /** The one of them that is outside, or not known. */
+  readonly outside: ResolvedEnd | null;
+}
+
+/**
+ * One end that nobody knows is outside, where the row counts each direction for itself. So is a target that a
+ * mesh has mirrored from another cluster.
+ */
+function endsOf(rule: ByteFamily, series: Series, facts: Permit["facts"]): Ends | Sink {
+  const source = endOf(rule.source, series, facts);
+  const target = endOf(rule.target, series, facts);
+  if (source === "repeated" || target === "repeated") return IGNORED;
+  if (source === "later" || target === "later") return UNUSED_SINKS.unknown_pod;
+  const isStrange = source === "stranger" || target === "stranger";
+  const isUnknown = typeof source === "string" || typeof target === "string";
+  const isBothWays = rule.target.by === "address" && rule.outside === undefined;
+  if (isUnknown && (isBothWays || rule.target.by === "outside"))
+    return UNUSED_SINKS[isStrange ? "unknown_pod" : "unattributed"];
+  const unknown = outsideEnd(OUTSIDE_UNKNOWN, isStrange);
+  const elsewhere = elsewhereOf(rule, series);
+  if (typeof source === "string") {
+    return typeof target === "string" || elsewhere !== null
+      ? UNUSED_SINKS.unattributed
+      : { source: unknown, target, outside: unknown };
+  }
+  if (elsewhere !== null) return { source, target: elsewhere, outside: elsewhere };
+  if (typeof target !== "string") return { source, target, outside: null };
+  const outside = (target === "stranger" ? outsideOf(rule.target, series, facts) : null) ?? unknown;
+  return { source, target: outside, outside };
+}
+
+/** The cluster that the target is mirrored from; null: it is one of this cluster. */
+function elsewhereOf({ targetCluster }: ByteFamily, { attributes }: Series): ResolvedEnd | null {
+  const cluster = targetCluster === undefined ? null : clusterName(attributes[targetCluster]);
+  return cluster === null ? null : outsideEnd(outsideNameOf(cluster));
 }
 
 /** Whether the row counts answers, whose channel is that of the questions; null: it doesn't say. */

@@ -11,8 +11,9 @@ import {
   type Series,
 } from "@isochrone/telemetry";
 import { latencyFlow, type ChannelKey, type Flow } from "../channel-key.ts";
-import { UNKNOWN_WORKLOAD } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
+import { farClusterOf } from "./istio-ends.ts";
+import { OwnCluster } from "./own-cluster.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
@@ -50,6 +51,8 @@ type DemandLabels = Labels<
   | "destination_service_namespace"
 >;
 
+/** Istio writes this where it can't tell who it was. */
+const UNKNOWN_WORKLOAD = "unknown";
 /** Istio names what is no Service of the cluster otherwise: `PassthroughCluster`, or a host with dots. */
 const SERVICE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -59,10 +62,14 @@ export function bindDemand(
   demand: SinkTables["demand"],
   tracks: CounterTracks,
   permit: Permit = OPEN_PERMIT,
+  clusters: OwnCluster = new OwnCluster(),
 ): Sink | null {
   const labels: DemandLabels = series.attributes;
   if (series.name !== LATENCY_BUCKETS || labels.reporter !== "source") return null;
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
+  // Another cluster's endpoints serve what is asked of them.
+  const far = farClusterOf(series, "source", clusters, permit.facts);
+  if (far === "near_is_elsewhere" || far.elsewhere !== null) return UNUSED_SINKS.other_cluster;
   const flows = flowsOf(labels);
   const caller = callerOf(labels);
   const node = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);

@@ -106,10 +106,15 @@ describe("Coroot", () => {
     });
   });
 
-  test("a pod that isn't known yet is nobody outside, and one that is known never", () => {
-    take([row("sent", "10.0.9.9:80", 0, 1)], NOW);
-    expect(channels()).toEqual({});
-    expect(ingest.counts.unused.unknown_pod).toBe(1);
+  test("an address that nobody knows is unknown, until a pod has it", () => {
+    for (const seconds of [0, 2]) take([row("sent", "10.0.9.9:80", seconds, 9)], NOW + seconds * 1000);
+    expect(channels()).toEqual({ [`shop/web ${OUTSIDE_NAMESPACE}/unknown`]: 9 });
+    pods.set("10.0.9.9", { namespace: "store", workload: "db", node: "n2" });
+    take([row("sent", "10.0.9.9:80", 4, 1)], NOW + 4000);
+    expect(Object.keys(channels())).toContain("shop/web store/db");
+  });
+
+  test("a pod is never outside, whatever its address is called", () => {
     pods.set("52.218.3.4", { namespace: "store", workload: "db", node: "n2" });
     take([row("sent", "52.218.3.4:443", 2, 1)], NOW + 2000);
     expect(Object.keys(channels())).toEqual(["shop/web store/db"]);

@@ -1,8 +1,11 @@
 // Who the ends of a service graph's edge are: traces and flows name services and pods' owners in several
 // ways, the graph names workloads.
 import type { Attributes } from "@isochrone/telemetry";
+import { OUTSIDE_NAMESPACE, OUTSIDE_UNKNOWN, outsideNameOf } from "@isochrone/telemetry/outside";
 import type { ChannelKey } from "../channel-key.ts";
 import { textOf, type Labels } from "../text.ts";
+import type { EdgeClusters } from "./bind-service-graph.ts";
+import { clusterName } from "./own-cluster.ts";
 
 /** Labels of Hubble's `labelsContext` that name the ends. */
 export type HubbleEnds = Labels<
@@ -44,14 +47,44 @@ const OWNER_ATTRIBUTES = [
 ];
 const NAMESPACE_ATTRIBUTES = ["k8s.namespace.name", "service.namespace"];
 
-/** The client of a service graph connector's edge; null when it is no workload that can be named. */
-export function clientOf(attributes: Attributes): Workload | null {
-  return endOf("client", attributes, "service");
+const CLUSTER_ATTRIBUTES = ["k8s.cluster.name"];
+
+/**
+ * The channel of a service graph connector's edge. An end that is no workload of this cluster is outside; null:
+ * both are. "other_cluster": the edge is one of another cluster.
+ * @param kinds how far the names are believed; null: the client is no workload
+ */
+export function edgeOf(
+  attributes: Attributes,
+  kinds: { readonly client: NameKind | null; readonly server: NameKind },
+  clusters: EdgeClusters,
+): ChannelKey | "other_cluster" | null {
+  const [client, server] = (["client", "server"] as const).map((end) => {
+    const kind = kinds[end];
+    const workload = kind === null ? null : endOf(end, attributes, kind);
+    const cluster = clusterName(dimension(end, CLUSTER_ATTRIBUTES, attributes) ?? undefined);
+    const isOther = cluster !== null && clusters(cluster, workload?.namespace ?? "");
+    return isOther ? { elsewhere: cluster } : workload;
+  });
+  const isElsewhere = [client, server].some((end) => end != null && "elsewhere" in end);
+  const [source, target] = [placed(client), placed(server)];
+  if (source.namespace !== OUTSIDE_NAMESPACE || target.namespace !== OUTSIDE_NAMESPACE)
+    return channelOf(source, target);
+  return isElsewhere ? "other_cluster" : null;
 }
 
-/** The server of such an edge. */
-export function serverOf(attributes: Attributes, kind: NameKind): Workload | null {
-  return endOf("server", attributes, kind);
+function placed(end: Workload | { readonly elsewhere: string } | null | undefined): Workload {
+  if (end == null) return { namespace: OUTSIDE_NAMESPACE, name: OUTSIDE_UNKNOWN };
+  return "elsewhere" in end ? { namespace: OUTSIDE_NAMESPACE, name: outsideNameOf(end.elsewhere) } : end;
+}
+
+function channelOf(source: Workload, target: Workload): ChannelKey {
+  return {
+    sourceNamespace: source.namespace,
+    source: source.name,
+    targetNamespace: target.namespace,
+    target: target.name,
+  };
 }
 
 /**
@@ -92,14 +125,23 @@ function dimension(
 }
 
 /**
- * The ends by labels of `labelsContext`. `source` and `destination` are not taken: what they hold (pods,
+ * The ends by labels of `labelsContext`; one that they don't name is outside. Null: they name neither. `source` and `destination` are not taken: what they hold (pods,
  * identities, names) is a setting of Cilium's that the metric doesn't tell.
  */
 export function hubbleEnds(labels: HubbleEnds): ChannelKey | null {
-  const sourceNamespace = textOf(labels.source_namespace);
-  const source = textOf(labels.source_workload) ?? textOf(labels.source_app);
-  const targetNamespace = textOf(labels.destination_namespace);
-  const target = textOf(labels.destination_workload) ?? textOf(labels.destination_app);
-  if (sourceNamespace === null || source === null || targetNamespace === null || target === null) return null;
-  return { sourceNamespace, source, targetNamespace, target };
+  const source = workloadOf(labels.source_namespace, labels.source_workload, labels.source_app);
+  const target = workloadOf(
+    labels.destination_namespace,
+    labels.destination_workload,
+    labels.destination_app,
+  );
+  return source === null && target === null ? null : channelOf(placed(source), placed(target));
+}
+
+type Label = HubbleEnds[keyof HubbleEnds];
+
+function workloadOf(namespaceLabel: Label, workload: Label, app: Label): Workload | null {
+  const namespace = textOf(namespaceLabel);
+  const name = textOf(workload) ?? textOf(app);
+  return namespace === null || name === null ? null : { namespace, name };
 }

@@ -10,6 +10,8 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { counter } from "../../testing/records.ts";
 import { bindServiceGraph } from "./bind-service-graph.ts";
 import { ChannelTable, type ChannelRates } from "../traffic/channels.ts";
+import { OPEN_PERMIT } from "../speakers/permit.ts";
+import { OwnCluster } from "./own-cluster.ts";
 import type { Sink } from "./sink.ts";
 
 const SHAPE = { windowMs: 30_000, paneMs: 2000, panes: 15, fastPanes: 3 };
@@ -19,10 +21,12 @@ const STEP_MS = 2000;
 let channels: ChannelTable;
 let decoder: MetricsDecoder;
 let tracks: CounterTracks;
+let clusters: OwnCluster;
 
 beforeEach(() => {
   channels = new ChannelTable(SHAPE, 100);
   decoder = new MetricsDecoder();
+  clusters = new OwnCluster();
   tracks = new CounterTracks({ maxFirstSpanMs: SHAPE.windowMs });
 });
 
@@ -30,7 +34,13 @@ beforeEach(() => {
 function take(metrics: readonly Metric[]): (Sink | null)[] {
   const sinks: (Sink | null)[] = [];
   const bind = (series: Series, startMs: number, timeMs: number, value: number): void => {
-    const sink = (series.state ??= bindServiceGraph(series, channels, tracks)) as Sink | null;
+    const sink = (series.state ??= bindServiceGraph(
+      series,
+      channels,
+      tracks,
+      OPEN_PERMIT,
+      clusters,
+    )) as Sink | null;
     const point = { startMs, timeMs, eventMs: timeMs, offsetMs: 0, clockGeneration: 0, nowMs: timeMs };
     sink?.number?.(point, value);
     sinks.push(sink);
@@ -141,21 +151,55 @@ describe("the service graph connector's edges", () => {
     expect(Object.keys(rates())).toEqual([channel]);
   });
 
-  const nobody: readonly [string, Attributes][] = [
-    ["a plain name without a namespace", { client: "web", server: "db.store" }],
-    ["a name with more parts than a service's", { client: "com.example.web", server: "db.store" }],
-    ["no name", { client: "", server: "db.store" }],
-    ["a name as long as no Kubernetes name is", { client: `${"a".repeat(300)}.shop`, server: "db.store" }],
+  const oneEnd: readonly [string, Attributes, string][] = [
+    ["a plain name without a namespace", { client: "web", server: "db.store" }, "in"],
+    ["a name with more parts than a service's", { client: "com.example.web", server: "db.store" }, "in"],
+    ["no name", { client: "", server: "db.store" }, "in"],
+    ["a name as long as none is", { client: `${"a".repeat(300)}.shop`, server: "db.store" }, "in"],
+    ["a user", { client: "user", server: "db.store", connection_type: "virtual_node" }, "in"],
     [
       "a peer that may be any host",
       { client: "web.shop", server: "payments.bank", connection_type: "virtual_node" },
+      "out",
     ],
-    ["a user", { client: "user", server: "db.store", connection_type: "virtual_node" }],
-    ["a database's schema", { client: "web.shop", server: "orders.public", connection_type: "database" }],
+    [
+      "a database's schema",
+      { client: "web.shop", server: "orders.public", connection_type: "database" },
+      "out",
+    ],
   ];
-  test.each(nobody)("%s is counted as unattributed", (_, attributes) => {
-    expect(unusedOf(REQUESTS, attributes)).toBe("unattributed");
+  test.each(oneEnd)("%s is outside for the end that is known", (_, attributes, direction) => {
+    run(REQUESTS, attributes, 3);
+    const channel = direction === "in" ? "_outside/unknown store/db" : "shop/web _outside/unknown";
+    expect(rates()).toMatchObject({ [channel]: { requestsPerSecond: 3 } });
+    expect(channels.size).toBe(1);
+  });
+
+  test("two ends that nobody knows are unattributed", () => {
+    expect(unusedOf(REQUESTS, { client: "web", server: "db" })).toBe("unattributed");
     expect(channels.size).toBe(0);
+  });
+
+  describe("with clusters as dimensions", () => {
+    const ends = { client: "web.shop", server: "store/db" };
+    const call = (client: string, server: string): Attributes => ({
+      ...ends,
+      client_k8s_cluster_name: client,
+      "server_k8s.cluster.name": server,
+    });
+
+    test("an end in another cluster is outside, by its name; calls within others are left out", () => {
+      clusters = new OwnCluster(["here"]);
+      run(REQUESTS, call("here", "here"), 1);
+      run(REQUESTS, call("here", "There"), 2);
+      run(REQUESTS, call("There", "here"), 3);
+      expect(unusedOf(REQUESTS, call("There", "There"))).toBe("other_cluster");
+      expect(rates()).toMatchObject({
+        "shop/web store/db": { requestsPerSecond: 1 },
+        "shop/web _outside/there": { requestsPerSecond: 2 },
+        "_outside/there store/db": { requestsPerSecond: 3 },
+      });
+    });
   });
 
   test("what is no counter is not taken, other parts are known and left, other metrics are not ours", () => {
@@ -238,9 +282,14 @@ describe("Hubble's counters", () => {
 
   test.each([
     ["without labels of workloads", { source: "shop/web-5d9-x7f", destination: "store/db-0" }],
-    ["without a namespace", { ...ends, source_namespace: "" }],
+    ["without a namespace", { ...ends, source_namespace: "", destination_namespace: "" }],
   ])("%s nothing can be attributed", (_, attributes) => {
     expect(unusedOf("hubble_http_requests_total", attributes)).toBe("unattributed");
+  });
+
+  test("an end that Hubble doesn't name is outside for the other one", () => {
+    run("hubble_http_requests_total", { ...ends, source_namespace: "", status: "200" }, 5);
+    expect(rates()).toMatchObject({ "_outside/unknown store/db": { requestsPerSecond: 5 } });
   });
 
   test("flows without the direction are not attributed: half of them are answers", () => {

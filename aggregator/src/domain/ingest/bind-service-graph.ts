@@ -1,16 +1,11 @@
 // Channels without a service mesh: the OpenTelemetry Collector's service graph connector, which pairs the
 // spans of traces, and Cilium's Hubble, which watches flows. Neither counts bytes.
 import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
-import type { ChannelKey, Flow, Reporter } from "../channel-key.ts";
-import {
-  clientOf,
-  hubbleEnds,
-  serverOf,
-  type HubbleEnds,
-  type NameKind,
-} from "./bind-service-graph-names.ts";
+import { reversed, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
+import { edgeOf, hubbleEnds, type HubbleEnds, type NameKind } from "./bind-service-graph-names.ts";
 import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
+import { OwnCluster } from "./own-cluster.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
@@ -34,14 +29,18 @@ interface Reading {
 }
 
 /**
- * Null: the series counts something, but not between two workloads that it names. Ignored: it repeats what
- * another one counts.
+ * Null: the series counts something, but names no workload at either end. Ignored: it repeats what another
+ * one counts.
  */
-type Reader = (attributes: Attributes) => Reading | "ignored" | null;
+type Reader = (attributes: Attributes, clusters: EdgeClusters) => Reading | Sink | "ignored" | null;
+
+/** Notes the cluster of an end, and returns whether it is another one. */
+export type EdgeClusters = (cluster: string, namespace: string) => boolean;
 
 const READERS = mapOf<Reader>({
-  traces_service_graph_request_total: (attributes) => readGraph(attributes, ["requests"]),
-  traces_service_graph_request_failed_total: (attributes) => readGraph(attributes, ["errors"]),
+  traces_service_graph_request_total: (attributes, clusters) => readGraph(attributes, ["requests"], clusters),
+  traces_service_graph_request_failed_total: (attributes, clusters) =>
+    readGraph(attributes, ["errors"], clusters),
   hubble_http_requests_total: readHubbleRequests,
   hubble_http_responses_total: readHubbleResponses,
   hubble_flows_processed_total: readHubbleFlows,
@@ -74,13 +73,18 @@ export function bindServiceGraph(
   channels: SinkTables["channels"],
   tracks: CounterTracks,
   permit: Permit = OPEN_PERMIT,
+  clusters: OwnCluster = new OwnCluster(),
 ): Sink | null {
   const reader = READERS.get(series.name);
   if (reader === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
-  const reading = reader(series.attributes);
+  const isNew = series.state === undefined;
+  const reading = reader(series.attributes, (cluster, namespace) =>
+    clusters.note("otel", cluster, namespace, false, isNew),
+  );
   if (reading === "ignored") return IGNORED;
   if (reading === null) return UNUSED_SINKS.unattributed;
+  if ("live" in reading) return reading;
   const channel = openChannel(channels, reading.key, reading.reporter, permit);
   if ("unused" in channel) return channel;
   return new ServiceGraphSink(channel, reading, series, tracks);
@@ -91,22 +95,20 @@ export function bindServiceGraph(
  */
 const SERVER_NAMES = mapOf<NameKind>({ database: "other", virtual_node: "peer" });
 
-function readGraph(attributes: Attributes, flows: readonly Flow[]): Reading | null {
+function readGraph(
+  attributes: Attributes,
+  flows: readonly Flow[],
+  clusters: EdgeClusters,
+): Reading | Sink | null {
   const edge: EdgeLabels = attributes;
   const connection = String(edge.connection_type ?? "");
   // The client of an unpaired server span is nobody's workload.
-  const virtualClient = edge.virtual_node === "client" || edge.client === "user";
-  if (virtualClient && connection === "virtual_node") return null;
-  const client = clientOf(attributes);
-  const server = serverOf(attributes, SERVER_NAMES.get(connection) ?? "service");
-  if (client === null || server === null) return null;
-  const key = {
-    sourceNamespace: client.namespace,
-    source: client.name,
-    targetNamespace: server.namespace,
-    target: server.name,
-  };
-  return { key, reporter: "service_graph", flows };
+  const isVirtual = edge.virtual_node === "client" || edge.client === "user";
+  const isUser = isVirtual && connection === "virtual_node";
+  const server = isUser ? "service" : (SERVER_NAMES.get(connection) ?? "service");
+  const key = edgeOf(attributes, { client: isUser ? null : "service", server }, clusters);
+  if (key === "other_cluster") return UNUSED_SINKS.other_cluster;
+  return key === null ? null : { key, reporter: "service_graph", flows };
 }
 
 /**
@@ -150,13 +152,4 @@ function hubbleReporter({ reporter }: HubbleLabels): Reporter {
 
 function isFailure(status: unknown): boolean {
   return typeof status === "string" && (status === "0" || /^5\d\d$/.test(status));
-}
-
-function reversed({ sourceNamespace, source, targetNamespace, target }: ChannelKey): ChannelKey {
-  return {
-    sourceNamespace: targetNamespace,
-    source: target,
-    targetNamespace: sourceNamespace,
-    target: source,
-  };
 }

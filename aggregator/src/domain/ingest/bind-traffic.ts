@@ -1,21 +1,14 @@
-import {
-  isFailedResponse,
-  type AttributeValue,
-  type CounterTracks,
-  type Increment,
-  type Series,
-} from "@isochrone/telemetry";
+import { isFailedResponse, type CounterTracks, type Increment, type Series } from "@isochrone/telemetry";
 import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
-import { REPORTERS, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
+import { isOutside, REPORTERS, reversed, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
 import { IncrementSink } from "./increments.ts";
+import { callOf } from "./istio-ends.ts";
+import { OwnCluster } from "./own-cluster.ts";
 import type { PointTime } from "../point-time.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
-import { mapOf, textOf, type Labels } from "../text.ts";
-
-/** What Istio writes where it can't tell who it was. */
-export const UNKNOWN_WORKLOAD = "unknown";
+import { mapOf, type Labels } from "../text.ts";
 
 /** Istio's metrics, and what of a channel they count. Sizes come as histograms, or as the `_sum` of one. */
 const FLOW_OF = mapOf<Flow>({
@@ -27,6 +20,9 @@ const FLOW_OF = mapOf<Flow>({
   istio_tcp_sent_bytes_total: "tcpBytes",
   istio_tcp_received_bytes_total: "tcpBytes",
 });
+
+/** Bytes of answers: with the outside, each direction is a channel of its own. */
+const ANSWERS = /^istio_(response_bytes(_sum)?|tcp_sent_bytes_total)$/;
 
 /** Parts of the same metrics that nothing here is drawn from, and other metrics of Istio's standard set. */
 const IGNORED_NAMES =
@@ -68,16 +64,7 @@ class TrafficSink extends IncrementSink {
   }
 }
 
-/** Labels of Istio's metrics. */
-type IstioLabels = Labels<
-  | "reporter"
-  | "response_code"
-  | "grpc_response_status"
-  | "source_workload"
-  | "source_workload_namespace"
-  | "destination_workload"
-  | "destination_workload_namespace"
->;
+type IstioLabels = Labels<"reporter" | "response_code" | "grpc_response_status">;
 
 /** What a metric of the service mesh flows into; null when the series isn't one. */
 export function bindTraffic(
@@ -85,6 +72,7 @@ export function bindTraffic(
   channels: SinkTables["channels"],
   tracks: CounterTracks,
   permit: Permit = OPEN_PERMIT,
+  clusters: OwnCluster = new OwnCluster(),
 ): Sink | null {
   const flow = FLOW_OF.get(series.name);
   if (flow === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
@@ -92,21 +80,15 @@ export function bindTraffic(
   if (!isHistogram && series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
   const labels: IstioLabels = series.attributes;
   const reporter = REPORTERS.find((known) => known === labels.reporter);
-  const source = textOf(labels.source_workload);
-  const target = textOf(labels.destination_workload);
-  if (reporter === undefined || source === null || target === null) return UNUSED_SINKS.unattributed;
-  const sourceNamespace = namespaceOf(labels.source_workload_namespace);
-  const targetNamespace = namespaceOf(labels.destination_workload_namespace);
-  const key = { sourceNamespace, source, targetNamespace, target };
+  if (reporter === undefined) return UNUSED_SINKS.unattributed;
+  const call = callOf(series, reporter, clusters, permit.facts);
+  if ("live" in call) return call;
+  const key = isOutside(call) && ANSWERS.test(series.name) ? reversed(call) : call;
   const channel = openChannel(channels, key, reporter, permit);
   if ("unused" in channel) return channel;
   const { response_code: code = "", grpc_response_status: grpcStatus = "" } = labels;
   const failed = flow === "requests" && isFailedResponse(String(code), String(grpcStatus));
   return new TrafficSink(channel, reporter, flow, failed, series, tracks);
-}
-
-function namespaceOf(label: AttributeValue | undefined): string {
-  return textOf(label) ?? UNKNOWN_WORKLOAD;
 }
 
 /** The channel, or what its series flows into when the speaker may not speak of it, or not yet. */
@@ -120,7 +102,8 @@ export function openChannel(
   if (isTheirs === "no") return NOT_YOURS;
   if (isTheirs === "unknown") return UNUSED_SINKS.unknown_node;
   // The end that reports is the one whose pod it is; what is outside of the cluster has none.
-  const isOfSource = reporter === "source" || key.targetNamespace === OUTSIDE_NAMESPACE;
-  const namespace = isOfSource ? key.sourceNamespace : key.targetNamespace;
+  const isOfSource = key.targetNamespace === OUTSIDE_NAMESPACE || reporter === "source";
+  const isWithin = isOfSource && key.sourceNamespace !== OUTSIDE_NAMESPACE;
+  const namespace = isWithin ? key.sourceNamespace : key.targetNamespace;
   return channels.open(key, permit.channelRoom(namespace)) ?? UNUSED_SINKS.too_many_channels;
 }

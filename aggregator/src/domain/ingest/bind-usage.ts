@@ -229,11 +229,18 @@ function openNode(
   return nodes.open(name) ?? UNUSED_SINKS.too_many_pods;
 }
 
-function openPod(series: Series, { pods }: UsageTables, { authority, rooms }: Permit): UsageTarget | Sink {
+/** A pod that the cluster doesn't have is in no graph. One that has just started is asked for again. */
+function openPod(
+  series: Series,
+  { pods }: UsageTables,
+  { authority, facts, rooms }: Permit,
+): UsageTarget | Sink {
   const pod = podName(series);
   if (pod === null) return UNUSED_SINKS.unattributed;
   const entry = authority.podEntry(pod.namespace, pod.name);
-  return entry === null ? NOT_YOURS : (pods.open(entry, rooms.pods) ?? UNUSED_SINKS.too_many_pods);
+  if (entry === null) return NOT_YOURS;
+  if (facts.podNamed(pod.namespace, pod.name) === "no") return UNUSED_SINKS.unknown_pod;
+  return pods.open(entry, rooms.pods) ?? UNUSED_SINKS.too_many_pods;
 }
 
 function isSink(value: UsageTarget | Sink): value is Sink {

@@ -1,5 +1,11 @@
 // Who the ends of a row are: by owner, by pod, by a container's path, or by address.
-import { isWorkloadKind, RESOURCE_ATTRIBUTES, type EndRule, type Series } from "@isochrone/telemetry";
+import {
+  isWorkloadKind,
+  repeatsOthers,
+  RESOURCE_ATTRIBUTES,
+  type EndRule,
+  type Series,
+} from "@isochrone/telemetry";
 import { isOutsideName, OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
 import { isIP } from "node:net";
 import type { ClusterFacts, PodFact } from "../speakers/authority.ts";
@@ -11,8 +17,11 @@ export interface ResolvedEnd extends PodFact {
   readonly mayChange: boolean;
 }
 
-/** "nobody": no workload that the row names. "later": a pod that isn't known, or not yet. */
-type End = ResolvedEnd | "nobody" | "later";
+/**
+ * "nobody": no workload that the row names. "stranger": no pod of the cluster has the address. "later": a pod
+ * that isn't known, or not yet. "repeated": others count the same bytes.
+ */
+type End = ResolvedEnd | "nobody" | "stranger" | "later" | "repeated";
 
 /** containers/registry.go of coroot-node-agent: calcId. */
 const CONTAINER = /^\/k8s\/([^/]+)\/([^/]+)\/[^/]+$/;
@@ -27,7 +36,8 @@ export function endOf(rule: EndRule, series: Series, facts: ClusterFacts): End {
       return ofContainer(textOf(series.attributes[rule.label]) ?? "", facts);
     case "address": {
       const address = addressOf(textOf(series.attributes[rule.label]) ?? "");
-      return address === null ? "nobody" : looked(facts.podAt(address));
+      const found = address === null ? "nobody" : facts.podAt(address);
+      return found === "no" ? "stranger" : found === "nobody" ? found : looked(found);
     }
     case "outside":
       return namedOutside(textOf(series.attributes[rule.label]) ?? "");
@@ -52,8 +62,9 @@ export function outsideOf(rule: EndRule, { attributes }: Series, facts: ClusterF
   return name === null ? null : outsideEnd(name);
 }
 
-function outsideEnd(name: string): ResolvedEnd {
-  return { namespace: OUTSIDE_NAMESPACE, workload: name, node: null, mayChange: false };
+/** An end outside of the cluster. @param mayChange whether a pod may have its address later */
+export function outsideEnd(name: string, mayChange = false): ResolvedEnd {
+  return { namespace: OUTSIDE_NAMESPACE, workload: name, node: null, mayChange };
 }
 
 function workloadOf(
@@ -62,7 +73,9 @@ function workloadOf(
 ): End {
   const namespace = textOf(attributes[label]);
   const workload = names.map((name) => textOf(attributes[name])).find((name) => name !== null) ?? null;
-  const isOne = kind === undefined || isWorkloadKind(String(attributes[kind] ?? ""));
+  const ofKind = kind === undefined ? null : String(attributes[kind] ?? "");
+  if (ofKind !== null && repeatsOthers(ofKind)) return "repeated";
+  const isOne = ofKind === null || isWorkloadKind(ofKind);
   if (namespace === null || workload === null || !isOne) return "nobody";
   return { namespace, workload, node: null, mayChange: false };
 }

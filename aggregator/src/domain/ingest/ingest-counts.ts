@@ -1,5 +1,6 @@
 import { REFUSALS } from "@isochrone/telemetry";
 import { recordOf } from "@isochrone/primitives";
+import { RecentUnused } from "./recent-unused.ts";
 import { UNUSED, type Unused } from "./sink.ts";
 
 /** Why points or whole records are refused; the values of the metric label `reason`. */
@@ -32,12 +33,17 @@ export interface IngestCounts {
   refusedRecords: number;
   readonly refused: Record<Refused, number>;
   readonly unused: Record<Unused, number>;
+  /** A metric that was left out, by reason; empty without one. */
+  readonly unusedExamples: Record<Unused, string>;
+  readonly recentUnused: RecentUnused;
   /** Bytes of connections between pods on two nodes, as the kernels at both ends counted them: the same. */
   readonly connectionBytes: Record<ConnectionEnd, number>;
 }
 
 /** All zero. */
 export function createIngestCounts(): IngestCounts {
+  const unused = recordOf(UNUSED, () => 0);
+  const unusedExamples = recordOf(UNUSED, () => "");
   return {
     records: 0,
     points: 0,
@@ -47,7 +53,9 @@ export function createIngestCounts(): IngestCounts {
     duplicatePoints: 0,
     refusedRecords: 0,
     refused: recordOf(REFUSED, () => 0),
-    unused: recordOf(UNUSED, () => 0),
+    unused,
+    unusedExamples,
+    recentUnused: new RecentUnused(unused, unusedExamples),
     connectionBytes: { client: 0, server: 0 },
   };
 }

@@ -1,6 +1,7 @@
 import type { FlowFacts } from "./bind-flow.ts";
 import type { DroppedReports } from "./dropped-reports.ts";
 import type { IngestCounts } from "./ingest-counts.ts";
+import type { OwnCluster } from "./own-cluster.ts";
 import type { RecordSequences } from "./record-sources.ts";
 import type { SourceClocks } from "./source-clocks.ts";
 import type { AccountLimits } from "../speakers/accounts.ts";
@@ -49,6 +50,8 @@ export interface SpeakingParts {
   readonly facts?: ClusterFacts;
   /** @default nobody plans flows */
   readonly flows?: FlowFacts;
+  /** @default this cluster's names are detected */
+  readonly clusters?: OwnCluster;
 }
 
 /** Told of what was refused, so that it can be logged with names. */

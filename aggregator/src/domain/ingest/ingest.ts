@@ -20,6 +20,7 @@ import { IncrementSink } from "./increments.ts";
 import { accountLimits, type IngestOptions, type IngestParts, type OnRefused } from "./ingest-options.ts";
 import type { IncomingRecord } from "./incoming-record.ts";
 import { MissingCounters } from "./missing-counters.ts";
+import { isOfOther, OwnCluster } from "./own-cluster.ts";
 import { RepeatGuard } from "./repeats.ts";
 import { RecordSources, type OpenVerdict } from "./record-sources.ts";
 import type { SinkTables } from "./sink-tables.ts";
@@ -63,6 +64,8 @@ export class Ingest implements MetricsVisitor {
   readonly #passing = new PassingSinks();
   readonly #onRefused: OnRefused;
   readonly #flows: FlowFacts;
+  readonly #clusters: OwnCluster;
+  #clusterChanges = 0;
   readonly #bytes = new ByteMemory(() => this.#tally.connectionBytes);
   /** The point in hand; its object is reused. */
   readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, life: 0, nowMs: 0 };
@@ -94,6 +97,7 @@ export class Ingest implements MetricsVisitor {
     this.#options = options;
     this.#onRefused = parts.onRefused ?? ((): void => undefined);
     this.#flows = parts.flows ?? NO_FLOWS;
+    this.#clusters = parts.clusters ?? new OwnCluster();
     this.#decoder = this.#createDecoder(options.maxSeries);
     this.#tracks = new CounterTracks({ maxFirstSpanMs: tables.shape.windowMs });
     this.#missing = new MissingCounters(options.maxSources);
@@ -223,6 +227,9 @@ export class Ingest implements MetricsVisitor {
     this.#latestMs = nowMs + this.#options.maxFutureMs;
     if (nowMs < this.#takenMs - this.#tables.shape.paneMs) this.#beginAgain();
     this.#takenMs = nowMs;
+    // What was bound before may be of another cluster.
+    if (this.#clusterChanges !== this.#clusters.changes) this.#beginAgain();
+    this.#clusterChanges = this.#clusters.changes;
     this.#sweep(nowMs);
     return this.#noteSource(this.#sources.open(record, nowMs, isReplay));
   }
@@ -246,7 +253,7 @@ export class Ingest implements MetricsVisitor {
     return false;
   }
 
-  /** The clock was set back: series of before have last values of a time that is yet to come. */
+  /** Forgets all series. After the clock was set back they have last values of a time that is yet to come. */
   #beginAgain(): void {
     this.#decoder.forgetUnused(0);
     this.#sweptMs = this.#retriedMs = Number.NaN;
@@ -261,6 +268,7 @@ export class Ingest implements MetricsVisitor {
     if (!(nowMs - this.#retriedMs < paneMs)) {
       this.#retriedMs = nowMs;
       this.#passing.end();
+      this.counts.recentUnused.note(nowMs, windowMs, paneMs);
     }
     if (nowMs - this.#sweptMs < windowMs) return;
     this.#sweptMs = nowMs;
@@ -305,6 +313,7 @@ export class Ingest implements MetricsVisitor {
     }
     this.#tally.points++;
     this.#tally.unused[reason]++;
+    this.#tally.unusedExamples[reason] = series.name;
   }
 
   #isRepeated(series: Series, state: Binding | Sink, timeMs: number): boolean {
@@ -340,16 +349,19 @@ export class Ingest implements MetricsVisitor {
   }
 
   #bindFor(series: Series, permit: Account): Sink {
+    const clusters = this.#clusters;
+    if (isOfOther(series, clusters, permit.facts)) return UNUSED_SINKS.other_cluster;
     const { channels, demand } = this.#tables;
     const traffic =
-      bindDemand(series, demand, this.#tracks, permit) ?? bindTraffic(series, channels, this.#tracks, permit);
+      bindDemand(series, demand, this.#tracks, permit, clusters) ??
+      bindTraffic(series, channels, this.#tracks, permit, clusters);
     // A pod's own proxy counts: it ends with the pod. Of others that count for many, nothing is known by
     // their silence.
     if (traffic instanceof IncrementSink) this.#missing.add(this.#source, traffic);
     return (
       bindProbe(series, this.#tables, permit) ??
       traffic ??
-      bindServiceGraph(series, channels, this.#tracks, permit) ??
+      bindServiceGraph(series, channels, this.#tracks, permit, clusters) ??
       bindBytes(series, channels, this.#tracks, this.#bytes, permit) ??
       bindFlow(series, channels, this.#tracks, this.#flows, permit) ??
       bindUsage(series, this.#tables, this.#tracks, permit) ??

@@ -25,6 +25,8 @@ export const UNUSED = [
   "too_many_links",
   "too_many_channels",
   "too_many_pods",
+  /** It says that it is of another cluster. */
+  "other_cluster",
   /** A node that the cluster doesn't have, or not yet. */
   "unknown_node",
   /** An address or a name of a pod that the cluster doesn't have, or not yet. */
@@ -47,9 +49,16 @@ export const NOT_YOURS: Sink = { live: true, unused: "not_yours" };
 
 /** Reasons that may pass: room is made, a node joins, a pod starts. */
 const PASSING: ReadonlyMap<Sink, Unused | NotYours> = new Map<Sink, Unused | NotYours>([
-  ...(["too_many_links", "too_many_channels", "too_many_pods", "unknown_node", "unknown_pod"] as const).map(
-    (unused) => [UNUSED_SINKS[unused], unused] as const,
-  ),
+  ...(
+    [
+      "too_many_links",
+      "too_many_channels",
+      "too_many_pods",
+      "unknown_node",
+      "unknown_pod",
+      "other_cluster",
+    ] as const
+  ).map((unused) => [UNUSED_SINKS[unused], unused] as const),
   [NOT_YOURS, "not_yours"],
 ]);
 

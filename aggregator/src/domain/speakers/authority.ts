@@ -1,4 +1,4 @@
-import type { ChannelKey, Reporter } from "../channel-key.ts";
+import { isOutside, type ChannelKey, type Reporter } from "../channel-key.ts";
 import type { Names, ServiceRule, SpeakerPolicy } from "./policy.ts";
 import type { Speaker } from "./speaker.ts";
 
@@ -91,10 +91,13 @@ class NodeAuthority implements Authority {
   speaksForChannel(key: ChannelKey, reporter: Reporter): Known {
     // A waypoint stands beside the way of others: neither end need be near it.
     if (reporter === "waypoint") return this.#facts.hasMeshProxy(this.#node);
-    // A proxy counts beside its own workload; of others it is not told which end they saw.
-    if (reporter === "source" || reporter === "linkerd")
-      return this.#runsHere(key.sourceNamespace, key.source);
-    if (reporter === "destination") return this.#runsHere(key.targetNamespace, key.target);
+    // A proxy counts beside its own workload; of others it is not told which end they saw. With the outside,
+    // bytes that a workload receives are a channel towards it.
+    if (!isOutside(key)) {
+      if (reporter === "source" || reporter === "linkerd")
+        return this.#runsHere(key.sourceNamespace, key.source);
+      if (reporter === "destination") return this.#runsHere(key.targetNamespace, key.target);
+    }
     const source = this.#runsHere(key.sourceNamespace, key.source);
     return source === "yes" ? source : this.#runsHere(key.targetNamespace, key.target);
   }

@@ -32,7 +32,7 @@ const RUNS = new Map([
 ]);
 const FACTS: ClusterFacts = {
   isNode: (name) => (NODES.includes(name) ? "yes" : "no"),
-  podNamed: () => "no",
+  podNamed: () => "unknown",
   podAt: () => "no",
   outsideAt: () => null,
   runsOn: (node, namespace, workload) =>

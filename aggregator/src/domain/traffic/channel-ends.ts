@@ -1,7 +1,7 @@
 // Whose word counts for whom. What a proxy says of a channel between two namespaces is a claim of the end
 // that it stands at: the other end's graph, by which that end's pods are placed, doesn't show it until a
 // proxy at that end, or somebody above both, says so itself.
-import type { ChannelKey, Reporter } from "../channel-key.ts";
+import { isOutside, type ChannelKey, type Reporter } from "../channel-key.ts";
 
 /** An end of a channel. */
 export type ChannelEnd = "source" | "target";
@@ -25,7 +25,8 @@ const STANDS_AT: Readonly<Partial<Record<Reporter, ChannelEnd>>> = {
  */
 export function bindsOf(reporter: Reporter, key: ChannelKey, meshNamespaces: ReadonlySet<string>): Binds {
   const end = STANDS_AT[reporter];
-  if (end === undefined || key.sourceNamespace === key.targetNamespace) return "both";
+  // What is outside has no graphs of its own.
+  if (end === undefined || key.sourceNamespace === key.targetNamespace || isOutside(key)) return "both";
   const namespace = end === "source" ? key.sourceNamespace : key.targetNamespace;
   return meshNamespaces.has(namespace) ? "both" : end;
 }

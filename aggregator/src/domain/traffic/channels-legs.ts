@@ -2,7 +2,7 @@
 // hop by the ztunnels, which see connections only (client -> waypoint at the client's end, waypoint -> server
 // at the server's). The hops must not count beside the whole.
 import type { ChannelEnd } from "./channel-ends.ts";
-import type { ChannelKey, Reporter } from "../channel-key.ts";
+import { isOutside, type ChannelKey, type Reporter } from "../channel-key.ts";
 import type { WindowName } from "../windows/window-shape.ts";
 
 /** What is asked of a channel here. */
@@ -36,7 +36,7 @@ export function legsThroughWaypoints<C extends ReportedChannel>(
     !channel.covers(other, nowMs, window) &&
     !channel.covers("waypoint", nowMs, window);
   const into = grouped(
-    channels.filter((channel) => only(channel, "source", "destination")),
+    channels.filter((channel) => !isOutside(channel.key) && only(channel, "source", "destination")),
     sourceOf,
   );
   const outOf = new Map(

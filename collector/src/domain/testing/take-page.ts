@@ -2,6 +2,7 @@ import type { Metric } from "@isochrone/telemetry";
 import { ExpositionReader, type PageFormat } from "../exposition.ts";
 import { PageBuilder, type PageResult } from "../page.ts";
 import type { PageScope, RowRefusal } from "../page-scope.ts";
+import type { UnusedRow } from "../row-table.ts";
 import type { TargetMemory } from "../target-memory.ts";
 import { decodedRecords } from "./decoded-records.ts";
 
@@ -13,6 +14,7 @@ export interface TakenPage extends PageResult {
   readonly malformed: number;
   readonly tooMany: boolean;
   readonly refused: Readonly<Partial<Record<RowRefusal, number>>>;
+  readonly unused: Readonly<Record<UnusedRow, number>>;
 }
 
 interface TakeOptions {
@@ -49,5 +51,6 @@ export function takePage(memory: TargetMemory, text: string, options: TakeOption
     malformed: reader.malformed,
     tooMany: page.tooMany,
     refused: Object.fromEntries(page.judge.counts),
+    unused: { ...page.unused, unread_metric: reader.unwanted },
   };
 }

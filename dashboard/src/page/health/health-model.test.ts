@@ -130,6 +130,25 @@ describe("health", () => {
     ]);
   });
 
+  test("warns of points that are in no graph by their largest reasons, but not of metrics that nothing reads", () => {
+    const row = (reason: string, points: number) => ({
+      reason,
+      points,
+      example: "istio_requests_total",
+      remedy: `Look for ${reason}.`,
+    });
+    const withUnused = (...unusedNow: ReturnType<typeof row>[]) =>
+      findingsOf({ ...health, intake: { ...health.intake, unusedNow } }, [], 30);
+    expect(withUnused(row("unknown_metric", 900))).toEqual([]);
+    expect(withUnused(row("unknown_metric", 900), row("other_cluster", 40), row("unknown_pod", 2))).toEqual([
+      {
+        level: "warn",
+        title: "42 points of the last window are in no graph: other cluster (40), unknown pod (2)",
+        remedy: "Most of them, such as istio_requests_total: Look for other_cluster.",
+      },
+    ]);
+  });
+
   test("names the next step of whatever it finds, and the worst offender", () => {
     const all = instrumentsOf(view);
     const many = Array.from({ length: 5 }, (_, index) => ({

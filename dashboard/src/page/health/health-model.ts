@@ -185,9 +185,27 @@ function refusedNext(refused: NonNullable<Health["intake"]["refusedNow"]>): stri
   return `Most of them: ${reason.replaceAll("_", " ")}. ${who}. Find the details in the aggregator's log.`;
 }
 
+/** Metrics that nothing reads are common, and no loss. */
+const NO_LOSS = "unknown_metric";
+const SHOWN_REASONS = 3;
+
+/** Title and remedy. @param unused the most first */
+function unusedText(unused: NonNullable<Health["intake"]["unusedNow"]>): [title: string, remedy: string] {
+  const shown = unused
+    .slice(0, SHOWN_REASONS)
+    .map(({ reason, points }) => `${reason.replaceAll("_", " ")} (${count(points)})`);
+  const { example = "", remedy = "" } = unused[0] ?? {};
+  const points = unused.reduce((sum, each) => sum + each.points, 0);
+  return [
+    `${plural(points, "point")} of the last window are in no graph: ${shown.join(", ")}`,
+    `Most of them, such as ${example}: ${remedy}`,
+  ];
+}
+
 /** What was lost or could not be used on its way. */
 function intakeFindings(intake: Health["intake"]): Finding[] {
-  const { refusedNow = [] } = intake;
+  const { refusedNow = [], unusedNow = [] } = intake;
+  const unused = unusedNow.filter(({ reason }) => reason !== NO_LOSS);
   const refused = refusedNow.reduce((sum, each) => sum + each.refused, 0);
   const findings: readonly (readonly [count: number, title: string, remedy: string])[] = [
     [
@@ -205,6 +223,7 @@ function intakeFindings(intake: Health["intake"]): Finding[] {
       `${plural(refused, "point")} or records were refused in the last window`,
       refusedNext(refusedNow),
     ],
+    [unused.length, ...unusedText(unused)],
     [
       intake.deadLetters,
       `${plural(intake.deadLetters, "record")} could not be used`,

@@ -6,10 +6,13 @@ import { overlap, plainAddress, RangeMap, rangeOf, type AddressRange } from "./a
 /** Stands for the namespace of what is outside: none can be called so. */
 export const OUTSIDE_NAMESPACE = "_outside";
 
-/** What no name is given to: public addresses, and others. */
+/** Addresses without a name of their own: public ones, and others. */
 const UNNAMED = { internet: "internet", private: "private" } as const;
+/** The name of a far end that its source doesn't know. */
+export const OUTSIDE_UNKNOWN = "unknown";
 
 const NAME = /^[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?$/;
+const MAX_NAME_LENGTH = 63;
 const MAX_NAMES = 100;
 const MAX_RANGES = 10_000;
 
@@ -52,6 +55,16 @@ export class OutsideError extends Error {
 /** Whether a name may stand for something outside, also one that another process sends. */
 export function isOutsideName(name: string): boolean {
   return NAME.test(name);
+}
+
+/** The name of another cluster as a name outside: "Prod_EU" is prod-eu. */
+export function outsideNameOf(cluster: string): string {
+  const name = cluster
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9.-]+/g, "-")
+    .slice(0, MAX_NAME_LENGTH)
+    .replaceAll(/^[.-]+|[.-]+$/g, "");
+  return name === "" ? OUTSIDE_UNKNOWN : name;
 }
 
 /** Tells what is outside from what is not. */
@@ -103,7 +116,7 @@ function namedRanges(names: unknown, mistakes: string[]): NamedRange[] {
     );
     return [];
   }
-  const known = new Set<string>(Object.values(UNNAMED));
+  const known = new Set<string>([...Object.values(UNNAMED), OUTSIDE_UNKNOWN]);
   return names.flatMap((entry, index) => {
     const path = `names[${index}]`;
     if (!isRecord(entry)) {

@@ -1,13 +1,24 @@
 import { Type, type Static } from "typebox";
 
+const BytesPerSecond = Type.Union([Type.Number({ minimum: 0 }), Type.Null()], {
+  description: "null: no source counts bytes",
+});
+
 const OutsideFlowSchema = Type.Object(
   {
     workload: Type.String({ description: "one of the workflow's own" }),
     destination: Type.String({
-      description: "name of the range that the addresses are in; internet and private: of none",
+      description:
+        "name of the range that the addresses are in (internet and private: of none), or of another cluster; unknown: the source of the figures doesn't know the far end",
     }),
-    sentBytesPerSecond: Type.Number({ minimum: 0 }),
-    receivedBytesPerSecond: Type.Number({ minimum: 0 }),
+    sentBytesPerSecond: BytesPerSecond,
+    receivedBytesPerSecond: BytesPerSecond,
+    sentRequestsPerSecond: Type.Optional(
+      Type.Number({ minimum: 0, description: "requests of the workload; absent: no source counts them" }),
+    ),
+    receivedRequestsPerSecond: Type.Optional(
+      Type.Number({ minimum: 0, description: "requests to the workload; absent: no source counts them" }),
+    ),
     countedBy: Type.String({ description: "whose figures these are" }),
     ageSeconds: Type.Union([Type.Number(), Type.Null()], { description: "age of the newest sample" }),
   },

@@ -32,8 +32,6 @@ export interface PaperInput {
   readonly cluster: ClusterGraph;
   readonly workflowGraph: (namespace: string, name: string) => WorkflowGraph | null;
   readonly scoring: Scoring;
-  /** Whether what a pod uses counts as available on its own node. */
-  readonly countOwnUse: boolean;
   readonly closed: Halt | null;
   readonly clock: Pick<Clock, "monotonic">;
 }
@@ -85,7 +83,7 @@ class PaperRun {
   }
 
   #problem(pod: SurveyedPod): PlacementProblem {
-    const { cluster, scoring, countOwnUse } = this.#input;
+    const { cluster, scoring } = this.#input;
     const { movable, identity, workload, node } = pod;
     const key = keyOf(pod);
     const problem = {
@@ -95,7 +93,6 @@ class PaperRun {
       workflow: { graph: this.#graphOf(pod), ageSeconds: 0 },
       assumed: this.#assumed.get(key) ?? this.#input.found.assumed.get(key) ?? [],
       assumedUse: this.#sent,
-      ...(countOwnUse ? { released: new Map([[node, this.#useOf(pod)]]) } : {}),
     };
     const rejected = rejectedNodes(scoring.strategy, problem, scoring);
     return {

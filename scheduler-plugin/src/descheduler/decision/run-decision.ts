@@ -15,7 +15,7 @@ import type { PaperInput } from "./paper-decision.ts";
 import type { DeschedulerConfig } from "./settings.ts";
 import { Turns } from "./turns.ts";
 
-interface RunInput extends Omit<PaperInput, "countOwnUse"> {
+interface RunInput extends PaperInput {
   readonly memory: DescheduleMemory;
   readonly disruptionBudgets: readonly DisruptionBudget[];
   readonly recent: readonly RecentEviction[];
@@ -24,10 +24,10 @@ interface RunInput extends Omit<PaperInput, "countOwnUse"> {
 }
 
 export async function runDecision(
-  { mode, countOwnUse }: Pick<DeschedulerConfig, "mode" | "countOwnUse">,
+  { mode }: Pick<DeschedulerConfig, "mode">,
   input: RunInput,
 ): Promise<DescheduleDecision> {
-  if (mode === "paper") return paperDecision({ ...input, countOwnUse });
+  if (mode === "paper") return paperDecision(input);
   const { found, clock } = input;
   const { workflows, health, uids } = found;
   const steps = decideInSteps({ ...input, workflows, health, uids, cluster: new ModelCheck(found) });

@@ -12,11 +12,6 @@ describe("settings of the descheduler", () => {
       },
     }).descheduler;
 
-  test("the paper's rule holds as written, unless an operator has the pod's own use counted", () => {
-    expect(load({}).countOwnUse).toBe(false);
-    expect(load({ ISOCHRONE_DESCHEDULER_COUNT_OWN_USE: "true" }).countOwnUse).toBe(true);
-  });
-
   test("two nodes of five stop all moves, unless an operator allows it", () => {
     expect(tooManyUnready(2, 5, load({}).maxUnreadyRatio)).toBe(true);
     const { maxUnreadyRatio } = load({ ISOCHRONE_DESCHEDULER_MAX_UNREADY_RATIO: "40%" });

@@ -78,11 +78,6 @@ const table = {
     description:
       "Move the only replica of a workload too where it is evicted first: nobody serves in its place until its successor is ready. Mode paper always does.",
   }),
-  countOwnUse: flag({
-    default: false,
-    description:
-      "Mode paper: what a pod uses counts as available on its own node. Without it a pod that uses much goes to and fro between equal nodes, as by the paper's rule.",
-  }),
   maxUnreadyRatio: ratio({
     default: 0.1,
     description:
