@@ -112,11 +112,26 @@ export interface ChannelDraw {
   readonly sampling: number;
 }
 
+/** Calls over sidecars whose far end is not in this cluster: bytes and requests with the outside. */
+interface OutsideCall {
+  readonly call: ChannelDraw;
+  /** A workload of another cluster, called as one of this cluster; or nobody knows who. */
+  readonly farEnd: "other_cluster" | "unknown";
+  readonly direction: "out" | "in";
+}
+
 /** Rows that no figure can be drawn from, by the reason that must be counted for them. */
 export const STRAYS = ["unattributed", "unknown_pod", "sampling_unset"] as const;
 
 export interface Draw {
   readonly seed: number;
+  /** What telemetry calls the cluster. */
+  readonly cluster: string;
+  /** Another cluster that sends its telemetry here too: none of its figures counts. */
+  readonly other: Draw | null;
+  /** As the settings name the cluster; none: it is detected. */
+  readonly clusterNames: readonly string[];
+  readonly outsideCalls: readonly OutsideCall[];
   readonly nodes: readonly NodeDraw[];
   readonly pods: readonly PodDraw[];
   readonly channels: readonly ChannelDraw[];
@@ -133,20 +148,57 @@ export interface Draw {
 /** Milliseconds. */
 export const LATENCY_BOUNDS = [5, 10, 25, 50, 100] as const;
 
+/** Istio's name of a cluster that nobody has named. */
+export const UNNAMED_CLUSTER = "Kubernetes";
+export const OTHER_CLUSTER = "there";
+
+interface Naming {
+  readonly cluster: string;
+  /** First letters of nodes, and last ones of pods. */
+  readonly nodes: string;
+  readonly pods: string;
+  /** All of it is told by OpenTelemetry Collectors, which name the cluster. */
+  readonly isByOtel: boolean;
+}
+
+const ALONE: Naming = { cluster: UNNAMED_CLUSTER, nodes: "n", pods: "abc", isByOtel: false };
+
 /** Everything of a draw follows from its seed. */
 export function drawOf(seed: number): Draw {
   const draws = new Draws("figures", seed);
-  const nodes = ["n1", "n2", "n3"].slice(0, 1 + draws.below(3)).map((name) => nodeOf(draws, name));
+  const clusters = draws.pick(["one", "one", "configured", "detected"]);
+  if (clusters === "one") return clusterOf(draws, seed, ALONE);
+  const isDetected = clusters === "detected";
+  // A detected name needs senders that name the cluster, and nodes and pods that are only here.
+  const own = clusterOf(draws, seed, { ...ALONE, cluster: "here", isByOtel: isDetected });
+  const names = isDetected ? { nodes: "x", pods: "xyz" } : {};
+  const other = clusterOf(draws, seed, { ...ALONE, ...names, cluster: OTHER_CLUSTER, isByOtel: true });
+  return { ...own, clusterNames: isDetected ? [] : [own.cluster], other: { ...other, strays: [] } };
+}
+
+function clusterOf(draws: Draws, seed: number, naming: Naming): Draw {
+  const nodes = [1, 2, 3].slice(0, 1 + draws.below(3)).map((number) => nodeOf(draws, number, naming));
   const workloads = ["web", "cart", "stock", "mail", "bank"].slice(0, 2 + draws.below(4));
   const pods = workloads.flatMap((workload) =>
-    Array.from({ length: 1 + draws.below(3) }, (_, at) => podOf(draws, workload, at, draws.pick(nodes))),
+    Array.from({ length: 1 + draws.below(3) }, (_, at) =>
+      podOf(draws, workload, naming.pods[at]!, draws.pick(nodes)),
+    ),
   );
   // Channels go one way: the answers that one-way agents count are no other channel's questions.
   const pairs = workloads.flatMap((source, at) =>
     workloads.slice(at + 1).map((target) => ({ source, target })),
   );
+  const caller = draws.pick(workloads);
+  const farEnds =
+    naming.cluster === UNNAMED_CLUSTER ? (["unknown"] as const) : (["other_cluster", "unknown"] as const);
   return {
     seed,
+    cluster: naming.cluster,
+    other: null,
+    clusterNames: [],
+    outsideCalls: farEnds
+      .filter(() => draws.chance(0.5))
+      .map((farEnd) => outsideCallOf(draws, farEnd, caller, draws.pick(workloads))),
     nodes,
     pods: pods.map((pod, at) => ({ ...pod, ip: `10.1.0.${at + 1}` })),
     channels: pairs
@@ -177,18 +229,24 @@ function readerRestart(draws: Draws): number | null {
   return draws.chance(0.4) ? draws.pick([60_000, 250_000]) + between(draws, 0, 30_000) : null;
 }
 
-function nodeOf(draws: Draws, name: string): NodeDraw {
+function outsideCallOf(draws: Draws, farEnd: OutsideCall["farEnd"], near: string, far: string): OutsideCall {
+  const direction = draws.pick(["out", "in"] as const);
+  const call = direction === "out" ? channelOf(draws, near, far) : channelOf(draws, far, near);
+  return { call, farEnd, direction };
+}
+
+function nodeOf(draws: Draws, number: number, { nodes, isByOtel }: Naming): NodeDraw {
   const outageBeganMs = between(draws, 60_000, 200_000);
   const otelStarts = draws.pick(OTEL_STARTS);
   return {
-    name,
+    name: `${nodes}${number}`,
     zone: draws.pick(["west", "east"]),
     systemCores: between(draws, 10, 200) / 100,
     systemMemoryBytes: between(draws, 1, 40) * 100_000_000,
     receiveBytesPerSecond: between(draws, 1_000, 50_000_000),
     transmitBytesPerSecond: between(draws, 1_000, 50_000_000),
-    usage: draws.pick(USAGE_SOURCES),
-    reader: draws.chance(0.7) ? "collector" : "otel",
+    usage: isByOtel ? "cadvisor_otel" : draws.pick(USAGE_SOURCES),
+    reader: isByOtel || draws.chance(0.3) ? "otel" : "collector",
     otelStarts,
     // Whoever sends differences loses one when it restarts.
     readerRestartMs: otelStarts === "delta" ? null : readerRestart(draws),
@@ -198,9 +256,9 @@ function nodeOf(draws: Draws, name: string): NodeDraw {
   };
 }
 
-function podOf(draws: Draws, workload: string, at: number, node: NodeDraw): PodDraw {
+function podOf(draws: Draws, workload: string, letter: string, node: NodeDraw): PodDraw {
   return {
-    name: `${workload}-5bc845f79c-${"abc"[at]!}`,
+    name: `${workload}-5bc845f79c-${letter}`,
     workload,
     node,
     ip: "",

@@ -2,6 +2,7 @@
 import {
   LATENCY_BOUNDS,
   NAMESPACE,
+  OTHER_CLUSTER,
   type ChannelDraw,
   type ChannelSource,
   type Draw,
@@ -42,6 +43,7 @@ export function expectedFigures(draw: Draw): Figures {
       workloadFigures(draw, workload),
     ),
     ...draw.nodes.flatMap((node) => nodeFigures(draw, node)),
+    ...draw.outsideCalls.flatMap((call) => outsideFigures(call)),
     ...demandFigures(draw),
   ]);
 }
@@ -94,6 +96,20 @@ function channelFigures(channel: ChannelDraw): Entries {
       countedBy: named(bytesBy),
       requestsCountedBy: named(bytesBy),
     }),
+  ];
+}
+
+/** Each direction for itself, as the workload sees it. */
+function outsideFigures({ call, farEnd, direction }: Draw["outsideCalls"][number]): Entries {
+  const isOut = direction === "out";
+  const { source, target, requestsPerSecond, requestBytes, responseBytes } = call;
+  const [sent, received] = isOut ? [requestBytes, responseBytes] : [responseBytes, requestBytes];
+  const subject = `outside ${isOut ? source : target} ${farEnd === "unknown" ? farEnd : OTHER_CLUSTER}`;
+  return [
+    [`${subject} sentBytesPerSecond`, requestsPerSecond * sent],
+    [`${subject} receivedBytesPerSecond`, requestsPerSecond * received],
+    [`${subject} sentRequestsPerSecond`, isOut ? requestsPerSecond : 0],
+    [`${subject} receivedRequestsPerSecond`, isOut ? 0 : requestsPerSecond],
   ];
 }
 

@@ -6,7 +6,7 @@ import { collectorSettings, createCollector } from "@isochrone/collector";
 import type { Target } from "@isochrone/collector/testing";
 import { createRegistry, loadSettings, seededRandom, type Service } from "@isochrone/runtime";
 import { encodeMetrics, type Attributes } from "@isochrone/telemetry";
-import { INTERVAL_MS, NAMESPACE, type Draw, type NodeDraw } from "./draw.ts";
+import { INTERVAL_MS, NAMESPACE, UNNAMED_CLUSTER, type Draw, type NodeDraw } from "./draw.ts";
 import { processRow, type Page } from "./pages.ts";
 import { pageText, Receiver, type Row } from "./rows.ts";
 import { cadvisorRows, kubeletstatsRows, nodeExporterRows, resourceRows } from "./usage-sources.ts";
@@ -95,7 +95,12 @@ export async function startReaders(around: Surroundings, pages: readonly Page[])
   const [own, foreign]: [Scraped[], Scraped[]] = [[], []];
   (isUsageForeign ? foreign : own).push(...usage);
   (node.reader === "otel" ? foreign : own).push(...traffic);
-  return [await CollectorReader.start(around, own), new OtelReader(around, foreign)];
+  return [
+    ...(own.length === 0 ? [] : [await CollectorReader.start(around, own)]),
+    ...(foreign.length === 0 && !node.usage.startsWith("kubeletstats")
+      ? []
+      : [new OtelReader(around, foreign)]),
+  ];
 }
 
 /** A bus that is away for a while, and whose acknowledgements get lost: records are published again. */
@@ -233,13 +238,14 @@ class OtelReader implements Reader {
     rows: readonly Row[],
     starts: NodeDraw["otelStarts"],
   ): Uint8Array {
-    const { node, running } = this.#around;
+    const { draw, node, running } = this.#around;
     let receiver = this.#receivers.get(key);
     if (receiver === undefined) this.#receivers.set(key, (receiver = new Receiver(starts)));
     const metrics = receiver.metrics(rows, running.clock.now());
     if (metrics.length === 0) return new Uint8Array();
+    const cluster = draw.cluster === UNNAMED_CLUSTER ? {} : { "k8s.cluster.name": draw.cluster };
     return encodeMetrics({
-      resource: { "k8s.node.name": node.name, ...resource },
+      resource: { "k8s.node.name": node.name, ...cluster, ...resource },
       scope: { name: "otelcol" },
       metrics,
     });

@@ -6,10 +6,10 @@ import { createRegistry } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
 import { INTERVAL_MS, NAMESPACE, RUN_MS, type Draw } from "./draw.ts";
 import { expectedFigures, type Figures } from "./expected.ts";
-import { Pages } from "./pages.ts";
+import { Pages, type Page } from "./pages.ts";
 import { startReaders } from "./readers.ts";
 import { strayRows } from "./strays.ts";
-import { RENDERERS } from "./traffic-sources.ts";
+import { outsideCalls, RENDERERS } from "./traffic-sources.ts";
 import { ALLOCATABLE } from "./usage-sources.ts";
 
 const WINDOW_MS = 300_000;
@@ -29,23 +29,26 @@ export interface Outcome {
 /** @param expected what is compared with; other than the truth in tests of the comparison */
 export async function runDraw(draw: Draw, expected = expectedFigures(draw)): Promise<Outcome> {
   const registry = createRegistry();
-  const settings = { windowMs: WINDOW_MS, paneMs: WINDOW_MS / 30, buildIntervalMs: 10_000 };
+  const settings = {
+    windowMs: WINDOW_MS,
+    paneMs: WINDOW_MS / 30,
+    buildIntervalMs: 10_000,
+    clusterNames: draw.clusterNames,
+  };
   const running = await startAggregator({ settings, parts: { registry } });
   try {
     const { clock, store, aggregator } = running;
     await fill(store, objectsOf(draw));
     await clock.advance(1_000);
     const beganMs = clock.now();
-    const pages = new Pages();
-    for (const channel of draw.channels)
-      for (const name of channel.sources) RENDERERS[name](draw, channel, pages);
-    strayRows(draw, pages);
-    const all = pages.all();
     const readers = [];
-    for (const node of draw.nodes) {
-      const own = all.filter((page) => page.node === node);
-      for (const reader of await startReaders({ draw, node, running, beganMs }, own))
-        readers.push({ node, reader });
+    for (const one of draw.other === null ? [draw] : [draw, draw.other]) {
+      const pages = pagesOf(one);
+      for (const node of one.nodes) {
+        const around = { draw: one, node, running, beganMs };
+        const own = pages.filter((page) => page.node === node);
+        for (const reader of await startReaders(around, own)) readers.push({ node, reader });
+      }
     }
     const isRestarted = new Set<unknown>();
     while (clock.now() - beganMs < RUN_MS) {
@@ -70,18 +73,34 @@ export async function runDraw(draw: Draw, expected = expectedFigures(draw)): Pro
   }
 }
 
+function pagesOf(draw: Draw): Page[] {
+  const pages = new Pages();
+  for (const channel of draw.channels)
+    for (const name of channel.sources) RENDERERS[name](draw, channel, pages);
+  outsideCalls(draw, pages);
+  strayRows(draw, pages);
+  return pages.all();
+}
+
 function outcomeOf(draw: Draw, expected: Figures, published: Figures, leftOut: Map<string, number>): Outcome {
+  const reasons: string[] = [...draw.strays, ...(draw.other === null ? [] : ["other_cluster"])];
   const mistakes = [
     ...compare(expected, published),
-    ...draw.strays
+    ...reasons
       .filter((reason) => !leftOut.has(reason))
       .map((reason) => `${reason}: left out, and not counted`),
     ...[...leftOut]
-      .filter(([reason]) => !draw.strays.some((stray) => stray === reason))
+      .filter(([reason]) => !reasons.includes(reason) && !isCounted(draw, reason))
       .map(([reason, count]) => `${reason}: ${count} points of good rows left out`),
   ];
   const unknown = [...expected].filter(([, value]) => value === null).map(([name]) => name);
   return { mistakes, compared: expected.size, unknown, leftOut };
+}
+
+/** Calls to nobody knows whom ask nothing of a Service, and those to another cluster nothing of one here. */
+function isCounted({ outsideCalls }: Draw, reason: string): boolean {
+  const farEnd = { unattributed: "unknown", other_cluster: "other_cluster" }[reason];
+  return outsideCalls.some((call) => call.direction === "out" && call.farEnd === farEnd);
 }
 
 function compare(expected: Figures, published: Figures): string[] {
@@ -111,7 +130,7 @@ async function publishedFigures(graphs: GraphClient): Promise<Figures> {
   const put = (subject: string, values: Record<string, number | string | null>): void => {
     for (const [name, value] of Object.entries(values)) figures.set(`${subject} ${name}`, value);
   };
-  for (const { channels, workloads } of (await graphs.workflowChanges(null)).graphs) {
+  for (const { channels, workloads, outside = [] } of (await graphs.workflowChanges(null)).graphs) {
     for (const {
       source,
       target,
@@ -127,6 +146,13 @@ async function publishedFigures(graphs: GraphClient): Promise<Figures> {
         errorRatio,
         countedBy,
         requestsCountedBy,
+      });
+    for (const { workload, destination, ...flow } of outside)
+      put(`outside ${workload} ${destination}`, {
+        sentBytesPerSecond: flow.sentBytesPerSecond,
+        receivedBytesPerSecond: flow.receivedBytesPerSecond,
+        sentRequestsPerSecond: flow.sentRequestsPerSecond ?? null,
+        receivedRequestsPerSecond: flow.receivedRequestsPerSecond ?? null,
       });
     for (const { name, cpuMillicores, memoryBytes } of workloads)
       put(`workload ${name}`, { cpuMillicores, memoryBytes });

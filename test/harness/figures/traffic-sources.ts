@@ -3,6 +3,7 @@
 import {
   LATENCY_BOUNDS,
   NAMESPACE,
+  OTHER_CLUSTER,
   type ChannelDraw,
   type ChannelSource,
   type Draw,
@@ -33,19 +34,19 @@ const bytesPerSecond = ({ requestsPerSecond, requestBytes, responseBytes }: Chan
   answers: requestsPerSecond * responseBytes,
 });
 
-function istioLabels(reporter: string, { source, target }: ChannelDraw): Labels {
+function istioLabels(reporter: string, { source, target }: ChannelDraw, { cluster }: Draw): Labels {
   return {
     reporter,
     source_workload: source,
     source_workload_namespace: NAMESPACE,
     source_principal: `spiffe://cluster.local/ns/${NAMESPACE}/sa/${source}`,
-    source_cluster: "Kubernetes",
+    source_cluster: cluster,
     destination_workload: target,
     destination_workload_namespace: NAMESPACE,
     destination_service: `${target}.${NAMESPACE}.svc.cluster.local`,
     destination_service_name: target,
     destination_service_namespace: NAMESPACE,
-    destination_cluster: "Kubernetes",
+    destination_cluster: cluster,
     connection_security_policy: reporter === "source" ? "unknown" : "mutual_tls",
   };
 }
@@ -67,17 +68,18 @@ function answersOf({
   return failedShare === 0 ? [good] : [good, bad];
 }
 
-/** @param share of the channel that the proxy sees */
-function istioRows(
-  channel: ChannelDraw,
-  reporter: string,
-  share: number,
-  life: Life,
-  nowMs: number,
-  hasSizes: boolean,
-): Row[] {
+/** A proxy that counts a part of a channel. */
+interface Proxy {
+  readonly labels: Labels;
+  readonly share: number;
+  readonly life: Life;
+  readonly hasSizes: boolean;
+}
+
+function istioRows(channel: ChannelDraw, proxy: Proxy, nowMs: number): Row[] {
+  const { share, life, hasSizes } = proxy;
   return answersOf(channel).flatMap((answer) => {
-    const labels = { ...istioLabels(reporter, channel), ...answer.labels };
+    const labels = { ...proxy.labels, ...answer.labels };
     const perSecond = channel.requestsPerSecond * share * answer.share;
     const requests = counted(life, nowMs, perSecond);
     const histogram = (
@@ -122,17 +124,41 @@ function reporters(
   ];
 }
 
-function sidecars(draw: Draw, channel: ChannelDraw, pages: Pages, hasSizes: boolean): void {
-  for (const { pod, reporter, share } of reporters(draw, channel))
+/** @param far labels of an end that isn't in this cluster */
+function sidecars(draw: Draw, channel: ChannelDraw, pages: Pages, hasSizes: boolean, far: Labels = {}): void {
+  for (const { pod, reporter, share } of reporters(draw, channel)) {
+    const labels = { ...istioLabels(reporter, channel, draw), ...far };
+    const proxy = { labels, share, life: pod.proxy, hasSizes };
     pages.add("istio", { kind: "istio", node: pod.node, pod, life: pod.proxy }, (nowMs) =>
-      istioRows(channel, reporter, share, pod.proxy, nowMs, hasSizes),
+      istioRows(channel, proxy, nowMs),
     );
+  }
+}
+
+/** Calls to and from what isn't in the cluster, as the sidecars at the near end count them. */
+export function outsideCalls(draw: Draw, pages: Pages): void {
+  for (const { call, farEnd, direction } of draw.outsideCalls) {
+    const side = direction === "out" ? "destination" : "source";
+    const name = (label: string): Labels => ({ [`${side}_${label}`]: "unknown" });
+    const far =
+      farEnd === "unknown"
+        ? { ...name("workload"), ...name("workload_namespace"), ...name("cluster"), ...name("principal") }
+        : { [`${side}_cluster`]: OTHER_CLUSTER };
+    const passed =
+      direction === "out" && farEnd === "unknown" ? { destination_service_name: "PassthroughCluster" } : {};
+    sidecars(draw, { ...call, ends: direction === "out" ? "source" : "target" }, pages, true, {
+      ...far,
+      ...passed,
+    });
+  }
 }
 
 function waypoint(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   const node = draw.nodes[0]!;
-  pages.add("waypoint", { kind: "istio", node, pod: null, life: draw.single }, (nowMs) =>
-    istioRows(channel, "waypoint", 1, draw.single, nowMs, true),
+  const { single: life } = draw;
+  const proxy = { labels: istioLabels("waypoint", channel, draw), share: 1, life, hasSizes: true };
+  pages.add("waypoint", { kind: "istio", node, pod: null, life }, (nowMs) =>
+    istioRows(channel, proxy, nowMs),
   );
 }
 
@@ -142,7 +168,7 @@ function ztunnel(draw: Draw, channel: ChannelDraw, pages: Pages): void {
   for (const { pod, reporter, share } of reporters(draw, { ...channel, ends: "both" })) {
     const { agent: life } = pod.node;
     const labels = {
-      ...istioLabels(reporter, channel),
+      ...istioLabels(reporter, channel, draw),
       request_protocol: "tcp",
       response_flags: "-",
       pod: pod.name,
