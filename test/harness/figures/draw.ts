@@ -62,7 +62,7 @@ export const USAGE_SOURCES = [
   "kubeletstats_pods",
   "node_exporter",
 ] as const;
-type UsageSource = (typeof USAGE_SOURCES)[number];
+type UsageSource = (typeof USAGE_SOURCES)[number] | "cadvisor_without_pods" | "cadvisor_standalone";
 
 /** What a Prometheus receiver says of the starts of counters, and whether it sends differences instead. */
 const OTEL_STARTS = ["first_seen", "first_seen", "none", "delta"] as const;
@@ -132,6 +132,8 @@ export interface Draw {
   /** As the settings name the cluster; none: it is detected. */
   readonly clusterNames: readonly string[];
   readonly outsideCalls: readonly OutsideCall[];
+  /** Istio calls workloads by the label that users may set, and not by their own names. */
+  readonly isRenamed: boolean;
   readonly nodes: readonly NodeDraw[];
   readonly pods: readonly PodDraw[];
   readonly channels: readonly ChannelDraw[];
@@ -147,6 +149,11 @@ export interface Draw {
 
 /** Milliseconds. */
 export const LATENCY_BOUNDS = [5, 10, 25, 50, 100] as const;
+
+/** What Istio calls a workload. */
+export function istioName({ isRenamed }: Draw, workload: string): string {
+  return isRenamed ? `${workload}-mesh` : workload;
+}
 
 /** Istio's name of a cluster that nobody has named. */
 export const UNNAMED_CLUSTER = "Kubernetes";
@@ -205,6 +212,7 @@ function clusterOf(draws: Draws, seed: number, naming: Naming): Draw {
       .filter((_, at) => at === 0 || draws.chance(0.5))
       .map((pair) => channelOf(draws, pair.source, pair.target)),
     strays: STRAYS.filter(() => draws.chance(0.3)),
+    isRenamed: false,
     single: lifeOf(draws),
     isOpenMetrics: draws.chance(0.3),
     tellsStart: draws.chance(0.5),

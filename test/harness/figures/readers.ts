@@ -9,7 +9,13 @@ import { encodeMetrics, type Attributes } from "@isochrone/telemetry";
 import { INTERVAL_MS, NAMESPACE, UNNAMED_CLUSTER, type Draw, type NodeDraw } from "./draw.ts";
 import { processRow, type Page } from "./pages.ts";
 import { pageText, Receiver, type Row } from "./rows.ts";
-import { cadvisorRows, kubeletstatsRows, nodeExporterRows, resourceRows } from "./usage-sources.ts";
+import {
+  cadvisorRows,
+  type CadvisorForm,
+  kubeletstatsRows,
+  nodeExporterRows,
+  resourceRows,
+} from "./usage-sources.ts";
 
 /** What a reader works with. */
 export interface Surroundings {
@@ -45,24 +51,26 @@ function usagePages({ draw, node, beganMs }: Surroundings): Scraped[] {
     const url = `http://${node.name}/${kind}`;
     return { kind, url, instance: url, ...more };
   };
-  const cadvisor = (isByCore: boolean): Scraped => ({
+  const cadvisor = (form: CadvisorForm): Scraped => ({
     target: target("cadvisor"),
-    rows: (nowMs) => cadvisorRows(draw, node, nowMs, beganMs, isByCore),
+    rows: (nowMs) => cadvisorRows(draw, node, nowMs, beganMs, form),
   });
+  const resource: Scraped = {
+    target: target("resource", { standsInFor: target("cadvisor").instance }),
+    rows: (nowMs) => resourceRows(draw, node, nowMs),
+  };
   switch (node.usage) {
     case "cadvisor":
     case "cadvisor_otel":
-      return [cadvisor(false)];
+      return [cadvisor("total")];
     case "cadvisor_cores":
-      return [cadvisor(true)];
-    case "resource": {
-      const failing = target("cadvisor");
-      const rows: PageRows = (nowMs) => resourceRows(draw, node, nowMs);
-      return [
-        { target: failing, rows: null },
-        { target: target("resource", { standsInFor: failing.instance }), rows },
-      ];
-    }
+      return [cadvisor("cores")];
+    case "cadvisor_standalone":
+      return [cadvisor("standalone")];
+    case "cadvisor_without_pods":
+      return [cadvisor("without_pods"), resource];
+    case "resource":
+      return [{ target: target("cadvisor"), rows: null }, resource];
     case "node_exporter":
       return [{ target: target("node_exporter"), rows: (nowMs) => nodeExporterRows(draw, node, nowMs) }];
     default:

@@ -4,7 +4,7 @@ import { fill, startAggregator } from "@isochrone/aggregator/testing";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createRegistry } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
-import { INTERVAL_MS, NAMESPACE, RUN_MS, type Draw } from "./draw.ts";
+import { INTERVAL_MS, istioName, NAMESPACE, RUN_MS, type Draw } from "./draw.ts";
 import { expectedFigures, type Figures } from "./expected.ts";
 import { Pages, type Page } from "./pages.ts";
 import { startReaders } from "./readers.ts";
@@ -186,6 +186,11 @@ async function countsOf(registry: ReturnType<typeof createRegistry>): Promise<Ma
   return counts;
 }
 
+function labelsOf(draw: Draw, workload: string): Record<string, string> {
+  const renamed = draw.isRenamed ? { "service.istio.io/workload-name": istioName(draw, workload) } : {};
+  return { app: workload, "isochrone.dev/workflow": NAMESPACE, ...renamed };
+}
+
 function objectsOf(draw: Draw): KubernetesObject[] {
   const owned = (kind: string, name: string) => [
     { apiVersion: "apps/v1", kind, name, uid: `${kind}-${name}`, controller: true },
@@ -201,7 +206,7 @@ function objectsOf(draw: Draw): KubernetesObject[] {
     },
   }));
   const workloads = [...new Set(draw.pods.map(({ workload }) => workload))].flatMap((name) => {
-    const labels = { app: name, "isochrone.dev/workflow": NAMESPACE };
+    const labels = labelsOf(draw, name);
     const replicaSet = `${name}-5bc845f79c`;
     return [
       {
@@ -221,7 +226,7 @@ function objectsOf(draw: Draw): KubernetesObject[] {
     metadata: {
       namespace: NAMESPACE,
       name,
-      labels: { app: workload, "isochrone.dev/workflow": NAMESPACE },
+      labels: labelsOf(draw, workload),
       ownerReferences: owned("ReplicaSet", `${workload}-5bc845f79c`),
     },
     spec: {

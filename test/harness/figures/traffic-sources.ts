@@ -2,6 +2,7 @@
 // docs/traffic-sources.md lists.
 import {
   LATENCY_BOUNDS,
+  istioName,
   NAMESPACE,
   OTHER_CLUSTER,
   type ChannelDraw,
@@ -34,14 +35,15 @@ const bytesPerSecond = ({ requestsPerSecond, requestBytes, responseBytes }: Chan
   answers: requestsPerSecond * responseBytes,
 });
 
-function istioLabels(reporter: string, { source, target }: ChannelDraw, { cluster }: Draw): Labels {
+function istioLabels(reporter: string, { source, target }: ChannelDraw, draw: Draw): Labels {
+  const { cluster } = draw;
   return {
     reporter,
-    source_workload: source,
+    source_workload: istioName(draw, source),
     source_workload_namespace: NAMESPACE,
     source_principal: `spiffe://cluster.local/ns/${NAMESPACE}/sa/${source}`,
     source_cluster: cluster,
-    destination_workload: target,
+    destination_workload: istioName(draw, target),
     destination_workload_namespace: NAMESPACE,
     destination_service: `${target}.${NAMESPACE}.svc.cluster.local`,
     destination_service_name: target,

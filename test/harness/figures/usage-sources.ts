@@ -63,13 +63,35 @@ function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: n
   return [...ended, instance(1, restartedMs, nowMs)];
 }
 
+/**
+ * How a page of cAdvisor names pods: by labels of the kubelet, with the rows of single cores beside the total
+ * or without them; by the labels of containers, where it runs alone; or not at all.
+ */
+export type CadvisorForm = "total" | "cores" | "standalone" | "without_pods";
+
+/** Labels of a container's or pod's row. */
+function podLabels(form: CadvisorForm, pod: string, container: string): Labels {
+  switch (form) {
+    case "without_pods":
+      return {};
+    case "standalone":
+      return {
+        container_label_io_kubernetes_pod_namespace: NAMESPACE,
+        container_label_io_kubernetes_pod_name: pod,
+        container_label_io_kubernetes_container_name: container,
+      };
+    default:
+      return { container, namespace: NAMESPACE, pod };
+  }
+}
+
 /** @param beganMs time of the run's start */
 export function cadvisorRows(
   draw: Draw,
   node: NodeDraw,
   nowMs: number,
   beganMs: number,
-  isByCore: boolean,
+  form: CadvisorForm,
 ): Row[] {
   const at = (readMs: number): Partial<Row> =>
     draw.rowAgeMs === 0
@@ -78,7 +100,7 @@ export function cadvisorRows(
   /** Figures are of the time that their row bears. */
   const shownMs = nowMs - draw.rowAgeMs;
   const cpu = (labels: Labels, cpuSeconds: number, readMs: number): Row[] => [
-    ...(isByCore
+    ...(form === "cores"
       ? CORES.map((core) =>
           counter("container_cpu_usage_seconds_total", { ...labels, cpu: core }, cpuSeconds / 2, at(readMs)),
         )
@@ -111,8 +133,15 @@ export function cadvisorRows(
   ];
   const pods = podsOn(draw, node).flatMap((pod) => {
     const id = `/kubepods/burstable/pod${pod.name}`;
-    const whole = { ...cgroup(id), namespace: NAMESPACE, pod: pod.name };
-    const pause = { ...whole, id: `${id}/pause`, image: "pause:1", name: "pause" };
+    const isByKubelet = form === "total" || form === "cores";
+    const whole = { ...cgroup(id), ...(isByKubelet ? podLabels(form, pod.name, "") : {}) };
+    const labelsOf = (container: string, own: string, image: string): Labels => ({
+      ...cgroup(`${id}/${own}`),
+      ...podLabels(form, pod.name, container),
+      image,
+      name: own,
+    });
+    const pause = labelsOf(isByKubelet ? "" : "POD", "pause", "pause:1");
     return [
       ...cpu(whole, podSeconds(pod, shownMs), nowMs),
       ...cpu(pause, 0.02, nowMs),
@@ -120,13 +149,7 @@ export function cadvisorRows(
       memory(pause, 500_000, nowMs),
       ...pod.containers.flatMap((container) =>
         instancesOf(container, shownMs).flatMap(({ id: own, cpuSeconds, memoryBytes, readMs }) => {
-          const labels = {
-            ...whole,
-            container: container.name,
-            id: `${id}/${own}`,
-            image: "app:1",
-            name: own,
-          };
+          const labels = labelsOf(container.name, own, "app:1");
           const shown = readMs === shownMs ? nowMs : readMs;
           return [...cpu(labels, cpuSeconds, shown), memory(labels, memoryBytes, shown)];
         }),
