@@ -102,7 +102,11 @@ function trafficVerdicts(workflows: readonly WorkflowGraphSnapshot[] | null, why
     .filter(({ pods }) => pods.some(({ node }) => node !== null));
   const known = workloads.filter(({ cpuMillicores }) => cpuMillicores !== null);
   const quiet = workflows.filter(
-    ({ channels }) => !channels.some(({ bytesPerSecond }) => (bytesPerSecond ?? 0) > 0),
+    ({ channels, outside = [] }) =>
+      outside.length === 0 &&
+      !channels.some(
+        ({ bytesPerSecond, requestsPerSecond }) => (bytesPerSecond ?? 0) > 0 || (requestsPerSecond ?? 0) > 0,
+      ),
   );
   return [
     verdict(known.length === workloads.length, "warning", {

@@ -92,6 +92,33 @@ describe("reduceAttributes", () => {
     expect(reduceAttributes("container_memory_working_set_bytes", attributes)).toEqual(reduced);
   });
 
+  it("keeps the clusters of a call's ends, the target's where it is another one", () => {
+    for (const name of ["istio_requests_total", "istio_tcp_sent_bytes_total"]) {
+      const call = (target: string) => ({ ...channel, source_cluster: "here", destination_cluster: target });
+      expect(reduceAttributes(name, call("there"))).toEqual(call("there"));
+      expect(reduceAttributes(name, call("here"))).toEqual({ ...channel, source_cluster: "here" });
+    }
+  });
+
+  it.each(["cluster", "k8s_cluster_name", "K8S_ClusterName"])(
+    "keeps the label %s of all families",
+    (label) => {
+      const rows: readonly (readonly [string, Readonly<Record<string, string>>])[] = [
+        ["container_cpu_usage_seconds_total", { namespace: "shop", pod: "web-0", container: "web" }],
+        ["container_network_receive_bytes_total", { id: "/", interface: "eth0" }],
+        ["node_memory_MemAvailable_bytes", {}],
+        ["node_cpu_seconds_total", { mode: "idle" }],
+        ["istio_request_bytes", channel],
+        ["obi_network_flow_bytes_total", { k8s_src_owner_name: "web" }],
+        ["request_total", { direction: "outbound" }],
+      ];
+      for (const [name, attributes] of rows) {
+        const row = { ...attributes, [label]: "here" };
+        expect(reduceAttributes(name, row), name).toEqual(row);
+      }
+    },
+  );
+
   it("keeps only the node's own interfaces", () => {
     const name = "container_network_receive_bytes_total";
     expect(reduceAttributes(name, { id: "/", interface: "eth0", image: "" })).toEqual({
