@@ -32,7 +32,7 @@ export async function runDraw(draw: Draw, expected = expectedFigures(draw)): Pro
   const settings = {
     windowMs: WINDOW_MS,
     paneMs: WINDOW_MS / 30,
-    buildIntervalMs: 10_000,
+    buildIntervalMs: RUN_MS / 3,
     clusterNames: draw.clusterNames,
   };
   const running = await startAggregator({ settings, parts: { registry } });
