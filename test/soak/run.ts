@@ -1,5 +1,5 @@
-// `npm run soak -- [embedded | cluster | delivery | floods | fuzz | quiet | faults | audit | figures] [options]`:
-// long runs that end with figures and a verdict; the exit code is 1 when a check fails.
+// `npm run soak -- [embedded | cluster | delivery | floods | fuzz | quiet | faults | audit | figures]
+// [options]`: long runs that end with figures and a verdict; the exit code is 1 when a check fails.
 import { runAudit } from "./audit.ts";
 import { runEmbedded } from "./embedded.ts";
 import { runCluster } from "./cluster/command.ts";

@@ -8,8 +8,8 @@ export const INTERVAL_MS = 10_000;
 export const NAMESPACE = "shop";
 
 /**
- * A program that counts. A restart sets its counters to 0, right after they were read: what is counted between
- * the last reading and a restart is lost to everybody.
+ * A program that counts. A restart sets its counters to 0, right after they were read: what is counted
+ * between the last reading and a restart is lost to everybody.
  */
 export class Life {
   /** Negative: before the run. */
@@ -230,8 +230,8 @@ function lifeOf(draws: Draws): Life {
 }
 
 /**
- * Before or after the restarts of others: a counter that restarts while nobody reads loses what it had counted
- * since.
+ * Before or after the restarts of others: a counter that restarts while nobody reads loses what it had
+ * counted since.
  */
 function readerRestart(draws: Draws): number | null {
   return draws.chance(0.4) ? draws.pick([60_000, 250_000]) + between(draws, 0, 30_000) : null;

@@ -159,13 +159,13 @@ function demandFigures(draw: Draw): Entries {
   return [...asked].flatMap(([key, { rate, failed, answers }]): Entries => [
     [`${key} requestsPerSecond`, rate],
     [`${key} errorRatio`, failed / rate],
-    [`${key} p50`, quantile(answers, 0.5)],
-    [`${key} p90`, quantile(answers, 0.9)],
+    [`${key} p50`, latencyMs(answers, 0.5)],
+    [`${key} p90`, latencyMs(answers, 0.9)],
   ]);
 }
 
 /** Milliseconds; answers are spread evenly within a bucket. */
-function quantile(answers: readonly number[], share: number): number {
+function latencyMs(answers: readonly number[], share: number): number {
   let left = share * answers.reduce((sum, count) => sum + count, 0);
   let lowMs = 0;
   for (const [at, highMs] of LATENCY_BOUNDS.entries()) {

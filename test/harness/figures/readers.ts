@@ -18,7 +18,7 @@ import {
 } from "./usage-sources.ts";
 
 /** What a reader works with. */
-export interface Surroundings {
+interface Surroundings {
   readonly draw: Draw;
   readonly node: NodeDraw;
   readonly running: RunningAggregator;
@@ -27,7 +27,7 @@ export interface Surroundings {
 }
 
 /** A reader of a node's pages. */
-export interface Reader {
+interface Reader {
   /** After each interval. */
   tick(): Promise<void>;
   restart(): Promise<void>;

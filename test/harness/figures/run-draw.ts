@@ -1,8 +1,9 @@
-// Lets a draw happen: pages -> collectors, OTLP -> the aggregator -> the graph API, on a clock of its own. Then
-// compares every figure that is published with the truth.
+// Lets a draw happen: pages -> collectors, OTLP -> the aggregator -> the graph API, on a clock of its own.
+// Then compares every figure that is published with the truth.
 import { fill, startAggregator } from "@isochrone/aggregator/testing";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createRegistry } from "@isochrone/runtime";
+import type { ClusterNode, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { GraphClient } from "@isochrone/topology/client";
 import { INTERVAL_MS, istioName, NAMESPACE, RUN_MS, type Draw } from "./draw.ts";
 import { expectedFigures, type Figures } from "./expected.ts";
@@ -16,7 +17,7 @@ const WINDOW_MS = 300_000;
 /** How far a figure may be off. */
 const TOLERANCE = 0.01;
 
-export interface Outcome {
+interface Outcome {
   /** What is wrong, each in a line that names figure, truth and what was published. */
   readonly mistakes: readonly string[];
   readonly compared: number;
@@ -124,57 +125,66 @@ function isRight(
   return Math.abs(figure - truth) <= TOLERANCE * Math.abs(truth);
 }
 
+type Values = Readonly<Record<string, number | string | null | undefined>>;
+
 /** Every figure of the graphs, by name. */
 async function publishedFigures(graphs: GraphClient): Promise<Figures> {
-  const figures: Figures = new Map();
-  const put = (subject: string, values: Record<string, number | string | null>): void => {
-    for (const [name, value] of Object.entries(values)) figures.set(`${subject} ${name}`, value);
-  };
-  for (const { channels, workloads, outside = [] } of (await graphs.workflowChanges(null)).graphs) {
-    for (const {
-      source,
-      target,
-      bytesPerSecond,
-      requestsPerSecond,
-      errorRatio,
-      countedBy = null,
-      requestsCountedBy = countedBy,
-    } of channels)
-      put(`channel ${source} -> ${target}`, {
-        bytesPerSecond,
-        requestsPerSecond,
-        errorRatio,
-        countedBy,
-        requestsCountedBy,
-      });
-    for (const { workload, destination, ...flow } of outside)
-      put(`outside ${workload} ${destination}`, {
-        sentBytesPerSecond: flow.sentBytesPerSecond,
-        receivedBytesPerSecond: flow.receivedBytesPerSecond,
-        sentRequestsPerSecond: flow.sentRequestsPerSecond ?? null,
-        receivedRequestsPerSecond: flow.receivedRequestsPerSecond ?? null,
-      });
-    for (const { name, cpuMillicores, memoryBytes } of workloads)
-      put(`workload ${name}`, { cpuMillicores, memoryBytes });
-  }
-  for (const node of (await graphs.cluster()).value.nodes) {
-    const { availableCpuMillicores: cpu, availableMemoryBytes: memory } = node;
-    put(`node ${node.name}`, {
+  const workflows = (await graphs.workflowChanges(null)).graphs;
+  const { nodes } = (await graphs.cluster()).value;
+  const { services } = (await graphs.demand()).value;
+  const subjects: [string, Values][] = [
+    ...workflows.flatMap(workflowFigures),
+    ...nodes.map(nodeFigures),
+    ...services.flatMap(({ namespace, name, zones }) =>
+      zones.map(({ zone, requestsPerSecond, errorRatio, latencyMs: { p50, p90 } }): [string, Values] => [
+        `demand ${namespace}/${name} ${zone}`,
+        { requestsPerSecond, errorRatio, p50, p90 },
+      ]),
+    ),
+  ];
+  return new Map(
+    subjects.flatMap(([subject, values]) =>
+      Object.entries(values).map(([name, value]) => [`${subject} ${name}`, value ?? null]),
+    ),
+  );
+}
+
+function workflowFigures({ channels, workloads, outside = [] }: WorkflowGraphSnapshot): [string, Values][] {
+  return [
+    ...channels.map((channel): [string, Values] => {
+      const { source, target, bytesPerSecond, requestsPerSecond, errorRatio, countedBy } = channel;
+      const { requestsCountedBy = countedBy } = channel;
+      const values = { bytesPerSecond, requestsPerSecond, errorRatio, countedBy, requestsCountedBy };
+      return [`channel ${source} -> ${target}`, values];
+    }),
+    ...outside.map((flow): [string, Values] => {
+      const { workload, destination, sentBytesPerSecond, receivedBytesPerSecond } = flow;
+      const { sentRequestsPerSecond, receivedRequestsPerSecond } = flow;
+      const bytes = { sentBytesPerSecond, receivedBytesPerSecond };
+      return [
+        `outside ${workload} ${destination}`,
+        { ...bytes, sentRequestsPerSecond, receivedRequestsPerSecond },
+      ];
+    }),
+    ...workloads.map(({ name, cpuMillicores, memoryBytes }): [string, Values] => [
+      `workload ${name}`,
+      { cpuMillicores, memoryBytes },
+    ]),
+  ];
+}
+
+function nodeFigures(node: ClusterNode): [string, Values] {
+  const { networkReceiveBitsPerSecond, networkTransmitBitsPerSecond } = node;
+  const { availableCpuMillicores: cpu, availableMemoryBytes: memory } = node;
+  return [
+    `node ${node.name}`,
+    {
       usedCpuMillicores: cpu === null ? null : ALLOCATABLE.cores * 1000 - cpu,
       usedMemoryBytes: memory === null ? null : ALLOCATABLE.memoryBytes - memory,
-      networkReceiveBitsPerSecond: node.networkReceiveBitsPerSecond ?? null,
-      networkTransmitBitsPerSecond: node.networkTransmitBitsPerSecond ?? null,
-    });
-  }
-  for (const { namespace, name, zones } of (await graphs.demand()).value.services)
-    for (const { zone, requestsPerSecond, errorRatio, latencyMs } of zones)
-      put(`demand ${namespace}/${name} ${zone}`, {
-        requestsPerSecond,
-        errorRatio,
-        p50: latencyMs.p50,
-        p90: latencyMs.p90,
-      });
-  return figures;
+      networkReceiveBitsPerSecond,
+      networkTransmitBitsPerSecond,
+    },
+  ];
 }
 
 async function countsOf(registry: ReturnType<typeof createRegistry>): Promise<Map<string, number>> {

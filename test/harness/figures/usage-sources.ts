@@ -7,7 +7,7 @@ import { counter, gauge, type Labels, type Row } from "./rows.ts";
 const REMEMBERED_MS = 60_000;
 const CORES = ["cpu00", "cpu01"];
 
-export function podsOn(draw: Draw, node: NodeDraw): PodDraw[] {
+function podsOn(draw: Draw, node: NodeDraw): PodDraw[] {
   return draw.pods.filter((pod) => pod.node === node);
 }
 
@@ -21,11 +21,11 @@ const podSeconds = (pod: PodDraw, nowMs: number): number =>
   pod.containers.reduce((sum, { cores, life }) => sum + cores * seconds(life.startedMs, nowMs), 0);
 
 /** Core-seconds that a node has used. */
-export const nodeSeconds = (draw: Draw, node: NodeDraw, nowMs: number): number =>
+const nodeSeconds = (draw: Draw, node: NodeDraw, nowMs: number): number =>
   node.systemCores * seconds(-90_000_000, nowMs) +
   podsOn(draw, node).reduce((sum, pod) => sum + podSeconds(pod, nowMs), 0);
 
-export const nodeMemory = (draw: Draw, node: NodeDraw): number =>
+const nodeMemory = (draw: Draw, node: NodeDraw): number =>
   node.systemMemoryBytes + podsOn(draw, node).reduce((sum, pod) => sum + memoryOf(pod), 0);
 
 /** What a node can give to pods. */
