@@ -301,10 +301,7 @@ class RunningAggregator implements Aggregator {
     await this.#bills.keep(graphs);
   }
 
-  /**
-   * A new leader begins where the one before ended: which pairs were tested, and what that took of the nodes'
-   * budgets.
-   */
+  /** Continues where the leader before this one ended: pairs that it tested, and budgets that it used. */
   #noteLeadership(): void {
     const isLeading = this.#replication?.leadership.isLeader() ?? false;
     if (isLeading && !this.#isLeading) this.#probing.rememberTests(this.#pastTests());

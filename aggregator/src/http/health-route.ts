@@ -7,9 +7,9 @@ import type { RecentRefusals } from "../domain/graphs/recent-refusals.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
 import type { OwnCluster } from "../domain/ingest/own-cluster.ts";
 import type { RecentUnused } from "../domain/ingest/recent-unused.ts";
+import type { Unused } from "../domain/ingest/sink.ts";
 import { NOTHING_ELSE } from "./query.ts";
 import { ofHealth, type ReplicaHealths } from "./replica-healths.ts";
-import { UNUSED_REMEDIES } from "./unused-remedies.ts";
 
 /** What is told of the aggregator itself. */
 export interface HealthSources {
@@ -37,6 +37,23 @@ type HealthQuery = Static<typeof HealthQuery>;
 
 const MAX_CLOCKS = 20;
 const MAX_CLUSTERS = 20;
+
+/** What to do about points that no graph is drawn from: doctor and page show it. */
+const UNUSED_REMEDIES: Readonly<Record<Unused, string>> = {
+  unattributed:
+    "Neither end of a call, or no pod or node, is named: give the source the labels that docs/traffic-sources.md lists.",
+  other_cluster:
+    "They are of another cluster. If one of its names is this cluster's, add it to aggregator.clusterNames; else ask for this cluster's series alone (collector.prometheusMatchers).",
+  unknown_pod:
+    "No pod of the cluster has the name or address: list the ranges of pods, Services and nodes in the chart's value outside, and leave out series of other clusters.",
+  unknown_node:
+    "The cluster has no such node: the label of the node must have the name of its Node object, not an address.",
+  sampling_unset: "Give the agent's rows their sampling factor (docs/traffic-sources.md).",
+  too_many_links: "There is no room for more links: probe fewer peers, or by fewer methods.",
+  too_many_channels: "There is no room for more channels: see which source names so many workloads.",
+  too_many_pods: "There is no room for more pods: leave out series of other clusters.",
+  unknown_metric: "Nothing reads these metrics, or not as this type: a sender need not send them.",
+};
 
 /**
  * `GET /api/v1/health`: the figures that a person asks for first. All of them, and those that are told over

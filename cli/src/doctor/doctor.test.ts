@@ -295,57 +295,6 @@ describe("the graph", () => {
     expectRemedies(verdicts);
   });
 
-  describe("points that are in no graph", () => {
-    const health = (intake: object): Health =>
-      ({
-        ready: true,
-        reasons: [],
-        graphAgeSeconds: 1,
-        buildFailures: 0,
-        intake: { missing: 0, publisherDropped: 0, tooLate: 0, deadLetters: 0, refused: {}, ...intake },
-        replicas: { lag: [] },
-        probing: { uncoveredZones: 0 },
-      }) as unknown as Health;
-    const lookAt = (intake: object, check: string): Verdict =>
-      judgeFreshness({ ...facts, cluster, health: health(intake) }).find((one) => one.check === check)!;
-    const row = (reason: string, points: number) => ({
-      reason,
-      points,
-      example: "a_total",
-      remedy: `Do ${reason}.`,
-    });
-
-    it("are told by their largest reasons, with what to do", () => {
-      const found = lookAt(
-        { unusedNow: [row("other_cluster", 40), row("unattributed", 3)] },
-        "points of no use",
-      );
-      expect(found.severity).toBe("warning");
-      expect(found.value).toBe("other_cluster 40 (a_total), unattributed 3 (a_total)");
-      expect(found.remedy).toContain("other_cluster: Do other_cluster.");
-      expect(lookAt({ unusedNow: [] }, "points of no use").severity).toBe("ok");
-      expect(lookAt({}, "points of no use").severity).toBe("skipped");
-    });
-
-    it("are no loss where nothing reads the metric", () => {
-      const found = lookAt({ unusedNow: [row("unknown_metric", 9)] }, "points of no use");
-      expect([found.severity, found.value]).toEqual(["info", "unknown_metric 9 (a_total)"]);
-    });
-
-    it("names the clusters that telemetry is of", () => {
-      const of = (name: string, isOwn: boolean) => ({ name, isOwn, series: 7 });
-      expect(lookAt({ clusters: [of("here", true)] }, "clusters")).toMatchObject({
-        severity: "ok",
-        value: "this one: here (7 series)",
-      });
-      expect(lookAt({ clusters: [of("here", true), of("there", false)] }, "clusters")).toMatchObject({
-        severity: "info",
-        value: "this one: here (7 series); others, left out: there (7 series)",
-      });
-      expect(lookAt({ clusters: [] }, "clusters").value).toBe("this one: not named");
-    });
-  });
-
   it("says how many of its parts break the rules, which readers leave out", () => {
     const dropped = { counts: { link: 2 }, first: "cluster graph links[3].lossRatio must be from 0 to 1" };
     const verdicts = judgeFreshness({ ...facts, cluster, dropped });

@@ -48,7 +48,7 @@ export class ScrapedPages {
   }
 }
 
-/** Who was scraped: all series of a page share these labels. Clusters behind one server have one of their own. */
+/** Who was scraped: all series of a page share these labels. */
 function targetOf({ job = "", instance = "", cluster = "" }: RawSeries["labels"]): string {
   return `${job}\n${instance}\n${cluster}`;
 }

@@ -377,14 +377,6 @@ describe("traffic with the outside of the cluster", () => {
     expect(workloads[0]!.bytesPerSecond).toBeCloseTo(sent + received, 9);
   });
 
-  test("whose bytes nobody counts is unknown, not free", () => {
-    const call = { ...outside("there", 0, 0), sentBytesPerSecond: null, receivedBytesPerSecond: null };
-    const workflow = { ...pairOf("a1", "a1", 0), outside: [call] };
-    expect(bill(AWS, [workflow], table).outside).toMatchObject([
-      { destination: "there", bytesPerSecond: null, perMonth: null, unknown: "no_bytes" },
-    ]);
-  });
-
   test("is split evenly over replicas, and added up by destination", () => {
     const workloads = [workload("p", { "p-1": "a1", "p-2": "n1" }), workload("q", { "q-1": "a1" })];
     const flows = [outside("internet", 2 * GB, 0), { ...outside("internet", GB, 0), workload: "q" }];

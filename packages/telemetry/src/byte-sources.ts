@@ -90,7 +90,7 @@ export interface ByteFamily {
   readonly where?: Readonly<Record<string, string>>;
   /** A row of an answer names who sent it as its source; the channel is that of the question. */
   readonly answers?: { readonly label: string; readonly request: string; readonly response: string };
-  /** Which direction a row counts, where its target is outside of the cluster: each is a channel of its own. */
+  /** The direction of a row whose target is outside of the cluster: each is a channel of its own. */
   readonly outside?: "received" | "sent";
   /** Label with the target's cluster; absent or empty: the row's own. */
   readonly targetCluster?: string;

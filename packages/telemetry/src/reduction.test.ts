@@ -114,7 +114,7 @@ describe("reduceAttributes", () => {
       ];
       for (const [name, attributes] of rows) {
         const row = { ...attributes, [label]: "here" };
-        expect(reduceAttributes(name, row), name).toEqual(row);
+        expect({ name, labels: reduceAttributes(name, row) }).toEqual({ name, labels: row });
       }
     },
   );

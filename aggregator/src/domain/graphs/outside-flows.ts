@@ -59,9 +59,9 @@ function flowOf(
   nowMs: number,
   figures: Figures,
 ): OutsideFlow {
-  const newestMs = Math.max(sent?.newestMs ?? -Infinity, received?.newestMs ?? -Infinity);
-  const bytes = both(sent?.bytesPerSecond, received?.bytesPerSecond, figures);
-  const requests = both(sent?.requestsPerSecond, received?.requestsPerSecond, figures);
+  const newestMs = Math.max(...[sent, received].map((rates) => rates?.newestMs ?? -Infinity));
+  const bytes = both("bytesPerSecond", sent, received, figures);
+  const requests = both("requestsPerSecond", sent, received, figures);
   return {
     workload,
     destination,
@@ -77,10 +77,12 @@ function flowOf(
 
 /** Who counts one direction counts the other: nothing of it is 0. Null: nobody counts either. */
 function both(
-  sent: number | null = null,
-  received: number | null = null,
+  quantity: "bytesPerSecond" | "requestsPerSecond",
+  sent: ChannelRates | null,
+  received: ChannelRates | null,
   figures: Figures,
 ): { readonly sent: number; readonly received: number } | null {
-  if (sent === null && received === null) return null;
-  return { sent: figures.of(sent ?? 0) ?? 0, received: figures.of(received ?? 0) ?? 0 };
+  const [out, back] = [sent?.[quantity] ?? null, received?.[quantity] ?? null];
+  if (out === null && back === null) return null;
+  return { sent: figures.of(out ?? 0) ?? 0, received: figures.of(back ?? 0) ?? 0 };
 }

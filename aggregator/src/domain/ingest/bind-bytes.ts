@@ -169,21 +169,34 @@ function endsOf(rule: ByteFamily, series: Series, facts: Permit["facts"]): Ends 
   if (source === "repeated" || target === "repeated") return IGNORED;
   if (source === "later" || target === "later") return UNUSED_SINKS.unknown_pod;
   const isStrange = source === "stranger" || target === "stranger";
-  const isUnknown = typeof source === "string" || typeof target === "string";
-  const isBothWays = rule.target.by === "address" && rule.outside === undefined;
-  if (isUnknown && (isBothWays || rule.target.by === "outside"))
+  if ((typeof source === "string" || typeof target === "string") && !isOneWay(rule))
     return UNUSED_SINKS[isStrange ? "unknown_pod" : "unattributed"];
   const unknown = outsideEnd(OUTSIDE_UNKNOWN, isStrange);
   const elsewhere = elsewhereOf(rule, series);
-  if (typeof source === "string") {
-    return typeof target === "string" || elsewhere !== null
-      ? UNUSED_SINKS.unattributed
-      : { source: unknown, target, outside: unknown };
+  const there = elsewhere ?? (typeof target === "string" ? outsideOf(rule.target, series, facts) : null);
+  return joined(source, there ?? target, there, unknown);
+}
+
+/** @param outside the target, where it is known to be outside */
+function joined(
+  source: ResolvedEnd | string,
+  target: ResolvedEnd | string,
+  outside: ResolvedEnd | null,
+  unknown: ResolvedEnd,
+): Ends | Sink {
+  if (typeof source !== "string") {
+    return typeof target === "string"
+      ? { source, target: unknown, outside: unknown }
+      : { source, target, outside };
   }
-  if (elsewhere !== null) return { source, target: elsewhere, outside: elsewhere };
-  if (typeof target !== "string") return { source, target, outside: null };
-  const outside = (target === "stranger" ? outsideOf(rule.target, series, facts) : null) ?? unknown;
-  return { source, target: outside, outside };
+  return typeof target === "string" || outside !== null
+    ? UNUSED_SINKS.unattributed
+    : { source: unknown, target, outside: unknown };
+}
+
+/** Whether a row of which one end isn't known says which way its bytes went. */
+function isOneWay({ target, outside }: ByteFamily): boolean {
+  return target.by !== "outside" && (target.by !== "address" || outside !== undefined);
 }
 
 /** The cluster that the target is mirrored from; null: it is one of this cluster. */

@@ -67,21 +67,35 @@ export function bindDemand(
   const labels: DemandLabels = series.attributes;
   if (series.name !== LATENCY_BUCKETS || labels.reporter !== "source") return null;
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
-  // Another cluster's endpoints serve what is asked of them.
-  const far = farClusterOf(series, "source", clusters, permit.facts);
-  if (far === "near_is_elsewhere" || far.elsewhere !== null) return UNUSED_SINKS.other_cluster;
+  if (isElsewhere(series, permit, clusters)) return UNUSED_SINKS.other_cluster;
   const flows = flowsOf(labels);
   const caller = callerOf(labels);
   const node = textOf(series.resource[RESOURCE_ATTRIBUTES.node]);
   if (flows === null || caller === null || node === null) return UNUSED_SINKS.unattributed;
+  const target = openDemand(demand, caller, node, permit);
+  return "unused" in target ? target : new DemandSink(target, flows, series, tracks);
+}
+
+/** Another cluster's endpoints serve what is asked of them. */
+function isElsewhere(series: Series, { facts }: Permit, clusters: OwnCluster): boolean {
+  const far = farClusterOf(series, "source", clusters, facts);
+  return far === "near_is_elsewhere" || far.elsewhere !== null;
+}
+
+/** The demand of the caller's zone, or what its series flows into when there is none, or not yet. */
+function openDemand(
+  demand: SinkTables["demand"],
+  caller: ChannelKey,
+  node: string,
+  permit: Permit,
+): ChannelTarget | Sink {
   const { authority, facts } = permit;
   const isTheirs = authority.speaksForNode(node) ? authority.speaksForChannel(caller, "source") : "no";
   if (isTheirs === "no") return NOT_YOURS;
   const zone = facts.zoneOf(node);
   if (isTheirs === "unknown" || zone === undefined) return UNUSED_SINKS.unknown_node;
   const key = { ...caller, source: zone ?? "" };
-  const target = demand.open(key, permit.channelRoom(key.sourceNamespace));
-  return target === null ? UNUSED_SINKS.too_many_channels : new DemandSink(target, flows, series, tracks);
+  return demand.open(key, permit.channelRoom(key.sourceNamespace)) ?? UNUSED_SINKS.too_many_channels;
 }
 
 /** Null for a bucket that isn't kept. */

@@ -4,7 +4,6 @@ import type { Attributes } from "@isochrone/telemetry";
 import { OUTSIDE_NAMESPACE, OUTSIDE_UNKNOWN, outsideNameOf } from "@isochrone/telemetry/outside";
 import type { ChannelKey } from "../channel-key.ts";
 import { textOf, type Labels } from "../text.ts";
-import type { EdgeClusters } from "./bind-service-graph.ts";
 import { clusterName } from "./own-cluster.ts";
 
 /** Labels of Hubble's `labelsContext` that name the ends. */
@@ -49,9 +48,12 @@ const NAMESPACE_ATTRIBUTES = ["k8s.namespace.name", "service.namespace"];
 
 const CLUSTER_ATTRIBUTES = ["k8s.cluster.name"];
 
+/** Notes the cluster of an end, and returns whether it is another one. */
+export type EdgeClusters = (cluster: string, namespace: string) => boolean;
+
 /**
- * The channel of a service graph connector's edge. An end that is no workload of this cluster is outside; null:
- * both are. "other_cluster": the edge is one of another cluster.
+ * The channel of a service graph connector's edge. An end that is no workload of this cluster is outside;
+ * null: both are. "other_cluster": the edge is one of another cluster.
  * @param kinds how far the names are believed; null: the client is no workload
  */
 export function edgeOf(
@@ -66,7 +68,7 @@ export function edgeOf(
     const isOther = cluster !== null && clusters(cluster, workload?.namespace ?? "");
     return isOther ? { elsewhere: cluster } : workload;
   });
-  const isElsewhere = [client, server].some((end) => end != null && "elsewhere" in end);
+  const isElsewhere = [client, server].some((end) => end !== null && end !== undefined && "elsewhere" in end);
   const [source, target] = [placed(client), placed(server)];
   if (source.namespace !== OUTSIDE_NAMESPACE || target.namespace !== OUTSIDE_NAMESPACE)
     return channelOf(source, target);
@@ -74,7 +76,7 @@ export function edgeOf(
 }
 
 function placed(end: Workload | { readonly elsewhere: string } | null | undefined): Workload {
-  if (end == null) return { namespace: OUTSIDE_NAMESPACE, name: OUTSIDE_UNKNOWN };
+  if (end === null || end === undefined) return { namespace: OUTSIDE_NAMESPACE, name: OUTSIDE_UNKNOWN };
   return "elsewhere" in end ? { namespace: OUTSIDE_NAMESPACE, name: outsideNameOf(end.elsewhere) } : end;
 }
 
@@ -125,8 +127,8 @@ function dimension(
 }
 
 /**
- * The ends by labels of `labelsContext`; one that they don't name is outside. Null: they name neither. `source` and `destination` are not taken: what they hold (pods,
- * identities, names) is a setting of Cilium's that the metric doesn't tell.
+ * The ends by labels of `labelsContext`; one that they don't name is outside. Null: they name neither.
+ * `source` and `destination` are not taken: a setting of Cilium's says what they hold.
  */
 export function hubbleEnds(labels: HubbleEnds): ChannelKey | null {
   const source = workloadOf(labels.source_namespace, labels.source_workload, labels.source_app);

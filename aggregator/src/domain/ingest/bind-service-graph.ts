@@ -2,7 +2,13 @@
 // spans of traces, and Cilium's Hubble, which watches flows. Neither counts bytes.
 import type { Attributes, CounterTracks, Increment, Series } from "@isochrone/telemetry";
 import { reversed, type ChannelKey, type Flow, type Reporter } from "../channel-key.ts";
-import { edgeOf, hubbleEnds, type HubbleEnds, type NameKind } from "./bind-service-graph-names.ts";
+import {
+  edgeOf,
+  hubbleEnds,
+  type EdgeClusters,
+  type HubbleEnds,
+  type NameKind,
+} from "./bind-service-graph-names.ts";
 import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
 import { OwnCluster } from "./own-cluster.ts";
@@ -33,9 +39,6 @@ interface Reading {
  * one counts.
  */
 type Reader = (attributes: Attributes, clusters: EdgeClusters) => Reading | Sink | "ignored" | null;
-
-/** Notes the cluster of an end, and returns whether it is another one. */
-export type EdgeClusters = (cluster: string, namespace: string) => boolean;
 
 const READERS = mapOf<Reader>({
   traces_service_graph_request_total: (attributes, clusters) => readGraph(attributes, ["requests"], clusters),

@@ -78,17 +78,35 @@ export function bindTraffic(
   if (flow === undefined) return IGNORED_NAMES.test(series.name) ? IGNORED : null;
   const isHistogram = series.kind === "histogram" && flow === "bytes";
   if (!isHistogram && series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
-  const labels: IstioLabels = series.attributes;
-  const reporter = REPORTERS.find((known) => known === labels.reporter);
-  if (reporter === undefined) return UNUSED_SINKS.unattributed;
-  const call = callOf(series, reporter, clusters, permit.facts);
-  if ("live" in call) return call;
-  const key = isOutside(call) && ANSWERS.test(series.name) ? reversed(call) : call;
+  const reporter = reporterOf(series);
+  if (reporter === null) return UNUSED_SINKS.unattributed;
+  const key = keyOf(series, reporter, clusters, permit);
+  if ("live" in key) return key;
   const channel = openChannel(channels, key, reporter, permit);
   if ("unused" in channel) return channel;
+  return new TrafficSink(channel, reporter, flow, flow === "requests" && isFailed(series), series, tracks);
+}
+
+function keyOf(
+  series: Series,
+  reporter: Reporter,
+  clusters: OwnCluster,
+  { facts }: Permit,
+): ChannelKey | Sink {
+  const call = callOf(series, reporter, clusters, facts);
+  if ("live" in call) return call;
+  return isOutside(call) && ANSWERS.test(series.name) ? reversed(call) : call;
+}
+
+function reporterOf({ attributes }: Series): (typeof REPORTERS)[number] | null {
+  const labels: IstioLabels = attributes;
+  return REPORTERS.find((known) => known === labels.reporter) ?? null;
+}
+
+function isFailed({ attributes }: Series): boolean {
+  const labels: IstioLabels = attributes;
   const { response_code: code = "", grpc_response_status: grpcStatus = "" } = labels;
-  const failed = flow === "requests" && isFailedResponse(String(code), String(grpcStatus));
-  return new TrafficSink(channel, reporter, flow, failed, series, tracks);
+  return isFailedResponse(String(code), String(grpcStatus));
 }
 
 /** The channel, or what its series flows into when the speaker may not speak of it, or not yet. */

@@ -25,7 +25,7 @@ interface NamedEnd {
 }
 
 /** The cluster of the end that doesn't report; null: this one, or it isn't told. */
-export type FarCluster = { readonly elsewhere: string | null } | "near_is_elsewhere";
+type FarCluster = { readonly elsewhere: string | null } | "near_is_elsewhere";
 
 /**
  * Tells which cluster the far end of a call is in. The proxy that reports stands in this cluster, or its page
@@ -66,19 +66,27 @@ export function callOf(
   const far = farClusterOf(series, reporter, clusters, facts);
   if (far === "near_is_elsewhere") return UNUSED_SINKS.other_cluster;
   const labels: EndLabels = series.attributes;
-  const named = {
-    source: endOf(labels.source_workload, labels.source_workload_namespace),
-    target: endOf(labels.destination_workload, labels.destination_workload_namespace),
+  const outside = {
+    namespace: OUTSIDE_NAMESPACE,
+    workload: far.elsewhere === null ? OUTSIDE_UNKNOWN : outsideNameOf(far.elsewhere),
   };
-  const farSide = reporter === "source" ? "target" : "source";
-  const outside = far.elsewhere === null ? OUTSIDE_UNKNOWN : outsideNameOf(far.elsewhere);
-  const ends = far.elsewhere === null ? named : { ...named, [farSide]: null };
-  if (ends.source === null && ends.target === null) return UNUSED_SINKS.unattributed;
+  const isFar = (side: "source" | "target"): boolean =>
+    far.elsewhere !== null && (side === "source") !== (reporter === "source");
+  const source = isFar("source") ? null : endOf(labels.source_workload, labels.source_workload_namespace);
+  const target = isFar("target")
+    ? null
+    : endOf(labels.destination_workload, labels.destination_workload_namespace);
+  return source === null && target === null
+    ? UNUSED_SINKS.unattributed
+    : channelOf(source ?? outside, target ?? outside);
+}
+
+function channelOf(source: NamedEnd, target: NamedEnd): ChannelKey {
   return {
-    sourceNamespace: ends.source?.namespace ?? OUTSIDE_NAMESPACE,
-    source: ends.source?.workload ?? outside,
-    targetNamespace: ends.target?.namespace ?? OUTSIDE_NAMESPACE,
-    target: ends.target?.workload ?? outside,
+    sourceNamespace: source.namespace,
+    source: source.workload,
+    targetNamespace: target.namespace,
+    target: target.workload,
   };
 }
 

@@ -5,7 +5,7 @@ import type { ClusterFacts } from "../speakers/authority.ts";
 import { textOf, type Labels } from "../text.ts";
 
 /** Who names clusters: Istio's ends, the label of a Prometheus, and OpenTelemetry. */
-export type ClusterNaming = "istio" | "prometheus" | "otel";
+type ClusterNaming = "istio" | "prometheus" | "otel";
 
 /** Istio's name of a cluster that nobody has named. */
 const ISTIO_DEFAULT = "Kubernetes";
@@ -25,7 +25,7 @@ interface Sightings {
 }
 
 /** A cluster as telemetry names it. */
-export interface SeenCluster {
+interface SeenCluster {
   readonly name: string;
   readonly isOwn: boolean;
   /** Series that named it since the start. */
