@@ -6,6 +6,8 @@ import { numberOption } from "./numbers.ts";
 
 const USAGE = "npm run soak -- figures [--draws N (1000)] [--seed N (1: of the first draw)]";
 
+const PROGRESS_DRAWS = 100;
+
 /** False: a figure was wrong or missing; the command that repeats its draw is printed. */
 export async function runFigures(args: readonly string[]): Promise<boolean> {
   const { values } = parseArgs({
@@ -20,6 +22,7 @@ export async function runFigures(args: readonly string[]): Promise<boolean> {
   for (let seed = first; seed < first + draws; seed++) {
     const outcome = await runDraw(drawOf(seed));
     total.compared += outcome.compared;
+    if ((seed - first + 1) % PROGRESS_DRAWS === 0) console.log(`${seed - first + 1} draws done`);
     total.wrong += outcome.mistakes.length;
     for (const name of outcome.unknown) add(unknown, name.slice(name.lastIndexOf(" ") + 1), 1);
     for (const [reason, count] of outcome.leftOut) add(leftOut, reason, count);
