@@ -52,7 +52,7 @@ export interface PodDraw {
   readonly proxy: Life;
 }
 
-/** Who tells what a node and its pods use. */
+/** Sources of the usage of a node and its pods. */
 export const USAGE_SOURCES = [
   "cadvisor",
   "cadvisor_cores",
@@ -64,7 +64,7 @@ export const USAGE_SOURCES = [
 ] as const;
 type UsageSource = (typeof USAGE_SOURCES)[number] | "cadvisor_without_pods" | "cadvisor_standalone";
 
-/** What a Prometheus receiver says of the starts of counters, and whether it sends differences instead. */
+/** Starts of counters as a Prometheus receiver gives them; delta: it sends differences instead. */
 const OTEL_STARTS = ["first_seen", "first_seen", "none", "delta"] as const;
 
 export interface NodeDraw {
@@ -76,7 +76,7 @@ export interface NodeDraw {
   readonly receiveBytesPerSecond: number;
   readonly transmitBytesPerSecond: number;
   readonly usage: UsageSource;
-  /** Who reads the pages of traffic on this node. */
+  /** The reader of the pages of traffic on this node. */
   readonly reader: "collector" | "otel";
   readonly otelStarts: (typeof OTEL_STARTS)[number];
   /** The collector, or the OpenTelemetry Collector, restarts and forgets what it knew. */
@@ -85,7 +85,7 @@ export interface NodeDraw {
   readonly outageMs: readonly [number, number] | null;
   /** All that the reader sends comes twice. */
   readonly isDoubled: boolean;
-  /** Of the agents and proxies of the whole node. */
+  /** The life of the agents and proxies of the whole node. */
   readonly agent: Life;
 }
 
@@ -125,7 +125,7 @@ export const STRAYS = ["unattributed", "unknown_pod", "sampling_unset"] as const
 
 export interface Draw {
   readonly seed: number;
-  /** What telemetry calls the cluster. */
+  /** The cluster's name in telemetry. */
   readonly cluster: string;
   /** Another cluster that sends its telemetry here too: none of its figures counts. */
   readonly other: Draw | null;
@@ -138,7 +138,7 @@ export interface Draw {
   readonly pods: readonly PodDraw[];
   readonly channels: readonly ChannelDraw[];
   readonly strays: readonly (typeof STRAYS)[number][];
-  /** Of the cluster's single programs: waypoint, service graph. */
+  /** The life of the cluster's single programs: waypoint, service graph. */
   readonly single: Life;
   readonly isOpenMetrics: boolean;
   /** Pages say when their process started. */
@@ -150,7 +150,7 @@ export interface Draw {
 /** Milliseconds. */
 export const LATENCY_BOUNDS = [5, 10, 25, 50, 100] as const;
 
-/** What Istio calls a workload. */
+/** A workload's name in Istio's metrics. */
 export function istioName({ isRenamed }: Draw, workload: string): string {
   return isRenamed ? `${workload}-mesh` : workload;
 }

@@ -1,5 +1,5 @@
-// Who reads the pages of a node and sends what they say: a collector of Isochrone, or an OpenTelemetry
-// Collector. Both may restart, lose the way to the aggregator for a while, and send everything twice.
+// Readers of a node's pages: a collector of Isochrone, or an OpenTelemetry Collector. Both may restart, lose
+// the connection to the aggregator for a while, and send everything twice.
 import type { RunningAggregator } from "@isochrone/aggregator/testing";
 import { BusError, type OutgoingRecord, type Publisher } from "@isochrone/bus";
 import { collectorSettings, createCollector } from "@isochrone/collector";
@@ -17,7 +17,7 @@ import {
   resourceRows,
 } from "./usage-sources.ts";
 
-/** What a reader works with. */
+/** Dependencies of a reader. */
 interface Surroundings {
   readonly draw: Draw;
   readonly node: NodeDraw;

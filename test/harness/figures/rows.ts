@@ -1,4 +1,4 @@
-// What programs count, as rows; a page of text or a request of OTLP is made of them.
+// Rows of metrics, and their forms on the wire: a page of text, or metrics of OTLP.
 import type { Attributes, Metric } from "@isochrone/telemetry";
 import type { Life } from "./draw.ts";
 
@@ -38,7 +38,7 @@ export const gauge = (family: string, labels: Labels, value: number, more: Parti
   ...more,
 });
 
-/** What a program has counted of a steady rate, in whole units. */
+/** Value of a program's counter with a steady rate, in whole units. */
 export function counted(life: Life, nowMs: number, perSecond: number): number {
   return Math.floor((perSecond * (nowMs - life.bornMs(nowMs))) / 1000);
 }

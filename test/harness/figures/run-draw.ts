@@ -1,5 +1,5 @@
-// Lets a draw happen: pages -> collectors, OTLP -> the aggregator -> the graph API, on a clock of its own.
-// Then compares every figure that is published with the truth.
+// Runs a draw on a clock of its own: pages -> collectors, OTLP -> aggregator -> graph API. Compares every
+// published figure with the truth.
 import { fill, startAggregator } from "@isochrone/aggregator/testing";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { createRegistry } from "@isochrone/runtime";
@@ -14,11 +14,11 @@ import { outsideCalls, RENDERERS } from "./traffic-sources.ts";
 import { ALLOCATABLE } from "./usage-sources.ts";
 
 const WINDOW_MS = 300_000;
-/** How far a figure may be off. */
+/** Largest relative error of a figure. */
 const TOLERANCE = 0.01;
 
 interface Outcome {
-  /** What is wrong, each in a line that names figure, truth and what was published. */
+  /** A line for each wrong figure: its name, the truth and the published value. */
   readonly mistakes: readonly string[];
   readonly compared: number;
   /** Figures that nobody tells, by name: published as unknown. */

@@ -1,4 +1,4 @@
-// What each source of traffic shows of a channel: its names, labels and places, after the versions that
+// Rows of a channel by each source of traffic: names, labels and pages, after the versions that
 // docs/traffic-sources.md lists.
 import {
   LATENCY_BOUNDS,
@@ -201,7 +201,7 @@ function linkerd(draw: Draw, channel: ChannelDraw, pages: Pages): void {
       return [
         count("tcp_write_bytes_total", labels, questions),
         count("tcp_read_bytes_total", labels, answers),
-        // Of the proxy's other side: the same bytes again.
+        // The proxy's other side counts the same bytes again.
         count("tcp_write_bytes_total", { ...labels, peer: "src" }, questions),
         count("request_total", requests, requestsPerSecond),
         count(

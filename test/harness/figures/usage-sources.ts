@@ -1,9 +1,9 @@
-// What each source of usage shows of a node and its pods.
+// Rows of a node and its pods by each source of usage.
 import type { Attributes } from "@isochrone/telemetry";
 import { NAMESPACE, type ContainerDraw, type Draw, type NodeDraw, type PodDraw } from "./draw.ts";
 import { counter, gauge, type Labels, type Row } from "./rows.ts";
 
-/** How long cAdvisor shows a container that has ended, with its last figures. */
+/** cAdvisor shows a container that has ended for so long, with its last figures. */
 const REMEMBERED_MS = 60_000;
 const CORES = ["cpu00", "cpu01"];
 
@@ -28,7 +28,7 @@ const nodeSeconds = (draw: Draw, node: NodeDraw, nowMs: number): number =>
 const nodeMemory = (draw: Draw, node: NodeDraw): number =>
   node.systemMemoryBytes + podsOn(draw, node).reduce((sum, pod) => sum + memoryOf(pod), 0);
 
-/** What a node can give to pods. */
+/** Allocatable resources of each node. */
 export const ALLOCATABLE = { cores: 128, memoryBytes: 256_000_000_000 };
 
 interface NodeUse {
@@ -64,7 +64,7 @@ function instancesOf({ name, cores, memoryBytes, life }: ContainerDraw, nowMs: n
 }
 
 /**
- * How a page of cAdvisor names pods: by labels of the kubelet, with the rows of single cores beside the total
+ * A page of cAdvisor names pods by labels of the kubelet, with the rows of single cores beside the total
  * or without them; by the labels of containers, where it runs alone; or not at all.
  */
 export type CadvisorForm = "total" | "cores" | "standalone" | "without_pods";
