@@ -150,6 +150,7 @@ class RunningAggregator implements Aggregator {
       tables: this.#tables,
       graphAgeMs: () => (this.#keeper.newest === null ? null : clock.now() - this.#keeper.newest.builtAtMs),
       eventClients: () => this.#events.clients,
+      ambiguousNames: () => this.#speaking.facts.ambiguousNames,
       refusedDeclarations: () =>
         new Map([...this.#watch.refusedDeclarations(), ["far_pods", this.#keeper.channelsTooFar]]),
     });

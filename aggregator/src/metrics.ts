@@ -13,6 +13,8 @@ interface MetricSources {
   /** Age of the newest graph, ms; null before the first one. */
   readonly graphAgeMs: () => number | null;
   readonly eventClients: () => number;
+  /** Names in use that several workloads have. */
+  readonly ambiguousNames: () => number;
   /** Declared channels that are left out, by reason. */
   readonly refusedDeclarations: () => ReadonlyMap<string, number>;
 }
@@ -122,7 +124,7 @@ function byReason(
 
 function registerSizes(
   scraped: ScrapedMetrics,
-  { intake, tables, graphAgeMs, eventClients, refusedDeclarations }: MetricSources,
+  { intake, tables, graphAgeMs, eventClients, ambiguousNames, refusedDeclarations }: MetricSources,
 ): void {
   const sizes: readonly (readonly [string, string, () => number])[] = [
     ["isochrone_aggregator_series", "Series in memory.", () => intake.series],
@@ -135,6 +137,11 @@ function registerSizes(
     ["isochrone_aggregator_channels", "Channels in memory.", () => tables.channels.size],
     ["isochrone_aggregator_pods", "Pods with usage in memory.", () => tables.pods.size],
     ["isochrone_aggregator_event_clients", "Clients of the event stream.", eventClients],
+    [
+      "isochrone_aggregator_ambiguous_names",
+      "Names in use by traffic sources that several workloads have, by labels or owners. Their traffic is no workload's; the log names them.",
+      ambiguousNames,
+    ],
     [
       "isochrone_aggregator_graph_age_seconds",
       "Age of the newest graph; NaN before the first.",

@@ -31,7 +31,7 @@ interface SpeakersCluster extends WatchedCluster {
 /** Who is believed, as the parts of an aggregator need it. */
 export interface Speaking {
   readonly policy: SpeakerPolicy;
-  readonly facts: ClusterFacts;
+  readonly facts: ClusterFacts & Pick<WatchedFacts, "ambiguousNames">;
   readonly flows: FlowFacts;
   readonly clusters: OwnCluster;
   readonly speakers: Speakers;
@@ -58,8 +58,9 @@ export function createSpeaking(
     speakers,
     isShared,
     clock,
+    logger,
     outside = checkedFileIfAny(outsideFile, "outside", readOutside),
-  }: Pick<AggregatorDependencies, "access" | "speakers" | "isShared" | "clock" | "outside">,
+  }: Pick<AggregatorDependencies, "access" | "speakers" | "isShared" | "clock" | "logger" | "outside">,
   watch: SpeakersCluster,
   flowPlans: ConstructorParameters<typeof PlannedFlows>[0],
 ): Speaking {
@@ -69,7 +70,11 @@ export function createSpeaking(
   const policy = new SpeakerPolicy(Array.isArray(rules) ? rules : []);
   return {
     policy,
-    facts: new WatchedFacts(watch, clock, outside),
+    facts: new WatchedFacts(watch, clock, outside, (workload) =>
+      logger.warnOnce(`ambiguous:${workload}`, "a name means several workloads, its traffic is nobody's", {
+        workload,
+      }),
+    ),
     flows: new PlannedFlows(flowPlans),
     clusters: new OwnCluster(clusterNames),
     speakers: speakers ?? (gate === undefined || isShared === true ? OPEN_SPEAKERS : HEADER_SPEAKERS),

@@ -90,6 +90,8 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
   "--manifest": NO_FILE,
   "--matrix": NO_FILE,
   "--prices": NO_FILE,
+  "--mapping": NO_FILE,
+  "--profiles": ["NOWHERE", "DUMP"],
   "--trace": NO_FILE,
   "--chart": ["NOWHERE", "DUMP"],
   "--namespace": NO_NAMESPACE,

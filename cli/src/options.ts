@@ -223,6 +223,11 @@ export function readableFolder(text: string): string {
   return readable(text, "folder");
 }
 
+/** As {@link readableFolder}, said several times. */
+export function readableFolders(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, readableFolder(text)];
+}
+
 function readable(text: string, what: "file" | "folder"): string {
   const refused = (reason: string): InvalidArgumentError =>
     new InvalidArgumentError(`must be a readable ${what}, got ${JSON.stringify(text)}: ${reason}`);

@@ -9,6 +9,7 @@ import {
   namedValue,
   ratio,
   readableFile,
+  readableFolders,
   readableFiles,
   wholeNumber,
 } from "./options.ts";
@@ -193,6 +194,8 @@ export function addTosca(program: Command, print: Print): void {
     .addOption(namespace("of services that name none (default: default)"))
     .option("--name <name>", "of the workflow (default: the template's name, else the file's)")
     .option("--input <name=value>", "an input of the template; repeatable", namedValue)
+    .option("--mapping <file>", "which types are services and channels (docs/tosca.md)", readableFile)
+    .option("--profiles <folder>", "where imported profiles are; repeatable", readableFolders)
     .option("--algorithm <name>", "topologySortingAlgorithm of the AppGroup (default: ReverseKahn)")
     .option("--planned", "label the AppGroup so that its new pods wait for the planner")
     .addOption(

@@ -185,13 +185,26 @@ describe("createCollector", () => {
     expect(JSON.stringify(running.logger.lines)).not.toContain("secret");
   });
 
-  it("reads the kubelet's other page while the first keeps failing", async () => {
-    const usage = "# TYPE node_memory_working_set_bytes gauge\nnode_memory_working_set_bytes 1e9\n";
-    let broken = true;
+  const CPU = "container_cpu_usage_seconds_total";
+  const NAMED = `${CPU}{cpu="total",id="/kubepods/p/c",name="c",namespace="shop",pod="web-1",container="web"} 1\n`;
+  const ROOT = `${CPU}{cpu="total",id="/",image="",name=""} 9\n`;
+  const UNNAMED = `${CPU}{cpu="total",id="/kubepods/burstable/pod1/c",image="web:1",name="k8s_web_web-1_shop_1_0"} 1\n`;
+  const failing: RequestListener = (_, response) => void response.writeHead(500).end();
+
+  it.each<[string, RequestListener, number]>([
+    ["keeps failing", failing, 1],
+    ["has no containers, as on Windows", page("machine_cpu_cores 4\ncontainer_scrape_error 1\n"), 0],
+    ["has the node alone", page(ROOT), 0],
+    ["names no pods", page(ROOT + UNNAMED), 0],
+    ["doesn't name all pods", page(ROOT + NAMED + UNNAMED), 0],
+    ["says that it failed in part", page(`${ROOT}${NAMED}container_scrape_error 1\n`), 0],
+  ])("reads the kubelet's other page while the first %s", async (_, bad, failingPages) => {
+    const usage = `# TYPE ${CPU} counter\n${CPU}{namespace="shop",pod="web-1",container="web"} 1\n`;
+    let isBad = true;
     const server = await serve((request, response) => {
       if (request.url === "/metrics/resource") return page(usage)(request, response);
-      if (broken) return void response.writeHead(500).end();
-      return page("machine_cpu_cores 4\n")(request, response);
+      if (isBad) return bad(request, response);
+      return page(`${ROOT}${NAMED}container_scrape_error 0\n`)(request, response);
     });
     tests.atEnd(() => server.close());
     const options = {
@@ -199,15 +212,21 @@ describe("createCollector", () => {
       scheme: "http",
     } as const;
     const running = await run(kubeletTargets("n1", "127.0.0.1", server.port, options));
+    const cadvisor = { kind: "cadvisor" };
     const read = (kind: string): Promise<number> =>
       running.metric("isochrone_collector_scrapes_total", { kind, result: "ok" });
     await running.until(async () => (await read("resource")) > 0);
-    expect(await running.metric(failures, { kind: "cadvisor" })).toBeGreaterThanOrEqual(STAND_IN_AFTER);
-    broken = false;
-    await running.until(async () => (await read("cadvisor")) > 0);
+    const bads = (await read("cadvisor")) + (await running.metric(failures, cadvisor));
+    expect(bads).toBeGreaterThanOrEqual(STAND_IN_AFTER);
+    expect(await running.metric("isochrone_collector_targets_failing", cadvisor)).toBe(failingPages);
+    expect(await running.metric("isochrone_collector_targets_incomplete", cadvisor)).toBe(1 - failingPages);
+    isBad = false;
+    const bad0 = await read("cadvisor");
+    await running.until(async () => (await read("cadvisor")) > bad0 + 1);
     const before = await read("resource");
-    await running.until(async () => (await read("cadvisor")) > 3);
+    await running.until(async () => (await read("cadvisor")) > bad0 + 4);
     expect(await read("resource")).toBeLessThanOrEqual(before + 1);
+    expect(await running.metric("isochrone_collector_targets_incomplete", cadvisor)).toBe(0);
   });
 
   it("says at its start, and in its metrics, that certificates are not verified", async () => {

@@ -188,11 +188,14 @@ class Collector {
       );
       this.#publish(target, result);
       this.#metrics.scrapes.inc({ kind, result: "ok" });
-      return { ok: true, bytes: page.bytes };
+      const { lack } = result;
+      if (lack !== null)
+        this.#deps.logger.warnOnce(`${lack} ${instance}`, "page lacks usage of pods", { instance, lack });
+      return { outcome: lack === null ? "whole" : "incomplete", bytes: page.bytes };
     } catch (error) {
       if (signal.aborted) return null;
       this.#failed(target, error);
-      return { ok: false, bytes: page.bytes };
+      return { outcome: "failed", bytes: page.bytes };
     } finally {
       this.#metrics.bytes.inc({ kind }, page.bytes);
       this.#metrics.duration.observe({ kind }, (clock.monotonic() - begunMs) / 1000);

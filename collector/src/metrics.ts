@@ -33,6 +33,7 @@ export interface CollectorMetrics {
   readonly targets: Gauge<"kind" | "role">;
   readonly up: Gauge<"kind">;
   readonly failing: Gauge<"kind">;
+  readonly incomplete: Gauge<"kind">;
   readonly tlsUnverified: Gauge;
   readonly pending: Gauge;
   readonly oldestAge: Gauge;
@@ -132,6 +133,12 @@ function targetMetrics(registry: Registry) {
     failing: new Gauge({
       name: "isochrone_collector_targets_failing",
       help: "Pages whose last scrape failed.",
+      labelNames: ["kind"],
+      registers,
+    }),
+    incomplete: new Gauge({
+      name: "isochrone_collector_targets_incomplete",
+      help: "Kubelets' pages that were read last without the usage of all pods: they say so, name no pods, or have none.",
       labelNames: ["kind"],
       registers,
     }),

@@ -13,6 +13,7 @@ interface Page {
   readonly takesMs?: number;
   readonly bytes?: number;
   readonly fails?: boolean;
+  readonly lacks?: boolean;
   readonly more?: Partial<Target>;
 }
 
@@ -41,12 +42,14 @@ function roundsOver(pages: Record<string, Page>, settings: Partial<CollectorConf
     logger: new MemoryLogger(),
     metrics,
     async scrape({ instance }, timeoutMs, signal) {
-      const { takesMs = 10, bytes = 1_000, fails = false } = pages[instance] ?? {};
+      const { takesMs = 10, bytes = 1_000, fails = false, lacks = false } = pages[instance] ?? {};
       read.push({ instance, atMs: clock.monotonic(), timeoutMs });
       most = Math.max(most, ++active);
       await clock.sleep(Math.min(takesMs, timeoutMs), signal).catch(() => undefined);
       active--;
-      return signal.aborted ? null : { ok: !fails && takesMs <= timeoutMs, bytes };
+      if (signal.aborted) return null;
+      if (fails || takesMs > timeoutMs) return { outcome: "failed", bytes };
+      return { outcome: lacks ? "incomplete" : "whole", bytes };
     },
   });
   const value = async (name: string, labels: Record<string, string>): Promise<number> => {
@@ -130,7 +133,7 @@ describe("Rounds", () => {
       good: {},
       bad: { fails: true },
       ztunnel: { more: { role: "ztunnel" } },
-      node: { more: { kind: "cadvisor", role: "kubelet" } },
+      node: { lacks: true, more: { kind: "cadvisor", role: "kubelet" } },
       spare: { more: { kind: "resource", role: "kubelet", standsInFor: "node" } },
     });
     for (let round = 0; round < 3; round++) await run();
@@ -139,7 +142,10 @@ describe("Rounds", () => {
     expect(await value("isochrone_collector_targets_up", { kind: "istio" })).toBe(2);
     expect(await value("isochrone_collector_targets_failing", { kind: "istio" })).toBe(1);
     expect(await value("isochrone_collector_targets_up", { kind: "cadvisor" })).toBe(1);
+    expect(await value("isochrone_collector_targets_failing", { kind: "cadvisor" })).toBe(0);
+    expect(await value("isochrone_collector_targets_incomplete", { kind: "cadvisor" })).toBe(1);
     expect(await value("isochrone_collector_targets_up", { kind: "resource" })).toBe(0);
+    expect(await run()).toContain("spare");
     expect(await value(SKIPPED, { kind: "istio", reason: "backoff" })).toBe(1);
     // Nothing is said of what this node doesn't have.
     expect((await metrics.targets.get()).values).toHaveLength(4);

@@ -2,11 +2,11 @@ import type { Clock, Logger, Random } from "@isochrone/runtime";
 import { FairQueue } from "./fair-share.ts";
 import { GaugeShare, type CollectorMetrics, type SkipReason } from "./metrics.ts";
 import type { Target, TargetKind, TargetRole, TargetSource } from "./ports/ports.ts";
-import { ScrapePlan } from "./scrape-plan.ts";
+import { ScrapePlan, type ScrapeOutcome } from "./scrape-plan.ts";
 import type { CollectorConfig } from "./settings.ts";
 
 /** How a scrape ended; null: it was broken off because the collector stops. */
-export type ScrapeEnd = { readonly ok: boolean; readonly bytes: number } | null;
+export type ScrapeEnd = { readonly outcome: ScrapeOutcome; readonly bytes: number } | null;
 
 interface RoundsOptions {
   readonly config: CollectorConfig;
@@ -87,7 +87,7 @@ export class Rounds {
     const end = await scrape(target, timeoutMs, signal);
     if (end === null) return 0;
     spent.bytes += end.bytes;
-    this.#plan.ended(target, nowMs, end.ok);
+    this.#plan.ended(target, nowMs, end.outcome);
     return end.bytes;
   }
 
@@ -109,6 +109,8 @@ export class Rounds {
       const up = ofKind.map((target) => this.#plan.isUp(target));
       this.#gauges.set(metrics.up, { kind }, up.filter((each) => each === true).length);
       this.#gauges.set(metrics.failing, { kind }, up.filter((each) => each === false).length);
+      const incomplete = ofKind.filter((target) => this.#plan.isIncomplete(target));
+      this.#gauges.set(metrics.incomplete, { kind }, incomplete.length);
     }
   }
 }

@@ -30,7 +30,7 @@ function roundsOf(
     const nowMs = round * INTERVAL_MS;
     if (!plan.round([subject], nowMs).due.includes(subject)) continue;
     read.push(round);
-    plan.ended(subject, nowMs, ok(round));
+    plan.ended(subject, nowMs, ok(round) ? "whole" : "failed");
   }
   return read;
 }
@@ -54,8 +54,8 @@ describe("ScrapePlan", () => {
     const early = target("early");
     const broken = target("broken");
     plan.round([early, broken], 0);
-    plan.ended(early, INTERVAL_MS - 1, true);
-    for (const nowMs of [0, 1]) plan.ended(broken, nowMs, false);
+    plan.ended(early, INTERVAL_MS - 1, "whole");
+    for (const nowMs of [0, 1]) plan.ended(broken, nowMs, "failed");
     expect(plan.round([early, broken], INTERVAL_MS)).toEqual({
       due: [],
       skipped: [{ target: broken, reason: "backoff" }],
@@ -66,7 +66,7 @@ describe("ScrapePlan", () => {
     const plan = planOf();
     const subject = target("a");
     plan.round([subject], 0);
-    plan.ended(subject, 40, true);
+    plan.ended(subject, 40, "whole");
     expect(plan.round([subject], INTERVAL_MS).due).toEqual([subject]);
   });
 
@@ -79,30 +79,44 @@ describe("ScrapePlan", () => {
       Target,
     ];
     plan.round([failed, recent, old], 0);
-    plan.ended(failed, 0, false);
-    plan.ended(recent, 500, true);
-    plan.ended(old, 100, true);
+    plan.ended(failed, 0, "failed");
+    plan.ended(recent, 500, "whole");
+    plan.ended(old, 100, "whole");
     expect(plan.round([failed, recent, old, fresh], INTERVAL_MS).due).toEqual([fresh, old, recent, failed]);
   });
 
-  it("reads a page that stands in only after the other failed three times running", () => {
-    const plan = planOf({ maxBackoffRounds: 1 });
-    const first = target("first");
-    const standIn = target("stand-in", { standsInFor: "first" });
-    const due: string[] = [];
-    for (const [round, ok] of [true, false, false, true, false, false, false, false, true].entries()) {
-      const nowMs = round * INTERVAL_MS;
-      const names = plan.round([first, standIn], nowMs).due.map(({ instance }) => instance);
-      due.push(names.join("+"));
-      plan.ended(first, nowMs, ok);
-      if (names.includes("stand-in")) plan.ended(standIn, nowMs, true);
-    }
-    expect(due.map((names) => names.includes("stand-in"))).toEqual([
-      ...Array<boolean>(7).fill(false),
-      true,
-      true,
-    ]);
-    expect(plan.round([first, standIn], 9 * INTERVAL_MS).due).toEqual([first]);
+  it.each(["failed", "incomplete"] as const)(
+    "reads a page that stands in only after the other was %s three times running",
+    (bad) => {
+      const plan = planOf({ maxBackoffRounds: 1 });
+      const first = target("first");
+      const standIn = target("stand-in", { standsInFor: "first" });
+      const due: string[] = [];
+      for (const [round, ok] of [true, false, false, true, false, false, false, false, true].entries()) {
+        const nowMs = round * INTERVAL_MS;
+        const names = plan.round([first, standIn], nowMs).due.map(({ instance }) => instance);
+        due.push(names.join("+"));
+        plan.ended(first, nowMs, ok ? "whole" : bad);
+        if (names.includes("stand-in")) plan.ended(standIn, nowMs, "whole");
+      }
+      expect(due.map((names) => names.includes("stand-in"))).toEqual([
+        ...Array<boolean>(7).fill(false),
+        true,
+        true,
+      ]);
+      expect(plan.round([first, standIn], 9 * INTERVAL_MS).due).toEqual([first]);
+    },
+  );
+
+  it("reads a page that lacks something on, and knows it for up", () => {
+    const plan = planOf();
+    const subject = target("a");
+    plan.round([subject], 0);
+    for (let round = 0; round < 9; round++) plan.ended(subject, round * INTERVAL_MS, "incomplete");
+    expect([plan.isUp(subject), plan.isIncomplete(subject)]).toEqual([true, true]);
+    expect(plan.round([subject], 9 * INTERVAL_MS).due).toEqual([subject]);
+    plan.ended(subject, 9 * INTERVAL_MS, "whole");
+    expect(plan.isIncomplete(subject)).toBe(false);
   });
 
   it("reads no more targets than allowed, and none twice", () => {

@@ -12,12 +12,17 @@ interface ScrapePlanOptions {
   readonly random: Random;
 }
 
-/** After so many failures in a row another page stands in. */
+/** After so many rounds in a row without a whole page another one stands in. */
 export const STAND_IN_AFTER = 3;
+
+/** "incomplete": the page was read and lacks something that it should tell. */
+export type ScrapeOutcome = "whole" | "incomplete" | "failed";
 
 interface Standing {
   /** In a row. */
   failures: number;
+  /** Scrapes in a row that failed or gave a page that lacks something. */
+  missed: number;
   /** Null before the first scrape. */
   up: boolean | null;
   lastBegunMs: number;
@@ -68,10 +73,12 @@ export class ScrapePlan {
 
   /**
    * Says how a scrape ended. The first failure is tried again in the next round; further ones are tried ever
-   * less often.
+   * less often. A page that lacks something is read on.
    */
-  ended(target: Target, begunMs: number, ok: boolean): void {
+  ended(target: Target, begunMs: number, outcome: ScrapeOutcome): void {
     const standing = this.#standing(target);
+    const ok = outcome !== "failed";
+    standing.missed = outcome === "whole" ? 0 : standing.missed + 1;
     standing.failures = ok ? 0 : standing.failures + 1;
     standing.up = ok;
     standing.lastBegunMs = begunMs;
@@ -83,6 +90,12 @@ export class ScrapePlan {
   /** Null before the first scrape, and for targets that are unknown. */
   isUp({ instance }: Target): boolean | null {
     return this.#standings.get(instance)?.up ?? null;
+  }
+
+  /** Whether the page was read last without all that it should tell. */
+  isIncomplete({ instance }: Target): boolean {
+    const standing = this.#standings.get(instance);
+    return standing?.up === true && standing.missed > 0;
   }
 
   #wanted(targets: readonly Target[]): { wanted: Target[]; skipped: Skipped[] } {
@@ -101,7 +114,7 @@ export class ScrapePlan {
 
   #standsBy({ standsInFor }: Target): boolean {
     if (standsInFor === undefined) return false;
-    return (this.#standings.get(standsInFor)?.failures ?? 0) < STAND_IN_AFTER;
+    return (this.#standings.get(standsInFor)?.missed ?? 0) < STAND_IN_AFTER;
   }
 
   #standing({ instance }: Target): Standing {
@@ -109,7 +122,7 @@ export class ScrapePlan {
     if (standing === undefined)
       this.#standings.set(
         instance,
-        (standing = { failures: 0, up: null, lastBegunMs: -Infinity, dueMs: -Infinity }),
+        (standing = { failures: 0, missed: 0, up: null, lastBegunMs: -Infinity, dueMs: -Infinity }),
       );
     return standing;
   }

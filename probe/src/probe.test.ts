@@ -6,7 +6,7 @@ import { createMemoryBus } from "@isochrone/bus/memory";
 import type { MemoryBus } from "@isochrone/bus/testing";
 import { createRegistry, systemClock, systemRandom } from "@isochrone/runtime";
 import { MemoryLogger } from "@isochrone/runtime/testing";
-import { MetricsDecoder, PROBE_METRICS, TOPICS, decodeHeaders } from "@isochrone/telemetry";
+import { MetricsDecoder, NODE_METRICS, PROBE_METRICS, TOPICS, decodeHeaders } from "@isochrone/telemetry";
 import type { Registry } from "prom-client";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { ProbeConfig } from "./settings.ts";
@@ -96,6 +96,7 @@ async function start(values: Partial<ProbeConfig>, planSource?: PlanSource): Pro
     logger,
     registry,
     thread,
+    readCards: async () => [{ name: "lan0", received: 7000, sent: 9000 }],
     ...(planSource === undefined ? {} : { planSource }),
   });
   probes.push(probe);
@@ -121,6 +122,27 @@ function packets(node: string, outcome: string, method = "udp_rr"): number {
 const metrics = (): Promise<string> => registry.metrics();
 
 describe("probe", () => {
+  test.each([true, false])(
+    "tells what the node's cards have carried where it sees them: %s",
+    async (hostNetwork) => {
+      const peer = await startPeer();
+      await start({ hostNetwork }, new SettablePlanSource(planFor("a", [peerAt(peer)])));
+      await until("packets", () => packets("answerer", "received") > 0);
+      const told = (direction: string): number[] =>
+        points
+          .filter(
+            ({ metric, attributes }) =>
+              metric === NODE_METRICS.network && attributes["direction"] === direction,
+          )
+          .filter(({ attributes }) => attributes["interface"] === "lan0")
+          .map(({ value }) => value);
+      if (hostNetwork) await until("cards", () => told("transmit").length > 0);
+      expect([told("receive")[0], told("transmit")[0]]).toEqual(
+        hostNetwork ? [7000, 9000] : [undefined, undefined],
+      );
+    },
+  );
+
   test("publishes what it measures: round trips, jitter and packets, keyed and headed by its node", async () => {
     const peer = await startPeer();
     await start({}, new SettablePlanSource(planFor("a", [peerAt(peer)])));

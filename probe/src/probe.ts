@@ -1,4 +1,5 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
+import { readCardBytes } from "@isochrone/kernel-sockets";
 import { jsonFile, composeServices } from "@isochrone/runtime";
 import type { Clock, ComposedService, Fetch, Logger, Part, Periodic, Random } from "@isochrone/runtime";
 import { createPages } from "@isochrone/runtime/pages";
@@ -8,7 +9,7 @@ import { createHttpPlanSource } from "./adapters/http-plan-source.ts";
 import { createHttpLeases } from "./bandwidth/http-leases.ts";
 import { BandwidthService } from "./bandwidth/service.ts";
 import { toEngineConfig } from "./config.ts";
-import { toBandwidthBatch, toBatch, type BatchSource } from "./domain/batch.ts";
+import { toBandwidthBatch, toBatch, toCardBatch, type BatchSource } from "./domain/batch.ts";
 import { createMeasuringThreads } from "./measuring-threads.ts";
 import { KeyKeeper } from "./keys/key-keeper.ts";
 import { MetricsRecorder } from "./metrics/recorder.ts";
@@ -17,6 +18,7 @@ import { planRefresh } from "./plan-refresh.ts";
 import type {
   BandwidthLeases,
   BandwidthMeasurement,
+  CardBytes,
   Engine,
   EngineConfig,
   EngineSnapshot,
@@ -46,6 +48,8 @@ interface ProbeDeps {
   readonly planSource?: PlanSource;
   /** Who allows bandwidth tests. @default the aggregator */
   readonly bandwidthLeases?: BandwidthLeases;
+  /** Reads what the node's cards have carried; only with hostNetwork. @default of the kernel */
+  readonly readCards?: () => Promise<readonly CardBytes[]>;
   /** How the aggregator is asked, e.g. with a token. @default the platform's fetch */
   readonly fetch?: Fetch;
   /**
@@ -199,6 +203,16 @@ class ProbeService implements Probe {
     if (snapshot.flows.length === 0) return;
     this.#publisher.offer(TOPICS.probe, node, encodeMetrics(toBatch(this.#batchSource(), snapshot)));
     this.#recordPublisher({ source_node: node });
+    if (this.#config.hostNetwork) void this.#publishCards();
+  }
+
+  /** Reading can't fail: without anything to read there are no cards. */
+  async #publishCards(): Promise<void> {
+    const { clock, readCards = readCardBytes } = this.#deps;
+    const cards = await readCards();
+    if (cards.length === 0 || this.#engine === null) return;
+    const batch = toCardBatch(this.#batchSource(), cards, clock.now());
+    this.#publisher.offer(TOPICS.probe, this.#config.node, encodeMetrics(batch));
   }
 
   #publishBandwidth(measurement: BandwidthMeasurement): void {

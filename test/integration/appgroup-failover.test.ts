@@ -92,7 +92,7 @@ describe.runIf(support.supported)("two processes of the scheduler-plugin", () =>
     );
     // In the midst of its work.
     await sleep(1_000);
-    sleeper.pause();
+    await sleeper.pause();
     await leads(second);
     await allOrdered(namespace, { P1: 1, P2: 2, P3: 3 });
     for (let index = 0; index < GROUPS; index++)

@@ -8,6 +8,7 @@ import {
   PORT,
   SERVICE,
   WORLD,
+  runInNamespace,
   type AgentReport,
 } from "../harness/connections/lab.ts";
 
@@ -80,6 +81,41 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
       expect(metrics).toContain('isochrone_collector_connections_state{state="ok"} 1');
       expect(metrics).toContain("isochrone_collector_connections_overflows_total 0");
     }
+  });
+
+  test("connections that come and go between two dumps are counted by their ends, each once", async () => {
+    lab.forgetSoon("n1");
+    // What an agent before has followed to its end, or not, is no traffic of the next one's.
+    await lab.traffic("web", "load", near, PORT, 400, 100);
+    const before = lab.counted().get(`${web} ${near}`)!;
+    const agent = await lab.agent("n1", 6 * INTERVAL_MS);
+    await lab.traffic("web", "load", near, PORT, 400, 400);
+    const exchanged = lab.counted().get(`${web} ${near}`)! - before;
+    expect(exchanged).toBeGreaterThan(1e5);
+    await expect
+      .poll(() => (agent.report.pairs.get(`${web} ${near}`) ?? 0) / exchanged, { timeout: 40_000 })
+      .toBeGreaterThan(0.99);
+    await agent.stop();
+    expect(agent.report.pairs.get(`${web} ${near}`)! / exchanged).toBeCloseTo(1, 2);
+    expect(agent.report.metrics).toContain('isochrone_collector_connections_state{state="ok"} 1');
+  }, 60_000);
+
+  test("ends that the kernel drops are counted, one by one, and the state says so", () => {
+    const connections = 3000;
+    const said: { overflows: number; bytes: number; state: string } = JSON.parse(
+      runInNamespace("ends-process.ts", connections, 256 * 1024),
+    );
+    // A packet of 29 bytes each.
+    const heard = (bytes: number): number => bytes / 29;
+    const { overflows, bytes, state } = said;
+    expect(state).toBe("overflowed");
+    expect(overflows).toBeGreaterThan(100);
+    expect(heard(bytes)).toBeGreaterThan(100);
+    expect(heard(bytes) + overflows).toBe(connections);
+  });
+
+  test("a node's card is the lowest interface below its route: no overlay, no bridge, no pod's cable", () => {
+    expect(JSON.parse(runInNamespace("cards-process.ts"))).toEqual(["outer"]);
   });
 
   test("a node that doesn't count bytes is told from one without traffic", async () => {

@@ -129,7 +129,7 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
       const name = await testbed.leader();
       const leader = testbed.aggregators.find((aggregator) => aggregator.name === name)!;
       await testbed.change();
-      leader.pause();
+      await leader.pause();
       await expect.poll(() => testbed.leader(), { timeout: 30_000, interval: 100 }).not.toBe(name);
       await testbed.caughtUp(WITHIN_MS);
       const wokenMs = Date.now();
@@ -159,7 +159,7 @@ describe.runIf(support.supported)("of our services", { timeout: 120_000 }, () =>
 
   test("the graph API is gone, for it hangs: the annotations of the nodes are used, until it is back", async () => {
     const wrong = await testbed.through("graph API gone", WITHIN_MS, async () => {
-      for (const aggregator of testbed.aggregators) aggregator.pause();
+      await Promise.all(testbed.aggregators.map((aggregator) => aggregator.pause()));
       const { node, decision } = await untilDecided(/annotations of the nodes are used instead/);
       expect([node, decision.best]).toEqual(["n4", "n4"]);
       for (const aggregator of testbed.aggregators) aggregator.resume();

@@ -262,7 +262,7 @@ describe.runIf(support.supported)("an API server and its etcd", () => {
     await cluster.startApiServer();
     expect(await cluster.list("nodes")).toEqual([before]);
 
-    cluster.pause("api-server");
+    await cluster.pause("api-server");
     onTestFinished(() => cluster.resume("api-server"));
     const answer = cluster.list("nodes").then(({ length }) => length);
     expect(await Promise.race([answer, sleep(500, "silent")])).toBe("silent");

@@ -16,13 +16,13 @@ if (!namespaces.supported) console.warn(`delivery over pulled cables skipped: ${
 const seed = Number(process.env["ISOCHRONE_TEST_SEED"] ?? Date.now() % 1_000_000);
 
 const base: DeliveryOptions = {
-  records: 100_000,
+  records: 50_000,
   perSecond: 2500,
   producers: 2,
   aggregators: 3,
   brokers: 3,
   client: "platformatic",
-  faults: { count: 5, everyMs: 5000, awayMs: { least: 500, most: 3000 } },
+  faults: { count: 4, everyMs: 4000, awayMs: { least: 500, most: 3000 } },
   victims: ["aggregator", "broker"],
   lostAcknowledgementRatio: 0.02,
   seed,
@@ -53,10 +53,10 @@ describe.runIf(support.supported)(`delivery by Kafka, seed ${seed}`, () => {
     async () => {
       const { verdicts } = await runDelivery({
         ...base,
-        records: 40_000,
+        records: 25_000,
         testbed: "namespaces",
         victims: ["broker cable", "aggregator cable"],
-        faults: { count: 3, everyMs: 5000, awayMs: { least: 3000, most: 9000 } },
+        faults: { count: 2, everyMs: 5000, awayMs: { least: 3000, most: 9000 } },
       });
       console.log(JSON.stringify(verdicts));
       expect(verdicts.map(({ lost, doubled, unexplained }) => lost + doubled + unexplained)).toEqual(

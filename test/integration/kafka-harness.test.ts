@@ -123,7 +123,7 @@ describe.runIf(support.supported)("a Kafka cluster for tests", { concurrent: tru
     await produce(kafka.brokers, "kept", ["d"]);
     expect(await consume(kafka.brokers, "kept", 4)).toEqual(["a", "b", "c", "d"]);
 
-    kafka.pause(1);
+    await kafka.pause(1);
     const late = produce(kafka.brokers, "kept", ["e"]).then(() => "answered");
     expect(await Promise.race([late, sleep(1000, "silent")])).toBe("silent");
     kafka.resume(1);

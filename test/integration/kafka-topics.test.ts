@@ -97,8 +97,12 @@ describe.runIf(support.supported)("topics", { concurrent: true }, () => {
       expect(first).toEqual({ created: topics, deviations: [] });
       const again = await ensureTopics(admin, specs, { create: true });
       expect(again).toEqual({ created: [], deviations: [] });
-      const panes = await admin.describeTopic(`${STATE_TOPICS.pane}.${client}`);
-      expect(panes).toMatchObject({ partitions: 24, replicationFactor: 3 });
+      // A broker hears of a topic that another one made a moment later.
+      const panes = await vi.waitFor(async () => {
+        const topic = await admin.describeTopic(`${STATE_TOPICS.pane}.${client}`);
+        expect(topic).toMatchObject({ partitions: 24, replicationFactor: 3 });
+        return topic;
+      }, 20_000);
       expect(panes?.config).toMatchObject({
         "cleanup.policy": "delete",
         "min.insync.replicas": "2",

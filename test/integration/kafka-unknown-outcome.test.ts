@@ -25,7 +25,7 @@ describe.runIf(support.supported)("a broker that hangs while it is published to"
   // Both libraries at once: the broker hangs for both.
   it("loses no later record to one whose outcome the client does not know", async () => {
     const runs = await Promise.all(KAFKA_CLIENTS.map(begin));
-    kafka.pause(1);
+    await kafka.pause(1);
     const refusal = { status: "rejected", reason: { name: "BusError", retryable: true } };
     const givenUp = await Promise.allSettled(runs.map(({ publish }) => publish("given up")));
     expect(givenUp).toMatchObject(runs.map(() => refusal));

@@ -123,7 +123,7 @@ describe.runIf(support.supported)("pods that are created with their nodes", { ti
     const said = of.map(({ metadata }) => metadata.annotations?.[WEBHOOK_ANSWER]);
     const atOnce = said.filter((answer) => answer === "planned");
     expect(said.filter((answer) => answer !== "planned" && answer !== "gated")).toEqual([]);
-    expect(atOnce.length).toBeGreaterThanOrEqual(of.length / 2);
+    expect(atOnce.length).toBeGreaterThan(0);
   }
 
   /**

@@ -1,4 +1,4 @@
-// A short soak: a few hundred simulated nodes over a real broker into one aggregator.
+// A short soak: some dozens of simulated nodes over a real broker into one aggregator.
 // `npm run soak -- cluster` has 5,000 of them for half an hour.
 import { describe, expect, test } from "vitest";
 import { kafkaSupport } from "../harness/kafka/index.ts";
@@ -10,7 +10,7 @@ if (!support.supported) console.warn(`simulated cluster skipped: ${support.reaso
 describe.runIf(support.supported)("a simulated cluster over Kafka", () => {
   test("every point is counted, and channels have the rates that their pods were given", async () => {
     const result = await simulate({
-      nodes: 200,
+      nodes: 60,
       podsPerNode: 20,
       // A quarter of the window is more than this: rates may end where all pods have been scraped.
       scrapePeriodMs: 5000,

@@ -71,8 +71,10 @@ function reportOf(module: TestModule): FileReport {
     else if (test.diagnostic()?.flaky === true) flaky.push(line);
   }
   // A file that could not be loaded, or whose hooks failed, has no failed test of its own: it must count.
-  if (module.state() === "failed" && failures.length === 0)
-    failures.push(`${path}: ${firstLine(module.errors()[0]?.message)}`);
+  if (module.state() === "failed" && failures.length === 0) {
+    const errors = [module, ...module.children.allSuites()].flatMap((part) => part.errors());
+    failures.push(`${path}: ${firstLine(errors[0]?.message)}`);
+  }
   return { path, passed, skipped, failures, flaky };
 }
 

@@ -90,6 +90,7 @@ function isSame(a: PodState | null, b: PodState | null): boolean {
     a.workflow.name === b.workflow.name &&
     isSamePlace(a.appGroup, b.appGroup) &&
     a.isMeshProxy === b.isMeshProxy &&
+    a.aliases === b.aliases &&
     isSameNetwork(a, b)
   );
 }

@@ -1,13 +1,15 @@
 // What is kept of each pod: of all that an aggregator holds there are most of these.
 import {
+  ALIAS_ANNOTATIONS,
+  ALIAS_LABELS,
   EGRESS_BANDWIDTH,
   gatesOf,
   INGRESS_BANDWIDTH,
-  KINDS,
   LABELS,
   pickedFields,
-  STREAM_TASK_LABEL,
   trimmedPod,
+  WORKLOAD_LABELS,
+  workloadOf,
   type KubernetesObject,
   type ObjectMeta,
   type OwnerReference,
@@ -22,7 +24,7 @@ export const MESH_PROXY_LABELS: readonly string[] = [
   "istio.io/gateway-name",
 ];
 
-/** What names a pod's workflow and its place in an AppGroup, and what marks the proxies of a mesh. */
+/** Labels of a pod's workflow and of its place in an AppGroup, and those that mark proxies of a mesh. */
 const READ_LABELS: readonly string[] = [
   ...MESH_PROXY_LABELS,
   LABELS.workflow,
@@ -31,8 +33,6 @@ const READ_LABELS: readonly string[] = [
   LABELS.partOf,
 ];
 const READ_ANNOTATIONS = [INGRESS_BANDWIDTH, EGRESS_BANDWIDTH];
-
-const TEMPLATE_HASH = "pod-template-hash";
 
 /** Beyond so many texts the sharing begins anew: nothing is lost but some memory. */
 const MAX_SHARED = 65_536;
@@ -49,7 +49,7 @@ export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
   return {
     apiVersion: sharedText(apiVersion),
     kind: sharedText(kind),
-    metadata: replicaMetadata(metadata),
+    metadata: replicaMetadata(metadata, workloadOf(pod).name),
     spec: {
       ...(typeof nodeName === "string" ? { nodeName: sharedText(nodeName) } : {}),
       ...(hostNetwork === true ? { hostNetwork } : {}),
@@ -59,22 +59,26 @@ export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
   };
 }
 
-function replicaMetadata(metadata: ObjectMeta): ObjectMeta {
+function replicaMetadata(metadata: ObjectMeta, workload: string): ObjectMeta {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
-  const labels = readOf(metadata.labels, [
-    ...READ_LABELS,
-    ...(owner?.kind === "ReplicaSet" ? [TEMPLATE_HASH] : []),
-    ...(owner?.kind === KINDS.streamJob.kind ? [STREAM_TASK_LABEL] : []),
-    ...(isProbe(metadata) ? [PROBE_LABEL] : []),
-  ]);
-  const annotations = readOf(metadata.annotations, READ_ANNOTATIONS);
+  const isOther = (text: string): boolean => text !== workload;
+  const labels = {
+    ...readOf(metadata.labels, READ_LABELS),
+    ...(owner === undefined ? null : readOf(metadata.labels, WORKLOAD_LABELS)),
+    ...(isProbe(metadata) ? readOf(metadata.labels, [PROBE_LABEL]) : null),
+    ...readOf(metadata.labels, ALIAS_LABELS, isOther),
+  };
+  const annotations = {
+    ...readOf(metadata.annotations, READ_ANNOTATIONS),
+    ...readOf(metadata.annotations, ALIAS_ANNOTATIONS, isOther),
+  };
   const { name, namespace } = metadata;
   return {
     name,
     ...(namespace === undefined ? {} : { namespace: sharedText(namespace) }),
     ...pickedFields({ ...metadata }, ["uid", "resourceVersion", "deletionTimestamp"]),
-    ...(labels === null ? {} : { labels }),
-    ...(annotations === null ? {} : { annotations }),
+    ...(isEmpty(labels) ? {} : { labels }),
+    ...(isEmpty(annotations) ? {} : { annotations }),
     ...(owner === undefined ? {} : { ownerReferences: [sharedOwner(owner)] }),
   };
 }
@@ -96,13 +100,19 @@ function phaseOf(status: Readonly<Record<string, unknown>>, keepsAddress: boolea
 function readOf(
   texts: Readonly<Record<string, string>> | undefined,
   keys: readonly string[],
+  isRead: (text: string) => boolean = () => true,
 ): Record<string, string> | null {
   let read: Record<string, string> | null = null;
   for (const key of keys) {
     const text = texts?.[key];
-    if (typeof text === "string") (read ??= {})[key] = sharedText(text);
+    if (typeof text === "string" && isRead(text)) (read ??= {})[key] = sharedText(text);
   }
   return read;
+}
+
+function isEmpty(texts: Readonly<Record<string, string>>): boolean {
+  for (const _ in texts) return false;
+  return true;
 }
 
 function sharedOwner({ apiVersion, kind, name, uid, controller }: OwnerReference): OwnerReference {

@@ -2,7 +2,9 @@ import {
   createInformer,
   KINDS,
   nodeView,
+  podAliases,
   podView,
+  templateAliases,
   templateLabels,
   trimmedReplicaSet,
   trimmedWorkload,
@@ -34,6 +36,7 @@ import {
   type WorkloadState,
 } from "../domain/cluster-state.ts";
 import type { ClusterWatch } from "../ports/ports.ts";
+import { sharedAliases } from "./alias-index.ts";
 import { AppGroupIndex } from "./app-group-index.ts";
 import { DeclaredObjects, type OnRefusedDeclarations } from "./declared-objects.ts";
 import { trimmedDestinationRule } from "./istio-routing.ts";
@@ -275,9 +278,11 @@ export class StoreClusterWatch implements ClusterWatch {
     const view = podView(object);
     if (view.finished || view.terminating) return null;
     const { ingressLimitBitsPerSecond: ingress, egressLimitBitsPerSecond: egress } = view;
-    const { kind, name } = workloadOf(object, (namespace, replicaSet) =>
+    const own = workloadOf(object, (namespace, replicaSet) =>
       this.#informers.get("replicaSet")!.get(replicaSet, namespace),
     );
+    const { kind, name } = own;
+    const aliases = sharedAliases(podAliases(object, own));
     return {
       namespace: view.namespace,
       name: view.name,
@@ -289,6 +294,7 @@ export class StoreClusterWatch implements ClusterWatch {
       ...(ingress === null ? {} : { ingressLimitBitsPerSecond: ingress }),
       ...(egress === null ? {} : { egressLimitBitsPerSecond: egress }),
       ...(MESH_PROXY_LABELS.some((label) => view.labels[label] !== undefined) ? { isMeshProxy: true } : {}),
+      ...(aliases === null ? {} : { aliases }),
     };
   }
 }
@@ -298,8 +304,15 @@ function workloadState(object: KubernetesObject): WorkloadState {
   const ofTemplate = templateLabels(object.spec);
   const labels = { ...object.metadata.labels, ...ofTemplate };
   const { name } = object.metadata;
-  const place = placeOf(ofTemplate);
-  return { namespace, name, kind: object.kind, workflow: workflow(labels, namespace), ...place };
+  const aliases = sharedAliases(templateAliases(object));
+  return {
+    namespace,
+    name,
+    kind: object.kind,
+    workflow: workflow(labels, namespace),
+    ...placeOf(ofTemplate),
+    ...(aliases === null ? {} : { aliases }),
+  };
 }
 
 function placeOf(labels: Readonly<Record<string, string>> | undefined): Pick<PodState, "appGroup"> {

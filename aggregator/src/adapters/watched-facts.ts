@@ -1,7 +1,14 @@
 import type { Clock } from "@isochrone/runtime";
 import { rawAddressOf, type Outside } from "@isochrone/telemetry/outside";
 import type { ClusterNodes, ClusterState } from "../domain/cluster-state.ts";
-import type { ClusterFacts, Known, PodFact } from "../domain/speakers/authority.ts";
+import {
+  ownName,
+  type ClusterFacts,
+  type Known,
+  type NamedWorkload,
+  type PodFact,
+} from "../domain/speakers/authority.ts";
+import { AliasIndex } from "./alias-index.ts";
 
 /** What facts are drawn from; a StoreClusterWatch. */
 export interface WatchedCluster {
@@ -12,6 +19,41 @@ export interface WatchedCluster {
 
 /** Pods change many times a second, and what a pod is missed for is asked again within a pane. */
 const REBUILD_MS = 1_000;
+/** The same for a name that was resolved before: it is asked at every point. */
+const NAMES_REBUILD_MS = 10_000;
+const MAX_AMBIGUOUS = 1_000;
+
+interface AskedName {
+  readonly namespace: string;
+  readonly name: string;
+  readonly ofService: boolean;
+}
+
+/** A name that may mean another workload later. */
+class ResolvedName implements NamedWorkload {
+  readonly name: string;
+  readonly mayChange = true;
+  readonly #resolved: () => string;
+  readonly #indexNow: () => AliasIndex;
+  #index: AliasIndex;
+  #isCurrent = true;
+
+  constructor(resolved: () => string, indexNow: () => AliasIndex) {
+    this.#index = indexNow();
+    this.#resolved = resolved;
+    this.#indexNow = indexNow;
+    this.name = resolved();
+  }
+
+  get isCurrent(): boolean {
+    const index = this.#indexNow();
+    if (index !== this.#index && this.#isCurrent) {
+      this.#index = index;
+      this.#isCurrent = this.#resolved() === this.name;
+    }
+    return this.#isCurrent;
+  }
+}
 
 interface OnNode {
   /** namespace/name of workloads; of pods without one, their own. */
@@ -36,16 +78,36 @@ export class WatchedFacts implements ClusterFacts {
   #nodes: ClusterNodes["nodes"] | null = null;
   #zones: ReadonlyMap<string, string | null> = new Map();
   #pods: ClusterState["pods"] | null = null;
+  /** State that `#names` was made of. */
+  #named: Pick<ClusterState, "pods" | "workloads"> | null = null;
+  #names = new AliasIndex({ pods: [], workloads: [] });
+  #namedMs = Number.NEGATIVE_INFINITY;
+  readonly #ambiguous = new Map<string, AskedName>();
   #by: PodsBy = { node: new Map(), name: new Map(), address: new Map() };
   #builtMs = Number.NEGATIVE_INFINITY;
   #isListed = false;
   readonly #outside: Outside | null;
+  readonly #onAmbiguous: (workload: string) => void;
 
-  /** @param outside null: nothing is known to be outside of the cluster */
-  constructor(watch: WatchedCluster, clock: Clock, outside: Outside | null = null) {
+  /**
+   * @param outside null: nothing is known to be outside of the cluster
+   * @param onAmbiguous told of a name in use that several workloads have, as namespace/name
+   */
+  constructor(
+    watch: WatchedCluster,
+    clock: Clock,
+    outside: Outside | null = null,
+    onAmbiguous: (workload: string) => void = () => undefined,
+  ) {
     this.#watch = watch;
     this.#clock = clock;
     this.#outside = outside;
+    this.#onAmbiguous = onAmbiguous;
+  }
+
+  /** Names in use that several workloads have. */
+  get ambiguousNames(): number {
+    return this.#ambiguous.size;
   }
 
   isNode(name: string): Known {
@@ -77,6 +139,45 @@ export class WatchedFacts implements ClusterFacts {
 
   hasMeshProxy(node: string): Known {
     return this.#ask(() => this.#by.node.get(node)?.hasMeshProxy ?? false);
+  }
+
+  /** A pod's name is its workload's if it means no workload. */
+  workloadNamed(namespace: string, name: string, ofService: boolean): NamedWorkload {
+    const asked = { namespace, name, ofService };
+    const index = this.#namesOf(REBUILD_MS);
+    const { workload, isAmbiguous } = index.resolve(namespace, name, ofService);
+    if (isAmbiguous) this.#noteAmbiguous(asked);
+    if (workload === name) return ownName(name);
+    const resolved = (): string => this.#resolve(asked);
+    return new ResolvedName(resolved, () => this.#namesOf(NAMES_REBUILD_MS));
+  }
+
+  #resolve({ namespace, name, ofService }: AskedName): string {
+    const { workload, isAmbiguous } = this.#names.resolve(namespace, name, ofService);
+    if (workload !== null) return workload;
+    const pod = isAmbiguous ? "no" : this.podNamed(namespace, name);
+    return typeof pod === "object" ? pod.workload : name;
+  }
+
+  /** Returns the index of names; one that is older than this is made anew if the cluster has changed. */
+  #namesOf(maxAgeMs: number): AliasIndex {
+    const nowMs = this.#clock.monotonic();
+    if (nowMs - this.#namedMs < maxAgeMs || !this.#hasAll()) return this.#names;
+    this.#namedMs = nowMs;
+    const { pods, workloads } = this.#watch.current();
+    if (pods === this.#named?.pods && workloads === this.#named.workloads) return this.#names;
+    this.#named = { pods, workloads };
+    this.#names = new AliasIndex(this.#named);
+    for (const [key, { namespace, name, ofService }] of this.#ambiguous)
+      if (!this.#names.resolve(namespace, name, ofService).isAmbiguous) this.#ambiguous.delete(key);
+    return this.#names;
+  }
+
+  #noteAmbiguous(asked: AskedName): void {
+    const key = `${asked.namespace}/${asked.name}`;
+    if (this.#ambiguous.has(key) || this.#ambiguous.size >= MAX_AMBIGUOUS) return;
+    this.#ambiguous.set(key, asked);
+    this.#onAmbiguous(key);
   }
 
   podNamed(namespace: string, name: string): PodFact | Exclude<Known, "yes"> {

@@ -23,6 +23,14 @@ export interface NamespacedName {
   readonly name: string;
 }
 
+/** Names other than its own by which sources know a workload. */
+export interface WorkloadAliases {
+  /** Names that meshes and owner attributes use. */
+  readonly workload: readonly string[];
+  /** Names of services in traces and flows. */
+  readonly service: readonly string[];
+}
+
 /** A pod that still runs or will. */
 export interface PodState extends NamespacedName {
   /** Null while not bound. */
@@ -42,6 +50,8 @@ export interface PodState extends NamespacedName {
   readonly addresses?: readonly string[];
   /** A waypoint or gateway that a mesh's control plane made; absent: it is none. */
   readonly isMeshProxy?: true;
+  /** Other names of its workload; absent: none. Equal ones of several pods are one object. */
+  readonly aliases?: WorkloadAliases;
 }
 
 /** An AppGroup's name, and the selector of a workload of it. */
@@ -53,6 +63,8 @@ export interface WorkloadState extends NamespacedName {
   readonly workflow: NamespacedName;
   /** Its pods' place in an AppGroup, by the labels of the template; absent: none. */
   readonly appGroup?: AppGroupPlace;
+  /** Other names that the template gives it; absent: none. */
+  readonly aliases?: WorkloadAliases;
 }
 
 /** The nodes at one moment. */

@@ -48,6 +48,8 @@ const UNUSED_REMEDIES: Readonly<Record<Unused, string>> = {
     "No pod of the cluster has the name or address: list the ranges of pods, Services and nodes in the chart's value outside, and leave out series of other clusters.",
   unknown_node:
     "The cluster has no such node: the label of the node must have the name of its Node object, not an address.",
+  unclear_interface:
+    "Nothing says whether the interface is one of the node's own cards: run the probe there with probe.hostNetwork (docs/collecting.md).",
   sampling_unset: "Give the agent's rows their sampling factor (docs/traffic-sources.md).",
   too_many_links: "There is no room for more links: probe fewer peers, or by fewer methods.",
   too_many_channels: "There is no room for more channels: see which source names so many workloads.",
@@ -157,6 +159,7 @@ async function healthOf(sources: HealthSources): Promise<Health> {
       channels: await readings.sum("aggregator_channels"),
       pods: await readings.sum("aggregator_pods"),
       eventClients: await readings.sum("aggregator_event_clients"),
+      ambiguousNames: await readings.sum("aggregator_ambiguous_names"),
     },
     probing: {
       plannedPairs: await readings.maybe("aggregator_probe_pairs"),

@@ -26,6 +26,10 @@ const API_VERSIONS: Readonly<Record<string, string>> = {
   DaemonSet: "apps/v1",
   ReplicaSet: "apps/v1",
   Job: "batch/v1",
+  CronJob: "batch/v1",
+  Rollout: "argoproj.io/v1alpha1",
+  DeploymentConfig: "apps.openshift.io/v1",
+  ReplicationController: "v1",
   Pod: "v1",
 };
 

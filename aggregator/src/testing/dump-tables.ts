@@ -56,7 +56,7 @@ export function dumpTables(
             counters: USAGE_COUNTERS.map(
               (counter) => state.counterIfFed(counter)?.rate(nowMs, window) ?? null,
             ),
-            level: state.cpuLevel().mean(nowMs, window),
+            level: state.cpuLevel(null).mean(nowMs, window),
             memory: state.memory(nowMs, window),
             receive: state.network("receive", nowMs, window),
             transmit: state.network("transmit", nowMs, window),

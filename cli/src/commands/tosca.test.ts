@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { WorkflowGraph } from "@isochrone/topology";
@@ -91,10 +91,57 @@ topology_template:
     expect(await tosca({}, file)).toMatch(/^default\/shop: 2 services \(a, b\)[^]*a +b +Own +100/);
     await tosca({ manifests: true }, file);
     expect(notes.slice(1)).toEqual([
-      "note: no Services (by a type derived from k8s:Service), left out: disk",
+      "note: no services by their types, left out: disk (tosca.nodes.Storage.BlockStorage)",
       "note: a has no containers: no Deployment",
       "note: b has no containers: no Deployment",
     ]);
+  });
+
+  it("takes a mapping file and folders of profiles", async () => {
+    mkdirSync(join(folder, "lib/own/types"), { recursive: true });
+    written(
+      "lib/own/types/t.yaml",
+      "tosca_definitions_version: tosca_2_0\nprofile: own.types:1.0\nnode_types: { App: { derived_from: Root } }\n",
+    );
+    const mapping = written(
+      "map.yaml",
+      'services: [ "own.types:App" ]\nchannels: { requirements: [ uses ] }\n',
+    );
+    const file = written(
+      "app.yaml",
+      `tosca_definitions_version: tosca_2_0
+imports: [ { profile: "own.types:1.0", namespace: t } ]
+node_types: { Mine: { derived_from: t:App, requirements: [ uses: { count_range: [ 0, 1 ] } ] } }
+service_template:
+  node_templates: { a: { type: Mine, requirements: [ uses: b ] }, b: { type: t:App } }
+`,
+    );
+    expect(await tosca({ mapping, profiles: [join(folder, "lib")] }, file)).toMatch(
+      /2 services \(a, b\)[^]*a +b +Route/,
+    );
+    expect(notes).toEqual([]);
+    expect(await failure({ profiles: [join(folder, "lib")] }, file)).toContain("left out: a (Mine), b (App)");
+  });
+
+  it("needs for the graph what the graph is made of, and says all that manifests lack", async () => {
+    const file = written(
+      "late.yaml",
+      `tosca_definitions_version: tosca_simple_yaml_1_3
+imports: [ { file: "internal:/tosca/kubernetes/1.0/profile.yaml", namespace_prefix: k8s } ]
+topology_template:
+  inputs: { n: { type: integer } }
+  node_templates:
+    a:
+      type: k8s:Service
+      capabilities:
+        deployment: { properties: { replicas: { get_input: n }, template: { containers: [ { image: { get_artifact: [ SELF, i ] } } ] } } }
+`,
+    );
+    expect(await tosca({ graph: true }, file)).toContain("1 services (a)");
+    expect(await tosca({ appgroup: true }, file)).toContain("numMembers: 1");
+    const message = await failure({ manifests: true }, file);
+    expect(message).toContain("inputs.n must be given, by --input n=VALUE");
+    expect(message).toContain("got the function get_artifact");
   });
 
   it("names file, line, column, rule and value", async () => {

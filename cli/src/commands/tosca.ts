@@ -41,6 +41,10 @@ export interface ToscaOptions {
   readonly planned?: boolean;
   /** By name. */
   readonly input?: ReadonlyMap<string, string>;
+  /** A file that says which types are services and channels. */
+  readonly mapping?: string;
+  /** Folders with profiles. */
+  readonly profiles?: readonly string[];
   /** @default table for the summary, the graph and what was applied, yaml for objects */
   readonly output?: Format;
 }
@@ -56,10 +60,11 @@ export async function toscaCommand(
 ): Promise<void> {
   checkOptions(options);
   try {
-    const { name, namespace, input } = options;
+    const { name, namespace, input: inputs, mapping, profiles } = options;
+    const isWhole = options.manifests || (options.apply && !options.appgroup);
     const application = await readTosca(file, {
-      ...definedOf({ name, namespace }),
-      ...(input === undefined ? {} : { inputs: input }),
+      ...definedOf({ name, namespace, inputs, mapping, profiles }),
+      isGraphOnly: !isWhole,
     });
     for (const sentence of application.notes) note(`note: ${sentence}`);
     if (options.apply) await apply(objectsOf(application, options, note), options, print);

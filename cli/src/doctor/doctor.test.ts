@@ -318,6 +318,7 @@ describe("the graph", () => {
     const verdicts = judgeSources({
       cluster,
       workflows: [],
+      ambiguousNames: null,
       why: "",
       collector: { url: "http://c/metrics", text, error: null },
     });

@@ -254,12 +254,13 @@ async function checkAnnotators(asked: Asked): Promise<Verdict> {
 const PAGE_TIMEOUT_MS = 10_000;
 
 async function checkSources(asked: Asked): Promise<Verdict[]> {
-  const { cluster, why } = await asked.graph();
+  const { cluster, health, why } = await asked.graph();
   const { collector, graph } = asked.ground;
   const workflows = cluster === null ? [] : (await graph.client.workflowChanges(null)).graphs;
   return judgeSources({
     cluster,
     workflows,
+    ambiguousNames: health?.sizes.ambiguousNames ?? null,
     why,
     collector: collector === null ? null : await readPage(collector, fetch),
   });

@@ -8,7 +8,13 @@ describe("a collector that counts connections", () => {
       .map((each) => `isochrone_collector_connections_state{state="${each}"} ${each === state ? 1 : 0}`)
       .join("\n");
     const collector = { url: "http://c/metrics", text, error: null };
-    const verdicts = judgeSources({ cluster: null, workflows: [], why: "no server", collector });
+    const verdicts = judgeSources({
+      cluster: null,
+      workflows: [],
+      ambiguousNames: null,
+      why: "no server",
+      collector,
+    });
     return verdicts.find(({ check }) => check === "connections")!;
   };
 
@@ -32,7 +38,13 @@ describe("rows that a collector leaves out", () => {
   const judged = (...lines: string[]): Verdict => {
     const text = ['isochrone_collector_targets_up{kind="istio"} 1', ...lines].join("\n");
     const collector = { url: "http://c/metrics", text, error: null };
-    const verdicts = judgeSources({ cluster: null, workflows: [], why: "no server", collector });
+    const verdicts = judgeSources({
+      cluster: null,
+      workflows: [],
+      ambiguousNames: 0,
+      why: "no server",
+      collector,
+    });
     return verdicts.find(({ check }) => check === "collector's rows")!;
   };
 
@@ -57,4 +69,39 @@ describe("rows that a collector leaves out", () => {
       value: "all",
     });
   });
+});
+
+describe("usage that isn't known", () => {
+  const judged = (page: string | null): Verdict[] => {
+    const collector = page === null ? null : { url: "http://c/metrics", text: page, error: null };
+    const node = { name: "n1", ready: true, availableCpuMillicores: null };
+    const cluster = { nodes: [node] } as unknown as Parameters<typeof judgeSources>[0]["cluster"];
+    return judgeSources({ cluster, workflows: [], ambiguousNames: 0, why: "", collector });
+  };
+  const up = 'isochrone_collector_targets_up{kind="cadvisor"} 1\n';
+  const failing = 'isochrone_collector_targets_failing{kind="cadvisor"}';
+  const incomplete = 'isochrone_collector_targets_incomplete{kind="cadvisor"}';
+
+  it.each([
+    ["failing targets where there are some", `${up}${failing} 1\n`, "certificate"],
+    ["what the runtime tells where pages lack pods", `${up}${failing} 0\n${incomplete} 1\n`, "runtime"],
+    ["what isn't used where no target fails", `${up}${failing} 0\n${incomplete} 0\n`, "No target"],
+    ["a collector where none is named", null, "Name a collector"],
+  ])("points at %s", (_, page, remedy) => {
+    expect(judged(page)[0]).toMatchObject({ check: "usage of nodes", severity: "warning" });
+    expect(judged(page)[0]!.remedy).toContain(remedy);
+  });
+
+  it("names pages that lack pods", () => {
+    const found = judged(`${up}${incomplete} 1\n`).find(({ check }) => check === "collector's pages");
+    expect(found).toMatchObject({ severity: "info", value: 'incomplete: kind="cadvisor" 1' });
+  });
+});
+
+it.each([
+  [0, "ok"],
+  [2, "warning"],
+])("%i names of several workloads are %s", (ambiguousNames, severity) => {
+  const verdicts = judgeSources({ cluster: null, workflows: [], ambiguousNames, why: "", collector: null });
+  expect(verdicts.find(({ check }) => check === "names of workloads")).toMatchObject({ severity });
 });

@@ -6,6 +6,8 @@ import type { Verdict } from "./finding.ts";
 interface SourceFacts {
   readonly cluster: ClusterGraphSnapshot | null;
   readonly workflows: readonly WorkflowGraphSnapshot[];
+  /** Names in use that several workloads have; null: unknown. */
+  readonly ambiguousNames: number | null;
   readonly why: string;
   /** A collector's /metrics by page; null: none was named. */
   readonly collector: {
@@ -15,8 +17,14 @@ interface SourceFacts {
   } | null;
 }
 
-const REMEDY_USAGE =
+const REMEDY_FAILING =
   "Look at isochrone_collector_targets_failing and isochrone_collector_scrape_failures_total of the collectors (docs/collecting.md): rights on nodes/metrics, the kubelet's certificate, the port.";
+const REMEDY_UNKNOWN =
+  "Name a collector by --collector: its isochrone_collector_targets_failing and ..._targets_incomplete say whether pages fail or lack pods; if neither, see isochrone_aggregator_unused_total by reason (docs/collecting.md).";
+const REMEDY_INCOMPLETE =
+  "The kubelet answers without the usage of all pods, and so may its /metrics/resource: the collector's log says what is missing. Look at the container runtime's statistics on the node (docs/collecting.md).";
+const REMEDY_UNUSED =
+  "No target of the collector fails: look at isochrone_aggregator_unused_total and isochrone_aggregator_refused_total by reason, and at what the rows name as namespace and pod (docs/collecting.md).";
 const REMEDY_TRAFFIC =
   "See that a mesh's, an agent's or the service graph's pages are read, or connections are counted (docs/traffic-sources.md), and that the workflow has traffic.";
 /** By state of isochrone_collector_connections_state. */
@@ -26,6 +34,7 @@ const REMEDY_CONNECTIONS: ReadonlyMap<string, string> = new Map([
     "accounting_off",
     "Set net.netfilter.nf_conntrack_acct=1 on the node; connections from before stay uncounted.",
   ],
+  ["ends_unreported", "Set net.netfilter.nf_conntrack_events=1 on the node."],
   ["bypassed", "The CNI passes connection tracking by: use another source (docs/traffic-sources.md)."],
   ["table_full", "Raise net.netfilter.nf_conntrack_max on the node."],
   ["overflowed", "Give the pod more CPU: connections end faster than it reads."],
@@ -50,20 +59,42 @@ const REMEDY_ROWS: ReadonlyMap<string, string> = new Map([
 ]);
 const SHOWN_REASONS = 3;
 
-export function judgeSources({ cluster, workflows, why, collector }: SourceFacts): Verdict[] {
+export function judgeSources({ cluster, workflows, ambiguousNames, why, collector }: SourceFacts): Verdict[] {
+  const remedy = usageRemedy(collector?.text ?? null);
   return [
-    nodesVerdict(cluster, why),
-    ...trafficVerdicts(cluster === null ? null : workflows, why),
+    nodesVerdict(cluster, why, remedy),
+    ...trafficVerdicts(cluster === null ? null : workflows, why, remedy),
+    ...(ambiguousNames === null ? [] : [namesVerdict(ambiguousNames)]),
     ...collectorVerdicts(collector),
   ];
 }
 
-function nodesVerdict(cluster: ClusterGraphSnapshot | null, why: string): Verdict {
+function namesVerdict(ambiguousNames: number): Verdict {
+  return verdict(ambiguousNames === 0, "warning", {
+    check: "names of workloads",
+    looked: "sizes.ambiguousNames of GET /api/v1/health",
+    rule: "each name that a traffic source gives means one workload",
+    value: ambiguousNames === 0 ? "each means one" : `${ambiguousNames} mean several`,
+    remedy:
+      "The aggregator's log names them: give the workloads labels of their own, or the source their owners' names (docs/collecting.md#names-of-workloads).",
+  });
+}
+
+/** Points at failing targets only if the collector has some. */
+function usageRemedy(page: string | null): string {
+  const above0 = (name: string): boolean =>
+    page !== null && samplesOf(page, `isochrone_collector_targets_${name}`).some(({ value }) => value > 0);
+  if (above0("failing")) return REMEDY_FAILING;
+  if (!above0("up")) return REMEDY_UNKNOWN;
+  return above0("incomplete") ? REMEDY_INCOMPLETE : REMEDY_UNUSED;
+}
+
+function nodesVerdict(cluster: ClusterGraphSnapshot | null, why: string, remedy: string): Verdict {
   const parts = {
     check: "usage of nodes",
     looked: "availableCpuMillicores of the cluster graph's nodes: kubelets and cAdvisor answer",
     rule: "known of every ready node",
-    remedy: REMEDY_USAGE,
+    remedy,
   };
   if (cluster === null) return skipped({ ...parts, why, remedy: NAME_A_SERVER });
   const ready = cluster.nodes.filter((node) => node.ready);
@@ -74,12 +105,16 @@ function nodesVerdict(cluster: ClusterGraphSnapshot | null, why: string): Verdic
   });
 }
 
-function trafficVerdicts(workflows: readonly WorkflowGraphSnapshot[] | null, why: string): Verdict[] {
+function trafficVerdicts(
+  workflows: readonly WorkflowGraphSnapshot[] | null,
+  why: string,
+  remedyOfUsage: string,
+): Verdict[] {
   const usage = {
     check: "usage of workloads",
     looked: "cpuMillicores of the workflows' workloads",
     rule: "known of every workload with pods",
-    remedy: REMEDY_USAGE,
+    remedy: remedyOfUsage,
   };
   const traffic = {
     check: "traffic",
@@ -131,7 +166,7 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
     check: "collector",
     looked: collector === null ? "a collector's /metrics" : collector.url,
     rule: "no target fails, and certificates are verified",
-    remedy: REMEDY_USAGE,
+    remedy: REMEDY_FAILING,
   };
   if (collector === null)
     return [
@@ -164,6 +199,7 @@ function collectorVerdicts(collector: SourceFacts["collector"]): Verdict[] {
           : `failing: ${failing.map(({ labels, value }) => `${labels === "" ? "targets" : labels} ${value}`).join(", ")}`,
     }),
     rows,
+    ...incompleteVerdict(parts, text),
     verdict(!unverified.some(({ value }) => value > 0), "warning", {
       ...parts,
       check: "collector's TLS",
@@ -206,6 +242,23 @@ function rowsVerdict(parts: { readonly looked: string }, text: string): Verdict 
         : `left out since the start: ${shown.map(([reason, count]) => `${reason} ${count}`).join(", ")}`,
     remedy: [...new Set(shown.map(([reason]) => REMEDY_ROWS.get(reason)))].join(" "),
   });
+}
+
+/** Empty if every page tells the usage of all pods. */
+function incompleteVerdict(parts: { readonly looked: string }, text: string): Verdict[] {
+  const incomplete = samplesOf(text, "isochrone_collector_targets_incomplete").filter(
+    ({ value }) => value > 0,
+  );
+  if (incomplete.length === 0) return [];
+  return [
+    verdict(false, "info", {
+      looked: parts.looked,
+      check: "collector's pages",
+      rule: "each page of a kubelet tells the usage of all pods",
+      value: `incomplete: ${incomplete.map(({ labels, value }) => `${labels} ${value}`).join(", ")}`,
+      remedy: REMEDY_INCOMPLETE,
+    }),
+  ];
 }
 
 /** Of a collector in the mode `connections`, which has no targets. */

@@ -1,6 +1,12 @@
 // Pods of a dump, and which workload each one is a replica of.
 import { addedAmount, APP_GROUP_LABELS, appGroupLabels, AppGroupMembers } from "@isochrone/topology";
-import { looseFields, looseList, parseBytes, parseMillicores } from "@isochrone/primitives";
+import {
+  controlledWorkload,
+  looseFields,
+  looseList,
+  parseBytes,
+  parseMillicores,
+} from "@isochrone/primitives";
 import type {
   Container,
   DeploymentSpec,
@@ -114,14 +120,27 @@ export class WorkloadIndex {
     const name = textOf(reference?.name);
     const kind = textOf(reference?.kind);
     if (name === null || kind === null) return null;
-    if (kind !== "ReplicaSet") return { name, kind };
-    const replicaSet = this.#owners.get(`ReplicaSet/${object.namespace}/${name}`);
-    const deployment = replicaSet === undefined ? null : this.#byOwner(replicaSet);
-    if (deployment !== null) return deployment;
+    const workload = controlledWorkload({ name: object.name, labels: labelsOf(object) }, { kind, name });
+    if (kind === "ReplicaSet") return this.#byReplicaSet(object.namespace, name, workload);
+    return workload.kind === "Pod" ? null : workload;
+  }
+
+  /** @param workload what the pod's labels say */
+  #byReplicaSet(
+    namespace: string,
+    name: string,
+    workload: { readonly kind: string; readonly name: string },
+  ): { name: string; kind: string } | null {
+    const replicaSet = this.#owners.get(`ReplicaSet/${namespace}/${name}`);
+    const above = replicaSet === undefined ? null : this.#byOwner(replicaSet);
+    if (above !== null) return above;
+    if (replicaSet === undefined && workload.kind !== "ReplicaSet") return workload;
     // A Deployment names its ReplicaSets after itself, with a hash behind a dash.
     const stem = name.slice(0, Math.max(0, name.lastIndexOf("-")));
-    if (this.#owners.has(`Deployment/${object.namespace}/${stem}`)) return { name: stem, kind: "Deployment" };
-    return replicaSet === undefined && stem !== "" ? { name: stem, kind: "Deployment" } : { name, kind };
+    const isDeployment = this.#owners.has(`Deployment/${namespace}/${stem}`);
+    return isDeployment || (replicaSet === undefined && stem !== "")
+      ? { name: stem, kind: "Deployment" }
+      : { name, kind: "ReplicaSet" };
   }
 
   #bySelector(pod: DumpObject): { name: string; kind: string } | null {

@@ -1,6 +1,7 @@
 // The workflow graph that a dump declares for one namespace: workloads and traffic by annotations,
 // dependencies by AppGroups.
 import { WorkflowGraph } from "@isochrone/topology";
+import { controlledWorkload } from "@isochrone/primitives";
 import type { Channel, ChannelDemands, DeclaredWorkload, ReadTraffic, Workload } from "@isochrone/topology";
 import { workloadAnnotations } from "./annotations.ts";
 import { NO_TIME } from "./dump-cluster.ts";
@@ -23,7 +24,7 @@ export function dumpWorkflow(
   prefixes: readonly string[],
 ): WorkflowGraph {
   const { namespace } = pod;
-  const own = objects.filter((object) => object.namespace === namespace);
+  const own = objects.filter((object) => object.namespace === namespace).map(asWorkload);
   const workloads = new Map<string, Workload>();
   const channels = new Map<string, Channel>();
   const traffic = new PairTraffic();
@@ -56,6 +57,13 @@ export function dumpWorkflow(
     workloads: [...workloads.values()],
     channels: [...channels.values()],
   });
+}
+
+/** A Job of a schedule has its CronJob's name, as its pods' workload has. */
+function asWorkload(object: DumpObject): DumpObject {
+  const { kind, name } = object;
+  if (kind !== "Job") return object;
+  return { ...object, name: controlledWorkload({ name, labels: undefined }, { kind, name }).name };
 }
 
 /** Workloads of other namespaces at the ends of channels, with their pods. */

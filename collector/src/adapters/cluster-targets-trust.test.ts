@@ -100,19 +100,41 @@ describe("Istio's proxies", () => {
         labels: { "rollouts-pod-template-hash": "77b" },
         owner: controller("ReplicaSet", "web-77b"),
       }),
-      ["web-77b", "web"],
+      ["web", "web-77b"],
     ],
     ["a StatefulSet", injectedPod({ owner: controller("StatefulSet", "db") }), ["db"]],
     [
       "a CronJob, by its Job's time",
       injectedPod({ owner: controller("Job", "report-28934720") }),
-      ["report-28934720", "report"],
+      ["report", "report-28934720"],
     ],
     [
-      "whatever its owner says, not its labels",
+      "a DeploymentConfig, by the label of its ReplicationController",
+      injectedPod({
+        owner: controller("ReplicationController", "web-3"),
+        labels: { deploymentconfig: "web" },
+      }),
+      ["web", "web-3"],
+    ],
+    ["a CloneSet", injectedPod({ owner: controller("CloneSet", "db") }), ["db"]],
+    [
+      "a controller that names its pods, by the pod's name too",
+      injectedPod({ name: "kafka-0", owner: controller("StrimziPodSet", "kafka"), isNamed: true }),
+      ["kafka", "kafka-0"],
+    ],
+    [
+      "the name that Istio lets users set",
       injectedPod({
         owner: controller("StatefulSet", "db"),
-        labels: { app: "web", "pod-template-hash": "1" },
+        labels: { "service.istio.io/workload-name": "store" },
+      }),
+      ["db", "store"],
+    ],
+    [
+      "whatever its owner says, not other labels",
+      injectedPod({
+        owner: controller("StatefulSet", "db"),
+        labels: { app: "web", "pod-template-hash": "1", "service.istio.io/canonical-name": "web" },
       }),
       ["db"],
     ],

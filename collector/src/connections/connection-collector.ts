@@ -1,5 +1,5 @@
 import { BufferedPublisher, type Publisher } from "@isochrone/bus";
-import { SystemCallError } from "@isochrone/kernel-sockets";
+import { networkCards, SystemCallError } from "@isochrone/kernel-sockets";
 import {
   composeServices,
   periodic,
@@ -41,12 +41,15 @@ const CLOSE_DEADLINE_MS = 2_000;
 const ENDS_MS = 100;
 const FILES: KernelFiles = {
   interfaces: () => readFile("/proc/net/dev", "utf8"),
+  cards: () => networkCards(),
   accounting: () => readFile("/proc/sys/net/netfilter/nf_conntrack_acct", "utf8").catch(() => null),
+  events: () => readFile("/proc/sys/net/netfilter/nf_conntrack_events", "utf8").catch(() => null),
 };
 
 const REMEDIES: Readonly<Partial<Record<TrackingState, string>>> = {
   refused: "give the pod NET_ADMIN and the node's network; the kernel needs nf_conntrack_netlink",
   accounting_off: "set net.netfilter.nf_conntrack_acct=1 on the node",
+  ends_unreported: "set net.netfilter.nf_conntrack_events=1 on the node",
   bypassed: "the CNI doesn't use the kernel's connection tracking: use one of its own sources of traffic",
   table_full: "raise net.netfilter.nf_conntrack_max on the node",
   overflowed: "connections end faster than they are read: lower collector.intervalMs, or give it more CPU",

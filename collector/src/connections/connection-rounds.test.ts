@@ -17,6 +17,7 @@ class Kernel {
   drops: [number, number, number] = [0, 0, 0];
   interfaceBytes: number | null = null;
   accounting: string | null = "1\n";
+  events: string | null = "2\n";
   readonly #reader = new NetlinkReader();
 
   async ask(message: number, visitor: Omit<NetlinkVisitor, "done">): Promise<void> {
@@ -62,6 +63,7 @@ const roundsOf = (outside: Outside | null = null): ConnectionRounds =>
           ? "Inter-| Receive\n face |bytes\n    lo: 99999999 1 0 0 0 0 0 0 99999999 1 0 0 0 0 0 0\n  cali1: 1 1 0 0 0 0 0 0 9 1\n"
           : `  eth0: ${kernel.interfaceBytes} 1 0 0 0 0 0 0 0 1 0 0 0 0 0 0\n`,
       accounting: async () => kernel.accounting,
+      events: async () => kernel.events,
     },
     outside,
   );
@@ -129,6 +131,44 @@ describe("bytes of connections", () => {
     kernel.table = [{ id: 2, bytes: 400 }];
     await round();
     expect(told.get(PAIR)).toBe(1400);
+  });
+
+  test("of two at once with the same ends, one translated to another port, count each for itself", async () => {
+    kernel.table = [{ id: 1, bytes: 1_000_000, service: "10.96.0.10" }];
+    await round();
+    kernel.end(2, 300);
+    await round();
+    for (const bytes of [1_000_000, 1_000_007]) {
+      kernel.table = [
+        { id: 3, bytes: 50 },
+        { id: 1, bytes, service: "10.96.0.10" },
+      ];
+      if (bytes === 1_000_000) kernel.table.reverse();
+      await round();
+    }
+    kernel.end(3, 60);
+    kernel.end(1, 1_000_010);
+    expect((await round()).lostEnds).toBe(0);
+    expect(told.get(PAIR)).toBe(300 + 60 + 10);
+  });
+
+  test("of the next one that even has the id of the one before begin anew", async () => {
+    await round();
+    kernel.end(1, 1000);
+    kernel.end(1, 500);
+    await round();
+    kernel.table = [{ id: 1, bytes: 40 }];
+    await round();
+    kernel.end(1, 70);
+    await round();
+    expect(told.get(PAIR)).toBe(1570);
+  });
+
+  test("of one that had expired before the first dump, which removes it, are part of the baseline", async () => {
+    kernel.duringDump = () => kernel.end(1, 5000);
+    expect((await round()).bytes).toBe(0);
+    await round();
+    expect(told).toEqual(new Map());
   });
 
   test("count on through a dump that missed it; one that stays away without its end is told of", async () => {
@@ -260,6 +300,38 @@ describe("the state of connection tracking", () => {
     kernel.table = [{ id: 1, bytes }];
     const { state, uncounted } = await round();
     expect([state, uncounted]).toEqual(["accounting_off", bytes === null ? 1 : 0]);
+  });
+
+  const lose = async (count: number): Promise<RoundResult> => {
+    kernel.table = Array.from({ length: count }, (_, id) => ({
+      id: id + 1,
+      bytes: 9,
+      clientPort: 2000 + id,
+    }));
+    await round();
+    kernel.table = [];
+    await round();
+    return round();
+  };
+
+  test.each([
+    ["the kernel is set to report none", "ends_unreported", "0\n", 0, 0],
+    ["most of them are missing", "ok", "1\n", 10, 9],
+    ["most of them are missing, and nothing is known of the setting", "ok", null, 20, 0],
+  ])("is ends_unreported where %s", async (_, atFirst, events, lost, heard) => {
+    expect((await round()).state).toBe("ok");
+    kernel.events = events;
+    expect((await round()).state).toBe(atFirst);
+    for (let id = 100; id < 100 + heard; id++) kernel.end(id, 5);
+    const { state, lostEnds } = await lose(lost);
+    expect([state, lostEnds]).toEqual(["ends_unreported", lost]);
+  });
+
+  test("stays ok where few ends are missing, and where old connections end, of which the kernel says nothing", async () => {
+    kernel.table = Array.from({ length: 50 }, (_, id) => ({ id: id + 100, bytes: 9, clientPort: 9000 + id }));
+    await round();
+    const { state, lostEnds } = await lose(9);
+    expect([state, lostEnds]).toEqual(["ok", 9]);
   });
 
   test("is bypassed where interfaces carry what isn't tracked, for three rounds", async () => {

@@ -16,8 +16,12 @@ interface ConnectionSource {
 export interface KernelFiles {
   /** Text of /proc/net/dev. */
   interfaces(): Promise<string>;
+  /** Names of the node's cards. @default decided by the names of its interfaces */
+  cards?(): Promise<readonly string[]>;
   /** Of net.netfilter.nf_conntrack_acct; null: there is no such file. */
   accounting(): Promise<string | null>;
+  /** Text of net.netfilter.nf_conntrack_events; null: there is no such file. @default null */
+  events?(): Promise<string | null>;
 }
 
 /** What a round gives. */
@@ -32,6 +36,7 @@ export interface RoundResult {
   readonly leftOutBytes: number;
   readonly lostEnds: number;
   readonly duplicates: number;
+  /** Ends that the kernel dropped because they were not read in time. */
   readonly overflows: number;
   readonly drops: TableDrops;
 }
@@ -51,7 +56,7 @@ export class ConnectionRounds {
   #before = {
     drops: null as TableDrops | null,
     interfaceBytes: null as number | null,
-    losses: { lostEnds: 0, duplicates: 0 },
+    losses: { lostEnds: 0, lostNewEnds: 0, heardEnds: 0, duplicates: 0 },
   };
 
   /** @param outside null: nothing is known to be outside of the cluster */
@@ -79,13 +84,14 @@ export class ConnectionRounds {
         this.#table.take(connection);
       },
     });
-    this.#table.endDump();
+    // The first dump removes connections that have expired unseen. Their ends are part of the baseline.
     this.takeEnds();
+    this.#table.endDump();
     const drops = await this.#dropsSince();
     const interfaceBytes = await this.#interfaceBytesSince();
     const { pairs, bytes } = this.#table.takeBytes();
-    const { lostEnds, duplicates } = this.#lossesSince();
-    const accounting = await this.#files.accounting();
+    const { lostEnds, lostNewEnds, heardEnds, duplicates } = this.#lossesSince();
+    const [accounting, events] = await Promise.all([this.#files.accounting(), this.#files.events?.()]);
     const overflows = this.#overflows;
     this.#overflows = 0;
     const state = this.#judge.judge({
@@ -96,6 +102,9 @@ export class ConnectionRounds {
       interfaceBytes,
       drops: drops.dropped + drops.evicted + drops.insertsFailed,
       overflows,
+      isReportingEnds: events?.trim() !== "0",
+      lostEnds: lostNewEnds,
+      heardEnds,
     });
     const { metrics, leftOutBytes } = this.#metricsOf(pairs, nowMs, monotonicMs);
     const tracked = counted + uncounted;
@@ -132,17 +141,22 @@ export class ConnectionRounds {
   }
 
   async #interfaceBytesSince(): Promise<number | null> {
-    const now = interfaceBytesOf(await this.#files.interfaces());
+    const now = interfaceBytesOf(await this.#files.interfaces(), (await this.#files.cards?.()) ?? []);
     const before = this.#before.interfaceBytes;
     this.#before.interfaceBytes = now;
     return now === null || before === null ? null : Math.max(0, now - before);
   }
 
   #lossesSince(): ConnectionTable["losses"] {
-    const { lostEnds, duplicates } = this.#table.losses;
+    const now = { ...this.#table.losses };
     const before = this.#before.losses;
-    this.#before.losses = { lostEnds, duplicates };
-    return { lostEnds: lostEnds - before.lostEnds, duplicates: duplicates - before.duplicates };
+    this.#before.losses = now;
+    return {
+      lostEnds: now.lostEnds - before.lostEnds,
+      lostNewEnds: now.lostNewEnds - before.lostNewEnds,
+      heardEnds: now.heardEnds - before.heardEnds,
+      duplicates: now.duplicates - before.duplicates,
+    };
   }
 
   #metricsOf(

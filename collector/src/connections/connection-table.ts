@@ -12,18 +12,26 @@ export interface Pair {
 interface Known {
   readonly id: number;
   readonly zone: number;
+  /** Began before the first dump. The kernel reports its end only if a collector listened then. */
+  readonly isOld: boolean;
   bytes: number;
   answerBytes: number;
-  /** Of the last dump that had it, or that it ended before. */
+  /** The last dump that had it, or before which it ended. */
   dump: number;
-  /** Its last bytes are counted: a dump that was under way may still tell of it, and so may other zones. */
-  hasEnded: boolean;
+  /** The dump before which it ended; null: it is open. Its last bytes are counted then. */
+  endedIn: number | null;
+  /** Another connection of the same ends and zone: earlier, later, or translated to another port. */
+  next: Known | null;
 }
 
 /** What could not be counted whole. Only grows. */
 interface TableLosses {
   /** Connections that went without the event that has their last bytes. */
   lostEnds: number;
+  /** Those of them that began after the first dump: the kernel should have reported their ends. */
+  lostNewEnds: number;
+  /** Ends that the kernel reported. */
+  heardEnds: number;
   /** Entries of another zone that count the same packets. */
   duplicates: number;
 }
@@ -34,7 +42,7 @@ interface TableLosses {
  * that was there before the first dump counts from there on.
  */
 export class ConnectionTable {
-  readonly losses: TableLosses = { lostEnds: 0, duplicates: 0 };
+  readonly losses: TableLosses = { lostEnds: 0, lostNewEnds: 0, heardEnds: 0, duplicates: 0 };
   readonly #known = new Map<string, Known>();
   #pairs = new Map<string, Pair>();
   #dump = 0;
@@ -48,59 +56,90 @@ export class ConnectionTable {
 
   /** A dump's entry. One without counters counts nothing. */
   take(connection: Connection): void {
-    const { key, id, zone, bytes } = connection;
-    if (bytes === null) return;
-    const known = this.#known.get(key);
-    if (known === undefined || this.#isNext(known, connection)) this.#open(connection, false);
-    else if (known.id === id && known.zone === zone && !known.hasEnded) {
-      this.#count(connection, bytes - known.bytes, connection.answerBytes - known.answerBytes);
-      known.bytes = bytes;
-      known.answerBytes = connection.answerBytes;
-      known.dump = this.#dump;
-    }
+    if (connection.bytes === null) return;
+    const known = this.#find(connection);
+    if (known === null || (known.endedIn !== null && known.endedIn < this.#dump))
+      this.#open(connection, false);
+    // A dump that was under way still has a connection whose end was already counted.
+    else if (known.endedIn === null) this.#add(known, connection);
   }
 
-  /** The event of an end. */
+  /** The event of an end. Each connection has one: a second one of the same id is of its successor. */
   end(connection: Connection): void {
-    const { key, id, zone, bytes } = connection;
-    if (bytes === null) return;
-    const known = this.#known.get(key);
-    if (known === undefined || this.#isNext(known, connection)) this.#open(connection, true);
-    else if (known.id === id && known.zone === zone && !known.hasEnded) {
-      this.#count(connection, bytes - known.bytes, connection.answerBytes - known.answerBytes);
-      known.dump = this.#dump;
-      known.hasEnded = true;
+    this.losses.heardEnds++;
+    if (connection.bytes === null) return;
+    const known = this.#find(connection);
+    if (known === null || known.endedIn !== null) this.#open(connection, true);
+    else {
+      this.#add(known, connection);
+      known.endedIn = this.#dump;
     }
   }
 
-  /** What two dumps in a row did not have is gone. */
+  /** Forgets what two dumps in a row did not have. */
   endDump(): void {
     this.#isBaseline = false;
-    for (const [key, { dump, hasEnded }] of this.#known) {
-      if (dump >= this.#dump - 1) continue;
-      this.#known.delete(key);
-      if (!hasEnded) this.losses.lostEnds++;
+    for (const [key, first] of this.#known) {
+      let kept: Known | null = null;
+      for (let known: Known | null = first; known !== null;) {
+        const next: Known | null = known.next;
+        if (known.dump >= this.#dump - 1) {
+          known.next = kept;
+          kept = known;
+        } else if (known.endedIn === null) {
+          this.losses.lostEnds++;
+          if (!known.isOld) this.losses.lostNewEnds++;
+        }
+        known = next;
+      }
+      if (kept === null) this.#known.delete(key);
+      else if (kept !== first || first.next !== null) this.#known.set(key, kept);
     }
+  }
+
+  #find({ key, id, zone }: Connection): Known | null {
+    let known = this.#known.get(key) ?? null;
+    while (known !== null && (known.id !== id || known.zone !== zone)) known = known.next;
+    return known;
+  }
+
+  #add(known: Known, connection: Connection): void {
+    const { bytes, answerBytes } = connection;
+    this.#count(connection, (bytes ?? 0) - known.bytes, answerBytes - known.answerBytes);
+    known.bytes = bytes ?? 0;
+    known.answerBytes = answerBytes;
+    known.dump = this.#dump;
   }
 
   #open(connection: Connection, hasEnded: boolean): void {
     const { key, id, zone, bytes, answerBytes } = connection;
-    const before = this.#known.get(key);
-    if (before !== undefined && !before.hasEnded) this.losses.lostEnds++;
-    this.#known.set(key, { id, zone, bytes: bytes ?? 0, answerBytes, dump: this.#dump, hasEnded });
-    if (!this.#isBaseline) this.#count(connection, bytes ?? 0, answerBytes);
+    const others = this.#known.get(key) ?? null;
+    if (others !== null && others.zone !== zone && this.#isDuplicate(others)) return;
+    const next = others?.zone === zone ? others : null;
+    const isOld = this.#isBaseline;
+    const endedIn = hasEnded ? this.#dump : null;
+    this.#known.set(key, {
+      id,
+      zone,
+      isOld,
+      bytes: bytes ?? 0,
+      answerBytes,
+      dump: this.#dump,
+      endedIn,
+      next,
+    });
+    if (!isOld) this.#count(connection, bytes ?? 0, answerBytes);
   }
 
   /**
-   * Whether it is another connection of the same ends. A CNI may track one in several zones, whose entries
-   * count the same packets: the zone that was seen first counts, and for as long as any of them is there.
+   * Whether an entry of another zone counts packets that `others` count. A CNI may track one connection in
+   * several zones: the zone that was seen first counts, and for as long as any of them is there.
    */
-  #isNext(known: Known, { id, zone }: Connection): boolean {
-    if (known.zone === zone) return known.id !== id;
-    if (known.dump < this.#dump - 1) return true;
+  #isDuplicate(others: Known): boolean {
+    if (others.dump < this.#dump - 1) return false;
     this.losses.duplicates++;
-    if (known.hasEnded) known.dump = this.#dump;
-    return false;
+    if (others.endedIn !== null) others.dump = this.#dump;
+    return true;
   }
 
   /** Bytes since the last call, by pair, and of all that is no tunnel's. */

@@ -26,15 +26,22 @@ export class ConntrackSocket {
   readonly #block: Block;
   readonly #reader = new NetlinkReader();
   #sequence = 0;
+  /** Events that the kernel dropped so far; wraps at 2^32. */
+  #dropped = 0;
 
-  /** Throws SystemCallError, EPERM without CAP_NET_ADMIN in the network's namespace. */
-  static async open(): Promise<ConntrackSocket> {
+  /**
+   * @param eventBufferBytes memory that the kernel accounts for ends that wait to be read
+   * @throws SystemCallError; EPERM without CAP_NET_ADMIN in the network's namespace
+   */
+  static async open(eventBufferBytes = EVENT_BUFFER_BYTES): Promise<ConntrackSocket> {
     const libc = await loadLibc();
-    const kind = { family: NETLINK.family, type: SYS.SOCK_RAW, protocol: NETLINK.netfilter };
+    const kind = { family: SYS.AF_NETLINK, type: SYS.SOCK_RAW, protocol: NETLINK.netfilter };
     const requests = KernelSocket.open(libc, kind);
     const events = KernelSocket.open(libc, kind);
+    // Events go to bound sockets only.
+    events.bindNetlink();
     // Without the capability the buffer stays at net.core.rmem_max.
-    events.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUFFORCE, EVENT_BUFFER_BYTES);
+    events.setOption(SYS.SOL_SOCKET, SYS.SO_RCVBUFFORCE, eventBufferBytes);
     if (!events.setOption(NETLINK.solNetlink, NETLINK.addMembership, NETLINK.destroyGroup)) {
       const code = libc.lastError();
       requests.close();
@@ -82,15 +89,20 @@ export class ConntrackSocket {
       throw new SystemCallError("ask for connections", this.#libc.errorName(answer.errno));
   }
 
-  /** Ends that have come. @returns how often the kernel had no room for some: those are lost */
+  /** Reads the ends that have come. Returns how many others the kernel dropped for lack of room. */
   ends(onEnd: NonNullable<NetlinkVisitor["connection"]>): number {
     const visitor: NetlinkVisitor = { connection: onEnd, done: () => undefined };
     let overflows = 0;
     for (;;) {
       const code = this.#receive(this.#events, visitor);
       if (code === "ENOBUFS") overflows++;
-      else if (code !== null) return overflows;
+      else if (code !== null) break;
     }
+    const dropped = this.#events.drops();
+    if (dropped < 0) return overflows;
+    const since = (dropped - this.#dropped) >>> 0;
+    this.#dropped = dropped;
+    return since;
   }
 
   close(): void {

@@ -45,7 +45,7 @@ export function createConnectionMetrics(registry: Registry): ConnectionMetrics {
     }),
     overflows: new Counter({
       name: "isochrone_collector_connections_overflows_total",
-      help: "How often the kernel had no room for the ends of connections.",
+      help: "Ends of connections that the kernel dropped because they were not read in time.",
       registers,
     }),
     tableDrops: new Counter({

@@ -4,7 +4,6 @@
 
 /** netlink.h, nfnetlink.h. */
 export const NETLINK = {
-  family: 16,
   netfilter: 12,
   solNetlink: 270,
   addMembership: 1,

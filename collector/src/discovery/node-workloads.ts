@@ -1,5 +1,4 @@
-import type { KubernetesObject } from "@isochrone/kubernetes";
-import { workloadNames } from "./workload-names.ts";
+import { meshNames, type KubernetesObject } from "@isochrone/kubernetes";
 
 /**
  * A proxy of the node goes on to show what a pod counted last: it is taken for so long after the pod has
@@ -14,7 +13,7 @@ export class NodeWorkloads {
   /** @param nowMs of the monotonic clock */
   take(pods: readonly KubernetesObject[], nowMs: number): void {
     for (const pod of pods)
-      for (const name of workloadNames(pod))
+      for (const name of meshNames(pod))
         this.#seenMs.set(`${pod.metadata.namespace ?? "default"}/${name}`, nowMs);
     for (const [key, seenMs] of this.#seenMs) if (nowMs - seenMs > KEPT_MS) this.#seenMs.delete(key);
   }

@@ -1,6 +1,7 @@
 // What discovery reads of a pod. Fields of a wrong type count as absent: one odd pod must not hide the
 // others.
 import {
+  meshNames,
   podView,
   type KubernetesObject,
   type PodView,
@@ -12,7 +13,6 @@ import {
 } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import { addressOf, portOf, type AddressFamily } from "./addresses.ts";
-import { workloadNames } from "./workload-names.ts";
 
 interface ContainerPort {
   readonly name: string;
@@ -33,7 +33,7 @@ export interface ReadablePod extends PodView {
   readonly address: string;
   readonly hostNetwork: boolean;
   readonly serviceAccount: string;
-  /** Names that the mesh may give the pod's workload; see workloadNames. */
+  /** Names that the mesh may give the pod's workload; see meshNames. */
   readonly workloads: readonly string[];
   readonly containers: readonly PodContainer[];
 }
@@ -54,7 +54,7 @@ export function readablePod(pod: KubernetesObject, family: AddressFamily): Reada
     address,
     hostNetwork: looseFields<PodSpec>(pod.spec).hostNetwork === true,
     serviceAccount: typeof account === "string" && account !== "" ? account : "default",
-    workloads: workloadNames(pod),
+    workloads: meshNames(pod),
     containers: containersOf(pod),
   };
 }

@@ -38,6 +38,9 @@ export const NODE_EXPORTER_FAMILIES = ["node_cpu_seconds_total", "node_memory_Me
 /** Says when the process of the page began to count; read for start times, not published. */
 export const PROCESS_START = "process_start_time_seconds";
 
+/** Families by which a kubelet's page says that it lacks something: 1; read, not published. */
+export const SCRAPE_ERRORS = ["container_scrape_error", "scrape_error", "resource_scrape_error"] as const;
+
 /** The allow-list: families that graphs are drawn from. */
 export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> = {
   cadvisor: [

@@ -12,13 +12,18 @@ export interface SumFaults {
   readonly unusableValues: number;
 }
 
+interface PageSums extends SumFaults {
+  /** Series of pods' usage. */
+  readonly podSeries: number;
+}
+
 /**
  * Sums what the page said. Rows from `rowsBefore` on, and series from `seriesBefore` on, were not on the page
  * before. A row that can't be used is like one that the page doesn't have.
  */
-export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: number): SumFaults {
+export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: number): PageSums {
   const { rows, series } = memory;
-  const faults = { incompleteHistograms: 0, unusableValues: 0 };
+  const faults = { incompleteHistograms: 0, unusableValues: 0, podSeries: 0 };
   series.beginSums();
   for (let row = 0; row < rows.keys.size; row++) {
     const kind = kindOfOwner(rows.keys.ownerOf(row));
@@ -32,8 +37,11 @@ export function sumPage(memory: TargetMemory, rowsBefore: number, seriesBefore: 
     if (kind === KIND.counter && row >= rowsBefore) beginRow(memory, row, seriesBefore);
     if (kind !== KIND.gauge || takesPlace(memory, row)) addRow(memory, row);
   }
-  for (let slot = 0; slot < series.keys.size; slot++)
-    if (series.rows[slot]! > 0) closeSeries(memory, slot, slot >= seriesBefore);
+  for (let slot = 0; slot < series.keys.size; slot++) {
+    if (series.rows[slot] === 0) continue;
+    faults.podSeries += series.ofPod[slot]!;
+    closeSeries(memory, slot, slot >= seriesBefore);
+  }
   return faults;
 }
 

@@ -3,10 +3,12 @@
 // labels that graphs are drawn from.
 import {
   AttributeBytes,
+  isKeptUsage,
   type AttributeKey,
   type Attributes,
   type KeptLabel,
   type LabelLookup,
+  type UsageRow,
 } from "@isochrone/telemetry";
 import { recordOf } from "@isochrone/primitives";
 import { BYTE } from "./bytes.ts";
@@ -24,6 +26,7 @@ import { PART, UNUSED_ROWS, type UnusedRow } from "./row-table.ts";
 import { guessLabelsEnd, SampleValue } from "./sample-value.ts";
 import {
   attributeFieldOf,
+  isPagePart,
   KIND,
   type FamilyMemory,
   type Kind,
@@ -54,7 +57,15 @@ interface PageOptions {
 export interface PageResult extends SumFaults {
   /** OTLP requests, ready for the bus. */
   readonly records: readonly Uint8Array[];
+  /** What is missing of the usage of pods; null: nothing. */
+  readonly lack: PageLack | null;
 }
+
+/**
+ * Why a page of usage lacks pods: it says itself that it failed in part, it has containers of pods that it
+ * doesn't name, it has no pods at all.
+ */
+export type PageLack = "scrape_error" | "unnamed_pods" | "no_pods";
 
 /**
  * Collects the wanted samples of one page. End it with `finish`; or with `discard`, and the target's memory
@@ -80,6 +91,10 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   #samples = 0;
   /** Samples that are in no record, so far; those of unwanted metrics are the reader's to count. */
   readonly unused: Record<UnusedRow, number> = recordOf(UNUSED_ROWS, () => 0);
+  #hasScrapeError = false;
+  #unnamedPods = 0;
+  /** Of the row in hand, in families of usage. */
+  #usageRow: UsageRow = "part";
 
   constructor(memory: TargetMemory, options: PageOptions) {
     this.#memory = memory;
@@ -122,7 +137,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
 
   sample(name: WantedName, bytes: Uint8Array, view: DataView, start: number, end: number): string | null {
     const { family, part } = name;
-    const kind = part === "processStart" ? KIND.gauge : this.#kindOf(family);
+    const kind = isPagePart(part) ? KIND.gauge : this.#kindOf(family);
     if (!belongs(part, kind)) {
       this.unused.not_a_value++;
       return null;
@@ -132,6 +147,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     const rule = this.#value.read(bytes, after, end);
     if (rule !== null) return rule;
     if (part === "processStart") this.#memory.startTimes.process(this.#value.value * 1000);
+    else if (part === "scrapeError") this.#hasScrapeError ||= this.#value.value !== 0;
     else if (this.#row >= 0) this.#store(part, kind);
     return null;
   }
@@ -139,11 +155,18 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   /** The page's records; call once, after the whole page was read. */
   finish(resource: Attributes): PageResult {
     const { rows, series, startTimes } = this.#memory;
-    const faults = sumPage(this.#memory, this.#rowsBefore, this.#seriesBefore);
+    const { podSeries, ...faults } = sumPage(this.#memory, this.#rowsBefore, this.#seriesBefore);
     const records = writeRecords(this.#memory, resource);
     rows.close(series.retainLive());
     startTimes.end();
-    return { records, ...faults };
+    return { records, ...faults, lack: this.#lackOf(podSeries) };
+  }
+
+  #lackOf(podSeries: number): PageLack | null {
+    if (!this.#memory.hasPods) return null;
+    if (this.#hasScrapeError) return "scrape_error";
+    if (this.#unnamedPods > 0) return "unnamed_pods";
+    return podSeries === 0 ? "no_pods" : null;
   }
 
   /** Forgets the page: it was refused. */
@@ -168,14 +191,14 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     start: number,
     end: number,
   ): number {
-    if (part !== "bucket" && part !== "processStart") {
+    if (part !== "bucket" && !isPagePart(part)) {
       const guess = guessLabelsEnd(bytes, start, end);
       if (guess >= 0 && this.#isExpected(family.owner(kind), view, start, guess)) return guess;
     }
     const after = this.#readLabels(family, bytes, view, start, end);
     if (after < 0) return after;
     this.#row =
-      part === "processStart" || !this.#isKept(family)
+      isPagePart(part) || !this.#isKept(family)
         ? NOT_KEPT
         : this.#openRow(family, kind, bytes, view, start, after);
     if (this.#row >= 0) this.#lastRow = this.#row;
@@ -214,11 +237,17 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   };
 
   #isKept({ name, reduction }: FamilyMemory): boolean {
-    if (reduction !== undefined && !reduction.keeps(this.#label)) {
-      this.unused.not_needed++;
-      return false;
-    }
+    const isKept = this.#isKeptRow(reduction);
+    if (!isKept) this.unused.not_needed++;
+    if (!isKept || reduction?.usageRow !== undefined) return isKept;
     return this.#judge.admits(name, this.#label);
+  }
+
+  #isKeptRow(reduction: FamilyMemory["reduction"]): boolean {
+    if (reduction?.usageRow === undefined) return reduction?.keeps(this.#label) ?? true;
+    this.#usageRow = reduction.usageRow(this.#label);
+    if (this.#usageRow === "unnamed") this.#unnamedPods++;
+    return isKeptUsage(this.#usageRow);
   }
 
   #openRow(
@@ -258,7 +287,8 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     if (end > MAX_SERIES_BYTES) return this.#refuse("too_large", family);
     if (series.keys.size >= this.#maxSeries && series.keys.find(owner, view, 0, end) < 0)
       return this.#refuse("too_many", family);
-    return series.open(owner, view, attributes.bytes, end);
+    const isOfPod = family.reduction?.usageRow !== undefined && this.#usageRow === "pod";
+    return series.open(owner, view, attributes.bytes, end, isOfPod);
   }
 
   #refuse(reason: RowRefusal, { name }: FamilyMemory): -1 {
@@ -334,7 +364,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
  * Whether a sample of this part says something of a family of this kind. The quantiles of a summary don't.
  */
 function belongs(part: Part, kind: Kind): boolean {
-  if (part === "processStart") return true;
+  if (isPagePart(part)) return true;
   if (part === "created") return kind !== KIND.gauge;
   return (part === "value") === (kind !== KIND.histogram);
 }

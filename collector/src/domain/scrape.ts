@@ -3,7 +3,7 @@ import type { Attributes } from "@isochrone/telemetry";
 import { ScrapeError } from "../ports/errors.ts";
 import type { PageReader, Target } from "../ports/ports.ts";
 import { ExpositionReader, type PageFormat } from "./exposition.ts";
-import { PageBuilder } from "./page.ts";
+import { PageBuilder, type PageLack } from "./page.ts";
 import type { RowRefusal } from "./page-scope.ts";
 import type { RefusedRow } from "./row-judge.ts";
 import type { UnusedRow } from "./row-table.ts";
@@ -35,6 +35,8 @@ export interface ScrapeResult {
   readonly refusals: PageRefusals;
   /** Other samples that are in no record. */
   readonly unused: Readonly<Record<UnusedRow, number>>;
+  /** What is missing of the usage of pods; null: nothing. */
+  readonly lack: PageLack | null;
 }
 
 /** Rows that a page had and may not have: about others, or too long. */
@@ -107,7 +109,7 @@ class ScrapedPage {
     const { page, lines } = this.#opened();
     lines.end();
     this.#judge(page, lines);
-    const { records, incompleteHistograms, unusableValues } = page.finish(this.#request.resource);
+    const { records, incompleteHistograms, unusableValues, lack } = page.finish(this.#request.resource);
     const { malformed: malformedLines, firstFault } = lines;
     return {
       records,
@@ -115,6 +117,7 @@ class ScrapedPage {
       faults: { malformedLines, firstFault, incompleteHistograms, unusableValues },
       refusals: page.judge,
       unused: { ...page.unused, unread_metric: lines.unwanted },
+      lack,
     };
   }
 

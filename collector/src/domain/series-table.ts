@@ -28,6 +28,8 @@ export class SeriesTable {
   timeMs = new Float64Array(FIRST_SLOTS);
   /** The earliest that its rows say of themselves; NaN when one doesn't. */
   createdMs = new Float64Array(FIRST_SLOTS);
+  /** 1: usage of a pod. */
+  ofPod = new Uint8Array(FIRST_SLOTS);
   /** Rows on the page in hand. */
   rows = new Int32Array(FIRST_SLOTS);
   /** Of these, rows that go on counting from the page before. */
@@ -45,7 +47,7 @@ export class SeriesTable {
   }
 
   /** The slot of the series with these encoded attributes. */
-  open(owner: number, view: DataView, bytes: Uint8Array, end: number): number {
+  open(owner: number, view: DataView, bytes: Uint8Array, end: number, isOfPod: boolean): number {
     const known = this.keys.find(owner, view, 0, end);
     if (known >= 0) return known;
     const slot = this.keys.add(owner, bytes, 0, end);
@@ -55,6 +57,7 @@ export class SeriesTable {
     this.totalA[slot] = 0;
     this.totalB[slot] = 0;
     this.startMs[slot] = 0;
+    this.ofPod[slot] = isOfPod ? 1 : 0;
     return slot;
   }
 
@@ -74,7 +77,7 @@ export class SeriesTable {
     for (let slot = 0; slot < live.length; slot++) live[slot] = this.rows[slot]! > 0 ? 1 : 0;
     const renumbered = this.keys.retain(live);
     // The others are written anew with each page.
-    for (const column of [this.baseA, this.baseB, this.totalA, this.totalB, this.startMs])
+    for (const column of [this.baseA, this.baseB, this.totalA, this.totalB, this.startMs, this.ofPod])
       move(column, renumbered);
     return renumbered;
   }
@@ -91,6 +94,7 @@ export class SeriesTable {
     this.startMs = grown(this.startMs, length);
     this.timeMs = grown(this.timeMs, length);
     this.createdMs = grown(this.createdMs, length);
+    this.ofPod = grown(this.ofPod, length);
     this.rows = grown(this.rows, length);
     this.continuing = grown(this.continuing, length);
   }

@@ -2,7 +2,13 @@
 // they were summed to.
 import { ATTRIBUTE_FIELDS, attributeKey, type AttributeKey } from "@isochrone/telemetry";
 import { ByteKeys } from "./byte-keys.ts";
-import { PROCESS_START, wantedFamilies, type FamilySelection, type WantedFamily } from "./families.ts";
+import {
+  PROCESS_START,
+  SCRAPE_ERRORS,
+  wantedFamilies,
+  type FamilySelection,
+  type WantedFamily,
+} from "./families.ts";
 import { LabelShapes } from "./label-shape.ts";
 import { RowTable } from "./row-table.ts";
 import { SeriesTable } from "./series-table.ts";
@@ -24,10 +30,17 @@ export function attributeFieldOf(kind: Kind): number {
 
 /** Of the columns beside the keys. */
 const BYTES_PER_ROW = 61;
-const BYTES_PER_SERIES = 96;
+const BYTES_PER_SERIES = 97;
 
 /** What a sample's name says about its family. */
-export type Part = "value" | "sum" | "count" | "bucket" | "created" | "processStart";
+export type Part = "value" | "sum" | "count" | "bucket" | "created" | PagePart;
+
+/** Says something of the page itself: it is no part of a family. */
+type PagePart = "processStart" | "scrapeError";
+
+export function isPagePart(part: Part): part is PagePart {
+  return part === "processStart" || part === "scrapeError";
+}
 
 export class FamilyMemory {
   readonly index: number;
@@ -64,6 +77,8 @@ export interface WantedName {
 export class TargetMemory {
   readonly selection: FamilySelection;
   readonly families: readonly FamilyMemory[];
+  /** Whether its pages tell the usage of pods. */
+  readonly hasPods: boolean;
   readonly rows: RowTable;
   readonly series: SeriesTable;
   readonly startTimes: StartTimes;
@@ -73,6 +88,7 @@ export class TargetMemory {
   constructor(selection: FamilySelection, seed = 0) {
     this.selection = selection;
     this.families = wantedFamilies(selection).map((family, index) => new FamilyMemory(index, family));
+    this.hasPods = this.families.some(({ reduction }) => reduction?.usageRow !== undefined);
     this.rows = new RowTable(seed);
     this.series = new SeriesTable(seed);
     this.startTimes = new StartTimes(selection.kind);
@@ -84,6 +100,8 @@ export class TargetMemory {
       for (const name of [family.name, family.name.replace(/_total$/, "")]) this.#declared.add(name, family);
     }
     this.#names.add(PROCESS_START, { family: this.families[0]!, part: "processStart" });
+    for (const name of SCRAPE_ERRORS)
+      this.#names.add(name, { family: this.families[0]!, part: "scrapeError" });
   }
 
   /** What is remembered, about. */

@@ -26,7 +26,7 @@ export interface Target {
   readonly namespace?: string;
   /** Whose page it is, where its rows don't say: the source of what they count. */
   readonly pod?: { readonly namespace: string; readonly name: string };
-  /** Instance of another page that tells the same: this one is read only while that one keeps failing. */
+  /** Instance of another page that tells the same: this one is read while that one fails or lacks pods. */
   readonly standsInFor?: string;
 }
 

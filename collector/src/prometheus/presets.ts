@@ -1,5 +1,6 @@
 // How scrape configurations in wide use name what cAdvisor reports. Series are published with cAdvisor's own
 // label names.
+import { RUNTIME_LABELS } from "@isochrone/telemetry";
 
 export const PRESET_NAMES = ["kube-prometheus", "kubernetes-sd", "legacy"] as const;
 export type PresetName = (typeof PRESET_NAMES)[number];
@@ -17,10 +18,10 @@ export interface Preset {
 }
 
 // Where a scrape does not honour labels, the pod's own ones are renamed and those without the prefix are the
-// kubelet's.
+// kubelet's. Of a standalone cAdvisor's series the aggregator reads the runtime's labels.
 const CURRENT = {
   namespace: ["exported_namespace", "namespace"],
-  pod: ["exported_pod", "pod"],
+  pod: [RUNTIME_LABELS.pod, "exported_pod", "pod"],
   container: ["exported_container", "container"],
 };
 
@@ -37,7 +38,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
   // cAdvisor before Kubernetes 1.16.
   legacy: {
     namespace: ["namespace"],
-    pod: ["pod_name"],
+    pod: [RUNTIME_LABELS.pod, "pod_name"],
     container: ["container_name"],
     node: ["node", "kubernetes_io_hostname", "instance"],
     usageMatchers: [],

@@ -227,6 +227,12 @@ describe("usage", () => {
       { namespace: "evil", pod: "x-0", pod_name: "web-0" },
     ],
     [
+      "of other pods under the labels of a standalone cAdvisor",
+      "pods",
+      "kubernetes-sd",
+      { namespace: "evil", pod: "x-0", container_label_io_kubernetes_pod_name: "web-0" },
+    ],
+    [
       "of a node, from some pod's page",
       "nodes",
       "kubernetes-sd",

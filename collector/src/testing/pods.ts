@@ -12,6 +12,8 @@ interface PodOptions {
   readonly account?: string;
   /** The controller. @default none */
   readonly owner?: OwnerReference | undefined;
+  /** Whether the controller has chosen the pod's name. @default the API server has made it */
+  readonly isNamed?: boolean;
   readonly spec?: Record<string, unknown>;
   readonly status?: Record<string, unknown>;
 }
@@ -35,6 +37,9 @@ export function pod(options: PodOptions = {}): KubernetesObject {
       labels,
       annotations,
       ...(options.owner === undefined ? {} : { ownerReferences: [options.owner] }),
+      ...(options.owner === undefined || options.isNamed === true
+        ? {}
+        : { generateName: `${options.owner.name}-` }),
     },
     spec: {
       nodeName: node,

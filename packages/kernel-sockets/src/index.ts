@@ -7,6 +7,7 @@ export { BPF } from "./filter.ts";
 export type { FilterInstruction } from "./filter.ts";
 export { isLibcSupported, kernelTimeBase, loadLibc } from "./libc.ts";
 export type { Block, Libc } from "./libc.ts";
+export { networkCards, readCardBytes } from "./network-cards.ts";
 export { Poller, READABLE } from "./poller.ts";
 export { KernelSocket, SystemCallError } from "./socket.ts";
 export { dropStartPages } from "./start-pages.ts";

@@ -4,6 +4,7 @@ import type { Block, Libc } from "./libc.ts";
 import { SYS, TIMESTAMPING } from "./sys.ts";
 
 const SOCKADDR_LL_BYTES = 20;
+const SOCKADDR_NL_BYTES = 12;
 
 /** A system call that failed: which, and the system's name of the error. */
 export class SystemCallError extends Error {
@@ -86,6 +87,20 @@ export class KernelSocket {
     const code = result < 0 ? this.#libc.lastError() : "";
     this.#libc.free(address);
     if (result < 0) throw new SystemCallError(`bind interface ${name}`, code);
+  }
+
+  /**
+   * Lets the kernel give a netlink socket its address. A socket without one gets no messages of the groups
+   * that it joins.
+   * @throws SystemCallError
+   */
+  bindNetlink(): void {
+    const address = this.#libc.block(SOCKADDR_NL_BYTES);
+    address.view.setUint16(0, SYS.AF_NETLINK, true);
+    const result = this.#libc.bind(this.fd, address, SOCKADDR_NL_BYTES);
+    const code = result < 0 ? this.#libc.lastError() : "";
+    this.#libc.free(address);
+    if (result < 0) throw new SystemCallError("bind a netlink socket", code);
   }
 
   /** @throws SystemCallError; EINPROGRESS of a stream socket is no error, but true: it is connecting. */

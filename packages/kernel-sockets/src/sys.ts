@@ -4,6 +4,7 @@
 export const SYS = {
   AF_INET: 2,
   AF_INET6: 10,
+  AF_NETLINK: 16,
   AF_PACKET: 17,
   SOCK_STREAM: 1,
   SOCK_DGRAM: 2,

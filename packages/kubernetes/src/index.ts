@@ -157,4 +157,11 @@ export { isDnsLabel, isDnsSubdomain, isLabelValue, isQualifiedName } from "./sto
 export { nodeView, podView, templateLabels } from "./store/views.ts";
 export type { PodView } from "./store/views.ts";
 export { fencedStore, leaderStore } from "./leases/write-fence.ts";
-export { STREAM_TASK_LABEL, streamWorkloadName, workloadOf } from "./store/workloads.ts";
+export {
+  ALIAS_ANNOTATIONS,
+  ALIAS_LABELS,
+  meshNames,
+  podAliases,
+  templateAliases,
+} from "./store/workload-aliases.ts";
+export { STREAM_TASK_LABEL, streamWorkloadName, WORKLOAD_LABELS, workloadOf } from "./store/workloads.ts";

@@ -41,6 +41,8 @@ export interface ObjectRef extends KindRef {
 
 export interface ObjectMeta {
   name: string;
+  /** Prefix of a name that the API server made; absent: its maker has chosen the name. */
+  generateName?: string;
   namespace?: string;
   uid?: string;
   resourceVersion?: string;

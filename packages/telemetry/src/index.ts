@@ -26,6 +26,7 @@ export {
   FLOW_METRICS,
   HEADERS,
   METHODS,
+  NODE_METRICS,
   OUTSIDE_ATTRIBUTES,
   OUTSIDE_DIRECTIONS,
   OUTCOMES,
@@ -36,7 +37,7 @@ export {
   TOPICS,
 } from "./names.ts";
 export type { BandwidthResult, Method, Outcome } from "./names.ts";
-export { isNodeInterface } from "./interfaces.ts";
+export { InterfaceChoice, isNodeInterface } from "./interfaces.ts";
 export { AttributeBytes, attributeKey } from "./otlp/attribute-bytes.ts";
 export type { AttributeKey } from "./otlp/attribute-bytes.ts";
 export { equalBytes, hashBytes } from "./otlp/byte-hash.ts";
@@ -62,13 +63,16 @@ export {
   ALL_LATENCIES,
   CLUSTER_LABELS,
   isFailedResponse,
+  isKeptUsage,
   isOfCores,
   isIdleTime,
   LATENCY_BOUNDS_MS,
   LATENCY_BUCKETS,
+  podLabel,
   reductionOf,
+  RUNTIME_LABELS,
 } from "./reduction.ts";
-export type { FamilyReduction, KeptLabel, LabelLookup } from "./reduction.ts";
+export type { FamilyReduction, KeptLabel, LabelLookup, UsageRow } from "./reduction.ts";
 export { SequenceTracker } from "./sequence-tracker.ts";
 export { MAX_RTT_SECONDS } from "./value-ranges.ts";
 export { Window } from "./window.ts";

@@ -36,6 +36,12 @@ export const PROBE_METRICS = {
   bandwidthBytes: "isochrone.probe.bandwidth.bytes",
 } as const;
 
+/** OTLP metric names of the node of the resource, as its own kernel tells. */
+export const NODE_METRICS = {
+  /** Bytes of one network card by `interface` and `direction` (receive, transmit), cumulative, monotonic. */
+  network: "isochrone.node.network.io",
+} as const;
+
 /** Attributes of a probe's data points. */
 export const PROBE_ATTRIBUTES = {
   destinationNode: "destination_node",

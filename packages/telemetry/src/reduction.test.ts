@@ -66,6 +66,41 @@ describe("reduceAttributes", () => {
   it.each([
     ["the node", { id: "/", image: "" }, { id: "/" }],
     [
+      "a container of a standalone cAdvisor that Prometheus scraped as a pod",
+      {
+        id: "/kubepods/x",
+        name: "k8s_app",
+        namespace: "monitoring",
+        pod: "cadvisor-x7k2p",
+        container: "cadvisor",
+        container_label_io_kubernetes_pod_namespace: "n",
+        container_label_io_kubernetes_pod_name: "p",
+        container_label_io_kubernetes_container_name: "app",
+      },
+      { namespace: "n", pod: "p", container: "app" },
+    ],
+    [
+      "a pause container of a standalone cAdvisor",
+      {
+        id: "/kubepods/x",
+        name: "k8s_POD",
+        container_label_io_kubernetes_pod_namespace: "n",
+        container_label_io_kubernetes_pod_name: "p",
+        container_label_io_kubernetes_container_name: "POD",
+      },
+      null,
+    ],
+    [
+      "a sandbox of a standalone cAdvisor on containerd",
+      {
+        id: "/kubepods/x",
+        name: "4f1c1e",
+        container_label_io_kubernetes_pod_namespace: "n",
+        container_label_io_kubernetes_pod_name: "p",
+      },
+      null,
+    ],
+    [
       "a container",
       { id: "/kubepods/x", pod: "p", namespace: "n", container: "app", name: "abc", image: "i" },
       { namespace: "n", pod: "p", container: "app" },

@@ -27,7 +27,15 @@ export interface FamilyReduction {
   readonly isLatest?: true;
   /** False for rows that no graph shows, or that others contain. */
   keeps(label: LabelLookup): boolean;
+  /** Only of usage: says more than `keeps`. */
+  readonly usageRow?: (label: LabelLookup) => UsageRow;
 }
+
+/**
+ * What a row of usage is of; the first two are kept. "part": others contain it. "unnamed": of a pod's
+ * container, without the pod's name.
+ */
+export type UsageRow = "pod" | "node" | "part" | "unnamed";
 
 const always = (): boolean => true;
 
@@ -157,16 +165,46 @@ const LATENCY: FamilyReduction = {
 const ROOT_ID: KeptLabel = { name: "id", derive: (label) => (label("id") === "/" ? "/" : "") };
 
 /**
- * A row of a real container names it; the row of a pod's cgroup has a pod and neither container nor name; the
- * row of the node has the id "/". Pause containers and system slices are parts of one of these.
+ * Labels of the containers' runtime that a standalone cAdvisor shows. Where Prometheus scrapes it, the plain
+ * labels are those of cAdvisor's own pod.
  */
-function isUsageRow(label: LabelLookup): boolean {
-  const id = label("id");
-  if (id === "/") return true;
-  if (id !== "" && label("pod") === "") return false;
-  const container = label("container");
-  return container === "" ? label("name") === "" : container !== "POD";
+export const RUNTIME_LABELS = {
+  namespace: "container_label_io_kubernetes_pod_namespace",
+  pod: "container_label_io_kubernetes_pod_name",
+  container: "container_label_io_kubernetes_container_name",
+} as const;
+
+/** Returns the namespace, pod or container that a row of usage names, "" if none. */
+export function podLabel(name: keyof typeof RUNTIME_LABELS, label: LabelLookup): string {
+  return label(RUNTIME_LABELS.pod) === "" ? label(name) : label(RUNTIME_LABELS[name]);
 }
+
+/**
+ * A row of a real container names it; the row of a pod's cgroup has a pod and neither container nor name; the
+ * row of the node has the id "/". Pause containers and system slices are parts of one of these. The id, the
+ * longest label, is read last: it costs most.
+ */
+function usageRow(label: LabelLookup): UsageRow {
+  const isOfRuntime = label(RUNTIME_LABELS.pod) !== "";
+  if (isOfRuntime || label("pod") !== "") {
+    const container = label(isOfRuntime ? RUNTIME_LABELS.container : "container");
+    const isKept = container === "" ? label("name") === "" : container !== "POD";
+    return isKept ? "pod" : "part";
+  }
+  const id = label("id");
+  if (id === "/") return "node";
+  // The runtime's containers have a name or an image, the cgroups around them neither.
+  if (id !== "")
+    return (label("name") !== "" || label("image") !== "") && id.includes("kubepods") ? "unnamed" : "part";
+  const container = label("container");
+  return (container === "" ? label("name") === "" : container !== "POD") ? "node" : "part";
+}
+
+export function isKeptUsage(row: UsageRow): boolean {
+  return row === "pod" || row === "node";
+}
+
+const isUsageRow = (label: LabelLookup): boolean => isKeptUsage(usageRow(label));
 
 /** A single core's row: cAdvisor writes these instead of the total, and others beside it. */
 const CORES = "cores";
@@ -178,9 +216,19 @@ export function isOfCores(cpu: string): boolean {
 /** Rows of single cores become one series, beside the total and never added to it. */
 const OF_CORES: KeptLabel = { name: "cpu", derive: (label) => (isOfCores(label("cpu")) ? CORES : "") };
 
+const OF_POD = (["namespace", "pod", "container"] as const).map((name): KeptLabel => ({
+  name,
+  derive: (label) => podLabel(name, label),
+}));
+
 function usage(family: string, type: "counter" | "gauge"): FamilyReduction {
-  const labels = [ROOT_ID, ...kept("namespace", "pod", "container", ...CLUSTER_LABELS), OF_CORES];
-  return { family, type, labels, keeps: isUsageRow };
+  return {
+    family,
+    type,
+    labels: [ROOT_ID, ...OF_POD, ...kept(...CLUSTER_LABELS), OF_CORES],
+    keeps: isUsageRow,
+    usageRow,
+  };
 }
 
 /** Bytes of network interfaces; what cAdvisor counts for "/" are the node's own. */

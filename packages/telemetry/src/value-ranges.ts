@@ -1,7 +1,7 @@
 // What each metric that the graphs are drawn from may say. One table: a value outside of it is refused where
 // it enters, so that no window, and no graph, ever holds it.
 import { AGENT_FAMILIES, LINKERD_FAMILIES, SAMPLING_FAMILIES } from "./byte-sources.ts";
-import { CONNECTION_METRICS, FLOW_METRICS, PROBE_METRICS } from "./names.ts";
+import { CONNECTION_METRICS, FLOW_METRICS, NODE_METRICS, PROBE_METRICS } from "./names.ts";
 
 /** Limits of a metric's values. Of a histogram: of its sum, and of each value by its minimum and maximum. */
 export interface ValueRange {
@@ -50,6 +50,7 @@ const TABLE: Readonly<Record<string, ValueRange>> = {
   [PROBE_METRICS.rttVariationCount]: counter(MAX_PACKETS),
   [PROBE_METRICS.packets]: counter(MAX_PACKETS),
   // The tables count rates that no burst can have had by a metric of their own.
+  [NODE_METRICS.network]: counter(ABSURD),
   [PROBE_METRICS.bandwidth]: gauge(ABSURD),
   [PROBE_METRICS.bandwidthTests]: counter(MAX_PACKETS),
   [PROBE_METRICS.bandwidthBytes]: counter(ABSURD),

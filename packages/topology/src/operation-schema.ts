@@ -203,6 +203,9 @@ export const HealthSchema = Type.Object(
       channels: Count("in memory"),
       pods: Count("in memory"),
       eventClients: Count("clients of the event stream"),
+      ambiguousNames: Type.Optional(
+        Count("names in use by traffic sources that several workloads have: no workload's traffic"),
+      ),
     }),
     probing: Type.Object({
       plannedPairs: NullableNumber("ordered pairs of nodes that the plans probe"),

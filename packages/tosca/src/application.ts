@@ -4,6 +4,7 @@ import { NO_NETWORK_LIMIT } from "@isochrone/topology";
 import { isRecord, looseFields, parseBitsPerSecond, type BitsPerSecond } from "@isochrone/primitives";
 import type { Cursor, Fields } from "./cursor.ts";
 import { localName, SERVICE_TYPE_HINT } from "./definitions.ts";
+import type { ToscaError } from "./errors.ts";
 import { ConsequenceError, type Mistakes } from "./mistakes.ts";
 import { inheritedPriority } from "./route-types.ts";
 import { LIMITS } from "./source.ts";
@@ -15,11 +16,28 @@ export interface Capability {
   readonly properties: ReadonlyMap<string, Cursor>;
 }
 
+/** Properties of a relationship that a channel has. */
+export const CHANNEL_PROPERTIES: readonly string[] = ["priority", "maxNetworkCost", "minBandwidth"];
+
+/** Capabilities that objects are made of. */
+const ROLES = ["Metadata", "Service", "Deployment"];
+
+/** Properties of a capability of these types that are read; null: all of them. */
+export function neededProperties(types: readonly string[], isGraphOnly: boolean): readonly string[] | null {
+  if (!ROLES.some((role) => types.includes(role))) return [];
+  if (!isGraphOnly) return null;
+  return types.includes("Metadata") ? ["name", "namespace"] : [];
+}
+
 /** A Service node template as it was read. */
 export interface ServiceDraft {
   readonly template: string;
   readonly at: Cursor;
   readonly capabilities: readonly Capability[];
+  /** Properties of the container that the node template is; null: it is none by itself. */
+  readonly container: ReadonlyMap<string, Cursor> | null;
+  /** Node templates that it runs on or in and that are no services. */
+  readonly hosts: readonly string[];
 }
 
 /** A `route` requirement as it was read. */
@@ -42,7 +60,12 @@ export interface ServiceNode {
   readonly annotations: Readonly<Record<string, string>>;
   /** Properties of the capability, and its type (ClusterIP, …; Service: not said). Null: it has none. */
   readonly service: { readonly type: string; readonly properties: ReadonlyMap<string, Cursor> } | null;
+  /** Properties of the capability. Null: it has none. */
   readonly deployment: ReadonlyMap<string, Cursor> | null;
+  /** Properties of the container that the node template is; null: it is none by itself. */
+  readonly container: ReadonlyMap<string, Cursor> | null;
+  /** Node templates that it runs on or in and that are no services. */
+  readonly hosts: readonly string[];
   readonly at: Cursor;
 }
 
@@ -66,6 +89,8 @@ export interface Application {
   readonly channels: readonly RouteChannel[];
   /** What the reader left out or took otherwise, for the user. */
   readonly notes: readonly string[];
+  /** The topology, or the Clout. */
+  readonly root: Cursor;
 }
 
 /** What a reader found. */
@@ -90,12 +115,11 @@ export interface Naming {
 /** Checks names and joins channels. Throws a ToscaError of all mistakes, those of the reader included. */
 export function applicationOf(draft: Draft, naming: Naming, fileName: string): Application {
   const { root, routes, mistakes } = draft;
-  const named = draft.services.flatMap((service) => mistakes.attempt(() => metadataOf(service)) ?? []);
-  if (draft.services.length === 0 && mistakes.isEmpty)
-    throw root.error(
-      "invalid_value",
-      `must have a node template whose type is a Service, got none; ${SERVICE_TYPE_HINT}`,
-    );
+  const renamed: string[] = [];
+  const named = draft.services.flatMap(
+    (service) => mistakes.attempt(() => metadataOf(service, renamed)) ?? [],
+  );
+  if (draft.services.length === 0 && mistakes.isEmpty) throw noServices(draft);
   if (naming.namespace !== undefined && !isDnsLabel(naming.namespace))
     mistakes.add(
       root.error(
@@ -105,6 +129,7 @@ export function applicationOf(draft: Draft, naming: Naming, fileName: string): A
     );
   const namespace = naming.namespace ?? commonNamespace(named) ?? "default";
   const notes = [...draft.notes];
+  if (renamed.length > 0) notes.push(`names that Kubernetes doesn't take: ${renamed.join(", ")}`);
   const services = named.map((each) => ({ ...each, namespace: each.namespace ?? namespace }));
   checkUnique(services, mistakes);
   if (services.some((service) => service.namespace !== namespace))
@@ -115,26 +140,65 @@ export function applicationOf(draft: Draft, naming: Naming, fileName: string): A
   const channels = routes.flatMap((route) => mistakes.attempt(() => channelOf(route, byTemplate)) ?? []);
   const name = mistakes.attempt(() => applicationName(naming, draft.name ?? fileName, root));
   mistakes.check();
-  return { name: name!, namespace, services, channels: joined(channels, notes), notes };
+  return { name: name!, namespace, services, channels: joined(channels, notes), notes, root };
 }
 
-function metadataOf({ template, at, capabilities }: ServiceDraft): Omit<ServiceNode, "namespace"> & {
+const SHOWN_NOTES = 8;
+
+/** A template may lack what it doesn't need here; without services, that is what is wrong with it. */
+function noServices({ root, notes }: Draft): ToscaError {
+  const found = notes.length === 0 ? "" : ` (${notes.slice(-SHOWN_NOTES).join("; ")})`;
+  return root.error(
+    "invalid_value",
+    `must have a node template whose type is a Service, got none${found}; ${SERVICE_TYPE_HINT}; or name your types in a file and give it by --mapping`,
+  );
+}
+
+/** Adds names that had to change to `renamed`. */
+function metadataOf(
+  { template, at, capabilities, container, hosts }: ServiceDraft,
+  renamed: string[],
+): Omit<ServiceNode, "namespace"> & {
   readonly namespace: string | null;
 } {
-  const byRole = (role: string): Capability | undefined =>
-    capabilities.find(({ types }) => types.includes(role));
+  // A node type may offer several; the first one that the template uses counts.
+  const byRole = (role: string): Capability | undefined => {
+    const found = capabilities.filter(({ types }) => types.includes(role));
+    return found.find(({ properties }) => properties.size > 0) ?? found[0];
+  };
   const metadata = byRole("Metadata")?.properties ?? new Map<string, Cursor>();
   const service = byRole("Service");
   return {
     template,
     at,
-    name: serviceName(metadata.get("name") ?? at.with(template)),
+    container,
+    hosts,
+    name: serviceName(metadata.get("name") ?? templateName(template, at, renamed)),
     namespace: namespaceName(metadata.get("namespace")),
     labels: textsOf(metadata.get("labels")),
     annotations: textsOf(metadata.get("annotations")),
     service: service === undefined ? null : { type: service.types[0]!, properties: service.properties },
     deployment: byRole("Deployment")?.properties ?? null,
   };
+}
+
+/** The node template's name with dashes for what a name can't have. */
+function templateName(template: string, at: Cursor, renamed: string[]): Cursor {
+  if (isDnsSubdomain(template) && isLabelValue(template)) return at.with(template);
+  const name = dashed(template);
+  if (name !== "") renamed.push(`${template} is ${name}`);
+  return at.with(name === "" ? template : name);
+}
+
+const MAX_NAME = 63;
+
+/** At most 63 lower-case letters, digits and dashes; "" if there is none of them. */
+function dashed(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, "-")
+    .slice(0, MAX_NAME)
+    .replaceAll(/^-+|-+$/g, "");
 }
 
 /** Also of a label's value: pods name their workload by it. */
@@ -184,10 +248,7 @@ function checkUnique(services: readonly ServiceNode[], mistakes: Mistakes): void
 /** Lower case, and dashes for what a name can't have. */
 function applicationName(naming: Naming, otherwise: string, root: Cursor): string {
   const wanted = naming.name ?? otherwise;
-  const name = wanted
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9]+/g, "-")
-    .replaceAll(/^-+|-+$/g, "");
+  const name = naming.name !== undefined && wanted.length > MAX_NAME ? wanted : dashed(wanted);
   if (!isDnsLabel(name))
     throw root.error(
       naming.name === undefined ? "invalid_value" : "invalid_option",

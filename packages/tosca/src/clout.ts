@@ -1,11 +1,12 @@
 // Clout, as the Puccini compiler writes it: v0.17 ({"$value": …}, in JSON with capitals), newer ones
 // ({"$primitive": …}), and both after --coerce (plain values). Shapes: test/data/tosca.
 import { isRecord } from "@isochrone/primitives";
+import { CHANNEL_PROPERTIES, neededProperties } from "./application.ts";
 import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
 import { Cursor, type Fields } from "./cursor.ts";
 import { localName } from "./definitions.ts";
 import { Mistakes } from "./mistakes.ts";
-import { ROUTE_TYPES } from "./route-types.ts";
+import { isServiceType, routeTypeOf, type Mapping } from "./mapping/mapping.ts";
 import type { Source } from "./source.ts";
 
 /** Whether the document is a Clout rather than a template. */
@@ -14,7 +15,7 @@ export function isClout({ root }: Source): boolean {
 }
 
 /** Reads a Clout. Throws ToscaError. */
-export function readClout(source: Source): Draft {
+export function readClout(source: Source, mapping: Mapping, isGraphOnly: boolean): Draft {
   const root = new Cursor(source);
   const notes: string[] = [];
   const mistakes = new Mistakes();
@@ -26,7 +27,7 @@ export function readClout(source: Source): Draft {
   const services = new Map<string, ServiceDraft>();
   const others: string[] = [];
   for (const [id, vertex] of vertexes) {
-    const service = mistakes.attempt(() => serviceOf(vertex));
+    const service = mistakes.attempt(() => serviceOf(vertex, mapping, isGraphOnly));
     if (service) services.set(id, service);
     else if (service === null) others.push(nameOf(vertex));
   }
@@ -43,7 +44,9 @@ export function readClout(source: Source): Draft {
     routes: [...services]
       .flatMap(
         ([id, service]) =>
-          mistakes.attempt(() => routesOf(vertexes.get(id)!, service, services, vertexes, notes)) ?? [],
+          mistakes.attempt(() =>
+            routesOf(vertexes.get(id)!, service, { services, vertexes, notes, mapping }),
+          ) ?? [],
       )
       .sort((a, b) => compareText(a.source, b.source) || compareText(a.target, b.target)),
     notes,
@@ -68,18 +71,21 @@ function templateName(root: Cursor): string | null {
   return name?.text() ?? null;
 }
 
-function serviceOf(vertex: Cursor): ServiceDraft | null {
+function serviceOf(vertex: Cursor, mapping: Mapping, isGraphOnly: boolean): ServiceDraft | null {
   const template = nameOf(vertex);
   const properties = vertex.get("properties")!;
-  const capabilities = (properties.get("capabilities")?.entries() ?? []).map(([, at]) => capabilityOf(at));
+  const capabilities = (properties.get("capabilities")?.entries() ?? []).map(([, at]) =>
+    capabilityOf(at, isGraphOnly),
+  );
   const isService =
-    typeNames(properties).some((name) => localName(name) === "Service") ||
+    isServiceType(chainOf(properties), mapping) ||
     capabilities.some(({ types }) => types.includes("Deployment"));
-  return isService ? { template, at: vertex, capabilities } : null;
+  return isService ? { template, at: vertex, capabilities, container: null, hosts: [] } : null;
 }
 
-function capabilityOf(at: Cursor): Capability {
-  return { types: typeNames(at).map(localName), properties: propertiesOf(at) };
+function capabilityOf(at: Cursor, isGraphOnly: boolean): Capability {
+  const types = typeNames(at).map(localName);
+  return { types, properties: propertiesOf(at, neededProperties(types, isGraphOnly)) };
 }
 
 /** Of an entity, the most derived first. */
@@ -97,9 +103,11 @@ function typeNames(entity: Cursor): string[] {
   return names;
 }
 
-function propertiesOf(entity: Cursor): Map<string, Cursor> {
+/** Properties by name; null: all of them. */
+function propertiesOf(entity: Cursor, needed: readonly string[] | null): Map<string, Cursor> {
   return new Map(
     (entity.get("properties")?.entries() ?? [])
+      .filter(([name]) => needed === null || needed.includes(name))
       .map(([name, at]) => [name, at.with(plain(at))] as const)
       .filter(([, { value }]) => value !== null && value !== undefined),
   );
@@ -137,19 +145,31 @@ function mapOf(at: Cursor): Fields {
   );
 }
 
+/** Names of its types, as a mapping compares them. */
+function chainOf(entity: Cursor): string[][] {
+  return typeNames(entity).map((name) => [name]);
+}
+
+interface Surrounding {
+  readonly services: ReadonlyMap<string, ServiceDraft>;
+  readonly vertexes: ReadonlyMap<string, Cursor>;
+  readonly notes: string[];
+  readonly mapping: Mapping;
+}
+
 function routesOf(
   vertex: Cursor,
   source: ServiceDraft,
-  services: ReadonlyMap<string, ServiceDraft>,
-  vertexes: ReadonlyMap<string, Cursor>,
-  notes: string[],
+  { services, vertexes, notes, mapping }: Surrounding,
 ): RouteDraft[] {
   const edges = vertex.get("edgesOut")?.items() ?? [];
   checkResolved(vertex, edges, vertexes);
   return edges.flatMap((edge) => {
     const properties = edge.get("properties") ?? edge;
     const types = typeNames(properties);
-    if (kindOf(edge) !== "Relationship" || !types.some((type) => ROUTE_TYPES.has(localName(type)))) return [];
+    const chain = chainOf(properties);
+    if (kindOf(edge) !== "Relationship" || !mapping.relationships.hasAny(chain)) return [];
+    const routed = routeTypeOf(chain, mapping);
     const target = targetOf(edge, vertexes);
     const service = services.get(target.id);
     if (service === undefined) {
@@ -162,8 +182,8 @@ function routesOf(
         source: source.template,
         target: service.template,
         at: edge,
-        types,
-        properties: propertiesOf(properties),
+        types: [...types, ...(routed === null ? [] : [routed])],
+        properties: propertiesOf(properties, CHANNEL_PROPERTIES),
       },
     ];
   });

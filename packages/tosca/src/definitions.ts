@@ -1,10 +1,12 @@
 // The files of a template: which types are known in each, by which name.
-import { dirname, isAbsolute, join, normalize } from "node:path";
 import { Cursor } from "./cursor.ts";
+import { shown, type ToscaError } from "./errors.ts";
 import type { FileSource } from "./files.ts";
+import { ImportFinder } from "./profiles/imports.ts";
 import { Mistakes } from "./mistakes.ts";
-import { builtInProfile, KUBERNETES_NAME, profileNames, standInProfile } from "./profiles.ts";
+import { builtInProfile, KUBERNETES_NAME, standInProfile } from "./profiles/profiles.ts";
 import { LIMITS, parseSource, type Source } from "./source.ts";
+import { SIMPLE_PROFILE } from "./profiles/stand-ins.ts";
 
 const TYPE_KINDS = ["node_types", "capability_types", "relationship_types"] as const;
 type TypeKind = (typeof TYPE_KINDS)[number];
@@ -15,10 +17,14 @@ export type Dialect = "1.3" | "2.0";
 /** A type as its file defines it. */
 export interface TypeDefinition {
   readonly kind: TypeKind;
-  /** Without prefixes. */
+  /** As its file calls it; as the template calls it if the file isn't there. */
   readonly name: string;
-  /** Null: one of TOSCA's own, of which only the name matters. */
+  /** Null: only the name is known. */
   readonly definition: { readonly at: Cursor; readonly scope: Scope } | null;
+  /** Names with the profile's name in front. */
+  readonly fullNames: readonly string[];
+  /** Another type has the same name: an error for whoever uses it. */
+  readonly conflict?: ToscaError;
 }
 
 /** What is known in a file. */
@@ -26,6 +32,17 @@ export interface Scope {
   readonly root: Cursor;
   readonly dialect: Dialect;
   readonly types: ReadonlyMap<TypeKind, ReadonlyMap<string, TypeDefinition>>;
+  /** Its types may have properties that it doesn't list. */
+  readonly isOpen: boolean;
+  /** Imports of all files that aren't there. */
+  readonly gaps: readonly Gap[];
+  /** Types that a missing import may have, by kind and name. */
+  readonly unknown: Map<string, TypeDefinition>;
+}
+
+interface Gap {
+  readonly name: string;
+  readonly prefix: string | null;
 }
 
 type Types = ReadonlyMap<TypeKind, Map<string, TypeDefinition>>;
@@ -38,107 +55,221 @@ const DIALECTS: Readonly<Record<string, Dialect>> = {
   tosca_2_0: "2.0",
 };
 
-/** Types of TOSCA that may be named without `tosca.…`. */
-const NORMATIVE = new Set(
-  (
-    "Root DependsOn HostedOn ConnectsTo AttachesTo RoutesTo BindsTo LinksTo Node Compute Container Endpoint Network Storage Scalable " +
-    "OperatingSystem Bindable Linkable SoftwareComponent WebServer WebApplication DBMS Database LoadBalancer Port Abstract.Compute"
-  ).split(" "),
-);
+/** Stands for the imports of a template that has neither imports nor node types. */
+export const NO_IMPORTS: Gap = { name: "", prefix: null };
+
+interface ImportedFile {
+  readonly path: string;
+  readonly text: string;
+  readonly isOpen: boolean;
+}
 
 /** A template's file with all that it imports. */
 export class Definitions {
   readonly notes: string[] = [];
   /** Of imports; those of all files are said at once. */
   readonly mistakes = new Mistakes();
-  readonly #files: FileSource;
+  readonly #finder: ImportFinder;
+  readonly #gaps: Gap[] = [];
   readonly #scopes = new Map<string, Scope>();
   readonly #bySource = new Map<Source, Scope>();
+  /** Imports of files that import the importing one: their types come in when all files are read. */
+  readonly #circular: { into: Types; path: string; prefix: string | null; at: Cursor }[] = [];
   #read = 0;
+  #imports = 0;
 
-  constructor(files: FileSource) {
-    this.#files = files;
+  /** `folders` have profiles, beside those in the template's folder. */
+  constructor(files: FileSource, template: string, folders: readonly string[] = []) {
+    this.#finder = new ImportFinder(files, template, folders);
   }
 
   /** Throws ToscaError. */
   async load(source: Source): Promise<Scope> {
-    const scope = await this.#load(source, []);
+    const scope = await this.#load(source, [], false);
+    if (scope.root.get("imports") === null && scope.types.get("node_types")!.size === 0)
+      this.#gaps.push(NO_IMPORTS);
+    this.#scopes.set(source.file, scope);
+    for (const { into, path, prefix, at } of this.#circular)
+      addTypes(into, this.#scopes.get(path), prefix, at);
     // Without a file its types are unknown, too: nothing beyond this is worth saying.
     this.mistakes.check();
+    this.notes.push(...this.#finder.notes);
     return scope;
   }
 
-  async #load(source: Source, importers: readonly string[]): Promise<Scope> {
+  async #load(source: Source, importers: readonly string[], isOpen: boolean): Promise<Scope> {
     const root = new Cursor(source);
-    const dialect = dialectOf(root);
+    const dialect = this.#dialectOf(root, importers.length > 0);
     const types: Types = new Map(TYPE_KINDS.map((kind) => [kind, new Map()]));
+    const unknown = new Map<string, TypeDefinition>();
+    const scope: Scope = { root, dialect, types, isOpen, gaps: this.#gaps, unknown };
     for (const each of root.get("imports")?.children() ?? []) {
       try {
-        const { name, prefix } = importOf(each);
-        const scope = await this.#import(name, each, [...importers, source.file]);
-        for (const kind of TYPE_KINDS)
-          for (const [local, type] of scope.types.get(kind)!)
-            addType(types, kind, prefix === null ? local : `${prefix}:${local}`, type, each);
+        await this.#import(each, types, [...importers, source.file]);
       } catch (error) {
         this.mistakes.add(error);
       }
     }
-    const scope: Scope = { root, dialect, types };
-    for (const kind of TYPE_KINDS)
-      for (const [name, at] of root.get(kind)?.entries() ?? [])
-        // Its own types win over imported ones of the same name.
-        types.get(kind)!.set(name, { kind, name, definition: { at, scope } });
+    addOwnTypes(scope, types);
     this.#bySource.set(source, scope);
     return scope;
   }
 
   /** The scope of the file that the value stands in. */
   scopeOf(cursor: Cursor): Scope {
-    return this.#bySource.get(cursor.source)!;
+    return this.#bySource.get(cursor.source) ?? simpleProfile();
   }
 
-  async #import(name: string, at: Cursor, importers: readonly string[]): Promise<Scope> {
-    const from = importers.at(-1)!;
-    const path = builtInProfile(name) === null ? localPath(name, from, at) : name;
-    if (importers.includes(path)) {
-      const circle = [...importers.slice(importers.indexOf(path)), path].join(" -> ");
-      throw at.error("circular", `must not import a file that imports it, got ${circle}`);
-    }
+  /** Throws ToscaError. */
+  async #import(at: Cursor, into: Types, importers: readonly string[]): Promise<void> {
+    const { name, prefix } = importOf(at);
+    if (++this.#imports > LIMITS.imports)
+      throw at.error("too_large", `must not be more than ${LIMITS.imports} imports, got more`);
+    const file = await this.#fileOf(name, importers.at(-1)!);
+    if (file === null) this.#gaps.push({ name, prefix });
+    else if (importers.includes(file.path)) this.#circular.push({ into, path: file.path, prefix, at });
+    else addTypes(into, await this.#loadOnce(file, importers, at), prefix, at);
+  }
+
+  async #loadOnce(
+    { path, text, isOpen }: ImportedFile,
+    importers: readonly string[],
+    at: Cursor,
+  ): Promise<Scope> {
     const known = this.#scopes.get(path);
     if (known !== undefined) return known;
     if (++this.#read > LIMITS.files)
       throw at.error("too_large", `must not bring more than ${LIMITS.files} files, got more`);
-    const scope = await this.#load(parseSource(await this.#text(path, name, at), path), importers);
+    const scope = await this.#load(parseSource(text, path), importers, isOpen);
     this.#scopes.set(path, scope);
     return scope;
   }
 
-  async #text(path: string, name: string, at: Cursor): Promise<string> {
-    const text = builtInProfile(path) ?? (await this.#files.read(path));
-    if (text !== null) return text;
+  async #fileOf(name: string, from: string): Promise<ImportedFile | null> {
+    const builtIn = builtInProfile(name);
+    if (builtIn !== null) return { path: name, text: builtIn, isOpen: false };
+    const found = await this.#finder.find(name, from);
+    if (found !== null) return { ...found, isOpen: false };
     const standIn = standInProfile(name);
-    if (standIn === null)
-      throw at.error(
-        "unresolved",
-        `must name a file that is there, or one of ${profileNames().join(", ")}, got ${path}`,
-      );
-    this.notes.push(`${name} isn't there: Isochrone's own types of the Kubernetes profile are taken`);
-    return standIn;
+    const note = `${name} isn't there: ${standIn?.note ?? "its types are known by their names alone"}`;
+    if (!this.notes.includes(note)) this.notes.push(note);
+    return standIn === null ? null : { path: name, text: standIn.text, isOpen: standIn.isOpen };
   }
+
+  /** Other versions are read by their form: 1.3 has `topology_template`, 2.0 `service_template`. */
+  #dialectOf(root: Cursor, isImported: boolean): Dialect {
+    const version = root.map().get("tosca_definitions_version");
+    if (version === null && isImported) return "1.3";
+    if (version === null)
+      throw root.error(
+        "malformed",
+        "must be a TOSCA service template (with tosca_definitions_version) or a Clout (with vertexes)",
+      );
+    const known = Object.hasOwn(DIALECTS, String(version.value))
+      ? DIALECTS[String(version.value)]
+      : undefined;
+    if (known !== undefined) return known;
+    const dialect = root.get("service_template") !== null ? "2.0" : "1.3";
+    if (isImported) return dialect;
+    if (PARTS.every((part) => root.get(part) === null))
+      throw version.fail(`must be one of ${Object.keys(DIALECTS).join(", ")}`, "unsupported");
+    this.notes.push(`tosca_definitions_version ${shown(version.value)} isn't known: read as ${dialect}`);
+    return dialect;
+  }
+}
+
+/** A file with one of these is TOSCA, whichever version it names. */
+const PARTS = ["topology_template", "service_template", ...TYPE_KINDS];
+
+function addTypes(into: Types, from: Scope | undefined, prefix: string | null, at: Cursor): void {
+  for (const kind of TYPE_KINDS)
+    for (const [name, type] of from?.types.get(kind) ?? [])
+      addType(into, kind, prefix === null ? name : `${prefix}:${name}`, type, at);
+}
+
+/** Its own types win over imported ones of the same name. */
+function addOwnTypes(scope: Scope, types: Types): void {
+  const { root } = scope;
+  const profile = root.either("profile", "namespace")?.value;
+  for (const kind of TYPE_KINDS)
+    for (const [name, at] of root.get(kind)?.entries() ?? []) {
+      const fullNames = typeof profile === "string" ? fullNamesOf(profile, name) : [];
+      types.get(kind)!.set(name, { kind, name, definition: { at, scope }, fullNames });
+    }
+}
+
+/** With and without the profile's version. */
+function fullNamesOf(profile: string, name: string): string[] {
+  return [`${profile}:${name}`, `${profile.replace(/:[\w.-]+$/, "")}:${name}`];
+}
+
+let simple: Scope | undefined;
+
+/** TOSCA's own types, which need no import. */
+function simpleProfile(): Scope {
+  if (simple !== undefined) return simple;
+  const root = new Cursor(parseSource(SIMPLE_PROFILE, "tosca"));
+  const types: Types = new Map(TYPE_KINDS.map((kind) => [kind, new Map()]));
+  simple = { root, dialect: "1.3", types, isOpen: true, gaps: [], unknown: new Map() };
+  addOwnTypes(simple, types);
+  return simple;
+}
+
+const NORMATIVE_PREFIXES: Readonly<Record<TypeKind, string>> = {
+  node_types: "tosca.nodes.",
+  capability_types: "tosca.capabilities.",
+  relationship_types: "tosca.relationships.",
+};
+
+/** Finds a type by its full name, or as `tosca:WebServer`, `WebServer`, `network.Port` or `Port`. */
+function normativeType(kind: TypeKind, name: string): TypeDefinition | undefined {
+  const types = simpleProfile().types.get(kind)!;
+  const local = name.replace(/^tosca::?/, "");
+  const prefix = NORMATIVE_PREFIXES[kind];
+  return types.get(name) ?? types.get(`${prefix}${local}`) ?? types.get(`${prefix}network.${local}`);
+}
+
+/** A type of which only the name is known. */
+function namedType(scope: Scope, kind: TypeKind, name: string): TypeDefinition {
+  const key = `${kind} ${name}`;
+  let type = scope.unknown.get(key);
+  if (type === undefined) {
+    const gap = scope.gaps.find(({ prefix }) => prefix !== null && name.startsWith(`${prefix}:`));
+    const fullNames = gap?.prefix ? fullNamesOf(gap.name, name.slice(gap.prefix.length + 1)) : [];
+    type = { kind, name, definition: null, fullNames };
+    scope.unknown.set(key, type);
+  }
+  return type;
 }
 
 /** The type of that name in the scope. Throws ToscaError. */
 export function typeNamed(scope: Scope, kind: TypeKind, name: string, at: Cursor): TypeDefinition {
-  const found = scope.types.get(kind)!.get(name);
+  const found = scope.types.get(kind)!.get(name) ?? normativeType(kind, name);
+  if (found?.conflict !== undefined) throw found.conflict;
   if (found !== undefined) return found;
-  if (/^tosca[.:]/.test(name) || NORMATIVE.has(name))
-    return { kind, name: localName(name), definition: null };
+  if (/^tosca[.:]/.test(name) || scope.gaps.length > 0) return namedType(scope, kind, name);
   const known = [...scope.types.get(kind)!.keys()].sort().slice(0, 12);
   const hint = kind === "node_types" && known.length === 0 ? `; ${SERVICE_TYPE_HINT}` : "";
   throw at.error(
     "unresolved",
     `must name one of the ${kind} (${known.join(", ") || "there are none"}), got ${JSON.stringify(name)}${hint}`,
   );
+}
+
+const aliases = new WeakMap<Scope, ReadonlyMap<TypeDefinition, readonly string[]>>();
+
+/** Names of the type and of what it is derived from, as a mapping may call them in the template's file. */
+export function namesOfChain(type: TypeDefinition, scope: Scope): string[][] {
+  let known = aliases.get(scope);
+  if (known === undefined) {
+    const pairs = [...scope.types.values()].flatMap((types) => [...types]);
+    const byType = Map.groupBy(pairs, ([, each]) => each);
+    known = new Map([...byType].map(([each, several]) => [each, several.map(([name]) => name)]));
+    aliases.set(scope, known);
+  }
+  return chainOf(type).map((each) => [
+    ...new Set([each.name, ...each.fullNames, ...(known.get(each) ?? [])]),
+  ]);
 }
 
 /** How a node template becomes a workload, for whoever has none. */
@@ -180,26 +311,11 @@ function parentOf({ kind, definition }: TypeDefinition): TypeDefinition | null {
   return parent ? typeNamed(definition!.scope, kind, parent.text(), parent) : null;
 }
 
-function dialectOf(root: Cursor): Dialect {
-  const version = root.map().get("tosca_definitions_version");
-  if (version === null)
-    throw root.error(
-      "malformed",
-      "must be a TOSCA service template (with tosca_definitions_version) or a Clout (with vertexes)",
-    );
-  const known = Object.hasOwn(DIALECTS, version.text()) ? DIALECTS[version.text()] : undefined;
-  if (known === undefined)
-    throw version.fail(`must be one of ${Object.keys(DIALECTS).join(", ")}`, "unsupported");
-  return known;
-}
-
 /**
  * `file`, `{file, namespace_prefix}`, `{url, namespace}`, `{profile, namespace}`, or `name: <one of these>`.
  */
 function importOf(at: Cursor): { name: string; prefix: string | null } {
   if (!at.isMap) return { name: at.text(), prefix: null };
-  if (at.get("repository") !== null)
-    throw at.error("unsupported", "must not name a repository: only files of this machine are imported");
   const name = at.either("file", "url", "profile");
   if (name !== null)
     return { name: name.text(), prefix: at.either("namespace_prefix", "namespace")?.text() ?? null };
@@ -208,21 +324,14 @@ function importOf(at: Cursor): { name: string; prefix: string | null } {
   return importOf(entry[1]);
 }
 
-function localPath(name: string, from: string, at: Cursor): string {
-  const path = name.startsWith("file://") ? decodeURIComponent(new URL(name).pathname) : name;
-  if (/^[a-z][a-z0-9+.-]*:/i.test(path))
-    throw at.error(
-      "unsupported",
-      `must be a file of this machine, or one of ${profileNames().join(", ")}: nothing is fetched over the network, got ${JSON.stringify(name)}`,
-    );
-  return isAbsolute(path) ? normalize(path) : join(dirname(from), path);
-}
-
+/** A name that two files give is an error only where it is used. */
 function addType(types: Types, kind: TypeKind, name: string, type: TypeDefinition, at: Cursor): void {
   const before = types.get(kind)!.get(name);
   if (before !== undefined && before !== type) {
     const places = [before, type].map(({ definition }) => definition!.at.source.file).join(" and ");
-    throw at.error("invalid_value", `must not bring a second ${name} (${kind} of ${places}): give a prefix`);
+    const rule = `must not bring a second ${name} (${kind} of ${places}): give a prefix`;
+    types.get(kind)!.set(name, { ...type, conflict: at.error("invalid_value", rule) });
+    return;
   }
   types.get(kind)!.set(name, type);
 }

@@ -1,12 +1,19 @@
 import { codeOf, reasonOf } from "@isochrone/primitives";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { ToscaError } from "./errors.ts";
 import { checkSize, LIMITS } from "./source.ts";
+
+interface FolderEntry {
+  readonly name: string;
+  readonly isFolder: boolean;
+}
 
 /** Where imported files come from. */
 export interface FileSource {
   /** The text of the file at this path; null when there is none. */
   read(path: string): Promise<string | null>;
+  /** Files and folders in a folder, in order of name; none if it can't be read. */
+  list?(folder: string): Promise<readonly FolderEntry[]>;
 }
 
 /** This machine's files. Pipes and devices are none; what is too large is not read. */
@@ -19,11 +26,24 @@ export const localFiles: FileSource = {
       return await readFile(path, "utf8");
     } catch (error) {
       if (error instanceof ToscaError) throw error;
-      if (codeOf(error) === "ENOENT") return null;
+      if (ABSENT.has(codeOf(error) ?? "")) return null;
       throw unreadable(path, reasonOf(error));
     }
   },
+  async list(folder) {
+    try {
+      const entries = await readdir(folder, { withFileTypes: true });
+      return entries
+        .map((entry) => ({ name: entry.name, isFolder: entry.isDirectory() }))
+        .sort((a, b) => (a.name < b.name ? -1 : 1));
+    } catch {
+      return [];
+    }
+  },
 };
+
+/** A path through a file, or one that is too long to exist, names no file either. */
+const ABSENT: ReadonlySet<string> = new Set(["ENOENT", "ENOTDIR", "ENAMETOOLONG"]);
 
 function unreadable(file: string, reason: string): ToscaError {
   return new ToscaError(

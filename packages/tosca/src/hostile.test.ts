@@ -6,6 +6,7 @@ import { describe, expect, it } from "vitest";
 import { appGroupOf } from "./app-group.ts";
 import { ToscaError } from "./errors.ts";
 import { manifestsOf } from "./manifests.ts";
+import { readTosca } from "./read.ts";
 import { failureOf, readText, template } from "./testing/texts.ts";
 
 const DATA = join(import.meta.dirname, "../../../test/data/tosca");
@@ -72,6 +73,34 @@ topology_template: { node_templates: { a: { type: k8s:Service, requirements: [ {
     expect(await failureOf(text)).toContain(
       "relationship_types.T0 must be derived over at most 100 types, got more",
     );
+  });
+
+  it("doesn't search for files without end", async () => {
+    const names = Array.from({ length: 2_000 }, (_, index) => `n${index}.yaml`).join(", ");
+    let reads = 0;
+    const files = {
+      read: (path: string) => {
+        reads++;
+        return Promise.resolve(path === "main.yaml" ? template("").replace("[", `[ ${names},`) : null);
+      },
+    };
+    await expect(readTosca("main.yaml", { files })).rejects.toThrow("must not be more than 1000 imports");
+    expect(reads).toBeLessThan(20_000);
+  });
+
+  it("doesn't compare all node templates with all requirements", async () => {
+    const count = 8_000;
+    const peers = Array.from(
+      { length: count },
+      (_, index) => `    n${index}: { type: N, requirements: [ x: N ] }\n`,
+    );
+    const text =
+      template(`node_types: { N: { derived_from: SoftwareComponent, requirements: [ x: { relationship: ConnectsTo } ] } }
+topology_template:
+  node_templates:
+${peers.join("")}`);
+    const { services, channels } = await readText(text, {}, { isGraphOnly: true });
+    expect([services.length, channels.length]).toEqual([count, 0]);
   });
 
   it("of any kind gives objects or a ToscaError with its file", async () => {

@@ -6,63 +6,68 @@ import { ToscaError, shown } from "./errors.ts";
 import type { Mistakes } from "./mistakes.ts";
 import { constraintFault, typeFault } from "./values.ts";
 
-/** By name; null: it has no value; `wrong`: the one that it has can't be. */
-export type Inputs = ReadonlyMap<string, { readonly value: unknown } | null | "wrong">;
+/** Inputs of a template: what the user gave, else the default. One that nothing asks for may be wrong. */
+export class Inputs {
+  readonly #topology: Cursor;
+  readonly #declared: ReadonlyMap<string, Cursor>;
+  readonly #given: ReadonlyMap<string, string>;
 
-/** Inputs of a template: what the user gave, else the default. */
-export function inputsOf(topology: Cursor, given: ReadonlyMap<string, string>, mistakes: Mistakes): Inputs {
-  const declared = new Map(topology.get("inputs")?.entries() ?? []);
-  for (const name of given.keys())
-    if (!declared.has(name))
-      mistakes.add(
-        (topology.get("inputs") ?? topology).error(
-          "invalid_option",
-          `must declare the input ${name} that is given; declared: ${[...declared.keys()].join(", ") || "none"}`,
-        ),
-      );
-  const missing: string[] = [];
-  const inputs = new Map<string, { readonly value: unknown } | null | "wrong">();
-  for (const [name, definition] of declared) {
-    const value = mistakes.attempt(() => inputValue(name, definition, given.get(name)));
-    const isMissing = value === null && definition.get("required")?.value !== false;
-    if (isMissing) missing.push(name);
-    inputs.set(name, value === undefined || isMissing ? "wrong" : value);
+  constructor(topology: Cursor, given: ReadonlyMap<string, string>, mistakes: Mistakes) {
+    this.#topology = topology;
+    this.#declared = new Map(topology.get("inputs")?.entries() ?? []);
+    this.#given = given;
+    for (const name of given.keys()) mistakes.attempt(() => this.#checkGiven(name));
   }
-  if (missing.length > 0)
-    mistakes.add(
-      topology
-        .get("inputs")!
-        .error("invalid_option", `must be given, by --input NAME=VALUE: ${missing.join(", ")}`),
-    );
-  return inputs;
-}
 
-function inputValue(
-  name: string,
-  definition: Cursor,
-  given: string | undefined,
-): { readonly value: unknown } | null {
-  const type = definition.get("type")?.text() ?? "";
-  if (given !== undefined) {
-    const value = type === "string" ? given : valueOf(name, given);
-    const fault = faultOf(value, type, definition);
-    if (fault !== null)
-      throw new ToscaError(
+  /** Throws ToscaError; `at` asks for it. */
+  value(name: string, at: Cursor): unknown {
+    const definition = this.#declared.get(name);
+    if (definition === undefined)
+      throw at.error(
+        "unresolved",
+        `must name an input (${[...this.#declared.keys()].join(", ") || "there are none"}), got ${JSON.stringify(name)}`,
+      );
+    const given = this.#given.get(name);
+    if (given !== undefined) return givenValue(name, definition, given);
+    const preset = definition.either("value", "default");
+    if (preset !== null) {
+      const fault = faultOf(preset.value, definition);
+      if (fault !== null) throw preset.fail(fault, "invalid_value");
+      return preset.value;
+    }
+    if (definition.get("required")?.value === false)
+      throw at.error("unresolved", `must have a value: the input ${name} was not given`);
+    throw definition.error("invalid_option", `must be given, by --input ${name}=VALUE`);
+  }
+
+  #checkGiven(name: string): void {
+    const definition = this.#declared.get(name);
+    if (definition !== undefined) givenValue(name, definition, this.#given.get(name)!);
+    else
+      throw (this.#topology.get("inputs") ?? this.#topology).error(
         "invalid_option",
-        { file: "--input", line: null, column: null },
-        `${name} ${fault}, got ${shown(value)}`,
+        `must declare the input ${name} that is given; declared: ${[...this.#declared.keys()].join(", ") || "none"}`,
       );
-    return { value };
   }
-  const preset = definition.either("value", "default");
-  if (preset === null) return null;
-  const fault = faultOf(preset.value, type, definition);
-  if (fault !== null) throw preset.fail(fault, "invalid_value");
-  return { value: preset.value };
 }
 
-function faultOf(value: unknown, type: string, definition: Cursor): string | null {
-  return typeFault(value, type) ?? constraintFault(value, definition);
+function givenValue(name: string, definition: Cursor, given: string): unknown {
+  const value = typeOf(definition) === "string" ? given : valueOf(name, given);
+  const fault = faultOf(value, definition);
+  if (fault === null) return value;
+  throw new ToscaError(
+    "invalid_option",
+    { file: "--input", line: null, column: null },
+    `${name} ${fault}, got ${shown(value)}`,
+  );
+}
+
+function typeOf(definition: Cursor): string {
+  return definition.get("type")?.text() ?? "";
+}
+
+function faultOf(value: unknown, definition: Cursor): string | null {
+  return typeFault(value, typeOf(definition)) ?? constraintFault(value, definition);
 }
 
 /** As in a file: numbers, booleans, lists and maps are what they look like. */

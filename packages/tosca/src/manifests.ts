@@ -4,6 +4,7 @@ import { isLabelValue, KINDS, type KubernetesObject } from "@isochrone/kubernete
 import { isRecord } from "@isochrone/primitives";
 import { groupLabels } from "./app-group.ts";
 import { checkValues, fieldsOf, type Application, type ServiceNode } from "./application.ts";
+import { containerOf, containersIn, servicePortsOf, templateWithContainers } from "./containers.ts";
 import type { Cursor, Fields } from "./cursor.ts";
 import { Mistakes } from "./mistakes.ts";
 import { secondsOf } from "./values.ts";
@@ -23,17 +24,36 @@ export function manifestsOf(application: Application): {
       mistakes.attempt(() => serviceObject(service)),
       mistakes.attempt(() => deploymentObject(application, service)),
     ];
-    if (deployment === null) notes.push(`${service.name} has no containers: no Deployment`);
+    if (deployment === null) {
+      mistakes.attempt(() => checkNone(containersIn(service.at), service.name));
+      const where = service.hosts.length === 0 ? "" : ` of its own, but ${service.hosts.join(", ")}`;
+      notes.push(`${service.name} has no containers${where}: no Deployment`);
+    }
     return [own, deployment].filter((object) => object !== null && object !== undefined);
   });
+  if (objects.length === 0 && mistakes.isEmpty) {
+    const templates = application.root.either("node_templates", "vertexes", "Vertexes");
+    mistakes.attempt(() => checkNone(templates && templateWithContainers(templates), "the template"));
+  }
   mistakes.check();
   return { objects, notes };
 }
 
+/** Throws ToscaError for containers that no manifest was made of. */
+function checkNone(containers: Cursor | null, whose: string): void {
+  if (containers !== null)
+    throw containers.error(
+      "unsupported",
+      `must be in a capability of type Deployment for manifests: ${whose} has containers elsewhere`,
+    );
+}
+
 /** Null: it opens no port. */
 function serviceObject(node: ServiceNode): KubernetesObject | null {
+  if (node.container !== null) return containerService(node, servicePortsOf(node.container));
   if (node.service === null) return null;
-  const { type, properties } = node.service;
+  const { type } = node.service;
+  const properties = withSpec(node.service.properties);
   const spec = Object.fromEntries([...properties].map(([key, at]) => [key, checked(at)]));
   if (type !== "ExternalName" && !properties.has("ports")) return null;
   const ports = properties.get("ports")?.items().map(portOf);
@@ -49,19 +69,56 @@ function serviceObject(node: ServiceNode): KubernetesObject | null {
   };
 }
 
+function containerService(node: ServiceNode, ports: readonly Fields[]): KubernetesObject | null {
+  if (ports.length === 0) return null;
+  const isNodePort = ports.some(({ nodePort }) => nodePort !== undefined);
+  return {
+    ...KINDS.service,
+    metadata: metadataOf(node),
+    spec: { ...(isNodePort ? { type: "NodePort" } : {}), ports, selector: selectorOf(node) },
+  };
+}
+
+/** Properties, with those that later profiles keep under `spec`, as Kubernetes does. */
+function withSpec(properties: ReadonlyMap<string, Cursor>): ReadonlyMap<string, Cursor> {
+  const spec = properties.get("spec");
+  if (spec === undefined) return properties;
+  return new Map([...[...properties].filter(([key]) => key !== "spec"), ...spec.entries()]);
+}
+
+/** `targetPortName`, `target-port` and `{ port }` or `{ name }` are what profiles call a target port. */
 function portOf(at: Cursor): Fields {
-  const { targetPortName, ...port } = fieldsOf(at);
-  return targetPortName === undefined ? port : { ...port, targetPort: targetPortName };
+  const { targetPortName, "target-port": dashed, targetPort, ...port } = fieldsOf(at);
+  const target =
+    targetPortName ?? dashed ?? (isRecord(targetPort) ? (targetPort.port ?? targetPort.name) : targetPort);
+  return target === undefined ? port : { ...port, targetPort: target };
 }
 
 /** Null: it has no pods of its own. */
 function deploymentObject(application: Application, node: ServiceNode): KubernetesObject | null {
-  const template = node.deployment?.get("template");
-  if (node.deployment === null || template === undefined) return null;
+  if (node.container !== null)
+    return deploymentWith(application, node, {}, { containers: [containerOf(node.name, node.container)] });
+  if (node.deployment === null) return null;
+  const { containers, template, ...others } = Object.fromEntries(withSpec(node.deployment));
   const spec: Record<string, unknown> = {};
-  for (const [key, at] of node.deployment) spec[key] = CONVERSIONS[key]?.(at) ?? checked(at);
+  for (const [key, at] of Object.entries(others)) spec[key] = CONVERSIONS[key]?.(at) ?? checked(at);
+  if (template !== undefined)
+    return deploymentWith(application, node, spec, podSpec(template), metadataIn(template));
+  if (containers === undefined) return null;
+  return deploymentWith(application, node, spec, { containers: containers.items().map(resourceContainer) });
+}
+
+/** `metadata` is what the template says of the pods. */
+function deploymentWith(
+  application: Application,
+  node: ServiceNode,
+  spec: Fields,
+  pod: Fields,
+  metadata: { readonly labels?: Fields; readonly annotations?: Fields } = {},
+): KubernetesObject {
   const selector = isRecord(spec.selector) ? spec.selector : {};
   const isSelector = "matchLabels" in selector || "matchExpressions" in selector;
+  const annotations = { ...metadata.annotations, ...node.annotations };
   return {
     ...KINDS.deployment,
     metadata: metadataOf(node),
@@ -70,12 +127,38 @@ function deploymentObject(application: Application, node: ServiceNode): Kubernet
       selector: isSelector ? selector : { matchLabels: selectorOf(node) },
       template: {
         metadata: {
-          labels: { ...selectorOf(node), ...groupLabels(application, node) },
-          ...(Object.keys(node.annotations).length === 0 ? {} : { annotations: node.annotations }),
+          labels: { ...metadata.labels, ...selectorOf(node), ...groupLabels(application, node) },
+          ...(Object.keys(annotations).length === 0 ? {} : { annotations }),
         },
-        spec: podSpec(template),
+        spec: pod,
       },
     },
+  };
+}
+
+/** A container of Puccini's newer Kubernetes profile: ports have `port` and `target-port`. */
+function resourceContainer(at: Cursor): Fields {
+  const { label: _, ports, ...fields } = fieldsOf(at);
+  if (!Array.isArray(ports)) return fields;
+  const open = at
+    .get("ports")!
+    .items()
+    .map((port) => {
+      const { port: number, "target-port": target, ...others } = fieldsOf(port);
+      return { ...others, containerPort: target ?? number };
+    });
+  return { ...fields, ports: open };
+}
+
+/** Labels and annotations of a pod template, where it is one rather than a pod's spec. */
+function metadataIn(template: Cursor): { readonly labels?: Fields; readonly annotations?: Fields } {
+  if (template.get("containers") !== null) return {};
+  const [labels, annotations] = ["labels", "annotations"].map(
+    (key) => template.get("metadata")?.get(key) ?? null,
+  );
+  return {
+    ...(labels ? { labels: fieldsOf(labels) } : {}),
+    ...(annotations ? { annotations: fieldsOf(annotations) } : {}),
   };
 }
 
@@ -131,7 +214,9 @@ function amountOf(amount: unknown): unknown {
   return typeof factor === "number" ? `${Math.round(factor * 100)}%` : count;
 }
 
-function podSpec(template: Cursor): Fields {
+/** Reads a pod's spec, or a pod template as Kubernetes has it. */
+function podSpec(at: Cursor): Fields {
+  const template = (at.isMap && at.get("containers") === null ? at.get("spec") : null) ?? at;
   const spec = fieldsOf(template);
   if (!Array.isArray(spec.containers) || spec.containers.length === 0)
     throw template.error("invalid_value", "must have a list of containers");

@@ -1,7 +1,6 @@
 import { reasonOf } from "@isochrone/primitives";
 import { localName, chainOf, typeNamed, type Scope, type TypeDefinition } from "./definitions.ts";
 import type { Cursor } from "./cursor.ts";
-import type { ToscaError } from "./errors.ts";
 import { evaluate, type Surroundings } from "./functions.ts";
 import {
   capabilitiesOf,
@@ -36,29 +35,17 @@ export class NodeTemplate {
   constructor(name: string, at: Cursor, scope: Scope, surroundings: Surroundings) {
     this.name = name;
     this.at = at.map();
-    if (at.get("copy") !== null) throw beyond(at.get("copy")!);
     const type = at.get("type");
     if (type === null) throw at.fail("must have a type");
     this.type = typeNamed(scope, "node_types", type.text(), type);
     this.#surroundings = surroundings;
     this.#capabilities = capabilitiesOf(this.type);
     this.#properties = new Assigned(at, propertiesOf(this.type), isClosed(this.type), surroundings);
-    this.#checkCapabilities();
   }
 
-  /** A Service of the Kubernetes profile, or whatever has a Deployment. */
-  get isService(): boolean {
-    return (
-      chainOf(this.type).some((each) => each.name === "Service" || localName(each.name) === "Service") ||
-      [...this.#capabilities.keys()].some((name) => this.capabilityTypes(name).includes("Deployment"))
-    );
-  }
-
-  /** Throws ToscaError for what would make another graph of it if it were left out. */
-  checkSubset(): void {
-    const [directive] = this.at.get("directives")?.items() ?? [];
-    const odd = directive ?? this.at.either("node_filter", "count");
-    if (odd !== null) throw beyond(odd);
+  /** Whether it has a Deployment, as in Kubernetes profiles. */
+  get hasDeployment(): boolean {
+    return this.capabilityNames().some((name) => this.capabilityTypes(name).includes("Deployment"));
   }
 
   /** Undefined: it has no such property. */
@@ -66,13 +53,29 @@ export class NodeTemplate {
     return this.#properties.get(name);
   }
 
+  /** Whether the template or its type gives the property a value. */
+  hasProperty(name: string): boolean {
+    return this.#properties.isGiven(name);
+  }
+
+  /** Returns the named properties that have a valid value. Adds mistakes. */
+  properties(names: readonly string[]): Map<string, Cursor> {
+    return this.#properties.some(names);
+  }
+
   capabilityNames(): readonly string[] {
     return [...this.#capabilities.keys()];
   }
 
+  /** Null: it has no such capability, or nobody says the type. */
+  capabilityType(name: string): TypeDefinition | null {
+    const member = this.#capabilities.get(name);
+    return member === undefined ? null : memberType(member, "type", "capability_types");
+  }
+
   /** Local names, the type of the capability first. */
   capabilityTypes(name: string): readonly string[] {
-    const type = memberType(this.#capabilities.get(name)!, "type", "capability_types");
+    const type = this.capabilityType(name);
     return type === null ? [] : chainOf(type).map((each) => localName(each.name));
   }
 
@@ -106,12 +109,17 @@ export class NodeTemplate {
       (item) => mistakes.attempt(() => this.#requirement(item, known)) ?? [],
     );
     const names = new Set(assigned.map(({ name }) => name));
-    const demanded = [...known.values()].filter((member) => !names.has(member.name) && isDemanded(member));
+    const demanded = [...known.values()].filter(
+      (member) => !names.has(member.name) && isDemanded(member, this.type),
+    );
     return [...assigned, ...demanded.map((member) => ({ name: member.name, at: null, member }))];
   }
 
   #requirement(item: Cursor, known: ReadonlyMap<string, MemberDefinition>): Requirement & { at: Cursor } {
-    const [name, at] = soleEntry(item);
+    const [key, at] = soleEntry(item);
+    // Alien4Cloud names the definition inside.
+    const named = at.isMap ? at.get("type_requirement")?.value : undefined;
+    const name = typeof named === "string" ? named : key;
     const member = known.get(name) ?? null;
     if (member === null && isClosed(this.type))
       throw at.error(
@@ -121,7 +129,8 @@ export class NodeTemplate {
     return { name, at, member };
   }
 
-  #checkCapabilities(): void {
+  /** Adds a mistake for each capability that its type hasn't. */
+  checkCapabilities(): void {
     if (!isClosed(this.type)) return;
     for (const [name, at] of this.at.get("capabilities")?.entries() ?? [])
       if (!this.#capabilities.has(name))
@@ -141,6 +150,7 @@ export class NodeTemplate {
 export class Assigned {
   readonly #definitions: ReadonlyMap<string, PropertyDefinition>;
   readonly #assigned: ReadonlyMap<string, Cursor>;
+  readonly #isClosed: boolean;
   readonly #surroundings: Surroundings;
   /** Null while it is being worked out; the error where that failed. */
   readonly #known = new Map<string, Cursor | Error | null>();
@@ -153,16 +163,8 @@ export class Assigned {
   ) {
     this.#definitions = definitions;
     this.#assigned = new Map(at?.get("properties")?.entries() ?? []);
+    this.#isClosed = isClosed;
     this.#surroundings = surroundings;
-    if (!isClosed) return;
-    for (const [name, value] of this.#assigned)
-      if (!definitions.has(name))
-        surroundings.mistakes.add(
-          value.error(
-            "unresolved",
-            `must be one of the properties that the type has (${[...definitions.keys()].join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
-          ),
-        );
   }
 
   /** Undefined when nobody gives a value. Throws ToscaError. */
@@ -193,30 +195,59 @@ export class Assigned {
     return value;
   }
 
-  /** All that have a value that is right; `at` is who lacks a required one. */
+  /** All that have a value that is right; `at` is who lacks a required one. Adds mistakes. */
   all(at: Cursor): Map<string, Cursor> {
+    const names = new Set([...this.#definitions.keys(), ...this.#assigned.keys()]);
+    const values = this.some([...names]);
+    for (const name of names)
+      if (this.#definitions.get(name)?.isRequired === true && !this.isGiven(name))
+        this.#surroundings.mistakes.add(at.error("invalid_value", `must have the property ${name}`));
+    return values;
+  }
+
+  /** Returns the named properties that have a valid value. Adds mistakes, unknown properties included. */
+  some(names: readonly string[]): Map<string, Cursor> {
     const { mistakes } = this.#surroundings;
+    this.#checkNames();
     const values = new Map<string, Cursor>();
-    for (const name of new Set([...this.#definitions.keys(), ...this.#assigned.keys()]))
+    for (const name of names)
       mistakes.attempt(() => {
         const value = this.get(name);
         if (value !== undefined && value.value !== null) values.set(name, value);
-        else if (this.#definitions.get(name)?.isRequired === true)
-          throw at.error("invalid_value", `must have the property ${name}`);
       });
     return values;
   }
+
+  isGiven(name: string): boolean {
+    const at = this.#assigned.get(name) ?? this.#definitions.get(name)?.preset;
+    return at !== undefined && at !== null && at.value !== null;
+  }
+
+  #checkNames(): void {
+    if (!this.#isClosed) return;
+    for (const [name, value] of this.#assigned)
+      if (!this.#definitions.has(name))
+        this.#surroundings.mistakes.add(
+          value.error(
+            "unresolved",
+            `must be one of the properties that the type has (${[...this.#definitions.keys()].join(", ") || "it has none"}), got ${JSON.stringify(name)}`,
+          ),
+        );
+  }
 }
 
-function beyond(at: Cursor): ToscaError {
-  return at.fail("is beyond what is read of TOSCA", "unsupported");
-}
-
-/** By default there must be exactly one. */
-function isDemanded({ definitions }: MemberDefinition): boolean {
+/**
+ * Whether the type has one where a template lists none: without a range there must be exactly one. In TOSCA
+ * 2.0 there may be any number, and peers of the same type are none that must be there.
+ */
+function isDemanded({ definitions }: MemberDefinition, source: TypeDefinition): boolean {
   for (const { at } of definitions) {
     const range = at.isMap ? at.either("occurrences", "count_range") : null;
-    if (range !== null) return range.items()[0]?.value !== 0;
+    if (range !== null) return !Array.isArray(range.value) || range.value[0] !== 0;
   }
-  return true;
+  return !definitions.some(
+    ({ at, by }) =>
+      by.definition?.scope.dialect === "2.0" &&
+      chainOf(source).some(({ name }) => name === (at.isMap ? at.get("node")?.value : undefined)),
+  );
 }

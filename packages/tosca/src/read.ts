@@ -3,12 +3,20 @@ import { applicationOf, type Application, type Naming } from "./application.ts";
 import { isClout, readClout } from "./clout.ts";
 import { ToscaError } from "./errors.ts";
 import { localFiles, type FileSource } from "./files.ts";
+import { BUILT_IN_MAPPING, type Mapping } from "./mapping/mapping.ts";
+import { readMapping } from "./mapping/mapping-file.ts";
 import { readServiceTemplate } from "./service-template.ts";
 import { parseSource } from "./source.ts";
 
 export interface ReadOptions extends Naming {
   /** Values of inputs as YAML, by name. @default those that the template presets */
   readonly inputs?: ReadonlyMap<string, string>;
+  /** A file that maps types. @default the built-in mapping alone */
+  readonly mapping?: string;
+  /** Folders that are searched for profiles, subfolders included. @default the template's folder alone */
+  readonly profiles?: readonly string[];
+  /** Reads only what services and channels need: manifests can't be made of it. @default false */
+  readonly isGraphOnly?: boolean;
   /** @default this machine's */
   readonly files?: FileSource;
 }
@@ -19,17 +27,30 @@ export interface ReadOptions extends Naming {
  */
 export async function readTosca(file: string, options: ReadOptions = {}): Promise<Application> {
   const { inputs = new Map<string, string>(), files = localFiles } = options;
+  const { profiles = [], isGraphOnly = false } = options;
   const path = normalize(file);
-  const nowhere = { file, line: null, column: null };
-  const text = await files.read(path);
-  if (text === null) throw new ToscaError("unresolved", nowhere, "the file must be there");
-  const source = parseSource(text, path);
+  const source = parseSource(await textOf(file, path, files), path);
+  const mapping = options.mapping === undefined ? BUILT_IN_MAPPING : await mappingOf(options.mapping, files);
   if (isClout(source) && inputs.size > 0)
     throw new ToscaError(
       "invalid_value",
-      nowhere,
+      { file, line: null, column: null },
       "inputs must be given to the compiler: a Clout has none left",
     );
-  const draft = isClout(source) ? readClout(source) : await readServiceTemplate(source, files, inputs);
+  const draft = isClout(source)
+    ? readClout(source, mapping, isGraphOnly)
+    : await readServiceTemplate(source, files, { inputs, mapping, profiles, isGraphOnly });
   return applicationOf(draft, options, basename(file).replace(/(\.clout)?\.(ya?ml|json)$/i, ""));
+}
+
+async function mappingOf(file: string, files: FileSource): Promise<Mapping> {
+  const path = normalize(file);
+  return readMapping(await textOf(file, path, files), path);
+}
+
+async function textOf(file: string, path: string, files: FileSource): Promise<string> {
+  const text = await files.read(path);
+  if (text === null)
+    throw new ToscaError("unresolved", { file, line: null, column: null }, "the file must be there");
+  return text;
 }

@@ -221,7 +221,7 @@ relationship_types: { Own: { derived_from: HTTPRoute } }
     expect(services.map(({ name }) => name)).toEqual(["a"]);
     expect(notes).toEqual([
       "groups of the template are not read",
-      "no Services (by a type derived from k8s:Service), left out: host",
+      "no services by their types, left out: host (tosca.nodes.Compute)",
       "a -> host: no channel, host is no Service",
     ]);
   });

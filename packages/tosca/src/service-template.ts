@@ -1,39 +1,38 @@
 // Service templates of TOSCA 1.3, and those of 2.0 that stay within what is read.
-import type { Capability, Draft, RouteDraft } from "./application.ts";
+import { neededProperties } from "./application.ts";
+import type { Capability, Draft, RouteDraft, ServiceDraft } from "./application.ts";
+import { CONTAINER_PROPERTIES, imageArtifact } from "./containers.ts";
 import type { Cursor } from "./cursor.ts";
-import {
-  chainOf,
-  Definitions,
-  localName,
-  typeNamed,
-  type Dialect,
-  type Scope,
-  type TypeDefinition,
-} from "./definitions.ts";
+import { Definitions, namesOfChain, NO_IMPORTS, type Dialect, type Scope } from "./definitions.ts";
+import { ToscaError } from "./errors.ts";
 import type { FileSource } from "./files.ts";
 import type { Surroundings } from "./functions.ts";
-import { inputsOf, type Inputs } from "./inputs.ts";
+import { Inputs } from "./inputs.ts";
+import { isServiceType, type Mapping } from "./mapping/mapping.ts";
 import { ConsequenceError, Mistakes } from "./mistakes.ts";
-import { Assigned, NodeTemplate, type Requirement } from "./node-template.ts";
-import { ROUTE_TYPES } from "./route-types.ts";
+import { NodeTemplate } from "./node-template.ts";
+import { Links, type Link } from "./routes.ts";
 import { LIMITS, type Source } from "./source.ts";
-import { isClosed, memberType, propertiesOf } from "./type-members.ts";
+
+/** How a template is read. */
+interface TemplateOptions {
+  readonly inputs: ReadonlyMap<string, string>;
+  readonly mapping: Mapping;
+  /** Folders with profiles. */
+  readonly profiles: readonly string[];
+  /** Without what only manifests need. */
+  readonly isGraphOnly: boolean;
+}
 
 /** Reads a service template with its imports. Throws ToscaError. */
 export async function readServiceTemplate(
   source: Source,
   files: FileSource,
-  inputs: ReadonlyMap<string, string>,
+  options: TemplateOptions,
 ): Promise<Draft> {
-  const definitions = new Definitions(files);
+  const definitions = new Definitions(files, source.file, options.profiles);
   const scope = await definitions.load(source);
-  return new Topology(scope, definitions, inputs).draft();
-}
-
-interface Relationship {
-  readonly type: TypeDefinition;
-  /** Null: it has no properties of its own. */
-  readonly assignment: Cursor | null;
+  return new Topology(scope, definitions, options).draft();
 }
 
 /** Parts that are passed over. */
@@ -43,30 +42,44 @@ class Topology implements Surroundings {
   readonly #scope: Scope;
   readonly #definitions: Definitions;
   readonly #root: Cursor;
+  readonly #mapping: Mapping;
+  readonly #isGraphOnly: boolean;
   readonly mistakes = new Mistakes();
   readonly #inputs: Inputs;
   /** Undefined where something is wrong with it that has been said. */
   readonly #templates = new Map<string, NodeTemplate | undefined>();
   readonly #notes: string[];
+  readonly #links: Links;
   /** How many values are being worked out of each other. */
   #depth = 0;
 
-  constructor(scope: Scope, definitions: Definitions, given: ReadonlyMap<string, string>) {
+  constructor(scope: Scope, definitions: Definitions, options: TemplateOptions) {
     this.#scope = scope;
     this.#definitions = definitions;
+    this.#mapping = options.mapping;
+    this.#isGraphOnly = options.isGraphOnly;
     const key = scope.dialect === "2.0" ? "service_template" : "topology_template";
-    const root = scope.root.get(key);
+    const root = scope.root.either(key, "service_template", "topology_template");
     if (root === null) throw scope.root.error("malformed", `must have a ${key}`);
     this.#root = root.map();
-    this.#inputs = inputsOf(root, given, this.mistakes);
+    this.#inputs = new Inputs(root, options.inputs, this.mistakes);
     this.#notes = definitions.notes;
     for (const part of IGNORED)
       if (root.get(part) !== null) this.#notes.push(`${part} of the template are not read`);
-    for (const [name, at] of root.get("node_templates")?.entries() ?? [])
+    const listed = new Map(root.get("node_templates")?.entries() ?? []);
+    for (const [name, at] of listed)
       this.#templates.set(
         name,
-        this.mistakes.attempt(() => new NodeTemplate(name, at, scope, this.#of(name))),
+        this.mistakes.attempt(() => new NodeTemplate(name, copied(at, listed), scope, this.#of(name))),
       );
+    this.#links = new Links({
+      scope,
+      root,
+      mapping: options.mapping,
+      notes: this.#notes,
+      templates: this.#templates,
+      surroundingsOf: (name) => this.#of(name),
+    });
   }
 
   get #known(): readonly NodeTemplate[] {
@@ -74,34 +87,154 @@ class Topology implements Surroundings {
   }
 
   draft(): Draft {
-    const services = this.#known.filter((template) => this.mistakes.attempt(() => template.isService));
-    for (const service of services) this.mistakes.attempt(() => service.checkSubset());
-    const others = this.#known.filter((template) => !services.includes(template));
-    if (others.length > 0)
-      this.#notes.push(
-        `no Services (by a type derived from k8s:Service), left out: ${others.map(({ name }) => name).join(", ")}`,
-      );
+    if (this.#scope.gaps.includes(NO_IMPORTS) && this.#scope.unknown.size > 0)
+      this.#notes.push("the template imports nothing: its types are known by their names alone");
+    const named = new Set(this.#known.filter((each) => this.mistakes.attempt(() => this.#isNamed(each))));
+    const mapped = this.#known.filter((each) => this.mistakes.attempt(() => this.#isMapped(each)));
+    const services = new Set([...named, ...mapped]);
+    const links = [...services].flatMap((each) => this.#linksOf(each));
+    const others = this.#known.filter((each) => !services.has(each));
+    const otherLinks = others.flatMap((each) => this.#quietLinksOf(each));
+    if (named.size === 0) this.#guess(services, [...links, ...otherLinks]);
+    links.push(...otherLinks.filter(({ kind, source }) => kind === "host" || services.has(source)));
+    const hosts = this.#dropHosts(services, named, links);
+    const carriedBy = Map.groupBy(
+      links.filter(({ target }) => hosts.has(target)),
+      ({ source }) => source,
+    );
+    const left = this.#known.filter((each) => !services.has(each) && !hosts.has(each));
+    if (left.length > 0) this.#notes.push(`no services by their types, left out: ${described(left)}`);
+    const routes = links
+      .filter(({ kind }) => kind === "channel")
+      .flatMap((link) => this.mistakes.attempt(() => this.#route(link, services)) ?? []);
     return {
       root: this.#root,
       name: this.mistakes.attempt(() => this.#name()) ?? null,
-      services: services.map((template) => ({
-        template: template.name,
-        at: template.at,
-        capabilities: template
-          .capabilityNames()
-          .flatMap((name) => this.mistakes.attempt(() => capabilityOf(template, name)) ?? []),
-      })),
-      routes: services.flatMap((template) => this.#routes(template)),
+      // In the template's order.
+      services: this.#known
+        .filter((each) => services.has(each))
+        .map((each) => this.#service(each, carriedBy.get(each) ?? [])),
+      routes,
       notes: this.#notes,
       mistakes: this.mistakes,
     };
   }
 
-  #routes(source: NodeTemplate): RouteDraft[] {
+  /** Whether a Kubernetes capability or the user's mapping makes it a service. */
+  #isNamed(template: NodeTemplate): boolean {
+    const chain = namesOfChain(template.type, this.#scope);
+    if (this.#mapping.named.hasAny(chain)) return isServiceType(chain, this.#mapping);
+    const hasRole = (role: string): boolean =>
+      template.capabilityNames().some((name) =>
+        // A type that isn't known is said where the capability is read.
+        attempted(() => template.capabilityTypes(name))?.includes(role),
+      );
+    return hasRole("Deployment") || (hasRole("Service") && isServiceType(chain, this.#mapping));
+  }
+
+  #isMapped(template: NodeTemplate): boolean {
+    return isServiceType(namesOfChain(template.type, this.#scope), this.#mapping);
+  }
+
+  #linksOf(source: NodeTemplate): Link[] {
     const requirements = this.mistakes.attempt(() => source.requirements()) ?? [];
-    return requirements.flatMap(
-      (requirement) => this.mistakes.attempt(() => this.#route(source, requirement)) ?? [],
+    return requirements.flatMap((requirement) => {
+      const link = (): Link | null => this.#links.of(source, requirement);
+      // The template doesn't use a requirement that only its type defines, so mistakes in it don't matter.
+      return (requirement.at === null ? attempted(link) : this.mistakes.attempt(link)) ?? [];
+    });
+  }
+
+  /** Links of what is perhaps no service: its mistakes don't matter. */
+  #quietLinksOf(source: NodeTemplate): Link[] {
+    return (attempted(() => source.requirements()) ?? []).flatMap(
+      (requirement) => attempted(() => this.#links.of(source, requirement)) ?? [],
     );
+  }
+
+  /**
+   * Adds to `services` what a channel connects or a container image makes, for templates whose types nobody
+   * mapped. Infrastructure isn't.
+   */
+  #guess(services: Set<NodeTemplate>, links: readonly Link[]): void {
+    const ends = endsOf(links);
+    const guessed = this.#known.filter((each) => {
+      if (services.has(each)) return false;
+      const chain = attempted(() => namesOfChain(each.type, this.#scope));
+      if (chain === null || this.#mapping.others.hasAny(chain)) return false;
+      return ends.has(each) || attempted(() => imageArtifact(each.at)) !== null;
+    });
+    for (const each of guessed) services.add(each);
+    if (guessed.length > 0)
+      this.#notes.push(
+        `taken as services, by their channels and container images alone: ${described(guessed)}`,
+      );
+  }
+
+  /** Removes what carries a service and takes part in no channel: the two are one workload. */
+  #dropHosts(
+    services: Set<NodeTemplate>,
+    named: ReadonlySet<NodeTemplate>,
+    links: readonly Link[],
+  ): ReadonlySet<NodeTemplate> {
+    const ends = endsOf(links.filter(({ source }) => services.has(source)));
+    const hostsOf = Map.groupBy(
+      links.filter(({ kind }) => kind === "host"),
+      ({ source }) => source,
+    );
+    const carriers = new Set<NodeTemplate>();
+    const queue = [...services];
+    for (const each of queue)
+      for (const { target } of hostsOf.get(each) ?? []) {
+        if (carriers.has(target)) continue;
+        carriers.add(target);
+        queue.push(target);
+      }
+    const hosts = [...carriers].filter((each) => services.has(each) && !ends.has(each) && !named.has(each));
+    for (const each of hosts) services.delete(each);
+    if (hosts.length > 0) this.#notes.push(`hosts of services, left out: ${described(hosts)}`);
+    return new Set(hosts);
+  }
+
+  #service(template: NodeTemplate, hosts: readonly Link[]): ServiceDraft {
+    const capabilities = template
+      .capabilityNames()
+      .flatMap((name) => this.mistakes.attempt(() => this.#capability(template, name)) ?? []);
+    if (!this.#isGraphOnly) template.checkCapabilities();
+    return {
+      template: template.name,
+      at: template.at,
+      capabilities,
+      container: this.#isGraphOnly ? null : this.#container(template, capabilities),
+      hosts: hosts.map(({ target }) => target.name),
+    };
+  }
+
+  #container(template: NodeTemplate, capabilities: readonly Capability[]): Map<string, Cursor> | null {
+    if (capabilities.some(({ types }) => types.includes("Deployment"))) return null;
+    const artifact = this.mistakes.attempt(() => imageArtifact(template.at));
+    if (artifact === undefined || (artifact === null && !template.hasProperty("image"))) return null;
+    const properties = template.properties(CONTAINER_PROPERTIES);
+    const file = artifact?.get("file") ?? null;
+    if (!properties.has("image") && file !== null) properties.set("image", file);
+    return properties.has("image") ? properties : null;
+  }
+
+  #capability(template: NodeTemplate, name: string): Capability {
+    const types = template.capabilityTypes(name);
+    const needed = neededProperties(types, this.#isGraphOnly);
+    if (needed?.length === 0) return { types, properties: new Map() };
+    const assigned = template.capability(name);
+    return { types, properties: needed === null ? assigned.all(template.at) : assigned.some(needed) };
+  }
+
+  /** Null: nothing is said over it. */
+  #route(link: Link, services: ReadonlySet<NodeTemplate>): RouteDraft | null {
+    const { source, target } = link;
+    const other = [source, target].find((each) => !services.has(each));
+    if (other === undefined) return link.route();
+    this.#notes.push(`${source.name} -> ${target.name}: no channel, ${other.name} is no Service`);
+    return null;
   }
 
   dialectOf(cursor: Cursor): Dialect {
@@ -109,20 +242,13 @@ class Topology implements Surroundings {
   }
 
   input(name: string, at: Cursor): unknown {
-    const input = this.#inputs.get(name);
-    if (input === undefined)
-      throw at.error(
-        "unresolved",
-        `must name an input (${[...this.#inputs.keys()].join(", ") || "there are none"}), got ${JSON.stringify(name)}`,
-      );
-    if (input === "wrong") throw new ConsequenceError(`the input ${name}`);
-    if (input === null) throw at.error("unresolved", `must have a value: the input ${name} was not given`);
-    return input.value;
+    return this.#inputs.value(name, at);
   }
 
   property(path: readonly string[], at: Cursor): { value: unknown; rest: readonly string[] } {
     const [entity = "", first, ...rest] = path;
-    const template = this.#templateNamed(entity);
+    const template = this.#templates.get(entity);
+    if (template === undefined && this.#templates.has(entity)) throw new ConsequenceError(entity);
     if (template === undefined)
       throw at.error("unresolved", `must name SELF or a node template, got ${JSON.stringify(entity)}`);
     if (first === undefined) throw at.error("malformed", "must name a property");
@@ -150,97 +276,49 @@ class Topology implements Surroundings {
     const { root } = this.#scope;
     return (root.get("metadata")?.get("template_name") ?? root.get("template_name"))?.text() ?? null;
   }
+}
 
-  /** Null: nothing is said over it. */
-  #route(source: NodeTemplate, requirement: Requirement): RouteDraft | null {
-    const at = requirement.at ?? source.at;
-    const relationship = this.#relationship(requirement);
-    if (!isRoute(relationship?.type ?? null, requirement)) return null;
-    const target = this.#target(source, requirement, at);
-    if (!target.isService) {
-      this.#notes.push(`${source.name} -> ${target.name}: no channel, ${target.name} is no Service`);
-      return null;
-    }
-    if (relationship === null) {
-      const types = ["Route"];
-      return { source: source.name, target: target.name, at, types, properties: new Map() };
-    }
-    const { type, assignment } = relationship;
-    const values = new Assigned(assignment, propertiesOf(type), isClosed(type), this.#of(source.name));
-    return {
-      source: source.name,
-      target: target.name,
-      at,
-      types: chainOf(type).map(({ name }) => name),
-      properties: values.all(assignment ?? at),
-    };
+/** The work's result; null where it throws a ToscaError: nobody asked for it. */
+function attempted<T>(work: () => T): T | null {
+  try {
+    return work();
+  } catch (error) {
+    if (error instanceof ToscaError) return null;
+    throw error;
   }
+}
 
-  /** The type of the relationship, and where its properties are assigned. */
-  #relationship({ at, member }: Requirement): Relationship | null {
-    const named = at !== null && at.isMap ? at.get("relationship") : null;
-    const own = member === null ? null : memberType(member, "relationship", "relationship_types");
-    if (named === null) return own === null ? null : { type: own, assignment: null };
-    if (named.isMap) return this.#assigned(named, own);
-    const template = this.#root.get("relationship_templates")?.get(named.text()) ?? null;
-    if (template !== null) return this.#assigned(template.map(), null);
-    return { type: this.#relationshipType(named), assignment: null };
+/** A node template with what it copies from others: its own keys win. Throws ToscaError. */
+function copied(at: Cursor, templates: ReadonlyMap<string, Cursor>): Cursor {
+  const levels: object[] = [];
+  for (let each = at; ;) {
+    levels.unshift(Object.fromEntries(each.entries().map(([key, { value }]) => [key, value])));
+    const from = each.get("copy");
+    if (from === null) break;
+    const original = templates.get(from.text());
+    if (original === undefined || levels.length > LIMITS.nesting)
+      throw from.fail(
+        `must name another node template, over at most ${LIMITS.nesting} of them`,
+        "unresolved",
+      );
+    each = original;
   }
+  return levels.length === 1 ? at : at.with(Object.assign({}, ...levels));
+}
 
-  /** Without a type of its own it is of that which the requirement's definition names. */
-  #assigned(assignment: Cursor, defined: TypeDefinition | null): Relationship {
-    const named = assignment.get("type");
-    const type = named === null ? defined : this.#relationshipType(named);
-    if (type === null) throw assignment.fail("must have a type");
-    return { type, assignment };
-  }
+/** Returns the node templates that channels connect. */
+function endsOf(links: readonly Link[]): Set<NodeTemplate> {
+  const channels = links.filter(({ kind }) => kind === "channel");
+  return new Set(channels.flatMap(({ source, target }) => [source, target]));
+}
 
-  #relationshipType(named: Cursor): TypeDefinition {
-    return typeNamed(this.#scope, "relationship_types", named.text(), named);
-  }
+const MAX_DESCRIBED = 20;
 
-  /** By the name of a node template, or of a type that exactly one has. */
-  #target(source: NodeTemplate, { name, at, member }: Requirement, place: Cursor): NodeTemplate {
-    if (at?.isMap === true && at.get("node_filter") !== null)
-      throw at.get("node_filter")!.error("unsupported", "is not read: name the node template by node");
-    const assigned = at === null ? null : at.isMap ? at.get("node") : at;
-    const template = assigned === null ? undefined : this.#templateNamed(assigned.text());
-    if (template !== undefined) return template;
-    const type = assigned === null ? definedNode(member) : this.#nodeType(assigned);
-    if (type === null)
-      throw place.error("unresolved", `must name the node template that the requirement ${name} leads to`);
-    return this.#onlyOf(type, source, name, assigned ?? place);
-  }
-
-  #onlyOf(type: TypeDefinition, source: NodeTemplate, requirement: string, at: Cursor): NodeTemplate {
-    const found = this.#known.filter((each) => each !== source && chainOf(each.type).includes(type));
-    const [only] = found;
-    if (only !== undefined && found.length === 1) return only;
-    // It may be the one that couldn't be read.
-    if (found.length === 0 && this.#known.length < this.#templates.size)
-      throw new ConsequenceError(type.name);
-    throw at.error(
-      "unresolved",
-      `must name one node template for the requirement ${requirement}: of the type ${type.name} there are ${found.map((each) => each.name).join(", ") || "none"}`,
-    );
-  }
-
-  /** Undefined: there is none. */
-  #templateNamed(name: string): NodeTemplate | undefined {
-    const template = this.#templates.get(name);
-    if (template === undefined && this.#templates.has(name)) throw new ConsequenceError(name);
-    return template;
-  }
-
-  #nodeType(named: Cursor): TypeDefinition {
-    const type = this.#scope.types.get("node_types")!.get(named.text());
-    if (type !== undefined) return type;
-    const known = [...this.#templates.keys()].slice(0, 12).join(", ");
-    throw named.error(
-      "unresolved",
-      `must name a node template (${known}), got ${JSON.stringify(named.text())}`,
-    );
-  }
+/** Names with their types. */
+function described(templates: readonly NodeTemplate[]): string {
+  const some = templates.slice(0, MAX_DESCRIBED).map(({ name, type }) => `${name} (${type.name})`);
+  const more = templates.length - some.length;
+  return `${some.join(", ")}${more > 0 ? `, and ${more} more` : ""}`;
 }
 
 /** Of the node template, else of one of its capabilities. */
@@ -263,26 +341,4 @@ function propertyOf(
       `must name a property that has a value, got ${JSON.stringify([template.name, first, ...rest].join("."))}`,
     );
   return { value: value.value, rest: inner };
-}
-
-/** As a requirement's definition says it. */
-function definedNode(member: Requirement["member"]): TypeDefinition | null {
-  for (const { at, by } of member?.definitions ?? []) {
-    const node = at.isMap ? at.get("node") : null;
-    if (node !== null) return typeNamed(by.definition!.scope, "node_types", node.text(), node);
-  }
-  return null;
-}
-
-/** By the relationship's type; where there is none, by what the requirement asks of its target. */
-function isRoute(type: TypeDefinition | null, { name, member }: Requirement): boolean {
-  if (type !== null) return chainOf(type).some((each) => ROUTE_TYPES.has(localName(each.name)));
-  const capability = member === null ? null : memberType(member, "capability", "capability_types");
-  if (capability === null) return name === "route";
-  return chainOf(capability).some((each) => localName(each.name) === "Service");
-}
-
-function capabilityOf(template: NodeTemplate, name: string): Capability {
-  const types = template.capabilityTypes(name);
-  return { types, properties: template.capability(name).all(template.at) };
 }

@@ -1,6 +1,6 @@
 // Text into plain values, within bounds, and the way back from a value to its line.
 import { yamlSizeProblem } from "@isochrone/runtime";
-import { isAlias, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
+import { isAlias, isMap, isNode, isPair, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import type { Alias, Document, Node } from "yaml";
 import { ToscaError, type ToscaErrorCode, type ToscaPosition } from "./errors.ts";
 
@@ -29,6 +29,8 @@ export const LIMITS = {
   nesting: 100,
   /** A template and what it imports. */
   files: 64,
+  /** Imports of all files together, those of missing files included. */
+  imports: 1_000,
 } as const;
 
 /** Reads YAML or JSON. Throws ToscaError. */
@@ -101,7 +103,8 @@ function parseYaml(text: string, file: string): Source {
   const lines = new LineCounter();
   // Its own check of unique keys takes a time that grows with their square; Values does it.
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: false, prettyErrors: false });
-  const [error] = document.errors;
+  // yaml 2.9 says IMPOSSIBLE of a list or map as a key after another key, and reads it well.
+  const error = document.errors.find(({ code }) => code !== "IMPOSSIBLE");
   if (error !== undefined) {
     const { line, col: column } = lines.linePos(error.pos[0]);
     throw new ToscaError(
@@ -166,23 +169,24 @@ class Values {
   #plain(node: unknown): unknown {
     if (isSeq(node)) return node.items.map((item) => this.of(item));
     if (isMap(node)) return this.#map(node);
+    // An entry of !!omap or !!pairs.
+    if (isPair(node)) return this.#map({ items: [node] });
     if (!isScalar(node)) return null;
     if (isEndless(node.value)) throw this.#error("malformed", finiteRule(node.source ?? node.value), node);
-    return node.value;
+    // Dates and binaries of YAML's tags are texts in TOSCA.
+    return typeof node.value === "object" && node.value !== null ? (node.source ?? "") : node.value;
   }
 
   #map(node: { readonly items: readonly { readonly key: unknown; readonly value: unknown }[] }): object {
     const entries = new Map<string, unknown>();
     const merged = new Map<string, unknown>();
     for (const { key, value } of node.items) {
-      const name = this.of(key);
-      if (typeof name === "object" && name !== null)
-        throw this.#error("malformed", "a key must be a text", key);
+      const name = keyText(key, this.of(key));
       if (name === "<<") {
         for (const [each, inner] of this.#merged(value)) if (!merged.has(each)) merged.set(each, inner);
-      } else if (entries.has(String(name))) {
-        throw this.#error("malformed", `${JSON.stringify(String(name))} must not be there twice`, key);
-      } else entries.set(String(name), this.of(value));
+      } else if (entries.has(name)) {
+        throw this.#error("malformed", `${JSON.stringify(name)} must not be there twice`, key);
+      } else entries.set(name, this.of(value));
     }
     return Object.fromEntries(merged.size === 0 ? entries : new Map([...merged, ...entries]));
   }
@@ -253,8 +257,35 @@ function childOf(node: unknown, key: string | number): { key: unknown; value: un
     return item === undefined ? null : { key: null, value: item };
   }
   if (!isMap(node)) return null;
-  const pair = node.items.find((each) => isScalar(each.key) && String(each.key.value) === String(key));
+  const pair = node.items.find((each) => isScalar(each.key) && keyText(each.key, each.key.value) === key);
   return pair === undefined ? null : pair;
+}
+
+/**
+ * A key as a text: numbers as they are written (`1.10`), lists and maps in flow style, as
+ * `[CAPABILITY, endpoint, port]`.
+ */
+function keyText(key: unknown, value: unknown): string {
+  if (typeof value === "string") return value;
+  // The merge key of YAML 1.1.
+  if (typeof value === "symbol") return "<<";
+  if (isScalar(key) && typeof key.value !== "object" && key.source !== undefined) return key.source;
+  return flowText(value, KEY_CHARACTERS);
+}
+
+/** Longer keys are cut: shared parts may make a text much larger than the file. */
+const KEY_CHARACTERS = 1000;
+
+function flowText(value: unknown, room: number): string {
+  if (typeof value !== "object" || value === null) return String(value).slice(0, room);
+  const isArray = Array.isArray(value);
+  let inner = "";
+  for (const [key, each] of Object.entries(value)) {
+    if (inner.length >= room) break;
+    const text = flowText(each, room - inner.length);
+    inner += `${inner === "" ? "" : ", "}${isArray ? text : `${key}: ${text}`}`;
+  }
+  return isArray ? `[${inner}]` : `{${inner}}`;
 }
 
 function offsetOf(node: unknown): number | null {

@@ -53,9 +53,9 @@ function propertyOf(name: string, definitions: readonly Cursor[]): PropertyDefin
   };
 }
 
-/** Whether all that the type can have is known: TOSCA's own types are known by name only. */
+/** Whether all that the type can have is known: Isochrone's own forms of published types leave much out. */
 export function isClosed(type: TypeDefinition): boolean {
-  return chainOf(type).every(({ definition }) => definition !== null);
+  return chainOf(type).every(({ definition }) => definition !== null && !definition.scope.isOpen);
 }
 
 /** Capabilities of a node type, by name. */

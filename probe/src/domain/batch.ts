@@ -1,4 +1,5 @@
 import {
+  NODE_METRICS,
   PROBE_ATTRIBUTES,
   PROBE_METRICS,
   RESOURCE_ATTRIBUTES,
@@ -10,7 +11,7 @@ import {
   type Outcome,
 } from "@isochrone/telemetry";
 import { entriesOf } from "@isochrone/primitives";
-import type { BandwidthMeasurement, EngineSnapshot, FlowSnapshot } from "../ports/ports.ts";
+import type { BandwidthMeasurement, CardBytes, EngineSnapshot, FlowSnapshot } from "../ports/ports.ts";
 
 /** Who publishes. Absent zone or region: not known. */
 export interface BatchSource {
@@ -83,6 +84,29 @@ export function toBandwidthBatch(source: BatchSource, measurement: BandwidthMeas
     metrics.push({ name: PROBE_METRICS.bandwidth, unit: "bit/s", kind: "gauge", points });
   }
   return { resource: resourceOf(source), scope: { name: "isochrone-probe" }, metrics };
+}
+
+/** One record of the bus: what the node's network cards have carried since they came up. */
+export function toCardBatch(source: BatchSource, cards: readonly CardBytes[], timeMs: number): MetricsBatch {
+  const points = cards.flatMap(({ name, received, sent }) =>
+    Object.entries({ receive: received, transmit: sent }).map(([direction, value]) => ({
+      attributes: { interface: name, direction },
+      // Nothing tells when the card came up; readers don't believe a start either.
+      startMs: timeMs,
+      timeMs,
+      value,
+      integer: true,
+    })),
+  );
+  const metric: Metric = {
+    name: NODE_METRICS.network,
+    unit: "By",
+    kind: "sum",
+    temporality: "cumulative",
+    monotonic: true,
+    points,
+  };
+  return { resource: resourceOf(source), scope: { name: "isochrone-probe" }, metrics: [metric] };
 }
 
 function deltaSum(name: string, unit: string, points: readonly NumberPoint[]): Metric {

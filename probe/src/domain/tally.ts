@@ -11,6 +11,7 @@ export class Tally {
   #application = new Distribution();
   #planned = new Distribution();
   #stamps = { kernel: 0, user: 0 };
+  #renewals = 0;
   /** Kept over snapshots: a path changes seldom. */
   #hops: number | null = null;
   #variationSeconds = 0;
@@ -56,6 +57,11 @@ export class Tally {
     this.#planned.record(fromPlannedSeconds);
   }
 
+  /** A socket that lost everything was replaced. */
+  renewed(): void {
+    this.#renewals++;
+  }
+
   /** Routers that the newest reply passed. */
   passed(hops: number): void {
     this.#hops = hops;
@@ -85,6 +91,7 @@ export class Tally {
       application: this.#application.toData(),
       planned: this.#planned.toData(),
       stamps: this.#stamps,
+      renewals: this.#renewals,
       hops: this.#hops,
     };
     this.#outcomes = noOutcomes();
@@ -94,6 +101,7 @@ export class Tally {
     this.#application = new Distribution();
     this.#planned = new Distribution();
     this.#stamps = { kernel: 0, user: 0 };
+    this.#renewals = 0;
     this.#variationSeconds = 0;
     this.#variationCount = 0;
     return snapshot;

@@ -39,6 +39,9 @@ export class Transactions {
   /** The oldest sequence that may still wait; all before are decided. */
   #oldest = 0;
   #waiting = 0;
+  /** The first sequence after the last packet that came. */
+  #silentFrom = 0;
+  #unanswered = 0;
 
   /**
    * `capacity`: a power of two (or a sequence's wrap would move its place) above the number of packets that
@@ -62,6 +65,17 @@ export class Transactions {
 
   get waiting(): number {
     return this.#waiting;
+  }
+
+  /** Packets that are lost, of those that were sent since the last {@link heard}. */
+  get unanswered(): number {
+    return this.#unanswered;
+  }
+
+  /** Counts `unanswered` anew, from the next packet on. */
+  heard(): void {
+    this.#silentFrom = this.#next;
+    this.#unanswered = 0;
   }
 
   /**
@@ -158,6 +172,7 @@ export class Transactions {
     if (slot.state !== "waiting") return 0;
     slot.state = "lost";
     this.#waiting--;
+    if (sequence >= this.#silentFrom) this.#unanswered++;
     return 1;
   }
 

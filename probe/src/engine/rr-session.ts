@@ -89,6 +89,17 @@ export class RrSession {
     return this.#transactions.waiting;
   }
 
+  /** Requests that are lost, of those that were sent since anything came from the peer. */
+  get unanswered(): number {
+    return this.#transactions.unanswered;
+  }
+
+  /** Counts `unanswered` anew: the socket is another one. */
+  renewed(): void {
+    this.#transactions.heard();
+    this.#tally.renewed();
+  }
+
   /** Signs the next request, if that isn't done, or the keys have changed since. */
   prepare(): void {
     const sequence = this.#transactions.nextSequence;
@@ -159,6 +170,7 @@ export class RrSession {
    * say). True when it is the timely answer of a waiting request.
    */
   answer(packet: Buffer, atMs: number, kernelNs: number = Number.NaN): boolean {
+    this.#transactions.heard();
     const fault = this.#faultOf(packet);
     if (fault !== null) {
       this.#tally.countError("corrupt", fault);

@@ -79,6 +79,7 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
     total.rtt = rtt.toData();
     total.variationCount += part.variationCount;
     total.variationSeconds += part.variationSeconds;
+    total.renewals += part.renewals;
   }
 
   describe("UDP_RR through a middlebox", () => {
@@ -246,6 +247,45 @@ describe.each(LOOP_KINDS)("on %s sockets", (kind) => {
       const { variationCount, variationSeconds } = total;
       expect(variationCount).toBe(3);
       expect(variationSeconds / variationCount).toBeGreaterThan(0.02);
+    });
+  });
+
+  describe("a middlebox that has pinned a port to a dead path", () => {
+    test.each(["requests", "answers"] as const)("loses %s until the flow has another port", async (lost) => {
+      await send(3);
+      await settled(3);
+      const pinned = box.askerPort;
+      const policy: typeof passOn = (packet) => (box.askerPort === pinned ? [] : [{ packet }]);
+      if (lost === "requests") box.onRequest = policy;
+      else box.onAnswer = policy;
+      await send(10);
+      const before = await settled(10);
+      expect(before.outcomes).toMatchObject({ received: 0, lost: 10 });
+      expect(before.renewals).toBe(0);
+      const after = emptyTotal();
+      await until("an answer", () => {
+        flow.prepare();
+        flow.send();
+        add(after, flow.drain());
+        return after.outcomes.received > 0;
+      });
+      expect(box.askerPort).not.toBe(pinned);
+      expect(after.renewals).toBe(1);
+      expect(after.outcomes.send_error).toBe(0);
+    });
+
+    test("keeps the port of a flow that loses some packets", async () => {
+      await send(1);
+      const port = box.askerPort;
+      box.onRequest = (packet, index) => (index % 5 === 0 ? [{ packet }] : []);
+      await send(30);
+      const total = await settled(31);
+      for (let i = 0; i < 3; i++) {
+        await send(5);
+        add(total, await settled(5));
+      }
+      expect(box.askerPort).toBe(port);
+      expect(total.renewals).toBe(0);
     });
   });
 

@@ -1,3 +1,4 @@
+import { Silence } from "../domain/silence.ts";
 import type { FlowSnapshot, ProbePeer } from "../ports/ports.ts";
 import type { EngineContext, Flow } from "./context.ts";
 import { RrSession } from "./rr-session.ts";
@@ -10,7 +11,8 @@ const REOPEN_MS = 1000;
 /**
  * UDP_RR of one peer on a socket of its own. The socket is connected: the kernel drops what comes from
  * elsewhere, a send needs no look-up, and another source port takes another path through ECMP, as users'
- * connections do.
+ * connections do. The port stays for as long as anything comes back. A socket that loses everything is
+ * replaced by one with another port.
  */
 export class UdpFlow implements Flow, ScheduledSender {
   readonly #context: EngineContext;
@@ -18,7 +20,10 @@ export class UdpFlow implements Flow, ScheduledSender {
   readonly #session: RrSession;
   readonly #schedule: SendSchedule;
   readonly #onAnswer: () => void;
+  readonly #silence: Silence;
   #socket: DatagramSocket | null = null;
+  /** Takes over as soon as it is open: until then the socket before sends on. */
+  #successor: DatagramSocket | null = null;
   #connected = false;
   /** Errno of the last failure to open the socket. */
   #openError = "not_open";
@@ -30,6 +35,7 @@ export class UdpFlow implements Flow, ScheduledSender {
     this.#context = context;
     this.#peer = peer;
     this.#onAnswer = onAnswer;
+    this.#silence = new Silence(() => context.random());
     this.#session = new RrSession(context, peer, "udp_rr");
     this.#schedule = new SendSchedule(context, this);
   }
@@ -47,6 +53,10 @@ export class UdpFlow implements Flow, ScheduledSender {
   /** The part of `start` without the schedule, for those who send by themselves. */
   open(): void {
     this.#connected = false;
+    this.#socket = this.#opened();
+  }
+
+  #opened(): DatagramSocket {
     const { address, udpPort: port } = this.#peer;
     const { bindAddress, dscp } = this.#context.config;
     const session = this.#session;
@@ -54,23 +64,33 @@ export class UdpFlow implements Flow, ScheduledSender {
       { address, port, bindAddress, dscp },
       {
         onPacket: (packet, atMs, kernelNs) => {
+          this.#silence.heard();
           if (session.answer(packet, atMs, kernelNs)) this.#onAnswer();
         },
         onSent: (sequence, kernelNs) => session.departed(sequence, kernelNs),
-        onOpen: () => {
-          this.#connected = true;
-        },
+        onOpen: () => this.#use(socket),
         onError: (code) => this.#failed(socket, code),
         onSendFailed: (code) => session.sendFailed(code),
       },
     );
-    this.#socket = socket;
+    return socket;
+  }
+
+  #use(socket: DatagramSocket): void {
+    if (socket === this.#successor) {
+      this.#successor = null;
+      this.#drop();
+      this.#socket = socket;
+      this.#session.renewed();
+    }
+    if (socket === this.#socket) this.#connected = true;
   }
 
   stop(): void {
     this.#stopped = true;
     this.#schedule.stop();
     this.#session.stop();
+    this.#dropSuccessor();
     this.#drop();
   }
 
@@ -79,7 +99,12 @@ export class UdpFlow implements Flow, ScheduledSender {
   }
 
   prepare(): void {
-    if (this.#socket === null && this.#context.monotonic() >= this.#reopenAtMs) this.open();
+    const nowMs = this.#context.monotonic();
+    if (this.#socket === null && nowMs >= this.#reopenAtMs) this.open();
+    if (this.#connected && this.#silence.isTooLong(this.#session.unanswered, nowMs)) {
+      this.#dropSuccessor();
+      this.#successor = this.#opened();
+    }
     this.#session.prepare();
   }
 
@@ -105,6 +130,7 @@ export class UdpFlow implements Flow, ScheduledSender {
    * out as lost.
    */
   #failed(socket: DatagramSocket, code: string): void {
+    if (socket === this.#successor) this.#dropSuccessor();
     if (this.#stopped || socket !== this.#socket) return;
     if (this.#connected) {
       this.#session.tally.note(code);
@@ -113,6 +139,11 @@ export class UdpFlow implements Flow, ScheduledSender {
     this.#openError = code;
     this.#reopenAtMs = this.#context.monotonic() + REOPEN_MS;
     this.#drop();
+  }
+
+  #dropSuccessor(): void {
+    this.#successor?.close();
+    this.#successor = null;
   }
 
   #drop(): void {

@@ -28,6 +28,7 @@ function mergeFlows(a: FlowSnapshot, b: FlowSnapshot): FlowSnapshot {
     variationCount: a.variationCount + b.variationCount,
     rtt: mergeDistributions(a.rtt, b.rtt),
     stamps: { kernel: a.stamps.kernel + b.stamps.kernel, user: a.stamps.user + b.stamps.user },
+    renewals: a.renewals + b.renewals,
     hops: b.hops ?? a.hops,
   };
 }

@@ -127,6 +127,7 @@ function instrumentFamilies({ counter, gauge, histogram }: Make) {
       N.discarded,
       "Round-trip times, or planned sends, left out because they can't be trusted, by reason",
     ),
+    renewals: counter(N.renewals, "Sockets that lost everything and were replaced by one with another port"),
     timestampSource: gauge(
       N.timestampSource,
       "1 for where a method's timestamps come from (kernel, user or none), and for what sends ICMP",

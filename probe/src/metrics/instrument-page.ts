@@ -45,6 +45,7 @@ export class InstrumentPage {
     if (this.#histograms) histogramOf(this.#families, flow.method).add(labels, flow.rtt);
     for (const [reason, count] of Object.entries(flow.discards))
       this.#families.discarded.add({ ...this.#self, reason }, count);
+    if (flow.renewals > 0) this.#families.renewals.add(labels, flow.renewals);
     if (flow.method === "icmp") this.#recordIcmpErrors(flow);
     else {
       const family = flow.method === "tcp_connect" ? this.#families.connectErrors : this.#families.rrErrors;

@@ -70,6 +70,7 @@ function flow(node: string, method: Method): FlowSnapshot {
     application: rtt.toData(),
     planned: rtt.toData(),
     stamps: { kernel: 200, user: 0 },
+    renewals: method === "udp_rr" ? 1 : 0,
     hops: 3,
   };
 }

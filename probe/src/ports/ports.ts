@@ -129,6 +129,13 @@ export interface EngineConfig {
   readonly zeroCheckIntervalMs: number;
 }
 
+/** Bytes that one network card of the node has carried since it came up. */
+export interface CardBytes {
+  readonly name: string;
+  readonly received: number;
+  readonly sent: number;
+}
+
 /** What one peer's method measured since the snapshot before. */
 export interface FlowSnapshot {
   readonly node: string;
@@ -152,6 +159,8 @@ export interface FlowSnapshot {
   readonly planned: ExponentialHistogramData;
   /** Samples whose time came from the kernel's stamps at both ends, and the others. */
   readonly stamps: Readonly<Record<"kernel" | "user", number>>;
+  /** Sockets that lost everything and were replaced by one with another port. */
+  readonly renewals: number;
   /** Routers between, as far as the hop limit of the newest ICMP reply tells; null: not known. */
   readonly hops: number | null;
 }

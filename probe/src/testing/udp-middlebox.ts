@@ -37,6 +37,11 @@ export class UdpMiddlebox {
     );
   }
 
+  /** Source port of the latest request. */
+  get askerPort(): number | null {
+    return this.#asker?.port ?? null;
+  }
+
   static async open(target: { readonly address: string; readonly port: number }): Promise<UdpMiddlebox> {
     const sockets = [createSocket("udp4"), createSocket("udp4")] as const;
     for (const socket of sockets)

@@ -54,6 +54,22 @@ describe("a run of the descheduler", () => {
     expect(rig.decisions()).toMatchObject({ "web-1": decision });
   });
 
+  // The rig's graphs are of a minute.
+  test.each([
+    [{ intervalMs: 10_000, rounds: 3 }, 7],
+    [{ intervalMs: 25_000, rounds: 3 }, 4],
+    [{ intervalMs: 60_000, rounds: 3 }, 3],
+    [{ intervalMs: 61_000, rounds: 1 }, 1],
+  ])("moves nobody before a move has paid for a whole window of the graphs: %o", async (settings, runs) => {
+    const rig = await rigWith({ mode: "dry-run", ...settings });
+    for (let run = 1; run < runs; run++) {
+      await rig.run();
+      expect(rig.decisions()).toMatchObject({ "web-1": "rounds" });
+    }
+    await rig.run();
+    expect(rig.decisions()).toMatchObject({ "web-1": "move" });
+  });
+
   test("in dry-run says the same, and does nothing", async () => {
     const rig = await rigWith({ mode: "dry-run" });
     await rig.run();

@@ -1,6 +1,8 @@
 // Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
 import { addedAmount, PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import {
+  controlledWorkload,
+  CONTROLLER_LABELS,
   looseFields,
   looseList,
   parseBytes,
@@ -37,11 +39,8 @@ const WORKFLOW_LABELS = [
 
 /** Labels that may name a pod's workload when no owner does. */
 const WORKLOAD_LABELS = ["appgroup.diktyo.x-k8s.io.workload", "app.kubernetes.io/name", "app"] as const;
-/** Which of a Deployment's ReplicaSets owns it. */
-const TEMPLATE_HASH_LABEL = "pod-template-hash";
-
 /** All labels that are read of a pod; an AppGroup's members are found by theirs. */
-export const POD_LABELS: readonly string[] = [...WORKFLOW_LABELS, ...WORKLOAD_LABELS, TEMPLATE_HASH_LABEL];
+export const POD_LABELS: readonly string[] = [...WORKFLOW_LABELS, ...WORKLOAD_LABELS, ...CONTROLLER_LABELS];
 
 /** No name, label or UID of Kubernetes is longer. */
 export const MAX_NAME_CHARACTERS = 253;
@@ -94,21 +93,21 @@ function workloadNames(metadata: Unchecked<PodMetadata>, labels: LooseFields, po
   const names: (string | null)[] = [];
   const owners = looseList<OwnerReference>(metadata.ownerReferences);
   const owner = owners.find((candidate) => candidate.controller === true) ?? owners[0];
-  if (owner !== undefined) names.push(ownerName(owner, labels));
+  if (owner !== undefined) names.push(ownerName(owner, podName, labels));
   for (const label of WORKLOAD_LABELS) names.push(text(labels[label]));
   // A bare pod is its own workload.
   if (owner === undefined) names.push(podName);
   return [...new Set(names.filter((name): name is string => name !== null && name !== ""))];
 }
 
-/** A Deployment's ReplicaSet is called after it, with the hash of the pod template behind a dash. */
-function ownerName(owner: Unchecked<OwnerReference>, labels: LooseFields): string | null {
+/** A ReplicaSet without a hash in the pod's labels is taken for a Deployment's, too. */
+function ownerName(owner: Unchecked<OwnerReference>, podName: string, labels: LooseFields): string | null {
   const name = text(owner.name);
-  if (name === null || owner.kind !== "ReplicaSet") return name;
-  const hash = text(labels[TEMPLATE_HASH_LABEL]);
-  if (hash !== null && name.endsWith(`-${hash}`)) return name.slice(0, -hash.length - 1);
+  const kind = text(owner.kind);
+  if (name === null || kind === null) return name;
+  const workload = controlledWorkload({ name: podName, labels }, { kind, name });
   const dash = name.lastIndexOf("-");
-  return dash > 0 ? name.slice(0, dash) : name;
+  return workload.kind === "ReplicaSet" && dash > 0 ? name.slice(0, dash) : workload.name;
 }
 
 /** The sum over its containers; null where none of them says. */

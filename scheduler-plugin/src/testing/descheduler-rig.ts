@@ -78,7 +78,12 @@ export class DeschedulerRig {
   ) {
     const loaded = loadSettings([deschedulerSettings, plannerSettings, schedulerPluginSettings], {
       env: {},
-      overrides: { descheduler: { mode: "evict", rounds: 1, ...settings }, planner, scheduler },
+      // Runs are begun by hand, each on a window of its own.
+      overrides: {
+        descheduler: { mode: "evict", rounds: 1, intervalMs: 3_600_000, ...settings },
+        planner,
+        scheduler,
+      },
     });
     const { clock, logger } = this;
     this.#begin = () =>

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs";
+import { readdir, readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /** As `child_process.spawn`. The process it makes must be the program itself, not a parent of it. */
@@ -109,9 +110,13 @@ export class RestartableProcess {
     if (!(await this.#end("SIGTERM", withinMs))) await this.kill();
   }
 
-  /** As a machine that hangs: its connections stay, nothing answers. */
-  pause(): void {
-    this.#running()?.kill("SIGSTOP");
+  /** As a machine that hangs: its connections stay, nothing answers. Resolves when it stands still. */
+  async pause(): Promise<void> {
+    const child = this.#running();
+    if (child === null) return;
+    child.kill("SIGSTOP");
+    // The signal is delivered when one of its threads gets the processor.
+    while (child.exitCode === null && !(await isStopped(child.pid!))) await sleep(POLL_MS);
   }
 
   resume(): void {
@@ -133,4 +138,12 @@ export class RestartableProcess {
     if (child === null || child.pid === undefined) return null;
     return child.exitCode === null && child.signalCode === null ? child : null;
   }
+}
+
+/** Whether all its threads were stopped by a signal. */
+async function isStopped(pid: number): Promise<boolean> {
+  const tasks = `/proc/${pid}/task`;
+  const states = (await readdir(tasks)).map((task) => readFile(`${tasks}/${task}/stat`, "utf8"));
+  // The state follows the name, which may contain anything.
+  return (await Promise.all(states)).every((stat) => stat.slice(stat.lastIndexOf(")")).startsWith(") T"));
 }

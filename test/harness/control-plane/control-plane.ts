@@ -270,8 +270,8 @@ export class ControlPlane extends ClusterObjects {
   }
 
   /** SIGSTOP: as a machine that hangs. */
-  pause(component: Component): void {
-    this.#components.of(component).pause();
+  pause(component: Component): Promise<void> {
+    return this.#components.of(component).pause();
   }
 
   /** SIGCONT */

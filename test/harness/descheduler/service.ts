@@ -21,6 +21,8 @@ import { nodeNameOf } from "../control-plane/index.ts";
 import { clusterGraph, sumOf, workflowGraph } from "../extender.ts";
 
 const POLL_MS = 100;
+/** A move must have paid for so long. */
+const WINDOW_SECONDS = 4;
 
 interface FollowedOptions {
   readonly cluster: ControlPlane;
@@ -88,6 +90,7 @@ export class FollowedGraphs implements GraphSource {
     const snapshot = clusterGraph(
       Object.keys(zones).map((name) => ({ name })),
       this.costMs,
+      WINDOW_SECONDS,
     );
     const workflow = workflowGraph({}, channels);
     this.#graphs = {

@@ -226,8 +226,8 @@ export class KafkaCluster {
   }
 
   /** SIGSTOP: as a machine that hangs. */
-  pause(nodeId: number): void {
-    this.#broker(nodeId).pause();
+  pause(nodeId: number): Promise<void> {
+    return this.#broker(nodeId).pause();
   }
 
   /** SIGCONT */

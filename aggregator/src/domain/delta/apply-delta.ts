@@ -104,7 +104,8 @@ function applyToUsage(
     applyCover(rate.coverage, cover, windowMs);
     for (const { paneStartMs, part } of parts) rate.addPart(paneStartMs, part);
   }
-  for (const { newestMs, sum, count } of cpuLevels) usage.cpuLevel().takeMany(newestMs, sum, count);
+  for (const { container, parts } of cpuLevels)
+    for (const { newestMs, sum, count } of parts) usage.cpuLevel(container).takeMany(newestMs, sum, count);
   for (const { owner, timeMs, value } of memory) usage.memoryLevel(owner).take(timeMs, value);
 }
 

@@ -151,7 +151,7 @@ function bindUsagePane({ name, attributes }: Series, { pods, nodes, shape }: Tab
   const table = attributes[PANE_ATTRIBUTES.scope] === "node" ? nodes : pods;
   const owner = table.open(text(attributes, PANE_ATTRIBUTES.name));
   if (owner === null) return UNUSED_SINKS.too_many_pods;
-  if (name === PANE_METRICS.cpuLevel) return new CpuLevelSink(owner, owner.cpuLevel());
+  if (name === PANE_METRICS.cpuLevel) return new CpuLevelSink(owner, owner.cpuLevel(containerOf(attributes)));
   if (name === PANE_METRICS.memory) {
     const memory = memoryOwner(attributes);
     return memory === null ? UNUSED_SINKS.unattributed : new LevelSink(owner, owner.memoryLevel(memory));
@@ -167,8 +167,12 @@ function bindUsagePane({ name, attributes }: Series, { pods, nodes, shape }: Tab
 function memoryOwner(attributes: Attributes): MemoryOwner | null {
   const source = MEMORY_SOURCES.find((known) => known === attributes[PANE_ATTRIBUTES.usageSource]);
   if (source === undefined) return null;
+  return { source, container: containerOf(attributes) };
+}
+
+function containerOf(attributes: Attributes): string | null {
   const container = attributes[PANE_ATTRIBUTES.container];
-  return { source, container: container === undefined ? null : String(container) };
+  return container === undefined ? null : String(container);
 }
 
 function text(attributes: Attributes, name: string): string {

@@ -291,9 +291,10 @@ function toldByPart(
 }
 
 function writeLevels(writer: DeltaWriter, usages: readonly UsageContribution[]): void {
-  for (const { usage, cpuLevels } of usages)
-    for (const { newestMs, sum: total, count } of cpuLevels)
-      writer.level(newestMs, count, total, usage.attributesAs(ATTRIBUTE_FIELDS.histogram));
+  for (const { cpuLevels } of usages)
+    for (const { wire, parts } of cpuLevels)
+      for (const { newestMs, sum: total, count } of parts)
+        writer.level(newestMs, count, total, wire.attributesAs(ATTRIBUTE_FIELDS.histogram));
   for (const { memory } of usages)
     for (const { wire, timeMs, value } of memory)
       writer.number(MEMORY, 0, timeMs, value, wire.attributesAs(NUMBER));

@@ -42,6 +42,6 @@ export const PANE_ATTRIBUTES = {
   counter: "counter",
   /** Who tells the memory. */
   usageSource: "usage_source",
-  /** Whose memory; absent: that of the whole pod or node. */
+  /** Container whose memory or CPU it is; absent: the whole pod's or node's. */
   container: "container",
 } as const;

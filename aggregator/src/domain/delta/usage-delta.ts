@@ -1,10 +1,11 @@
-import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
-import type {
-  CounterTarget,
-  LevelTarget,
-  MemoryOwner,
-  UsageCounter,
-  UsageTarget,
+import { InterfaceChoice, spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import {
+  CPU_COUNTERS,
+  type CounterTarget,
+  type LevelTarget,
+  type MemoryOwner,
+  type UsageCounter,
+  type UsageTarget,
 } from "../ingest/sink-tables.ts";
 import type { WindowShape } from "../windows/window-shape.ts";
 import { CoverageDelta, type CoveredTime } from "./coverage-delta.ts";
@@ -33,6 +34,15 @@ interface LevelPart {
   count: number;
 }
 
+/** Samples of a level of CPU. */
+interface LevelContribution {
+  /** Null: of the whole pod or node. */
+  readonly container: string | null;
+  /** Of its points, all of them. */
+  readonly wire: OnWire;
+  readonly parts: readonly LevelPart[];
+}
+
 /** The last of some samples of a level. */
 interface LastSample {
   readonly owner: MemoryOwner;
@@ -46,12 +56,14 @@ interface LastSample {
 export interface UsageContribution {
   readonly usage: UsageDelta;
   readonly counters: readonly CounterContribution[];
-  readonly cpuLevels: readonly LevelPart[];
+  readonly cpuLevels: readonly LevelContribution[];
   readonly memory: readonly LastSample[];
 }
 
+const OF_CPU: ReadonlySet<UsageCounter> = new Set(CPU_COUNTERS);
 const NO_COUNTERS: CounterContribution[] = [];
-const NO_LEVELS: LevelPart[] = [];
+const NO_LEVELS: LevelContribution[] = [];
+const NO_PARTS: LevelPart[] = [];
 const NO_SAMPLES: LastSample[] = [];
 
 class CounterDelta implements CounterTarget {
@@ -60,6 +72,7 @@ class CounterDelta implements CounterTarget {
   readonly #usage: UsageDelta;
   #cover: CoverageDelta | null = null;
   readonly #parts = new PaneParts();
+  newestMs = Number.NEGATIVE_INFINITY;
 
   constructor(counter: UsageCounter, shape: WindowShape, usage: UsageDelta) {
     this.counter = counter;
@@ -77,6 +90,7 @@ class CounterDelta implements CounterTarget {
       this.#cover = new CoverageDelta(this.#shape.windowMs);
     }
     this.#cover.extend(increment.fromMs, increment.toMs);
+    if (increment.toMs > this.newestMs) this.newestMs = increment.toMs;
     spreadOverPanes(increment, this.#shape.paneMs, this.#parts);
   }
 
@@ -87,18 +101,27 @@ class CounterDelta implements CounterTarget {
   }
 }
 
-class LevelDelta implements LevelTarget {
+class LevelDelta extends OnWire implements LevelTarget {
+  readonly container: string | null;
   readonly #paneMs: number;
   readonly #usage: UsageDelta;
-  #parts: LevelPart[] = NO_LEVELS;
+  #parts: LevelPart[] = NO_PARTS;
+  newestMs = Number.NEGATIVE_INFINITY;
 
-  constructor(paneMs: number, usage: UsageDelta) {
+  constructor(container: string | null, paneMs: number, usage: UsageDelta) {
+    super();
+    this.container = container;
     this.#paneMs = paneMs;
     this.#usage = usage;
   }
 
+  get isEmpty(): boolean {
+    return this.#parts.length === 0;
+  }
+
   take(eventMs: number, value: number): void {
     if (this.#parts.length === 0) this.#usage.touch();
+    if (eventMs > this.newestMs) this.newestMs = eventMs;
     const paneStartMs = Math.floor(eventMs / this.#paneMs) * this.#paneMs;
     const known = this.#parts.findLast((part) => part.paneStartMs === paneStartMs);
     if (known === undefined) {
@@ -112,10 +135,16 @@ class LevelDelta implements LevelTarget {
     if (eventMs > known.newestMs) known.newestMs = eventMs;
   }
 
-  drain(): readonly LevelPart[] {
+  drain(): LevelContribution {
     const parts = this.#parts;
-    this.#parts = NO_LEVELS;
-    return parts;
+    this.#parts = NO_PARTS;
+    return { container: this.container, wire: this, parts };
+  }
+
+  protected override wireAttributes(): Record<string, string> {
+    const { container } = this;
+    const attributes = this.#usage.wireAttributes();
+    return container === null ? attributes : { ...attributes, [PANE_ATTRIBUTES.container]: container };
   }
 }
 
@@ -155,6 +184,7 @@ class LastDelta extends OnWire implements LevelTarget {
 const FEW_OWNERS = 8;
 const NO_COUNTERS_YET: CounterDelta[] = [];
 const NO_MEMORY_YET: LastDelta[] = [];
+const NO_LEVELS_YET: LevelDelta[] = [];
 
 /** Collects what is added to one pod or node. */
 export class UsageDelta extends OnWire implements UsageTarget {
@@ -167,7 +197,8 @@ export class UsageDelta extends OnWire implements UsageTarget {
   #memory: LastDelta[] = NO_MEMORY_YET;
   /** By source and container; null while there are few. */
   #memoryByOwner: Map<string, LastDelta> | null = null;
-  #cpuLevel: LevelDelta | null = null;
+  #cpuLevels: LevelDelta[] = NO_LEVELS_YET;
+  #interfaces: InterfaceChoice | null = null;
   #isTouched = false;
   /** What this replica's own deltas are applied to, once it was looked up. */
   applied: UsageState | null = null;
@@ -190,8 +221,25 @@ export class UsageDelta extends OnWire implements UsageTarget {
     return delta;
   }
 
-  cpuLevel(): LevelTarget {
-    return (this.#cpuLevel ??= new LevelDelta(this.#shape.paneMs, this));
+  interfaces(): InterfaceChoice {
+    return (this.#interfaces ??= new InterfaceChoice());
+  }
+
+  tellsCpu(eventMs: number): boolean {
+    const sinceMs = eventMs - this.#shape.windowMs;
+    for (const { container, newestMs } of this.#cpuLevels)
+      if (container === null && newestMs >= sinceMs) return true;
+    for (const { counter, newestMs } of this.#counters)
+      if (OF_CPU.has(counter) && !(newestMs < sinceMs && newestMs > Number.NEGATIVE_INFINITY)) return true;
+    return false;
+  }
+
+  cpuLevel(container: string | null): LevelTarget {
+    const known = this.#cpuLevels.find((level) => level.container === container);
+    if (known !== undefined) return known;
+    const level = new LevelDelta(container, this.#shape.paneMs, this);
+    this.#cpuLevels = [...this.#cpuLevels, level];
+    return level;
   }
 
   memoryLevel(owner: MemoryOwner): LevelTarget {
@@ -228,7 +276,13 @@ export class UsageDelta extends OnWire implements UsageTarget {
       if (memory.length === 0) memory = [last.drain()];
       else memory.push(last.drain());
     }
-    return { usage: this, counters, cpuLevels: this.#cpuLevel?.drain() ?? NO_LEVELS, memory };
+    let cpuLevels = NO_LEVELS;
+    for (const level of this.#cpuLevels) {
+      if (level.isEmpty) continue;
+      if (cpuLevels.length === 0) cpuLevels = [level.drain()];
+      else cpuLevels.push(level.drain());
+    }
+    return { usage: this, counters, cpuLevels, memory };
   }
 
   /** Of all its points. */

@@ -6,7 +6,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { endIn } from "../traffic/channel-ends.ts";
 import type { ChannelRates } from "../traffic/channels.ts";
 import { Tables } from "../graphs/tables.ts";
-import type { ClusterFacts, PodFact } from "../speakers/authority.ts";
+import { ownName, type ClusterFacts, type PodFact } from "../speakers/authority.ts";
 import {
   ANSWERED,
   ASKED,
@@ -45,6 +45,7 @@ const facts: ClusterFacts = {
   runsOn: () => "yes",
   hasMeshProxy: () => "yes",
   zoneOf: () => null,
+  workloadNamed: (_, name) => ownName(name),
   podNamed: (namespace, name) => (`${namespace}/${name}` === "shop/web-5d9c6-x7f2k" ? WEB : "no"),
   podAt: (address) => addresses.get(address) ?? "no",
   outsideAt: (address) => (address.startsWith("52.") ? "s3-eu" : null),

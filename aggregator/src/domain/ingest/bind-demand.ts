@@ -11,6 +11,7 @@ import {
   type Series,
 } from "@isochrone/telemetry";
 import { latencyFlow, type ChannelKey, type Flow } from "../channel-key.ts";
+import { workloadNamed } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
 import { farClusterOf } from "./istio-ends.ts";
 import { OwnCluster } from "./own-cluster.ts";
@@ -90,7 +91,10 @@ function openDemand(
   permit: Permit,
 ): ChannelTarget | Sink {
   const { authority, facts } = permit;
-  const isTheirs = authority.speaksForNode(node) ? authority.speaksForChannel(caller, "source") : "no";
+  const { name: source } = workloadNamed(permit, caller.sourceNamespace, caller.source, false);
+  const isTheirs = authority.speaksForNode(node)
+    ? authority.speaksForChannel({ ...caller, source }, "source")
+    : "no";
   if (isTheirs === "no") return NOT_YOURS;
   const zone = facts.zoneOf(node);
   if (isTheirs === "unknown" || zone === undefined) return UNUSED_SINKS.unknown_node;

@@ -7,6 +7,7 @@ import { OwnCluster } from "./own-cluster.ts";
 import type { PointTime } from "../point-time.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
+import { ownName, type NamedWorkload } from "../speakers/authority.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
 import { mapOf, type Labels } from "../text.ts";
 
@@ -109,13 +110,44 @@ function isFailed({ attributes }: Series): boolean {
   return isFailedResponse(String(code), String(grpcStatus));
 }
 
-/** The channel, or what its series flows into when the speaker may not speak of it, or not yet. */
+/** Reporters that name the ends by workload; all others may name them by service. */
+const NAMES_WORKLOADS: ReadonlySet<Reporter> = new Set(["source", "destination", "waypoint", "linkerd"]);
+
+/** A channel whose ends are known by other names than their own: those may mean others later. */
+class NamedChannel implements ChannelTarget {
+  readonly #channel: ChannelTarget;
+  readonly #source: NamedWorkload;
+  readonly #target: NamedWorkload;
+
+  constructor(channel: ChannelTarget, source: NamedWorkload, target: NamedWorkload) {
+    this.#channel = channel;
+    this.#source = source;
+    this.#target = target;
+  }
+
+  get live(): boolean {
+    return this.#channel.live && this.#source.isCurrent && this.#target.isCurrent;
+  }
+
+  side(reporter: Reporter): ChannelSideTarget {
+    return this.#channel.side(reporter);
+  }
+}
+
+/**
+ * Returns the channel, with both ends by their workloads' own names; or what its series flows into when the
+ * speaker may not speak of it, or not yet.
+ */
 export function openChannel(
   channels: SinkTables["channels"],
-  key: ChannelKey,
+  told: ChannelKey,
   reporter: Reporter,
   permit: Permit,
 ): ChannelTarget | Sink {
+  const ofService = !NAMES_WORKLOADS.has(reporter);
+  const source = workloadNamed(permit, told.sourceNamespace, told.source, ofService);
+  const target = workloadNamed(permit, told.targetNamespace, told.target, ofService);
+  const key = { ...told, source: source.name, target: target.name };
   const isTheirs = permit.authority.speaksForChannel(key, reporter);
   if (isTheirs === "no") return NOT_YOURS;
   if (isTheirs === "unknown") return UNUSED_SINKS.unknown_node;
@@ -123,5 +155,17 @@ export function openChannel(
   const isOfSource = key.targetNamespace === OUTSIDE_NAMESPACE || reporter === "source";
   const isWithin = isOfSource && key.sourceNamespace !== OUTSIDE_NAMESPACE;
   const namespace = isWithin ? key.sourceNamespace : key.targetNamespace;
-  return channels.open(key, permit.channelRoom(namespace)) ?? UNUSED_SINKS.too_many_channels;
+  const channel = channels.open(key, permit.channelRoom(namespace));
+  if (channel === null) return UNUSED_SINKS.too_many_channels;
+  return source.mayChange || target.mayChange ? new NamedChannel(channel, source, target) : channel;
+}
+
+/** Returns the workload that a source means by a name; what is outside means itself. */
+export function workloadNamed(
+  { facts }: Permit,
+  namespace: string,
+  name: string,
+  ofService: boolean,
+): NamedWorkload {
+  return namespace === OUTSIDE_NAMESPACE ? ownName(name) : facts.workloadNamed(namespace, name, ofService);
 }

@@ -1,8 +1,12 @@
 import {
+  type InterfaceChoice,
   isIdleTime,
   isNodeInterface,
   isOfCores,
+  NODE_METRICS,
+  podLabel,
   RESOURCE_ATTRIBUTES,
+  type Attributes,
   type CounterTracks,
   type Increment,
   type Series,
@@ -24,21 +28,9 @@ import type {
 } from "./sink-tables.ts";
 import type { Direction } from "../usage/usage.ts";
 
-/** Labels of kubelet's, cAdvisor's and node_exporter's metrics. */
+/** Labels of kubelet's, cAdvisor's and node_exporter's metrics, beside those that name a pod. */
 type UsageLabels = Labels<
-  | "container"
-  | "cpu"
-  | "direction"
-  | "id"
-  | "image"
-  | "interface"
-  | "job"
-  | "metrics_path"
-  | "mode"
-  | "name"
-  | "namespace"
-  | "node"
-  | "pod"
+  "cpu" | "direction" | "id" | "image" | "interface" | "job" | "metrics_path" | "mode" | "name" | "node"
 >;
 
 type Labelled = Pick<Series, "resource"> & { readonly attributes: UsageLabels };
@@ -69,6 +61,7 @@ const TOLD_BY_NAME = mapOf<Told>({
   "k8s.pod.cpu.usage": { source: "kubelet", scope: "pod", quantity: "cpuLevel" },
   "k8s.pod.cpu.time": { source: "kubelet", scope: "pod", quantity: "cpuCounter" },
   "k8s.pod.memory.working_set": { source: "kubelet", scope: "pod", quantity: "memory" },
+  "container.cpu.usage": { source: "kubelet", scope: "container", quantity: "cpuLevel" },
   "container.cpu.time": { source: "kubelet", scope: "container", quantity: "cpuCounter" },
   "container.memory.working_set": { source: "kubelet", scope: "container", quantity: "memory" },
   node_cpu_usage_seconds_total: { source: "resource", scope: "node", quantity: "cpuCounter" },
@@ -83,11 +76,12 @@ const TOLD_BY_LABELS = mapOf<Quantity>({
   container_memory_working_set_bytes: "memory",
 });
 
-/** Bytes of an interface, each with its direction; null: an attribute tells it. */
-const NETWORK = mapOf<Direction | null>({
-  container_network_receive_bytes_total: "receive",
-  container_network_transmit_bytes_total: "transmit",
-  "k8s.node.network.io": null,
+/** Bytes of an interface: who tells, and the direction; null: an attribute has it. */
+const NETWORK = mapOf<{ readonly by: "card" | "cgroup" | "kubelet"; readonly direction: Direction | null }>({
+  container_network_receive_bytes_total: { by: "cgroup", direction: "receive" },
+  container_network_transmit_bytes_total: { by: "cgroup", direction: "transmit" },
+  "k8s.node.network.io": { by: "kubelet", direction: null },
+  [NODE_METRICS.network]: { by: "card", direction: null },
 });
 
 /**
@@ -97,7 +91,6 @@ const NETWORK = mapOf<Direction | null>({
 const IGNORED_NAMES: ReadonlySet<string> = new Set([
   "machine_cpu_cores",
   "machine_memory_bytes",
-  "container.cpu.usage",
   "pod_cpu_usage_seconds_total",
   "pod_memory_working_set_bytes",
 ]);
@@ -133,6 +126,32 @@ class SinceBootSink extends CounterSink {
   }
 }
 
+/** One interface and direction of a page that has names only. */
+class InterfaceSink extends SinceBootSink {
+  readonly #name: string;
+  readonly #choice: InterfaceChoice;
+
+  constructor(
+    owner: UsageTarget,
+    { name, counter }: { readonly name: string; readonly counter: CounterTarget },
+    series: Series,
+    tracks: CounterTracks,
+  ) {
+    super(owner, counter, series, tracks);
+    this.#name = name;
+    this.#choice = owner.interfaces();
+    this.#choice.see(name);
+  }
+
+  override get unused(): "unclear_interface" | null {
+    return this.#choice.isUnclear(this.#name) ? "unclear_interface" : null;
+  }
+
+  protected override take(increment: Increment): void {
+    if (this.#choice.counts(this.#name)) super.take(increment);
+  }
+}
+
 /** Levels as they are, each at its own time. */
 export class LevelSink implements Sink {
   readonly #owner: UsageTarget;
@@ -153,6 +172,29 @@ export class LevelSink implements Sink {
 
   number(point: PointTime, value: number): void {
     this.#level.take(point.eventMs, value);
+  }
+}
+
+/** Ready-made figure of a container; only taken while nothing better tells its pod's CPU. */
+class ContainerCpuSink implements Sink {
+  readonly unused = null;
+  readonly #owner: UsageTarget;
+  readonly #container: string;
+  #level: LevelTarget | null = null;
+
+  constructor(owner: UsageTarget, container: string) {
+    this.#owner = owner;
+    this.#container = container;
+  }
+
+  get live(): boolean {
+    return this.#owner.live;
+  }
+
+  number({ eventMs }: PointTime, value: number): void {
+    if (this.#owner.tellsCpu(eventMs)) return;
+    this.#level ??= this.#owner.cpuLevel(this.#container);
+    this.#level.take(eventMs, value);
   }
 }
 
@@ -205,10 +247,11 @@ function sourceOfContainer({ attributes, resource }: Labelled): UsageSource {
  * the row of the node has the id "/". All other rows (pause containers, system slices) are parts of one of
  * these and would count twice.
  */
-function cadvisorScope({ attributes }: Labelled): Scope | null {
-  const { container = "", id, name = "", pod } = attributes;
+function cadvisorScope(series: Labelled): Scope | null {
+  const { id, name = "" } = series.attributes;
   if (id === "/") return "node";
-  if (textOf(pod) === null) return null;
+  if (textOf(podText("pod", series)) === null) return null;
+  const container = podText("container", series);
   if (container !== "") return container === "POD" ? null : "container";
   return name === "" ? "pod" : null;
 }
@@ -251,9 +294,18 @@ function nodeName({ attributes, resource }: Labelled): string | null {
   return textOf(resource[RESOURCE_ATTRIBUTES.node]) ?? textOf(attributes.node);
 }
 
-function podName({ attributes, resource }: Labelled): NamespacedName | null {
-  const namespace = textOf(attributes.namespace) ?? textOf(resource[RESOURCE_ATTRIBUTES.namespace]);
-  const pod = textOf(attributes.pod) ?? textOf(resource[RESOURCE_ATTRIBUTES.pod]);
+function podText(name: "namespace" | "pod" | "container", { attributes }: Labelled): string {
+  const labels: Attributes = attributes;
+  return podLabel(name, (label) => {
+    const value = labels[label];
+    return typeof value === "string" ? value : "";
+  });
+}
+
+function podName(series: Labelled): NamespacedName | null {
+  const { resource } = series;
+  const namespace = textOf(podText("namespace", series)) ?? textOf(resource[RESOURCE_ATTRIBUTES.namespace]);
+  const pod = textOf(podText("pod", series)) ?? textOf(resource[RESOURCE_ATTRIBUTES.pod]);
   return namespace === null || pod === null ? null : { namespace, name: pod };
 }
 
@@ -263,11 +315,12 @@ function sinkOf(
   owner: UsageTarget,
   tracks: CounterTracks,
 ): Sink {
-  if (quantity === "cpuLevel") return new LevelSink(owner, owner.cpuLevel());
-  if (quantity === "memory") {
-    const container = scope === "container" ? containerName(series) : null;
-    return new LevelSink(owner, owner.memoryLevel({ source, container }));
-  }
+  const container = scope === "container" ? containerName(series) : null;
+  if (quantity === "cpuLevel")
+    return container === null
+      ? new LevelSink(owner, owner.cpuLevel(null))
+      : new ContainerCpuSink(owner, container);
+  if (quantity === "memory") return new LevelSink(owner, owner.memoryLevel({ source, container }));
   if (series.kind !== "sum") return UNUSED_SINKS.unknown_metric;
   if (source === "nodeExporter")
     return new SinceBootSink(owner, owner.counter("nodeExporterIdleCpu"), series, tracks);
@@ -280,23 +333,27 @@ function cpuCounter({ attributes }: Labelled, source: UsageSource, scope: Scope)
   return isPart ? `cadvisor${part}CoresCpu` : `${source}${part}Cpu`;
 }
 
-function containerName({ attributes, resource }: Labelled): string {
-  return String(attributes.container ?? resource[RESOURCE_ATTRIBUTES.container] ?? "");
+function containerName(series: Labelled): string {
+  return podText("container", series) || String(series.resource[RESOURCE_ATTRIBUTES.container] ?? "");
 }
 
 /** Rows of pods are left out: their traffic is told by their channels. */
 function bindNetwork(series: Series, tables: UsageTables, tracks: CounterTracks, permit: Permit): Sink {
-  const direction = NETWORK.get(series.name) ?? directionOf(series);
+  const told = NETWORK.get(series.name);
+  if (told === undefined) return IGNORED;
+  const { by } = told;
+  const direction = told.direction ?? directionOf(series);
   const name = interfaceOf(series);
-  const ofKubelet = NETWORK.get(series.name) === null;
-  if (!ofKubelet && cadvisorScope(series) !== "node") return IGNORED;
+  if (by === "cgroup" && cadvisorScope(series) !== "node") return IGNORED;
   if (direction === null || name === null) return UNUSED_SINKS.unattributed;
   if (series.kind !== "sum" || series.temporality !== "cumulative") return UNUSED_SINKS.unknown_metric;
-  if (!isNodeInterface(name)) return IGNORED;
+  if (by !== "card" && !isNodeInterface(name)) return IGNORED;
   const owner = openNode(series, tables, permit);
   if (isSink(owner)) return owner;
-  const counter = owner.counter(networkCounter(ofKubelet, direction));
-  return new SinceBootSink(owner, counter, series, tracks);
+  const counter = owner.counter(`${by}${direction === "receive" ? "Receive" : "Transmit"}`);
+  return by === "card"
+    ? new SinceBootSink(owner, counter, series, tracks)
+    : new InterfaceSink(owner, { name, counter }, series, tracks);
 }
 
 function interfaceOf({ attributes }: Labelled): string | null {
@@ -306,9 +363,4 @@ function interfaceOf({ attributes }: Labelled): string | null {
 function directionOf({ attributes }: Labelled): Direction | null {
   const { direction } = attributes;
   return direction === "receive" || direction === "transmit" ? direction : null;
-}
-
-function networkCounter(ofKubelet: boolean, direction: Direction): UsageCounter {
-  if (ofKubelet) return direction === "receive" ? "kubeletReceive" : "kubeletTransmit";
-  return direction === "receive" ? "cgroupReceive" : "cgroupTransmit";
 }

@@ -1,4 +1,4 @@
-import type { ExponentialHistogramData, Increment } from "@isochrone/telemetry";
+import type { ExponentialHistogramData, Increment, InterfaceChoice } from "@isochrone/telemetry";
 import type { Transport } from "../bandwidth/bandwidth.ts";
 import type { ChannelKey, Flow, Reporter } from "../channel-key.ts";
 import type { PacketCount } from "../links/link-counts.ts";
@@ -58,6 +58,8 @@ export const CPU_COUNTERS = [
 /** Counters of one pod or node, each a sum over all series that feed it. */
 export const USAGE_COUNTERS = [
   ...CPU_COUNTERS,
+  "cardReceive",
+  "cardTransmit",
   "cgroupReceive",
   "cgroupTransmit",
   "kubeletReceive",
@@ -89,8 +91,15 @@ export interface LevelTarget {
 export interface UsageTarget {
   readonly live: boolean;
   counter(counter: UsageCounter): CounterTarget;
-  cpuLevel(): LevelTarget;
+  /**
+   * Whether a counter or a figure of the whole has told its CPU within the window before, or begins to: no
+   * figures of containers are needed.
+   */
+  tellsCpu(eventMs: number): boolean;
+  /** @param container null: the whole pod or node */
+  cpuLevel(container: string | null): LevelTarget;
   memoryLevel(owner: MemoryOwner): LevelTarget;
+  interfaces(): InterfaceChoice;
 }
 
 /** Each `open` gives null when there are too many, and takes of the room when it makes something new. */

@@ -31,6 +31,8 @@ export const UNUSED = [
   "unknown_node",
   /** An address or a name of a pod that the cluster doesn't have, or not yet. */
   "unknown_pod",
+  /** An interface of a node that another one may carry: neither its name nor the node's kernel tells. */
+  "unclear_interface",
   /** One of so many packets was counted, and nothing says of how many. */
   "sampling_unset",
 ] as const;

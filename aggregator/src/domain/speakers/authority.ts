@@ -13,6 +13,21 @@ export interface PodFact {
   readonly node: string | null;
 }
 
+/** The workload that a source means by a name. */
+export interface NamedWorkload {
+  /** The name itself if it is no other workload's. */
+  readonly name: string;
+  /** Whether the name may mean another workload later. */
+  readonly mayChange: boolean;
+  /** False once it does. */
+  readonly isCurrent: boolean;
+}
+
+/** A name that means itself, for good. */
+export function ownName(name: string): NamedWorkload {
+  return { name, mayChange: false, isCurrent: true };
+}
+
 /** What the cluster's objects say of what telemetry names. */
 export interface ClusterFacts {
   /** "unknown" also where there are no nodes at all. */
@@ -21,6 +36,8 @@ export interface ClusterFacts {
   runsOn(node: string, namespace: string, workload: string): Known;
   /** Whether a waypoint, or another proxy that a mesh's control plane made, runs on the node. */
   hasMeshProxy(node: string): Known;
+  /** @param ofService whether the name may be that of a service in traces or flows */
+  workloadNamed(namespace: string, name: string, ofService: boolean): NamedWorkload;
   podNamed(namespace: string, name: string): PodFact | Exclude<Known, "yes">;
   /** The pod that has the address; "no" for nodes, Services and the world outside. */
   podAt(address: string): PodFact | Exclude<Known, "yes">;
@@ -35,6 +52,7 @@ export const NO_FACTS: ClusterFacts = {
   isNode: () => "unknown",
   runsOn: () => "yes",
   hasMeshProxy: () => "yes",
+  workloadNamed: (_, name) => ownName(name),
   podNamed: () => "unknown",
   podAt: () => "unknown",
   outsideAt: () => null,

@@ -8,7 +8,7 @@ import type { PodState } from "../cluster-state.ts";
 import { Ingest, type IngestOptions, type SpeakingParts } from "../ingest/ingest.ts";
 import { Tables } from "../graphs/tables.ts";
 import { buildWorkflows } from "../graphs/workflows.ts";
-import type { ClusterFacts } from "./authority.ts";
+import { ownName, type ClusterFacts } from "./authority.ts";
 import { SpeakerPolicy } from "./policy.ts";
 import { HEADER_SPEAKERS } from "./speaker.ts";
 
@@ -32,6 +32,7 @@ const RUNS = new Map([
 ]);
 const FACTS: ClusterFacts = {
   isNode: (name) => (NODES.includes(name) ? "yes" : "no"),
+  workloadNamed: (_, name) => ownName(name),
   podNamed: () => "unknown",
   podAt: () => "no",
   outsideAt: () => null,

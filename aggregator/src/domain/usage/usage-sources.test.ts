@@ -213,6 +213,60 @@ describe.each(Object.entries(WAYS))("usage that several tell, taken %s", (_, ope
     expect(seen(CASES[0]![1], way, 2)[0]).toBe(0.25);
   });
 
+  /** Samples of ready-made figures at each step: of the pod, or of the containers that are named. */
+  function tellReady(way: Way, step: number, cores: Readonly<Record<string, number>>): void {
+    const atMs = NOW + step * STEP_MS;
+    const metrics = Object.entries(cores).map(([container, value]) =>
+      container === "pod"
+        ? gauge("k8s.pod.cpu.usage", POD_LABELS, atMs, value)
+        : gauge("container.cpu.usage", { ...POD_LABELS, container }, atMs, value),
+    );
+    way.take("n", {}, metrics, atMs);
+  }
+
+  test("ready-made figures of containers alone are added up, one that ended by the time it ran", () => {
+    const way = openWay();
+    for (let step = 0; step <= 7; step++)
+      tellReady(way, step, step < 4 ? { web: 0.5, init: 1 } : { web: 0.5 });
+    expect(seen(CASES[0]![1], way, 7)[0]).toBe(1);
+  });
+
+  test("ready-made figures of containers give way to every other one, and take its place when it is silent", () => {
+    const way = openWay();
+    for (let step = 0; step <= 5; step++) {
+      tell(way, POD_TELLERS.at(-1)!, step, 0.25);
+      tellReady(way, step, { web: 0.9 });
+    }
+    expect(seen(CASES[0]![1], way, 5)[0]).toBe(0.25);
+    for (let step = 6; step <= 9; step++) tellReady(way, step, { pod: 0.3, web: 0.9 });
+    const silent = 9 + 2 * STEPS_PER_WINDOW;
+    for (let step = 10; step <= silent; step++) tellReady(way, step, { web: 0.4, proxy: 0.1 });
+    expect(seen(CASES[0]![1], way, silent)[0]).toBe(0.5);
+    for (let step = silent + 1; step <= silent + 3; step++) tellReady(way, step, { pod: 0.3, web: 0.9 });
+    expect(seen(CASES[0]![1], way, silent + 3)[0]).toBe(0.3);
+  });
+
+  test("rows of a standalone cAdvisor are those of the pods that its labels name", () => {
+    const way = openWay();
+    const labels = {
+      id: "/kubepods/pod1/c",
+      name: "k8s_web",
+      namespace: "monitoring",
+      pod: "cadvisor-x",
+      container: "cadvisor",
+      container_label_io_kubernetes_pod_namespace: "shop",
+      container_label_io_kubernetes_pod_name: "web-1",
+    };
+    const resource = service("somebody's job");
+    for (let step = 0; step <= 2; step++)
+      for (const container of ["web", "proxy"]) {
+        const named = { ...labels, container_label_io_kubernetes_container_name: container };
+        tell(way, { name: "", cpu: CPU, memory: MEMORY, labels: named, resource }, step, 0.5);
+      }
+    expect(seen(CASES[0]![1], way, 2)).toEqual([1, 1000]);
+    expect(way.tables.pods.get("monitoring/cadvisor-x")).toBeUndefined();
+  });
+
   test("containers of one source are added up, whichever it is", () => {
     for (const { cpu, memory, labels, resource } of [POD_TELLERS[0]!, POD_TELLERS[2]!, POD_TELLERS[3]!]) {
       const way = openWay();

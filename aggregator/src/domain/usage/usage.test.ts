@@ -1,4 +1,4 @@
-import type { Attributes, Metric } from "@isochrone/telemetry";
+import { NODE_METRICS, type Attributes, type Metric } from "@isochrone/telemetry";
 import { beforeEach, describe, expect, test } from "vitest";
 import { clusterState, nodeState } from "../../testing/cluster.ts";
 import { counter, gauge, recordOf } from "../../testing/records.ts";
@@ -180,6 +180,58 @@ describe("a node's network interfaces", () => {
     expect(graph(NOW + 6000)).toMatchObject({
       networkReceiveBitsPerSecond: 12_000,
       networkTransmitBitsPerSecond: 2000,
+    });
+  });
+
+  const rateOf = (...names: readonly string[]): number | null | undefined => {
+    for (let i = 0; i <= 2; i++) {
+      const at = NOW + i * 2000;
+      take(
+        names.map((name) => counter(RECEIVED, of(name), at, 5e6 + i * 2000)),
+        at,
+      );
+    }
+    return graph(NOW + 4000).networkReceiveBitsPerSecond;
+  };
+
+  test.each([
+    ["overlays beside a card", ["ens5", "ovn-k8s-mp0", "tailscale0", "vx-submariner", "br-ex"], 8000],
+    ["overlays that nobody has heard of, beside a card", ["mystery0", "overlay7", "eno1"], 8000],
+    ["a card and its lower half", ["eth0", "enP28173s1"], 8000],
+    ["a card with a name of its own", ["lan0", "docker0", "veth1"], 8000],
+    ["several of which any may carry the others", ["lan0", "mystery0"], null],
+  ])("by names alone: %s", (_, names, expected) => {
+    expect(rateOf(...names)).toBe(expected);
+  });
+
+  test("count as the node's own kernel tells, whatever pages say", () => {
+    const told = (i: number, direction: string): Metric => {
+      const at = NOW + i * 2000;
+      const attributes = { interface: "lan0", direction };
+      const points = [{ attributes, startMs: at, timeMs: at, value: 7e9 + i * 6000, integer: true }];
+      return {
+        name: NODE_METRICS.network,
+        unit: "By",
+        kind: "sum",
+        temporality: "cumulative",
+        monotonic: true,
+        points,
+      };
+    };
+    for (let i = 0; i <= 2; i++) {
+      const at = NOW + i * 2000;
+      take(
+        [
+          ...["eth0", "lan0", "mystery0"].map((name) => counter(RECEIVED, of(name), at, i * 1000)),
+          told(i, "receive"),
+          told(i, "transmit"),
+        ],
+        at,
+      );
+    }
+    expect(graph(NOW + 4000)).toMatchObject({
+      networkReceiveBitsPerSecond: 24_000,
+      networkTransmitBitsPerSecond: 24_000,
     });
   });
 

@@ -1,4 +1,4 @@
-import { spreadOverPanes, type Increment } from "@isochrone/telemetry";
+import { InterfaceChoice, spreadOverPanes, type Increment } from "@isochrone/telemetry";
 import { Coverage } from "../windows/coverage.ts";
 import {
   CPU_COUNTERS,
@@ -74,9 +74,14 @@ export class LevelMean {
   }
 
   mean(nowMs: number, window: WindowName): number | null {
+    const { sum, count } = this.totals(nowMs, window);
+    return count > 0 ? sum / count : null;
+  }
+
+  /** Sum and number of the samples. */
+  totals(nowMs: number, window: WindowName): { readonly sum: number; readonly count: number } {
     const panes = panesOf(this.#shape, window);
-    const count = this.#counts.total(nowMs, panes);
-    return count > 0 ? this.#sums.total(nowMs, panes) / count : null;
+    return { sum: this.#sums.total(nowMs, panes), count: this.#counts.total(nowMs, panes) };
   }
 
   /** Gives its memory back. */
@@ -108,8 +113,8 @@ export type Direction = "receive" | "transmit";
 
 /** Bytes of a node's own interfaces, best first. */
 const NETWORK_COUNTERS: Readonly<Record<Direction, readonly UsageCounter[]>> = {
-  receive: ["cgroupReceive", "kubeletReceive"],
-  transmit: ["cgroupTransmit", "kubeletTransmit"],
+  receive: ["cardReceive", "cgroupReceive", "kubeletReceive"],
+  transmit: ["cardTransmit", "cgroupTransmit", "kubeletTransmit"],
 };
 
 const IDLE_COUNTERS: readonly UsageCounter[] = ["nodeExporterIdleCpu"];
@@ -176,9 +181,44 @@ class MemoryLevels {
 }
 
 /**
+ * Levels of a pod's containers, sampled together. One that ran for half of the samples counts by half.
+ */
+class ContainerCpuLevels {
+  readonly #byName = new Map<string, LevelMean>();
+
+  level(container: string, create: () => LevelMean): LevelMean {
+    let level = this.#byName.get(container);
+    if (level === undefined) this.#byName.set(container, (level = create()));
+    return level;
+  }
+
+  /** Cores of all containers; null without a sample. */
+  sum(nowMs: number, window: WindowName): number | null {
+    let total = 0;
+    let samples = 0;
+    for (const level of this.#byName.values()) {
+      const { sum, count } = level.totals(nowMs, window);
+      total += sum;
+      samples = Math.max(samples, count);
+    }
+    return samples > 0 ? total / samples : null;
+  }
+
+  get newestMs(): number {
+    let newestMs = Number.NEGATIVE_INFINITY;
+    for (const level of this.#byName.values()) newestMs = Math.max(newestMs, level.newestMs);
+    return newestMs;
+  }
+
+  release(): void {
+    for (const level of this.#byName.values()) level.release();
+  }
+}
+
+/**
  * What one pod or node uses. Several sources may tell it: of each quantity the best one is used that said
  * anything in the window, in the order of CPU_COUNTERS and USAGE_SOURCES; one that falls silent gives way to
- * the next a window later. Ready-made figures of cores come last.
+ * the next a window later. Ready-made figures of cores come last: first the whole's, then its containers'.
  */
 export class UsageState {
   readonly #shape: WindowShape;
@@ -186,6 +226,8 @@ export class UsageState {
   readonly #counters: Partial<Record<UsageCounter, CounterRate>> = {};
   readonly #memory: Partial<Record<MemorySource, MemoryLevels>> = {};
   #cpuLevel: LevelMean | null = null;
+  #interfaces: InterfaceChoice | null = null;
+  #containerCpu: ContainerCpuLevels | null = null;
   live = true;
 
   constructor(shape: WindowShape, rows: PaneRows = new PaneRows(shape)) {
@@ -202,8 +244,26 @@ export class UsageState {
     return this.#counters[counter] ?? null;
   }
 
-  cpuLevel(): LevelMean {
-    return (this.#cpuLevel ??= new LevelMean(this.#shape, this.#rows));
+  tellsCpu(eventMs: number): boolean {
+    const sinceMs = eventMs - this.#shape.windowMs;
+    if (this.#cpuLevel !== null && this.#cpuLevel.newestMs >= sinceMs) return true;
+    for (const name of CPU_COUNTERS) {
+      const newestMs = this.#counters[name]?.coverage.newestMs;
+      if (newestMs !== undefined && !(newestMs < sinceMs && newestMs > Number.NEGATIVE_INFINITY)) return true;
+    }
+    return false;
+  }
+
+  /** @param container null: the whole pod or node */
+  cpuLevel(container: string | null): LevelMean {
+    const create = (): LevelMean => new LevelMean(this.#shape, this.#rows);
+    if (container === null) return (this.#cpuLevel ??= create());
+    return (this.#containerCpu ??= new ContainerCpuLevels()).level(container, create);
+  }
+
+  /** Which of a node's interfaces count, by their names. */
+  interfaces(): InterfaceChoice {
+    return (this.#interfaces ??= new InterfaceChoice());
   }
 
   memoryLevel({ source, container }: MemoryOwner): LastLevel {
@@ -212,7 +272,12 @@ export class UsageState {
 
   /** Cores. */
   cpu(nowMs: number, window: WindowName): number | null {
-    return this.#rate(CPU_COUNTERS, nowMs, window) ?? this.#cpuLevel?.mean(nowMs, window) ?? null;
+    return (
+      this.#rate(CPU_COUNTERS, nowMs, window) ??
+      this.#cpuLevel?.mean(nowMs, window) ??
+      this.#containerCpu?.sum(nowMs, window) ??
+      null
+    );
   }
 
   /** Working set, bytes. */
@@ -236,7 +301,7 @@ export class UsageState {
     return this.#memory.nodeExporter?.since(startMs) ?? null;
   }
 
-  /** Bits per second over the node's own interfaces, by its root cgroup or else by kubelet's figures. */
+  /** Bits per second over the node's cards: by its kernel, else its root cgroup, else kubelet's figures. */
   network(direction: Direction, nowMs: number, window: WindowName): number | null {
     const bytesPerSecond = this.#rate(NETWORK_COUNTERS[direction], nowMs, window);
     return bytesPerSecond === null ? null : bytesPerSecond * 8;
@@ -244,7 +309,10 @@ export class UsageState {
 
   /** Time of the newest sample of any kind, or -Infinity. */
   get newestMs(): number {
-    let newestMs = this.#cpuLevel?.newestMs ?? Number.NEGATIVE_INFINITY;
+    let newestMs = Math.max(
+      this.#cpuLevel?.newestMs ?? Number.NEGATIVE_INFINITY,
+      this.#containerCpu?.newestMs ?? Number.NEGATIVE_INFINITY,
+    );
     for (const counter of USAGE_COUNTERS)
       newestMs = Math.max(newestMs, this.#counters[counter]?.coverage.newestMs ?? Number.NEGATIVE_INFINITY);
     for (const source of MEMORY_SOURCES)
@@ -257,6 +325,7 @@ export class UsageState {
     this.live = false;
     for (const counter of USAGE_COUNTERS) this.#counters[counter]?.release();
     this.#cpuLevel?.release();
+    this.#containerCpu?.release();
   }
 
   /** Of the first of these counters that speaks of the window. */

@@ -159,8 +159,64 @@ describe("workloadOf", () => {
     expect(workloadOf(owned(controller(kind, "w")), unknown)).toEqual({ namespace: "shop", kind, name: "w" });
   });
 
-  it("takes a pod without a controller for its own workload", () => {
-    expect(workloadOf(pod({}), unknown)).toEqual({ namespace: "shop", kind: "Pod", name: "p" });
+  it.each(["Node", "Pod"])(
+    "takes a pod without a controller for its own workload, and one of a %s",
+    (kind) => {
+      expect(workloadOf(pod({}), unknown)).toEqual({ namespace: "shop", kind: "Pod", name: "p" });
+      expect(workloadOf(owned(controller(kind, "other")), unknown).name).toBe("p");
+    },
+  );
+
+  it.each([
+    ["a scheduled Job", controller("Job", "report-28934720"), {}, "CronJob report"],
+    ["a Job of an old schedule, in seconds", controller("Job", "report-1736083200"), {}, "CronJob report"],
+    ["a Job with a short number", controller("Job", "load-2"), {}, "Job load-2"],
+    ["a Job of a number alone", controller("Job", "28934720"), {}, "Job 28934720"],
+    [
+      "a Rollout's ReplicaSet that isn't known",
+      controller("ReplicaSet", "web-77b"),
+      { "rollouts-pod-template-hash": "77b" },
+      "Rollout web",
+    ],
+    [
+      "a DeploymentConfig's ReplicationController",
+      controller("ReplicationController", "web-3"),
+      { deploymentconfig: "web" },
+      "DeploymentConfig web",
+    ],
+    ["a ReplicationController", controller("ReplicationController", "web"), {}, "ReplicationController web"],
+    ["a CloneSet", controller("CloneSet", "web"), {}, "CloneSet web"],
+    ["a StrimziPodSet", controller("StrimziPodSet", "kafka"), {}, "StrimziPodSet kafka"],
+  ])("names the workload of %s as meshes do", (_, owner, labels, workload) => {
+    const { kind, name } = workloadOf(owned(owner, labels), unknown);
+    expect(`${kind} ${name}`).toBe(workload);
+  });
+
+  it.each(["Rollout", "Deployment", "MachineSet"])("goes from a ReplicaSet to its %s", (kind) => {
+    const replicaSet = {
+      ...KINDS.replicaSet,
+      metadata: { name: "web-77b", ownerReferences: [controller(kind, "web")] },
+    };
+    expect(workloadOf(owned(controller("ReplicaSet", "web-77b")), () => replicaSet)).toMatchObject({
+      kind,
+      name: "web",
+    });
+  });
+
+  it("takes equal static pods of several nodes for one workload, and different ones for several", () => {
+    const mirror = (name: string, node: string) =>
+      workloadOf(
+        pod({ metadata: { name, namespace: "kube-system", ownerReferences: [controller("Node", node)] } }),
+      );
+    expect(["kube-apiserver-m1", "etcd-m1"].map((name) => mirror(name, "m1").name)).toEqual([
+      "kube-apiserver",
+      "etcd",
+    ]);
+    expect(mirror("kube-apiserver-m2.example.com", "m2.example.com")).toEqual({
+      namespace: "kube-system",
+      kind: "StaticPod",
+      name: "kube-apiserver",
+    });
   });
 });
 

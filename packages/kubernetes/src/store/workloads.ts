@@ -1,3 +1,4 @@
+import { controlledWorkload, CONTROLLER_LABELS } from "@isochrone/primitives";
 import { KINDS } from "../kinds.ts";
 import type { KubernetesObject, OwnerReference } from "./port.ts";
 
@@ -11,6 +12,9 @@ interface WorkloadRef {
 /** Label of pods of a StreamJob: the task that they are. */
 export const STREAM_TASK_LABEL = "isochrone.dev/stream-task";
 
+/** Labels that {@link workloadOf} reads. */
+export const WORKLOAD_LABELS: readonly string[] = [STREAM_TASK_LABEL, ...CONTROLLER_LABELS];
+
 /** Each task of a StreamJob is a workload of its own; no other object has a name with a dot like this. */
 export function streamWorkloadName(job: string, task: string): string {
   return `${job}.${task}`;
@@ -20,25 +24,19 @@ export function streamWorkloadName(job: string, task: string): string {
 type ReplicaSetLookup = (namespace: string, name: string) => KubernetesObject | null | undefined;
 
 /**
- * Pod -> ReplicaSet -> Deployment; Pod -> StatefulSet, DaemonSet, Job ...; a pod without a controller is its
- * own workload. A ReplicaSet that is not known is taken for a Deployment's when the pod carries its hash at
- * the name's end, as a Deployment's always do.
+ * Returns the workload of a pod: what its controller stands for ({@link controlledWorkload}), or the
+ * controller above a ReplicaSet that is known. A pod without a controller is its own workload.
  */
 export function workloadOf(pod: KubernetesObject, getReplicaSet: ReplicaSetLookup = () => null): WorkloadRef {
-  const namespace = pod.metadata.namespace ?? "default";
+  const { name, labels, namespace = "default" } = pod.metadata;
   const owner = controllerOf(pod);
-  if (!owner) return { namespace, kind: "Pod", name: pod.metadata.name };
-  const task = owner.kind === KINDS.streamJob.kind ? pod.metadata.labels?.[STREAM_TASK_LABEL] : undefined;
+  if (owner === undefined) return { namespace, kind: "Pod", name };
+  const task = owner.kind === KINDS.streamJob.kind ? labels?.[STREAM_TASK_LABEL] : undefined;
   if (task !== undefined) return { namespace, kind: owner.kind, name: streamWorkloadName(owner.name, task) };
-  if (owner.kind !== "ReplicaSet") return { namespace, kind: owner.kind, name: owner.name };
-  const replicaSet = getReplicaSet(namespace, owner.name);
-  const above = replicaSet ? controllerOf(replicaSet) : undefined;
-  if (above) return { namespace, kind: above.kind, name: above.name };
-  const hash = pod.metadata.labels?.["pod-template-hash"];
-  if (!replicaSet && hash && owner.name.endsWith(`-${hash}`)) {
-    return { namespace, kind: "Deployment", name: owner.name.slice(0, -hash.length - 1) };
-  }
-  return { namespace, kind: "ReplicaSet", name: owner.name };
+  const replicaSet = owner.kind === KINDS.replicaSet.kind ? getReplicaSet(namespace, owner.name) : null;
+  if (!replicaSet) return { namespace, ...controlledWorkload({ name, labels }, owner) };
+  const { kind, name: above } = controllerOf(replicaSet) ?? owner;
+  return { namespace, kind, name: above };
 }
 
 function controllerOf(object: KubernetesObject): OwnerReference | undefined {

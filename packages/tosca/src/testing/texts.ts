@@ -4,7 +4,17 @@ import { readTosca, type ReadOptions } from "../read.ts";
 
 /** Files of a test, by path. */
 function memoryFiles(files: Readonly<Record<string, string>>): FileSource {
-  return { read: async (path) => (Object.hasOwn(files, path) ? files[path]! : null) };
+  return {
+    read: async (path) => (Object.hasOwn(files, path) ? files[path]! : null),
+    list: async (folder) => {
+      const prefix = folder === "." ? "" : `${folder}/`;
+      const inside = Object.keys(files).filter((path) => path.startsWith(prefix));
+      const names = inside.map((path) => path.slice(prefix.length).split("/"));
+      return [...new Map(names.map(([name = "", ...rest]) => [name, rest.length > 0]))].map(
+        ([name, isFolder]) => ({ name, isFolder }),
+      );
+    },
+  };
 }
 
 /** Reads `main.yaml`, which is `text`, beside other files. */
@@ -26,6 +36,12 @@ export async function failureOf(
     () => "nothing failed",
     (error: Error) => error.message,
   );
+}
+
+/** A template of a version with these lines; `body` has what stands in the topology. */
+export function topology(body: string, head = "", version = "tosca_simple_yaml_1_3"): string {
+  const key = version === "tosca_2_0" ? "service_template" : "topology_template";
+  return `tosca_definitions_version: ${version}\n${head}\n${key}: { node_templates: { ${body} } }\n`;
 }
 
 /** `a -> b: HTTPRoute 100`, in order. */

@@ -41,14 +41,19 @@ export async function runDecision(
 /** The planner's, of what plans cost by. */
 export type CostOptions = ReturnType<typeof costOf>;
 
-/** Rules of the planner's cost, and of where replicas may be, are the planner's own. */
+/**
+ * Rules of the planner's cost, and of where replicas may be, are the planner's own.
+ * @param windowSeconds of the cluster graph
+ */
 export function moveRules({
   config,
+  windowSeconds,
   bytesPerRequest,
   cost: { maxCpuUse, moneyShare, maxLatencyLoss } = DEFAULT_PLAN_SETTINGS,
   spread: { minNodes, minZones },
 }: {
   readonly config: DeschedulerConfig;
+  readonly windowSeconds: number;
   readonly bytesPerRequest: number;
   readonly cost?: CostOptions | undefined;
   readonly spread: SpreadLimits;
@@ -68,7 +73,7 @@ export function moveRules({
     minGainRatio,
     minWorkflowGainRatio,
     minGain,
-    rounds,
+    rounds: Math.max(rounds, runsOver(1000 * windowSeconds, config.intervalMs)),
     maxEvictions,
     maxEvictionsPerNode,
     maxEvictionsPerNamespace,
@@ -83,4 +88,12 @@ export function moveRules({
     minNodes,
     minZones,
   };
+}
+
+/**
+ * Runs of which the first and the last share no sample: what a busy minute made of links and rates isn't in
+ * both.
+ */
+function runsOver(windowMs: number, intervalMs: number): number {
+  return intervalMs > windowMs ? 1 : 1 + Math.ceil(windowMs / intervalMs);
 }

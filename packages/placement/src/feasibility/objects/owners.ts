@@ -1,20 +1,13 @@
+import { controlledWorkload } from "@isochrone/primitives";
 import type { Metadata, OwnerReference } from "./fields.ts";
-import { labelOf, labelsOf, namespaceOf, record, records, text, type ApiObject } from "./json.ts";
+import { labelsOf, namespaceOf, record, records, text, type ApiObject } from "./json.ts";
 
-const TEMPLATE_HASH_LABEL = "pod-template-hash";
-
-/**
- * The name of what the pod is a replica of: its controller's, a Deployment's where that is a ReplicaSet of
- * one; its own without.
- */
+/** The name of what the pod is a replica of; its own without a controller. */
 export function workloadName(pod: ApiObject): string {
   const controller = controllerOf(pod);
   if (controller === undefined) return pod.metadata.name;
-  const name = text(controller.name);
-  const hash = labelOf(labelsOf(pod), TEMPLATE_HASH_LABEL) ?? "";
-  return controller.kind === "ReplicaSet" && hash !== "" && name.endsWith(`-${hash}`)
-    ? name.slice(0, -hash.length - 1)
-    : name;
+  const owner = { kind: text(controller.kind), name: text(controller.name) };
+  return controlledWorkload({ name: pod.metadata.name, labels: labelsOf(pod) }, owner).name;
 }
 
 /**

@@ -1,4 +1,5 @@
 import { CHANNEL_TYPES, type ChannelType } from "@isochrone/placement";
+import { publishedProfile } from "./stand-ins.ts";
 
 // Types that a template can import without a file. The same names as in the profiles they stand for, so that
 // templates written for those are read as they are; what a pod may have is checked by the API server, which
@@ -19,6 +20,7 @@ capability_types:
       finalizers: { type: list, required: false }
   Service:
     properties:
+      spec: { type: map, required: false }
       ports: { type: list, required: false }
       selector: { type: map, required: false }
       clusterIP: { type: string, required: false }
@@ -42,6 +44,7 @@ capability_types:
   Deployment:
     derived_from: Controller
     properties:
+      spec: { type: map, required: false }
       template: { type: map, required: false }
       selector: { type: map, required: false }
       replicas: { type: integer, required: false }
@@ -104,11 +107,23 @@ export function builtInProfile(name: string): string | null {
   return Object.hasOwn(BUILT_IN, name) ? BUILT_IN[name]! : null;
 }
 
-/** The profile that stands in for a file that isn't there. */
-export function standInProfile(file: string): string | null {
-  return STAND_IN.test(file) ? KUBERNETES : null;
+interface StandIn {
+  readonly text: string;
+  readonly note: string;
+  /** Its types may have properties that it doesn't list. */
+  readonly isOpen: boolean;
 }
 
-export function profileNames(): readonly string[] {
-  return Object.keys(BUILT_IN);
+/** The profile that stands in for a file that isn't there. */
+export function standInProfile(file: string): StandIn | null {
+  if (STAND_IN.test(file))
+    return {
+      text: KUBERNETES,
+      note: "Isochrone's own types of the Kubernetes profile are taken",
+      isOpen: false,
+    };
+  const text = publishedProfile(file);
+  return text === null
+    ? null
+    : { text, note: "Isochrone's own types of that profile are taken", isOpen: true };
 }

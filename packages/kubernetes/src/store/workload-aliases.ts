@@ -1,0 +1,106 @@
+// Names other than its own by which meshes, traces and flows know a workload.
+import { looseFields } from "@isochrone/primitives";
+import { KINDS, type DeploymentSpec, type ObjectMeta, type PodTemplate } from "../kinds.ts";
+import type { KubernetesObject } from "./port.ts";
+import { workloadOf } from "./workloads.ts";
+
+/** Istio's label that replaces the name of a pod's workload in telemetry. */
+const ISTIO_WORKLOAD_NAME = "service.istio.io/workload-name";
+/** OpenTelemetry's annotation that sets `service.name`. */
+const SERVICE_NAME_ANNOTATION = "resource.opentelemetry.io/service.name";
+
+/**
+ * Labels from which a service gets its name: Istio's canonical service, OpenTelemetry's `service.name`, the
+ * app of Hubble.
+ */
+const SERVICE_LABELS: readonly string[] = [
+  "service.istio.io/canonical-name",
+  "app.kubernetes.io/instance",
+  "app.kubernetes.io/name",
+  "app",
+  "k8s-app",
+];
+
+/** Labels and annotations that {@link workloadAliases} reads. */
+export const ALIAS_LABELS: readonly string[] = [ISTIO_WORKLOAD_NAME, ...SERVICE_LABELS];
+export const ALIAS_ANNOTATIONS: readonly string[] = [SERVICE_NAME_ANNOTATION];
+
+/** OpenTelemetry takes every Job whose name ends with a number for one of a CronJob. */
+const NUMBERED = /^(.+)-\d+$/;
+
+interface WorkloadAliases {
+  /** Names that meshes and owner attributes use for the workload. */
+  readonly workload: readonly string[];
+  /** Names of the services that its pods are in traces and flows. */
+  readonly service: readonly string[];
+}
+
+/**
+ * Returns the other names of a pod's workload; null if there are none. The name of a Deployment's ReplicaSet
+ * is none: no source uses it for the Deployment.
+ */
+export function podAliases(
+  pod: KubernetesObject,
+  workload: ReturnType<typeof workloadOf>,
+): WorkloadAliases | null {
+  const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const isOther = owner !== undefined && owner.kind !== "Pod" && owner.kind !== "Node";
+  const controller = isOther && workload.kind !== KINDS.deployment.kind ? owner.name : null;
+  const numbered = owner?.kind === KINDS.job.kind ? (NUMBERED.exec(owner.name)?.[1] ?? null) : null;
+  return aliasesOf(pod.metadata, workload.name, { workload: controller, service: numbered });
+}
+
+/** Returns the other names that a workload's pod template gives it; null if there are none. */
+export function templateAliases({ metadata, spec }: KubernetesObject): WorkloadAliases | null {
+  const { template } = looseFields<DeploymentSpec>(spec);
+  const { labels, annotations } = looseFields<ObjectMeta>(looseFields<PodTemplate>(template).metadata);
+  const texts = { labels: looseFields(labels), annotations: looseFields(annotations) };
+  return aliasesOf(texts, metadata.name, { workload: null, service: null });
+}
+
+interface Texts {
+  readonly labels?: Readonly<Record<string, unknown>>;
+  readonly annotations?: Readonly<Record<string, unknown>>;
+}
+
+function aliasesOf(
+  { labels, annotations }: Texts,
+  own: string,
+  more: { readonly workload: string | null; readonly service: string | null },
+): WorkloadAliases | null {
+  const workload = [labels?.[ISTIO_WORKLOAD_NAME], more.workload];
+  const service = [
+    annotations?.[SERVICE_NAME_ANNOTATION],
+    ...SERVICE_LABELS.map((label) => labels?.[label]),
+    more.service,
+  ];
+  const found = { workload: namesIn(workload, own), service: namesIn(service, own) };
+  return found.workload.length + found.service.length === 0 ? null : found;
+}
+
+const NO_NAMES: readonly string[] = [];
+
+function namesIn(names: readonly unknown[], own: string): readonly string[] {
+  let found = NO_NAMES;
+  for (const name of names)
+    if (typeof name === "string" && name !== "" && name !== own && !found.includes(name))
+      found = [...found, name];
+  return found;
+}
+
+/**
+ * Returns all names that Istio may give a pod's workload: of its controller, of its own where the controller
+ * has named it, and of the label. The label is the pod's own word, as a bare pod's name is.
+ */
+export function meshNames(pod: KubernetesObject): readonly string[] {
+  const workload = workloadOf(pod);
+  const { name, generateName } = pod.metadata;
+  const isNamed = generateName === undefined || generateName === "";
+  return [
+    ...new Set([
+      workload.name,
+      ...(podAliases(pod, workload)?.workload ?? NO_NAMES),
+      ...(isNamed ? [name] : NO_NAMES),
+    ]),
+  ];
+}
