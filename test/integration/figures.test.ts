@@ -5,8 +5,8 @@ import { CHANNEL_SOURCES, drawOf, STRAYS, USAGE_SOURCES, type Draw } from "../ha
 import { expectedFigures } from "../harness/figures/expected.ts";
 import { runDraw } from "../harness/figures/run-draw.ts";
 
-/** All kinds of sources, and (35, 37) collectors that restart and forget containers that have ended. */
-const SEEDS = [1, 2, 9, 12, 27, 31, 33, 35, 37];
+/** All kinds of sources, and (37) a collector that restarts and forgets containers that have ended. */
+const SEEDS = [1, 2, 6, 9, 29, 31, 37, 49];
 
 describe("published figures", () => {
   test.each(SEEDS)("of draw %i are those of its truth, within 1 %", async (seed) => {

@@ -57,12 +57,14 @@ export const USAGE_SOURCES = [
   "cadvisor",
   "cadvisor_cores",
   "cadvisor_otel",
+  "cadvisor_without_pods",
+  "cadvisor_standalone",
   "resource",
   "kubeletstats_containers",
   "kubeletstats_pods",
   "node_exporter",
 ] as const;
-type UsageSource = (typeof USAGE_SOURCES)[number] | "cadvisor_without_pods" | "cadvisor_standalone";
+type UsageSource = (typeof USAGE_SOURCES)[number];
 
 /** Starts of counters as a Prometheus receiver gives them; delta: it sends differences instead. */
 const OTEL_STARTS = ["first_seen", "first_seen", "none", "delta"] as const;
@@ -195,6 +197,11 @@ function clusterOf(draws: Draws, seed: number, naming: Naming): Draw {
   const pairs = workloads.flatMap((source, at) =>
     workloads.slice(at + 1).map((target) => ({ source, target })),
   );
+  const channels = pairs
+    .filter((_, at) => at === 0 || draws.chance(0.5))
+    .map((pair) => channelOf(draws, pair.source, pair.target));
+  // Beside a waypoint, calls that one end alone counts may be hops to it and from it: they are not shown.
+  const hasWaypoint = channels.some(({ sources }) => sources.includes("waypoint"));
   const caller = draws.pick(workloads);
   const farEnds =
     naming.cluster === UNNAMED_CLUSTER ? (["unknown"] as const) : (["other_cluster", "unknown"] as const);
@@ -208,11 +215,9 @@ function clusterOf(draws: Draws, seed: number, naming: Naming): Draw {
       .map((farEnd) => outsideCallOf(draws, farEnd, caller, draws.pick(workloads))),
     nodes,
     pods: pods.map((pod, at) => ({ ...pod, ip: `10.1.0.${at + 1}` })),
-    channels: pairs
-      .filter((_, at) => at === 0 || draws.chance(0.5))
-      .map((pair) => channelOf(draws, pair.source, pair.target)),
+    channels: channels.map((channel) => (hasWaypoint ? { ...channel, ends: "both" } : channel)),
     strays: STRAYS.filter(() => draws.chance(0.3)),
-    isRenamed: false,
+    isRenamed: draws.chance(0.2),
     single: lifeOf(draws),
     isOpenMetrics: draws.chance(0.3),
     tellsStart: draws.chance(0.5),
