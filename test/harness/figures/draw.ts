@@ -230,7 +230,7 @@ function between(draws: Draws, low: number, high: number): number {
 }
 
 function lifeOf(draws: Draws): Life {
-  const restartDueMs = draws.chance(0.3) ? between(draws, 110_000, 180_000) : null;
+  const restartDueMs = draws.chance(0.3) ? between(draws, 140_000, 190_000) : null;
   return new Life(-between(draws, 60_000, 90_000_000), restartDueMs);
 }
 

@@ -93,12 +93,12 @@ export function cadvisorRows(
   beganMs: number,
   form: CadvisorForm,
 ): Row[] {
+  // Two pages of one kubelet read the same containers at the same time.
+  const rowAgeMs = form === "without_pods" ? 0 : draw.rowAgeMs;
   const at = (readMs: number): Partial<Row> =>
-    draw.rowAgeMs === 0
-      ? {}
-      : { timeMs: Math.round(beganMs + readMs - (readMs === nowMs ? draw.rowAgeMs : 0)) };
+    rowAgeMs === 0 ? {} : { timeMs: Math.round(beganMs + readMs - (readMs === nowMs ? rowAgeMs : 0)) };
   /** Figures are of the time that their row bears. */
-  const shownMs = nowMs - draw.rowAgeMs;
+  const shownMs = nowMs - rowAgeMs;
   const cpu = (labels: Labels, cpuSeconds: number, readMs: number): Row[] => [
     ...(form === "cores"
       ? CORES.map((core) =>
