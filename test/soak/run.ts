@@ -1,10 +1,11 @@
-// `npm run soak -- [embedded | cluster | delivery | floods | fuzz | quiet | faults | audit] [options]`: long
-// runs that end with figures and a verdict; the exit code is 1 when a check fails.
+// `npm run soak -- [embedded | cluster | delivery | floods | fuzz | quiet | faults | audit | figures]
+// [options]`: long runs that end with figures and a verdict; the exit code is 1 when a check fails.
 import { runAudit } from "./audit.ts";
 import { runEmbedded } from "./embedded.ts";
 import { runCluster } from "./cluster/command.ts";
 import { runDeliverySoak } from "./delivery.ts";
 import { runFaults } from "./faults.ts";
+import { runFigures } from "./figures.ts";
 import { runFloods } from "./floods/command.ts";
 import { runFuzz } from "./fuzz/command.ts";
 import { runQuiet } from "./quiet.ts";
@@ -19,6 +20,7 @@ const RUNS: Readonly<Record<string, (args: readonly string[]) => Promise<boolean
   quiet: runQuiet,
   faults: runFaults,
   audit: runAudit,
+  figures: runFigures,
 };
 
 const [first = "embedded", ...rest] = process.argv.slice(2);

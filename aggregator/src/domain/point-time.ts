@@ -13,6 +13,8 @@ export interface PointTime {
   readonly offsetMs: number;
   /** Grows with each step of the source's clock. */
   readonly clockGeneration: number;
+  /** Grows each time the source restarts. @default 0 */
+  readonly life?: number;
   /** The aggregator's time. */
   readonly nowMs: number;
 }

@@ -119,6 +119,24 @@ export class CounterTracks {
   }
 
   /**
+   * As {@link observe}, for the first sample after a restart of the sender. One that sums counters forgets
+   * those that have ended: if its sum fell, and no start says that it began anew, the rate of before counts.
+   */
+  observeAnew(track: number, startMs: number, timeMs: number, value: number): Increment | null {
+    const block = this.#blockOf(track);
+    const at = placeOf(track);
+    const fromMs = block[at + TIME_MS]!;
+    const isForgotten = fromMs > 0 && timeMs > fromMs && value < block[at + VALUE]! && startMs < fromMs;
+    if (!isForgotten) return this.observe(track, startMs, timeMs, value);
+    const spanMs = block[at + SPAN_MS]!;
+    const sinceThen = spanMs > 0 ? (block[at + GROWTH]! * (timeMs - fromMs)) / spanMs : 0;
+    const delta = Math.max(0, Math.min(value, sinceThen) - block[at + ADDED]!);
+    this.clear(track);
+    this.observe(track, 0, timeMs, value);
+    return { fromMs, toMs: timeMs, delta, reset: true };
+  }
+
+  /**
    * What a counter that is read no more is likely to have counted after its last sample: half an interval at
    * its last rate, as Prometheus' `rate` takes it where a series ends. Without it the sum over replicas that
    * come and go is too small, always. Null while it isn't missing, and after that was said once. Should it

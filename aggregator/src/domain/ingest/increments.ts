@@ -17,6 +17,7 @@ export abstract class IncrementSink implements Sink {
   readonly #tracks: CounterTracks;
   #track: number;
   #clockGeneration = 0;
+  #life = 0;
 
   constructor(series: Series, tracks: CounterTracks) {
     this.#tracks = tracks;
@@ -68,12 +69,17 @@ export abstract class IncrementSink implements Sink {
   }
 
   /** Null: a baseline, or nothing new. */
-  #next({ timeMs, offsetMs, clockGeneration }: PointTime, startMs: number, value: number): Increment | null {
+  #next(point: PointTime, startMs: number, value: number): Increment | null {
+    const { timeMs, offsetMs, clockGeneration, life = 0 } = point;
     const tracks = this.#tracks;
     if (this.#track === NO_TRACK) this.#track = tracks.take();
     else if (this.#clockGeneration !== clockGeneration) tracks.clear(this.#track);
     this.#clockGeneration = clockGeneration;
-    const increment = tracks.observe(this.#track, startMs, timeMs, value);
+    const increment =
+      this.#life === life
+        ? tracks.observe(this.#track, startMs, timeMs, value)
+        : tracks.observeAnew(this.#track, startMs, timeMs, value);
+    this.#life = life;
     return increment === null ? null : shifted(increment, offsetMs);
   }
 }

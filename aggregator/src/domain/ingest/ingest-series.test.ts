@@ -72,3 +72,53 @@ describe("series that have ended", () => {
     expect(refusals).toEqual([]);
   });
 });
+
+describe("a sender that restarts", () => {
+  const CPU = "container_cpu_usage_seconds_total";
+  const labels = { namespace: "default", pod: "web", container: "app", id: "/kubepods" };
+  const STEP_MS = 2_000;
+
+  /** Cores that the window shows after 0.5 cores for half a minute, of which the sender counts `value`. */
+  const coresOf = (
+    value: (step: number) => number,
+    startMs: (step: number) => number,
+    epochs = true,
+  ): number => {
+    for (let step = 0; step <= 14; step++) {
+      const atMs = NOW + step * STEP_MS;
+      const epoch = epochs && step >= 10 ? "second" : "first";
+      const metrics = [counter(CPU, labels, atMs, value(step), startMs(step))];
+      ingest.take(recordOf("a", metrics, { epoch, sequence: step, arrivedAtMs: atMs }), atMs);
+    }
+    return tables.pods.get("default/web")!.cpu(NOW + 14 * STEP_MS, "full")!;
+  };
+
+  test.each([
+    ["of unknown age", () => 0],
+    ["that are old", () => NOW - 60_000],
+  ])("and forgets parts of its sums counts nothing twice: counters %s", (_, startMs) => {
+    // A container has ended: 100 core-seconds that the second life doesn't know of.
+    expect(coresOf((step) => step + (step < 10 ? 100 : 50), startMs)).toBeCloseTo(0.5, 6);
+  });
+
+  test.each([
+    ["goes on counting what it counted", (step: number) => step, () => 0],
+    [
+      "and sees a counter that has begun since",
+      (step: number) => (step < 10 ? 100 + step : step - 9),
+      (step: number) => (step < 10 ? 0 : NOW + 9 * STEP_MS),
+    ],
+  ])("%s without a gap", (_, value, startMs) => {
+    expect(coresOf(value, startMs)).toBeCloseTo(0.5, 6);
+  });
+
+  test("is no reason for a counter that began anew in one life", () => {
+    expect(
+      coresOf(
+        (step) => (step < 10 ? 100 + step : step - 9),
+        () => 0,
+        false,
+      ),
+    ).toBeCloseTo(0.5, 6);
+  });
+});

@@ -68,7 +68,7 @@ export class Ingest implements MetricsVisitor {
   #clusterChanges = 0;
   readonly #bytes = new ByteMemory(() => this.#tally.connectionBytes);
   /** The point in hand; its object is reused. */
-  readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, nowMs: 0 };
+  readonly #point = { startMs: 0, timeMs: 0, eventMs: 0, offsetMs: 0, clockGeneration: 0, life: 0, nowMs: 0 };
   #foreign = false;
   #source = "";
   #oldestMs = 0;
@@ -236,12 +236,13 @@ export class Ingest implements MetricsVisitor {
 
   #noteSource(opened: OpenVerdict): boolean {
     if (opened.verdict === "opened") {
-      const { source, account, isForeign, offsetMs, clockGeneration } = opened;
+      const { source, account, isForeign, offsetMs, clockGeneration, life } = opened;
       this.#source = source;
       this.#account = account;
       this.#foreign = isForeign;
       this.#point.offsetMs = offsetMs;
       this.#point.clockGeneration = clockGeneration;
+      this.#point.life = life;
       return true;
     }
     if (opened.verdict === "duplicate") this.#tally.duplicateRecords++;

@@ -2,7 +2,7 @@ import { decodeHeaders, OtlpError, SequenceTracker, type RecordIdentity } from "
 import { DroppedReports } from "./dropped-reports.ts";
 import type { IncomingRecord } from "./incoming-record.ts";
 import type { Refused } from "./ingest-counts.ts";
-import { SourceClocks } from "./source-clocks.ts";
+import { SourceClocks, type SourceClock } from "./source-clocks.ts";
 import type { Account, Accounts } from "../speakers/accounts.ts";
 import { maySendAs, scopedSource, speakerText, type Speaker, type Speakers } from "../speakers/speaker.ts";
 
@@ -31,6 +31,7 @@ interface OpenedRecord {
   readonly isForeign: boolean;
   readonly offsetMs: number;
   readonly clockGeneration: number;
+  readonly life: number;
 }
 
 /** What became of a record's headers. */
@@ -72,6 +73,7 @@ export class RecordSources {
       isForeign: false,
       offsetMs: 0,
       clockGeneration: 0,
+      life: 0,
     };
   }
 
@@ -123,34 +125,30 @@ export class RecordSources {
     if (!account.hears(source, nowMs))
       return refused(nameOf(speaker, source), "too_many_sources", `source ${identity.source}`);
     if (!isReplay && this.#sequences.observe(source, epoch, sequence) === "duplicate") return DUPLICATE;
-    const clock = this.clocks.observe(source, identity.sentAtMs, appendedAtMs);
+    const clock = this.clocks.observe(source, identity.sentAtMs, appendedAtMs, epoch);
     if (!isReplay) this.#dropped.observe({ ...identity, source }, headers);
-    return this.#give(source, account, false, clock.offsetMs, clock.generation);
+    return this.#give(source, account, clock);
   }
 
   /** What a service passes on of many nodes is kept apart by them, as far as it may have so many sources. */
   #openForeign(speaker: Speaker, key: string, nowMs: number): OpenVerdict {
-    if (speaker.kind === "open") return this.#give(key, this.#accounts.of(speaker, key, nowMs), true, 0, 0);
+    if (speaker.kind === "open") return this.#give(key, this.#accounts.of(speaker, key, nowMs), null);
     const name = speakerText(speaker);
     const account = this.#accounts.of(speaker, name, nowMs);
     const scoped = `${name}|${key}`;
     const isApart = speaker.kind === "service" && account.hears(scoped, nowMs);
-    return this.#give(isApart ? scoped : name, account, true, 0, 0);
+    return this.#give(isApart ? scoped : name, account, null);
   }
 
-  #give(
-    source: string,
-    account: Account,
-    isForeign: boolean,
-    offsetMs: number,
-    clockGeneration: number,
-  ): OpenedRecord {
+  /** @param clock null: the record carries no identity of its own */
+  #give(source: string, account: Account, clock: SourceClock | null): OpenedRecord {
     const opened = this.#opened;
     opened.source = source;
     opened.account = account;
-    opened.isForeign = isForeign;
-    opened.offsetMs = offsetMs;
-    opened.clockGeneration = clockGeneration;
+    opened.isForeign = clock === null;
+    opened.offsetMs = clock?.offsetMs ?? 0;
+    opened.clockGeneration = clock?.generation ?? 0;
+    opened.life = clock?.life ?? 0;
     return opened;
   }
 }

@@ -15,6 +15,8 @@ export interface SourceClock {
   readonly offsetMs: number;
   /** Grows with each step. */
   readonly generation: number;
+  /** Grows each time the source restarts. */
+  readonly life: number;
 }
 
 class Clock implements SourceClock {
@@ -22,8 +24,12 @@ class Clock implements SourceClock {
   #recent: number[] = [];
   offsetMs = 0;
   generation = 0;
+  life = 0;
+  #epoch: string | null = null;
 
-  observe(newestMs: number): void {
+  observe(newestMs: number, epoch: string): void {
+    if (this.#epoch !== null && this.#epoch !== epoch) this.life++;
+    this.#epoch = epoch;
     const isStep = this.#recent.length > 0 && Math.abs(newestMs - this.offsetMs) > CLOCK_STEP_MS;
     if (isStep) {
       this.generation++;
@@ -44,9 +50,10 @@ export class SourceClocks {
     this.#maxSources = maxSources;
   }
 
-  observe(source: string, sentAtMs: number, arrivedAtMs: number): SourceClock {
+  /** @param epoch of the source's life */
+  observe(source: string, sentAtMs: number, arrivedAtMs: number, epoch = ""): SourceClock {
     const clock = this.#clocks.get(source) ?? new Clock();
-    clock.observe(arrivedAtMs - sentAtMs);
+    clock.observe(arrivedAtMs - sentAtMs, epoch);
     this.#clocks.delete(source);
     this.#clocks.set(source, clock);
     if (this.#clocks.size > this.#maxSources) this.#clocks.delete(this.#clocks.keys().next().value!);
