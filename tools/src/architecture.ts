@@ -114,6 +114,7 @@ const IMPURE_ENTRIES = ["packages/topology/src/client.ts"];
 const PURE_ENTRIES = [
   "@isochrone/primitives",
   "@isochrone/primitives/algorithms",
+  "@isochrone/primitives/workload-name",
   "@isochrone/telemetry",
   "@isochrone/telemetry/outside",
   "@isochrone/topology",

@@ -1,12 +1,7 @@
 // Pods of a dump, and which workload each one is a replica of.
 import { addedAmount, APP_GROUP_LABELS, appGroupLabels, AppGroupMembers } from "@isochrone/topology";
-import {
-  controlledWorkload,
-  looseFields,
-  looseList,
-  parseBytes,
-  parseMillicores,
-} from "@isochrone/primitives";
+import { looseFields, looseList, parseBytes, parseMillicores } from "@isochrone/primitives";
+import { controlledWorkload } from "@isochrone/primitives/workload-name";
 import type {
   Container,
   DeploymentSpec,

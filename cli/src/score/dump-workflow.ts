@@ -1,7 +1,7 @@
 // The workflow graph that a dump declares for one namespace: workloads and traffic by annotations,
 // dependencies by AppGroups.
 import { WorkflowGraph } from "@isochrone/topology";
-import { controlledWorkload } from "@isochrone/primitives";
+import { controlledWorkload } from "@isochrone/primitives/workload-name";
 import type { Channel, ChannelDemands, DeclaredWorkload, ReadTraffic, Workload } from "@isochrone/topology";
 import { workloadAnnotations } from "./annotations.ts";
 import { NO_TIME } from "./dump-cluster.ts";

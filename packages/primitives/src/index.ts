@@ -36,4 +36,3 @@ export {
 export { seeded, type Draw } from "./seeded.ts";
 export { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
 export { TokenBucket, type TokenRate } from "./token-bucket.ts";
-export { controlledWorkload, CONTROLLER_LABELS } from "./workload-name.ts";

@@ -1,8 +1,6 @@
 // Who a pod is, from what kube-scheduler sends of it. Nothing here trusts the shape of the JSON.
 import { addedAmount, PLANNED_NODE_ANNOTATION } from "@isochrone/topology";
 import {
-  controlledWorkload,
-  CONTROLLER_LABELS,
   looseFields,
   looseList,
   parseBytes,
@@ -10,6 +8,7 @@ import {
   type LooseFields,
   type Unchecked,
 } from "@isochrone/primitives";
+import { controlledWorkload, CONTROLLER_LABELS } from "@isochrone/primitives/workload-name";
 import type { ResourceAmounts } from "@isochrone/placement";
 import { boundedAmount, MAX_AMOUNTS } from "./bounded-amounts.ts";
 

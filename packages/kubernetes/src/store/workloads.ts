@@ -1,4 +1,4 @@
-import { controlledWorkload, CONTROLLER_LABELS } from "@isochrone/primitives";
+import { controlledWorkload, CONTROLLER_LABELS } from "@isochrone/primitives/workload-name";
 import { KINDS } from "../kinds.ts";
 import type { KubernetesObject, OwnerReference } from "./port.ts";
 

@@ -1,4 +1,4 @@
-import { controlledWorkload } from "@isochrone/primitives";
+import { controlledWorkload } from "@isochrone/primitives/workload-name";
 import type { Metadata, OwnerReference } from "./fields.ts";
 import { labelsOf, namespaceOf, record, records, text, type ApiObject } from "./json.ts";
 
