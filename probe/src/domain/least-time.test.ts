@@ -21,3 +21,11 @@ test("forgets what was faster once than it has been lately", () => {
   time.add(0.04);
   expect(time.ms).toBe(0.03);
 });
+
+test("is 0 while all samples may have been slow", () => {
+  const time = new LeastTime(3);
+  for (const known of [0, 0, 8]) {
+    time.add(8);
+    expect(time.ms).toBe(known);
+  }
+});

@@ -8,13 +8,19 @@ const REMEMBERED = 16;
  * network's time.
  */
 export class LeastTime {
+  readonly #fewest: number;
   readonly #latest: number[] = [];
   #oldest = 0;
   #ms = 0;
 
-  /** Milliseconds; 0 before the first sample. */
+  /** @param fewest samples that say something: all of fewer may have been slow */
+  constructor(fewest = 1) {
+    this.#fewest = fewest;
+  }
+
+  /** Milliseconds; 0 before there are enough samples. */
   get ms(): number {
-    return this.#ms;
+    return this.#latest.length < this.#fewest ? 0 : this.#ms;
   }
 
   add(ms: number): void {

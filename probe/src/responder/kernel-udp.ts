@@ -90,8 +90,8 @@ export class KernelUdpListener implements Listener {
   readonly #lanes: Lane[] = [];
   #steeredRevision = 0;
   readonly #leaving: LeaveTime;
-  /** From the residence to the send call, per packet. */
-  readonly #preparing = new LeastTime();
+  /** From the residence to the send call, per packet. It counts for each of a batch: one slow sample won't do. */
+  readonly #preparing = new LeastTime(4);
 
   /** @throws SystemCallError */
   constructor(responder: Responder, { address, port }: ListenAddress, deps: KernelUdpDeps) {
