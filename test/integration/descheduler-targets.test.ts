@@ -67,6 +67,8 @@ describe.runIf(support.supported)("the only pod of a workload", () => {
       allowSingleReplicas: true,
       allowStatefulSets: true,
       coolDownMs: LONG_MS,
+      // The leader's memory outlives a test: no other move is to be judged in it.
+      judgeAfterMs: LONG_MS,
       ...settings,
     });
     onTestFinished(() => started.stop().catch(() => undefined));

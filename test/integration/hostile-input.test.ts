@@ -279,7 +279,7 @@ describe("a running aggregator", () => {
         })
       ).status,
     ).toBe(413);
-    expect((await post("{}", { headers: { "content-type": "application/json" } })).status).toBe(415);
+    expect((await post("{}", { headers: { "content-type": "text/json" } })).status).toBe(415);
     await expectStillServing();
   });
 

@@ -56,12 +56,14 @@ describe("a run of the descheduler", () => {
 
   // The rig's graphs are of a minute.
   test.each([
-    [{ intervalMs: 10_000, rounds: 3 }, 7],
-    [{ intervalMs: 25_000, rounds: 3 }, 4],
-    [{ intervalMs: 60_000, rounds: 3 }, 3],
-    [{ intervalMs: 61_000, rounds: 1 }, 1],
-  ])("moves nobody before a move has paid for a whole window of the graphs: %o", async (settings, runs) => {
+    [20, { intervalMs: 10_000, rounds: 3 }, 7],
+    [20, { intervalMs: 25_000, rounds: 3 }, 4],
+    [20, { intervalMs: 60_000, rounds: 3 }, 3],
+    [20, { intervalMs: 61_000, rounds: 1 }, 1],
+    [2, { intervalMs: 10_000, rounds: 3 }, 3],
+  ])("a gain that links of +- %i ms may make up must last a window: %o", async (errorMs, settings, runs) => {
     const rig = await rigWith({ mode: "dry-run", ...settings });
+    rig.errorMs = errorMs;
     for (let run = 1; run < runs; run++) {
       await rig.run();
       expect(rig.decisions()).toMatchObject({ "web-1": "rounds" });

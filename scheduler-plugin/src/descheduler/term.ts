@@ -212,7 +212,7 @@ export class DeschedulerTerm {
       disruptionBudgets: await this.#budgets(found),
       recent: this.#left.lastHour(nowMs),
       closed: this.#halt(nowMs),
-      rules: moveRules({ ...this.#options, windowSeconds: graphs.cluster.windowSeconds }),
+      rules: moveRules(this.#options),
       nowMs,
       clock,
     });

@@ -58,6 +58,8 @@ export class DeschedulerRig {
   /** Between za and zb, and za and zc. */
   farMs = { zb: 50, zc: 5 };
   graphAgeMs = 0;
+  /** Of each link. */
+  errorMs = 0;
   /** CPU that a pod of a workload uses, millicores; those that aren't named: nobody knows. */
   useOf: Readonly<Record<string, number>> = {};
   /** Pods of web that the graph shows and the cluster doesn't. */
@@ -78,9 +80,8 @@ export class DeschedulerRig {
   ) {
     const loaded = loadSettings([deschedulerSettings, plannerSettings, schedulerPluginSettings], {
       env: {},
-      // Runs are begun by hand, each on a window of its own.
       overrides: {
-        descheduler: { mode: "evict", rounds: 1, intervalMs: 3_600_000, ...settings },
+        descheduler: { mode: "evict", rounds: 1, ...settings },
         planner,
         scheduler,
       },
@@ -202,7 +203,14 @@ export class DeschedulerRig {
       links: names.flatMap((source) =>
         names
           .filter((target) => target !== source)
-          .map((target) => ({ ...LINK, source, target, observedAt, costMs: costMs(source, target) })),
+          .map((target) => ({
+            ...LINK,
+            source,
+            target,
+            observedAt,
+            costMs: costMs(source, target),
+            errorMs: this.errorMs,
+          })),
       ),
     });
   }

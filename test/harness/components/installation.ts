@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { besideSecret, KINDS } from "@isochrone/kubernetes";
 import { authorizedFetch, systemClock, type Fetch } from "@isochrone/runtime";
@@ -75,7 +75,9 @@ export class Installation {
   /** Path of a file with the authorities that the ConfigMap of the graph API names now. */
   async caFile(configMap: string = MANIFEST_VALUES.TRUST_CONFIG_MAP): Promise<string> {
     const path = join(this.folder, `${configMap}.crt`);
-    writeFileSync(path, await this.#trusted(configMap));
+    // At once, as a kubelet does it: others read it meanwhile.
+    writeFileSync(`${path}.new`, await this.#trusted(configMap));
+    renameSync(`${path}.new`, path);
     return path;
   }
 

@@ -15,6 +15,8 @@ export interface MoveRules
   readonly minGain: number;
   /** In so many runs in a row the same move must have paid. */
   readonly rounds: number;
+  /** Between two runs. */
+  readonly intervalMs: number;
   readonly maxEvictions: number;
   readonly maxEvictionsPerNode: number;
   readonly maxEvictionsPerNamespace: number;

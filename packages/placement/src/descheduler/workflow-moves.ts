@@ -77,9 +77,9 @@ export class WorkflowMoves {
     return this.#targets(pod, least, TARGETS_PER_POD, this.#all).filter((proposal) => this.pays(proposal));
   }
 
-  /** Whether it gains enough, and more than what links are measured with could make up. */
-  pays({ gain, cost, moves }: Proposal): boolean {
-    return gain >= this.#leastGain.of(cost, moves) && gain > gainErrorOf(this.#state, moves);
+  /** Whether it gains enough, and more than so many times what links are measured with could make up. */
+  pays({ gain, cost, moves }: Proposal, errors = 1): boolean {
+    return gain >= this.#leastGain.of(cost, moves) && gain > errors * gainErrorOf(this.#state, moves);
   }
 
   /** What a move must add to a larger one. */

@@ -41,19 +41,14 @@ export async function runDecision(
 /** The planner's, of what plans cost by. */
 export type CostOptions = ReturnType<typeof costOf>;
 
-/**
- * Rules of the planner's cost, and of where replicas may be, are the planner's own.
- * @param windowSeconds of the cluster graph
- */
+/** Rules of the planner's cost, and of where replicas may be, are the planner's own. */
 export function moveRules({
   config,
-  windowSeconds,
   bytesPerRequest,
   cost: { maxCpuUse, moneyShare, maxLatencyLoss } = DEFAULT_PLAN_SETTINGS,
   spread: { minNodes, minZones },
 }: {
   readonly config: DeschedulerConfig;
-  readonly windowSeconds: number;
   readonly bytesPerRequest: number;
   readonly cost?: CostOptions | undefined;
   readonly spread: SpreadLimits;
@@ -68,12 +63,13 @@ export function moveRules({
     maxEvictionsPerNamespace,
     maxEvictionsPerHour,
   } = config;
-  const { maxGroup, maxUnreadyRatio } = config;
+  const { intervalMs, maxGroup, maxUnreadyRatio } = config;
   return {
     minGainRatio,
     minWorkflowGainRatio,
     minGain,
-    rounds: Math.max(rounds, runsOver(1000 * windowSeconds, config.intervalMs)),
+    rounds,
+    intervalMs,
     maxEvictions,
     maxEvictionsPerNode,
     maxEvictionsPerNamespace,
@@ -88,12 +84,4 @@ export function moveRules({
     minNodes,
     minZones,
   };
-}
-
-/**
- * Runs of which the first and the last share no sample: what a busy minute made of links and rates isn't in
- * both.
- */
-function runsOver(windowMs: number, intervalMs: number): number {
-  return intervalMs > windowMs ? 1 : 1 + Math.ceil(windowMs / intervalMs);
 }

@@ -40,7 +40,7 @@ const table = {
     1_000,
     "descheduler.minGainRatio is the setting; this only keeps idle channels from moving pods.",
   ),
-  rounds: constant(3, "A window of the graphs takes more of them, by aggregator.windowMs."),
+  rounds: constant(3, "No documented case changes this default."),
   coolDownMs: duration({
     default: 15 * 60_000,
     min: 0,

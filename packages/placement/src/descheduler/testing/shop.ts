@@ -20,6 +20,7 @@ export const RULES: MoveRules = {
   minWorkflowGainRatio: 0,
   minGain: 0,
   rounds: 1,
+  intervalMs: 3_600_000,
   maxEvictions: 100,
   maxEvictionsPerNode: 100,
   maxEvictionsPerNamespace: 100,

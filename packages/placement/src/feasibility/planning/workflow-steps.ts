@@ -66,6 +66,7 @@ export class WorkflowSteps {
     const { minNodes, minZones } = { ...DEFAULT_SPREAD, ...cost };
     const unlimited = {
       rounds: 1,
+      intervalMs: Infinity,
       maxEvictions: Infinity,
       maxEvictionsPerNode: Infinity,
       maxEvictionsPerNamespace: Infinity,
