@@ -41,6 +41,7 @@ function moved(to: string): PodLives {
   lives.take([pod("m1-5f-a", "n1", { terminating: true })], T0 + 10_000);
   lives.take([pod("m1-5f-b", to, { ready: false })], T0 + 12_000);
   lives.take([pod("m1-5f-b", to)], T0 + 14_000);
+  lives.take([pod("m1-5f-b", to)], T0 + 25_000);
   return lives;
 }
 
@@ -115,10 +116,12 @@ test("a move that is said to be under way has not arrived", () => {
 test("a change of node that nobody tells is found, and a stay is none", () => {
   const [there] = moved("n2").replacements();
   const [stay] = moved("n1").replacements();
-  expect(untold(there!, [])).toMatch(/nothing was said/);
-  expect(untold(there!, [{ ...WAY, atMs: SAID_MS }])).toBeNull();
-  expect(untold(there!, [{ ...WAY, to: "n3", atMs: SAID_MS }])).not.toBeNull();
-  expect(untold(stay!, [])).toBeNull();
+  const laterMs = there!.old.endedMs! + 60_000;
+  expect(untold(there!, [], laterMs)).toMatch(/nothing was said/);
+  expect(untold(there!, [], laterMs - 1)).toBeNull();
+  expect(untold(there!, [{ ...WAY, atMs: SAID_MS }], laterMs)).toBeNull();
+  expect(untold(there!, [{ ...WAY, to: "n3", atMs: SAID_MS }], laterMs)).not.toBeNull();
+  expect(untold(stay!, [], laterMs)).toBeNull();
 });
 
 test("a sentence counts the pods that it names", () => {

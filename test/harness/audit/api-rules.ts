@@ -27,11 +27,11 @@ const wasReady = ({ provenReadyMs, endedMs, sights }: PodLife, untilMs: number):
 
 function readyOn(where: string, { others, untilMs, polledMs }: Ended): Verdict {
   const there = others.filter(({ node }) => node === where);
-  if (there.length === 0) return `no replacement was on ${where}; pods: ${livesText(others)}`;
   if (there.some((life) => wasReady(life, untilMs))) return null;
   // The objects were read before the outcome: the statement is judged when it is read again.
   if (polledMs < untilMs) return null;
-  return `no replacement was ready on ${where}; pods: ${livesText(others)}`;
+  const what = there.length === 0 ? "on" : "ready on";
+  return `no replacement was ${what} ${where}; pods: ${livesText(others)}`;
 }
 
 const RESULTS: Readonly<Record<string, (ended: Ended) => Verdict>> = {

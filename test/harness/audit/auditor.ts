@@ -109,7 +109,7 @@ export class Auditor {
         "terminal",
         "moves are told",
         "(nothing)",
-        untold(replaced, this.#told),
+        untold(replaced, this.#told, nowMs),
       );
     }
     this.#judgeCosts();

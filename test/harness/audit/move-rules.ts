@@ -8,6 +8,8 @@ import type { PodLife, PodLives } from "./pod-lives.ts";
 export const SLACK_MS = 5_000;
 /** A move is told at most so long after its pod was released or evicted. */
 export const TOLD_WITHIN_MS = 180_000;
+/** The demo gives a move up after so long. */
+const OPEN_MS = 60_000;
 
 /** An announcement that is open: the workload is to go there. */
 export interface Announced {
@@ -108,15 +110,16 @@ export function unanswered(open: readonly Announced[], nowMs: number): Announced
 }
 
 /**
- * A pod changed its node, and nobody said so.
+ * A pod changed its node, and nobody said so. A move whose pod has just gone may still be under way.
  * @param told ways that were told, with their times
  */
 export function untold(
   { old, next }: { readonly old: PodLife; readonly next: PodLife },
   told: readonly (Way & { readonly atMs: number })[],
+  nowMs: number,
 ): Verdict {
-  if (old.node === next.node) return null;
   const endedMs = old.endedMs!;
+  if (old.node === next.node || nowMs - endedMs < OPEN_MS) return null;
   const isTold = told.some(
     ({ workload, from, to, atMs }) =>
       workload === old.workload &&

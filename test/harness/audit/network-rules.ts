@@ -8,6 +8,8 @@ const SEEN_WITHIN_MS = 60_000;
 /** Jitter of the emulator and timers of the machine; the product's own error counts where it is larger. */
 const TOLERANCE_MS = 3;
 const TOLERANCE_SHARE = 0.25;
+/** What all packets of a busy machine take longer than the emulator has them wait. */
+const MACHINE_MS = 2;
 /** Standard errors beside the product's error, which is about two of them. */
 const ERRORS = 1.5;
 const LOST_TOLERANCE = 0.1;
@@ -23,7 +25,7 @@ export function costIsTrue(link: StatedLink, atMs: number, truth: NetworkTruth):
   if (range === null) return null;
   if (!range.wasWhole) return `the pair was cut, a cost of ${costMs.toFixed(1)} ms is stated`;
   const slackOf = (ms: number): number =>
-    errorMs === null ? Math.max(TOLERANCE_MS, TOLERANCE_SHARE * ms) : Math.max(1, ERRORS * errorMs);
+    errorMs === null ? Math.max(TOLERANCE_MS, TOLERANCE_SHARE * ms) : Math.max(MACHINE_MS, ERRORS * errorMs);
   const [low, high] = [range.minMs - slackOf(range.minMs), range.maxMs + slackOf(range.maxMs)];
   if (costMs >= low && costMs <= high) return null;
   const stated = `${costMs.toFixed(1)} ms${errorMs === null ? " without an error" : ` ± ${errorMs.toFixed(1)} ms`}`;
