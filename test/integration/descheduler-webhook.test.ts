@@ -126,7 +126,9 @@ describe.runIf(support.supported)("pods of a namespace that opts in", { timeout:
     expect(moved.length).toBeGreaterThanOrEqual(2);
     const targets = (await running.evictionDecisions()).map(({ best }) => best);
     for (const pod of moved) expect(targets).toContain(nodeNameOf(pod));
-    expect(await planned()).toEqual(expect.arrayContaining(moved.map(({ metadata }) => metadata.name)));
+    await expect
+      .poll(planned, WAIT)
+      .toEqual(expect.arrayContaining(moved.map(({ metadata }) => metadata.name)));
     expect(await running.metric("isochrone_descheduler_moves_total", 'outcome="elsewhere"')).toBe(0);
     // No pod is asked for that its budget keeps.
     expect(await running.metric("isochrone_descheduler_eviction_failures_total", 'reason="pdb"')).toBe(0);

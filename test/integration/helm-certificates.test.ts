@@ -2,8 +2,7 @@
 // clients who learn whom to trust as pods do, from a file that a kubelet brings some time later. Nobody is
 // ever turned away.
 import { X509Certificate } from "node:crypto";
-import { readFile, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { readFile, rename, writeFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS } from "@isochrone/kubernetes";
 import { authorizedFetch, systemClock } from "@isochrone/runtime";
@@ -91,7 +90,9 @@ describe.runIf(support.supported)("the graph API's own certificates", { timeout:
       await sleep(KUBELET_MS, null, { signal: over.signal }).catch(() => undefined);
       const map = await cluster.get(TRUSTED).catch(() => null);
       const text = (map?.["data"] as Record<string, string> | undefined)?.["ca.crt"];
-      if (text !== undefined) await writeFile(join(caFile), text);
+      if (text === undefined) continue;
+      await writeFile(`${caFile}.new`, text);
+      await rename(`${caFile}.new`, caFile);
     }
   }
 
