@@ -90,7 +90,7 @@ export class KernelUdpListener implements Listener {
   readonly #lanes: Lane[] = [];
   #steeredRevision = 0;
   readonly #leaving: LeaveTime;
-  /** From the residence to the send call, by packet. It counts for all of a batch: one slow sample won't do. */
+  /** From the residence to the send call, by packet. It counts for a batch: one slow sample won't do. */
   readonly #preparing = new LeastTime(4);
 
   /** @throws SystemCallError */

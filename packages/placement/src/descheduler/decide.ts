@@ -57,7 +57,7 @@ const GROUPED_PODS = 64;
  */
 const PATIENCE = 2;
 
-/** A gain of so many times its error is no accident of one busy moment: in five emulated hours 1.9 was seen. */
+/** A gain of so many times its error is no accident of a busy moment: in five emulated hours 1.9 was seen. */
 const CLEAR_ERRORS = 3;
 
 /** The unit of a plan's seed: runs are farther apart. */
