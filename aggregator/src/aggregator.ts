@@ -302,7 +302,7 @@ class RunningAggregator implements Aggregator {
     await this.#bills.keep(graphs);
   }
 
-  /** Continues where the leader before this one ended: pairs that it tested, and budgets that it used. */
+  /** Takes over what the former leader had done: pairs that it tested, and budgets that it used. */
   #noteLeadership(): void {
     const isLeading = this.#replication?.leadership.isLeader() ?? false;
     if (isLeading && !this.#isLeading) this.#probing.rememberTests(this.#pastTests());

@@ -85,7 +85,7 @@ describe.skipIf(!connectionLabSupport().supported)("connections between namespac
 
   test("connections that come and go between two dumps are counted by their ends, each once", async () => {
     lab.forgetSoon("n1");
-    // What an agent before has followed to its end, or not, is no traffic of the next one's.
+    // Connections of before the agent began, ended or not, are none of its traffic.
     await lab.traffic("web", "load", near, PORT, 400, 100);
     const before = lab.counted().get(`${web} ${near}`)!;
     const agent = await lab.agent("n1", 6 * INTERVAL_MS);

@@ -2,7 +2,7 @@
 // clients who learn whom to trust as pods do, from a file that a kubelet brings some time later. Nobody is
 // ever turned away.
 import { X509Certificate } from "node:crypto";
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { KINDS } from "@isochrone/kubernetes";
 import { authorizedFetch, systemClock } from "@isochrone/runtime";
@@ -88,11 +88,7 @@ describe.runIf(support.supported)("the graph API's own certificates", { timeout:
   async function bringTrust(): Promise<void> {
     while (!over.signal.aborted) {
       await sleep(KUBELET_MS, null, { signal: over.signal }).catch(() => undefined);
-      const map = await cluster.get(TRUSTED).catch(() => null);
-      const text = (map?.["data"] as Record<string, string> | undefined)?.["ca.crt"];
-      if (text === undefined) continue;
-      await writeFile(`${caFile}.new`, text);
-      await rename(`${caFile}.new`, caFile);
+      await installation.caFile().catch(() => undefined);
     }
   }
 

@@ -1,6 +1,6 @@
 // Which channel it is, who reports it, and what is counted of it.
 import { BYTE_REPORTERS, LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
-import { OUTSIDE_NAMESPACE } from "@isochrone/telemetry/outside";
+import { OUTSIDE_NAMESPACE, OUTSIDE_UNKNOWN } from "@isochrone/telemetry/outside";
 
 /**
  * Istio's proxies at both ends report each request. One reporter is used per channel and window, never two: a
@@ -89,6 +89,23 @@ export interface ChannelKey {
   readonly target: string;
 }
 
+export interface ChannelEnd {
+  readonly namespace: string;
+  readonly workload: string;
+}
+
+/** An end outside of the cluster of which nothing is known. */
+export const UNKNOWN_OUTSIDE: ChannelEnd = { namespace: OUTSIDE_NAMESPACE, workload: OUTSIDE_UNKNOWN };
+
+export function channelBetween(source: ChannelEnd, target: ChannelEnd): ChannelKey {
+  return {
+    sourceNamespace: source.namespace,
+    source: source.workload,
+    targetNamespace: target.namespace,
+    target: target.workload,
+  };
+}
+
 /** The channel the other way round. */
 export function reversed({ sourceNamespace, source, targetNamespace, target }: ChannelKey): ChannelKey {
   return {
@@ -99,7 +116,7 @@ export function reversed({ sourceNamespace, source, targetNamespace, target }: C
   };
 }
 
-/** Whether an end is outside of the cluster: no workload, and nothing that a graph could place. */
+/** True if an end is outside of the cluster: no graph has a place for it. */
 export function isOutside({ sourceNamespace, targetNamespace }: ChannelKey): boolean {
   return sourceNamespace === OUTSIDE_NAMESPACE || targetNamespace === OUTSIDE_NAMESPACE;
 }

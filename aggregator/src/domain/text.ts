@@ -11,6 +11,15 @@ export function textOf(value: AttributeValue | undefined): string | null {
   return typeof value === "string" && value !== "" && value.length <= MAX_NAME_LENGTH ? value : null;
 }
 
+/** Istio and others write this where they can't tell. */
+const UNKNOWN = "unknown";
+
+/** As {@link textOf}; null also for `unknown`. */
+export function knownName(value: AttributeValue | undefined): string | null {
+  const name = textOf(value);
+  return name === UNKNOWN ? null : name;
+}
+
 /** A table by names that come from outside, among which may be `constructor`. */
 export function mapOf<T>(entries: Readonly<Record<string, T>>): ReadonlyMap<string, T> {
   return new Map(Object.entries(entries));

@@ -38,7 +38,7 @@ type HealthQuery = Static<typeof HealthQuery>;
 const MAX_CLOCKS = 20;
 const MAX_CLUSTERS = 20;
 
-/** What to do about points that no graph is drawn from: doctor and page show it. */
+/** Remedies for points that no graph is drawn from, as doctor and page show them. */
 const UNUSED_REMEDIES: Readonly<Record<Unused, string>> = {
   unattributed:
     "Neither end of a call, or no pod or node, is named: give the source the labels that docs/traffic-sources.md lists.",

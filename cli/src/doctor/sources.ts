@@ -43,7 +43,7 @@ const REMEDY_CONNECTIONS: ReadonlyMap<string, string> = new Map([
 const TO_BELIEVE =
   "See who is believed (docs/collecting.md); name a page in podTargets or staticTargets if it may tell of others.";
 const TO_SHRINK = "The page has more or longer series than a pod may have: drop labels where it is made.";
-/** By reason of a row or series that a collector leaves out and that could have been used. */
+/** Remedies by the reason why a collector left out a row or series that could have been used. */
 const REMEDY_ROWS: ReadonlyMap<string, string> = new Map([
   ["not_an_end", TO_BELIEVE],
   ["name", TO_BELIEVE],

@@ -5,7 +5,7 @@ export const STATIC_TARGET: RegExp = new RegExp(`(${TARGET_KINDS.join("|")})=(ht
 
 const SETTING = "collector.staticTargets";
 
-/** What keeps an entry from ever being read, with the entry; null: nothing. */
+/** Returns the rule that an entry breaks, with the entry: it could never be read. Null: there is none. */
 export function staticTargetsRule(entries: readonly string[]): string | null {
   for (const [at, entry] of entries.entries()) {
     const rule = entries.indexOf(entry) < at ? "must name each page once" : brokenRule(entry);

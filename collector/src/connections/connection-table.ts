@@ -28,7 +28,7 @@ interface Known {
 interface TableLosses {
   /** Connections that went without the event that has their last bytes. */
   lostEnds: number;
-  /** Those of them that began after the first dump: the kernel should have reported their ends. */
+  /** Lost ends of connections that began after the first dump: the kernel should have reported them. */
   lostNewEnds: number;
   /** Ends that the kernel reported. */
   heardEnds: number;

@@ -57,7 +57,7 @@ interface PageOptions {
 export interface PageResult extends SumFaults {
   /** OTLP requests, ready for the bus. */
   readonly records: readonly Uint8Array[];
-  /** What is missing of the usage of pods; null: nothing. */
+  /** The part of the pods' usage that the page lacks; null: none. */
   readonly lack: PageLack | null;
 }
 
@@ -93,7 +93,7 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   readonly unused: Record<UnusedRow, number> = recordOf(UNUSED_ROWS, () => 0);
   #hasScrapeError = false;
   #unnamedPods = 0;
-  /** Of the row in hand, in families of usage. */
+  /** Kind of the row in hand, in families of usage. */
   #usageRow: UsageRow = "part";
 
   constructor(memory: TargetMemory, options: PageOptions) {

@@ -9,7 +9,7 @@ export const PART = { a: 1, b: 2, both: 3, bucket: 4 } as const;
 
 /** Why samples of a page are in no record. Metric label `reason` of isochrone_collector_rows_unused_total. */
 export const UNUSED_ROWS = [
-  /** Of a metric that nothing is drawn from. */
+  /** Nothing is drawn from the metric. */
   "unread_metric",
   /** No graph shows the row, or another row contains it. */
   "not_needed",

@@ -35,7 +35,7 @@ export interface ScrapeResult {
   readonly refusals: PageRefusals;
   /** Other samples that are in no record. */
   readonly unused: Readonly<Record<UnusedRow, number>>;
-  /** What is missing of the usage of pods; null: nothing. */
+  /** The part of the pods' usage that the page lacks; null: none. */
   readonly lack: PageLack | null;
 }
 

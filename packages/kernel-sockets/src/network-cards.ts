@@ -25,7 +25,7 @@ interface Interface {
 
 /** phys_port_name of a port that stands for a virtual or sub-function: the card's own port counts it too. */
 const REPRESENTOR = /^(?:c\d+)?pf\d+(?:vf|sf)\d+$/;
-/** Of /proc/net/ipv6_route: the default route's destination and prefix length. */
+/** Destination and prefix length of the default route in /proc/net/ipv6_route. */
 const ANY_IP6 = /^0{32} 00 /;
 
 /**

@@ -33,7 +33,7 @@ function parsed(text: string): unknown {
 
 /**
  * Rows of the prices. Bytes within a zone are free in OpenCost. A price that the file leaves out is unknown.
- * What is wrong goes to `mistakes`.
+ * Mistakes go to `mistakes`.
  */
 export function openCostRows(
   prices: Readonly<Record<string, unknown>>,

@@ -9,8 +9,8 @@ import { StreamSystem } from "./stream-system.ts";
 
 /**
  * The strategy, by which a job waits while it would break a promise (`minThroughput`), its own or another's.
- * Where the strategy's routes and rates break one, or don't fit links that changed, or several namespaces
- * share the links, running jobs keep their routes and get new rates, of which promises come first.
+ * Running jobs keep their routes and get new rates, promises first, if the strategy's routes and rates break
+ * a promise or don't fit links that changed, or if several namespaces share the links.
  */
 export function keepingPromises(strategy: StreamStrategy): StreamStrategy {
   const share = async (system: StreamSystem, change: Change): Promise<readonly PlacedJob[]> => {

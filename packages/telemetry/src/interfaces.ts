@@ -22,8 +22,8 @@ const CARD =
 const FUNCTION = /^enP\d+s\d/;
 
 /**
- * What an interface is to the node's use of its network, by its name alone. `function`: the lower half of a
- * card named `eth*`, or a card itself where there is none.
+ * Kind of an interface, by its name alone. "carried": another one counts its packets again. "function": the
+ * lower half of a card named `eth*`, or a card itself where there is none.
  */
 type InterfaceKind = "card" | "function" | "carried" | "unclear";
 

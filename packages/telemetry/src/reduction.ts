@@ -32,8 +32,8 @@ export interface FamilyReduction {
 }
 
 /**
- * What a row of usage is of; the first two are kept. "part": others contain it. "unnamed": of a pod's
- * container, without the pod's name.
+ * Subject of a row of usage. Rows of a pod or node are kept. "part": another row contains it. "unnamed": a
+ * pod's container, without the pod's name.
  */
 export type UsageRow = "pod" | "node" | "part" | "unnamed";
 

@@ -35,7 +35,10 @@ function problemDetail(text: string): string | null {
   }
 }
 
-/** What a text of JSON holds. Throws GraphClientError. */
+/**
+ * Returns what a text of JSON holds.
+ * @throws GraphClientError
+ */
 export function jsonAnswer(url: string, text: string): unknown {
   try {
     return parseJson(text);

@@ -64,7 +64,7 @@ export class PodObserver implements Service {
     const { node, bound, sinceMs } = placement;
     const nowMs = clock.now();
     if (bound) decisions.bound(pod, node, sinceMs ?? nowMs);
-    // By whichever clock it is younger: ours may be years ahead.
+    // The clock by which it is younger counts: ours may be years ahead.
     const ageMs = sinceMs === null ? 0 : Math.max(0, Math.min(nowMs - sinceMs, this.#time.ageMs(sinceMs)));
     const untilMs = bound ? clock.monotonic() + keepMs - ageMs : Infinity;
     if (untilMs <= clock.monotonic()) return ledger.remove(pod.namespace, pod.name);

@@ -125,7 +125,7 @@ type Kept = Static<typeof Kept>;
 const LISTS = ["open", "waiting", "campaigns", "left", "settled", "unmeasured", "streaks"] as const;
 const ROOM_BETWEEN = 1;
 
-/** @param rounds that are enough: more needn't be told, and would change the text in every run */
+/** @param rounds as many as are told of a streak: more would change the text in every run */
 export function memoryText(memory: TermMemory, rounds: number): string {
   const { regret, open, decision, left, settled, waiting, unmeasured } = memory;
   const streaks = [...decision.streaks.values()]

@@ -23,7 +23,7 @@ const jumps = fc
   )
   .map(([sign, ms]) => sign * ms);
 
-/** What others write, by a clock that is right. */
+/** Time that others write, by a clock that is right. */
 function timeOf(clock: ManualClock, startMs: number): number {
   return startMs + clock.monotonic();
 }

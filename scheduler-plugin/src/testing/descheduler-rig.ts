@@ -58,7 +58,7 @@ export class DeschedulerRig {
   /** Between za and zb, and za and zc. */
   farMs = { zb: 50, zc: 5 };
   graphAgeMs = 0;
-  /** Of each link. */
+  /** Error of each link's cost. */
   errorMs = 0;
   /** CPU that a pod of a workload uses, millicores; those that aren't named: nobody knows. */
   useOf: Readonly<Record<string, number>> = {};

@@ -8,7 +8,7 @@ const SEEN_WITHIN_MS = 60_000;
 /** Jitter of the emulator and timers of the machine; the product's own error counts where it is larger. */
 const TOLERANCE_MS = 3;
 const TOLERANCE_SHARE = 0.25;
-/** What all packets of a busy machine take longer than the emulator has them wait. */
+/** Delay that a busy machine adds to all packets, beyond the emulator's. */
 const MACHINE_MS = 2;
 /** Standard errors beside the product's error, which is about two of them. */
 const ERRORS = 1.5;

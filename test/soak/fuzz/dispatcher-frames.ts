@@ -135,7 +135,7 @@ function anyFrame(draws: Draws, stream: number): Buffer {
   return Buffer.concat(Array.from({ length: times }, draws.pick(others)));
 }
 
-/** What a client writes on a connection. */
+/** Draws what a client writes on a connection. */
 export function drawClientFrames(draws: Draws): Buffer {
   const parts = [Buffer.from(PREFACE), frame(SETTINGS, 0, 0)];
   if (draws.chance(0.1)) return Buffer.concat([...parts, rapidResets(draws)]);
@@ -170,7 +170,7 @@ function rapidResets(draws: Draws): Buffer {
   );
 }
 
-/** What an endpoint writes for a request on stream 1. */
+/** Draws what an endpoint writes for a request on stream 1. */
 export function drawAnswerFrames(draws: Draws): Buffer {
   const parts: Buffer[] = [];
   for (let left = 1 + draws.below(4); left > 0; left--) {

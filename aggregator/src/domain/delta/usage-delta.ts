@@ -38,7 +38,7 @@ interface LevelPart {
 interface LevelContribution {
   /** Null: of the whole pod or node. */
   readonly container: string | null;
-  /** Of its points, all of them. */
+  /** All attributes of its points. */
   readonly wire: OnWire;
   readonly parts: readonly LevelPart[];
 }
@@ -46,7 +46,7 @@ interface LevelContribution {
 /** The last of some samples of a level. */
 interface LastSample {
   readonly owner: MemoryOwner;
-  /** Of its point, all of them. */
+  /** All attributes of its point. */
   readonly wire: OnWire;
   readonly timeMs: number;
   readonly value: number;

@@ -11,8 +11,8 @@ export interface EndRates {
 }
 
 /**
- * Channels that carried anything in the window, or on which somebody saw connections; those with the outside,
- * too.
+ * Yields the channels that carried anything in the window or have connections, those with the outside
+ * included.
  */
 export function* observedChannels(
   channels: ChannelTable,

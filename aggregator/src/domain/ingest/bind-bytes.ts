@@ -12,15 +12,14 @@ import {
   type Increment,
   type Series,
 } from "@isochrone/telemetry";
-import type { ChannelKey } from "../channel-key.ts";
+import { channelBetween, type ChannelKey } from "../channel-key.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
 import { OUTSIDE_UNKNOWN, outsideNameOf } from "@isochrone/telemetry/outside";
-import { textOf } from "../text.ts";
+import { knownName, textOf } from "../text.ts";
 import { endOf, outsideEnd, outsideOf, type ResolvedEnd } from "./byte-ends.ts";
 import type { ByteMemory } from "./byte-memory.ts";
 import { openChannel } from "./bind-traffic.ts";
 import { IncrementSink } from "./increments.ts";
-import { clusterName } from "./own-cluster.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink, type Unused } from "./sink.ts";
 
@@ -201,7 +200,7 @@ function isOneWay({ target, outside }: ByteFamily): boolean {
 
 /** The cluster that the target is mirrored from; null: it is one of this cluster. */
 function elsewhereOf({ targetCluster }: ByteFamily, { attributes }: Series): ResolvedEnd | null {
-  const cluster = targetCluster === undefined ? null : clusterName(attributes[targetCluster]);
+  const cluster = targetCluster === undefined ? null : knownName(attributes[targetCluster]);
   return cluster === null ? null : outsideEnd(outsideNameOf(cluster));
 }
 
@@ -235,12 +234,7 @@ function reporterOf(
 }
 
 function keyOf({ source, target }: Reading): ChannelKey {
-  return {
-    sourceNamespace: source.namespace,
-    source: source.workload,
-    targetNamespace: target.namespace,
-    target: target.workload,
-  };
+  return channelBetween(source, target);
 }
 
 function isSameKey(a: ChannelKey, b: ChannelKey): boolean {

@@ -18,7 +18,7 @@ import { OwnCluster } from "./own-cluster.ts";
 import type { ChannelSideTarget, ChannelTarget, SinkTables } from "./sink-tables.ts";
 import { NOT_YOURS, UNUSED_SINKS, type Sink } from "./sink.ts";
 import { OPEN_PERMIT, type Permit } from "../speakers/permit.ts";
-import { textOf, type Labels } from "../text.ts";
+import { knownName, textOf, type Labels } from "../text.ts";
 
 class DemandSink extends IncrementSink {
   readonly #demand: ChannelTarget;
@@ -52,8 +52,6 @@ type DemandLabels = Labels<
   | "destination_service_namespace"
 >;
 
-/** Istio writes this where it can't tell who it was. */
-const UNKNOWN_WORKLOAD = "unknown";
 /** Istio names what is no Service of the cluster otherwise: `PassthroughCluster`, or a host with dots. */
 const SERVICE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 
@@ -113,12 +111,11 @@ function flowsOf(labels: DemandLabels): readonly Flow[] | null {
 
 /** The calling workload and the Service that it calls; null where one of them isn't named. */
 function callerOf(labels: DemandLabels): ChannelKey | null {
-  const source = textOf(labels.source_workload);
+  const source = knownName(labels.source_workload);
   const sourceNamespace = textOf(labels.source_workload_namespace);
   const target = textOf(labels.destination_service_name);
-  const targetNamespace = textOf(labels.destination_service_namespace);
-  if (source === null || source === UNKNOWN_WORKLOAD) return null;
-  if (sourceNamespace === null || target === null || targetNamespace === null) return null;
-  if (!SERVICE.test(target) || targetNamespace === UNKNOWN_WORKLOAD) return null;
+  const targetNamespace = knownName(labels.destination_service_namespace);
+  if (source === null || sourceNamespace === null) return null;
+  if (target === null || targetNamespace === null || !SERVICE.test(target)) return null;
   return { sourceNamespace, source, targetNamespace, target };
 }

@@ -1,10 +1,9 @@
 // Who the ends of a service graph's edge are: traces and flows name services and pods' owners in several
 // ways, the graph names workloads.
 import type { Attributes } from "@isochrone/telemetry";
-import { OUTSIDE_NAMESPACE, OUTSIDE_UNKNOWN, outsideNameOf } from "@isochrone/telemetry/outside";
-import type { ChannelKey } from "../channel-key.ts";
-import { textOf, type Labels } from "../text.ts";
-import { clusterName } from "./own-cluster.ts";
+import { OUTSIDE_NAMESPACE, outsideNameOf } from "@isochrone/telemetry/outside";
+import { channelBetween, UNKNOWN_OUTSIDE, type ChannelEnd, type ChannelKey } from "../channel-key.ts";
+import { knownName, textOf, type Labels } from "../text.ts";
 
 /** Labels of Hubble's `labelsContext` that name the ends. */
 export type HubbleEnds = Labels<
@@ -15,11 +14,6 @@ export type HubbleEnds = Labels<
   | "destination_workload"
   | "destination_app"
 >;
-
-interface Workload {
-  readonly namespace: string;
-  readonly name: string;
-}
 
 /** A name as Kubernetes takes it. */
 const LABEL = "[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?";
@@ -64,50 +58,41 @@ export function edgeOf(
   const [client, server] = (["client", "server"] as const).map((end) => {
     const kind = kinds[end];
     const workload = kind === null ? null : endOf(end, attributes, kind);
-    const cluster = clusterName(dimension(end, CLUSTER_ATTRIBUTES, attributes) ?? undefined);
+    const cluster = knownName(dimension(end, CLUSTER_ATTRIBUTES, attributes) ?? undefined);
     const isOther = cluster !== null && clusters(cluster, workload?.namespace ?? "");
     return isOther ? { elsewhere: cluster } : workload;
   });
   const isElsewhere = [client, server].some((end) => end !== null && end !== undefined && "elsewhere" in end);
   const [source, target] = [placed(client), placed(server)];
   if (source.namespace !== OUTSIDE_NAMESPACE || target.namespace !== OUTSIDE_NAMESPACE)
-    return channelOf(source, target);
+    return channelBetween(source, target);
   return isElsewhere ? "other_cluster" : null;
 }
 
-function placed(end: Workload | { readonly elsewhere: string } | null | undefined): Workload {
-  if (end === null || end === undefined) return { namespace: OUTSIDE_NAMESPACE, name: OUTSIDE_UNKNOWN };
-  return "elsewhere" in end ? { namespace: OUTSIDE_NAMESPACE, name: outsideNameOf(end.elsewhere) } : end;
-}
-
-function channelOf(source: Workload, target: Workload): ChannelKey {
-  return {
-    sourceNamespace: source.namespace,
-    source: source.name,
-    targetNamespace: target.namespace,
-    target: target.name,
-  };
+function placed(end: ChannelEnd | { readonly elsewhere: string } | null | undefined): ChannelEnd {
+  if (end === null || end === undefined) return UNKNOWN_OUTSIDE;
+  return "elsewhere" in end ? { namespace: OUTSIDE_NAMESPACE, workload: outsideNameOf(end.elsewhere) } : end;
 }
 
 /**
  * Dimensions are what the connector was told to copy from the spans' resources; they know more than the name
  * does.
  */
-function endOf(end: "client" | "server", attributes: Attributes, kind: NameKind): Workload | null {
+function endOf(end: "client" | "server", attributes: Attributes, kind: NameKind): ChannelEnd | null {
   const namespace = dimension(end, NAMESPACE_ATTRIBUTES, attributes);
   const owner = dimension(end, OWNER_ATTRIBUTES, attributes);
-  if (namespace !== null && owner !== null) return { namespace, name: owner };
+  if (namespace !== null && owner !== null) return { namespace, workload: owner };
   const name = kind === "other" ? null : textOf(attributes[end]);
   if (name === null) return null;
-  if (namespace !== null && PLAIN.test(name)) return { namespace, name };
+  if (namespace !== null && PLAIN.test(name)) return { namespace, workload: name };
   return qualified(name, kind === "peer" ? [SLASHED, SERVICE] : [SLASHED, SERVICE, DOTTED]);
 }
 
 /** The first form that fits. */
-function qualified(text: string, forms: readonly RegExp[]): Workload | null {
+function qualified(text: string, forms: readonly RegExp[]): ChannelEnd | null {
   for (const form of forms) {
     const { namespace, name } = form.exec(text)?.groups ?? {};
-    if (namespace !== undefined && name !== undefined) return { namespace, name };
+    if (namespace !== undefined && name !== undefined) return { namespace, workload: name };
   }
   return null;
 }
@@ -137,13 +122,13 @@ export function hubbleEnds(labels: HubbleEnds): ChannelKey | null {
     labels.destination_workload,
     labels.destination_app,
   );
-  return source === null && target === null ? null : channelOf(placed(source), placed(target));
+  return source === null && target === null ? null : channelBetween(placed(source), placed(target));
 }
 
 type Label = HubbleEnds[keyof HubbleEnds];
 
-function workloadOf(namespaceLabel: Label, workload: Label, app: Label): Workload | null {
+function workloadOf(namespaceLabel: Label, workloadLabel: Label, app: Label): ChannelEnd | null {
   const namespace = textOf(namespaceLabel);
-  const name = textOf(workload) ?? textOf(app);
-  return namespace === null || name === null ? null : { namespace, name };
+  const workload = textOf(workloadLabel) ?? textOf(app);
+  return namespace === null || workload === null ? null : { namespace, workload };
 }

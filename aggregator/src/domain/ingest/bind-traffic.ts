@@ -22,7 +22,7 @@ const FLOW_OF = mapOf<Flow>({
   istio_tcp_received_bytes_total: "tcpBytes",
 });
 
-/** Bytes of answers: with the outside, each direction is a channel of its own. */
+/** Counters of answers' bytes. With the outside, each direction is a channel of its own. */
 const ANSWERS = /^istio_(response_bytes(_sum)?|tcp_sent_bytes_total)$/;
 
 /** Parts of the same metrics that nothing here is drawn from, and other metrics of Istio's standard set. */
@@ -135,8 +135,8 @@ class NamedChannel implements ChannelTarget {
 }
 
 /**
- * Returns the channel, with both ends by their workloads' own names; or what its series flows into when the
- * speaker may not speak of it, or not yet.
+ * Returns the channel, with both ends by their workloads' own names. If the speaker may not speak of it, or
+ * not yet, returns what the series flows into instead.
  */
 export function openChannel(
   channels: SinkTables["channels"],

@@ -227,7 +227,7 @@ export class Ingest implements MetricsVisitor {
     this.#latestMs = nowMs + this.#options.maxFutureMs;
     if (nowMs < this.#takenMs - this.#tables.shape.paneMs) this.#beginAgain();
     this.#takenMs = nowMs;
-    // What was bound before may be of another cluster.
+    // Series that were bound before may be of another cluster.
     if (this.#clusterChanges !== this.#clusters.changes) this.#beginAgain();
     this.#clusterChanges = this.#clusters.changes;
     this.#sweep(nowMs);

@@ -1,14 +1,17 @@
 // Who the ends of a row of Istio's metrics are. Their labels name workloads of any cluster of the mesh.
-import type { Series } from "@isochrone/telemetry";
-import { OUTSIDE_NAMESPACE, OUTSIDE_UNKNOWN, outsideNameOf } from "@isochrone/telemetry/outside";
-import type { ChannelKey, Reporter } from "../channel-key.ts";
+import type { AttributeValue, Series } from "@isochrone/telemetry";
+import { OUTSIDE_NAMESPACE, outsideNameOf } from "@isochrone/telemetry/outside";
+import {
+  channelBetween,
+  UNKNOWN_OUTSIDE,
+  type ChannelEnd,
+  type ChannelKey,
+  type Reporter,
+} from "../channel-key.ts";
 import type { ClusterFacts } from "../speakers/authority.ts";
-import { textOf, type Labels } from "../text.ts";
-import { clusterName, isOfOurNode, type OwnCluster } from "./own-cluster.ts";
+import { knownName, textOf, type Labels } from "../text.ts";
+import { isOfOurNode, type OwnCluster } from "./own-cluster.ts";
 import { UNUSED_SINKS, type Sink } from "./sink.ts";
-
-/** Istio writes this where it can't tell who it was. */
-const UNKNOWN = "unknown";
 
 type EndLabels = Labels<
   | "source_workload"
@@ -18,11 +21,6 @@ type EndLabels = Labels<
   | "destination_workload_namespace"
   | "destination_cluster"
 >;
-
-interface NamedEnd {
-  readonly namespace: string;
-  readonly workload: string;
-}
 
 /** The cluster of the end that doesn't report; null: this one, or it isn't told. */
 type FarCluster = { readonly elsewhere: string | null } | "near_is_elsewhere";
@@ -38,9 +36,9 @@ export function farClusterOf(
   facts: ClusterFacts,
 ): FarCluster {
   const labels: EndLabels = series.attributes;
-  const source = clusterName(labels.source_cluster);
+  const source = knownName(labels.source_cluster);
   // Left out where it is the source's.
-  const target = (labels.destination_cluster ?? "") === "" ? source : clusterName(labels.destination_cluster);
+  const target = (labels.destination_cluster ?? "") === "" ? source : knownName(labels.destination_cluster);
   const [near, far] = reporter === "source" ? [source, target] : [target, source];
   if (near !== null) {
     const isOfSource = reporter === "source";
@@ -66,10 +64,10 @@ export function callOf(
   const far = farClusterOf(series, reporter, clusters, facts);
   if (far === "near_is_elsewhere") return UNUSED_SINKS.other_cluster;
   const labels: EndLabels = series.attributes;
-  const outside = {
-    namespace: OUTSIDE_NAMESPACE,
-    workload: far.elsewhere === null ? OUTSIDE_UNKNOWN : outsideNameOf(far.elsewhere),
-  };
+  const outside =
+    far.elsewhere === null
+      ? UNKNOWN_OUTSIDE
+      : { namespace: OUTSIDE_NAMESPACE, workload: outsideNameOf(far.elsewhere) };
   const isFar = (side: "source" | "target"): boolean =>
     far.elsewhere !== null && (side === "source") !== (reporter === "source");
   const source = isFar("source") ? null : endOf(labels.source_workload, labels.source_workload_namespace);
@@ -78,24 +76,13 @@ export function callOf(
     : endOf(labels.destination_workload, labels.destination_workload_namespace);
   return source === null && target === null
     ? UNUSED_SINKS.unattributed
-    : channelOf(source ?? outside, target ?? outside);
+    : channelBetween(source ?? outside, target ?? outside);
 }
 
-function channelOf(source: NamedEnd, target: NamedEnd): ChannelKey {
-  return {
-    sourceNamespace: source.namespace,
-    source: source.workload,
-    targetNamespace: target.namespace,
-    target: target.workload,
-  };
-}
-
-function endOf(workloadLabel: unknown, namespaceLabel: unknown): NamedEnd | null {
-  const [workload, namespace] = [nameOf(workloadLabel), nameOf(namespaceLabel)];
+function endOf(
+  workloadLabel: AttributeValue | undefined,
+  namespaceLabel: AttributeValue | undefined,
+): ChannelEnd | null {
+  const [workload, namespace] = [knownName(workloadLabel), knownName(namespaceLabel)];
   return workload === null || namespace === null ? null : { namespace, workload };
-}
-
-function nameOf(label: unknown): string | null {
-  const name = typeof label === "string" ? textOf(label) : null;
-  return name === UNKNOWN ? null : name;
 }

@@ -1,21 +1,19 @@
-// Which cluster telemetry is of. Meshes, Prometheus and OpenTelemetry each have a label for it, and may each
-// call the same cluster otherwise.
+// Tells this cluster's telemetry from that of others. Meshes, Prometheus and OpenTelemetry each have a label
+// for the cluster, and may give the same cluster different names.
 import { CLUSTER_LABELS, RESOURCE_ATTRIBUTES, type Series } from "@isochrone/telemetry";
 import type { ClusterFacts } from "../speakers/authority.ts";
-import { textOf, type Labels } from "../text.ts";
+import { knownName, textOf, type Labels } from "../text.ts";
 
 /** Who names clusters: Istio's ends, the label of a Prometheus, and OpenTelemetry. */
 type ClusterNaming = "istio" | "prometheus" | "otel";
 
 /** Istio's name of a cluster that nobody has named. */
 const ISTIO_DEFAULT = "Kubernetes";
-/** Istio writes this where it can't tell. */
-const UNKNOWN = "unknown";
 /** Bounds for memory: senders can invent names. */
 const MAX_NAMES = 200;
 const MAX_NAMESPACES = 1_000;
 
-/** Where a name was seen. Namespaces count, not series: a tenant has as many series as it likes. */
+/** Sightings of a name. Namespaces count first, not series: a tenant has as many series as it likes. */
 interface Sightings {
   readonly namings: Set<ClusterNaming>;
   /** Namespaces of series that name a node or pod of this cluster. */
@@ -33,8 +31,8 @@ interface SeenCluster {
 }
 
 /**
- * Knows this cluster's names: as configured, else the name of each naming that most namespaces have, those
- * first whose series name this cluster's nodes or pods.
+ * Knows this cluster's names. They are configured, or detected for each naming: the name that most namespaces
+ * have in series of this cluster's nodes or pods, else in any series.
  */
 export class OwnCluster {
   readonly #configured: ReadonlySet<string>;
@@ -119,21 +117,15 @@ function leads(a: Sightings, b: Sightings): boolean {
   return a.anywhere.size === b.anywhere.size ? a.series > b.series : a.anywhere.size > b.anywhere.size;
 }
 
-/** Null for a label that names no cluster. */
-export function clusterName(value: Series["attributes"][string] | undefined): string | null {
-  const name = textOf(value);
-  return name === UNKNOWN ? null : name;
-}
-
 type PlaceLabels = Labels<(typeof CLUSTER_LABELS)[number] | "namespace" | "node" | "pod">;
 
 /** Whether a series says that it is of another cluster, by the label of a Prometheus or of OpenTelemetry. */
 export function isOfOther(series: Series, clusters: OwnCluster, facts: ClusterFacts): boolean {
   const labels: PlaceLabels = series.attributes;
-  const resource = clusterName(series.resource[RESOURCE_ATTRIBUTES.cluster]);
+  const resource = knownName(series.resource[RESOURCE_ATTRIBUTES.cluster]);
   const [first, ...others] = CLUSTER_LABELS;
-  const prometheus = clusterName(labels[first]);
-  const otel = others.map((label) => clusterName(labels[label])).find((name) => name !== null) ?? resource;
+  const prometheus = knownName(labels[first]);
+  const otel = others.map((label) => knownName(labels[label])).find((name) => name !== null) ?? resource;
   if (prometheus === null && otel === null) return false;
   const isNew = series.state === undefined;
   const namespace = textOf(labels.namespace) ?? textOf(series.resource[RESOURCE_ATTRIBUTES.namespace]) ?? "";

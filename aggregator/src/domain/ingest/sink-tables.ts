@@ -92,8 +92,8 @@ export interface UsageTarget {
   readonly live: boolean;
   counter(counter: UsageCounter): CounterTarget;
   /**
-   * Whether a counter or a figure of the whole has told its CPU within the window before, or begins to: no
-   * figures of containers are needed.
+   * True if a counter, or a level of the whole pod, told its CPU in the window before `eventMs`, or has just
+   * begun to. Levels of its containers aren't needed then.
    */
   tellsCpu(eventMs: number): boolean;
   /** @param container null: the whole pod or node */

@@ -25,7 +25,7 @@ const STANDS_AT: Readonly<Partial<Record<Reporter, ChannelEnd>>> = {
  */
 export function bindsOf(reporter: Reporter, key: ChannelKey, meshNamespaces: ReadonlySet<string>): Binds {
   const end = STANDS_AT[reporter];
-  // What is outside has no graphs of its own.
+  // The outside has no graphs of its own.
   if (end === undefined || key.sourceNamespace === key.targetNamespace || isOutside(key)) return "both";
   const namespace = end === "source" ? key.sourceNamespace : key.targetNamespace;
   return meshNamespaces.has(namespace) ? "both" : end;

@@ -261,7 +261,7 @@ export class UsageState {
     return (this.#containerCpu ??= new ContainerCpuLevels()).level(container, create);
   }
 
-  /** Which of a node's interfaces count, by their names. */
+  /** Tells which of a node's interfaces count, by their names. */
   interfaces(): InterfaceChoice {
     return (this.#interfaces ??= new InterfaceChoice());
   }

@@ -81,7 +81,7 @@ function withDefaults(container: LooseFields, item: LooseFields): LooseFields {
   };
 }
 
-/** What the runtime takes beside the containers, and the nodes that have it. */
+/** Returns what a RuntimeClass adds to a pod: its overhead, and where its runtime is. */
 function ofRuntimeClass(spec: LooseFields, runtime: LooseFields | undefined): LooseFields {
   if (runtime === undefined) return {};
   const { overhead, scheduling } = looseFields<Fields<"overhead" | "scheduling">>(runtime);

@@ -5,7 +5,7 @@ import { entriesOf, isList, isRecord, looseFields, type LooseFields } from "@iso
 type Json = LooseFields;
 type Fields<K extends string> = Record<K, unknown>;
 
-/** Where the pod is in objects that hold one. */
+/** Paths of the pod, by the kind that holds one. */
 const POD_TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   Pod: [],
   Deployment: ["spec", "template"],

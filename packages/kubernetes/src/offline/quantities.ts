@@ -3,7 +3,7 @@ import { isList, isRecord, looseFields, parseDecimal } from "@isochrone/primitiv
 
 type Path = readonly (string | number)[];
 
-/** What is wrong with a value of an object. */
+/** A value of an object that breaks a rule. */
 interface ObjectFault {
   readonly path: Path;
   readonly rule: string;

@@ -7,7 +7,7 @@ import type { KubernetesObject } from "./port.ts";
  */
 const APPLIED_MOVES_ANNOTATION = "isochrone.dev/applied-moves";
 
-/** Of the annotation: some thousand moves of one controller. */
+/** Longest annotation that is read: some thousand moves of one controller. */
 const MAX_CHARACTERS = 128 * 1024;
 
 interface AppliedMoves {

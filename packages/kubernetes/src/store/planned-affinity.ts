@@ -8,7 +8,7 @@ import type { Affinity, KubernetesObject, PodSpec } from "../kinds.ts";
 /** Annotation of a pod that may land on these nodes alone, the planned one first; by commas. */
 export const PLANNED_AMONG_ANNOTATION = "isochrone.dev/planned-among";
 
-/** Of that annotation: three names of nodes. */
+/** Longest such annotation that is read: three names of nodes. */
 const MAX_PLANNED_CHARACTERS = 1_024;
 
 /** A node that a pod may land on. */

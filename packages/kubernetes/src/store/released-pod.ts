@@ -12,7 +12,7 @@ import type { JsonPatchOperation, KubernetesObject, OwnerReference } from "./por
  * the target. JSON of {@link PodRelease}.
  */
 export const MOVING_ANNOTATION = "isochrone.dev/moving";
-/** Of the annotation; ours is shorter. */
+/** Longest annotation that is read; ours is shorter. */
 const MAX_CHARACTERS = 4_096;
 /** Names the ReplicaSet's template; in the selector of each ReplicaSet of a Deployment. */
 export const TEMPLATE_HASH_LABEL = "pod-template-hash";

@@ -31,7 +31,7 @@ const NUMBERED = /^(.+)-\d+$/;
 interface WorkloadAliases {
   /** Names that meshes and owner attributes use for the workload. */
   readonly workload: readonly string[];
-  /** Names of the services that its pods are in traces and flows. */
+  /** Names by which traces and flows know the services that its pods are. */
   readonly service: readonly string[];
 }
 

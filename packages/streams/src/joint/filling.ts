@@ -38,7 +38,7 @@ export class Filling {
   readonly #whole: Float64Array;
   /** Capacities for one namespace; only those of links that it uses are up to date. */
   readonly #slice: Float64Array;
-  /** Those that are filled now. */
+  /** Capacities that are filled now: of all, or of one namespace. */
   #capacities: Float64Array;
   readonly #left: Float64Array;
   readonly #weights: Float64Array;

@@ -1,9 +1,9 @@
-// What namespaces take of a link: no number of jobs or promises of one namespace pushes out the others.
+// Shares of namespaces of a link: no number of jobs or promises of one namespace pushes out the others.
 import { fairLevel } from "@isochrone/primitives/algorithms";
 import type { PlacedJob } from "../placed-job.ts";
 import { namespaceOf, type StreamJob } from "../stream-job.ts";
 
-/** What a job puts on the network, and how fast it may go. */
+/** A job's bits on the network, and how fast it may go. */
 export interface Load {
   /** Indexes of capacities, each once. */
   readonly links: Int32Array;
@@ -26,7 +26,7 @@ export const LINK_SHARES = {
 } as const;
 
 /**
- * What each namespace is promised of a link, bits/s.
+ * Returns what each namespace is promised of a link, bits/s.
  * @param declared bits/s by namespace
  */
 export function promisedShares(

@@ -157,7 +157,7 @@ async function placeWaiting(
 ): Promise<ReadonlyMap<string, string | null>> {
   const { strategy, nodes } = input;
   const placedNow = new Map<string, string | null>();
-  /** By namespace: a job for which room is kept. */
+  /** A job for which room is kept, by namespace. */
   const reserved = new Map<string, string>();
   let tried = 0;
   const wait = (key: string, why: WaitReason): void => void verdicts.set(key, { kind: "waiting", why });

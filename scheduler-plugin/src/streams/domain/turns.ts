@@ -1,4 +1,4 @@
-// Whose turn it is where namespaces share places.
+// Turns of namespaces that share places.
 
 /**
  * The first item of each namespace, then the second of each, and so on; within a turn in the given order.

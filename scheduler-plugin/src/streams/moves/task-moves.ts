@@ -3,6 +3,7 @@
 // old node until the new pod runs, and a pod that no status names is deleted.
 import { hasCondition, isStoreError, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { isOpen, keepingAnnotation, parseMaintenanceWindow } from "@isochrone/placement";
+import { BoundedMap } from "@isochrone/primitives";
 import type { Clock, Logger } from "@isochrone/runtime";
 import { isUnschedulable } from "../../adapters/observed-pod.ts";
 import type { DeschedulerConfig } from "../../descheduler/decision/settings.ts";
@@ -63,7 +64,7 @@ export class TaskMoves {
   /** By uid of the job: until when it rests. Monotonic milliseconds. */
   readonly #rests = new Map<string, number>();
   /** When pods were asked about first, by uid; monotonic milliseconds. */
-  readonly #seenMs = new Map<string, number>();
+  readonly #seenMs = new BoundedMap<number>(MAX_SEEN);
   #move: Move | null = null;
   #nextMs = Number.NEGATIVE_INFINITY;
   /** The move that was proposed last, and how often in a row. */
@@ -98,10 +99,9 @@ export class TaskMoves {
       return false;
     const { annotations = {}, creationTimestamp = "" } = pod.metadata;
     if (keepingAnnotation(annotations) !== null) return false;
-    // By whichever clock it is older: ours may be years behind.
+    // The clock by which it is older counts: ours may be years behind.
     const { uid: podUid = "" } = pod.metadata;
     const seenMs = this.#seenMs.get(podUid) ?? clock.monotonic();
-    if (this.#seenMs.size >= MAX_SEEN) this.#seenMs.clear();
     this.#seenMs.set(podUid, seenMs);
     const ageMs = Math.max(clock.now() - Date.parse(creationTimestamp), clock.monotonic() - seenMs);
     return ageMs >= rules.minPodAgeMs;
