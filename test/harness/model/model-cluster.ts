@@ -145,6 +145,7 @@ export class ModelCluster {
   /** What would be best now, as the API and the page show it. */
   async proposals(): Promise<readonly ModelProposal[]> {
     const answer = await this.#plugin!.app.inject("/api/v1/plans?kind=proposal&limit=10");
+    if (answer.statusCode !== 200) throw new Error(`plans: status ${answer.statusCode}, ${answer.body}`);
     return answer.json<{ readonly plans: readonly ModelProposal[] }>().plans;
   }
 
