@@ -15,6 +15,8 @@ export interface Preset {
    * Matchers that tell kubelets' cAdvisor pages from others with the same metrics, which would count twice.
    */
   readonly usageMatchers: readonly string[];
+  /** Matchers of the kubelets' other page with the same metrics; null where nothing tells the pages apart. */
+  readonly resourceMatchers: readonly string[] | null;
 }
 
 // Where a scrape does not honour labels, the pod's own ones are renamed and those without the prefix are the
@@ -31,10 +33,16 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     ...CURRENT,
     node: ["node"],
     usageMatchers: ['job="kubelet"', 'metrics_path="/metrics/cadvisor"'],
+    resourceMatchers: ['job="kubelet"', 'metrics_path="/metrics/resource"'],
   },
   // Prometheus' own example configuration, and Istio's addon: targets of the role node, whose instance is the
   // node's name.
-  "kubernetes-sd": { ...CURRENT, node: ["node", "kubernetes_io_hostname", "instance"], usageMatchers: [] },
+  "kubernetes-sd": {
+    ...CURRENT,
+    node: ["node", "kubernetes_io_hostname", "instance"],
+    usageMatchers: [],
+    resourceMatchers: null,
+  },
   // cAdvisor before Kubernetes 1.16.
   legacy: {
     namespace: ["namespace"],
@@ -42,6 +50,7 @@ export const PRESETS: Readonly<Record<PresetName, Preset>> = {
     container: ["container_name"],
     node: ["node", "kubernetes_io_hostname", "instance"],
     usageMatchers: [],
+    resourceMatchers: null,
   },
 };
 
@@ -55,4 +64,5 @@ export const NODE_EXPORTER: Preset = {
   container: [],
   node: ["node", "nodename", "kubernetes_node", "instance"],
   usageMatchers: [],
+  resourceMatchers: null,
 };

@@ -99,6 +99,33 @@ describe("createPrometheusCollector", () => {
     ]);
   });
 
+  it("takes a kubelet's other page for the nodes whose cAdvisor page names no pods, and for them alone", async () => {
+    const values = [[START_MS / 1000 - 1, "7"]];
+    const series = (node: string, more: object) => ({ metric: { ...CPU, node, ...more }, values });
+    const root = { id: "/", namespace: "", pod: "", container: "" };
+    const { url } = await serve((response, asked) => {
+      const { query } = asked;
+      const result = query.includes("/metrics/resource")
+        ? [series("n1", { container: "twice" }), series("n2", { container: "app" })]
+        : query.includes('id="/"')
+          ? [series("n1", root), series("n2", root)]
+          : query.includes('pod!=""')
+            ? [series("n1", {})]
+            : [];
+      json(matrix(result))(response, asked);
+    });
+    const running = await run(url);
+    await running.until(
+      async () =>
+        (await running.metric("queries_total", { result: "ok", query: "resource" })) >= 2 &&
+        nodesOf(running.records).includes("n2"),
+    );
+    const told = pointsOf(running.records).map(
+      ({ attributes: { node, container, id } }) => `${String(node)} ${String(id ?? container)}`,
+    );
+    expect(told.toSorted()).toEqual(["n1 /", "n1 app", "n2 /", "n2 app"]);
+  });
+
   it("leaves out series that their target may not tell of, counts them, and says once which they are", async () => {
     const seconds = START_MS / 1000 - 1;
     const forged = {
@@ -246,7 +273,7 @@ describe("createPrometheusCollector", () => {
     healthy = true;
     await rounds(2);
     const ranges = asked
-      .filter(({ query }) => query.includes('pod!=""'))
+      .filter(({ query }) => query.includes('pod!=""') && query.includes("/metrics/cadvisor"))
       .map(({ query }) => Number(/\[(\d+)ms\]/.exec(query)![1]));
     // Answered twice; then the window and what was missed since, up to 5600; then as before.
     expect(ranges).toEqual([5000, 5000, 5000, 5100, 5200, 5300, 5400, 5500, 5600, 5600, 5600, 5000]);

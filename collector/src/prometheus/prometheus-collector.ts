@@ -19,12 +19,12 @@ import { PrometheusApi, type Credentials } from "./api.ts";
 import { readCredentials } from "./credentials.ts";
 import { PrometheusError } from "./errors.ts";
 import { createPrometheusMetrics, type PrometheusMetrics } from "./metrics.ts";
-import { queriesOf, scrapesSelector, type Query } from "./queries.ts";
+import { queriesOf, resourceQuery, scrapesSelector, type Query } from "./queries.ts";
 import { ScrapedPages } from "./scraped-pages.ts";
 import { SeriesMemory } from "./series-memory.ts";
 import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
 import type { prometheusFields } from "./settings.ts";
-import { freshMetrics } from "./to-metrics.ts";
+import { freshMetrics, seriesNode } from "./to-metrics.ts";
 
 /**
  * Settings of Prometheus mode: its own rows, and those of the collector's section that count in every mode.
@@ -58,6 +58,11 @@ interface Round {
   readonly signal: AbortSignal;
 }
 
+interface Answer {
+  readonly series: readonly RawSeries[];
+  readonly fromMs: number;
+}
+
 const CLOSE_DEADLINE_MS = 2000;
 /** Queries under way at once: a batch must not take all of a server's workers. */
 const CONCURRENCY = 2;
@@ -83,6 +88,7 @@ class PrometheusCollector {
   readonly #metrics: PrometheusMetrics;
   readonly #api: PrometheusApi;
   readonly #queries: readonly Query[];
+  readonly #resource: Query | null;
   readonly #publisher: BufferedPublisher;
   readonly #pages = new ScrapedPages();
   readonly #trust: SeriesTrust;
@@ -107,6 +113,7 @@ class PrometheusCollector {
       insecureSkipVerify: config.prometheusInsecureSkipVerify,
     });
     this.#queries = queriesOf(config);
+    this.#resource = resourceQuery(config);
     this.#trust = new SeriesTrust(config);
     this.#memory = new SeriesMemory(this.#pages, config.prometheusMaxSeries);
     this.#publisher = new BufferedPublisher({
@@ -152,11 +159,16 @@ class PrometheusCollector {
     // The scrapes come first: they tell which series of the other answers began when.
     if (this.#jobs.size > 0) await this.#askScrapes(round);
     const queue = [...this.#queries];
+    const nodes = new Map<Query["name"], ReadonlySet<string>>();
     const worker = async (): Promise<void> => {
-      for (let query = queue.shift(); query !== undefined && !signal.aborted; query = queue.shift())
-        await this.#askQuery(query, round);
+      for (let query = queue.shift(); query !== undefined && !signal.aborted; query = queue.shift()) {
+        const answer = await this.#ask(query.name, query.selector, round);
+        if (answer === null) continue;
+        nodes.set(query.name, nodesOf(query, this.#publish(query, answer)));
+      }
     };
     await Promise.all(Array.from({ length: CONCURRENCY }, worker));
+    await this.#askResource(nodes.get("pods"), nodes.get("nodes"), round);
     this.#memory.forget(timeMs - FORGET_AFTER_SPANS * this.#config.prometheusCatchUpMs);
     this.#metrics.series.set(this.#memory.size);
   }
@@ -176,9 +188,27 @@ class PrometheusCollector {
     if (answer !== null) this.#pages.take(answer.series, answer.fromMs, round.timeMs);
   }
 
-  async #askQuery(query: Query, round: Round): Promise<void> {
+  /** The kubelets' other page stands in for nodes whose cAdvisor page names no pods. */
+  async #askResource(
+    withPods: ReadonlySet<string> | undefined,
+    nodes: ReadonlySet<string> | undefined,
+    round: Round,
+  ): Promise<void> {
+    const query = this.#resource;
+    if (query === null || withPods === undefined || nodes === undefined || round.signal.aborted) return;
+    if (withPods.size > 0 && nodes.isSubsetOf(withPods)) {
+      // The time without it was no outage.
+      this.#answeredMs.delete(query.name);
+      return;
+    }
     const answer = await this.#ask(query.name, query.selector, round);
     if (answer === null) return;
+    const lacks = (one: RawSeries): boolean => !withPods.has(seriesNode(one, query.preset!) ?? "");
+    this.#publish(query, { ...answer, series: answer.series.filter(lacks) });
+  }
+
+  /** Returns the series that were taken. */
+  #publish(query: Query, answer: Answer): readonly RawSeries[] {
     const { fromMs } = answer;
     const series = this.#trusted(query, answer.series).map((one) => this.#trust.withPod(query, one));
     const leftOutBefore = this.#memory.leftOut;
@@ -198,6 +228,7 @@ class PrometheusCollector {
       for (const batch of batchesOf(resource, metrics))
         this.#publisher.offer(query.topic, key, encodeMetrics(batch));
     }
+    return series;
   }
 
   /** Those that their target may tell of. */
@@ -220,11 +251,7 @@ class PrometheusCollector {
    * Null when it failed. Reaches back to the last answer, so that an outage of the server loses nothing that
    * it still scraped.
    */
-  async #ask(
-    name: string,
-    selector: string,
-    { timeMs, credentials, signal }: Round,
-  ): Promise<{ readonly series: readonly RawSeries[]; readonly fromMs: number } | null> {
+  async #ask(name: string, selector: string, { timeMs, credentials, signal }: Round): Promise<Answer | null> {
     const { prometheusWindowMs, prometheusCatchUpMs } = this.#config;
     const missedMs = timeMs - (this.#answeredMs.get(name) ?? timeMs) - this.#config.intervalMs;
     const rangeMs = Math.min(prometheusCatchUpMs, prometheusWindowMs + Math.max(0, Math.ceil(missedMs)));
@@ -278,4 +305,9 @@ class PrometheusCollector {
       if (job !== undefined && job !== "" && this.#jobs.size < MAX_JOBS) this.#jobs.add(job);
     }
   }
+}
+
+function nodesOf({ preset }: Query, series: readonly RawSeries[]): ReadonlySet<string> {
+  if (preset === null) return new Set();
+  return new Set(series.map((one) => seriesNode(one, preset)).filter((node) => node !== null));
 }

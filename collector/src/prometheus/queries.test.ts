@@ -1,7 +1,7 @@
 import { loadSettings, section } from "@isochrone/runtime";
 import { duration } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
-import { queriesOf, scrapesSelector } from "./queries.ts";
+import { queriesOf, resourceQuery, scrapesSelector } from "./queries.ts";
 import { trustFields } from "../trust-settings.ts";
 import { prometheusFields, prometheusRules } from "./settings.ts";
 
@@ -48,6 +48,14 @@ describe("queriesOf", () => {
     expect(queries).toHaveLength(5);
     for (const { selector } of queries) expect(selector).toMatch(/,env=~"prod\|stage"}$/);
     expect(queries[0]!.selector).toContain('pod_name!="",container_name!="POD",job="cadvisor"');
+  });
+
+  test("the kubelet's other page is asked for where a preset tells it from cAdvisor's", () => {
+    expect(resourceQuery(configOf())?.selector).toBe(
+      '{__name__=~"container_cpu_usage_seconds_total|container_memory_working_set_bytes",pod!="",container!="POD",job="kubelet",metrics_path="/metrics/resource"}',
+    );
+    expect(resourceQuery(configOf({ prometheusPreset: "legacy" }))).toBeNull();
+    expect(resourceQuery(configOf({ prometheusUsageMatchers: ['job="cadvisor"'] }))).toBeNull();
   });
 
   test("agents that count bytes are asked for, once somebody says whose are believed", () => {

@@ -8,6 +8,7 @@ export interface Query {
   /** Metric label `query`. */
   readonly name:
     | "pods"
+    | "resource"
     | "nodes"
     | "node_exporter"
     | "requests"
@@ -48,21 +49,18 @@ export function isGauge(metric: string): boolean {
   return GAUGES.has(metric);
 }
 
-/** All queries of a round: their number depends on the settings, never on the cluster. */
+/** All queries of every round: their number depends on the settings, never on the cluster. */
 export function queriesOf(settings: QuerySettings): Query[] {
   const preset = PRESETS[settings.prometheusPreset];
   const usage = settings.prometheusUsageMatchers ?? preset.usageMatchers;
-  const select = (metrics: readonly string[], ...matchers: readonly string[]): string =>
-    `{${[`__name__=~"${metrics.join("|")}"`, ...matchers, ...settings.prometheusMatchers].join(",")}}`;
-  const ofPods = `${preset.pod.at(-1)}!=""`;
-  const notPause = `${preset.container.at(-1)}!="POD"`;
+  const select = selectorOf(settings);
   const usageQuery = { topic: TOPICS.usage, preset };
   const trafficQuery = { topic: TOPICS.traffic, preset: null, startIsTold: true };
   return [
     {
       ...usageQuery,
       name: "pods",
-      selector: select(CPU_AND_MEMORY, ofPods, notPause, ...usage),
+      selector: select(CPU_AND_MEMORY, ...ofPods(preset), ...usage),
       startIsTold: true,
     },
     {
@@ -129,6 +127,27 @@ export function queriesOf(settings: QuerySettings): Query[] {
         ]
       : []),
   ];
+}
+
+/**
+ * Asked when `pods` has no series of a node: its kubelet's other page has them. Null where the two pages can't
+ * be told apart.
+ */
+export function resourceQuery(settings: QuerySettings): Query | null {
+  const preset = PRESETS[settings.prometheusPreset];
+  if (settings.prometheusUsageMatchers !== null || preset.resourceMatchers === null) return null;
+  const selector = selectorOf(settings)(CPU_AND_MEMORY, ...ofPods(preset), ...preset.resourceMatchers);
+  return { topic: TOPICS.usage, preset, name: "resource", selector, startIsTold: true };
+}
+
+const ofPods = (preset: Preset): readonly string[] => [
+  `${preset.pod.at(-1)}!=""`,
+  `${preset.container.at(-1)}!="POD"`,
+];
+
+function selectorOf({ prometheusMatchers }: QuerySettings) {
+  return (metrics: readonly string[], ...matchers: readonly string[]): string =>
+    `{${[`__name__=~"${metrics.join("|")}"`, ...matchers, ...prometheusMatchers].join(",")}}`;
 }
 
 /** Selects when the targets of these jobs were scraped, and whether that succeeded. */

@@ -82,6 +82,11 @@ function nodeOf({ node }: Readonly<Record<string, string>>): string | null {
   return node === undefined || node === "" ? null : node;
 }
 
+/** The node that a series is of, by the preset's labels. */
+export function seriesNode({ labels }: RawSeries, { node }: Preset): string | null {
+  return node.map((label) => labels[label] ?? "").find((text) => text !== "") ?? null;
+}
+
 function keyWithoutNode(labels: RawSeries["labels"]): string {
   const target = `${labels["job"] ?? ""}\n${labels["instance"] ?? ""}`;
   return `prometheus-${hash("sha1", target, "buffer")[0]! % KEYS_WITHOUT_NODE}`;

@@ -147,8 +147,13 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
 
 /** Points of records as metric, value and time. */
 export function pointsOf(records: readonly BusRecord[]) {
-  const points: { name: string; value: number; timeMs: number; attributes: object; temporality: unknown }[] =
-    [];
+  const points: {
+    name: string;
+    value: number;
+    timeMs: number;
+    attributes: Readonly<Record<string, unknown>>;
+    temporality: unknown;
+  }[] = [];
   for (const record of records)
     new MetricsDecoder().decode(record.value, {
       number: ({ name, attributes, temporality }, _, timeMs, value) =>
