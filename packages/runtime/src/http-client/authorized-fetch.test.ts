@@ -154,6 +154,17 @@ test("gives a server of another authority nothing, until the file names that one
   expect((await get(seen.url)).status).toBe(200);
 });
 
+test("a file of authorities that was read half written is read again by the next request", async () => {
+  const { url } = await serve(await authority.issue("torn", ["127.0.0.1"]));
+  const caFile = join(folder, "torn.pem");
+  const whole = await authority.ca();
+  await writeFile(caFile, whole.slice(0, whole.length / 2));
+  const get = authorizedFetch({ caFile, clock });
+  await expect(get(url)).rejects.toMatchObject({ message: expect.stringContaining("(PEM)") });
+  await writeFile(caFile, whole);
+  expect((await get(url)).status).toBe(200);
+});
+
 test("believes a certificate for the name that was configured, not for another", async () => {
   const seen = await serve(await authority.issue("named", ["graph.isochrone.svc"]));
   const caFile = authority.caFile;

@@ -52,7 +52,13 @@ export class TlsAgent {
     if (this.#agent !== null && asRead === this.#material) return this.#agent;
     // Two files can't be replaced, nor read, at one moment.
     if (!isPair(material)) material = await this.#readAgain();
-    this.#check(material);
+    try {
+      this.#check(material);
+    } catch (error) {
+      // What doesn't fit, or is being written, is read at each request until it does.
+      this.#forget();
+      throw error;
+    }
     if (this.#agent !== null) retire(this.#agent);
     this.#material = JSON.stringify(material);
     const { serverName: servername = null, onCertificate, idleMs: timeout } = this.#options;
@@ -73,8 +79,12 @@ export class TlsAgent {
   }
 
   #readAgain(): Promise<Material> {
-    for (const file of Object.values(this.#files)) file.forget();
+    this.#forget();
     return this.#read();
+  }
+
+  #forget(): void {
+    for (const file of Object.values(this.#files)) file.forget();
   }
 
   #check(material: Material): void {
@@ -82,8 +92,6 @@ export class TlsAgent {
     if (material.ca !== undefined && caFile) checkCertificates(material.ca, caFile);
     if (material.cert !== undefined) checkCertificates(material.cert, certFile!);
     if (isPair(material)) return;
-    // A pair that never fits is read at each request, until it does.
-    for (const file of Object.values(this.#files)) file.forget();
     throw new CredentialsError(`${keyFile} must hold the key (PEM) of the certificate ${certFile}`);
   }
 }
