@@ -11,8 +11,8 @@ export interface JrbaOptions {
   /** How long the solver may take. @default 10000 */
   readonly timeMs?: number;
   /**
-   * `printed`: of equally good solutions the solver's. `shortest`: those with few hops on wide links, because
-   * the relaxation leaves all flows but the worst one undecided. @default "printed"
+   * `printed`: of equally good solutions the solver's. `shortest`: those with few hops on wide links, for large
+   * flows before small ones, because the relaxation leaves all flows but the worst one undecided. @default "printed"
    */
   readonly ties?: "printed" | "shortest";
 }
@@ -26,13 +26,15 @@ interface JrbaResult<D extends Demand> {
   readonly boundSeconds: number;
 }
 
-/** Capacities below this have no room, bits/s. */
-const NO_ROOM = 1e-3;
+/** Capacities below this have no room, as a share of the largest. */
+const NO_ROOM = 1e-12;
 const DEFAULT_TIME_MS = 10_000;
 /** Weight of the number of hops, of the objective. */
 const TIE_WEIGHT = 1e-2;
-/** Differences of a flow's parts that are rounding errors of the solver, relative to its volume. */
+/** Differences of a flow's parts that are rounding errors of the solver. */
 const EQUAL = 1e-9;
+/** Digits of a coefficient; further ones are rounding errors that depend on the units. */
+const DIGITS = 12;
 
 /**
  * Null when a demand has no path with room, or the solver finds no optimum.
@@ -45,41 +47,62 @@ export async function jointRoutes<D extends Demand>(
   options: JrbaOptions,
 ): Promise<JrbaResult<D> | null> {
   if (demands.length === 0) return { flows: [], boundSeconds: 0 };
+  const noRoom = NO_ROOM * capacities.reduce((most, capacity) => Math.max(most, capacity), 0);
   const candidates = demands.map(({ source, target }) =>
-    paths.between(source, target).filter(({ hops }) => hops.every((hop) => capacities[hop]! > NO_ROOM)),
+    paths.between(source, target).filter(({ hops }) => hops.every((hop) => capacities[hop]! > noRoom)),
   );
   if (candidates.some(({ length }) => length === 0)) return null;
-  const program = relaxation(demands, candidates, capacities, options.ties ?? "printed");
+  const unitSeconds = leastSeconds(demands, candidates, capacities);
+  const program = relaxation(demands, candidates, capacities, unitSeconds, options.ties ?? "printed");
   const solution = await options.solve(program.text(), options.timeMs ?? DEFAULT_TIME_MS);
   if (solution.status !== "optimal") return null;
   const chosen = demands.map((demand, at) => {
     const part = (path: number): number => solution.values.get(variable(at, path)) ?? 0;
     const best = candidates[at]!.reduce(
-      (most, _, path) => (part(path) > part(most) + EQUAL * demand.bitsPerFrame ? path : most),
+      (most, _, path) => (part(path) > part(most) + EQUAL ? path : most),
       0,
     );
     return { ...demand, path: candidates[at]![best]! };
   });
-  return { flows: proportionalRates(chosen, capacities), boundSeconds: solution.bound };
+  return { flows: proportionalRates(chosen, capacities), boundSeconds: solution.bound * unitSeconds };
 }
 
 const variable = (demand: number, path: number): string => `m${demand}_${path}`;
 
+/** What the slowest flow takes when each has the network for itself: no solution is faster. */
+function leastSeconds(
+  demands: readonly Demand[],
+  candidates: readonly (readonly Path[])[],
+  capacities: Float64Array,
+): number {
+  const alone = demands.map(({ bitsPerFrame }, at) => {
+    const widest = candidates[at]!.map(({ hops }) => Math.min(...hops.map((hop) => capacities[hop]!)));
+    return bitsPerFrame / Math.max(...widest);
+  });
+  return Math.max(...alone) || 1;
+}
+
 /**
- * P3-Relax-Cvx (ENTS, equations 10 to 14). With q_i = V_i, as small as it may be, `threshold` is the time of
- * the slowest flow.
+ * P3-Relax-Cvx (ENTS, equations 10 to 14) with q_i = V_i, as small as it may be. Volumes are in units of the
+ * largest and `threshold`, the time of the slowest flow, in `unitSeconds`: the solver's tolerances are absolute,
+ * so in bits a large problem would end far from its optimum.
  */
 function relaxation(
   demands: readonly Demand[],
   candidates: readonly (readonly Path[])[],
   capacities: Float64Array,
+  unitSeconds: number,
   ties: "printed" | "shortest",
 ): LinearProgram {
+  const unitBits = Math.max(...demands.map(({ bitsPerFrame }) => bitsPerFrame)) || 1;
+  const rounded = (value: number): number => Number(value.toPrecision(DIGITS));
+  const capacity = (hop: number): number => rounded(capacities[hop]! / unitBits);
   const program = new LinearProgram();
-  program.cost(1, "threshold");
+  program.cost(rounded(1 / unitSeconds), "threshold");
   const loads = new Map<number, [number, string][]>();
   for (const [at, demand] of demands.entries()) {
     const parts: [number, string][] = [];
+    const tie = (TIE_WEIGHT * demand.bitsPerFrame) / unitBits / demands.length;
     for (const [path, { hops }] of candidates[at]!.entries()) {
       const name = variable(at, path);
       parts.push([1, name]);
@@ -90,13 +113,13 @@ function relaxation(
       }
       if (ties === "shortest")
         program.cost(
-          (TIE_WEIGHT * hops.reduce((sum, hop) => sum + 1 / capacities[hop]!, 0)) / demands.length,
+          rounded((tie * hops.reduce((sum, hop) => sum + 1 / capacity(hop), 0)) / unitSeconds),
           name,
         );
     }
-    program.row(parts, ">=", demand.bitsPerFrame);
+    program.row(parts, ">=", rounded(demand.bitsPerFrame / unitBits));
   }
-  for (const [hop, terms] of loads) program.row([...terms, [-capacities[hop]!, "threshold"]], "<=", 0);
+  for (const [hop, terms] of loads) program.row([...terms, [-capacity(hop), "threshold"]], "<=", 0);
   return program;
 }
 

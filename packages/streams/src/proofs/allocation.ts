@@ -37,16 +37,31 @@ function addHosts(program: LinearProgram, job: StreamJob, { network, free }: Str
     );
   }
   for (const node of nodes) {
-    program.row(
-      job.tasks.map(({ memoryBytes }, task) => [memoryBytes, host(task, node)] as const),
-      "<=",
+    addRoom(
+      program,
+      job.tasks.map(({ memoryBytes }) => memoryBytes),
+      node,
       free.memoryBytes[node]!,
     );
-    program.row(
-      job.tasks.map(({ cpuMillicores }, task) => [cpuMillicores, host(task, node)] as const),
-      "<=",
+    addRoom(
+      program,
+      job.tasks.map(({ cpuMillicores }) => cpuMillicores),
+      node,
       free.cpuMillicores[node]!,
     );
+  }
+}
+
+/** As shares of what is free: the solver's tolerances are absolute. */
+function addRoom(program: LinearProgram, needs: readonly number[], node: number, free: number): void {
+  if (free > 0) {
+    program.row(
+      needs.map((need, task) => [need / free, host(task, node)] as const),
+      "<=",
+      1,
+    );
+  } else {
+    for (const [task, need] of needs.entries()) if (need > 0) program.upTo(host(task, node), 0);
   }
 }
 

@@ -105,7 +105,10 @@ export async function solveFigure2(solve: LinearSolver): Promise<Figure2> {
       flows.map((flow, at) => ({ ...flow, bitsPerSecond: shares[at]! })),
     );
   };
-  const routed = await jointRoutes(demandsOf(job, PARTITIONED), system.paths, capacities, { solve });
+  const routed = await jointRoutes(demandsOf(job, PARTITIONED), system.paths, capacities, {
+    solve,
+    ties: "shortest",
+  });
   const optimum = await solve(allocationProgram(job, system, "sum").text(), SOLVER_MS);
   if (routed === null || optimum.status !== "optimal")
     throw new Error(`the solver must prove the optimum of Figure 2, it ended ${optimum.status}`);

@@ -75,3 +75,29 @@ describe("nodes and paths of one job (P1), 8 nodes and 5 tasks", () => {
     }
   });
 });
+
+describe("the relaxation of P3 in five units", () => {
+  test.each([
+    [10, 10],
+    [10, 30],
+    [30, 40],
+  ])("of %i nodes and %i flows gives equal paths and an equal bound", async (nodes, flows) => {
+    for (let seed = 101; seed <= 106; seed++) {
+      const draw = seeded(seed);
+      const { system } = randomSystem(nodes, draw);
+      const demands = randomDemands(nodes, flows, draw);
+      const inUnit = async (unit: number) => {
+        const capacities = system.network.capacities.map((capacity) => capacity * unit);
+        const scaled = demands.map((demand) => ({ ...demand, bitsPerFrame: demand.bitsPerFrame * unit }));
+        const result = await jointRoutes(scaled, system.paths, capacities, { solve });
+        return { bound: result!.boundSeconds, paths: result!.flows.map(({ path }) => path.hops) };
+      };
+      const expected = await inUnit(1);
+      for (const unit of [1e-6, 1e-3, 1e3, 1e4]) {
+        const { bound, paths } = await inUnit(unit);
+        expect(bound / expected.bound, `seed ${seed}, unit ${unit}`).toBeCloseTo(1, 9);
+        expect(paths, `seed ${seed}, unit ${unit}`).toEqual(expected.paths);
+      }
+    }
+  });
+});
