@@ -24,6 +24,7 @@ import { PartTokens } from "./part-tokens.ts";
 import { freePort, requireFreePorts } from "./free-port.ts";
 import { openEmbeddedCluster, type EmbeddedCluster } from "./cluster.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
+import type { Reporter } from "../output/reporter.ts";
 import { optIn, placeByPlan } from "./place-by-plan.ts";
 import { PodMoves } from "./pod-moves.ts";
 import {
@@ -80,15 +81,20 @@ export class Embedded {
    * Resolves when every service is up; pods may still be starting. On failure, or when aborted, everything
    * that was started is stopped again.
    */
-  static async start(options: EmbeddedOptions, signal: AbortSignal): Promise<Embedded> {
+  static async start(
+    options: EmbeddedOptions,
+    signal: AbortSignal,
+    progress: StartProgress,
+  ): Promise<Embedded> {
     // What a user gave is read first: a mistake in it should cost no start.
     const manifest = await loadManifest(options.manifest ?? SAMPLE_MANIFEST);
     const urls = await chooseUrls(options.port);
     const ground = await openEmbeddedCluster(options);
     try {
+      tellOf(progress, "the emulated network");
       const network = await startNetwork(ground, options);
       try {
-        return await Embedded.#startOn(ground, network, manifest, { ...options, urls, signal });
+        return await Embedded.#startOn(ground, network, manifest, { ...options, urls, signal, progress });
       } catch (error) {
         await network.stop();
         throw error;
@@ -103,10 +109,14 @@ export class Embedded {
     ground: EmbeddedCluster,
     network: EmulatedNetwork,
     manifest: WorkflowManifest,
-    options: EmbeddedOptions & { readonly urls: EmbeddedUrls; readonly signal: AbortSignal },
+    options: EmbeddedOptions & {
+      readonly urls: EmbeddedUrls;
+      readonly signal: AbortSignal;
+      readonly progress: StartProgress;
+    },
   ): Promise<Embedded> {
     const { store, sites: seats, isReal } = ground;
-    const { urls, signal, logger } = options;
+    const { urls, signal, progress, logger } = options;
     const bus = createMemoryBus({ clock: systemClock, ...BUS });
     const timeline = new LabTimeline({
       cluster: () => cluster.value(),
@@ -128,16 +138,23 @@ export class Embedded {
     const startCluster = (stopping: AbortSignal): Promise<LabCluster> =>
       LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest }, stopping);
     const cluster = deferred(startCluster, (started) => started.stop());
+    const begins = (part: StartedPart): Part => ({
+      name: `progress of ${part}`,
+      service: { start: () => tellOf(progress, part) },
+    });
     const services = composeServices(
       [
         { name: "ground", service: { stop: () => ground.close() } },
         { name: "emulated network", service: { stop: () => network.stop() } },
         { name: "relay", service: { stop: () => relay.stop() } },
         { name: "bus", service: { stop: () => bus.close() } },
+        begins("the aggregator"),
         {
           name: "aggregator",
           service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin),
         },
+        { name: "served page", service: { start: () => progress.serving(urls.page) } },
+        begins("the scheduler"),
         {
           name: "scheduler-plugin",
           service: schedulerOf(surroundings, {
@@ -147,10 +164,13 @@ export class Embedded {
             onMove: (progress) => moves.take(progress),
           }),
         },
+        begins("nodes and pods"),
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
         { name: "timeline", service: timeline },
+        begins("probes"),
         ...measuring(surroundings, probes, thread, urls.page),
+        begins("collectors"),
         ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
         {
           name: "lab control",
@@ -208,6 +228,24 @@ export class Embedded {
   async stop(): Promise<void> {
     await this.#services.stop();
   }
+}
+
+/** Told of what starts, in order. */
+type StartProgress = Pick<Reporter, "startingPart" | "serving">;
+
+/** In the order of their start. */
+const STARTED = [
+  "the emulated network",
+  "the aggregator",
+  "the scheduler",
+  "nodes and pods",
+  "probes",
+  "collectors",
+] as const;
+type StartedPart = (typeof STARTED)[number];
+
+function tellOf(progress: StartProgress, part: StartedPart): void {
+  progress.startingPart({ part, done: STARTED.indexOf(part), total: STARTED.length });
 }
 
 interface EmbeddedParts {

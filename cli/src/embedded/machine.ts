@@ -5,6 +5,8 @@ import type { Clock } from "@isochrone/runtime";
 /** What the machine allows, as the last few seconds showed. */
 export interface MachineState {
   readonly isBusy: boolean;
+  /** Whether the last seconds were late; a busy machine may be in time at the lower rates. */
+  readonly isLate: boolean;
   /** How late this process wakes up, p90. */
   readonly lateMs: number;
   /** Programs that ran or wanted to, mean over a minute. */
@@ -44,7 +46,14 @@ export class MachineWatch {
 
   constructor(options: MachineWatchOptions) {
     this.#options = options;
-    this.#state = { isBusy: false, lateMs: 0, load: options.load(), cores: options.cores, pace: 1 };
+    this.#state = {
+      isBusy: false,
+      isLate: false,
+      lateMs: 0,
+      load: options.load(),
+      cores: options.cores,
+      pace: 1,
+    };
   }
 
   get state(): MachineState {
@@ -90,7 +99,7 @@ export class MachineWatch {
       this.#soundRounds = 0;
       pace = Math.max(1, pace / 2);
     }
-    this.#state = { isBusy: pace > 1, lateMs, load, cores, pace };
+    this.#state = { isBusy: pace > 1, isLate: isStrained, lateMs, load, cores, pace };
     if (pace !== before.pace) setPace(pace);
     if (this.#state.isBusy !== before.isBusy) onChange(this.#state);
   }

@@ -68,6 +68,8 @@ export type Statement =
 type Reader = (match: readonly (string | undefined)[]) => Statement | null;
 
 const MS = String.raw`(\d+ ms|–)`;
+/** With what is said of a busy machine's figures. */
+const FIGURE = String.raw`(?:about )?${MS}(?: \(\d+ to \d+\))?`;
 const SHARE = String.raw`(\d+ %|–)`;
 const SAVED = String.raw`( \([+-]?\d+ %\))?`;
 
@@ -90,8 +92,10 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
     }),
   ],
   [
-    new RegExp(String.raw`^\((\w)\) (.+?) {2,}${MS}${SAVED} {2,}${MS}${SAVED} {2,}${MS}${SAVED}\s*$`),
-    ([, letter, act, p50, saved50, p95, saved95, network, savedNetwork]) => ({
+    new RegExp(
+      String.raw`^\((\w)\) (.+?) {2,}${FIGURE}${SAVED} {2,}${FIGURE}${SAVED} {2,}${FIGURE}${SAVED}\s*$`,
+    ),
+    ([, letter, act, network, savedNetwork, p50, saved50, p95, saved95]) => ({
       kind: "verdict",
       letter: letter!,
       act: act!,
@@ -102,33 +106,20 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
     }),
   ],
   [
-    /^\((\w)\) says little about its placement: (.+)\.$/,
+    /^\((\w)\) (?:is approximate|has no p50 and p95 to compare): (.+)\.$/,
     ([, letter, reason]) => ({ kind: "doubt", letter: letter!, reason: reason! }),
   ],
   [
     new RegExp(
-      String.raw`^(?:pods moved: \d+; )?([a-z, ]+): p50 ${MS}, p95 ${MS} \(\d+ requests, \d+ failed.*?\), network ${MS} per request(; not to be compared: .+)?$`,
+      String.raw`^(?:pods moved: \d+; )?([a-z, ]+): network ${FIGURE} per request, (?:p50 ${FIGURE}, p95 ${FIGURE} \(\d+ requests, \d+ failed.*?\)|no request was answered yet|none of \d+ requests was answered .*?)(; (?:approximate|not to be compared): .+)?$`,
     ),
-    ([, act, p50, p95, network, doubt]) => ({
+    ([, act, network, p50, p95, doubt]) => ({
       kind: "placed",
       act: act!,
       p50Ms: figureOf(p50),
       p95Ms: figureOf(p95),
       networkMs: figureOf(network),
-      isClaimed: doubt === undefined,
-    }),
-  ],
-  [
-    new RegExp(
-      String.raw`^(?:pods moved: \d+; )?([a-z, ]+): (?:no request was answered yet|none of \d+ requests was answered .*?), network ${MS} per request(?:; not to be compared: .+)?$`,
-    ),
-    ([, act, network]) => ({
-      kind: "placed",
-      act: act!,
-      p50Ms: null,
-      p95Ms: null,
-      networkMs: figureOf(network),
-      isClaimed: false,
+      isClaimed: doubt === undefined && p50 !== undefined,
     }),
   ],
   [
@@ -163,7 +154,10 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
     /^ {2}(?:page and graph API|API description|extender|emulator's controls) +http\S+$/,
     /^Ctrl-C ends everything\.$/,
     /^placing it anew, .+ \.\.\.$/,
-    /^placed {2,}p50 {2,}p95 {2,}network per request\s*$/,
+    /^placed {2,}network per request {2,}p50 {2,}p95\s*$/,
+    /^Without a percentage: no difference from \(a\) is known beyond the error\.$/,
+    /^starting \d+ of \d+: [a-z ]+ \.\.\.$/,
+    /^the page answers: http\S+ \(its figures come once everything has started\)$/,
     /^Try in another terminal:$/,
     /^ {2}http\S+$/,
     /^ {6}(?:lets a node die|shows the same in a browser)$/,
