@@ -74,3 +74,18 @@ test("unanswered requests count on a crowded machine; on another one they may be
   await crowded.clock.advance(6_000);
   expect(crowded.paces).toEqual([2]);
 });
+
+test("a machine that can't bear the full rates gets them ever more rarely", async () => {
+  const { clock, paces } = build();
+  // Late at more than half the rates, for an hour.
+  const raisedMs: number[] = [];
+  for (let second = 0; second < 3_600; second++) {
+    clock.lateMs = (paces.at(-1) ?? 1) === 1 ? 150 : 5;
+    const before = paces.length;
+    await clock.advance(1_000);
+    if (paces.length > before && paces.at(-1) === 1) raisedMs.push(clock.monotonic());
+  }
+  const gapsMs = raisedMs.slice(1).map((atMs, at) => atMs - raisedMs[at]!);
+  expect(Math.min(...gapsMs.slice(3))).toBeGreaterThan(60_000);
+  expect(Math.max(...gapsMs)).toBeLessThan(180_000);
+});

@@ -38,11 +38,15 @@ const CROWDED_PER_CORE = 3;
 const UNANSWERED = 0.2;
 /** Rounds without trouble before the rates are raised by a step. */
 const SOUND_ROUNDS = 2;
+/** Doubled up to this each time a raise was too much, so that a measurement fits between two raises. */
+const MAX_SOUND_ROUNDS = 16;
 
 export class MachineWatch {
   readonly #options: MachineWatchOptions;
   #state: MachineState;
   #soundRounds = 0;
+  #neededRounds = SOUND_ROUNDS;
+  #isRaised = false;
 
   constructor(options: MachineWatchOptions) {
     this.#options = options;
@@ -94,9 +98,14 @@ export class MachineWatch {
     const isSound = lateMs < SOUND_MS && !isStrained;
     this.#soundRounds = isSound ? this.#soundRounds + 1 : 0;
     let { pace } = before;
-    if (isStrained) pace = Math.min(MAX_PACE, pace * 2);
-    else if (this.#soundRounds >= SOUND_ROUNDS) {
+    if (isStrained) {
+      pace = Math.min(MAX_PACE, pace * 2);
+      if (this.#isRaised) this.#neededRounds = Math.min(MAX_SOUND_ROUNDS, 2 * this.#neededRounds);
+      this.#isRaised = false;
+    } else if (this.#soundRounds >= this.#neededRounds) {
       this.#soundRounds = 0;
+      if (pace === 1) this.#neededRounds = SOUND_ROUNDS;
+      this.#isRaised = pace > 1;
       pace = Math.max(1, pace / 2);
     }
     this.#state = { isBusy: pace > 1, isLate: isStrained, lateMs, load, cores, pace };
