@@ -70,7 +70,7 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
       console.log(verdict.split("\n").slice(0, 14).join("\n"));
       for (const [at, [letter, name]] of acts.entries()) {
         const row = verdict.split("\n").find((line) => line.startsWith(`(${letter}) ${name}`))!;
-        const isDoubtful = new RegExp(`^\\(${letter}\\) (?:is approximate|has no p50)`, "m").test(verdict);
+        const isDoubtful = new RegExp(`^\\(${letter}\\) is (?:approximate|without p50)`, "m").test(verdict);
         expectTrue(row, isDoubtful, records[at]!);
       }
     },

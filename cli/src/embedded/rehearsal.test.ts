@@ -201,7 +201,7 @@ test.each([4_000, 6_500, 8_500])(
 test.each([0.1, 0.5, 0.9])(
   "late times now and then, %d of the most, delay the verdict of three acts",
   async (share) => {
-      const told = await play(halving(), ACTS, (nowMs) => nowMs % 10_000 < share * 2_000);
+    const told = await play(halving(), ACTS, (nowMs) => nowMs % 10_000 < share * 2_000);
     expect(doubtsOf(told)).toEqual([null, null, null]);
     expect(savedOf(told, "p50")).toEqual([null, 0.5, 0.75]);
   },

@@ -32,7 +32,7 @@ export function servingText(page: string): string {
 export function measuringText({ act, fairMs, wantedMs, allMs, patienceMs }: Measuring): string {
   const s = (all: number): string => Math.max(0, Math.round(all / 1000)).toString();
   const until = fairMs < allMs ? `; the machine was busy: until ${s(patienceMs)} s at most` : "";
-  return `measuring, ${actName(act)}: ${s(fairMs)} of ${s(wantedMs)} s${until}`;
+  return `measuring ${s(fairMs)} of ${s(wantedMs)} s, ${actName(act)}${until}`;
 }
 
 export function latencyText({ count, errors, p50Ms, p95Ms, failure }: EndToEnd): string {
@@ -55,18 +55,25 @@ export function resultText(result: ActResult): string {
     `p50 ${figureText(result, "p50Ms")}, p95 ${figureText(result, "p95Ms")}`,
     endToEnd,
   );
-  const doubted =
-    doubt === null ? "" : `; ${isAnswered(endToEnd) ? "approximate" : "not to be compared"}: ${doubt}`;
+  const doubted = doubt === null ? "" : `; ${doubtText(result)}: ${doubt}`;
   return `${actName(act)}: network ${figureText(result, "network")} per request, ${latency}${doubted}`;
 }
 
-/** `414 ms`, on a busy machine `about 414 ms (380 to 470)`. */
+/** `414 ms`, on a busy machine `about 414 ms`. */
 function figureText(result: ActResult, figure: Figure): string {
   const value = figure === "network" ? result.networkMsPerRequest : result.endToEnd[figure];
-  if (result.doubt === null || value === null) return ms(value);
-  const range = rangeOf(result, figure);
-  const spread = range === null ? "" : ` (${range[0].toFixed(0)} to ${range[1].toFixed(0)})`;
-  return `about ${ms(value)}${spread}`;
+  return result.doubt === null || value === null ? ms(value) : `about ${ms(value)}`;
+}
+
+/** How far figures of a busy machine may be off. */
+function doubtText(result: ActResult): string {
+  if (!isAnswered(result.endToEnd)) return "without p50 and p95 to compare";
+  const spread = (["network", "p50Ms"] as const).flatMap((figure) => {
+    const range = rangeOf(result, figure);
+    const name = figure === "network" ? "network" : "p50";
+    return range === null ? [] : [`, ${name} from ${range[0].toFixed(0)} to ${ms(range[1])}`];
+  });
+  return `approximate${spread.join("")}`;
 }
 
 const FIGURES: readonly Figure[] = ["network", "p50Ms", "p95Ms"];
@@ -85,12 +92,8 @@ export function verdictText(results: readonly ActResult[]): string {
     };
     return [`(${letter(at)}) ${actName(result.act)}`, ...FIGURES.map(cell)];
   });
-  const doubts = results.flatMap(({ doubt, endToEnd }, at) =>
-    doubt === null
-      ? []
-      : [
-          `(${letter(at)}) ${isAnswered(endToEnd) ? "is approximate" : "has no p50 and p95 to compare"}: ${doubt}.`,
-        ],
+  const doubts = results.flatMap((result, at) =>
+    result.doubt === null ? [] : [`(${letter(at)}) is ${doubtText(result)}: ${result.doubt}.`],
   );
   const unclear = isUnclear
     ? ["Without a percentage: no difference from (a) is known beyond the error."]

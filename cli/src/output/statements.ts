@@ -69,7 +69,7 @@ type Reader = (match: readonly (string | undefined)[]) => Statement | null;
 
 const MS = String.raw`(\d+ ms|–)`;
 /** With what is said of a busy machine's figures. */
-const FIGURE = String.raw`(?:about )?${MS}(?: \(\d+ to \d+\))?`;
+const FIGURE = `(?:about )?${MS}`;
 const SHARE = String.raw`(\d+ %|–)`;
 const SAVED = String.raw`( \([+-]?\d+ %\))?`;
 
@@ -106,12 +106,12 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
     }),
   ],
   [
-    /^\((\w)\) (?:is approximate|has no p50 and p95 to compare): (.+)\.$/,
+    /^\((\w)\) is (?:approximate|without p50 and p95 to compare)(?:, [^:]+ ms)?: (.+)\.$/,
     ([, letter, reason]) => ({ kind: "doubt", letter: letter!, reason: reason! }),
   ],
   [
     new RegExp(
-      String.raw`^(?:pods moved: \d+; )?([a-z, ]+): network ${FIGURE} per request, (?:p50 ${FIGURE}, p95 ${FIGURE} \(\d+ requests, \d+ failed.*?\)|no request was answered yet|none of \d+ requests was answered .*?)(; (?:approximate|not to be compared): .+)?$`,
+      String.raw`^(?:pods moved: \d+; )?([a-z, ]+): network ${FIGURE} per request, (?:p50 ${FIGURE}, p95 ${FIGURE} \(\d+ requests, \d+ failed.*?\)|no request was answered yet|none of \d+ requests was answered .*?)(; (?:approximate|without p50 and p95 to compare)[^:]*: .+)?$`,
     ),
     ([, act, network, p50, p95, doubt]) => ({
       kind: "placed",
