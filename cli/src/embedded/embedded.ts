@@ -84,7 +84,7 @@ export class Embedded {
   static async start(
     options: EmbeddedOptions,
     signal: AbortSignal,
-    progress: StartProgress,
+    progress: StartProgress = UNTOLD,
   ): Promise<Embedded> {
     // What a user gave is read first: a mistake in it should cost no start.
     const manifest = await loadManifest(options.manifest ?? SAMPLE_MANIFEST);
@@ -232,6 +232,8 @@ export class Embedded {
 
 /** Told of what starts, in order. */
 type StartProgress = Pick<Reporter, "startingPart" | "serving">;
+
+const UNTOLD: StartProgress = { startingPart: () => undefined, serving: () => undefined };
 
 /** In the order of their start. */
 const STARTED = [

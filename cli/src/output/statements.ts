@@ -52,7 +52,13 @@ export type Statement =
   /** Figures of one act, when it was measured. */
   | ({ readonly kind: "placed"; readonly act: string } & StatedFigures)
   /** The same as a row of the verdict. @param letter of the act */
-  | ({ readonly kind: "verdict"; readonly letter: string; readonly act: string } & StatedFigures)
+  | ({
+      readonly kind: "verdict";
+      readonly letter: string;
+      readonly act: string;
+      /** Network time against the first act, percent, negative: less; null: nothing is claimed. */
+      readonly networkPercent: number | null;
+    } & StatedFigures)
   | { readonly kind: "doubt"; readonly letter: string; readonly reason: string }
   /** Advice of the verdict: the link and its round trip. */
   | { readonly kind: "slowLink"; readonly source: string; readonly target: string }
@@ -102,6 +108,7 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
       p50Ms: figureOf(p50),
       p95Ms: figureOf(p95),
       networkMs: figureOf(network),
+      networkPercent: savedNetwork === undefined ? null : Number(/[+-]?\d+/.exec(savedNetwork)![0]),
       isClaimed: (saved50 ?? saved95 ?? savedNetwork) !== undefined,
     }),
   ],
