@@ -191,8 +191,7 @@ export class Auditor {
       return check("gain of a move", moveMeasuredIsTrue(statement, points, atMs));
     if (statement.kind === "verdict") {
       const { act, networkPercent } = statement;
-      const [firstMs] = this.#actMs.values();
-      check("network saving", networkSavingIsTrue(networkPercent, firstMs, this.#actMs.get(act)));
+      check("network saving", networkSavingIsTrue(networkPercent, this.#actMs, act));
       return check("verdict", verdictIsSame(statement, this.#placed.get(act) ?? null));
     }
     this.#placed.set(statement.act, statement);
