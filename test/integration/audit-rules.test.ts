@@ -296,10 +296,10 @@ describe("requests", () => {
       ["better", 680],
       ["worse", 2_100],
     ]);
-    expect(networkSavingIsTrue(-68, actMs, "better")).toBeNull();
-    expect(networkSavingIsTrue(-90, actMs, "better")).toMatch(/-66 %/);
-    expect(networkSavingIsTrue(-5, actMs, "worse")).not.toBeNull();
-    expect(networkSavingIsTrue(null, actMs, "worse")).toBeNull();
+    expect(networkSavingIsTrue({ act: "better", networkPercent: -68 }, actMs)).toBeNull();
+    expect(networkSavingIsTrue({ act: "better", networkPercent: -90 }, actMs)).toMatch(/-66 %/);
+    expect(networkSavingIsTrue({ act: "worse", networkPercent: -5 }, actMs)).not.toBeNull();
+    expect(networkSavingIsTrue({ act: "worse", networkPercent: null }, actMs)).toBeNull();
   });
   test("are the same in a row of the verdict as when they were measured", () => {
     const placed = { kind: "placed", act: "x", p50Ms: 1, p95Ms: 2, networkMs: 3, isClaimed: true } as const;

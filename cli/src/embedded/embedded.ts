@@ -18,7 +18,7 @@ import { createMeasuringThreads, type MeasuringThreads } from "@isochrone/probe"
 import { composeServices, systemClock, systemRandom, type Part, type Service } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";
-import { deferred } from "./deferred.ts";
+import { deferred, type Deferred } from "./deferred.ts";
 import { labControl } from "./lab-control.ts";
 import { PartTokens } from "./part-tokens.ts";
 import { freePort, requireFreePorts } from "./free-port.ts";
@@ -127,34 +127,27 @@ export class Embedded {
     network.onDown((reason) => timeline.networkDown(reason));
     const relay = new RelayKeeper(network, { clock: systemClock, logger: logger.child({ service: "lab" }) });
     const emulator = { network, timeline, token: newControlToken() };
-    const shared = { options, bus, tokens: new PartTokens(), store, isReal, emulator, logger };
-    const surroundings: Surroundings = { ...shared, pages: [] };
+    const tokens = new PartTokens();
+    const surroundings: Surroundings = { options, bus, tokens, store, isReal, emulator, logger, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
     const moves = new PodMoves();
     const thread = createMeasuringThreads({
       clock: systemClock,
       logger: logger.child({ service: "measuring" }),
     });
-    const startCluster = (stopping: AbortSignal): Promise<LabCluster> =>
-      LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest }, stopping);
-    const cluster = deferred(startCluster, (started) => started.stop());
-    const begins = (part: StartedPart): Part => ({
-      name: `progress of ${part}`,
-      service: { start: () => tellOf(progress, part) },
-    });
+    const cluster = clusterOf({ ...clusterOptions(options, ground, urls), network, manifest });
     const services = composeServices(
       [
         { name: "ground", service: { stop: () => ground.close() } },
         { name: "emulated network", service: { stop: () => network.stop() } },
         { name: "relay", service: { stop: () => relay.stop() } },
         { name: "bus", service: { stop: () => bus.close() } },
-        begins("the aggregator"),
+        begins(progress, "the aggregator"),
         {
           name: "aggregator",
           service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin),
         },
-        { name: "served page", service: { start: () => progress.serving(urls.page) } },
-        begins("the scheduler"),
+        begins(progress, "the scheduler", urls.page),
         {
           name: "scheduler-plugin",
           service: schedulerOf(surroundings, {
@@ -164,13 +157,13 @@ export class Embedded {
             onMove: (progress) => moves.take(progress),
           }),
         },
-        begins("nodes and pods"),
+        begins(progress, "nodes and pods"),
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
         { name: "timeline", service: timeline },
-        begins("probes"),
+        begins(progress, "probes"),
         ...measuring(surroundings, probes, thread, urls.page),
-        begins("collectors"),
+        begins(progress, "collectors"),
         ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
         {
           name: "lab control",
@@ -184,10 +177,9 @@ export class Embedded {
     );
     await startUnlessAborted(services, signal);
     probes.refreshPlans();
-    const { namespace } = manifest;
     const { token } = emulator;
-    const parts = { token, network, cluster: cluster.value(), moves, store, namespace, thread, services };
-    return new Embedded(urls, parts);
+    const shown = { token, network, cluster: cluster.value(), moves, store, thread, services };
+    return new Embedded(urls, { ...shown, namespace: manifest.namespace });
   }
 
   /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
@@ -246,6 +238,15 @@ const STARTED = [
 ] as const;
 type StartedPart = (typeof STARTED)[number];
 
+/** @param page that is served from now on */
+function begins(progress: StartProgress, part: StartedPart, page?: string): Part {
+  const start = (): void => {
+    if (page !== undefined) progress.serving(page);
+    tellOf(progress, part);
+  };
+  return { name: `progress of ${part}`, service: { start } };
+}
+
 function tellOf(progress: StartProgress, part: StartedPart): void {
   progress.startingPart({ part, done: STARTED.indexOf(part), total: STARTED.length });
 }
@@ -287,6 +288,13 @@ async function startNetwork(
     logger: logger.child({ service: "network" }),
     seed,
   });
+}
+
+function clusterOf(options: Parameters<typeof LabCluster.start>[0]): Deferred<LabCluster> {
+  return deferred(
+    (stopping) => LabCluster.start(options, stopping),
+    (started) => started.stop(),
+  );
 }
 
 function clusterOptions(

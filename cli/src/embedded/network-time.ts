@@ -1,5 +1,6 @@
 // What the network takes of a request, and which link it crosses most: from the graphs, as Isochrone measured
 // them.
+import { upperMedian } from "@isochrone/primitives";
 import { workflowLatency } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
@@ -32,8 +33,8 @@ export function callsPerRequest(samples: readonly NetworkSample[]): Calls | null
     const total = calls.flatMap(({ channels }) => channels.map((channel) => channel.requestsPerSecond));
     return [{ calls, total: total.reduce((sum, each) => sum + each, 0) }];
   });
-  const sorted = known.sort((a, b) => a.total - b.total);
-  return sorted[sorted.length >> 1]?.calls ?? null;
+  const median = known.length === 0 ? null : upperMedian(known.map(({ total }) => total));
+  return known.find(({ total }) => total === median)?.calls ?? null;
 }
 
 /**

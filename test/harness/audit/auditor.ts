@@ -190,9 +190,8 @@ export class Auditor {
     if (statement.kind === "moveMeasured")
       return check("gain of a move", moveMeasuredIsTrue(statement, points, atMs));
     if (statement.kind === "verdict") {
-      const { act, networkPercent } = statement;
-      check("network saving", networkSavingIsTrue(networkPercent, this.#actMs, act));
-      return check("verdict", verdictIsSame(statement, this.#placed.get(act) ?? null));
+      check("network saving", networkSavingIsTrue(statement, this.#actMs));
+      return check("verdict", verdictIsSame(statement, this.#placed.get(statement.act) ?? null));
     }
     this.#placed.set(statement.act, statement);
     const trueNow = this.#truth.requestTimes.findLast((each) => each.atMs <= atMs);

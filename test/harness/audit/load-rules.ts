@@ -94,9 +94,8 @@ export function networkTimeIsTrue(
  * @param actMs by the emulator; the first act, with which others are compared, comes first
  */
 export function networkSavingIsTrue(
-  percent: number | null,
+  { act, networkPercent: percent }: Pick<Stated<"verdict">, "act" | "networkPercent">,
   actMs: ReadonlyMap<string, number>,
-  act: string,
 ): Verdict {
   const [firstMs] = actMs.values();
   const ownMs = actMs.get(act);
