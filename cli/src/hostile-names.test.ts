@@ -55,7 +55,10 @@ const CLUSTER: ClusterGraphSnapshot = {
 const NO_REQUESTS: EndToEnd = {
   count: 0,
   errors: 0,
+  p10Ms: null,
   p50Ms: null,
+  p50RangeMs: null,
+  p95RangeMs: null,
   p90Ms: null,
   p95Ms: null,
   requestsPerSecond: 0,

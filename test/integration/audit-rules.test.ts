@@ -8,6 +8,7 @@ import { drawFaults } from "../harness/audit/faults.ts";
 import {
   figureIsTrue,
   moveMeasuredIsTrue,
+  networkSavingIsTrue,
   networkTimeIsTrue,
   verdictIsSame,
 } from "../harness/audit/load-rules.ts";
@@ -289,9 +290,20 @@ describe("requests", () => {
     expect(networkTimeIsTrue(900, trueMs, false)).toBeNull();
     expect(networkTimeIsTrue(20, trueMs, false)).not.toBeNull();
   });
+  test("are said to save of it what the emulator saves", () => {
+    const actMs = new Map([
+      ["first", 2_000],
+      ["better", 680],
+      ["worse", 2_100],
+    ]);
+    expect(networkSavingIsTrue({ act: "better", networkPercent: -68 }, actMs)).toBeNull();
+    expect(networkSavingIsTrue({ act: "better", networkPercent: -90 }, actMs)).toMatch(/-66 %/);
+    expect(networkSavingIsTrue({ act: "worse", networkPercent: -5 }, actMs)).not.toBeNull();
+    expect(networkSavingIsTrue({ act: "worse", networkPercent: null }, actMs)).toBeNull();
+  });
   test("are the same in a row of the verdict as when they were measured", () => {
     const placed = { kind: "placed", act: "x", p50Ms: 1, p95Ms: 2, networkMs: 3, isClaimed: true } as const;
-    const row = { ...placed, kind: "verdict", letter: "a" } as const;
+    const row = { ...placed, kind: "verdict", letter: "a", networkPercent: null } as const;
     expect(verdictIsSame(row, placed)).toBeNull();
     expect(verdictIsSame({ ...row, p95Ms: 9 }, placed)).toMatch(/p95Ms/);
     expect(verdictIsSame(row, null)).not.toBeNull();

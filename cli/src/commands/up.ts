@@ -57,6 +57,7 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   const embedded = await startUnlessEnded(
     { ...embeddedOptions(options, acts), logger, env: process.env },
     ending,
+    reporter,
   );
   if (embedded === null) {
     reporter.stopping();
@@ -94,9 +95,10 @@ export function logLevelOf(env: Readonly<Record<string, string | undefined>>) {
 async function startUnlessEnded(
   options: EmbeddedOptions,
   { signal }: AbortController,
+  reporter: Reporter,
 ): Promise<Embedded | null> {
   try {
-    return await Embedded.start(options, signal);
+    return await Embedded.start(options, signal, reporter);
   } catch (error) {
     if (signal.aborted) return null;
     throw error;
@@ -203,7 +205,7 @@ async function runUntilEnd(embedded: Embedded, run: Run): Promise<void> {
   const clock = systemClock;
   const machine = machineWatch(embedded, reporter);
   const play = async (): Promise<void> => {
-    await rehearse(embedded, { ...run, clock, isBusy: () => machine.state.isBusy });
+    await rehearse(embedded, { ...run, clock, isLate: () => machine.state.isLate });
     await Promise.all([
       showTables(embedded, reporter, signal),
       live(embedded, run, () => machine.state.isBusy),

@@ -1,5 +1,6 @@
 // What `isochrone up` shows, act by act.
-import type { EndToEnd } from "@isochrone/lab";
+import type { EndToEnd, RangeMs } from "@isochrone/lab";
+import { isAnswered } from "./doubt.ts";
 
 /**
  * `spread`: placed without knowledge of the network; `score`: anew, pod by pod; `plan`: anew, the workflow as
@@ -15,7 +16,9 @@ interface ActFigures {
   readonly endToEnd: EndToEnd;
   /** Round trips of all calls that a request causes, as the graphs have them; null: not known. */
   readonly networkMsPerRequest: number | null;
-  /** Why the end-to-end figures say little about the placement; null: they do say it. */
+  /** Least and most while the act was measured; null: not known. */
+  readonly networkRangeMs: RangeMs | null;
+  /** Why the figures are approximate; null: they aren't. */
   readonly doubt: string | null;
 }
 
@@ -32,15 +35,32 @@ export function actsMistake(acts: readonly Act[]): string | null {
   return isOrdered ? null : `--acts must be in the order ${ACTS.join(" ")}, each once, got ${shown}`;
 }
 
-/** How much less `now` is than `first`, as a share of it; null where one of them says nothing. */
-export function savedShare(
-  first: ActFigures,
-  now: ActFigures,
-  figure: "p50Ms" | "p95Ms" | "network",
-): number | null {
+/** A figure that acts are compared by. */
+export type Figure = "network" | "p50Ms" | "p95Ms";
+
+/**
+ * Where the figure is with its error; null: no comparison is possible. A busy machine adds to the times of
+ * requests, least to the fastest tenth: there p50 begins. How much it adds to p95 nobody knows.
+ */
+export function rangeOf({ endToEnd, networkRangeMs, doubt }: ActFigures, figure: Figure): RangeMs | null {
+  if (figure === "network") return networkRangeMs;
+  if (!isAnswered(endToEnd)) return null;
+  const { p10Ms, p50RangeMs, p95RangeMs } = endToEnd;
+  if (doubt === null) return figure === "p50Ms" ? p50RangeMs : p95RangeMs;
+  return figure === "p95Ms" || p50RangeMs === null || p10Ms === null ? null : [p10Ms, p50RangeMs[1]];
+}
+
+/**
+ * How much less `now` is than `first`, as a share of it; null unless the difference is beyond the errors of
+ * both.
+ */
+export function savedShare(first: ActFigures, now: ActFigures, figure: Figure): number | null {
   const of = ({ endToEnd, networkMsPerRequest }: ActFigures): number | null =>
     figure === "network" ? networkMsPerRequest : endToEnd[figure];
-  if (figure !== "network" && (first.doubt ?? now.doubt) !== null) return null;
+  if (!isApart(rangeOf(first, figure), rangeOf(now, figure))) return null;
   const [before, after] = [of(first), of(now)];
   return before === null || after === null || before <= 0 ? null : (before - after) / before;
 }
+
+const isApart = (a: RangeMs | null, b: RangeMs | null): boolean =>
+  a !== null && b !== null && (a[0] > b[1] || b[0] > a[1]);

@@ -18,12 +18,13 @@ import { createMeasuringThreads, type MeasuringThreads } from "@isochrone/probe"
 import { composeServices, systemClock, systemRandom, type Part, type Service } from "@isochrone/runtime";
 import { GraphClient } from "@isochrone/topology/client";
 import { randomBytes } from "node:crypto";
-import { deferred } from "./deferred.ts";
+import { deferred, type Deferred } from "./deferred.ts";
 import { labControl } from "./lab-control.ts";
 import { PartTokens } from "./part-tokens.ts";
 import { freePort, requireFreePorts } from "./free-port.ts";
 import { openEmbeddedCluster, type EmbeddedCluster } from "./cluster.ts";
 import type { EmbeddedOptions, EmbeddedUrls } from "./options.ts";
+import type { Reporter } from "../output/reporter.ts";
 import { optIn, placeByPlan } from "./place-by-plan.ts";
 import { PodMoves } from "./pod-moves.ts";
 import {
@@ -80,15 +81,20 @@ export class Embedded {
    * Resolves when every service is up; pods may still be starting. On failure, or when aborted, everything
    * that was started is stopped again.
    */
-  static async start(options: EmbeddedOptions, signal: AbortSignal): Promise<Embedded> {
+  static async start(
+    options: EmbeddedOptions,
+    signal: AbortSignal,
+    progress: StartProgress = UNTOLD,
+  ): Promise<Embedded> {
     // What a user gave is read first: a mistake in it should cost no start.
     const manifest = await loadManifest(options.manifest ?? SAMPLE_MANIFEST);
     const urls = await chooseUrls(options.port);
     const ground = await openEmbeddedCluster(options);
     try {
+      tellOf(progress, "the emulated network");
       const network = await startNetwork(ground, options);
       try {
-        return await Embedded.#startOn(ground, network, manifest, { ...options, urls, signal });
+        return await Embedded.#startOn(ground, network, manifest, { ...options, urls, signal, progress });
       } catch (error) {
         await network.stop();
         throw error;
@@ -103,10 +109,14 @@ export class Embedded {
     ground: EmbeddedCluster,
     network: EmulatedNetwork,
     manifest: WorkflowManifest,
-    options: EmbeddedOptions & { readonly urls: EmbeddedUrls; readonly signal: AbortSignal },
+    options: EmbeddedOptions & {
+      readonly urls: EmbeddedUrls;
+      readonly signal: AbortSignal;
+      readonly progress: StartProgress;
+    },
   ): Promise<Embedded> {
     const { store, sites: seats, isReal } = ground;
-    const { urls, signal, logger } = options;
+    const { urls, signal, progress, logger } = options;
     const bus = createMemoryBus({ clock: systemClock, ...BUS });
     const timeline = new LabTimeline({
       cluster: () => cluster.value(),
@@ -117,27 +127,27 @@ export class Embedded {
     network.onDown((reason) => timeline.networkDown(reason));
     const relay = new RelayKeeper(network, { clock: systemClock, logger: logger.child({ service: "lab" }) });
     const emulator = { network, timeline, token: newControlToken() };
-    const shared = { options, bus, tokens: new PartTokens(), store, isReal, emulator, logger };
-    const surroundings: Surroundings = { ...shared, pages: [] };
+    const tokens = new PartTokens();
+    const surroundings: Surroundings = { options, bus, tokens, store, isReal, emulator, logger, pages: [] };
     const probes = new EmbeddedProbes(network, seats);
     const moves = new PodMoves();
     const thread = createMeasuringThreads({
       clock: systemClock,
       logger: logger.child({ service: "measuring" }),
     });
-    const startCluster = (stopping: AbortSignal): Promise<LabCluster> =>
-      LabCluster.start({ ...clusterOptions(options, ground, urls), network, manifest }, stopping);
-    const cluster = deferred(startCluster, (started) => started.stop());
+    const cluster = clusterOf({ ...clusterOptions(options, ground, urls), network, manifest });
     const services = composeServices(
       [
         { name: "ground", service: { stop: () => ground.close() } },
         { name: "emulated network", service: { stop: () => network.stop() } },
         { name: "relay", service: { stop: () => relay.stop() } },
         { name: "bus", service: { stop: () => bus.close() } },
+        begins(progress, "the aggregator"),
         {
           name: "aggregator",
           service: aggregatorOf(surroundings, portOf(urls.page), probes, new URL(urls.extender).origin),
         },
+        begins(progress, "the scheduler", urls.page),
         {
           name: "scheduler-plugin",
           service: schedulerOf(surroundings, {
@@ -147,10 +157,13 @@ export class Embedded {
             onMove: (progress) => moves.take(progress),
           }),
         },
+        begins(progress, "nodes and pods"),
         // Before the probes: it registers the nodes that their plans are made for.
         { name: "cluster", service: cluster },
         { name: "timeline", service: timeline },
+        begins(progress, "probes"),
         ...measuring(surroundings, probes, thread, urls.page),
+        begins(progress, "collectors"),
         ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
         {
           name: "lab control",
@@ -164,10 +177,9 @@ export class Embedded {
     );
     await startUnlessAborted(services, signal);
     probes.refreshPlans();
-    const { namespace } = manifest;
     const { token } = emulator;
-    const parts = { token, network, cluster: cluster.value(), moves, store, namespace, thread, services };
-    return new Embedded(urls, parts);
+    const shown = { token, network, cluster: cluster.value(), moves, store, thread, services };
+    return new Embedded(urls, { ...shown, namespace: manifest.namespace });
   }
 
   /** Has the scheduler ask the extender from now on, and places every pod of the workflow anew. */
@@ -210,6 +222,35 @@ export class Embedded {
   }
 }
 
+/** Told of what starts, in order. */
+type StartProgress = Pick<Reporter, "startingPart" | "serving">;
+
+const UNTOLD: StartProgress = { startingPart: () => undefined, serving: () => undefined };
+
+/** In the order of their start. */
+const STARTED = [
+  "the emulated network",
+  "the aggregator",
+  "the scheduler",
+  "nodes and pods",
+  "probes",
+  "collectors",
+] as const;
+type StartedPart = (typeof STARTED)[number];
+
+/** @param page that is served from now on */
+function begins(progress: StartProgress, part: StartedPart, page?: string): Part {
+  const start = (): void => {
+    if (page !== undefined) progress.serving(page);
+    tellOf(progress, part);
+  };
+  return { name: `progress of ${part}`, service: { start } };
+}
+
+function tellOf(progress: StartProgress, part: StartedPart): void {
+  progress.startingPart({ part, done: STARTED.indexOf(part), total: STARTED.length });
+}
+
 interface EmbeddedParts {
   /** Of the emulator's controls. */
   readonly token: string;
@@ -247,6 +288,13 @@ async function startNetwork(
     logger: logger.child({ service: "network" }),
     seed,
   });
+}
+
+function clusterOf(options: Parameters<typeof LabCluster.start>[0]): Deferred<LabCluster> {
+  return deferred(
+    (stopping) => LabCluster.start(options, stopping),
+    (started) => started.stop(),
+  );
 }
 
 function clusterOptions(

@@ -42,7 +42,7 @@ test("late wake-ups lower the rates step by step, are said once, and the rates c
   clock.lateMs = 340;
   await clock.advance(60_000);
   expect(paces).toEqual([2, 4, 8]);
-  expect(changes).toEqual([{ isBusy: true, lateMs: 340, load: 26, cores: 2, pace: 2 }]);
+  expect(changes).toEqual([{ isBusy: true, isLate: true, lateMs: 340, load: 26, cores: 2, pace: 2 }]);
   clock.lateMs = 5;
   await clock.advance(60_000);
   expect(paces).toEqual([2, 4, 8, 4, 2, 1]);
@@ -52,13 +52,16 @@ test("late wake-ups lower the rates step by step, are said once, and the rates c
 });
 
 test("what is neither late nor in time neither lowers nor raises the rates", async () => {
-  const { clock, paces } = build();
+  const { clock, watch, paces } = build();
   clock.lateMs = 150;
   await clock.advance(8_000);
   expect(paces).toEqual([2]);
+  expect(watch.state).toMatchObject({ isBusy: true, isLate: true });
   clock.lateMs = 75;
   await clock.advance(60_000);
   expect(paces).toEqual([2]);
+  // At half the rates it is in time: what is measured now is fair.
+  expect(watch.state).toMatchObject({ isBusy: true, isLate: false });
 });
 
 test("unanswered requests count on a crowded machine; on another one they may be a cut link's", async () => {
@@ -70,4 +73,19 @@ test("unanswered requests count on a crowded machine; on another one they may be
   crowded.world.unanswered = 1;
   await crowded.clock.advance(6_000);
   expect(crowded.paces).toEqual([2]);
+});
+
+test("a machine that can't bear the full rates gets them ever more rarely", async () => {
+  const { clock, paces } = build();
+  // Late at more than half the rates, for an hour.
+  const raisedMs: number[] = [];
+  for (let second = 0; second < 3_600; second++) {
+    clock.lateMs = (paces.at(-1) ?? 1) === 1 ? 150 : 5;
+    const before = paces.length;
+    await clock.advance(1_000);
+    if (paces.length > before && paces.at(-1) === 1) raisedMs.push(clock.monotonic());
+  }
+  const gapsMs = raisedMs.slice(1).map((atMs, at) => atMs - raisedMs[at]!);
+  expect(Math.min(...gapsMs.slice(3))).toBeGreaterThan(60_000);
+  expect(Math.max(...gapsMs)).toBeLessThan(180_000);
 });

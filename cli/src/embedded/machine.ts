@@ -5,6 +5,8 @@ import type { Clock } from "@isochrone/runtime";
 /** What the machine allows, as the last few seconds showed. */
 export interface MachineState {
   readonly isBusy: boolean;
+  /** Whether the last seconds were late; a busy machine may be in time at the lower rates. */
+  readonly isLate: boolean;
   /** How late this process wakes up, p90. */
   readonly lateMs: number;
   /** Programs that ran or wanted to, mean over a minute. */
@@ -36,15 +38,26 @@ const CROWDED_PER_CORE = 3;
 const UNANSWERED = 0.2;
 /** Rounds without trouble before the rates are raised by a step. */
 const SOUND_ROUNDS = 2;
+/** Doubled up to this each time a raise was too much, so that a measurement fits between two raises. */
+const MAX_SOUND_ROUNDS = 16;
 
 export class MachineWatch {
   readonly #options: MachineWatchOptions;
   #state: MachineState;
   #soundRounds = 0;
+  #neededRounds = SOUND_ROUNDS;
+  #isRaised = false;
 
   constructor(options: MachineWatchOptions) {
     this.#options = options;
-    this.#state = { isBusy: false, lateMs: 0, load: options.load(), cores: options.cores, pace: 1 };
+    this.#state = {
+      isBusy: false,
+      isLate: false,
+      lateMs: 0,
+      load: options.load(),
+      cores: options.cores,
+      pace: 1,
+    };
   }
 
   get state(): MachineState {
@@ -85,12 +98,17 @@ export class MachineWatch {
     const isSound = lateMs < SOUND_MS && !isStrained;
     this.#soundRounds = isSound ? this.#soundRounds + 1 : 0;
     let { pace } = before;
-    if (isStrained) pace = Math.min(MAX_PACE, pace * 2);
-    else if (this.#soundRounds >= SOUND_ROUNDS) {
+    if (isStrained) {
+      pace = Math.min(MAX_PACE, pace * 2);
+      if (this.#isRaised) this.#neededRounds = Math.min(MAX_SOUND_ROUNDS, 2 * this.#neededRounds);
+      this.#isRaised = false;
+    } else if (this.#soundRounds >= this.#neededRounds) {
       this.#soundRounds = 0;
+      if (pace === 1) this.#neededRounds = SOUND_ROUNDS;
+      this.#isRaised = pace > 1;
       pace = Math.max(1, pace / 2);
     }
-    this.#state = { isBusy: pace > 1, lateMs, load, cores, pace };
+    this.#state = { isBusy: pace > 1, isLate: isStrained, lateMs, load, cores, pace };
     if (pace !== before.pace) setPace(pace);
     if (this.#state.isBusy !== before.isBusy) onChange(this.#state);
   }

@@ -6,7 +6,10 @@ import { MoveLog, type MovedPod, type MoveGroup } from "./move-log.ts";
 const figures = (p95Ms: number): EndToEnd => ({
   count: 100,
   errors: 0,
+  p10Ms: p95Ms / 3,
   p50Ms: p95Ms / 2,
+  p50RangeMs: [0.45 * p95Ms, 0.55 * p95Ms],
+  p95RangeMs: [0.9 * p95Ms, 1.1 * p95Ms],
   p90Ms: p95Ms,
   p95Ms,
   requestsPerSecond: 5,

@@ -1,6 +1,6 @@
 import type { Channel, ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { expect, test } from "vitest";
-import { busiestLink, networkMsPerRequest } from "./network-time.ts";
+import { busiestLink, callsPerRequest, networkMsPerRequest } from "./network-time.ts";
 
 const AT = new Date().toISOString();
 
@@ -73,16 +73,28 @@ const WORKFLOW: WorkflowGraphSnapshot = {
   channels: [channel("a", "b", 10), channel("a", "c", 5), channel("c", "d", 5)],
 };
 
+const SAMPLE = { cluster: CLUSTER, workflows: [WORKFLOW], requestsPerSecond: 5 };
+const CALLS = callsPerRequest([SAMPLE])!;
+
 test("the network time of a request is the sum of the round trips of the calls that it causes", () => {
-  expect(networkMsPerRequest(CLUSTER, [WORKFLOW], 5)).toBeCloseTo((10 * 10 + 5 * 50) / 5, 9);
+  expect(networkMsPerRequest(SAMPLE, CALLS)).toBeCloseTo((10 * 10 + 5 * 50) / 5, 9);
 });
 
 test("it is not known while a call crosses a link of which nothing is known, or nothing enters", () => {
   const links = CLUSTER.links.filter(({ target }) => target !== "n3");
   const [n1, n2, n3] = CLUSTER.nodes;
   const unknown = { ...CLUSTER, nodes: [n1!, n2!, { ...n3!, zone: "z", region: "r" }], links };
-  expect(networkMsPerRequest(unknown, [WORKFLOW], 5)).toBeNull();
-  expect(networkMsPerRequest(CLUSTER, [WORKFLOW], 0)).toBeNull();
+  expect(networkMsPerRequest({ ...SAMPLE, cluster: unknown }, CALLS)).toBeNull();
+  expect(networkMsPerRequest({ ...SAMPLE, workflows: [] }, CALLS)).toBeNull();
+  expect(callsPerRequest([{ ...SAMPLE, requestsPerSecond: 0 }])).toBeNull();
+});
+
+test("calls that fail while pods are replaced, and rates that change, are no gain of the placement", () => {
+  const outage = { ...WORKFLOW, channels: WORKFLOW.channels.slice(0, 1) };
+  expect(networkMsPerRequest({ ...SAMPLE, workflows: [outage] }, CALLS)).toBeCloseTo(70, 9);
+  // The load was slowed a moment ago: the graphs have counted fewer calls than requests, or more.
+  const sampled = [2, 5, 40].map((requestsPerSecond) => ({ ...SAMPLE, requestsPerSecond }));
+  expect(callsPerRequest(sampled)).toEqual(CALLS);
 });
 
 test("the busiest link is the one with most calls, not most bytes or milliseconds", () => {

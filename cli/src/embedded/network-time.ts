@@ -1,34 +1,64 @@
 // What the network takes of a request, and which link it crosses most: from the graphs, as Isochrone measured
 // them.
+import { upperMedian } from "@isochrone/primitives";
 import { workflowLatency } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 
+/** Workflows whose channels carry calls per request in place of requests per second. */
+type Calls = readonly WorkflowGraphSnapshot[];
+
+/** What the graphs said at one time, and how many requests entered per second of their window. */
+export interface NetworkSample {
+  readonly cluster: ClusterGraphSnapshot;
+  readonly workflows: readonly WorkflowGraphSnapshot[];
+  readonly requestsPerSecond: number;
+}
+
+/**
+ * Calls that a request causes: those of the sample with the median number of calls per request. Null while
+ * no request enters. They depend on the workflow, not on its placement: requests that fail while pods are
+ * replaced, and rates that change, would look like a gain.
+ */
+export function callsPerRequest(samples: readonly NetworkSample[]): Calls | null {
+  const known = samples.flatMap(({ workflows, requestsPerSecond }) => {
+    if (requestsPerSecond <= 0) return [];
+    const calls = workflows.map((workflow) => ({
+      ...workflow,
+      channels: workflow.channels.map((channel) => ({
+        ...channel,
+        requestsPerSecond: (channel.requestsPerSecond ?? 0) / requestsPerSecond,
+      })),
+    }));
+    const total = calls.flatMap(({ channels }) => channels.map((channel) => channel.requestsPerSecond));
+    return [{ calls, total: total.reduce((sum, each) => sum + each, 0) }];
+  });
+  const median = known.length === 0 ? null : upperMedian(known.map(({ total }) => total));
+  return known.find(({ total }) => total === median)?.calls ?? null;
+}
+
 /**
  * Round trips of all calls that one request causes, added up: calls that are made at the same time count
- * each.
- * @param requestsPerSecond that entered, over the graphs' window
+ * each. Null if the cost of some calls isn't known.
+ * @param workflows where their pods are
  */
 export function networkMsPerRequest(
-  cluster: ClusterGraphSnapshot,
-  workflows: readonly WorkflowGraphSnapshot[],
-  requestsPerSecond: number,
+  { cluster, workflows }: Omit<NetworkSample, "requestsPerSecond">,
+  calls: Calls,
 ): number | null {
-  if (requestsPerSecond <= 0) return null;
   const graph = new ClusterGraph(cluster);
-  let msPerSecond = 0;
-  for (const workflow of workflows) {
+  let ms = 0;
+  for (const { channels, namespace, name } of calls) {
+    const workflow = workflows.find((each) => each.namespace === namespace && each.name === name);
+    if (workflow === undefined) return null;
     // Weighted by calls in place of bytes.
-    const channels = workflow.channels.map((channel) => ({
-      ...channel,
-      bytesPerSecond: channel.requestsPerSecond,
-    }));
-    const calls = workflowLatency(graph, new WorkflowGraph({ ...workflow, channels }), 0);
-    if (calls.unknownBytesPerSecond > UNKNOWN_SHARE * (calls.bytesPerSecond + calls.unknownBytesPerSecond))
-      return null;
-    msPerSecond += calls.bytesPerSecond * (calls.ms ?? 0);
+    const weighted = channels.map((channel) => ({ ...channel, bytesPerSecond: channel.requestsPerSecond }));
+    const sum = workflowLatency(graph, new WorkflowGraph({ ...workflow, channels: weighted }), 0);
+    const unknown = sum.unknownBytesPerSecond;
+    if (unknown > UNKNOWN_SHARE * (sum.bytesPerSecond + unknown)) return null;
+    ms += sum.bytesPerSecond * (sum.ms ?? 0);
   }
-  return msPerSecond / requestsPerSecond;
+  return ms;
 }
 
 /** A sum that leaves out more of the calls isn't one. */

@@ -11,7 +11,10 @@ const AT = "2026-01-01T00:00:00.000Z";
 const END_TO_END: EndToEnd = {
   count: 50,
   errors: 0,
+  p10Ms: 17,
   p50Ms: 20,
+  p50RangeMs: [18, 22],
+  p95RangeMs: [36, 44],
   p90Ms: 30,
   p95Ms: 40,
   requestsPerSecond: 5,
@@ -58,13 +61,13 @@ interface Told {
 async function play(
   embedded: Partial<Rehearsed>,
   acts: readonly Act[] = ACTS,
-  isBusy: (nowMs: number) => boolean = () => false,
+  isLate: (nowMs: number) => boolean = () => false,
 ): Promise<Told[]> {
   const clock = new ManualClock();
   const told: Told[] = [];
   const reporter = jsonReporter((line) => void told.push(JSON.parse(line) as Told));
   const { signal } = new AbortController();
-  const options = { windowMs: 6_000, acts, reporter, clock, signal, isBusy: () => isBusy(clock.monotonic()) };
+  const options = { windowMs: 6_000, acts, reporter, clock, signal, isLate: () => isLate(clock.monotonic()) };
   const done = rehearse({ ...SOUND, ...embedded }, options);
   await clock.advance(300_000);
   await done;
@@ -96,7 +99,8 @@ test("plays the acts in order, each measured, and ends with a verdict", async ()
 
 test("the verdict says what each act saves against the first one", async () => {
   let p95Ms = 800;
-  const cluster = { ...SOUND.cluster, endToEnd: async () => ({ ...END_TO_END, p95Ms }) };
+  const load = async () => ({ ...END_TO_END, p95Ms, p95RangeMs: [0.9 * p95Ms, 1.1 * p95Ms] as const });
+  const cluster = { ...SOUND.cluster, endToEnd: load };
   const halve = async () => {
     p95Ms /= 2;
     return [MOVE];
@@ -147,15 +151,90 @@ test("pods that could not be placed anew are said, and the next act follows", as
   ]);
 });
 
-test("what was measured while the machine was busy is measured again, and counts when it has time", async () => {
-  const told = await play({}, ["spread"], (nowMs) => nowMs < 8_500);
-  expect(told[1]).toMatchObject({ event: "placed", doubt: null });
+/** The load takes all of `ms`, give or take a tenth. */
+const loadOf = (ms: number): EndToEnd => ({
+  ...END_TO_END,
+  p10Ms: 0.9 * ms,
+  p50Ms: ms,
+  p50RangeMs: [0.95 * ms, 1.05 * ms],
+  p95Ms: 2 * ms,
+  p95RangeMs: [1.8 * ms, 2.2 * ms],
 });
 
-test("on a machine that stays busy the run ends, and no saving is claimed of doubtful figures", async () => {
-  const { acts } = (await play({}, ACTS, () => true)).at(-1)!;
-  expect(acts!.map(({ doubt }) => doubt)).toEqual(Array(3).fill("the machine was busy"));
-  expect(acts![2]!.savedShare).toMatchObject({ p50: null, p95: null });
+/** Each act halves what requests take; `lastMs` of each figure that was asked for goes to `asked`. */
+function halving(asked: number[] = [], add: () => number = () => 0): Partial<Rehearsed> {
+  let ms = 400;
+  const place = async () => {
+    ms /= 2;
+    return [MOVE];
+  };
+  const endToEnd = async ({ lastMs }: { readonly lastMs: number }): Promise<EndToEnd> => {
+    asked.push(lastMs);
+    return loadOf(ms + add());
+  };
+  return { cluster: { ...SOUND.cluster, endToEnd }, placeByScore: place, placeByPlan: place };
+}
+
+const savedOf = (told: readonly Told[], figure: string): (number | null)[] =>
+  told.at(-1)!.acts!.map(({ savedShare }) => savedShare[figure] ?? null);
+const doubtsOf = (told: readonly Told[]): (string | null)[] => told.at(-1)!.acts!.map(({ doubt }) => doubt);
+
+test("on a quiet machine each act is measured once", async () => {
+  const asked: number[] = [];
+  const told = await play(halving(asked));
+  expect(doubtsOf(told)).toEqual([null, null, null]);
+  expect(savedOf(told, "p50")).toEqual([null, 0.5, 0.75]);
+  expect(savedOf(told, "p95")).toEqual([null, 0.5, 0.75]);
+  expect(Math.max(...asked)).toBe(6_000);
+});
+
+test.each([4_000, 6_500, 8_500])(
+  "a machine that is late for %i ms costs time and no figure: what counts began afterwards",
+  async (lateMs) => {
+    const asked: number[] = [];
+    const told = await play(halving(asked), ["spread"], (nowMs) => nowMs < lateMs);
+    expect(told[1]).toMatchObject({ event: "placed", doubt: null });
+    expect(asked.at(-1)).toBeLessThan(8_000);
+  },
+);
+
+test.each([0.1, 0.5, 0.9])(
+  "late times now and then, %d of the most, delay the verdict of three acts",
+  async (share) => {
+    const told = await play(halving(), ACTS, (nowMs) => nowMs % 10_000 < share * 2_000);
+    expect(doubtsOf(told)).toEqual([null, null, null]);
+    expect(savedOf(told, "p50")).toEqual([null, 0.5, 0.75]);
+  },
+);
+
+test("on a machine that stays busy the three acts are compared all the same, as far as their errors allow", async () => {
+  const asked: number[] = [];
+  const told = await play(halving(asked), ACTS, () => true);
+  expect(doubtsOf(told)).toEqual(Array(3).fill("the machine was busy"));
+  expect(savedOf(told, "p50")).toEqual([null, 0.5, 0.75]);
+  expect(savedOf(told, "p95")).toEqual([null, null, null]);
+  // All that was measured counts.
+  expect(Math.max(...asked)).toBeGreaterThanOrEqual(2 * 6_000);
+});
+
+test("what the machine adds is no loss and no gain of a placement", async () => {
+  // The first act alone was slowed, by more than placements differ: its fastest requests tell.
+  const slowed = { ...loadOf(400), p10Ms: 90 };
+  let acts = 0;
+  const place = async () => {
+    acts++;
+    return [MOVE];
+  };
+  const endToEnd = async () => (acts === 0 ? slowed : loadOf(100));
+  const world = { cluster: { ...SOUND.cluster, endToEnd }, placeByScore: place, placeByPlan: place };
+  expect(savedOf(await play(world, ACTS, () => true), "p50")).toEqual([null, null, null]);
+});
+
+test("requests that aren't answered end the run, too, and nothing is claimed of their times", async () => {
+  const endToEnd = async () => ({ ...loadOf(100), count: 12, errors: 60, failure: "no answer within 10 s" });
+  const told = await play({ cluster: { ...SOUND.cluster, endToEnd } }, ACTS, () => true);
+  expect(doubtsOf(told)[2]).toMatch(/^only 12 requests were answered, 60 failed: .*; the machine was busy$/);
+  expect(savedOf(told, "p50")).toEqual([null, null, null]);
 });
 
 test.each([

@@ -1,12 +1,13 @@
 // The acts of `isochrone up`: the workflow is placed in several ways, one after the other, and what users
 // experience is held side by side.
+import { upperMedian } from "@isochrone/primitives";
 import type { EndToEnd, LabCluster, Move } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Reporter, WarmUp } from "../output/reporter.ts";
 import type { Act, ActResult, PlacingAct } from "./acts.ts";
 import { doubtOf } from "./doubt.ts";
-import { busiestLink, networkMsPerRequest } from "./network-time.ts";
+import { busiestLink, callsPerRequest, networkMsPerRequest, type NetworkSample } from "./network-time.ts";
 
 /** What is rehearsed on. */
 export interface Rehearsed {
@@ -37,8 +38,8 @@ interface RehearsalOptions {
   readonly reporter: Reporter;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Whether the machine has other things to do. */
-  readonly isBusy: () => boolean;
+  /** Whether the last seconds were late because the machine has other things to do. */
+  readonly isLate: () => boolean;
 }
 
 const POLL_MS = 2_000;
@@ -46,11 +47,11 @@ const POLL_MS = 2_000;
  * How many windows the graphs have to know all links and pods, before the rest goes on with what there is.
  */
 const PATIENCE_WINDOWS = 3;
-/** End-to-end latency is taken over this share of a window. */
-const MEASURED_SHARE = 2 / 3;
+/** Figures are those of so large a share of a window in which the machine was in time throughout. */
+const MEASURED_SHARE = 1 / 2;
 const MIN_MEASURED_MS = 5_000;
-/** When what was measured says little, it goes on so often, before it counts with its doubt. */
-const MAX_MEASUREMENTS = 2;
+/** Windows after which an act counts as it was measured, and is called approximate. */
+const MEASURE_WINDOWS = 2;
 
 /**
  * Plays the acts that place the workflow and tells the verdict. Rejects with the signal's reason when
@@ -60,13 +61,17 @@ export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): 
   const { reporter, acts } = options;
   reporter.warm(await warmUp(embedded, options));
   const results: ActResult[] = [];
+  const samples: NetworkSample[] = [];
   for (const act of acts) {
     if (act === "live") continue;
     const before = results.at(-1) ?? null;
     if (before !== null) reporter.replacing(act, before);
     const moves = before === null ? [] : await placed(act, embedded, options);
     if (moves === null) continue;
-    const result = await measure(act, embedded, options);
+    const measured = await measure(act, embedded, options);
+    // All acts are compared by the same calls: those of the first one, before any pod was replaced.
+    if (samples.length === 0) samples.push(...measured.samples);
+    const result = { ...measured.result, ...networkOf(measured.samples, samples) };
     reporter.placed(result, before, moves);
     results.push(result);
   }
@@ -89,29 +94,61 @@ async function placed(
   }
 }
 
-async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalOptions): Promise<ActResult> {
-  const { clock, signal, windowMs } = options;
+interface Measured {
+  readonly result: Pick<ActResult, "act" | "endToEnd" | "doubt">;
+  readonly samples: readonly NetworkSample[];
+}
+
+/**
+ * Measures until the machine was in time for long enough. Where it never is, all that was measured counts:
+ * meanwhile requests came ever more rarely.
+ */
+async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalOptions): Promise<Measured> {
+  const { clock, signal, windowMs, reporter } = options;
   const lastMs = Math.round(Math.max(MIN_MEASURED_MS, windowMs * MEASURED_SHARE));
-  for (let measurement = 1; ; measurement++) {
-    // Requests that began on the old placement must have left before what counts begins.
-    const untilMs = clock.monotonic() + lastMs + POLL_MS;
-    let wasBusy = options.isBusy();
-    while (clock.monotonic() < untilMs) {
-      await clock.sleep(Math.min(POLL_MS, untilMs - clock.monotonic()), signal);
-      wasBusy ||= options.isBusy();
-    }
-    const endToEnd = await loadOf(embedded, wasBusy ? measurement * lastMs : lastMs, options);
-    const doubt = doubtOf(endToEnd, wasBusy);
-    if (doubt !== null && measurement < MAX_MEASUREMENTS) continue;
-    return { act, endToEnd, networkMsPerRequest: await networkTime(embedded, options), doubt };
+  const patienceMs = Math.max(MEASURE_WINDOWS * windowMs, 2 * lastMs);
+  const samples: NetworkSample[] = [];
+  // Requests that began on the old placement must have left before what counts begins.
+  const beganMs = clock.monotonic() + POLL_MS;
+  let fairSinceMs = beganMs;
+  for (;;) {
+    await clock.sleep(POLL_MS, signal);
+    if (options.isLate()) fairSinceMs = clock.monotonic();
+    if (clock.monotonic() > beganMs) samples.push(await sampleOf(embedded, options));
+    const nowMs = clock.monotonic();
+    const [fairMs, allMs] = [nowMs - fairSinceMs, nowMs - beganMs];
+    reporter.measuring({ act, fairMs, wantedMs: lastMs, allMs, patienceMs });
+    const isOver = allMs >= patienceMs;
+    if (fairMs < lastMs && !isOver) continue;
+    const isFair = fairMs >= lastMs;
+    const endToEnd = await loadOf(embedded, isFair ? fairMs : allMs, options);
+    const doubt = doubtOf(endToEnd, !isFair);
+    if (doubt === null || isOver) return { result: { act, endToEnd, doubt }, samples };
   }
 }
 
-async function networkTime(embedded: Rehearsed, options: RehearsalOptions): Promise<number | null> {
+/** Samples whose window still lacks what happened before the first ones are left out. */
+function networkOf(
+  samples: readonly NetworkSample[],
+  first: readonly NetworkSample[],
+): Pick<ActResult, "networkMsPerRequest" | "networkRangeMs"> {
+  const calls = callsPerRequest(laterHalf(first));
+  const known = laterHalf(samples).flatMap((sample) =>
+    calls === null ? [] : (networkMsPerRequest(sample, calls) ?? []),
+  );
+  if (known.length === 0) return { networkMsPerRequest: null, networkRangeMs: null };
+  return {
+    networkMsPerRequest: upperMedian(known),
+    networkRangeMs: [Math.min(...known), Math.max(...known)],
+  };
+}
+
+const laterHalf = <T>(all: readonly T[]): readonly T[] => all.slice(all.length >> 1);
+
+async function sampleOf(embedded: Rehearsed, options: RehearsalOptions): Promise<NetworkSample> {
   // The graphs' rates are those of their window, and so must be the requests that caused them.
   const { requestsPerSecond } = await loadOf(embedded, options.windowMs, options);
-  const { cluster, workflows } = await graphsOf(embedded, options);
-  return networkMsPerRequest(cluster, workflows, requestsPerSecond);
+  return { ...(await graphsOf(embedded, options)), requestsPerSecond };
 }
 
 function loadOf({ cluster }: Rehearsed, lastMs: number, options: RehearsalOptions): Promise<EndToEnd> {

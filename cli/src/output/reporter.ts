@@ -26,10 +26,33 @@ export interface LiveView {
   }[];
 }
 
+/** How far the measurement of an act has come. */
+export interface Measuring {
+  readonly act: PlacingAct;
+  /** Time in which the machine was in time throughout, up to now. */
+  readonly fairMs: number;
+  /** It ends once that is so long, or after `patienceMs`. */
+  readonly wantedMs: number;
+  readonly allMs: number;
+  readonly patienceMs: number;
+}
+
+/** What is started one after the other; the page answers once it is served. */
+export interface Starting {
+  readonly part: string;
+  /** Of the parts before it. */
+  readonly done: number;
+  readonly total: number;
+}
+
 /** Tells whoever started the embedded cluster what goes on: people by text, programs by JSON lines. */
 export interface Reporter {
   /** Null: on the nodes of a cluster that there is. */
   starting(nodes: number | null): void;
+  /** A part begins to start. */
+  startingPart(progress: Starting): void;
+  /** The page answers, and says what it still waits for. */
+  serving(page: string): void;
   /**
    * @param pageWithControls the page with the token of the emulator's controls: for a terminal, never for a
    * log
@@ -37,6 +60,7 @@ export interface Reporter {
   started(urls: EmbeddedUrls, pid: number, pageWithControls: string): void;
   warming(progress: WarmUp): void;
   warm(progress: WarmUp): void;
+  measuring(progress: Measuring): void;
   /** The next act begins: pods are replaced. */
   replacing(act: PlacingAct, before: ActResult): void;
   /** An act has been measured. @param before null: it is the first one */

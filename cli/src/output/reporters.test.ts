@@ -1,7 +1,7 @@
 import type { EndToEnd } from "@isochrone/lab";
 import { describe, expect, test } from "vitest";
 import type { EndedMove } from "../embedded/move-log.ts";
-import type { ActResult } from "../embedded/acts.ts";
+import type { ActResult, PlacingAct } from "../embedded/acts.ts";
 import { lineReporter } from "./reporters.ts";
 import { screenReporter } from "./screen-reporter.ts";
 import {
@@ -16,17 +16,27 @@ import {
 const figures = (p50Ms: number, p95Ms: number): EndToEnd => ({
   count: 100,
   errors: 0,
+  p10Ms: 0.8 * p50Ms,
   p50Ms,
+  p50RangeMs: [0.9 * p50Ms, 1.1 * p50Ms],
+  p95RangeMs: [0.9 * p95Ms, 1.1 * p95Ms],
   p90Ms: p95Ms,
   p95Ms,
   requestsPerSecond: 5,
   sendLateMs: 1,
   failure: null,
 });
+const result = (act: PlacingAct, endToEnd: EndToEnd, networkMs: number): ActResult => ({
+  act,
+  endToEnd,
+  networkMsPerRequest: networkMs,
+  networkRangeMs: [0.98 * networkMs, 1.02 * networkMs],
+  doubt: null,
+});
 const RESULTS: readonly ActResult[] = [
-  { act: "spread", endToEnd: figures(228, 497), networkMsPerRequest: 1_012, doubt: null },
-  { act: "score", endToEnd: figures(120, 240), networkMsPerRequest: 402, doubt: null },
-  { act: "plan", endToEnd: figures(60, 119), networkMsPerRequest: 101, doubt: null },
+  result("spread", figures(228, 497), 1_012),
+  result("score", figures(120, 240), 402),
+  result("plan", figures(60, 119), 101),
 ];
 const URLS = {
   page: "http://127.0.0.1:8080",
@@ -38,18 +48,39 @@ const LINK = { source: "east-a-1", target: "east-a-2", rttMs: 4.4 };
 describe("the verdict", () => {
   test("is a line for each act, with percentages against the first", () => {
     expect(verdictText(RESULTS).split("\n")).toEqual([
-      "placed                                p50             p95             network per request",
-      "(a) without knowledge of the network  228 ms          497 ms          1012 ms",
-      "(b) pod by pod, by score              120 ms (-47 %)  240 ms (-52 %)  402 ms (-60 %)",
-      "(c) the whole workflow, by plan       60 ms (-74 %)   119 ms (-76 %)  101 ms (-90 %)",
+      "placed                                network per request  p50             p95",
+      "(a) without knowledge of the network  1012 ms              228 ms          497 ms",
+      "(b) pod by pod, by score              402 ms (-60 %)       120 ms (-47 %)  240 ms (-52 %)",
+      "(c) the whole workflow, by plan       101 ms (-90 %)       60 ms (-74 %)   119 ms (-76 %)",
     ]);
   });
 
-  test("claims nothing of doubtful figures, and says why", () => {
-    const doubted = [RESULTS[0]!, { ...RESULTS[1]!, doubt: "the machine was busy" }];
-    expect(verdictText(doubted).split("\n").slice(2)).toEqual([
-      "(b) pod by pod, by score              120 ms  240 ms  402 ms (-60 %)",
-      "(b) says little about its placement: the machine was busy.",
+  const busy = (at: number): ActResult => ({ ...RESULTS[at]!, doubt: "the machine was busy" });
+
+  test("of a busy machine says about and how far it may be off, and compares what can be compared", () => {
+    expect(
+      verdictText([busy(0), RESULTS[1]!, busy(2)])
+        .split("\n")
+        .slice(1),
+    ).toEqual([
+      "(a) without knowledge of the network  about 1012 ms         about 228 ms         about 497 ms",
+      "(b) pod by pod, by score              402 ms (-60 %)        120 ms (-47 %)       240 ms",
+      "(c) the whole workflow, by plan       about 101 ms (-90 %)  about 60 ms (-74 %)  about 119 ms",
+      "(a) is approximate, network from 992 to 1032 ms, p50 from 182 to 251 ms: the machine was busy.",
+      "(c) is approximate, network from 99 to 103 ms, p50 from 48 to 66 ms: the machine was busy.",
+      "Without a percentage: no difference from (a) is known beyond the error.",
+    ]);
+  });
+
+  test("claims no gain and no loss within the error, and none of requests that failed", () => {
+    const close = { ...RESULTS[1]!, endToEnd: figures(210, 560), networkRangeMs: [390, 1_000] as const };
+    const failed = { ...busy(2), endToEnd: { ...figures(60, 119), errors: 90 } };
+    const [, , second, third, ...notes] = verdictText([RESULTS[0]!, close, failed]).split("\n");
+    expect(second).not.toContain("%");
+    expect(third).toMatch(/^\(c\) .* about 101 ms \(-90 %\) +about 60 ms +about 119 ms$/);
+    expect(notes).toEqual([
+      "(c) is without p50 and p95 to compare: the machine was busy.",
+      "Without a percentage: no difference from (a) is known beyond the error.",
     ]);
   });
 
@@ -71,7 +102,7 @@ test("requests of which none was answered are never a row of dashes", () => {
 });
 
 test("a busy machine is one line with what shows it and what follows", () => {
-  const state = { isBusy: true, lateMs: 340.2, load: 26, cores: 2, pace: 2 };
+  const state = { isBusy: true, isLate: true, lateMs: 340.2, load: 26, cores: 2, pace: 2 };
   expect(machineText(state)).toMatch(/^the machine is busy \(.* 340 ms late, load 26\.0 on 2 cores\): .*$/);
 });
 
@@ -138,7 +169,7 @@ describe("where it is told", () => {
     reporter.verdict(RESULTS, LINK, true);
     expect(text).not.toContain("\u001b");
     expect(text).toContain(
-      "\npods moved: 1; pod by pod, by score: p50 120 ms, p95 240 ms (100 requests, 0 failed), network 402 ms per request\n",
+      "\npods moved: 1; pod by pod, by score: network 402 ms per request, p50 120 ms, p95 240 ms (100 requests, 0 failed)\n",
     );
     expect(text).toContain(`\n${verdictText(RESULTS)}\n`);
   });

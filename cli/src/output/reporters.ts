@@ -12,6 +12,8 @@ import {
   movedText,
   moveMeasuredText,
   resultText,
+  servingText,
+  startingPartText,
   trialText,
   verdictText,
   warmText,
@@ -32,14 +34,17 @@ function eventReporter(tell: (event: object) => void): Reporter {
   const line = (event: string, fields: object = {}): void => tell({ event, ...fields });
   return {
     starting: (nodes) => line("starting", { nodes }),
+    startingPart: (progress) => line("startingPart", progress),
+    serving: (page) => line("serving", { page }),
     started: (urls, pid) => line("started", { urls, pid }),
     warming: (progress) => line("warming", progress),
     warm: (progress) => line("warm", progress),
+    measuring: () => undefined,
     replacing: (act, before) => line("replacing", { act, before: before.endToEnd }),
     placed: (result, before, moves) => {
       if (before === null) return line("placed", result);
-      const { act, endToEnd: after, networkMsPerRequest, doubt } = result;
-      line("replaced", { act, before: before.endToEnd, after, networkMsPerRequest, doubt, moves });
+      const { endToEnd: after, ...figures } = result;
+      line("replaced", { before: before.endToEnd, after, ...figures, moves });
     },
     verdict: (results, link) => line("verdict", { acts: results.map(withSavings), busiestLink: link }),
     machine: (state) => line("machine", state),
@@ -73,12 +78,15 @@ export function lineReporter(out: Output): Reporter {
   const say = (text: string): void => void out.write(`${visibleLines(text)}\n`);
   return {
     starting: (nodes) => say(startingText(nodes)),
+    startingPart: (progress) => say(startingPartText(progress)),
+    serving: (page) => say(servingText(page)),
     started: (where) => {
       urls = where;
       say(`\n${urlsText(where)}\n\nCtrl-C ends everything.\n`);
     },
     warming: (progress) => say(warmText(progress)),
     warm: (progress) => say(`${warmText(progress)}: warm`),
+    measuring: () => undefined,
     replacing: (act) => say(`placing it anew, ${actName(act)} ...`),
     placed: (result, _, moves) => {
       const moved = moves.filter(({ from, to }) => from !== to).length;

@@ -3,14 +3,17 @@ import { reasonOf } from "@isochrone/primitives";
 import { visibleLines } from "@isochrone/runtime";
 import type { EmbeddedUrls } from "../embedded/options.ts";
 import { bar } from "./progress.ts";
-import type { Reporter, WarmUp } from "./reporter.ts";
+import type { Measuring, Reporter, WarmUp } from "./reporter.ts";
 import { networkDownText, startingText, viewText, type Output } from "./reporters.ts";
 import {
   actName,
   machineText,
+  measuringText,
   movedText,
   moveMeasuredText,
   resultText,
+  servingText,
+  startingPartText,
   trialText,
   verdictText,
   warmText,
@@ -41,6 +44,9 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
   };
   return {
     starting: (nodes) => draw({ head: startingText(nodes) }),
+    startingPart: (progress) =>
+      draw({ now: `${bar(progress.done / progress.total)} ${startingPartText(progress)}` }),
+    serving: (address) => draw({ head: servingText(address) }),
     started: (where, _pid, pageWithControls) => {
       urls = where;
       const summary = `isochrone  page ${where.page}  emulator ${where.lab}  Ctrl-C ends everything`;
@@ -48,8 +54,9 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
       draw({ head: `${summary}\npage with the emulator's controls:\n${pageWithControls}` });
     },
     warming: (progress) => draw({ now: warmBar(progress) }),
-    warm: () => draw({ now: "measuring the first placement ..." }),
-    replacing: (act) => draw({ now: `placing it anew and measuring it: ${actName(act)} ...` }),
+    warm: () => draw({ now: "" }),
+    measuring: (progress) => draw({ now: `${bar(measuredShare(progress))} ${measuringText(progress)}` }),
+    replacing: (act) => draw({ now: `placing it anew: ${actName(act)} ...` }),
     placed: (result) => event(resultText(result), { now: "" }),
     verdict: (results, link, isLive) => {
       events.length = 0;
@@ -67,6 +74,10 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
     log: (text) => event(text),
   };
 }
+
+/** The nearer of the two ends. */
+const measuredShare = ({ fairMs, wantedMs, allMs, patienceMs }: Measuring): number =>
+  Math.max(fairMs / wantedMs, allMs / patienceMs);
 
 /** The least of what is waited for. */
 function warmBar(progress: WarmUp): string {

@@ -1,11 +1,12 @@
 // What is said of the embedded cluster, in words: the same on a terminal and in a file.
 import type { EndToEnd } from "@isochrone/lab";
-import { savedShare, type ActResult, type PlacingAct } from "../embedded/acts.ts";
+import { rangeOf, savedShare, type ActResult, type Figure, type PlacingAct } from "../embedded/acts.ts";
+import { isAnswered } from "../embedded/doubt.ts";
 import type { MachineState } from "../embedded/machine.ts";
 import type { EndedMove, MoveGroup } from "../embedded/move-log.ts";
 import type { BusyLink } from "../embedded/network-time.ts";
 import type { EmbeddedUrls } from "../embedded/options.ts";
-import type { WarmUp } from "./reporter.ts";
+import type { Measuring, Starting, WarmUp } from "./reporter.ts";
 import { table } from "./table.ts";
 
 const ACT_NAMES: Readonly<Record<PlacingAct, string>> = {
@@ -20,33 +21,84 @@ export function warmText({ linksMeasured, links, channels, podsReady, pods, seco
   return `${seconds.toFixed(0).padStart(3)} s: ${linksMeasured} of ${links} links measured, ${podsReady} of ${pods} pods ready, ${channels} channels seen`;
 }
 
+export function startingPartText({ part, done, total }: Starting): string {
+  return `starting ${done + 1} of ${total}: ${part} ...`;
+}
+
+export function servingText(page: string): string {
+  return `the page answers: ${page} (its figures come once everything has started)`;
+}
+
+export function measuringText({ act, fairMs, wantedMs, allMs, patienceMs }: Measuring): string {
+  const s = (all: number): string => Math.max(0, Math.round(all / 1000)).toString();
+  const until = fairMs < allMs ? `; the machine was busy: until ${s(patienceMs)} s at most` : "";
+  return `measuring ${s(fairMs)} of ${s(wantedMs)} s, ${actName(act)}${until}`;
+}
+
 export function latencyText({ count, errors, p50Ms, p95Ms, failure }: EndToEnd): string {
+  return answeredText(`p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)}`, { count, errors, failure });
+}
+
+function answeredText(
+  figures: string,
+  { count, errors, failure }: Pick<EndToEnd, "count" | "errors" | "failure">,
+): string {
   const failed = failure === null ? `${errors} failed` : `${errors} failed: ${failure}`;
   if (count === 0 && errors === 0) return "no request was answered yet";
   if (count === 0) return `none of ${errors} requests was answered (${failure ?? "no reason known"})`;
-  return `p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)} (${count} requests, ${failed})`;
+  return `${figures} (${count} requests, ${failed})`;
 }
 
-export function resultText({ act, endToEnd, networkMsPerRequest, doubt }: ActResult): string {
-  const doubted = doubt === null ? "" : `; not to be compared: ${doubt}`;
-  return `${actName(act)}: ${latencyText(endToEnd)}, network ${ms(networkMsPerRequest)} per request${doubted}`;
+export function resultText(result: ActResult): string {
+  const { act, endToEnd, doubt } = result;
+  const latency = answeredText(
+    `p50 ${figureText(result, "p50Ms")}, p95 ${figureText(result, "p95Ms")}`,
+    endToEnd,
+  );
+  const doubted = doubt === null ? "" : `; ${doubtText(result)}: ${doubt}`;
+  return `${actName(act)}: network ${figureText(result, "network")} per request, ${latency}${doubted}`;
 }
 
-/** A line for each act, with what it saves against the first one, and a line for what can't be compared. */
+/** `414 ms`, on a busy machine `about 414 ms`. */
+function figureText(result: ActResult, figure: Figure): string {
+  const value = figure === "network" ? result.networkMsPerRequest : result.endToEnd[figure];
+  return result.doubt === null || value === null ? ms(value) : `about ${ms(value)}`;
+}
+
+/** How far figures of a busy machine may be off. */
+function doubtText(result: ActResult): string {
+  if (!isAnswered(result.endToEnd)) return "without p50 and p95 to compare";
+  const spread = (["network", "p50Ms"] as const).flatMap((figure) => {
+    const range = rangeOf(result, figure);
+    const name = figure === "network" ? "network" : "p50";
+    return range === null ? [] : [`, ${name} from ${range[0].toFixed(0)} to ${ms(range[1])}`];
+  });
+  return `approximate${spread.join("")}`;
+}
+
+const FIGURES: readonly Figure[] = ["network", "p50Ms", "p95Ms"];
+
+/** A line for each act, with what it saves against the first one, and lines for what is approximate. */
 export function verdictText(results: readonly ActResult[]): string {
   const first = results[0]!;
+  let isUnclear = false;
   const rows = results.map((result, at) => {
-    const cell = (figure: "p50Ms" | "p95Ms" | "network"): string => {
-      const value = figure === "network" ? result.networkMsPerRequest : result.endToEnd[figure];
+    const cell = (figure: Figure): string => {
+      const text = figureText(result, figure);
       const saved = at === 0 ? null : savedShare(first, result, figure);
-      return saved === null ? ms(value) : `${ms(value)} (${percentText(-saved)})`;
+      if (saved !== null) return `${text} (${percentText(-saved)})`;
+      isUnclear ||= at > 0;
+      return text;
     };
-    return [`(${letter(at)}) ${actName(result.act)}`, cell("p50Ms"), cell("p95Ms"), cell("network")];
+    return [`(${letter(at)}) ${actName(result.act)}`, ...FIGURES.map(cell)];
   });
-  const doubts = results.flatMap(({ doubt }, at) =>
-    doubt === null ? [] : [`(${letter(at)}) says little about its placement: ${doubt}.`],
+  const doubts = results.flatMap((result, at) =>
+    result.doubt === null ? [] : [`(${letter(at)}) is ${doubtText(result)}: ${result.doubt}.`],
   );
-  return [table(["placed", "p50", "p95", "network per request"], rows), ...doubts].join("\n");
+  const unclear = isUnclear
+    ? ["Without a percentage: no difference from (a) is known beyond the error."]
+    : [];
+  return [table(["placed", "network per request", "p50", "p95"], rows), ...doubts, ...unclear].join("\n");
 }
 
 /** What to try next. */
@@ -138,16 +190,20 @@ export function moveMeasuredText(
   const failed = `failed requests ${failedShare(before)} -> ${failedShare(after)}`;
   if (doubt !== null)
     return `the move of ${names}: p50 ${figures(before.p50Ms, after.p50Ms)}, p95 ${figures(before.p95Ms, after.p95Ms)}, ${failed}; not to be compared: ${doubt}`;
-  return `the move of ${names} brought p50 ${change(before.p50Ms, after.p50Ms)}, p95 ${change(before.p95Ms, after.p95Ms)}, ${failed}`;
+  const [p50, p95] = [changeText(before, after, "p50Ms"), changeText(before, after, "p95Ms")];
+  return `the move of ${names} brought p50 ${p50}, p95 ${p95}, ${failed}`;
 }
 
 const figures = (before: number | null, after: number | null): string => `${ms(before)} -> ${ms(after)}`;
 
-function change(before: number | null, after: number | null): string {
-  return before === null || after === null || before <= 0
-    ? figures(before, after)
-    : `${figures(before, after)} (${percentText((after - before) / before)})`;
+function changeText(before: EndToEnd, after: EndToEnd, figure: "p50Ms" | "p95Ms"): string {
+  const saved = savedShare(certain(before), certain(after), figure);
+  const text = figures(before[figure], after[figure]);
+  return saved === null ? text : `${text} (${percentText(-saved)})`;
 }
+
+const certain = (endToEnd: EndToEnd) =>
+  ({ endToEnd, networkMsPerRequest: null, networkRangeMs: null, doubt: null }) as const;
 
 function failedShare({ count, errors }: EndToEnd): string {
   return count + errors === 0 ? "–" : `${Math.round((100 * errors) / (count + errors))} %`;

@@ -8,7 +8,10 @@ import { readStatement } from "./statements.ts";
 const figures = (p50Ms: number | null, p95Ms: number | null, errors = 0): EndToEnd => ({
   count: p50Ms === null ? 0 : 100,
   errors,
+  p10Ms: p50Ms === null ? null : 0.8 * p50Ms,
   p50Ms,
+  p50RangeMs: p50Ms === null ? null : [0.9 * p50Ms, 1.1 * p50Ms],
+  p95RangeMs: p95Ms === null ? null : [0.9 * p95Ms, 1.1 * p95Ms],
   p90Ms: p95Ms,
   p95Ms,
   requestsPerSecond: 5,
@@ -16,9 +19,27 @@ const figures = (p50Ms: number | null, p95Ms: number | null, errors = 0): EndToE
   failure: errors === 0 ? null : "no answer within 10 s",
 });
 const RESULTS: readonly ActResult[] = [
-  { act: "spread", endToEnd: figures(228, 497), networkMsPerRequest: 1_012, doubt: null },
-  { act: "score", endToEnd: figures(120, 240, 3), networkMsPerRequest: null, doubt: null },
-  { act: "plan", endToEnd: figures(60, 119), networkMsPerRequest: 101, doubt: "the machine was busy" },
+  {
+    act: "spread",
+    endToEnd: figures(228, 497),
+    networkMsPerRequest: 1_012,
+    networkRangeMs: [1_000, 1_020],
+    doubt: null,
+  },
+  {
+    act: "score",
+    endToEnd: figures(120, 240, 3),
+    networkMsPerRequest: null,
+    networkRangeMs: null,
+    doubt: null,
+  },
+  {
+    act: "plan",
+    endToEnd: figures(60, 119),
+    networkMsPerRequest: 101,
+    networkRangeMs: [99, 110],
+    doubt: "the machine was busy",
+  },
 ];
 const URLS = {
   page: "http://127.0.0.1:1",
@@ -39,7 +60,7 @@ const GROUP = {
   before: figures(300, 800),
 };
 const WARM = { linksMeasured: 56, links: 56, channels: 21, podsReady: 17, pods: 17, seconds: 7 };
-const BUSY = { isBusy: true, lateMs: 340, load: 26, cores: 2, pace: 2 };
+const BUSY = { isBusy: true, isLate: true, lateMs: 340, load: 26, cores: 2, pace: 2 };
 
 function said(): { readonly lines: () => string[]; readonly reporter: ReturnType<typeof lineReporter> } {
   let text = "";
@@ -52,6 +73,8 @@ describe("what isochrone up prints", () => {
     const { reporter, lines } = said();
     reporter.starting(8);
     reporter.starting(null);
+    reporter.startingPart({ part: "nodes and pods", done: 3, total: 6 });
+    reporter.serving(URLS.page);
     reporter.started(URLS, 1, URLS.page);
     reporter.warming(WARM);
     reporter.warm(WARM);
@@ -61,6 +84,11 @@ describe("what isochrone up prints", () => {
       reporter.placed(result, RESULTS[0]!, [{ workload: "a", from: "n1", to: "n2" }]);
     reporter.placed({ ...RESULTS[0]!, endToEnd: figures(null, null, 7) }, null, []);
     reporter.placed({ ...RESULTS[0]!, endToEnd: figures(null, null) }, null, []);
+    for (const after of [figures(60, 119, 90), figures(null, null, 7), figures(null, null)]) {
+      const hopeless = { ...RESULTS[2]!, endToEnd: after };
+      reporter.placed(hopeless, RESULTS[0]!, []);
+      reporter.verdict([RESULTS[0]!, hopeless], LINK, true);
+    }
     reporter.verdict(RESULTS, LINK, true);
     reporter.verdict(RESULTS, null, false);
     reporter.machine(BUSY);

@@ -52,7 +52,13 @@ export type Statement =
   /** Figures of one act, when it was measured. */
   | ({ readonly kind: "placed"; readonly act: string } & StatedFigures)
   /** The same as a row of the verdict. @param letter of the act */
-  | ({ readonly kind: "verdict"; readonly letter: string; readonly act: string } & StatedFigures)
+  | ({
+      readonly kind: "verdict";
+      readonly letter: string;
+      readonly act: string;
+      /** Network time against the first act, percent, negative: less; null: nothing is claimed. */
+      readonly networkPercent: number | null;
+    } & StatedFigures)
   | { readonly kind: "doubt"; readonly letter: string; readonly reason: string }
   /** Advice of the verdict: the link and its round trip. */
   | { readonly kind: "slowLink"; readonly source: string; readonly target: string }
@@ -68,6 +74,8 @@ export type Statement =
 type Reader = (match: readonly (string | undefined)[]) => Statement | null;
 
 const MS = String.raw`(\d+ ms|–)`;
+/** With what is said of a busy machine's figures. */
+const FIGURE = `(?:about )?${MS}`;
 const SHARE = String.raw`(\d+ %|–)`;
 const SAVED = String.raw`( \([+-]?\d+ %\))?`;
 
@@ -90,45 +98,35 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
     }),
   ],
   [
-    new RegExp(String.raw`^\((\w)\) (.+?) {2,}${MS}${SAVED} {2,}${MS}${SAVED} {2,}${MS}${SAVED}\s*$`),
-    ([, letter, act, p50, saved50, p95, saved95, network, savedNetwork]) => ({
+    new RegExp(
+      String.raw`^\((\w)\) (.+?) {2,}${FIGURE}${SAVED} {2,}${FIGURE}${SAVED} {2,}${FIGURE}${SAVED}\s*$`,
+    ),
+    ([, letter, act, network, savedNetwork, p50, saved50, p95, saved95]) => ({
       kind: "verdict",
       letter: letter!,
       act: act!,
       p50Ms: figureOf(p50),
       p95Ms: figureOf(p95),
       networkMs: figureOf(network),
+      networkPercent: savedNetwork === undefined ? null : Number(/[+-]?\d+/.exec(savedNetwork)![0]),
       isClaimed: (saved50 ?? saved95 ?? savedNetwork) !== undefined,
     }),
   ],
   [
-    /^\((\w)\) says little about its placement: (.+)\.$/,
+    /^\((\w)\) is (?:approximate|without p50 and p95 to compare)(?:, [^:]+ ms)?: (.+)\.$/,
     ([, letter, reason]) => ({ kind: "doubt", letter: letter!, reason: reason! }),
   ],
   [
     new RegExp(
-      String.raw`^(?:pods moved: \d+; )?([a-z, ]+): p50 ${MS}, p95 ${MS} \(\d+ requests, \d+ failed.*?\), network ${MS} per request(; not to be compared: .+)?$`,
+      String.raw`^(?:pods moved: \d+; )?([a-z, ]+): network ${FIGURE} per request, (?:p50 ${FIGURE}, p95 ${FIGURE} \(\d+ requests, \d+ failed.*?\)|no request was answered yet|none of \d+ requests was answered .*?)(; (?:approximate|without p50 and p95 to compare)[^:]*: .+)?$`,
     ),
-    ([, act, p50, p95, network, doubt]) => ({
+    ([, act, network, p50, p95, doubt]) => ({
       kind: "placed",
       act: act!,
       p50Ms: figureOf(p50),
       p95Ms: figureOf(p95),
       networkMs: figureOf(network),
-      isClaimed: doubt === undefined,
-    }),
-  ],
-  [
-    new RegExp(
-      String.raw`^(?:pods moved: \d+; )?([a-z, ]+): (?:no request was answered yet|none of \d+ requests was answered .*?), network ${MS} per request(?:; not to be compared: .+)?$`,
-    ),
-    ([, act, network]) => ({
-      kind: "placed",
-      act: act!,
-      p50Ms: null,
-      p95Ms: null,
-      networkMs: figureOf(network),
-      isClaimed: false,
+      isClaimed: doubt === undefined && p50 !== undefined,
     }),
   ],
   [
@@ -163,7 +161,10 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
     /^ {2}(?:page and graph API|API description|extender|emulator's controls) +http\S+$/,
     /^Ctrl-C ends everything\.$/,
     /^placing it anew, .+ \.\.\.$/,
-    /^placed {2,}p50 {2,}p95 {2,}network per request\s*$/,
+    /^placed {2,}network per request {2,}p50 {2,}p95\s*$/,
+    /^Without a percentage: no difference from \(a\) is known beyond the error\.$/,
+    /^starting \d+ of \d+: [a-z ]+ \.\.\.$/,
+    /^the page answers: http\S+ \(its figures come once everything has started\)$/,
     /^Try in another terminal:$/,
     /^ {2}http\S+$/,
     /^ {6}(?:lets a node die|shows the same in a browser)$/,

@@ -27,6 +27,7 @@ export { NodeView, NotReadyError } from "./cluster/index.ts";
 export { LabCluster, loadManifest, loseNode, readManifest, SAMPLE_MANIFEST } from "./cluster/index.ts";
 export type {
   EndToEnd,
+  RangeMs,
   ExtenderConfig,
   LabPod,
   LoadPlan,

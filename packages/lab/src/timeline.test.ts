@@ -8,7 +8,10 @@ import { LabTimeline, type Timeline, type TimelineSource } from "./timeline.ts";
 const LATENCY = {
   count: 10,
   errors: 1,
+  p10Ms: 10,
   p50Ms: 20,
+  p50RangeMs: null,
+  p95RangeMs: null,
   p90Ms: 30,
   p95Ms: 40,
   requestsPerSecond: 5,
@@ -48,7 +51,10 @@ test("before the cluster and its load there are no points, and a load that doesn
   const none = {
     count: 0,
     errors: 0,
+    p10Ms: null,
     p50Ms: null,
+    p50RangeMs: null,
+    p95RangeMs: null,
     p90Ms: null,
     p95Ms: null,
     requestsPerSecond: 0,

@@ -12,7 +12,13 @@ import {
 import type { DemoRun, SaidLine } from "./demo-run.ts";
 import type { DemoTruth } from "./demo-truth.ts";
 import type { Finding, Verdict } from "./findings.ts";
-import { figureIsTrue, moveMeasuredIsTrue, networkTimeIsTrue, verdictIsSame } from "./load-rules.ts";
+import {
+  figureIsTrue,
+  moveMeasuredIsTrue,
+  networkSavingIsTrue,
+  networkTimeIsTrue,
+  verdictIsSame,
+} from "./load-rules.ts";
 import {
   countIsTrue,
   failedIsTrue,
@@ -69,6 +75,8 @@ export class Auditor {
   readonly #flights = new Set<string>();
   #told: { workload: string; from: string; to: string | null; atMs: number }[] = [];
   readonly #placed = new Map<string, Stated<"placed">>();
+  /** Network time by the emulator when each act had been measured; in the order of acts. */
+  readonly #actMs = new Map<string, number>();
   #slowLink: Stated<"slowLink"> | null = null;
   #proposed: Proposed | null = null;
   #costs = 0;
@@ -181,9 +189,13 @@ export class Auditor {
     const { points } = this.#truth;
     if (statement.kind === "moveMeasured")
       return check("gain of a move", moveMeasuredIsTrue(statement, points, atMs));
-    if (statement.kind === "verdict")
+    if (statement.kind === "verdict") {
+      check("network saving", networkSavingIsTrue(statement, this.#actMs));
       return check("verdict", verdictIsSame(statement, this.#placed.get(statement.act) ?? null));
+    }
     this.#placed.set(statement.act, statement);
+    const trueNow = this.#truth.requestTimes.findLast((each) => each.atMs <= atMs);
+    if (trueNow !== undefined) this.#actMs.set(statement.act, trueNow.networkMs);
     for (const figure of ["p50Ms", "p95Ms"] as const)
       check(figure, figureIsTrue(figure, statement[figure], points, atMs));
     const trueMs = this.#trueMs(atMs);

@@ -89,6 +89,23 @@ export function networkTimeIsTrue(
   return `by the emulator it is ${trueMs.low.toFixed(0)} to ${trueMs.high.toFixed(0)} ms, ${statedMs} ms is stated`;
 }
 
+/**
+ * A share of network time that an act is said to save is that by the emulator, give or take 15 points.
+ * @param actMs by the emulator; the first act, with which others are compared, comes first
+ */
+export function networkSavingIsTrue(
+  { act, networkPercent: percent }: Pick<Stated<"verdict">, "act" | "networkPercent">,
+  actMs: ReadonlyMap<string, number>,
+): Verdict {
+  const [firstMs] = actMs.values();
+  const ownMs = actMs.get(act);
+  if (percent === null || firstMs === undefined || ownMs === undefined) return null;
+  const truePercent = (100 * (ownMs - firstMs)) / firstMs;
+  return Math.abs(truePercent - percent) <= 15 && Math.sign(truePercent) === Math.sign(percent)
+    ? null
+    : `by the emulator ${truePercent.toFixed(0)} %, from ${firstMs.toFixed(0)} to ${ownMs.toFixed(0)} ms`;
+}
+
 /** p95 over the points of a time, the median of them; null: too few requests. */
 export function p95Between(points: readonly TimelinePoint[], fromMs: number, toMs: number): number | null {
   const found = points

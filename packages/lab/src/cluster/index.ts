@@ -3,7 +3,7 @@ export { NodeView } from "./discovery/node-view.ts";
 export { NotReadyError } from "./errors.ts";
 export { LabCluster } from "./lab-cluster.ts";
 export type { LabPod } from "./lab-pod.ts";
-export type { EndToEnd, LoadPlan } from "./load/protocol.ts";
+export type { EndToEnd, LoadPlan, RangeMs } from "./load/protocol.ts";
 export { ZoneUsers } from "./load/zone-users.ts";
 export { loseNode } from "./controllers/lost-node.ts";
 export { readBehaviour } from "./manifest/behaviour.ts";

@@ -1,15 +1,23 @@
 // What the cluster and the load generator's process say to each other over the IPC channel.
 import type { SocketAddress } from "../ports.ts";
 
+/** Lowest and highest value, milliseconds. */
+export type RangeMs = readonly [number, number];
+
 /** What users of the workflow experienced, measured at its entry. */
 export interface EndToEnd {
   /** Requests answered 200. */
   readonly count: number;
   /** Requests that failed or were answered otherwise; their times are not in the percentiles. */
   readonly errors: number;
+  /** Time of the fastest tenth: a busy machine adds least to these. */
+  readonly p10Ms: number | null;
   readonly p50Ms: number | null;
   readonly p90Ms: number | null;
   readonly p95Ms: number | null;
+  /** 95 % confidence intervals by order statistics: errors of the samples, not of the machine. */
+  readonly p50RangeMs: RangeMs | null;
+  readonly p95RangeMs: RangeMs | null;
   /** Requests that ended, failed ones included, over the time looked at. */
   readonly requestsPerSecond: number;
   /**

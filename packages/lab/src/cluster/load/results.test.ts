@@ -23,6 +23,26 @@ describe("results of the load", () => {
     expect(results.report(1_000, 1_000).p95Ms).toBeLessThan(11);
   });
 
+  it("gives the interval in which a percentile is: wide with few requests, narrow with many", () => {
+    const widths = [20, 400].map((count) => {
+      const results = new LoadResults(0);
+      for (let index = 0; index < count; index++) results.record(0, 100 + (200 * index) / count, null);
+      const { p10Ms, p50Ms, p95Ms, p50RangeMs, p95RangeMs } = results.report(1_000, 1_000);
+      for (const [value, range] of [
+        [p50Ms!, p50RangeMs!],
+        [p95Ms!, p95RangeMs!],
+      ] as const) {
+        expect(range[0]).toBeLessThan(value);
+        expect(range[1]).toBeGreaterThanOrEqual(value);
+      }
+      expect(p10Ms).toBeLessThan(p50RangeMs![0]);
+      return p50RangeMs![1] - p50RangeMs![0];
+    });
+    // Twenty times as many requests: 4.5 times as narrow, within the histogram's error.
+    expect(widths[0]! / widths[1]!).toBeGreaterThan(3);
+    expect(widths[0]! / widths[1]!).toBeLessThan(6);
+  });
+
   it("leaves out what was planned before the time looked at", () => {
     const results = new LoadResults(0);
     results.record(500, 10, null);
@@ -44,9 +64,12 @@ describe("results of the load", () => {
     expect(new LoadResults(0).report(10_000, 1_000)).toEqual({
       count: 0,
       errors: 0,
+      p10Ms: null,
       p50Ms: null,
       p90Ms: null,
       p95Ms: null,
+      p50RangeMs: null,
+      p95RangeMs: null,
       requestsPerSecond: 0,
       sendLateMs: null,
       failure: null,

@@ -1,5 +1,5 @@
 import { Distribution } from "@isochrone/telemetry";
-import type { EndToEnd } from "./protocol.ts";
+import type { EndToEnd, RangeMs } from "./protocol.ts";
 
 interface Pane {
   readonly startMs: number;
@@ -14,9 +14,12 @@ const KEPT_PANES = 900;
 export const NO_REQUESTS: EndToEnd = {
   count: 0,
   errors: 0,
+  p10Ms: null,
   p50Ms: null,
   p90Ms: null,
   p95Ms: null,
+  p50RangeMs: null,
+  p95RangeMs: null,
   requestsPerSecond: 0,
   sendLateMs: null,
   failure: null,
@@ -66,9 +69,12 @@ export class LoadResults {
     return {
       count: merged.count,
       errors,
+      p10Ms: ms(0.1),
       p50Ms: ms(0.5),
       p90Ms: ms(0.9),
       p95Ms: ms(0.95),
+      p50RangeMs: rangeOf(merged, 0.5),
+      p95RangeMs: rangeOf(merged, 0.95),
       requestsPerSecond: ((merged.count + errors) * 1000) / spanMs,
       sendLateMs: ms(0.95, lateness),
       failure: [...failures].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null,
@@ -83,4 +89,15 @@ export class LoadResults {
     if (this.#panes.length > KEPT_PANES) this.#panes.shift();
     return pane;
   }
+}
+
+/** Two standard errors of a share, binomial, on each side of the quantile. */
+function rangeOf(times: Distribution, quantile: number): RangeMs | null {
+  if (times.count === 0) return null;
+  const error = 1.96 * Math.sqrt((quantile * (1 - quantile)) / times.count);
+  const [low, high] = [
+    times.quantile(Math.max(0, quantile - error)),
+    times.quantile(Math.min(1, quantile + error)),
+  ];
+  return low === null || high === null ? null : [low * 1_000, high * 1_000];
 }
