@@ -5,6 +5,8 @@ const calm: Known = {
   summary: { dead: 0, lossy: 0 },
   worst: [{ source: "a", target: "b", isDead: false }],
   findings: [],
+  departures: null,
+  timeOf: (at) => at.slice(11, 16),
   gain: null,
   requests: null,
 };
