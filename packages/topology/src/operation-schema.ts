@@ -45,7 +45,7 @@ const DeparturesSchema = Type.Object(
         pairs: Type.Integer({ description: "pairs above their baseline" }),
         all: Type.Integer({ description: "pairs with a baseline" }),
       }),
-      { description: "more than half of all pairs at once: the machines, or the whole network" },
+      { description: "what raises most pairs at once: the machines, or the whole network" },
     ),
   },
   { $id: "Departures" },

@@ -35,7 +35,7 @@ export interface Departure {
   readonly acceptedAtMs: number;
 }
 
-/** More than half of all series are above what was usual, at once. */
+/** The median series increased by the rule's floor: one cause raises most of them at once. */
 export interface CommonDeparture {
   readonly sinceMs: number;
   /** Series above what was usual, of those with a baseline. */
@@ -65,7 +65,7 @@ const MAX_NOISE_RATIO = 3;
 const DOWN_WEIGHT = 4;
 /** Fewest series for which a common departure means anything. */
 const FEWEST_COMMON = 4;
-/** A series departs alone from a common departure if its increase is this multiple of the median one. */
+/** A series departs alone only if its increase is above this multiple of the median one. */
 const ALONE_FACTOR = 4;
 /** Series that the median increase is read from. */
 const MEDIAN_SAMPLE = 4096;
@@ -145,8 +145,7 @@ export class Baselines {
   }
 
   #isAlone(increase: number): boolean {
-    const { heldMs, aloneFrom } = this.#common;
-    return heldMs === 0 || increase > aloneFrom;
+    return increase > this.#common.aloneFrom;
   }
 
   #reserve(size: number): void {
@@ -182,10 +181,12 @@ export class Baselines {
       if (sinceMs[at]! < began) began = sinceMs[at]!;
     }
     const common = this.#common;
-    const isCommon = all >= FEWEST_COMMON && above > all / 2;
+    const median = this.#medianIncrease({ size, values });
+    common.aloneFrom = all >= FEWEST_COMMON ? ALONE_FACTOR * median : 0;
+    const isCommon = common.aloneFrom > 0 && median >= this.#rule.floor && above > all / 4;
     if (common.isOpen) {
       common.sinceMs = Math.min(common.sinceMs, nowMs);
-      common.backMs = above <= all / 4 ? common.backMs + stepMs : 0;
+      common.backMs = above <= all / 8 || median < this.#rule.floor / 2 ? common.backMs + stepMs : 0;
       if (common.backMs >= this.#rule.releaseMs) [common.isOpen, common.heldMs] = [false, 0];
     } else if (!isCommon) common.heldMs = 0;
     else if (common.heldMs === 0) [common.sinceMs, common.heldMs, common.backMs] = [began, 1, 0];
@@ -194,7 +195,6 @@ export class Baselines {
       common.isOpen = common.heldMs >= HOLD_MS;
     }
     [common.series, common.all] = [above, all];
-    common.aloneFrom = common.heldMs > 0 ? ALONE_FACTOR * this.#medianIncrease({ size, values }) : 0;
   }
 
   #medianIncrease({ size, values }: Pick<Readings, "size" | "values">): number {
@@ -301,11 +301,11 @@ interface OpenDeparture {
 
 interface CommonState {
   sinceMs: number;
-  /** More than half were above for so long; back for so long, ms. */
+  /** Common for so long; back for so long, ms. */
   heldMs: number;
   backMs: number;
   isOpen: boolean;
-  /** The least increase that departs alone while it lasts. */
+  /** An increase has to be larger to depart alone. */
   aloneFrom: number;
   series: number;
   all: number;
