@@ -1,8 +1,8 @@
 import type { LinkKey } from "../links/links.ts";
 import type { Readings } from "./baselines.ts";
 
-/** One-sided normal quantile of a loss ratio's bounds: 99.5 %. */
-const LOSS_DEVIATIONS = 2.6;
+/** One-sided normal quantile of a loss ratio's bounds: 99 %. */
+const LOSS_DEVIATIONS = 2.33;
 
 /** What became of a link's newest packets. */
 export interface RecentPackets {
@@ -123,12 +123,16 @@ export class PairReadings {
   #addRtt({ pair, rank, rtt, sinceMs }: LinkReading): void {
     if (rtt === null || rank > this.#ranks[pair]!) return;
     const { values, lows, highs, sinceMs: since } = this.#latency;
-    if (rank === this.#ranks[pair] && values[pair]! <= rtt.valueMs) return;
+    const isFirst = rank < this.#ranks[pair]!;
+    const began = isFirst ? Number.NaN : since[pair]!;
+    // Both directions are at least at the lower level: the earlier change is the pair's.
+    if (sinceMs !== null && !(began <= sinceMs)) since[pair] = sinceMs;
+    else since[pair] = began;
+    if (!isFirst && values[pair]! <= rtt.valueMs) return;
     this.#ranks[pair] = rank;
     values[pair] = rtt.valueMs;
     lows[pair] = rtt.lowMs;
     highs[pair] = rtt.highMs;
-    since[pair] = sinceMs ?? Number.NaN;
   }
 }
 

@@ -47,6 +47,33 @@ describe("the worst things", () => {
     ]);
   });
 
+  test("name the pairs that changed, before loss is counted", () => {
+    const departures = {
+      pairs: [
+        {
+          source: "a",
+          target: "b",
+          kind: "latency",
+          since: "2026-01-01T14:35:00Z",
+          now: 60.2,
+          before: 1.31,
+          error: 0.5,
+          acceptedAt: "2026-01-01T15:35:00Z",
+          workloads: [],
+        },
+      ],
+      counts: { latency: 1, loss: 0 },
+      common: [],
+    } as const satisfies Known["departures"];
+    const concerns = worstOf({ ...calm, summary: { dead: 0, lossy: 1 }, departures });
+    expect(concerns).toMatchObject([
+      {
+        title: "a ↔ b: 60 ms since 14:35, 1.3 before; nothing talks over it",
+        to: { place: { page: "pair", source: "a", target: "b" } },
+      },
+    ]);
+  });
+
   test("what the instruments warn of comes behind what they show", () => {
     const findings = [{ level: "warn", title: "Old", remedy: "Look." }] as const;
     const pages = worstOf({ ...calm, findings, gain }).map(({ to }) => to.place.page);
