@@ -151,6 +151,7 @@ class RunningAggregator implements Aggregator {
       graphAgeMs: () => (this.#keeper.newest === null ? null : clock.now() - this.#keeper.newest.builtAtMs),
       eventClients: () => this.#events.clients,
       ambiguousNames: () => this.#speaking.facts.ambiguousNames,
+      departedPairs: () => this.#keeper.departures.counts,
       refusedDeclarations: () =>
         new Map([...this.#watch.refusedDeclarations(), ["far_pods", this.#keeper.channelsTooFar]]),
     });

@@ -1,4 +1,5 @@
 import { ScrapedMetrics } from "@isochrone/runtime";
+import type { Departures } from "@isochrone/topology";
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { Intake } from "./intake/intake.ts";
 import type { Tables } from "./domain/graphs/tables.ts";
@@ -17,6 +18,8 @@ interface MetricSources {
   readonly ambiguousNames: () => number;
   /** Declared channels that are left out, by reason. */
   readonly refusedDeclarations: () => ReadonlyMap<string, number>;
+  /** Pairs of nodes above their baseline, by kind. */
+  readonly departedPairs: () => Departures["counts"];
 }
 
 /** Those that are told, not read. */
@@ -124,7 +127,7 @@ function byReason(
 
 function registerSizes(
   scraped: ScrapedMetrics,
-  { intake, tables, graphAgeMs, eventClients, ambiguousNames, refusedDeclarations }: MetricSources,
+  { intake, tables, graphAgeMs, eventClients, ambiguousNames, refusedDeclarations, departedPairs }: MetricSources,
 ): void {
   const sizes: readonly (readonly [string, string, () => number])[] = [
     ["isochrone_aggregator_series", "Series in memory.", () => intake.series],
@@ -154,6 +157,12 @@ function registerSizes(
     "Declared channels that are left out now, for what they name or because there are too many; what isn't read counts as one. `unmatched` counts AppGroups' selectors that no pod and no pod template carries.",
     ["reason"],
     () => byReason(refusedDeclarations()),
+  );
+  scraped.gauges(
+    "isochrone_aggregator_departed_pairs",
+    "Pairs of nodes that are slower than their baseline (latency), or lose more packets (loss).",
+    ["kind"],
+    () => Object.entries(departedPairs()).map(([kind, pairs]) => [{ kind }, pairs]),
   );
   scraped.counter(
     "isochrone_aggregator_bandwidth_refused_total",

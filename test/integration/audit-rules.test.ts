@@ -323,6 +323,9 @@ describe("the page", () => {
       "2 pairs of nodes without an answer, such as a → b",
       "a gets no answer from b",
       "1 pair of nodes lose packets",
+      "a ↔ b: 60 ms since 14:35:02, 1.3 before; nothing talks over it",
+      "a ↔ b loses 4.7 % of packets since 14:35:02, 0 % before; shop/web -> shop/db talks over it",
+      "20 of 28 pairs of nodes are slower than before since 14:35:02: the machines, or the whole network",
       "Requests of sample spend 207 ms on the network; 20 ms would do",
     ])
       expect([text, concernIsKnown(text)]).toEqual([text, true]);

@@ -167,6 +167,7 @@ async function healthOf(sources: HealthSources): Promise<Health> {
     },
     sampleAgeSeconds: await readings.mean("aggregator_sample_age_seconds"),
     replicas: await replicasOf(readings, replica),
+    departures: keeper.departures,
     clocks: await clocksOf(readings),
   };
 }

@@ -56,3 +56,37 @@ describe("points that are in no graph", () => {
     expect(lookAt({ clusters: [] }, "clusters").value).toBe("this one: not named");
   });
 });
+
+describe("links that changed", () => {
+  const lookAt = (departures?: Health["departures"]): Verdict => {
+    const health = {
+      reasons: [],
+      graphAgeSeconds: 1,
+      intake: { refused: {} },
+      replicas: { lag: [] },
+      probing: {},
+      departures,
+    } as unknown as Health;
+    return judgeFreshness({ ...FACTS, cluster: EMPTY, health }).find(({ check }) => check === "changed links")!;
+  };
+
+  it("are named, and none is no fault", () => {
+    const none = { pairs: [], counts: { latency: 0, loss: 0 }, common: [] };
+    expect(lookAt(none)).toMatchObject({ severity: "ok", value: "none" });
+    expect(lookAt()).toMatchObject({ severity: "skipped" });
+    const pair = {
+      source: "a",
+      target: "b",
+      kind: "latency" as const,
+      since: "2026-01-01T14:35:00Z",
+      now: 60,
+      before: 1.3,
+      error: 1,
+      acceptedAt: "2026-01-01T15:35:00Z",
+      workloads: ["shop/web -> shop/db"],
+    };
+    const found = lookAt({ ...none, pairs: [pair] });
+    expect(found.severity).toBe("warning");
+    expect(found.value).toMatch(/^a <-> b: 60 ms since .+, 1\.3 before; shop\/web -> shop\/db talks over it$/);
+  });
+});

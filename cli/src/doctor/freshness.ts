@@ -1,5 +1,6 @@
 // Freshness: how old the graph is, how much of the network it covers, what was lost on the way, who is sick.
-import { droppedElements, type ClusterGraphSnapshot, type Dropped, type Health } from "@isochrone/topology";
+import { droppedElements, type ClusterGraphSnapshot, type Departures, type Dropped, type Health } from "@isochrone/topology";
+import { departureTexts } from "@isochrone/topology/departures";
 import { NAME_A_SERVER, ok, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 
@@ -30,6 +31,7 @@ export function judgeFreshness(facts: GraphFacts): Verdict[] {
     rulesVerdict(facts.dropped),
     coverageVerdict(cluster),
     silentVerdict(cluster),
+    departuresVerdict(health?.departures),
     nodesVerdict(cluster),
   ];
 }
@@ -252,6 +254,22 @@ function silentVerdict({ links }: ClusterGraphSnapshot): Verdict {
     rule: "every probed link has answers",
     remedy:
       "Check firewalls and network policies between these nodes for the probes' UDP, TCP and ICMP (docs/measuring.md).",
+  });
+}
+
+/** Pairs that answer, but not as before. */
+function departuresVerdict(departures: Departures | undefined): Verdict {
+  const parts = { check: "changed links", looked: HEALTH, rule: "no pair is slower or loses more than before" };
+  if (departures === undefined)
+    return skipped({ ...parts, why: "not reported", remedy: "Upgrade the aggregator." });
+  const words = { arrow: "<->", timeOf: (at: string) => new Date(at).toLocaleTimeString("en-GB") };
+  const texts = departureTexts(departures, words).map(({ text }) => text);
+  const hidden = texts.length - SHOWN;
+  return verdict(texts.length === 0, "warning", {
+    ...parts,
+    value: texts.slice(0, SHOWN).join("\n") + (hidden > 0 ? `\nand ${hidden} more` : "") || "none",
+    remedy:
+      "See docs/runbooks/IsochronePairsChanged.md. Placement uses the new figures; `isochrone plan NAMESPACE` shows what a move gains.",
   });
 }
 

@@ -83,6 +83,7 @@ export {
 } from "./operation-schema.ts";
 export type {
   ClusterColumns,
+  Departures,
   GraphHistory,
   Health,
   LinkDistributions,

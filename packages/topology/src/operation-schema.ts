@@ -13,6 +13,44 @@ export const GraphHistorySchema = Type.Object(
   { $id: "GraphHistory" },
 );
 
+const DepartureKindSchema = Type.Union([Type.Literal("latency"), Type.Literal("loss")]);
+
+/** Pairs of nodes that are slower than they were, or lose more packets. */
+const DeparturesSchema = Type.Object(
+  {
+    pairs: Type.Array(
+      Type.Object({
+        source: Type.String({ description: "the node whose name comes first" }),
+        target: Type.String({ description: "the other node" }),
+        kind: DepartureKindSchema,
+        since: Type.String({ description: "RFC 3339" }),
+        now: Type.Number({ description: "milliseconds of a round trip, or ratio of lost packets, 0 to 1" }),
+        before: Type.Number({ description: "the baseline, likewise" }),
+        error: Type.Number({ description: "how far `now` may be off, likewise" }),
+        acceptedAt: Type.String({ description: "when `now` becomes the baseline, RFC 3339" }),
+        workloads: Type.Array(Type.String(), {
+          description: "channels over the pair, the busiest first, such as `shop/web -> shop/db`; 3 at most",
+        }),
+      }),
+      { description: "the largest increase first; 20 of each kind at most" },
+    ),
+    counts: Type.Object(
+      { latency: Type.Integer(), loss: Type.Integer() },
+      { description: "departed pairs by kind; of a common departure, all pairs above their baseline" },
+    ),
+    common: Type.Array(
+      Type.Object({
+        kind: DepartureKindSchema,
+        since: Type.String({ description: "RFC 3339" }),
+        pairs: Type.Integer({ description: "pairs above their baseline" }),
+        all: Type.Integer({ description: "pairs with a baseline" }),
+      }),
+      { description: "what raises most pairs at once: the machines, or the whole network" },
+    ),
+  },
+  { $id: "Departures" },
+);
+
 /** How one ordered pair of nodes was, over the kept history. */
 export const LinkHistorySchema = Type.Object(
   {
@@ -224,6 +262,7 @@ export const HealthSchema = Type.Object(
         }),
       ),
     }),
+    departures: Type.Optional(DeparturesSchema),
     clocks: Type.Array(Type.Object({ source: Type.String(), skewSeconds: Type.Number() }), {
       description: "sources whose clocks are furthest off, at most 20",
     }),
@@ -236,4 +275,5 @@ export type ClusterColumns = Static<typeof ClusterColumnsSchema>;
 export type LinkHistory = Static<typeof LinkHistorySchema>;
 export type LinkDistributions = Static<typeof LinkDistributionsSchema>;
 export type ReplicaHealth = Static<typeof ReplicaHealthSchema>;
+export type Departures = Static<typeof DeparturesSchema>;
 export type Health = Static<typeof HealthSchema>;

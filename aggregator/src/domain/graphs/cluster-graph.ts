@@ -68,7 +68,9 @@ export function* clusterGraphSteps(
   };
   let untilStep = LINKS_PER_STEP;
   const states = tables.links.sorted();
-  const context = { shape, rule, nowMs, window, figures: tables.figures };
+  const baselines = window === "full" ? tables.baselines : null;
+  baselines?.begin(tables.links.pairs);
+  const context = { shape, rule, nowMs, window, figures: tables.figures, baselines };
   const builder = new LinkBuilder(context, tables.links.pairs);
   for (const link of states) {
     addTested(walk.before(link.key));

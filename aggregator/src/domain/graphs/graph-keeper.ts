@@ -5,10 +5,12 @@ import type {
   ClusterNode,
   DeclaredCosts,
   Demand,
+  Departures,
   GraphEvent,
   LinkDistributions,
   WorkflowGraphSnapshot,
 } from "@isochrone/topology";
+import { NO_DEPARTURES } from "../baselines/pair-baselines.ts";
 import { buildClusterGraph, clusterGraphSteps } from "./cluster-graph.ts";
 import type { CostRule } from "./cost-rule.ts";
 import { demandSteps } from "./demand.ts";
@@ -72,6 +74,7 @@ export class GraphKeeper {
   #channelsTooFar = 0;
   #latencyUse = NO_LATENCIES_USED;
   #newest: PublishedGraphs | null = null;
+  #departures: Departures = NO_DEPARTURES;
   /** The version that each workflow of the newest graphs got its present shape in. */
   readonly #changedIn = new Map<string, number>();
 
@@ -97,6 +100,11 @@ export class GraphKeeper {
   /** What the newest cluster graph made of what others measured. */
   get latencyUse(): LatencyUse {
     return this.#latencyUse;
+  }
+
+  /** Pairs of nodes that are slower than they were, or lose more packets, as of the newest graphs. */
+  get departures(): Departures {
+    return this.#departures;
   }
 
   /** Null before the first build. */
@@ -208,6 +216,9 @@ export class GraphKeeper {
     const workflows = yield* workflowSteps(tables, cluster, stamp, "full", () => tooFar++);
     this.#channelsTooFar = tooFar;
     const demand = yield* demandSteps(tables, cluster, stamp, "full");
+    tables.baselines.observe(nowMs);
+    yield;
+    this.#departures = tables.baselines.report(workflows);
     const after = new LazyGraphs({ graph, workflows, demand }, nowMs, { tables, rule, ...inputs });
     yield;
     const event = diffGraphs(

@@ -2,6 +2,8 @@ import { MAX_RTT_SECONDS, type Percentiles } from "@isochrone/telemetry";
 import type { Link } from "@isochrone/topology";
 import { costInterval, fewestSamples, PairErrors } from "@isochrone/topology/link-errors";
 import type { LinkBandwidth } from "../bandwidth/bandwidth-view.ts";
+import type { LinkReading } from "../baselines/pair-readings.ts";
+import type { PairBaselines } from "../baselines/pair-baselines.ts";
 import type { CostRule } from "./cost-rule.ts";
 import type { Figures } from "./figures.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
@@ -23,7 +25,12 @@ interface LinkContext {
   readonly nowMs: number;
   readonly window: WindowName;
   readonly figures: Figures;
+  /** Null: nobody compares the readings. */
+  readonly baselines: Pick<PairBaselines, "add"> | null;
 }
+
+/** Losses are counted over so long: shorter than a window, long enough for a few per cent. */
+const LOSS_SPAN_MS = 60_000;
 
 interface Reading {
   readonly pane: LinkPane | null;
@@ -78,8 +85,31 @@ export class LinkBuilder {
       since: this.#sinceOf(change),
     };
     const interval = built.costMs === null ? null : costInterval(pane!.rtt!, rule.quantile);
+    if (this.#context.baselines !== null && rule.methods.includes(key.method))
+      this.#context.baselines.add(this.#pairReading(link, built, interval, change));
     if (interval !== null) this.#errors.add(built, link.pair, interval, (nowMs - answeredMs) / 1000);
     return built;
+  }
+
+  #pairReading(
+    link: LinkState,
+    { costMs, rttMs }: Link,
+    interval: ReturnType<typeof costInterval>,
+    change: LinkChange | null,
+  ): LinkReading {
+    const { shape, rule, nowMs } = this.#context;
+    const isKnown = interval !== null && rttMs.count >= this.#fewestSamples;
+    const recent = Math.floor((nowMs - LOSS_SPAN_MS) / shape.paneMs) + 1;
+    // Packets that a cut lost are no loss of the link that answers again.
+    const isWhole = change === null || change.isSettled;
+    return {
+      key: link.key,
+      pair: link.pair,
+      rank: rule.methods.indexOf(link.key.method),
+      rtt: isKnown ? { valueMs: costMs!, ...interval } : null,
+      sinceMs: change?.firstPane == null ? null : change.firstPane * shape.paneMs,
+      packets: isWhole ? link.packets(nowMs, Math.max(recent, change?.firstPane ?? recent)) : null,
+    };
   }
 
   /** Younger than the window, or with too few samples. A cut is decided by losses, not by samples. */

@@ -1,4 +1,5 @@
 import { METHODS, type Method } from "@isochrone/telemetry";
+import { PairBaselines } from "../baselines/pair-baselines.ts";
 import { BandwidthTable, DEFAULT_BANDWIDTH_AGES, type BandwidthAges } from "../bandwidth/bandwidth.ts";
 import { ChannelMemory } from "./channel-memory.ts";
 import { ChannelTable } from "../traffic/channels.ts";
@@ -45,6 +46,8 @@ export class Tables {
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
   readonly refusals: RecentRefusals;
+  /** What is usual for each pair of nodes. */
+  readonly baselines = new PairBaselines();
   /** What graphs are shown of the numbers in these. */
   readonly figures = new Figures();
   #latestMs = Number.NEGATIVE_INFINITY;

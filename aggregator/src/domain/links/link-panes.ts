@@ -1,4 +1,5 @@
 import type { Distribution, ExponentialHistogramData } from "@isochrone/telemetry";
+import type { RecentPackets } from "../baselines/pair-readings.ts";
 import type { HistogramReferences } from "./histogram-references.ts";
 import { isNear, type PaneFacts } from "./link-change.ts";
 import { LINK_COUNTS, type LinkCounts, type LinkPane, type PaneOfLink } from "./link-counts.ts";
@@ -176,6 +177,19 @@ export class LinkPanes {
       facts.push({ pane, failures: this.#failures(pane), rtt: this.#rttOf(pane)?.quartiles() ?? null });
     }
     return facts;
+  }
+
+  /** What became of the packets since that pane; null without data, and while the newest pane may be a cut. */
+  packets(nowMs: number, from: number): RecentPackets | null {
+    if (this.#rtts === NO_ROW) return null;
+    const [first, last] = [Math.max(this.#first, from), Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs))];
+    const { received, lost, sendErrors } = this.#counts(first, last);
+    const failed = lost + sendErrors;
+    if (this.#failures(last) > 0 && this.#counts(last, last).received === 0) return null;
+    if (failed === 0) return { failed, received, lostSinceMs: null };
+    let pane = first;
+    while (pane < last && this.#failures(pane) === 0) pane++;
+    return { failed, received, lostSinceMs: pane * this.#shape.paneMs };
   }
 
   /**

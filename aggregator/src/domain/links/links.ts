@@ -1,4 +1,5 @@
 import { METHODS, type ExponentialHistogramData, type Method } from "@isochrone/telemetry";
+import type { RecentPackets } from "../baselines/pair-readings.ts";
 import type { LinkOrder } from "../compare.ts";
 import { HistogramReferences } from "./histogram-references.ts";
 import { lastChange, type LinkChange, type PaneFacts } from "./link-change.ts";
@@ -71,6 +72,11 @@ export class LinkState {
   /** What the panes first..last say; null without data. */
   readSpan(nowMs: number, first: number, last: number): LinkPane | null {
     return this.#panes.readSpan(nowMs, first, last);
+  }
+
+  /** What became of the packets since that pane; null without data. */
+  packets(nowMs: number, from: number): RecentPackets | null {
+    return this.#panes.packets(nowMs, from);
   }
 
   /** How each pane went, oldest first. */

@@ -1,7 +1,7 @@
 import { clusterColumnsOf, type ClusterGraphSnapshot, type Health } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { clusterViewOf } from "../model/cluster-view.ts";
-import { findingsOf, instrumentsOf, partitionsInWords, replicasOf } from "./health-model.ts";
+import { departureFindings, findingsOf, instrumentsOf, partitionsInWords, replicasOf } from "./health-model.ts";
 
 const node = (name: string, usageAgeSeconds: number | null) => ({
   name,
@@ -213,4 +213,35 @@ describe("health", () => {
     expect(findings[0]!.remedy).toContain("b: it answered 403");
     expect(partitionsInWords(lag)).toBe("probe 2, 10; usage 1");
   });
+});
+
+test("pairs that changed are named, six at most, what raises most of them first", () => {
+  const pair = (source: string) => ({
+    source,
+    target: "z",
+    kind: "loss" as const,
+    since: "2026-01-01T14:35:00Z",
+    now: 0.05,
+    before: 0.001,
+    error: 0.02,
+    acceptedAt: "2026-01-01T15:35:00Z",
+    workloads: ["shop/web -> shop/db", "shop/db -> shop/log"],
+  });
+  const since = "2026-01-01T14:36:00Z";
+  const titles = departureFindings(
+    {
+      pairs: Array.from("abcdefg", pair),
+      counts: { latency: 20, loss: 7 },
+      common: [{ kind: "latency", since, pairs: 20, all: 28 }],
+    },
+    (at) => at.slice(11, 16),
+  ).map(({ title }) => title);
+  expect(titles).toHaveLength(7);
+  expect(titles[0]).toBe(
+    "20 of 28 pairs of nodes are slower than before since 14:36: the machines, or the whole network",
+  );
+  expect(titles[1]).toBe(
+    "a ↔ z loses 5 % of packets since 14:35, 0.1 % before; shop/web -> shop/db, shop/db -> shop/log talk over it",
+  );
+  expect(titles[6]).toBe("2 more pairs of nodes changed");
 });

@@ -1,5 +1,6 @@
 // What is wrong, worst first, from the graph and from what the aggregator says of itself. Pure.
-import type { Health, ReplicaHealth } from "@isochrone/topology";
+import type { Departures, Health, ReplicaHealth } from "@isochrone/topology";
+import { departureTexts } from "@isochrone/topology/departures";
 import { keysOf } from "@isochrone/primitives";
 import { PAIR, staleAfterSeconds, type ClusterView } from "../model/cluster-view.ts";
 import { age, count, plural } from "../model/format.ts";
@@ -245,6 +246,29 @@ function cutFindings(cuts: readonly string[]): Finding[] {
   const remedy =
     "All probes of the last panes were lost. Placement avoids them; see firewalls, routes and the nodes.";
   return [{ level: "bad", title, remedy }];
+}
+
+/** One finding for each pair that is not as before; more than these are counted. */
+const NAMED_DEPARTURES = 6;
+
+/** @param timeOf writes an RFC 3339 time */
+export function departureFindings(departures: Departures, timeOf: (at: string) => string): Finding[] {
+  const texts = departureTexts(departures, { arrow: "↔", timeOf });
+  const findings = texts.slice(0, NAMED_DEPARTURES).map(({ text, pair }): Finding => {
+    const remedy =
+      pair === null
+        ? "Look at the load of the nodes first: a busy machine measures slow links."
+        : "Placement uses the new figures. Open the pair on the Network page, then check the path between the nodes.";
+    return { level: "warn", title: text, remedy };
+  });
+  const more = texts.length - findings.length;
+  if (more > 0)
+    findings.push({
+      level: "warn",
+      title: `${plural(more, "more pair")} of nodes changed`,
+      remedy: "See in the matrix whether they share a node or a zone.",
+    });
+  return findings;
 }
 
 /**

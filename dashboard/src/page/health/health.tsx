@@ -2,12 +2,13 @@ import type { Health, ReplicaHealth } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import type { ClusterView } from "../model/cluster-view.ts";
-import { age, count, figure, percent, plural } from "../model/format.ts";
+import { age, clockTime, count, figure, percent, plural } from "../model/format.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { useJson } from "../parts/ask.ts";
-import { cluster, digest } from "../state/store.ts";
+import { cluster, digest, nowMs } from "../state/store.ts";
 import { cutsOf } from "./cuts.ts";
 import {
+  departureFindings,
   findingsOf,
   instrumentsOf,
   partitionsInWords,
@@ -64,7 +65,14 @@ function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
   const lag = waitingOf(all);
   return (
     <>
-      <Findings findings={findingsOf(health, instruments, view.windowSeconds, cuts)} />
+      <Findings
+        findings={[
+          ...findingsOf(health, instruments, view.windowSeconds, cuts),
+          ...(health.departures === undefined
+            ? []
+            : departureFindings(health.departures, (at) => clockTime(at, nowMs.value))),
+        ]}
+      />
       <dl class="tiles four">
         <Tile
           label="Newest graph"
@@ -127,7 +135,7 @@ function Findings({ findings }: { readonly findings: readonly Finding[] }): VNod
   if (findings.length === 0)
     return (
       <p class="verdict good" id="verdict">
-        All is well: figures are fresh, nothing was lost, every probe answers.
+        All is well: figures are fresh, no record was lost, every probe answers as before.
       </p>
     );
   return (

@@ -4,7 +4,7 @@ import { useMemo } from "preact/hooks";
 import { emulatorToken, hasEmulator } from "../state/emulator.ts";
 import { findingsOf, instrumentsOf } from "../health/health-model.ts";
 import { costBetween } from "../model/cluster-view.ts";
-import { age, count, milliseconds, percent, plural } from "../model/format.ts";
+import { age, clockTime, count, milliseconds, percent, plural } from "../model/format.ts";
 import { largestWorkflow, workflowPath } from "../model/largest.ts";
 import { movesNow, type ProposalList } from "../model/plan.ts";
 import { requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
@@ -84,7 +84,15 @@ function FirstThings(props: { readonly gain: Gain | null; readonly timeline: Lab
   return (
     <Card title="Look at this first" id="concerns">
       <Concerns
-        concerns={worstOf({ summary, worst, findings, gain, requests })}
+        concerns={worstOf({
+          summary,
+          worst,
+          findings,
+          departures: health?.departures ?? null,
+          timeOf: (at) => clockTime(at, nowMs.value),
+          gain,
+          requests,
+        })}
         isWaiting={health === null && failure === null}
       />
       {failure === null ? null : <p class="soft">The aggregator says nothing of itself: {failure.text}.</p>}
@@ -233,7 +241,7 @@ function Concerns(props: {
   if (concerns.length === 0)
     return (
       <p class="verdict good">
-        Nothing is wrong: every measured pair answers, figures are fresh, and no plan would bring much.
+        Nothing is wrong: every measured pair answers as before, figures are fresh, and no plan would bring much.
       </p>
     );
   return (

@@ -5,6 +5,8 @@ const calm: Known = {
   summary: { dead: 0, lossy: 0 },
   worst: [{ source: "a", target: "b", isDead: false }],
   findings: [],
+  departures: null,
+  timeOf: (at) => at.slice(11, 16),
   gain: null,
   requests: null,
 };
@@ -42,6 +44,33 @@ describe("the worst things", () => {
       "Open the pair: since when, and whether the way back works.",
       "Read its log.",
       "See in the matrix by loss whether they share a node or a zone.",
+    ]);
+  });
+
+  test("name the pairs that changed, before loss is counted", () => {
+    const departures = {
+      pairs: [
+        {
+          source: "a",
+          target: "b",
+          kind: "latency",
+          since: "2026-01-01T14:35:00Z",
+          now: 60.2,
+          before: 1.31,
+          error: 0.5,
+          acceptedAt: "2026-01-01T15:35:00Z",
+          workloads: [],
+        },
+      ],
+      counts: { latency: 1, loss: 0 },
+      common: [],
+    } as const satisfies Known["departures"];
+    const concerns = worstOf({ ...calm, summary: { dead: 0, lossy: 1 }, departures });
+    expect(concerns).toMatchObject([
+      {
+        title: "a ↔ b: 60 ms since 14:35, 1.3 before; nothing talks over it",
+        to: { place: { page: "pair", source: "a", target: "b" } },
+      },
     ]);
   });
 

@@ -2,6 +2,8 @@
 import { milliseconds, plural } from "../model/format.ts";
 import type { Place, View } from "../model/route.ts";
 import type { Finding } from "../health/health-model.ts";
+import { departureTexts } from "@isochrone/topology/departures";
+import type { Departures } from "@isochrone/topology";
 import type { Summary, WorstPair } from "../model/summary.ts";
 
 export interface Concern {
@@ -30,6 +32,10 @@ export interface Known {
   /** The slowest pairs, those without an answer first. */
   readonly worst: readonly Pick<WorstPair, "source" | "target" | "isDead">[];
   readonly findings: readonly Finding[];
+  /** Pairs that are not as before; null: the aggregator reports none. */
+  readonly departures: Departures | null;
+  /** Writes an RFC 3339 time. */
+  readonly timeOf: (at: string) => string;
   readonly gain: Gain | null;
   /** What users of the embedded cluster's workflow get; null: nobody counts them here. */
   readonly requests: { readonly answered: number; readonly failed: number } | null;
@@ -41,7 +47,7 @@ const WORTH_RATIO = 0.1;
 const WORTH_MS = 1;
 
 /** The worst first, three at most; none: all is well as far as it is known. */
-export function worstOf({ summary, worst, findings, gain, requests }: Known): Concern[] {
+export function worstOf({ summary, worst, findings, departures, timeOf, gain, requests }: Known): Concern[] {
   const concerns: Concern[] = [];
   if (requests !== null && requests.failed > 0)
     concerns.push({
@@ -51,7 +57,18 @@ export function worstOf({ summary, worst, findings, gain, requests }: Known): Co
       to: { place: { page: "workflows", workflow: null } },
     });
   if (summary.dead > 0) concerns.push(silence(summary.dead, worst.find(({ isDead }) => isDead) ?? null));
-  if (summary.lossy > 0)
+  const changes = departures === null ? [] : departureTexts(departures, { arrow: "↔", timeOf });
+  for (const { text, pair } of changes.slice(0, MOST))
+    concerns.push({
+      level: "warn",
+      title: text,
+      next:
+        pair === null
+          ? "See on the Health page whether the probes' nodes are busy."
+          : "Open the pair: its history, and whether both directions changed.",
+      to: { place: pair === null ? { page: "health" } : { page: "pair", ...pair } },
+    });
+  if (summary.lossy > 0 && departures === null)
     concerns.push({
       level: "warn",
       title: `${plural(summary.lossy, "pair")} of nodes lose packets`,

@@ -1,0 +1,70 @@
+// Which pairs of nodes became slower than they were, or lose more packets, in the words of the graph API.
+import type { Departures, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { rfc3339 } from "../graphs/graph-time.ts";
+import { Baselines } from "./baselines.ts";
+import { PairReadings, type LinkReading, type PairNames } from "./pair-readings.ts";
+import { PairUse } from "./pair-use.ts";
+
+export const NO_DEPARTURES: Departures = { pairs: [], counts: { latency: 0, loss: 0 }, common: [] };
+
+const KINDS = ["latency", "loss"] as const;
+/** Departures listed by kind. */
+const MAX_LISTED = 20;
+
+/** Baselines of all pairs of nodes. */
+export class PairBaselines {
+  readonly #readings = new PairReadings();
+  readonly #baselines = {
+    /** Milliseconds. A link that answers again needs no long proof. */
+    latency: new Baselines({ floor: 2, ratio: 0.75, releaseMs: 20_000 }),
+    /** Ratios. A minute without a loss happens by chance: the release takes another one. */
+    loss: new Baselines({ floor: 0.01, ratio: 1, releaseMs: 60_000 }),
+  };
+
+  /** @param pairs more than the number of any pair */
+  begin(pairs: number): void {
+    this.#readings.begin(pairs);
+  }
+
+  add(reading: LinkReading): void {
+    this.#readings.add(reading, (pair) => {
+      for (const kind of KINDS) this.#baselines[kind].forget(pair);
+    });
+  }
+
+  /** Compares what was added with the baselines. */
+  observe(nowMs: number): void {
+    this.#baselines.latency.observe(this.#readings.latency(), nowMs);
+    this.#baselines.loss.observe(this.#readings.loss(), nowMs);
+  }
+
+  /** @param workflows whose channels may cross a pair */
+  report(workflows: readonly WorkflowGraphSnapshot[]): Departures {
+    const report = { pairs: [] as Departures["pairs"], counts: { latency: 0, loss: 0 }, common: [] as Departures["common"] };
+    let use: PairUse | null = null;
+    for (const kind of KINDS) {
+      const baselines = this.#baselines[kind];
+      const common = baselines.common();
+      const departures = baselines.departures();
+      report.counts[kind] = common?.series ?? departures.length;
+      if (common !== null)
+        report.common.push({ kind, since: rfc3339(common.sinceMs), pairs: common.series, all: common.all });
+      for (const { series, sinceMs, value, before, error, acceptedAtMs } of departures.slice(0, MAX_LISTED)) {
+        const names: PairNames | null = this.#readings.names(series);
+        if (names === null) continue;
+        use ??= new PairUse(workflows);
+        report.pairs.push({
+          ...names,
+          kind,
+          since: rfc3339(sinceMs),
+          now: value,
+          before,
+          error,
+          acceptedAt: rfc3339(acceptedAtMs),
+          workloads: use.busiest(names),
+        });
+      }
+    }
+    return report;
+  }
+}

@@ -1,0 +1,161 @@
+import type { LinkKey } from "../links/links.ts";
+import type { Readings } from "./baselines.ts";
+
+/** One-sided normal quantile of a loss ratio's bounds: 99 %. */
+const LOSS_DEVIATIONS = 2.33;
+
+/** What became of a link's newest packets. */
+export interface RecentPackets {
+  readonly failed: number;
+  readonly received: number;
+  /** Start of the first pane with a loss; null without a loss. */
+  readonly lostSinceMs: number | null;
+}
+
+/** What one link says of its pair of nodes. */
+export interface LinkReading {
+  readonly key: LinkKey;
+  /** Number of its pair. */
+  readonly pair: number;
+  /** Position of its method among the cost's methods; the first that answers counts. */
+  readonly rank: number;
+  /** Milliseconds; null without enough samples. */
+  readonly rtt: { readonly valueMs: number; readonly lowMs: number; readonly highMs: number } | null;
+  /** When the round-trip time began; null: not known. */
+  readonly sinceMs: number | null;
+  /** Recent packets; null if the link is cut. */
+  readonly packets: RecentPackets | null;
+}
+
+/** Nodes of a pair, in the order of their names. */
+export interface PairNames {
+  readonly source: string;
+  readonly target: string;
+}
+
+/**
+ * Readings of all pairs of nodes at one build, both directions as one: a round trip crosses both. The lower
+ * of both medians counts, because a busy machine raises what it measures itself.
+ */
+export class PairReadings {
+  #size = 0;
+  #latency = columns(0);
+  #loss = columns(0);
+  /** Rank of the method that the round-trip time and the losses are from. */
+  #ranks = new Uint8Array(0);
+  #lossRanks = new Uint8Array(0);
+  #failed = new Float64Array(0);
+  #received = new Float64Array(0);
+  /** A link of each pair. */
+  readonly #keys: (LinkKey | undefined)[] = [];
+
+  /** @param pairs more than the number of any pair */
+  begin(pairs: number): void {
+    if (pairs > this.#ranks.length) {
+      const length = Math.max(pairs, 2 * this.#ranks.length);
+      this.#latency = columns(length);
+      this.#loss = columns(length);
+      this.#ranks = new Uint8Array(length);
+      this.#lossRanks = new Uint8Array(length);
+      this.#failed = new Float64Array(length);
+      this.#received = new Float64Array(length);
+    }
+    this.#size = pairs;
+    for (const { values, sinceMs } of [this.#latency, this.#loss]) {
+      values.fill(Number.NaN);
+      sinceMs.fill(Number.NaN);
+    }
+    this.#ranks.fill(255);
+    this.#lossRanks.fill(255);
+    this.#failed.fill(0);
+    this.#received.fill(0);
+  }
+
+  /** @param onRenamed called with the number of a pair that had other nodes before */
+  add(reading: LinkReading, onRenamed: (pair: number) => void): void {
+    const { pair, key, rank, packets } = reading;
+    if (pair >= this.#size) return;
+    const known = this.#keys[pair];
+    if (known === undefined || !isSamePair(known, key)) {
+      if (known !== undefined) onRenamed(pair);
+      this.#keys[pair] = key;
+    }
+    this.#addRtt(reading);
+    if (packets === null || rank > this.#lossRanks[pair]!) return;
+    if (rank < this.#lossRanks[pair]!) {
+      this.#lossRanks[pair] = rank;
+      this.#failed[pair] = this.#received[pair] = 0;
+      this.#loss.sinceMs[pair] = Number.NaN;
+    }
+    const { sinceMs } = this.#loss;
+    if (packets.lostSinceMs !== null && !(sinceMs[pair]! <= packets.lostSinceMs))
+      sinceMs[pair] = packets.lostSinceMs;
+    this.#failed[pair]! += packets.failed;
+    this.#received[pair]! += packets.received;
+  }
+
+  /** Null if the pair has no link. */
+  names(pair: number): PairNames | null {
+    const key = this.#keys[pair];
+    if (key === undefined) return null;
+    const { source, target } = key;
+    return source < target ? { source, target } : { source: target, target: source };
+  }
+
+  /** Milliseconds. */
+  latency(): Readings {
+    return { size: this.#size, ...this.#latency };
+  }
+
+  /** Ratios, 0 to 1. */
+  loss(): Readings {
+    const { values, lows, highs } = this.#loss;
+    for (let pair = 0; pair < this.#size; pair++) {
+      const received = this.#received[pair]!;
+      if (received === 0) continue;
+      const all = received + this.#failed[pair]!;
+      values[pair] = this.#failed[pair]! / all;
+      [lows[pair], highs[pair]] = wilson(this.#failed[pair]!, all);
+    }
+    return { size: this.#size, ...this.#loss };
+  }
+
+  #addRtt({ pair, rank, rtt, sinceMs }: LinkReading): void {
+    if (rtt === null || rank > this.#ranks[pair]!) return;
+    const { values, lows, highs, sinceMs: since } = this.#latency;
+    const isFirst = rank < this.#ranks[pair]!;
+    const began = isFirst ? Number.NaN : since[pair]!;
+    // Both directions are at least at the lower level: the earlier change is the pair's.
+    if (sinceMs !== null && !(began <= sinceMs)) since[pair] = sinceMs;
+    else since[pair] = began;
+    if (!isFirst && values[pair]! <= rtt.valueMs) return;
+    this.#ranks[pair] = rank;
+    values[pair] = rtt.valueMs;
+    lows[pair] = rtt.lowMs;
+    highs[pair] = rtt.highMs;
+  }
+}
+
+function columns(length: number): Omit<Readings, "size"> {
+  return {
+    values: new Float32Array(length).fill(Number.NaN),
+    lows: new Float32Array(length),
+    highs: new Float32Array(length),
+    sinceMs: new Float64Array(length).fill(Number.NaN),
+  };
+}
+
+function isSamePair(a: LinkKey, b: LinkKey): boolean {
+  return (
+    (a.source === b.source && a.target === b.target) || (a.source === b.target && a.target === b.source)
+  );
+}
+
+/** Bounds of a ratio that hold for few samples, too (Wilson, 1927). */
+function wilson(failed: number, all: number): [low: number, high: number] {
+  const ratio = failed / all;
+  const z2 = LOSS_DEVIATIONS ** 2 / all;
+  const middle = ratio + z2 / 2;
+  const half = Math.sqrt(z2 * (ratio * (1 - ratio) + z2 / 4));
+  return [(middle - half) / (1 + z2), (middle + half) / (1 + z2)];
+}
