@@ -12,6 +12,7 @@ import {
   SAMPLE_MANIFEST,
   type ExtenderConfig,
   type Move,
+  type TableSites,
   type WorkflowManifest,
 } from "@isochrone/lab";
 import { createMeasuringThreads, type MeasuringThreads } from "@isochrone/probe";
@@ -58,6 +59,8 @@ export class Embedded {
   readonly pageWithControls: string;
   /** Where the cluster's objects are. */
   readonly store: ClusterStore;
+  /** Nodes of the matrix that was given; null: the nodes are others. */
+  readonly table: TableSites | null;
   readonly #namespace: string;
   readonly #thread: MeasuringThreads;
   readonly #services: Service;
@@ -71,6 +74,7 @@ export class Embedded {
     this.graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
     this.moves = parts.moves;
     this.store = parts.store;
+    this.table = parts.table;
     this.#namespace = parts.namespace;
     this.#thread = parts.thread;
     this.#services = parts.services;
@@ -166,7 +170,9 @@ export class Embedded {
     probes.refreshPlans();
     const { namespace } = manifest;
     const { token } = emulator;
-    const parts = { token, network, cluster: cluster.value(), moves, store, namespace, thread, services };
+    const { network: table } = ground;
+    const shown = { token, network, table, cluster: cluster.value(), moves, store };
+    const parts = { ...shown, namespace, thread, services };
     return new Embedded(urls, parts);
   }
 
@@ -217,6 +223,7 @@ interface EmbeddedParts {
   readonly cluster: LabCluster;
   readonly moves: PodMoves;
   readonly store: ClusterStore;
+  readonly table: TableSites | null;
   /** Of the workflow. */
   readonly namespace: string;
   readonly thread: MeasuringThreads;

@@ -53,6 +53,9 @@ describe("what isochrone up prints", () => {
     reporter.starting(8);
     reporter.starting(null);
     reporter.started(URLS, 1, URLS.page);
+    const sites = [{ name: "a", zone: "eu-1", region: "eu", row: 0 }];
+    for (const derived of [[], ["regions"], ["zones", "regions"]] as const)
+      reporter.network({ sites, derived });
     reporter.warming(WARM);
     reporter.warm(WARM);
     reporter.placed(RESULTS[0]!, null, []);

@@ -89,7 +89,15 @@ export function* sceneSteps(graphs: Omit<BilledGraphs, "observedAt" | "version">
 
 export type Sums = Pick<
   Bill,
-  "channels" | "destinations" | "namespaces" | "outside" | "prices" | "total" | "unpriced" | "workloads" | "zones"
+  | "channels"
+  | "destinations"
+  | "namespaces"
+  | "outside"
+  | "prices"
+  | "total"
+  | "unpriced"
+  | "workloads"
+  | "zones"
 >;
 
 /** The sums of a bill of these exchanges. */

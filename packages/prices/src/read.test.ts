@@ -145,8 +145,16 @@ describe("a values file of the chart", () => {
       "replace must be in the object prices, got it beside prices",
     ],
     ["its prices are empty", { prices: {} }, "prices must be a list of 1 to 10000 rows, got nothing"],
-    ["a field is unknown", { prices: { rows: [] } }, "rows is no field of prices (replace, prices, destinations)"],
-    ["a price is wrong", { prices: { prices: [row({ out: -1 })] } }, "prices[0].out must be a number from 0 to 10000, got -1"],
+    [
+      "a field is unknown",
+      { prices: { rows: [] } },
+      "rows is no field of prices (replace, prices, destinations)",
+    ],
+    [
+      "a price is wrong",
+      { prices: { prices: [row({ out: -1 })] } },
+      "prices[0].out must be a number from 0 to 10000, got -1",
+    ],
   ])("is refused where %s", (_, json, mistake) => {
     expect(mistakesOf(json)).toContain(mistake);
   });

@@ -49,9 +49,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
   const costs = { title: `${currency} a month` };
   return (
     <>
-      <p id="bill-headline">
-        {headline}
-      </p>
+      <p id="bill-headline">{headline}</p>
       <Tiles bill={bill} />
       <Past currency={currency} />
       <SavingsCard />
@@ -134,11 +132,7 @@ function Outside({ destinations, costs }: OutsideProps): VNode {
         ]}
         rows={destinations.map((line) => ({
           key: line.destination,
-          cells: [
-            <Name>{line.destination}</Name>,
-            ...amountCells(line),
-            remarkText(line),
-          ],
+          cells: [<Name>{line.destination}</Name>, ...amountCells(line), remarkText(line)],
         }))}
       />
     </Card>

@@ -71,3 +71,12 @@ test("a link of unknown capacity has no use", () => {
   expect(useOf({ ...link, capacityBitsPerSecond: 4e6, sentBitsPerSecond: null })?.sent).toBeNull();
   expect(useOf({ ...link, capacityBitsPerSecond: null })).toBeNull();
 });
+
+test("the slowest job is the one with the lowest known pace, measured before predicted", () => {
+  const paced = (name: string, predicted: number | null, measured: number | null): StreamJobView =>
+    job({ name, framesPerSecond: predicted, measuredFramesPerSecond: measured });
+  expect(slowestOf([])).toBeNull();
+  expect(slowestOf([paced("a", null, null)])).toBeNull();
+  expect(slowestOf([paced("a", 3, null), paced("b", 9, 2), paced("c", null, null)])?.name).toBe("b");
+  expect(slowestOf([paced("b", 3, 3), paced("a", 3, null)])?.name).toBe("a");
+});
