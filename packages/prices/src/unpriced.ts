@@ -96,6 +96,7 @@ const REASONS: Readonly<Record<BillReason, string>> = {
 };
 
 function causeText({ reason, provider, scope, from, to, destination }: Cause): string {
+  if (destination === "unknown" && reason === "no_price") return "the other end is not known";
   if (destination !== null && reason === "no_price")
     return destination === "internet"
       ? `add a row \`internet\` for provider ${provider ?? "unknown"}`
