@@ -68,10 +68,10 @@ interface Row {
 export function parseTable(text: string, file: string): RttTable {
   const lines = splitTable(text);
   const header = lines[0] !== undefined && isHeader(lines[0].cells) ? lines.shift() : undefined;
-  const namesPlace = `${file}, line ${header?.line ?? lines[0]?.line ?? 1}`;
   if (lines.length > MAX_ROWS)
     fail(`${file}, line ${lines[MAX_ROWS]!.line}: a matrix has at most ${MAX_ROWS} rows`);
   if (lines.length === 0) fail(`${file}: a matrix must have at least one row, got none`);
+  const namesPlace = `${file}, line ${(header ?? lines[0]!).line}`;
   const isNamed = lines.every(({ cells: [first = ""] }) => isName(first));
   const rows = lines.map(({ line, cells }): Row => {
     const place = `${file}, line ${line}`;
