@@ -6,7 +6,7 @@ import { FORMATS } from "./output/format.ts";
 
 export type { Print } from "./output/show.ts";
 
-const DEFAULT_SERVER = "http://127.0.0.1:8080";
+export const DEFAULT_SERVER = "http://127.0.0.1:8080";
 const DEFAULT_LAB = "http://127.0.0.1:8082";
 const LEAST_WATCH_MS = 100;
 

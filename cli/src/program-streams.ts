@@ -14,6 +14,9 @@ import {
 } from "./program-options.ts";
 import type { Print } from "./program-options.ts";
 
+const CLUSTER = "read StreamJobs from this cluster instead of the graph API (default: $KUBECONFIG)";
+const clusterOrServer = (): Option => server().conflicts(["kubeconfig", "context"]);
+
 export function addStreams(program: Command, print: Print): void {
   const several = (file: string, before: readonly string[] = []): readonly string[] => [
     ...before,
@@ -26,7 +29,10 @@ export function addStreams(program: Command, print: Print): void {
     .command("list", { isDefault: true })
     .description("list the StreamJobs of a cluster: phase, throughput, what limits or delays each")
     .addOption(namespace("only of this namespace"))
-    .addOption(kubeconfig())
+    .addOption(clusterOrServer())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(kubeconfig(CLUSTER))
     .addOption(context())
     .addOption(output())
     .action(async (options) => (await import("./commands/stream-jobs.ts")).streamsCommand(options, print));
@@ -35,7 +41,10 @@ export function addStreams(program: Command, print: Print): void {
     .description("say where a StreamJob's tasks and flows are, what limits it, and what it waits for")
     .argument("<name>", "name of the StreamJob", dnsLabel)
     .addOption(namespace("its namespace").default("default"))
-    .addOption(kubeconfig())
+    .addOption(clusterOrServer())
+    .addOption(tokenFile())
+    .addOption(caFile())
+    .addOption(kubeconfig(CLUSTER))
     .addOption(context())
     .addOption(output())
     .action(async (name: string, options) =>
@@ -67,7 +76,12 @@ export function addStreams(program: Command, print: Print): void {
     .action(async (node: string | undefined, options) =>
       (await import("./commands/stream-jobs.ts")).flowsCommand(node, options, print),
     );
-  examples(commandOf(program, "streams", "list"), "% streams", "% streams list -n site -o json");
+  examples(
+    commandOf(program, "streams", "list"),
+    "% streams",
+    "% streams list --server http://127.0.0.1:9000",
+    "% streams list -n site -o json",
+  );
   examples(commandOf(program, "streams", "explain"), "% streams explain gate -n site");
   examples(commandOf(program, "streams", "plan"), "% streams plan docs/examples/streams.yaml");
   examples(commandOf(program, "flows"), "% flows", "% flows box -o json");

@@ -93,7 +93,10 @@ export function createProgram(
 }
 
 const prices = (): Option =>
-  new Option("--prices <file>", "prices of traffic, beside those that are built in")
+  new Option(
+    "--prices <file>",
+    "prices of traffic beside the built-in ones, as docs/bill.md has them (default: AWS list prices for the regions of the demo)",
+  )
     .argParser(readableFile)
     .conflicts(["streams", "hotSite"]);
 

@@ -16,6 +16,7 @@ const BILL: Bill = {
   windowSeconds: 300,
   currency: "USD",
   monthSeconds: MONTH_SECONDS,
+  headline: "24.00 USD a month for 1200 of 1204 GB; 4 GB have no price: nodes lack a zone or region label",
   total: {
     bytesPerSecond: 1204 * GB,
     perMonth: 24,
@@ -87,6 +88,7 @@ const BILL: Bill = {
       unknown: null,
     },
   ],
+  unpriced: [],
   prices: [
     {
       provider: "aws",
@@ -110,7 +112,7 @@ describe("a bill as text", () => {
   test("has the total with what isn't in it, and each channel", () => {
     const [total, lines, left, prices] = billText(BILL, "channel").split("\n\n");
     expect(total).toBe(
-      "bill of 2026-01-01T00:00:00Z, window 300 s, as if a month were like it: 24.00 USD for 1204 GB; 2 of 3 channels are not, or not wholly, in it",
+      "bill of 2026-01-01T00:00:00Z, window 300 s, as if a month were like it: 24.00 USD a month for 1200 of 1204 GB; 4 GB have no price: nodes lack a zone or region label; 2 of 3 channels are not, or not wholly, in it",
     );
     expect(lines!.split("\n").map(cellsOf)).toEqual([
       ["channel", "USD/month", "GB/month", "GB without price", "unknown"],
@@ -137,9 +139,24 @@ describe("a bill as text", () => {
     expect(cellsOf(billText(BILL, by).split("\n\n")[1]!.split("\n")[1]!)).toEqual(cells);
   });
 
+  test("never says of a line with money that it is unknown", () => {
+    const [first] = BILL.channels;
+    const channels = [{ ...first!, unpricedBytesPerSecond: GB, unknown: "no_price" as const }];
+    const lines = billText({ ...BILL, channels, outside: [] }, "channel").split("\n\n")[1]!;
+    expect(cellsOf(lines.split("\n")[1]!)).toEqual([
+      "shop/web -> shop/api",
+      "24.00",
+      "1200",
+      "1.00",
+      "partly: no_price",
+    ]);
+  });
+
   test("of no traffic says so: it is not 0", () => {
     const total = { ...BILL.total, channels: 0, channelsUnknown: 0, perMonth: null, bytesPerSecond: null };
-    const text = billText({ ...BILL, total, channels: [], outside: [], prices: [], leftOut: 0 }, "channel");
-    expect(text).toMatch(/like it: unknown\n\nno traffic$/);
+    const headline = "no traffic is counted";
+    const lines = { channels: [], outside: [], prices: [], leftOut: 0 };
+    const text = billText({ ...BILL, total, headline, ...lines }, "channel");
+    expect(text).toMatch(/like it: no traffic is counted\n\nno traffic$/);
   });
 });

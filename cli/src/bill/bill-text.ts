@@ -18,13 +18,11 @@ export function billText(bill: Bill, by: BillSort): string {
   ].join("\n\n");
 }
 
-function totalText({ total, currency, monthSeconds }: Bill): string {
-  const { perMonth, bytesPerSecond, channels, channelsUnknown } = total;
-  const sum = perMonth === null ? "unknown" : `${money(perMonth)} ${currency}`;
-  const bytes = bytesPerSecond === null ? "" : ` for ${amount((bytesPerSecond * monthSeconds) / 1e9)} GB`;
+function totalText({ total, headline }: Bill): string {
+  const { channels, channelsUnknown } = total;
   return channelsUnknown === 0
-    ? `${sum}${bytes}`
-    : `${sum}${bytes}; ${channelsUnknown} of ${channels} channels are not, or not wholly, in it`;
+    ? headline
+    : `${headline}; ${channelsUnknown} of ${channels} channels are not, or not wholly, in it`;
 }
 
 function linesOf({
@@ -44,7 +42,8 @@ function linesOf({
       perMonth === null ? null : money(perMonth),
       bytesPerSecond === null ? null : monthly(bytesPerSecond),
       unpriced === 0 ? "" : monthly(unpriced),
-      unknown ?? "",
+      // A line with money is not unknown: a part of it is.
+      unknown === null ? "" : perMonth === null ? unknown : `partly: ${unknown}`,
     ];
   };
   return {

@@ -2,11 +2,12 @@ import { isStoreError, KINDS } from "@isochrone/kubernetes";
 import { CommandError } from "../errors.ts";
 import { graphClientOf, type GraphServerOptions } from "../graph-client.ts";
 import { openStore } from "../kubernetes.ts";
+import { DEFAULT_SERVER } from "../program-options.ts";
 import { formatted, type Format } from "../output/format.ts";
 import { flowsText, flowViews } from "../streams/flows-text.ts";
-import { jobsText, jobText, jobView } from "../streams/job-view.ts";
+import { jobsText, jobText, jobView, servedJobView } from "../streams/job-view.ts";
 
-interface ClusterOptions {
+interface ClusterOptions extends GraphServerOptions {
   readonly namespace?: string;
   readonly kubeconfig?: string;
   /** Of the kubeconfig. @default its current one */
@@ -18,6 +19,12 @@ type Print = (text: string) => void;
 
 /** Prints the StreamJobs of a namespace, or of all. Throws CommandError. */
 export async function streamsCommand(options: ClusterOptions, print: Print): Promise<void> {
+  if (!isOfCluster(options)) {
+    const jobs = (await servedJobs(options)).filter(
+      (job) => options.namespace === undefined || job.namespace === options.namespace,
+    );
+    return print(formatted(options.output, jobs, jobsText));
+  }
   const opened = openStore(options.kubeconfig, options.context);
   try {
     const { namespace } = options;
@@ -35,8 +42,15 @@ export async function streamsCommand(options: ClusterOptions, print: Print): Pro
 
 /** Prints why a StreamJob is where it is, and what limits it. Throws CommandError. */
 export async function explainStreamJob(name: string, options: ClusterOptions, print: Print): Promise<void> {
-  const opened = openStore(options.kubeconfig, options.context);
   const { namespace = "default" } = options;
+  if (!isOfCluster(options)) {
+    const job = (await servedJobs(options)).find(
+      (each) => each.namespace === namespace && each.name === name,
+    );
+    if (job === undefined) throw new CommandError(`there is no StreamJob ${namespace}/${name}`);
+    return print(formatted(options.output, job, jobText));
+  }
+  const opened = openStore(options.kubeconfig, options.context);
   try {
     const object = await opened.store.get({ ...KINDS.streamJob, namespace, name });
     if (object === null) throw new CommandError(`there is no StreamJob ${namespace}/${name}`);
@@ -44,6 +58,19 @@ export async function explainStreamJob(name: string, options: ClusterOptions, pr
   } finally {
     await opened.close();
   }
+}
+
+/** KUBECONFIG chooses the cluster unless the address of a server is given. */
+function isOfCluster({ kubeconfig, context, server }: ClusterOptions): boolean {
+  if (kubeconfig !== undefined || context !== undefined) return true;
+  return server === DEFAULT_SERVER && Boolean(process.env["KUBECONFIG"]);
+}
+
+async function servedJobs(options: GraphServerOptions) {
+  const { value } = await graphClientOf(options).streams();
+  return value.jobs
+    .map(servedJobView)
+    .sort((a, b) => (`${a.namespace}/${a.name}` < `${b.namespace}/${b.name}` ? -1 : 1));
 }
 
 function noDefinition(cause: unknown): CommandError {

@@ -68,6 +68,7 @@ export async function upCommand(options: UpOptions, print: (text: string) => voi
   try {
     lifecycle.to("running");
     reporter.started(embedded.urls, process.pid, embedded.pageWithControls);
+    if (embedded.table !== null) reporter.network(embedded.table);
     embedded.network.onDown((reason) => reporter.networkDown(reason));
     await runUntilEnd(embedded, { windowMs: options.window, acts, reporter, signal: ending.signal });
   } finally {

@@ -7,15 +7,16 @@ import {
   defaultSites,
   loadTable,
   matrixOfZones,
-  namedSites,
   rowsByName,
+  tableSites,
   type LinkMatrix,
   type NetworkSite,
+  type TableSites,
 } from "@isochrone/lab";
 import { systemClock } from "@isochrone/runtime";
 import { openStore } from "../kubernetes.ts";
 import { usageError } from "../errors.ts";
-import { fakeNodes, MAX_NODES, type FakeNode } from "./fake-nodes.ts";
+import { fakeNodes, MAX_NODES, MIN_NODES, type FakeNode } from "./fake-nodes.ts";
 import type { EmbeddedOptions } from "./options.ts";
 
 export interface EmbeddedCluster {
@@ -24,6 +25,8 @@ export interface EmbeddedCluster {
   readonly links: LinkMatrix;
   /** Whether the store is an API server. */
   readonly isReal: boolean;
+  /** Nodes of the matrix that was given; null: the nodes are others. */
+  readonly network: TableSites | null;
   close(): Promise<void>;
 }
 
@@ -34,36 +37,46 @@ export async function openEmbeddedCluster(options: EmbeddedOptions): Promise<Emb
   const { kubeconfig, matrix } = options;
   const times = matrix === undefined ? undefined : loadTable(matrix);
   if (kubeconfig === undefined) {
-    const sites = standInSites(options.nodes, times?.names ?? null).map(sizedSite);
+    const network =
+      times === undefined ? null : tableSites(times, countOf(options.nodes, times.rttMs.length));
+    const sites = (network?.sites ?? defaultSites(options.nodes)).map(sizedSite);
     const store = createMemoryStore({ clock: systemClock });
     return {
       store,
       sites,
-      links: defaultLinks(sites, times?.rttMs),
+      links: defaultLinks(sites, times?.rttMs, times?.places),
       isReal: false,
+      network,
       close: async () => undefined,
     };
   }
   const opened = openStore(kubeconfig);
   try {
     const nodes = await fakeNodes(opened.store);
-    const sites = times?.names ? rowsByName(nodes, times.names) : nodes;
-    const links = defaultLinks(sites, times?.rttMs ?? matrixOfZones(sites));
-    return { store: opened.store, sites, links, isReal: true, close: () => opened.close() };
+    const sites = times?.names
+      ? rowsByName(
+          nodes,
+          times.names.map((name) => name.split("/")[0]!),
+        )
+      : nodes;
+    const links = defaultLinks(sites, times?.rttMs ?? matrixOfZones(sites), times?.places);
+    return { store: opened.store, sites, links, isReal: true, network: null, close: () => opened.close() };
   } catch (error) {
     await opened.close();
     throw error;
   }
 }
 
-/** Throws CommandError. @param names of the matrix's rows; null: it has none */
-function standInSites(nodes: number | undefined, names: readonly string[] | null): readonly NetworkSite[] {
-  if (names === null) return defaultSites(nodes);
-  if (nodes === undefined && names.length > MAX_NODES)
+/** How many rows of the matrix have a node. Throws CommandError. */
+function countOf(nodes: number | undefined, rows: number): number {
+  if (rows < MIN_NODES) throw usageError(`--matrix must have at least ${MIN_NODES} nodes, got ${rows}`);
+  if (nodes === undefined && rows > MAX_NODES)
     throw usageError(
-      `--nodes must say how many of the matrix's names to use, at most ${MAX_NODES} of ${names.length}`,
+      `--nodes must say how many of the matrix's names to use, at most ${MAX_NODES} of ${rows}`,
     );
-  return namedSites(names.slice(0, nodes));
+  if (nodes !== undefined && nodes > rows)
+    throw usageError(`--nodes must be at most the ${rows} rows of --matrix, got ${nodes}`);
+  return nodes ?? rows;
 }
 
 /** Four cores and 8 GiB, the usual size of a small cloud machine. */

@@ -12,6 +12,7 @@ import {
   SAMPLE_MANIFEST,
   type ExtenderConfig,
   type Move,
+  type TableSites,
   type WorkflowManifest,
 } from "@isochrone/lab";
 import { createMeasuringThreads, type MeasuringThreads } from "@isochrone/probe";
@@ -59,6 +60,8 @@ export class Embedded {
   readonly pageWithControls: string;
   /** Where the cluster's objects are. */
   readonly store: ClusterStore;
+  /** Nodes of the matrix that was given; null: the nodes are others. */
+  readonly table: TableSites | null;
   readonly #namespace: string;
   readonly #thread: MeasuringThreads;
   readonly #services: Service;
@@ -72,6 +75,7 @@ export class Embedded {
     this.graphs = new GraphClient({ baseUrl: urls.page, timeoutMs: GRAPH_TIMEOUT_MS });
     this.moves = parts.moves;
     this.store = parts.store;
+    this.table = parts.table;
     this.#namespace = parts.namespace;
     this.#thread = parts.thread;
     this.#services = parts.services;
@@ -178,7 +182,8 @@ export class Embedded {
     await startUnlessAborted(services, signal);
     probes.refreshPlans();
     const { token } = emulator;
-    const shown = { token, network, cluster: cluster.value(), moves, store, thread, services };
+    const { network: table } = ground;
+    const shown = { token, network, table, cluster: cluster.value(), moves, store, thread, services };
     return new Embedded(urls, { ...shown, namespace: manifest.namespace });
   }
 
@@ -258,6 +263,7 @@ interface EmbeddedParts {
   readonly cluster: LabCluster;
   readonly moves: PodMoves;
   readonly store: ClusterStore;
+  readonly table: TableSites | null;
   /** Of the workflow. */
   readonly namespace: string;
   readonly thread: MeasuringThreads;

@@ -8,7 +8,7 @@ import { CommandError } from "../errors.ts";
 /** KWOK writes it on nodes that it simulates. */
 const FAKE_ANNOTATION = "kwok.x-k8s.io/node";
 const WRONG_USAGE = { exitCode: 2 } as const;
-const MIN_NODES = 2;
+export const MIN_NODES = 2;
 export const MAX_NODES = 16;
 
 /** A node as the network and the cluster stand-in want it. */

@@ -10,7 +10,7 @@ export interface EmbeddedOptions {
   readonly matrix?: string;
   /** File of Deployments; undefined: the sample workflow. */
   readonly manifest?: string;
-  /** File of prices of traffic; undefined: those that are built in. */
+  /** File of prices of traffic; undefined: see `embeddedPrices`. */
   readonly prices?: string;
   readonly requestsPerSecond: number;
   readonly windowMs: number;

@@ -1,6 +1,6 @@
 // One of each service, as `isochrone up` composes them: on the memory bus, with real sockets between
 // everything that has sockets in a cluster.
-import { createAggregator, loadPrices, type ProbeAddresses } from "@isochrone/aggregator";
+import { createAggregator, type ProbeAddresses } from "@isochrone/aggregator";
 import type { Bus } from "@isochrone/bus";
 import {
   ClusterTargets,
@@ -18,6 +18,7 @@ import { createProbe, type MeasuringThreads, type Probe } from "@isochrone/probe
 import { createRegistry, systemClock, systemRandom, type Logger, type Part } from "@isochrone/runtime";
 import { createSchedulerPlugin } from "@isochrone/scheduler-plugin";
 import type { MoveProgress } from "@isochrone/scheduler-plugin";
+import { embeddedPrices } from "./demo-prices.ts";
 import type { EmbeddedOptions } from "./options.ts";
 import type { PartTokens } from "./part-tokens.ts";
 import {
@@ -85,7 +86,7 @@ export function aggregatorOf(
     addresses,
     page: withEmulator(createPage()),
     addRoutes: (app) => addLinkRoutes(app, emulator),
-    ...(options.prices === undefined ? {} : { prices: loadPrices(options.prices) }),
+    prices: embeddedPrices(options),
     ...(isReal ? writingConfig(options) : {}),
   });
 }

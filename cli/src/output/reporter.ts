@@ -1,4 +1,4 @@
-import type { EndToEnd, Move } from "@isochrone/lab";
+import type { EndToEnd, Move, TableSites } from "@isochrone/lab";
 import type { ClusterGraphSnapshot } from "@isochrone/topology";
 import type { ActResult, PlacingAct } from "../embedded/acts.ts";
 import type { MachineState } from "../embedded/machine.ts";
@@ -58,6 +58,8 @@ export interface Reporter {
    * log
    */
   started(urls: EmbeddedUrls, pid: number, pageWithControls: string): void;
+  /** Nodes of the matrix that was given, and which of their labels were derived from times. */
+  network(network: TableSites): void;
   warming(progress: WarmUp): void;
   warm(progress: WarmUp): void;
   measuring(progress: Measuring): void;

@@ -1,3 +1,4 @@
+import { REGION_MS, ZONE_MS, type TableSites } from "@isochrone/lab";
 import { reasonOf } from "@isochrone/primitives";
 import { visibleLines } from "@isochrone/runtime";
 import { clusterMatrix } from "../commands/graph.ts";
@@ -37,6 +38,8 @@ function eventReporter(tell: (event: object) => void): Reporter {
     startingPart: (progress) => line("startingPart", progress),
     serving: (page) => line("serving", { page }),
     started: (urls, pid) => line("started", { urls, pid }),
+    network: ({ sites, derived }) =>
+      line("network", { nodes: sites.map(({ name, zone, region }) => ({ name, zone, region })), derived }),
     warming: (progress) => line("warming", progress),
     warm: (progress) => line("warm", progress),
     measuring: () => undefined,
@@ -84,6 +87,7 @@ export function lineReporter(out: Output): Reporter {
       urls = where;
       say(`\n${urlsText(where)}\n\nCtrl-C ends everything.\n`);
     },
+    network: (network) => say(networkText(network)),
     warming: (progress) => say(warmText(progress)),
     warm: (progress) => say(`${warmText(progress)}: warm`),
     measuring: () => undefined,
@@ -119,6 +123,17 @@ function urlsText({ page, extender, lab }: EmbeddedUrls): string {
     `  extender             ${extender}`,
     `  emulator's controls  ${lab}/lab/v1/matrix`,
   ].join("\n");
+}
+
+/** Zones with their nodes, and how labels came about that the matrix doesn't give. */
+export function networkText({ sites, derived }: TableSites): string {
+  const zones = [...new Set(sites.map(({ zone }) => zone))].map((zone) => {
+    const nodes = sites.filter((site) => site.zone === zone);
+    return `zone ${zone} of region ${nodes[0]!.region} has ${nodes.map(({ name }) => name).join(", ")}`;
+  });
+  const rule = `derived from round-trip times, up to ${ZONE_MS} ms in a zone and ${REGION_MS} ms in a region`;
+  const origin = derived.length === 0 ? "as the matrix names them" : `${derived.join(" and ")} ${rule}`;
+  return `network: ${zones.join("; ")} (${origin})`;
 }
 
 export function networkDownText(reason: string): string {

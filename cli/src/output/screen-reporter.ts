@@ -4,7 +4,7 @@ import { visibleLines } from "@isochrone/runtime";
 import type { EmbeddedUrls } from "../embedded/options.ts";
 import { bar } from "./progress.ts";
 import type { Measuring, Reporter, WarmUp } from "./reporter.ts";
-import { networkDownText, startingText, viewText, type Output } from "./reporters.ts";
+import { networkDownText, networkText, startingText, viewText, type Output } from "./reporters.ts";
 import {
   actName,
   machineText,
@@ -53,6 +53,7 @@ export function screenReporter(out: Output, nowText: () => string): Reporter & {
       // On a line of its own: an address that is broken can't be opened.
       draw({ head: `${summary}\npage with the emulator's controls:\n${pageWithControls}` });
     },
+    network: (network) => event(networkText(network)),
     warming: (progress) => draw({ now: warmBar(progress) }),
     warm: () => draw({ now: "" }),
     measuring: (progress) => draw({ now: `${bar(measuredShare(progress))} ${measuringText(progress)}` }),

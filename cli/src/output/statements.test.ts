@@ -76,6 +76,9 @@ describe("what isochrone up prints", () => {
     reporter.startingPart({ part: "nodes and pods", done: 3, total: 6 });
     reporter.serving(URLS.page);
     reporter.started(URLS, 1, URLS.page);
+    const sites = [{ name: "a", zone: "eu-1", region: "eu", row: 0 }];
+    for (const derived of [[], ["regions"], ["zones", "regions"]] as const)
+      reporter.network({ sites, derived });
     reporter.warming(WARM);
     reporter.warm(WARM);
     reporter.placed(RESULTS[0]!, null, []);

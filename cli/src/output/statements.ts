@@ -158,6 +158,7 @@ const PATTERNS: readonly (readonly [RegExp, Reader])[] = [
   ...[
     /^\s*$/,
     /^isochrone: starting .+ \.\.\.$/,
+    /^network: zone .+ \(.+\)$/,
     /^ {2}(?:page and graph API|API description|extender|emulator's controls) +http\S+$/,
     /^Ctrl-C ends everything\.$/,
     /^placing it anew, .+ \.\.\.$/,

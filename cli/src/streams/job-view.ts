@@ -52,6 +52,37 @@ type ProfileFields = Record<"failure" | "kind" | "secondsPerFrame" | "task", unk
 type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
 type FlowFields = Record<"bitsPerSecond" | "from" | "route" | "to", unknown>;
 
+/** A job as the graph API has it. The API has no profiles and only the condition that is not met. */
+export function servedJobView(job: StreamJobView): JobView {
+  const { namespace, name, phase, minThroughput, tasks, flows, limit, waits } = job;
+  return {
+    namespace,
+    name,
+    phase,
+    throughput: job.framesPerSecond,
+    measuredThroughput: job.measuredFramesPerSecond,
+    minThroughput,
+    limit: servedLimit(limit) ?? waits?.message ?? null,
+    tasks: tasks.map((task) => ({ ...task })),
+    flows: flows.map(({ from, to, bitsPerSecond, route }) => ({ from, to, bitsPerSecond, route })),
+    profiles: [],
+    conditions: waits === null ? [] : [{ type: "Placed", status: "False", ...waits }],
+  };
+}
+
+function servedLimit(limit: StreamJobView["limit"]): string | null {
+  switch (limit?.kind) {
+    case "task":
+      return `task ${limit.task} on ${limit.node}`;
+    case "link":
+      return `link ${limit.source} -> ${limit.target}`;
+    case "source":
+      return `source on ${limit.node}`;
+    default:
+      return null;
+  }
+}
+
 export function jobView(object: KubernetesObject): JobView {
   const { namespace = "default", name } = object.metadata;
   const { minThroughput } = looseFields<SpecFields>(object.spec);

@@ -11,6 +11,7 @@ import { PricedPairs, type PricedPair } from "./priced-pairs.ts";
 import { placesOf, type PlaceOf } from "./place.ts";
 import type { PriceRow } from "./row.ts";
 import type { PriceTable } from "./table.ts";
+import { headlineOf, Unpriced } from "./unpriced.ts";
 import { placePairs } from "./zone-pairs.ts";
 
 /** 730 hours, as clouds count a month. */
@@ -57,12 +58,14 @@ export function* billSteps(
   const outside = yield* outsideSteps(graphs.workflows, table, scene.placeOf, MONTH_SECONDS);
   const lines = yield* sumSteps(exchanges, scene, table, outside);
   const { version, observedAt, windowSeconds } = graphs;
+  const { currency } = table;
   return {
     version,
     observedAt,
     windowSeconds,
-    currency: table.currency,
+    currency,
     monthSeconds: MONTH_SECONDS,
+    headline: headlineOf({ ...lines, currency, monthSeconds: MONTH_SECONDS }),
     ...lines,
     leftOut: 0,
   };
@@ -86,7 +89,15 @@ export function* sceneSteps(graphs: Omit<BilledGraphs, "observedAt" | "version">
 
 export type Sums = Pick<
   Bill,
-  "channels" | "destinations" | "namespaces" | "outside" | "prices" | "total" | "workloads" | "zones"
+  | "channels"
+  | "destinations"
+  | "namespaces"
+  | "outside"
+  | "prices"
+  | "total"
+  | "unpriced"
+  | "workloads"
+  | "zones"
 >;
 
 /** The sums of a bill of these exchanges. */
@@ -123,6 +134,7 @@ class BillDraft {
   readonly #outside = new Amounts<Pick<OutsideLine, "destination" | "source">>();
   readonly #destinations = new Amounts<string>();
   readonly #rows = new Set<PriceRow>();
+  readonly #unpriced = new Unpriced();
 
   constructor(placeOf: PlaceOf, table: PriceTable, windowSeconds: number) {
     this.#placeOf = placeOf;
@@ -140,11 +152,12 @@ class BillDraft {
     this.#addTo(source, amount);
   }
 
-  addOutside({ source, destination, amount, rows }: BilledOutside): void {
+  addOutside({ source, destination, amount, rows, unpriced }: BilledOutside): void {
     const line = { source: nameOf(source), destination };
     this.#outside.at(`${keyOf(source)}\n${destination}`, line).add(amount);
     this.#destinations.at(destination, destination).add(amount);
     for (const row of rows) this.#rows.add(row);
+    this.#unpriced.addAll(unpriced);
     this.#addTo(source, amount);
   }
 
@@ -161,17 +174,22 @@ class BillDraft {
     if (bytesPerSecond === null) return amount.addUnpriced(null, "no_bytes");
     if (ageSeconds !== null && ageSeconds > this.#windowSeconds) return amount.addUnpriced(null, "old");
     const split = placePairs(scopes, callers, callees, this.#placeOf);
-    if (split.length === 0) return amount.addUnpriced(bytesPerSecond, "no_pods");
+    if (split.length === 0) {
+      this.#unpriced.add(bytesPerSecond, "no_pods");
+      return amount.addUnpriced(bytesPerSecond, "no_pods");
+    }
     for (const { from, to, share } of split) {
       const pair = this.#pairs.of(from, to);
       const { key } = pair;
       const lines = [amount, pairs.at(key, pair), this.#zones.at(key, pair)];
-      this.#addPair(pair.price, share * bytesPerSecond, lines);
+      this.#addPair(pair, share * bytesPerSecond, lines);
     }
   }
 
-  #addPair(price: PricedPair["price"], bytesPerSecond: number, lines: readonly Amount[]): void {
+  #addPair(pair: PricedPair, bytesPerSecond: number, lines: readonly Amount[]): void {
+    const { price } = pair;
     if (typeof price === "string") {
+      this.#unpriced.addPair(bytesPerSecond, pair);
       for (const line of lines) line.addUnpriced(bytesPerSecond, price satisfies BillReason);
       return;
     }
@@ -202,6 +220,7 @@ class BillDraft {
       workloads: workloads.map(({ of, amount }) => ({ ...of, ...amount.read() })),
       namespaces: this.#namespaces.lines().map(({ of, amount }) => ({ namespace: of, ...amount.read() })),
       zones: zoneLines(this.#zones),
+      unpriced: this.#unpriced.read(),
       prices: [...this.#rows],
     };
   }

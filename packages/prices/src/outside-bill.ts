@@ -5,7 +5,8 @@ import { CHANNELS_PER_STEP, workloadEnds } from "./billed-channels.ts";
 import type { BilledWorkflow, End } from "./billed.ts";
 import type { Place, PlaceOf } from "./place.ts";
 import type { PriceRow } from "./row.ts";
-import type { OutsidePrice, PriceTable, Unpriced } from "./table.ts";
+import type { OutsidePrice, PriceTable, Unpriced as NoPrice } from "./table.ts";
+import { Unpriced } from "./unpriced.ts";
 
 /** A workload with one destination. */
 export interface BilledOutside {
@@ -13,6 +14,8 @@ export interface BilledOutside {
   readonly destination: string;
   readonly amount: Amount;
   readonly rows: readonly PriceRow[];
+  /** Bytes without a price, by cause. */
+  readonly unpriced: Unpriced;
 }
 
 /** As part of a bill. Replicas of a workload send alike. @param monthSeconds length of a month */
@@ -46,23 +49,29 @@ function billedOf(
   const { destination, sentBytesPerSecond: sent, receivedBytesPerSecond: received } = flow;
   const amount = new Amount();
   const rows = new Set<PriceRow>();
+  const unpriced = new Unpriced();
   if (sent === null || received === null) {
     amount.addUnpriced(null, "no_bytes");
-    return { source, destination, amount, rows: [] };
+    return { source, destination, amount, rows: [], unpriced };
   }
   const places = source.pods.flatMap(({ node }) => (node === null ? [] : (placeOf(node) ?? [])));
-  if (places.length === 0) amount.addUnpriced(sent + received, "no_pods");
-  const priceAt = new Map<Place, OutsidePrice | Unpriced>();
+  if (places.length === 0) {
+    amount.addUnpriced(sent + received, "no_pods");
+    unpriced.add(sent + received, "no_pods");
+  }
+  const priceAt = new Map<Place, OutsidePrice | NoPrice>();
   for (const place of places) {
     const price = priceAt.get(place) ?? table.outside(place, destination);
     priceAt.set(place, price);
     const bytes = (sent + received) / places.length;
-    if (typeof price === "string") amount.addUnpriced(bytes, price satisfies BillReason);
-    else {
+    if (typeof price === "string") {
+      amount.addUnpriced(bytes, price satisfies BillReason);
+      unpriced.addOutside(bytes, price, place.provider, destination);
+    } else {
       const perSecond = sent * price.sentPerByte + received * price.receivedPerByte;
       amount.addPriced(bytes, (perSecond / places.length) * monthSeconds);
       for (const row of price.rows) rows.add(row);
     }
   }
-  return { source, destination, amount, rows: [...rows] };
+  return { source, destination, amount, rows: [...rows], unpriced };
 }

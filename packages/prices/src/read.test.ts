@@ -128,6 +128,38 @@ test.each([
   }
 });
 
+describe("a values file of the chart", () => {
+  test.each<[string, Record<string, unknown>]>([
+    ["rows", { prices: [row()] }],
+    ["rows that replace all", { replace: true, prices: [row()] }],
+    ["destinations", { destinations: [dest] }],
+    ["OpenCost's prices", { zoneNetworkEgress: "0.01" }],
+  ])("is read as its value prices: %s", (_, prices) => {
+    expect(readPrices({ prices, aggregator: { replicas: 2 }, outside: {} })).toEqual(readPrices(prices));
+  });
+
+  test.each<[string, unknown, string]>([
+    [
+      "replace stands beside prices",
+      { prices: { prices: [row()] }, replace: true },
+      "replace must be in the object prices, got it beside prices",
+    ],
+    ["its prices are empty", { prices: {} }, "prices must be a list of 1 to 10000 rows, got nothing"],
+    [
+      "a field is unknown",
+      { prices: { rows: [] } },
+      "rows is no field of prices (replace, prices, destinations)",
+    ],
+    [
+      "a price is wrong",
+      { prices: { prices: [row({ out: -1 })] } },
+      "prices[0].out must be a number from 0 to 10000, got -1",
+    ],
+  ])("is refused where %s", (_, json, mistake) => {
+    expect(mistakesOf(json)).toContain(mistake);
+  });
+});
+
 describe("OpenCost's prices", () => {
   const OPEN_COST = {
     provider: "custom",

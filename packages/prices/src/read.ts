@@ -23,10 +23,11 @@ const CURRENCY = /^[A-Z]{3}$/;
 const DATE = /^unknown$|^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/;
 
 /**
- * Reads a file of prices, ours or OpenCost's. OpenCost's stand in place of all that are built in. Throws
- * PriceError, which tells all that is wrong with it.
+ * Reads prices: ours, OpenCost's, or a values file of the chart with either of them as its value `prices`.
+ * OpenCost's replace all built-in ones. Throws PriceError, which lists all mistakes.
  */
 export function readPrices(json: unknown): PriceFile {
+  if (isRecord(json) && isRecord(json["prices"])) return readValues(json, json["prices"]);
   const openCost = isRecord(json) && !Object.hasOwn(json, "prices") ? openCostPrices(json) : null;
   if (openCost !== null) return readOpenCost(openCost);
   if (!isRecord(json))
@@ -41,6 +42,15 @@ export function readPrices(json: unknown): PriceFile {
   const far = destinations === undefined ? [] : readDestinations(destinations, mistakes);
   if (mistakes.length > 0) throw new PriceError(mistakes);
   return { replace: replace === true, rows, destinations: far };
+}
+
+/** Other values of the chart mean nothing here. Fields of prices beside `prices` are one level too high. */
+function readValues(values: Readonly<Record<string, unknown>>, prices: unknown): PriceFile {
+  const mistakes = ["replace", "destinations"]
+    .filter((name) => Object.hasOwn(values, name))
+    .map((name) => `${name} must be in the object prices, got it beside prices`);
+  if (mistakes.length > 0) throw new PriceError(mistakes);
+  return readPrices(prices);
 }
 
 function readOpenCost(prices: Readonly<Record<string, unknown>>): PriceFile {

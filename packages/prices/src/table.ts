@@ -157,8 +157,8 @@ function perByteOf({ out, in: arriving, per }: PriceRow): number {
   return (out + arriving) / UNITS[per];
 }
 
-/** Null where labels don't tell. A cluster without regions is in one. */
-function scopeOf(a: Place, b: Place): Scope | null {
+/** Returns null if labels are missing. A cluster without regions counts as one region. */
+export function scopeOf(a: Place, b: Place): Scope | null {
   if (a.region !== b.region) return a.region === null || b.region === null ? null : "region-to-region";
   if (a.zone === null || b.zone === null) return null;
   return a.zone === b.zone ? "same-zone" : "zone-to-zone";

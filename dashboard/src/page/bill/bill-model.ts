@@ -1,6 +1,6 @@
 // What the page says of money. Pure.
-import type { BillReason, BillZone } from "@isochrone/topology";
-import { UNKNOWN } from "../model/format.ts";
+import type { BillAmount, BillReason, BillZone } from "@isochrone/topology";
+import { bytesPerSecond, UNKNOWN } from "../model/format.ts";
 
 /** Cents; of less the first two digits. Unknown is a dash, never 0. */
 export function money(value: number | null): string {
@@ -34,6 +34,11 @@ const REASONS: Readonly<Record<BillReason, string>> = {
   old: "remembered from before its pods were replaced",
 };
 
-export function reasonText(reason: BillReason): string {
-  return REASONS[reason];
+type Line = Pick<BillAmount, "perMonth" | "unpricedBytesPerSecond"> & { readonly unknown: BillReason | null };
+
+/** Says why a line has no money, or how much of it has none; empty if all of it has. */
+export function remarkText({ perMonth, unpricedBytesPerSecond: lacking, unknown }: Line): string {
+  if (unknown === null) return "";
+  if (perMonth === null) return REASONS[unknown];
+  return lacking === 0 ? "a part is not counted" : `without ${bytesPerSecond(lacking)} that have no price`;
 }

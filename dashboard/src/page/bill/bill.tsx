@@ -5,7 +5,7 @@ import { bytesPerSecond, count, plural, UNKNOWN } from "../model/format.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Table, Tile, Trouble } from "../parts/common.tsx";
 import { TimePlot } from "../parts/plot.tsx";
-import { money, objectName, reasonText, zoneText } from "./bill-model.ts";
+import { money, objectName, remarkText, zoneText } from "./bill-model.ts";
 import { SavingsCard } from "./savings.tsx";
 
 type Amount = Pick<Bill["zones"][number], "bytesPerSecond" | "perMonth" | "unpricedBytesPerSecond">;
@@ -39,7 +39,7 @@ export function BillPage(): VNode {
 }
 
 function Whole({ bill }: { readonly bill: Bill }): VNode {
-  const { total, channels, namespaces, zones, destinations, currency, leftOut } = bill;
+  const { headline, total, channels, namespaces, zones, destinations, currency, leftOut } = bill;
   if (total.channels === 0)
     return (
       <Card title="Who pays whom" id="payers">
@@ -49,6 +49,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
   const costs = { title: `${currency} a month` };
   return (
     <>
+      <p id="bill-headline">{headline}</p>
       <Tiles bill={bill} />
       <Past currency={currency} />
       <SavingsCard />
@@ -69,7 +70,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
               <Name>{objectName(channel.source)}</Name>,
               <Name>{objectName(channel.target)}</Name>,
               ...amountCells(channel),
-              channel.unknown === null ? "" : reasonText(channel.unknown),
+              remarkText(channel),
             ],
           }))}
         />
@@ -104,7 +105,7 @@ function Whole({ bill }: { readonly bill: Bill }): VNode {
               <Name>{zoneText(line.from)}</Name>,
               <Name>{zoneText(line.to)}</Name>,
               ...amountCells(line),
-              line.unknown === null ? "" : reasonText(line.unknown),
+              remarkText(line),
             ],
           }))}
         />
@@ -131,11 +132,7 @@ function Outside({ destinations, costs }: OutsideProps): VNode {
         ]}
         rows={destinations.map((line) => ({
           key: line.destination,
-          cells: [
-            <Name>{line.destination}</Name>,
-            ...amountCells(line),
-            line.unknown === null ? "" : reasonText(line.unknown),
-          ],
+          cells: [<Name>{line.destination}</Name>, ...amountCells(line), remarkText(line)],
         }))}
       />
     </Card>

@@ -1,4 +1,4 @@
-import type { Health, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type { Health, StreamsSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { emulatorToken, hasEmulator } from "../state/emulator.ts";
@@ -10,15 +10,40 @@ import { movesNow, type ProposalList } from "../model/plan.ts";
 import { requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Tile } from "../parts/common.tsx";
+import { StreamsSummary } from "../streams/streams.tsx";
 import { cluster, digest, linkTo, moment, nowMs, workflows } from "../state/store.ts";
 import { MeasuredLatency, NetworkTime, type LabTimeline } from "./latency.tsx";
 import { worstOf, type Concern, type Gain } from "./worst.ts";
 
+/** The first page: of stream jobs where they are all there is, else of requests. */
+export function OverviewPage(): VNode {
+  const isUnmeasured = cluster.value!.links === 0;
+  const { data, failure } = useJson<StreamsSnapshot>(isUnmeasured ? "api/v1/streams" : null);
+  if (!isUnmeasured || failure !== null) return <Requests />;
+  if (data === null) return <Loading lines={6} />;
+  return data.jobs.length === 0 ? <Requests /> : <Streams streams={data} />;
+}
+
+function Streams({ streams }: { readonly streams: StreamsSnapshot }): VNode {
+  return (
+    <>
+      <div class="page-head">
+        <h1>Overview</h1>
+      </div>
+      <Lead>
+        How fast stream jobs are, which is the slowest, and how full links are. No probe measures links
+        between nodes here.
+      </Lead>
+      <StreamsSummary {...streams} />
+    </>
+  );
+}
+
 /**
- * The first page: how long requests take, what is wrong, what would be better, and whether that can be
+ * How long requests take, what is wrong, what would be better, and whether that can be
  * believed.
  */
-export function OverviewPage(): VNode {
+function Requests(): VNode {
   const { chosen, timeline, workflow, proposals, time, gain } = useRequests();
   return (
     <>

@@ -1,6 +1,6 @@
 import type { StreamJobView } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
-import { inOrder, limitOf, totals, troubleOf, useOf } from "./streams-model.ts";
+import { inOrder, limitOf, slowestOf, totals, troubleOf, useOf } from "./streams-model.ts";
 
 const job = (name: string, fields: Partial<StreamJobView> = {}): StreamJobView => ({
   namespace: "site",
@@ -70,4 +70,13 @@ test("a link of unknown capacity has no use", () => {
   expect(useOf({ ...link, capacityBitsPerSecond: 4e6 })).toEqual({ planned: 0.75, sent: 0.5 });
   expect(useOf({ ...link, capacityBitsPerSecond: 4e6, sentBitsPerSecond: null })?.sent).toBeNull();
   expect(useOf({ ...link, capacityBitsPerSecond: null })).toBeNull();
+});
+
+test("the slowest job is the one with the lowest known pace, measured before predicted", () => {
+  const paced = (name: string, predicted: number | null, measured: number | null): StreamJobView =>
+    job(name, { framesPerSecond: predicted, measuredFramesPerSecond: measured });
+  expect(slowestOf([])).toBeNull();
+  expect(slowestOf([paced("a", null, null)])).toBeNull();
+  expect(slowestOf([paced("a", 3, null), paced("b", 9, 2), paced("c", null, null)])?.name).toBe("b");
+  expect(slowestOf([paced("b", 3, 3), paced("a", 3, null)])?.name).toBe("a");
 });

@@ -76,6 +76,17 @@ export function totals(jobs: readonly StreamJobView[]): {
   return { predicted, measured, promises, broken };
 }
 
+/** Frames per second, measured where that is known; null: unknown. */
+export function paceOf({ framesPerSecond, measuredFramesPerSecond }: StreamJobView): number | null {
+  return measuredFramesPerSecond ?? framesPerSecond;
+}
+
+/** Null: no job has a known pace. */
+export function slowestOf(jobs: readonly StreamJobView[]): StreamJobView | null {
+  const known = jobs.filter((job) => paceOf(job) !== null);
+  return known.toSorted((a, b) => paceOf(a)! - paceOf(b)! || (nameOf(a) < nameOf(b) ? -1 : 1))[0] ?? null;
+}
+
 interface Use {
   /** Parts of the capacity. */
   readonly planned: number;

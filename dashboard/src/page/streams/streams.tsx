@@ -7,7 +7,7 @@ import { linkTo, moment } from "../state/store.ts";
 import { LimitOrReason, Phase } from "./job-state.tsx";
 import { JobView } from "./job.tsx";
 import { Links } from "./links.tsx";
-import { inOrder, nameOf, totals, useOf } from "./streams-model.ts";
+import { inOrder, nameOf, paceOf, slowestOf, totals, useOf } from "./streams-model.ts";
 
 export function StreamsPage(props: {
   readonly job: { readonly namespace: string; readonly name: string } | null;
@@ -28,7 +28,7 @@ export function StreamsPage(props: {
         link that limits it, and how full links are of their flows.
       </Lead>
       {data !== null ? (
-        <Snapshot {...data} />
+        <StreamsSummary {...data} />
       ) : failure === null ? (
         <Card title="Jobs" id="jobs">
           <Loading lines={6} />
@@ -54,7 +54,7 @@ function NotThere({ status, text }: { readonly status: number | null; readonly t
   );
 }
 
-function Snapshot({ jobs, links }: StreamsSnapshot): VNode {
+export function StreamsSummary({ jobs, links }: StreamsSnapshot): VNode {
   return (
     <>
       {jobs.length === 0 ? null : <Tiles jobs={jobs} links={links} />}
@@ -86,6 +86,7 @@ function Tiles({ jobs, links }: Pick<StreamsSnapshot, "jobs" | "links">): VNode 
   const waiting = jobs.filter(({ framesPerSecond }) => framesPerSecond === null).length;
   const [fullest] = links;
   const use = fullest === undefined ? null : useOf(fullest);
+  const slowest = slowestOf(jobs);
   return (
     <dl class="tiles">
       <Tile
@@ -104,6 +105,11 @@ function Tiles({ jobs, links }: Pick<StreamsSnapshot, "jobs" | "links">): VNode 
         value={promises === 0 ? "none" : `${count(promises - broken)} of ${count(promises)}`}
         note={promises === 0 ? "no job has a minThroughput" : "kept"}
         {...(broken > 0 ? { state: "bad" as const } : {})}
+      />
+      <Tile
+        label="Slowest job"
+        value={slowest === null ? UNKNOWN : `${figure(paceOf(slowest))}/s`}
+        note={slowest === null ? "no job has a known pace" : `frames, ${nameOf(slowest)}`}
       />
       <Tile
         label="Fullest link"

@@ -14,11 +14,13 @@ const BANDWIDTH_BITS_PER_SECOND = 1e9;
  * Links between the sites with the round-trip times of their rows. Where a pair was measured in one direction
  * only, that value serves both. Sites of one row are in one zone.
  * @param matrix @default the built-in one
+ * @param places file and line by row of the matrix, for messages
  * @throws NetworkError `invalid_matrix` when a site has no row or a pair has no time
  */
 export function defaultLinks(
   sites: readonly Pick<NetworkSite, "name" | "row">[],
   matrix: RttMatrix = defaultMatrix(),
+  places: readonly string[] = [],
 ): LinkMatrix {
   for (const { name, row } of sites) {
     if (matrix[row] !== undefined) continue;
@@ -27,20 +29,24 @@ export function defaultLinks(
       `${name} needs row ${row} (counted from 0), the matrix has ${matrix.length} rows`,
     );
   }
-  return sites.map((from) => sites.map((to) => (from === to ? IDEAL_LINK : linkBetween(from, to, matrix))));
+  return sites.map((from) =>
+    sites.map((to) => (from === to ? IDEAL_LINK : linkBetween(from, to, matrix, places))),
+  );
 }
 
 function linkBetween(
   from: Pick<NetworkSite, "name" | "row">,
   to: Pick<NetworkSite, "name" | "row">,
   matrix: RttMatrix,
+  places: readonly string[],
 ): LinkSettings {
   const withinRow = from.row === to.row ? SAME_ZONE_MS : null;
   const rttMs = matrix[from.row]?.[to.row] ?? matrix[to.row]?.[from.row] ?? withinRow;
   if (rttMs === null) {
+    const place = places[from.row];
     throw new NetworkError(
       "invalid_matrix",
-      `${from.name} to ${to.name}: rows ${from.row} and ${to.row} must have a measured round-trip time, got none`,
+      `${place === undefined ? "" : `${place}: `}${from.name} to ${to.name}: rows ${from.row} and ${to.row} must have a measured round-trip time, got none`,
     );
   }
   const jitterMs = Math.max(MIN_JITTER_MS, JITTER_SHARE * rttMs);

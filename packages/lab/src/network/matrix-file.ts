@@ -14,10 +14,14 @@ const MAX_RTT_MS = 60_000;
 /** A matrix of MAX_ROWS with 16 characters for each time. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A matrix, and the names of its rows and columns; null: the table has none. */
-interface RttTable {
+/** A matrix, and the names of its rows and columns as they are written; null: the table has none. */
+export interface RttTable {
   readonly names: readonly string[] | null;
+  /** File and line of the names, for messages. */
+  readonly namesPlace: string;
   readonly rttMs: RttMatrix;
+  /** File and line by row, for messages. */
+  readonly places: readonly string[];
 }
 
 /** The built-in matrix: 16 hosts of PlanetLab, see data/README.md. */
@@ -67,6 +71,7 @@ export function parseTable(text: string, file: string): RttTable {
   if (lines.length > MAX_ROWS)
     fail(`${file}, line ${lines[MAX_ROWS]!.line}: a matrix has at most ${MAX_ROWS} rows`);
   if (lines.length === 0) fail(`${file}: a matrix must have at least one row, got none`);
+  const namesPlace = `${file}, line ${(header ?? lines[0]!).line}`;
   const isNamed = lines.every(({ cells: [first = ""] }) => isName(first));
   const rows = lines.map(({ line, cells }): Row => {
     const place = `${file}, line ${line}`;
@@ -78,9 +83,10 @@ export function parseTable(text: string, file: string): RttTable {
   });
   const columns = header && columnNames(header.cells, lines.length, isNamed);
   const names = columns ?? (isNamed ? rows.map(({ name }) => name ?? "") : null);
-  if (names !== null) checkUnique(names, file);
-  const ordered = columns && isNamed ? inOrder(rows, columns, file) : rows;
-  return { names, rttMs: ordered.map((row) => squared(row, rows.length, names !== null)) };
+  if (names !== null) checkNames(names, rows.length, namesPlace);
+  const ordered = columns && isNamed ? inOrder(rows, columns, namesPlace) : rows;
+  const rttMs = ordered.map((row) => squared(row, rows.length, names !== null));
+  return { names, namesPlace, rttMs, places: ordered.map(({ place }) => place) };
 }
 
 /** The first cell of a header may be empty, missing, or say what the names are. */
@@ -92,18 +98,33 @@ function columnNames(header: readonly string[], rows: number, isNamed: boolean):
   return isNamed && header.length > rows ? header.slice(1) : header;
 }
 
-function checkUnique(names: readonly string[], file: string): void {
+function checkNames(names: readonly string[], rows: number, place: string): void {
   const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) fail(`${file}: names must be unique, got ${JSON.stringify(twice)} twice`);
+  if (twice !== undefined) fail(`${place}: names must be unique, got ${JSON.stringify(twice)} twice`);
+  if (names.length < rows)
+    fail(`${place}: a header must have a name for each of the ${rows} rows, got ${names.length}`);
 }
 
-function inOrder(rows: readonly Row[], columns: readonly string[], file: string): Row[] {
-  for (const { name, place } of rows)
-    if (!columns.includes(name ?? ""))
+/** A row has the whole name of its column, or its part before the zone. */
+function inOrder(rows: readonly Row[], columns: readonly string[], namesPlace: string): Row[] {
+  const nodeOf = (name: string | null): string => (name ?? "").split("/")[0]!.trim();
+  const isOf = (name: string | null, column: string): boolean =>
+    name === column || (!(name ?? "").includes("/") && name === nodeOf(column));
+  const seen = new Map<string | null, string>();
+  for (const { name, place } of rows) {
+    if (!columns.some((column) => isOf(name, column)))
       fail(`${place}: a row must have the name of a column, got ${JSON.stringify(name)}`);
+    if (seen.has(nodeOf(name)))
+      fail(
+        `${place}: a name must have one row, got ${JSON.stringify(name)} again (${seen.get(nodeOf(name))!})`,
+      );
+    seen.set(nodeOf(name), place);
+  }
   return columns.map((column) => {
-    const row = rows.find(({ name }) => name === column);
-    return row ?? fail(`${file}: the column ${JSON.stringify(column)} must have a row of its name, got none`);
+    const row = rows.find(({ name }) => isOf(name, column));
+    return (
+      row ?? fail(`${namesPlace}: the column ${JSON.stringify(column)} must have a row of its name, got none`)
+    );
   });
 }
 

@@ -49,31 +49,6 @@ export function defaultSites(count = 8): readonly NetworkSite[] {
   });
 }
 
-const REGION_OF_ZONE = /^(.*\d)-?[a-z]$/;
-
-/**
- * Sites by the names of a table. Each name is a zone of its own, and names the node in it. Zones that clouds
- * name after their region (`us-east-1a`, `europe-west1-b`) are in that region.
- * @throws NetworkError `invalid_matrix` for names that give two nodes one name
- */
-export function namedSites(names: readonly string[]): readonly NetworkSite[] {
-  const seen = new Map<string, string>();
-  return names.map((given, row) => {
-    const name = given
-      .toLowerCase()
-      .replace(/[^a-z\d.]+/g, "-")
-      .replace(/-*\.-*/g, ".")
-      .replace(/^[-.]+|[-.]+$/g, "");
-    const before = seen.get(name);
-    if (name === "" || before !== undefined) {
-      const rule = "names of a matrix must differ in lower-case letters and digits";
-      throw new NetworkError("invalid_matrix", `${rule}, got ${JSON.stringify([before, given])}`);
-    }
-    seen.set(name, given);
-    return { name, zone: name, region: REGION_OF_ZONE.exec(name)?.[1] ?? name, row };
-  });
-}
-
 /**
  * The rows of nodes in a table with names: by the node's name, else its zone's, else its region's.
  * @throws NetworkError `invalid_matrix` naming a node that no row is for

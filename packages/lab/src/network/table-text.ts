@@ -12,6 +12,8 @@ interface TableLine {
  */
 export function splitTable(text: string): TableLine[] {
   const lines = text
+    // Spreadsheets write a byte order mark.
+    .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
     .map((line, index) => ({ line: index + 1, text: line }))
     .filter((each) => each.text.trim() !== "" && !each.text.trimStart().startsWith("#"));
@@ -26,8 +28,27 @@ export function splitTable(text: string): TableLine[] {
   return lines.map(({ line, text: row }) => ({
     line,
     // Spreadsheets that separate cells by semicolons write decimals with a comma.
-    cells: cellsOf(separator === ";" ? row.replace(/(\d),(\d)/g, "$1.$2") : row, separator),
+    cells: quotedCells(separator === ";" ? row.replace(/(\d),(\d)/g, "$1.$2") : row, separator),
   }));
+}
+
+/** Cells of CSV: quotes may hold the separator, and quotes that are doubled. */
+function quotedCells(row: string, separator: string): string[] {
+  const cells: string[] = [];
+  const cell = new RegExp(` *(?:"((?:[^"]|"")*)"[^${separator}]*|([^${separator}]*))(${separator}|$)`, "y");
+  for (;;) {
+    const [, quoted, plain = "", end = ""] = cell.exec(row) ?? [];
+    cells.push(quoted === undefined ? plain.trim() : unquoted(quoted));
+    if (end === "") return cells;
+  }
+}
+
+/** A number in quotes may have a decimal comma. */
+function unquoted(text: string): string {
+  return text
+    .replaceAll('""', '"')
+    .replace(/^\s*(\d+),(\d+)/, "$1.$2")
+    .trim();
 }
 
 function cellsOf(row: string, separator: string): string[] {

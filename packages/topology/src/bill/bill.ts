@@ -81,6 +81,16 @@ const PriceSchema = Type.Object({
   date: Type.String(),
 });
 
+const UnpricedSchema = Type.Object({
+  reason: ReasonSchema,
+  provider: NullableString("whose row of the price table is missing; null: a row can't help"),
+  scope: NullableString("its scope; null: a row can't help"),
+  from: NullableString("region of one end; null: of no use for the row"),
+  to: NullableString("region of the other end, between regions only"),
+  destination: NullableString("outside of the cluster; null: both ends are in it"),
+  bytesPerSecond: Type.Number({ minimum: 0 }),
+});
+
 export const BillSchema = Type.Object(
   {
     version: Type.Integer(),
@@ -88,6 +98,9 @@ export const BillSchema = Type.Object(
     windowSeconds: Type.Number(),
     currency: Type.String(),
     monthSeconds: Type.Number({ description: "length of the month that money is for: 730 hours" }),
+    headline: Type.String({
+      description: "the total in a sentence: money, bytes with a price, and what the price table lacks",
+    }),
     total: Type.Object({
       ...AmountFields,
       channels: Type.Integer({ description: "with those to the outside" }),
@@ -109,6 +122,9 @@ export const BillSchema = Type.Object(
     destinations: Type.Optional(
       Type.Array(DestinationSchema, { description: "the same by destination, the dearest first" }),
     ),
+    unpriced: Type.Array(UnpricedSchema, {
+      description: "bytes of the total without a price by cause, the most first, at most 20 causes",
+    }),
     prices: Type.Array(PriceSchema, {
       description: "rows of the price table that the money is worked out by",
     }),
