@@ -150,6 +150,7 @@ class RunningAggregator implements Aggregator {
       tables: this.#tables,
       graphAgeMs: () => (this.#keeper.newest === null ? null : clock.now() - this.#keeper.newest.builtAtMs),
       eventClients: () => this.#events.clients,
+      nodes: () => this.#keeper.newest?.nodes ?? [],
       ambiguousNames: () => this.#speaking.facts.ambiguousNames,
       refusedDeclarations: () =>
         new Map([...this.#watch.refusedDeclarations(), ["far_pods", this.#keeper.channelsTooFar]]),
@@ -293,6 +294,7 @@ class RunningAggregator implements Aggregator {
       nowMs: clock.now(),
       isWanted: this.#probing.wanted(),
       coordinates: this.#coordinates.current(),
+      look: this.#watch,
       ...this.#declarations?.inputs(),
     };
     const graphs = await this.#keeper.buildInTurns(inputs, turnsOf(clock));
