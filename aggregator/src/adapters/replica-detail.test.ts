@@ -63,6 +63,10 @@ describe("a pod as it is kept", () => {
   });
 
   test("has no address on its node's network, and both of a dual stack", () => {
+    for (const status of ["True", "False"])
+      expect(podView(trimmedReplica(pod({}, {}, { conditions: [{ type: "Ready", status }] }))).ready).toBe(
+        status === "True",
+      );
     expect(podView(trimmedReplica(pod({}, { hostNetwork: true }))).ip).toBeNull();
     const both = [{ ip: "10.0.0.9" }, { ip: "fd00::9" }];
     expect(trimmedReplica(pod({}, {}, { podIPs: both })).status).toMatchObject({ podIPs: both });

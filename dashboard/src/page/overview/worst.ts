@@ -53,7 +53,7 @@ export function worstOf({ summary, worst, down, findings, gain, requests }: Know
     concerns.push({
       level: "bad",
       title: down.length <= MOST ? down.join(". ") : `${down.length} nodes are down: ${down[0]!}`,
-      next: "Its pairs are left out everywhere. See its kubelet, its power and its network.",
+      next: "Pairs of a node that is down are left out. See its kubelet, its power and its network.",
       to: { place: { page: "health" } },
     });
   if (requests !== null && requests.failed > 0)
