@@ -156,7 +156,8 @@ function registerSizes(
     "isochrone_node_down",
     "1 for each node that isn't ready, or that is ready and silent: no peer gets an answer from it. Nodes that are up have no series.",
     ["node", "cause"],
-    () => nodes().flatMap(({ name, down }) => (down ? [[{ node: name, cause: down.cause }, 1] as const] : [])),
+    () =>
+      nodes().flatMap(({ name, down }) => (down ? [[{ node: name, cause: down.cause }, 1] as const] : [])),
   );
   scraped.gauges(
     "isochrone_aggregator_declarations_refused",

@@ -195,7 +195,8 @@ export class StoreClusterWatch implements ClusterWatch {
   /** Replicas that a workload object asks for; null: there is no such object, or it has no such number. */
   desiredReplicas(kind: string, { namespace, name }: NamespacedName): number | null {
     const watched = WORKLOAD_KINDS.find((each) => KINDS[each].kind === kind);
-    const object = watched === undefined ? null : (this.#informers.get(watched)?.get(name, namespace) ?? null);
+    const object =
+      watched === undefined ? null : (this.#informers.get(watched)?.get(name, namespace) ?? null);
     const { replicas } = looseFields<{ replicas: number }>(object?.spec);
     return typeof replicas === "number" ? replicas : null;
   }

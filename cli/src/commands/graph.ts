@@ -137,7 +137,13 @@ function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null
     .map((node) => [
       node.name,
       node.zone,
-      node.down?.cause === "silent" ? "silent" : node.ready ? (node.cordoned ? "cordoned" : "ready") : "not ready",
+      node.down?.cause === "silent"
+        ? "silent"
+        : node.ready
+          ? node.cordoned
+            ? "cordoned"
+            : "ready"
+          : "not ready",
       node.availableCpuMillicores === null ? null : Math.round(node.availableCpuMillicores),
       node.availableMemoryBytes === null ? null : Math.round(node.availableMemoryBytes / 2 ** 20),
     ]);

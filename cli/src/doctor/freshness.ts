@@ -41,7 +41,11 @@ export function judgeFreshness(facts: GraphFacts): Verdict[] {
 function withoutDown(cluster: ClusterGraphSnapshot): ClusterGraphSnapshot {
   const nodes = cluster.nodes.filter(({ down }) => down === undefined);
   const up = new Set(nodes.map(({ name }) => name));
-  return { ...cluster, nodes, links: cluster.links.filter(({ source, target }) => up.has(source) && up.has(target)) };
+  return {
+    ...cluster,
+    nodes,
+    links: cluster.links.filter(({ source, target }) => up.has(source) && up.has(target)),
+  };
 }
 
 function downVerdict({ nodes }: ClusterGraphSnapshot): Verdict {
@@ -53,9 +57,13 @@ function downVerdict({ nodes }: ClusterGraphSnapshot): Verdict {
     value:
       down.length === 0
         ? `none of ${nodes.length} is down`
-        : `${down.slice(0, SHOWN).map(({ text }) => text).join(". ")}${more}`,
+        : `${down
+            .slice(0, SHOWN)
+            .map(({ text }) => text)
+            .join(". ")}${more}`,
     rule: "each node is ready and answers its peers",
-    remedy: "See `kubectl describe node`, the node's power and its network. Its pairs are left out of the other checks.",
+    remedy:
+      "See `kubectl describe node`, the node's power and its network. Its pairs are left out of the other checks.",
   });
 }
 

@@ -21,5 +21,7 @@ function podsText(pods: number | null, podsNotRunning: number | null): string {
   if (pods === null || podsNotRunning === null) return "";
   if (pods === 0) return "; it had no pods to start elsewhere";
   if (podsNotRunning === 0) return `; its ${pods === 1 ? "pod" : "pods"} started elsewhere`;
-  return pods === 1 ? "; its pod is not running yet" : `; ${podsNotRunning} of its ${pods} pods are not running yet`;
+  return pods === 1
+    ? "; its pod is not running yet"
+    : `; ${podsNotRunning} of its ${pods} pods are not running yet`;
 }

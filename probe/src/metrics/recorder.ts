@@ -80,7 +80,10 @@ export class MetricsRecorder {
     const enough = this.#enoughTried();
     const unreachable = [...failed].filter(([node, count]) => !answered.has(node) && count >= enough).length;
     this.families.peers.set({ ...this.#self, state: "probed" }, answered.size);
-    this.families.peers.set({ ...this.#self, state: "untried" }, this.#peers.size - answered.size - unreachable);
+    this.families.peers.set(
+      { ...this.#self, state: "untried" },
+      this.#peers.size - answered.size - unreachable,
+    );
     this.families.unreachablePeers.set(this.#self, unreachable);
     this.#instrument.record(snapshot);
   }

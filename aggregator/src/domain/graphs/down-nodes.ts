@@ -1,4 +1,10 @@
-import { downText, type ClusterGraphSnapshot, type ClusterNode, type Link, type NodeDown } from "@isochrone/topology";
+import {
+  downText,
+  type ClusterGraphSnapshot,
+  type ClusterNode,
+  type Link,
+  type NodeDown,
+} from "@isochrone/topology";
 import { fullName, type ClusterState, type NamespacedName, type PodState } from "../cluster-state.ts";
 
 /** What pods do, beside what the cluster's state has of them. */
@@ -121,7 +127,10 @@ interface Reach {
  * Ready nodes that several peers probe and none reaches, and whose own probe has heard nothing since; with the
  * time of the last answer.
  */
-function silentNodes(graph: ClusterGraphSnapshot, unready: ReadonlySet<string>): [name: string, since: string | null][] {
+function silentNodes(
+  graph: ClusterGraphSnapshot,
+  unready: ReadonlySet<string>,
+): [name: string, since: string | null][] {
   const reaches = new Map<string, Reach>();
   const reachOf = (name: string): Reach => {
     const known = reaches.get(name);

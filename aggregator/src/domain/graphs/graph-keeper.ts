@@ -214,7 +214,12 @@ export class GraphKeeper {
     const workflows = yield* workflowSteps(tables, cluster, stamp, "full", () => tooFar++);
     this.#channelsTooFar = tooFar;
     const demand = yield* demandSteps(tables, cluster, stamp, "full");
-    const after = new LazyGraphs({ graph, workflows, demand }, nowMs, { tables, rule, ...inputs, downNodes: this.#downNodes });
+    const after = new LazyGraphs({ graph, workflows, demand }, nowMs, {
+      tables,
+      rule,
+      ...inputs,
+      downNodes: this.#downNodes,
+    });
     yield;
     const event = diffGraphs(
       before === null ? null : comparable(before),

@@ -104,9 +104,7 @@ export function instrumentsOf({ nodes, pairs, windowSeconds, observedAt }: Clust
       usageAgeSeconds: usage,
       silent,
       down,
-      ...verdict(
-        down === null ? null : node.down!.cause,
-        peers, answering, probeAgeSeconds, usage, stale),
+      ...verdict(down === null ? null : node.down!.cause, peers, answering, probeAgeSeconds, usage, stale),
     };
   });
   const order = { bad: 0, warn: 1, good: 2 } as const;

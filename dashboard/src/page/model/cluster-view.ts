@@ -36,7 +36,10 @@ interface Area {
 export const isDown = ({ down }: Pick<ClusterNode, "down">): boolean => down !== undefined;
 
 /** A node that is down, in one sentence. @param timeText how to show a time */
-export function downWords({ down }: Pick<ClusterNode, "down">, timeText: (at: string) => string): string | null {
+export function downWords(
+  { down }: Pick<ClusterNode, "down">,
+  timeText: (at: string) => string,
+): string | null {
   if (down === undefined) return null;
   return down.since === null ? down.text : down.text.replace(down.since, timeText(down.since));
 }
@@ -138,7 +141,10 @@ const COLUMNS = {
 /**
  * One link per ordered pair: methods are never merged, the first of the order that has a figure is believed.
  */
-function bestLinks({ nodes, links, costMethods = [] }: ClusterColumns, rowAt: Int32Array): Map<number, number> {
+function bestLinks(
+  { nodes, links, costMethods = [] }: ClusterColumns,
+  rowAt: Int32Array,
+): Map<number, number> {
   const order = [...new Set<string>([...costMethods, ...DEFAULT_METHODS])];
   const methodRanks = links.methods.map((method) => {
     const index = order.indexOf(method);

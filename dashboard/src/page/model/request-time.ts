@@ -24,7 +24,10 @@ export interface RequestTime {
  * Workloads at the ends of channels with requests of which no pod is on a node that is up: what the others
  * take says nothing of a request.
  */
-export function absentWorkloads({ workloads, channels }: Placed, costBetween: CostBetween): readonly string[] {
+export function absentWorkloads(
+  { workloads, channels }: Placed,
+  costBetween: CostBetween,
+): readonly string[] {
   const used = new Set(
     channels
       .filter(({ requestsPerSecond }) => (requestsPerSecond ?? 0) > 0)

@@ -162,7 +162,8 @@ function Down(): VNode | null {
   return (
     <p class="verdict bad" id="down">
       {shown.join(". ")}
-      {more > 0 ? ` and ${count(more)} more` : ""}. Pairs of a node that is down are left out: its row and column are empty.
+      {more > 0 ? ` and ${count(more)} more` : ""}. Pairs of a node that is down are left out: its row and
+      column are empty.
     </p>
   );
 }

@@ -13,7 +13,15 @@ import { Distribution } from "./distribution.tsx";
 import { Histogram } from "./histogram.tsx";
 import { PairControls } from "./pair-controls.tsx";
 import { LossOverTime, LostPackets } from "./pair-loss.tsx";
-import { believed, errorNote, isCut, lastAnswer, METHOD_NAMES, noAnswerText, type KnownLink } from "./pair-model.ts";
+import {
+  believed,
+  errorNote,
+  isCut,
+  lastAnswer,
+  METHOD_NAMES,
+  noAnswerText,
+  type KnownLink,
+} from "./pair-model.ts";
 
 /** One ordered pair of nodes, and the way back. */
 export function PairPage(props: { readonly source: string; readonly target: string }): VNode {
@@ -42,8 +50,8 @@ export function PairPage(props: { readonly source: string; readonly target: stri
           <Loading lines={5} />
         ) : answer.status === 404 ? (
           <Empty title="This pair of nodes doesn't exist">
-            The aggregator says: {answer.failure.text}. A node may have been removed, or the address of this page is
-            wrong.
+            The aggregator says: {answer.failure.text}. A node may have been removed, or the address of this
+            page is wrong.
           </Empty>
         ) : (
           <Trouble title="This pair can't be shown">{answer.failure.text}</Trouble>
@@ -67,7 +75,9 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
   const missing = [source, target].filter((name) => !known.has(name));
   if (missing.length > 0)
     return (
-      <Empty title={`${missing.join(" and ")} ${missing.length === 1 ? "doesn't" : "don't"} exist in the cluster`}>
+      <Empty
+        title={`${missing.join(" and ")} ${missing.length === 1 ? "doesn't" : "don't"} exist in the cluster`}
+      >
         No node has that name{moment.value === "" ? "" : " at this time"}: it may have been removed, or the
         address of this page is wrong.
       </Empty>
