@@ -150,6 +150,7 @@ class RunningAggregator implements Aggregator {
       tables: this.#tables,
       graphAgeMs: () => (this.#keeper.newest === null ? null : clock.now() - this.#keeper.newest.builtAtMs),
       eventClients: () => this.#events.clients,
+      nodes: () => this.#keeper.newest?.nodes ?? [],
       ambiguousNames: () => this.#speaking.facts.ambiguousNames,
       departedPairs: () => this.#keeper.departures.counts,
       refusedDeclarations: () =>
@@ -294,6 +295,7 @@ class RunningAggregator implements Aggregator {
       nowMs: clock.now(),
       isWanted: this.#probing.wanted(),
       coordinates: this.#coordinates.current(),
+      look: this.#watch,
       ...this.#declarations?.inputs(),
     };
     const graphs = await this.#keeper.buildInTurns(inputs, turnsOf(clock));

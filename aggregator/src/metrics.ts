@@ -1,5 +1,5 @@
 import { ScrapedMetrics } from "@isochrone/runtime";
-import type { Departures } from "@isochrone/topology";
+import type { ClusterNode, Departures } from "@isochrone/topology";
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { Intake } from "./intake/intake.ts";
 import type { Tables } from "./domain/graphs/tables.ts";
@@ -14,6 +14,8 @@ interface MetricSources {
   /** Age of the newest graph, ms; null before the first one. */
   readonly graphAgeMs: () => number | null;
   readonly eventClients: () => number;
+  /** Those of the newest graph. */
+  readonly nodes: () => readonly Pick<ClusterNode, "name" | "down">[];
   /** Names in use that several workloads have. */
   readonly ambiguousNames: () => number;
   /** Declared channels that are left out, by reason. */
@@ -127,7 +129,16 @@ function byReason(
 
 function registerSizes(
   scraped: ScrapedMetrics,
-  { intake, tables, graphAgeMs, eventClients, ambiguousNames, refusedDeclarations, departedPairs }: MetricSources,
+  {
+    intake,
+    tables,
+    graphAgeMs,
+    eventClients,
+    nodes,
+    ambiguousNames,
+    refusedDeclarations,
+    departedPairs,
+  }: MetricSources,
 ): void {
   const sizes: readonly (readonly [string, string, () => number])[] = [
     ["isochrone_aggregator_series", "Series in memory.", () => intake.series],
@@ -152,6 +163,13 @@ function registerSizes(
     ],
   ];
   for (const [name, help, read] of sizes) scraped.gauge(name, help, read);
+  scraped.gauges(
+    "isochrone_node_down",
+    "1 for each node that isn't ready, or that is ready and silent: no peer gets an answer from it. Nodes that are up have no series.",
+    ["node", "cause"],
+    () =>
+      nodes().flatMap(({ name, down }) => (down ? [[{ node: name, cause: down.cause }, 1] as const] : [])),
+  );
   scraped.gauges(
     "isochrone_aggregator_declarations_refused",
     "Declared channels that are left out now, for what they name or because there are too many; what isn't read counts as one. `unmatched` counts AppGroups' selectors that no pod and no pod template carries.",

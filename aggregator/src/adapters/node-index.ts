@@ -44,5 +44,6 @@ export class NodeIndex {
 
 function isSame(a: NodeState | undefined, b: NodeState | undefined): boolean {
   if (a === undefined || b === undefined) return a === b;
-  return keysOf(b).every((key) => a[key] === b[key]);
+  const { notReadySince, ...rest } = b;
+  return a.notReadySince === notReadySince && keysOf(rest).every((key) => a[key] === rest[key]);
 }

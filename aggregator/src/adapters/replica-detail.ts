@@ -4,6 +4,7 @@ import {
   ALIAS_LABELS,
   EGRESS_BANDWIDTH,
   gatesOf,
+  hasCondition,
   INGRESS_BANDWIDTH,
   LABELS,
   pickedFields,
@@ -55,9 +56,15 @@ export function trimmedReplica(pod: KubernetesObject): KubernetesObject {
       ...(hostNetwork === true ? { hostNetwork } : {}),
     },
     // On the node's network the address is the node's: only a probe's is asked for.
-    status: phaseOf(status, hostNetwork !== true || isProbe(metadata)),
+    status: {
+      ...phaseOf(status, hostNetwork !== true || isProbe(metadata)),
+      ...(hasCondition(pod, "Ready") ? { conditions: READY } : {}),
+    },
   };
 }
+
+/** One object for all pods that are ready. */
+const READY = [{ type: "Ready", status: "True" }] as const;
 
 function replicaMetadata(metadata: ObjectMeta, workload: string): ObjectMeta {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);

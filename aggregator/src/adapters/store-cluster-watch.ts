@@ -1,5 +1,8 @@
+import { looseFields } from "@isochrone/primitives";
 import {
+  conditionsOf,
   createInformer,
+  hasCondition,
   KINDS,
   nodeView,
   podAliases,
@@ -183,6 +186,21 @@ export class StoreClusterWatch implements ClusterWatch {
     return this.#pods;
   }
 
+  /** Whether a pod is ready; false: it isn't, or there is none. */
+  isReady({ namespace, name }: NamespacedName): boolean {
+    const pod = this.pod(namespace, name);
+    return pod !== null && hasCondition(pod, "Ready");
+  }
+
+  /** Replicas that a workload object asks for; null: there is no such object, or it has no such number. */
+  desiredReplicas(kind: string, { namespace, name }: NamespacedName): number | null {
+    const watched = WORKLOAD_KINDS.find((each) => KINDS[each].kind === kind);
+    const object =
+      watched === undefined ? null : (this.#informers.get(watched)?.get(name, namespace) ?? null);
+    const { replicas } = looseFields<{ replicas: number }>(object?.spec);
+    return typeof replicas === "number" ? replicas : null;
+  }
+
   /** One pod as it is; null: there is none, or it isn't listed yet. */
   pod(namespace: string, name: string): KubernetesObject | null {
     return this.#informers.get("pod")?.get(name, namespace) ?? null;
@@ -270,7 +288,16 @@ export class StoreClusterWatch implements ClusterWatch {
     const { bandwidthResource = null } = this.#options;
     const networkCapacityBitsPerSecond =
       bandwidthResource === null ? null : declaredBandwidth(object, bandwidthResource);
-    return { ...nodeView(object), networkCapacityBitsPerSecond };
+    const view = nodeView(object);
+    const since = view.ready
+      ? undefined
+      : conditionsOf(object).find(({ type }) => type === "Ready")?.lastTransitionTime;
+    const at = since === undefined ? Number.NaN : Date.parse(since);
+    return {
+      ...view,
+      networkCapacityBitsPerSecond,
+      ...(Number.isNaN(at) ? {} : { notReadySince: new Date(at).toISOString() }),
+    };
   }
 
   /** Pods that ended or are about to are no replicas any more. */

@@ -8,6 +8,8 @@ export interface NodeState {
   readonly region: string | null;
   readonly segment: string | null;
   readonly ready: boolean;
+  /** Last transition of the condition Ready, RFC 3339; absent: it is ready, or nobody wrote down when. */
+  readonly notReadySince?: string;
   readonly cordoned: boolean;
   readonly allocatableCpuMillicores: Millicores | null;
   readonly allocatableMemoryBytes: Bytes | null;

@@ -20,7 +20,7 @@ import type { GraphKeeper, PublishedGraphs } from "../domain/graphs/graph-keeper
 import { sendColumns } from "./cluster-columns.ts";
 import { sendJson, Unchanged, WindowQuery, type Fresh } from "./fresh.ts";
 import { AtQuery } from "./history-routes.ts";
-import { NOTHING_ELSE } from "./query.ts";
+import { assertNodes, NOTHING_ELSE } from "./query.ts";
 import { listWorkflows, listWithGraphs, WorkflowListQuery } from "./workflow-list.ts";
 
 const MAX_LINKS_PER_PAGE = 100_000;
@@ -84,7 +84,13 @@ function registerCluster(app: FastifyInstance, keeper: GraphKeeper, fresh: Fresh
       schema: {
         summary: "The cluster graph: nodes, and measured and declared links",
         querystring: ClusterQuery,
-        response: { 200: ClusterGraphSchema, 304: Unchanged, 400: ProblemSchema, 503: ProblemSchema },
+        response: {
+          200: ClusterGraphSchema,
+          304: Unchanged,
+          400: ProblemSchema,
+          404: ProblemSchema,
+          503: ProblemSchema,
+        },
       },
     },
     (request, reply) => {
@@ -143,6 +149,7 @@ function selectPart(
 ): ClusterGraphSnapshot {
   if (nodes === undefined && limit === undefined && cursor === undefined) return graph;
   const names = nodes === undefined ? null : new Set(nodes.split(",").map((name) => name.trim()));
+  if (names !== null) assertNodes(graph, [...names]);
   const wanted =
     names === null
       ? graph.links

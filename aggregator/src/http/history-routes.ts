@@ -4,7 +4,7 @@ import { Type } from "typebox";
 import { AggregatorError } from "../ports/errors.ts";
 import type { GraphHistory } from "../domain/graphs/graph-history.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
-import { NoQuery, PairQuery } from "./query.ts";
+import { assertNodes, NoQuery, PairQuery } from "./query.ts";
 
 /** Of the graph routes: the graphs of then. */
 export const AtQuery = Type.Optional(
@@ -49,10 +49,14 @@ export function registerHistoryRoutes(
       schema: {
         summary: "How one ordered pair of nodes was, over the kept history",
         querystring: PairQuery,
-        response: { 200: LinkHistorySchema, 400: ProblemSchema },
+        response: { 200: LinkHistorySchema, 400: ProblemSchema, 404: ProblemSchema },
       },
     },
-    ({ query: { source, target } }, reply) =>
-      reply.header("cache-control", "no-store").send(history.link(source, target, keeper.rule.methods)),
+    ({ query: { source, target } }, reply) => {
+      const past = history.link(source, target, keeper.rule.methods);
+      // A node that was removed has a past.
+      if (past.method === null && keeper.newest !== null) assertNodes(keeper.newest, [source, target]);
+      return reply.header("cache-control", "no-store").send(past);
+    },
   );
 }

@@ -3,7 +3,7 @@ import { LinkDistributionsSchema, ProblemSchema, type LinkDistributions } from "
 import type { Distribution } from "@isochrone/telemetry";
 import { AggregatorError } from "../ports/errors.ts";
 import type { GraphKeeper } from "../domain/graphs/graph-keeper.ts";
-import { PairQuery } from "./query.ts";
+import { assertNodes, PairQuery } from "./query.ts";
 
 /**
  * `GET /api/v1/graph/link`: all that the window holds of one pair. The graphs have quantiles alone:
@@ -28,10 +28,7 @@ export function registerLinkRoute(app: FastifyInstance, keeper: GraphKeeper, now
     ({ query: { source, target } }, reply) => {
       const { newest } = keeper;
       if (newest === null) throw new AggregatorError("no_graph_yet", "the first graph is still being built");
-      const known = new Set(newest.cluster("full").nodes.map(({ name }) => name));
-      const missing = [source, target].filter((name) => !known.has(name));
-      if (missing.length > 0)
-        throw new AggregatorError("unknown_node", `there is no node ${missing.join(" and no node ")}`);
+      assertNodes(newest, [source, target]);
       const now = nowMs();
       return reply.header("cache-control", "no-store").send({
         source,

@@ -1,4 +1,6 @@
+import type { ClusterNode } from "@isochrone/topology";
 import { Type, type Static } from "typebox";
+import { AggregatorError } from "../ports/errors.ts";
 
 /**
  * For a route's query: a parameter that it doesn't know is a mistake of the client's, never silently without
@@ -15,6 +17,17 @@ export const PairQuery = Type.Object(
   NOTHING_ELSE,
 );
 export type PairQuery = Static<typeof PairQuery>;
+
+/** Throws an AggregatorError that names the nodes which the graph doesn't have. */
+export function assertNodes(
+  graph: { readonly nodes: readonly Pick<ClusterNode, "name">[] },
+  names: readonly string[],
+): void {
+  const known = new Set(graph.nodes.map(({ name }) => name));
+  const missing = names.filter((name) => !known.has(name));
+  if (missing.length > 0)
+    throw new AggregatorError("unknown_node", `there is no node ${missing.join(" and no node ")}`);
+}
 
 /** The query of a route without parameters. */
 export const NoQuery = Type.Object({}, NOTHING_ELSE);

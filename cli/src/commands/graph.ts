@@ -137,7 +137,13 @@ function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null
     .map((node) => [
       node.name,
       node.zone,
-      node.ready ? (node.cordoned ? "cordoned" : "ready") : "not ready",
+      node.down?.cause === "silent"
+        ? "silent"
+        : node.ready
+          ? node.cordoned
+            ? "cordoned"
+            : "ready"
+          : "not ready",
       node.availableCpuMillicores === null ? null : Math.round(node.availableCpuMillicores),
       node.availableMemoryBytes === null ? null : Math.round(node.availableMemoryBytes / 2 ** 20),
     ]);
@@ -146,6 +152,7 @@ function clusterText(cluster: ClusterGraphSnapshot, canvas: Canvas | null = null
     canvas === null ? clusterMatrix(cluster, true) : paintedMatrix(cluster, canvas),
     "",
     table(["node", "zone", "state", "CPU available (m)", "memory available (MiB)"], nodes),
+    ...visibleData(cluster.nodes.flatMap(({ down }) => down?.text ?? [])),
   ].join("\n");
 }
 

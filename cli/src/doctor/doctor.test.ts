@@ -285,6 +285,7 @@ describe("the graph", () => {
     const verdicts = judgeFreshness({ ...facts, cluster });
     expect(severities(verdicts)).toEqual({
       "graph API": "ok",
+      nodes: "ok",
       health: "skipped",
       "graph rules": "ok",
       coverage: "ok",

@@ -21,19 +21,52 @@ const MAX_LAG_RECORDS = 10_000;
 const SHOWN = 5;
 
 export function judgeFreshness(facts: GraphFacts): Verdict[] {
-  const { cluster, health, why, isAssumed, server } = facts;
+  const { health, why, isAssumed, server } = facts;
   const reach = { check: "graph API", looked: server, rule: "it answers", remedy: NAME_A_SERVER };
-  if (cluster === null)
+  if (facts.cluster === null)
     return [isAssumed ? skipped({ ...reach, why }) : verdict(false, "error", { ...reach, value: why })];
+  const { cluster } = facts;
+  const up = withoutDown(cluster);
   return [
     ok({ ...reach, value: `graph ${cluster.version} of ${cluster.nodes.length} nodes` }),
     ...(health === null ? [noHealth(why)] : ofHealth(health)),
     rulesVerdict(facts.dropped),
-    coverageVerdict(cluster),
-    silentVerdict(cluster),
+    downVerdict(cluster),
+    coverageVerdict(up),
+    silentVerdict(up),
     departuresVerdict(health?.departures),
-    nodesVerdict(cluster),
+    nodesVerdict(up),
   ];
+}
+
+/** The graph without the nodes that are down, and without their pairs. */
+function withoutDown(cluster: ClusterGraphSnapshot): ClusterGraphSnapshot {
+  const nodes = cluster.nodes.filter(({ down }) => down === undefined);
+  const up = new Set(nodes.map(({ name }) => name));
+  return {
+    ...cluster,
+    nodes,
+    links: cluster.links.filter(({ source, target }) => up.has(source) && up.has(target)),
+  };
+}
+
+function downVerdict({ nodes }: ClusterGraphSnapshot): Verdict {
+  const down = nodes.flatMap((node) => node.down ?? []);
+  const more = down.length > SHOWN ? ` and ${down.length - SHOWN} more` : "";
+  return verdict(down.length === 0, "error", {
+    check: "nodes",
+    looked: "the cluster graph's nodes",
+    value:
+      down.length === 0
+        ? `none of ${nodes.length} is down`
+        : `${down
+            .slice(0, SHOWN)
+            .map(({ text }) => text)
+            .join(". ")}${more}`,
+    rule: "each node is ready and answers its peers",
+    remedy:
+      "See `kubectl describe node`, the node's power and its network. Its pairs are left out of the other checks.",
+  });
 }
 
 /** Readers leave bad parts out: what is wrong would go unseen. */

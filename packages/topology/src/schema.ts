@@ -32,6 +32,26 @@ export const ClusterNodeSchema = Type.Object(
     segment: NullableString("topology.kubernetes.io/segment"),
     provider: Type.Optional(NullableString("scheme of spec.providerID, as aws; null: it has none")),
     ready: Type.Boolean(),
+    down: Type.Optional(
+      Type.Object(
+        {
+          cause: Type.Union([Type.Literal("not_ready"), Type.Literal("silent")], {
+            description: "not_ready: its condition Ready isn't True; silent: it is, and no probe reaches it",
+          }),
+          since: NullableString(
+            "RFC 3339: last transition of the condition Ready, or the last answer of a silent node; null: not known",
+          ),
+          pods: Type.Union([Type.Integer(), Type.Null()], {
+            description: "pods on it when it went down that a controller replaces; null: not known",
+          }),
+          podsNotRunning: Type.Union([Type.Integer(), Type.Null()], {
+            description: "how many of them don't run on another node yet; null: not known",
+          }),
+          text: Type.String({ description: "the same in words" }),
+        },
+        { description: "absent: the node is up, or nothing is known of it" },
+      ),
+    ),
     cordoned: Type.Boolean(),
     allocatableCpuMillicores: NullableNumber("allocatable CPU, thousandths of a core"),
     allocatableMemoryBytes: NullableNumber("allocatable memory, bytes"),

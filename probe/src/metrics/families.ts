@@ -108,11 +108,11 @@ function instrumentFamilies({ counter, gauge, histogram }: Make) {
     ),
     peers: gauge(
       N.peers,
-      "Peers in the plan (known) and peers that answered in the last publish interval (probed)",
+      "Peers in the plan (known); in the last publish interval, peers that answered (probed) and peers that were sent too few packets to tell (untried): the probe lacks CPU or has just begun",
     ),
     unreachablePeers: gauge(
       N.unreachablePeers,
-      "Peers of which no packet came by any method in the last publish interval",
+      "Peers that were sent enough packets in the last publish interval and answered none, by any method",
     ),
     pairSeries: gauge(N.pairSeries, "1 for how much detail each pair of nodes has on this page"),
     interval: gauge(N.interval, "Time between two packets to one peer by one method"),

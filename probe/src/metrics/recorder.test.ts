@@ -235,6 +235,27 @@ describe("values", () => {
     expect(all).toContain('isochrone_peers{source_node="a",state="probed"} 1');
   });
 
+  test.each([
+    ["is sent nothing", {}, "untried"],
+    ["is sent packets that are still under way", { sent: 5 }, "untried"],
+    ["is sent too few to tell", { sent: 2, lost: 2 }, "untried"],
+    ["answers too late for a sample", { sent: 10, lost: 10, late: 1 }, "probed"],
+    ["answers with what can't be trusted", { sent: 10, received: 1, discarded: 1, lost: 9 }, "probed"],
+    ["answers nothing", { sent: 3, lost: 3 }, "unreachable"],
+    ["can't be sent anything", { send_error: 3 }, "unreachable"],
+    ["is lost in part and not sendable in part", { sent: 2, lost: 2, send_error: 1 }, "unreachable"],
+  ] as const)("a peer that %s", async (_what, outcomes, state) => {
+    const { recorder: page, registry } = recorder();
+    page.setPeers(peers(1), "z");
+    const quiet = { ...flow("n-0", "udp_rr"), rtt: new Distribution().toData() };
+    page.record({ ...snapshot([]), flows: [{ ...quiet, outcomes: { ...noOutcomes(), ...outcomes } }] });
+    const all = await lines(registry);
+    const count = (of: string): string => (state === of ? "1" : "0");
+    expect(all).toContain(`isochrone_unreachable_peers{source_node="a"} ${count("unreachable")}`);
+    for (const of of ["probed", "untried"])
+      expect(all).toContain(`isochrone_peers{source_node="a",state="${of}"} ${count(of)}`);
+  });
+
   test("KEP-260's names in microseconds, when asked for", async () => {
     const all = await lines(filled(1, { kepMetricNames: true }).registry);
     const median = all.find((line) => line.startsWith("netperf_p50_latency_microseconds"));

@@ -14,6 +14,12 @@ export interface RecorderOptions extends DetailOptions {
   readonly publishIntervalMs: number;
 }
 
+/**
+ * So many lost or unsendable packets, with no answer at all, make a peer unreachable; fewer where the plan has
+ * fewer in a publish interval.
+ */
+const ENOUGH_TRIED = 3;
+
 interface KnownPeer {
   readonly zone: string | null;
   readonly page: PairPage;
@@ -59,18 +65,26 @@ export class MetricsRecorder {
   }
 
   record(snapshot: EngineSnapshot): void {
-    const tried = new Set<string>();
+    const failed = new Map<string, number>();
     const answered = new Set<string>();
     for (const flow of snapshot.flows) {
       const peer = this.#peers.get(flow.node);
       // The last snapshot of a flow may come after its peer has left: it must not bring the series back.
       if (peer === undefined) continue;
-      tried.add(flow.node);
-      if (flow.outcomes.received > 0) answered.add(flow.node);
+      const { received, late, lost, send_error: unsendable } = flow.outcomes;
+      // A late answer is lost as a sample, but the peer is there.
+      if (received + late > 0) answered.add(flow.node);
+      failed.set(flow.node, (failed.get(flow.node) ?? 0) + lost + unsendable);
       peer.page.record(flow, snapshot.endMs);
     }
+    const enough = this.#enoughTried();
+    const unreachable = [...failed].filter(([node, count]) => !answered.has(node) && count >= enough).length;
     this.families.peers.set({ ...this.#self, state: "probed" }, answered.size);
-    this.families.unreachablePeers.set(this.#self, tried.size - answered.size);
+    this.families.peers.set(
+      { ...this.#self, state: "untried" },
+      this.#peers.size - answered.size - unreachable,
+    );
+    this.families.unreachablePeers.set(this.#self, unreachable);
     this.#instrument.record(snapshot);
   }
 
@@ -92,6 +106,11 @@ export class MetricsRecorder {
     removeFrom(this.families, this.#self);
     removeFrom(this.families, { origin: this.#options.node });
     this.#peers.clear();
+  }
+
+  #enoughTried(): number {
+    const { intervalMs, publishIntervalMs } = this.#options;
+    return Math.max(1, Math.min(ENOUGH_TRIED, Math.floor(publishIntervalMs / intervalMs)));
   }
 
   #pageOf(peer: ProbePeer): KnownPeer {

@@ -142,7 +142,7 @@ export function unprobedLink(
 }
 
 function buildNode(
-  node: NodeState,
+  { notReadySince: _inDown, ...node }: NodeState,
   tables: Tables,
   nowMs: number,
   window: WindowName,

@@ -14,6 +14,7 @@ import { NO_DEPARTURES } from "../baselines/pair-baselines.ts";
 import { buildClusterGraph, clusterGraphSteps } from "./cluster-graph.ts";
 import type { CostRule } from "./cost-rule.ts";
 import { demandSteps } from "./demand.ts";
+import { DownNodes, type PodLook } from "./down-nodes.ts";
 import { NO_LATENCIES_USED, withLatencies, type LatencyUse, type NodeLatency } from "./node-latencies.ts";
 import { fullName, type ClusterState } from "../cluster-state.ts";
 import { compareText, type LinkOrder } from "../compare.ts";
@@ -57,6 +58,8 @@ export interface BuildInputs {
   readonly declaredCosts?: DeclaredCosts | null;
   /** What others measured between nodes. @default nothing */
   readonly latencies?: readonly NodeLatency[];
+  /** Which pods run; absent: nobody knows. */
+  readonly look?: PodLook;
 }
 
 /** What one method measured of a pair. */
@@ -71,6 +74,7 @@ export class GraphKeeper {
   readonly #tables: Tables;
   readonly #rule: CostRule;
   readonly #listeners = new Set<GraphListener>();
+  readonly #downNodes = new DownNodes();
   #channelsTooFar = 0;
   #latencyUse = NO_LATENCIES_USED;
   #newest: PublishedGraphs | null = null;
@@ -210,8 +214,10 @@ export class GraphKeeper {
     const version = (before?.version ?? 0) + 1;
     const stamp = { version, nowMs };
     const measured = yield* clusterGraphSteps(tables, cluster, rule, stamp, "full", coordinates);
-    const { graph, use } = declaredGraph(measured, inputs, rule, tables.linkOrder);
-    this.#latencyUse = use;
+    const declared = declaredGraph(measured, inputs, rule, tables.linkOrder);
+    this.#latencyUse = declared.use;
+    this.#downNodes.update(cluster, declared.graph, inputs.look ?? null);
+    const graph = this.#downNodes.mark(declared.graph);
     let tooFar = 0;
     const workflows = yield* workflowSteps(tables, cluster, stamp, "full", () => tooFar++);
     this.#channelsTooFar = tooFar;
@@ -219,7 +225,12 @@ export class GraphKeeper {
     tables.baselines.observe(nowMs);
     yield;
     this.#departures = tables.baselines.report(workflows);
-    const after = new LazyGraphs({ graph, workflows, demand }, nowMs, { tables, rule, ...inputs });
+    const after = new LazyGraphs({ graph, workflows, demand }, nowMs, {
+      tables,
+      rule,
+      ...inputs,
+      downNodes: this.#downNodes,
+    });
     yield;
     const event = diffGraphs(
       before === null ? null : comparable(before),
@@ -270,6 +281,7 @@ interface FullWindow {
 interface LazyInputs extends Omit<BuildInputs, "nowMs" | "isWanted"> {
   readonly tables: Tables;
   readonly rule: CostRule;
+  readonly downNodes: DownNodes;
 }
 
 /**
@@ -304,9 +316,9 @@ class LazyGraphs implements PublishedGraphs {
   cluster(window: WindowName): ClusterGraphSnapshot {
     let graph = this.#clusters.get(window);
     if (graph === undefined) {
-      const { tables, cluster, rule, coordinates } = this.#inputs;
+      const { tables, cluster, rule, coordinates, downNodes } = this.#inputs;
       const measured = buildClusterGraph(tables, cluster, rule, this.#stamp(), window, coordinates);
-      ({ graph } = declaredGraph(measured, this.#inputs, rule, tables.linkOrder));
+      graph = downNodes.mark(declaredGraph(measured, this.#inputs, rule, tables.linkOrder).graph);
       this.#clusters.set(window, graph);
     }
     return graph;

@@ -2,8 +2,8 @@
 import type { Departures, Health, ReplicaHealth } from "@isochrone/topology";
 import { departureTexts } from "@isochrone/topology/departures";
 import { keysOf } from "@isochrone/primitives";
-import { PAIR, staleAfterSeconds, type ClusterView } from "../model/cluster-view.ts";
-import { age, count, plural } from "../model/format.ts";
+import { downWords, PAIR, staleAfterSeconds, type ClusterView } from "../model/cluster-view.ts";
+import { age, clockTime, count, plural } from "../model/format.ts";
 
 export interface Finding {
   readonly level: "bad" | "warn";
@@ -24,6 +24,8 @@ export interface Instrument {
   readonly state: "good" | "warn" | "bad";
   readonly words: string;
   readonly cause: Cause | null;
+  /** The sentence of a node that is down. */
+  readonly down: string | null;
   /** Peers that don't answer. */
   readonly silent: readonly string[];
 }
@@ -33,6 +35,11 @@ export interface Instrument {
  * next step.
  */
 const CAUSES = {
+  down: [
+    "bad",
+    "",
+    "Nothing that is measured on it is shown, and nothing is placed on it. See its kubelet, its power and its network.",
+  ],
   mute: [
     "bad",
     "No probe reports from",
@@ -70,9 +77,12 @@ const LAG = 10_000;
 const SKEW_SECONDS = 5;
 
 /** The sick first. */
-export function instrumentsOf({ nodes, pairs, windowSeconds }: ClusterView): Instrument[] {
+export function instrumentsOf({ nodes, pairs, windowSeconds, observedAt }: ClusterView): Instrument[] {
+  const timeText = (at: string): string => clockTime(at, Date.parse(observedAt));
   const stale = staleAfterSeconds(windowSeconds);
-  const instruments = nodes.map(({ name, usageAgeSeconds }, row): Instrument => {
+  const instruments = nodes.map((node, row): Instrument => {
+    const { name, usageAgeSeconds } = node;
+    const down = downWords(node, timeText);
     const [from, to] = [pairs.rowStart[row]!, pairs.rowStart[row + 1]!];
     let [peers, newest] = [0, Number.POSITIVE_INFINITY];
     const silent: string[] = [];
@@ -94,7 +104,8 @@ export function instrumentsOf({ nodes, pairs, windowSeconds }: ClusterView): Ins
       probeAgeSeconds,
       usageAgeSeconds: usage,
       silent,
-      ...verdict(peers, answering, probeAgeSeconds, usage, stale),
+      down,
+      ...verdict(down === null ? null : node.down!.cause, peers, answering, probeAgeSeconds, usage, stale),
     };
   });
   const order = { bad: 0, warn: 1, good: 2 } as const;
@@ -102,6 +113,7 @@ export function instrumentsOf({ nodes, pairs, windowSeconds }: ClusterView): Ins
 }
 
 function verdict(
+  down: "not_ready" | "silent" | null,
   peers: number,
   answering: number,
   probeAge: number,
@@ -109,6 +121,7 @@ function verdict(
   stale: number,
 ): Pick<Instrument, "state" | "words" | "cause"> {
   const of = (cause: Cause, words: string) => ({ state: CAUSES[cause][0], words, cause });
+  if (down !== null) return of("down", down === "silent" ? "silent" : "not ready");
   if (peers === 0) return of("mute", "no probe reports");
   if (!(probeAge <= stale)) return of("silent", "the probe is silent");
   if (answering === 0) return of("alone", "no peer answers");
@@ -125,11 +138,18 @@ function named(names: readonly string[]): string {
   return names.slice(0, MOST_NAMES).join(", ") + (more > 0 ? ` and ${count(more)} more` : "");
 }
 
+/** Each node's sentence; of many nodes that are down at once their names. */
+function downTitle(sick: readonly Instrument[]): string {
+  if (sick.length <= MOST_NAMES) return sick.map(({ down }) => down).join(". ");
+  return `${plural(sick.length, "node")} are down: ${named(sick.map(({ node }) => node))}`;
+}
+
 /** One finding for all nodes of which the same is wrong. */
 function findingOf(cause: Cause, instruments: readonly Instrument[]): Finding | null {
   const sick = instruments.filter((each) => each.cause === cause);
   if (sick.length === 0) return null;
   const [level, what, remedy] = CAUSES[cause];
+  if (cause === "down") return { level, title: downTitle(sick), remedy };
   if (cause !== "peers")
     return {
       level,

@@ -298,7 +298,7 @@ function Instruments({ instruments }: { readonly instruments: readonly Instrumen
             cells: [
               <Name>{node}</Name>,
               <span class={`badge ${state}`}>{words}</span>,
-              `${answering} of ${peers}`,
+              peers === 0 ? "–" : `${answering} of ${peers}`,
               age(probeAgeSeconds),
               age(usageAgeSeconds),
             ],

@@ -32,6 +32,18 @@ interface Area {
   readonly end: number;
 }
 
+/** Figures of a node that is down say nothing: its pairs are left out. */
+export const isDown = ({ down }: Pick<ClusterNode, "down">): boolean => down !== undefined;
+
+/** A node that is down, in one sentence. @param timeText how to show a time */
+export function downWords(
+  { down }: Pick<ClusterNode, "down">,
+  timeText: (at: string) => string,
+): string | null {
+  if (down === undefined) return null;
+  return down.since === null ? down.text : down.text.replace(down.since, timeText(down.since));
+}
+
 export interface ClusterView {
   readonly version: number;
   readonly observedAt: string;
@@ -129,7 +141,10 @@ const COLUMNS = {
 /**
  * One link per ordered pair: methods are never merged, the first of the order that has a figure is believed.
  */
-function bestLinks({ links, costMethods = [] }: ClusterColumns, rowAt: Int32Array): Map<number, number> {
+function bestLinks(
+  { nodes, links, costMethods = [] }: ClusterColumns,
+  rowAt: Int32Array,
+): Map<number, number> {
   const order = [...new Set<string>([...costMethods, ...DEFAULT_METHODS])];
   const methodRanks = links.methods.map((method) => {
     const index = order.indexOf(method);
@@ -140,10 +155,11 @@ function bestLinks({ links, costMethods = [] }: ClusterColumns, rowAt: Int32Arra
     (links.lossRatio[at] === null ? 0 : 50) +
     methodRanks[links.method[at]!]! +
     (links.ipFamily[at] === 4 ? 0.5 : 0);
+  const isOut = nodes.map(isDown);
   const best = new Map<number, number>();
   for (let at = 0; at < links.source.length; at++) {
     const [row, column] = [rowAt[links.source[at]!]!, rowAt[links.target[at]!]!];
-    if (row === column) continue;
+    if (row === column || isOut[links.source[at]!] === true || isOut[links.target[at]!] === true) continue;
     const key = row * rowAt.length + column;
     const other = best.get(key);
     if (other === undefined || rankOf(at) > rankOf(other)) best.set(key, at);
@@ -200,13 +216,14 @@ export function estimateMs(a: readonly number[] | null, b: readonly number[] | n
 
 /**
  * What a round trip between two nodes costs, by name: measured, else by coordinates; NaN where neither is
- * known, Infinity where none answers.
+ * known or one of the nodes is down, Infinity where none answers.
  */
 export function costBetween(view: ClusterView): (source: string, target: string) => number {
   const ids = new Map(view.nodes.map(({ name }, index) => [name, index]));
   return (source, target) => {
-    if (source === target) return 0;
     const [row, column] = [ids.get(source), ids.get(target)];
+    if ([row, column].some((each) => each !== undefined && isDown(view.nodes[each]!))) return Number.NaN;
+    if (source === target) return 0;
     if (row === undefined || column === undefined) return Number.NaN;
     const at = findPair(view.pairs, row, column);
     if (at >= 0) {

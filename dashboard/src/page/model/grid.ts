@@ -1,6 +1,6 @@
 // The matrix as numbers: of nodes, or of zones or regions, whose cells are the medians of their pairs.
 import { median } from "@isochrone/primitives";
-import { estimateMs, PAIR, type ClusterView } from "./cluster-view.ts";
+import { estimateMs, isDown, PAIR, type ClusterView } from "./cluster-view.ts";
 import type { Level, Quantity } from "./route.ts";
 import type { Measure } from "./scale.ts";
 
@@ -143,10 +143,10 @@ function estimateAll({ nodes, coordinates }: ClusterView, values: Float32Array, 
   const size = nodes.length;
   for (let row = 0; row < size; row++) {
     const from = nodes[row]!.coordinate;
-    if (from === null) continue;
+    if (from === null || isDown(nodes[row]!)) continue;
     for (let column = row + 1; column < size; column++) {
       const ms = estimateMs(from, nodes[column]!.coordinate);
-      if (Number.isNaN(ms)) continue;
+      if (Number.isNaN(ms) || isDown(nodes[column]!)) continue;
       values[row * size + column] = values[column * size + row] = ms;
       cells[row * size + column] = cells[column * size + row] = CELL.estimated;
     }
@@ -226,7 +226,9 @@ const SAMPLE = 5;
 function guessesBetween({ nodes, coordinates }: ClusterView, from: Group, to: Group): number[] {
   if (coordinates === null || coordinates === undefined) return [];
   const some = ({ members }: Group): readonly number[] =>
-    members.filter((_, index) => index % Math.ceil(members.length / SAMPLE) === 0);
+    members
+      .filter((member) => !isDown(nodes[member]!))
+      .filter((_, index) => index % Math.ceil(members.length / SAMPLE) === 0);
   const guesses: number[] = [];
   for (const row of some(from))
     for (const column of some(to)) {

@@ -21,14 +21,33 @@ export interface RequestTime {
 }
 
 /**
- * null where nobody counts requests, or no way is known. Infinity where pods that call each other can't reach
- * each other.
+ * Workloads at the ends of channels with requests of which no pod is on a node that is up: what the others
+ * take says nothing of a request.
+ */
+export function absentWorkloads(
+  { workloads, channels }: Placed,
+  costBetween: CostBetween,
+): readonly string[] {
+  const used = new Set(
+    channels
+      .filter(({ requestsPerSecond }) => (requestsPerSecond ?? 0) > 0)
+      .flatMap(({ source, target }) => [source, target]),
+  );
+  const isUp = (node: string | null): boolean => node !== null && !Number.isNaN(costBetween(node, node));
+  return workloads
+    .filter(({ name, pods }) => used.has(name) && !pods.some(({ node }) => isUp(node)))
+    .map(({ name }) => name);
+}
+
+/**
+ * null where nobody counts requests, no way is known, or a workload that takes part has no pod. Infinity where
+ * pods that call each other can't reach each other.
  */
 export function requestTime(workflow: Placed, costBetween: CostBetween): RequestTime | null {
   const costs = channelCosts(workflow, costBetween);
   const rate = entryRate(costs);
   const known = costs.filter(({ channel, ms }) => (channel.requestsPerSecond ?? 0) > 0 && !Number.isNaN(ms));
-  if (rate === 0 || known.length === 0) return null;
+  if (rate === 0 || known.length === 0 || absentWorkloads(workflow, costBetween).length > 0) return null;
   return {
     totalMs: known.reduce((sum, { channel, ms }) => sum + (channel.requestsPerSecond! / rate) * ms, 0),
     chainMs: longestChain(known),

@@ -1,7 +1,7 @@
 // Figures of the network as a whole. Pure; the worker computes them.
 import { upperMedian } from "@isochrone/primitives";
 import type { ClusterNode } from "@isochrone/topology";
-import { findPair, PAIR, rowOf, type ClusterView } from "./cluster-view.ts";
+import { findPair, isDown, PAIR, rowOf, type ClusterView } from "./cluster-view.ts";
 
 /** What the page says of a graph in words and tables. */
 export interface Digest {
@@ -32,7 +32,7 @@ const HEAD = 50;
 export interface Summary {
   readonly medianMs: number;
   readonly worstMs: number;
-  /** Pairs that were measured in the window, and their share of all ordered pairs. */
+  /** Pairs that were measured in the window, and their share of all ordered pairs of nodes that are up. */
   readonly pairs: number;
   readonly coverage: number;
   /** Two nodes without an answer, with losses, with old figures in one direction or both. */
@@ -90,7 +90,8 @@ export function summaryOf({ pairs, nodes }: ClusterView): Summary {
       if ((flags & PAIR.stale) !== 0) stale.add(key);
     }
   const known = p50.filter((ms) => !Number.isNaN(ms)).sort();
-  const all = nodes.length * (nodes.length - 1);
+  const up = nodes.filter((node) => !isDown(node)).length;
+  const all = up * (up - 1);
   return {
     medianMs: upperMedian(known) ?? Number.NaN,
     worstMs: known.at(-1) ?? Number.NaN,

@@ -1,10 +1,11 @@
+import type { ClusterNode } from "@isochrone/topology";
 import type { VNode } from "preact";
 import { useMemo, useState } from "preact/hooks";
-import { staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-view.ts";
-import { age, bitsPerSecond, count, cpu, memory, milliseconds, percent } from "../model/format.ts";
+import { downWords, staleAfterSeconds, zoneOf, type ClusterView } from "../model/cluster-view.ts";
+import { age, bitsPerSecond, clockTime, count, cpu, memory, milliseconds, percent } from "../model/format.ts";
 import { found } from "../model/search.ts";
 import { Card, Empty, Lead, Name, Table, Tile } from "../parts/common.tsx";
-import { cluster, digest, linkTo, route } from "../state/store.ts";
+import { cluster, digest, linkTo, nowMs, route } from "../state/store.ts";
 import { measureOf } from "../model/grid.ts";
 import { NetworkMap } from "./map/map.tsx";
 import { Matrix } from "./matrix/matrix.tsx";
@@ -42,6 +43,7 @@ export function NetworkPage(props: { readonly view: "matrix" | "map"; readonly f
         How long a packet takes from one node to another and back, measured between the nodes themselves.
       </Lead>
       <Summary view={view} summary={summary} />
+      <Down />
       <div class="columns beside">
         <Card title={which === "matrix" ? MATRIX_TITLES[measureOf(route.value.view.quantity)] : "Map"}>
           {which === "matrix" ? <Matrix find={find} onFind={setFind} /> : <NetworkMap from={props.from} />}
@@ -145,6 +147,28 @@ function Worst(props: { readonly worst: readonly WorstPair[]; readonly isSought:
   );
 }
 
+function nodeState({ cause, since }: NonNullable<ClusterNode["down"]>): string {
+  const when = since === null ? "" : ` since ${clockTime(since, nowMs.peek())}`;
+  return `${cause === "silent" ? "silent" : "not ready"}${when}`;
+}
+
+/** Why cells of the matrix are empty. */
+function Down(): VNode | null {
+  const { nodes } = cluster.value!;
+  const words = nodes.flatMap((node) => downWords(node, (at) => clockTime(at, nowMs.peek())) ?? []);
+  if (words.length === 0) return null;
+  const shown = words.slice(0, MOST_DOWN);
+  const more = words.length - shown.length;
+  return (
+    <p class="verdict bad" id="down">
+      {shown.join(". ")}
+      {more > 0 ? ` and ${count(more)} more` : ""}. Pairs of a node that is down are left out: its row and
+      column are empty.
+    </p>
+  );
+}
+const MOST_DOWN = 3;
+
 function Nodes(
   props: Pick<Digest, "head"> & Pick<ClusterView, "size"> & { readonly isSought: boolean },
 ): VNode {
@@ -173,7 +197,9 @@ function Nodes(
             cpu(node.availableCpuMillicores),
             memory(node.availableMemoryBytes),
             bitsPerSecond(node.networkTransmitBitsPerSecond),
-            !node.ready ? (
+            node.down !== undefined ? (
+              <span class="badge bad">{nodeState(node.down)}</span>
+            ) : !node.ready ? (
               <span class="badge bad">not ready</span>
             ) : node.cordoned ? (
               <span class="badge warn">cordoned</span>

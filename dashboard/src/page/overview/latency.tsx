@@ -84,7 +84,7 @@ export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnap
   const ways = all.slice(0, MOST_WAYS);
   const histories = useHistories(ways.map(({ source, target }) => pairPath(source, target)));
   const past = useMemo(() => pastOf(ways, histories), [histories, workflow]);
-  const lines = useMemo(() => [{ label: "network time per request", values: past.totalMs }], [past]);
+  const lines = useMemo(() => [{ label: "all calls together", values: past.totalMs }], [past]);
   const evictions = useEvictions(`&namespace=${encodeURIComponent(workflow.namespace)}`);
   const marks = useMemo(() => {
     const name = `${workflow.namespace}/${workflow.name}`;
@@ -111,7 +111,7 @@ export function NetworkTime({ workflow }: { readonly workflow: WorkflowGraphSnap
       />
       <p class="soft">
         By the graphs, for today's placement: the medians of {plural(ways.length, "way")} between nodes, as
-        often as a request goes them
+        often as a request goes them, one after the other
         {all.length > ways.length ? `; ${all.length - ways.length} rarer ones are left out` : ""}. Latency end
         to end isn't known here: nothing measures it at the entry.
       </p>

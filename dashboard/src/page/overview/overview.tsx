@@ -7,7 +7,7 @@ import { costBetween } from "../model/cluster-view.ts";
 import { age, clockTime, count, milliseconds, percent, plural } from "../model/format.ts";
 import { largestWorkflow, workflowPath } from "../model/largest.ts";
 import { movesNow, type ProposalList } from "../model/plan.ts";
-import { requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
+import { absentWorkloads, requestTime, withMoves, type RequestTime } from "../model/request-time.ts";
 import { useJson } from "../parts/ask.ts";
 import { Card, Empty, Lead, Loading, Name, Tile } from "../parts/common.tsx";
 import { StreamsSummary } from "../streams/streams.tsx";
@@ -44,7 +44,7 @@ function Streams({ streams }: { readonly streams: StreamsSnapshot }): VNode {
  * believed.
  */
 function Requests(): VNode {
-  const { chosen, timeline, workflow, proposals, time, gain } = useRequests();
+  const { chosen, timeline, workflow, proposals, time, absent, gain } = useRequests();
   return (
     <>
       <div class="page-head">
@@ -53,7 +53,7 @@ function Requests(): VNode {
       <Lead>How long requests take, what stands in their way, and what a better placement would bring.</Lead>
       <dl class="tiles">
         {hasEmulator ? <EndToEnd timeline={timeline} /> : null}
-        <TimeTile time={time} name={chosen} />
+        <TimeTile time={time} name={chosen} absent={absent} />
         <PlanTile gain={gain} isNow={moment.value === ""} hasNone={proposals.failure !== null} />
         <FreshnessTile />
       </dl>
@@ -92,17 +92,20 @@ function useRequests() {
     () => gainOf(workflow, proposals.data, time, costs),
     [workflow, proposals.data, time, costs],
   );
-  return { chosen, timeline, workflow, proposals, time, gain };
+  const absent = workflow === null ? [] : absentWorkloads(workflow, costs);
+  return { chosen, timeline, workflow, proposals, time, absent, gain };
 }
 
 function FirstThings(props: { readonly gain: Gain | null; readonly timeline: LabTimeline | null }): VNode {
   const { gain, timeline } = props;
   const view = cluster.value!;
   const { data: health, failure } = useJson<Health>("api/v1/health", { isOfNow: true });
-  const findings = useMemo(
-    () => (health === null ? [] : findingsOf(health, instrumentsOf(view), view.windowSeconds)),
-    [health, view],
-  );
+  const instruments = useMemo(() => instrumentsOf(view), [view]);
+  const down = instruments.flatMap((each) => each.down ?? []);
+  const findings = useMemo(() => {
+    const others = instruments.filter((each) => each.down === null);
+    return health === null ? [] : findingsOf(health, others, view.windowSeconds);
+  }, [health, instruments, view]);
   const { summary, worst } = digest.value!;
   const newest = timeline?.points.at(-1);
   const requests = newest === undefined ? null : { answered: newest.requests, failed: newest.errors };
@@ -112,6 +115,7 @@ function FirstThings(props: { readonly gain: Gain | null; readonly timeline: Lab
         concerns={worstOf({
           summary,
           worst,
+          down,
           findings,
           departures: health?.departures ?? null,
           timeOf: (at) => clockTime(at, nowMs.value),
@@ -141,8 +145,10 @@ function gainOf(
   if (best === null) return null;
   return {
     workflow: { namespace, name },
-    todayMs: today.totalMs,
-    bestMs: best.totalMs,
+    todayMs: today.chainMs,
+    bestMs: best.chainMs,
+    allTodayMs: today.totalMs,
+    allBestMs: best.totalMs,
     moves: moves.length,
     blocked: proposal.pods.length - now.length,
     errorRatio: proposal.gain > 0 ? proposal.gainError / proposal.gain : 0,
@@ -171,29 +177,37 @@ function EndToEnd({ timeline }: { readonly timeline: LabTimeline | null }): VNod
 
 function TimeTile(props: {
   readonly time: RequestTime | null;
+  /** Workloads that take part in requests and have no pod on a node that is up. */
+  readonly absent: readonly string[];
   readonly name: { readonly namespace: string; readonly name: string } | null;
 }): VNode {
-  const { time, name } = props;
+  const { time, name, absent } = props;
   if (name === null || time === null)
     return (
       <Tile
         label="Network time per request"
         value="–"
-        note={name === null ? "no workflow with traffic is known" : "no counted requests on known ways"}
+        note={
+          name === null
+            ? "no workflow with traffic is known"
+            : absent.length > 0
+              ? `not known: ${absent.slice(0, 3).join(", ")} ${absent.length === 1 ? "has" : "have"} no running pod`
+              : "no counted requests on known ways"
+        }
       />
     );
   const left = time.leftOut === 0 ? "" : `; ${plural(time.leftOut, "channel")} unknown`;
   return (
     <Tile
       label="Network time per request"
-      value={time.totalMs === Number.POSITIVE_INFINITY ? "unreachable" : milliseconds(time.totalMs)}
+      value={time.totalMs === Number.POSITIVE_INFINITY ? "unreachable" : milliseconds(time.chainMs)}
       note={
         <>
-          all calls of{" "}
+          slowest chain of calls of{" "}
           <a href={linkTo({ page: "workflows", workflow: name })}>
             <Name>{name.name}</Name>
           </a>
-          ; the slowest chain {milliseconds(time.chainMs)}
+          ; all calls together {milliseconds(time.totalMs)}
           {left}
         </>
       }
@@ -217,7 +231,10 @@ function PlanTile(props: {
   }
   const { moves, blocked, errorRatio } = gain;
   const later = blocked === 0 ? "" : `; ${plural(blocked, "move")} can't be made now`;
-  const savedMs = gain.todayMs - gain.bestMs;
+  const ofChain = gain.todayMs - gain.bestMs;
+  const isOfChain = ofChain > 0;
+  const savedMs = isOfChain ? ofChain : gain.allTodayMs - gain.allBestMs;
+  const what = isOfChain ? "of the slowest chain of calls" : "of all calls of a request together";
   if (moves === 0 || !(savedMs > 0))
     return (
       <Tile label="The best plan would save" value="nothing" note={`no move is worth an eviction${later}`} />
@@ -226,7 +243,7 @@ function PlanTile(props: {
     <Tile
       label="The best plan would save"
       value={milliseconds(savedMs)}
-      note={`± ${milliseconds(errorRatio * savedMs)} of network time per request; ${plural(moves, "move")}${later}`}
+      note={`± ${milliseconds(errorRatio * savedMs)} ${what}; ${plural(moves, "move")}${later}`}
     />
   );
 }

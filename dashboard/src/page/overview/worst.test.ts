@@ -4,6 +4,7 @@ import { worstOf, type Known } from "./worst.ts";
 const calm: Known = {
   summary: { dead: 0, lossy: 0 },
   worst: [{ source: "a", target: "b", isDead: false }],
+  down: [],
   findings: [],
   departures: null,
   timeOf: (at) => at.slice(11, 16),
@@ -14,16 +15,21 @@ const gain = {
   workflow: { namespace: "shop", name: "cart" },
   todayMs: 60,
   bestMs: 20,
+  allTodayMs: 200,
+  allBestMs: 70,
   moves: 2,
   blocked: 0,
   errorRatio: 0.1,
 };
 
+/** All calls together, hardly changed by the plan. */
+const little = { allTodayMs: 100, allBestMs: 99 };
+
 describe("the worst things", () => {
   test("are none where all is well, and no gain that is too small to matter is one", () => {
     expect(worstOf(calm)).toEqual([]);
-    expect(worstOf({ ...calm, gain: { ...gain, todayMs: 2, bestMs: 1.5 } })).toEqual([]);
-    expect(worstOf({ ...calm, gain: { ...gain, todayMs: 60, bestMs: 58 } })).toEqual([]);
+    expect(worstOf({ ...calm, gain: { ...gain, ...little, todayMs: 2, bestMs: 1.5 } })).toEqual([]);
+    expect(worstOf({ ...calm, gain: { ...gain, ...little, todayMs: 60, bestMs: 58 } })).toEqual([]);
   });
 
   test("come worst first, three at most, each with its next step and where to take it", () => {
@@ -96,8 +102,30 @@ describe("the worst things", () => {
   test("name a better plan with what it brings", () =>
     expect(worstOf({ ...calm, gain })).toMatchObject([
       {
-        title: "Requests of cart spend 60 ms on the network; 20 ms would do",
+        title: "The slowest chain of calls of cart takes 60 ms on the network; 20 ms would do",
         to: { place: { page: "workflows", workflow: { namespace: "shop", name: "cart" } } },
       },
     ]));
+
+  test("say of a plan that shortens no chain what it shortens", () =>
+    expect(worstOf({ ...calm, gain: { ...gain, bestMs: 60 } })).toMatchObject([
+      { title: "All calls of a request of cart take 200 ms together; 70 ms would do" },
+    ]));
+
+  test("begin with nodes that are down, before what follows from it", () => {
+    const down = ["b is not ready since 14:12:37; its pods started elsewhere"];
+    const concerns = worstOf({
+      ...calm,
+      down,
+      summary: { dead: 1, lossy: 0 },
+      requests: { answered: 4, failed: 40 },
+    });
+    expect(concerns.map(({ title }) => title)).toEqual([
+      down[0],
+      "40 of the last 44 requests failed",
+      "1 pair of nodes without an answer",
+    ]);
+    const many = worstOf({ ...calm, down: Array.from({ length: 9 }, (_, i) => `n${i} is not ready`) });
+    expect(many).toMatchObject([{ title: "9 nodes are down: n0 is not ready" }]);
+  });
 });

@@ -17,8 +17,12 @@ export interface Concern {
 /** What the best plan would change. */
 export interface Gain {
   readonly workflow: { readonly namespace: string; readonly name: string };
+  /** On the slowest chain of calls, today and by the plan. */
   readonly todayMs: number;
   readonly bestMs: number;
+  /** All calls of a request together. */
+  readonly allTodayMs: number;
+  readonly allBestMs: number;
   /** That can be made now. */
   readonly moves: number;
   /** That can't. */
@@ -31,6 +35,8 @@ export interface Known {
   readonly summary: Pick<Summary, "dead" | "lossy">;
   /** The slowest pairs, those without an answer first. */
   readonly worst: readonly Pick<WorstPair, "source" | "target" | "isDead">[];
+  /** Nodes that are down, a sentence each. */
+  readonly down: readonly string[];
   readonly findings: readonly Finding[];
   /** Pairs that are not as before; null: the aggregator reports none. */
   readonly departures: Departures | null;
@@ -47,8 +53,16 @@ const WORTH_RATIO = 0.1;
 const WORTH_MS = 1;
 
 /** The worst first, three at most; none: all is well as far as it is known. */
-export function worstOf({ summary, worst, findings, departures, timeOf, gain, requests }: Known): Concern[] {
+export function worstOf(known: Known): Concern[] {
+  const { summary, worst, down, findings, departures, timeOf, gain, requests } = known;
   const concerns: Concern[] = [];
+  if (down.length > 0)
+    concerns.push({
+      level: "bad",
+      title: down.length <= MOST ? down.join(". ") : `${down.length} nodes are down: ${down[0]!}`,
+      next: "Pairs of a node that is down are left out. See its kubelet, its power and its network.",
+      to: { place: { page: "health" } },
+    });
   if (requests !== null && requests.failed > 0)
     concerns.push({
       level: "bad",
@@ -78,7 +92,7 @@ export function worstOf({ summary, worst, findings, departures, timeOf, gain, re
   if (gain !== null && isWorth(gain))
     concerns.push({
       level: "warn",
-      title: `Requests of ${gain.workflow.name} spend ${milliseconds(gain.todayMs)} on the network; ${milliseconds(gain.bestMs)} would do`,
+      title: gainTitle(gain),
       next: `See the ${plural(gain.moves, "move")}, and the command that makes them.`,
       to: { place: { page: "workflows", workflow: gain.workflow } },
     });
@@ -111,6 +125,16 @@ function silence(pairs: number, one: Known["worst"][number] | null): Concern {
   };
 }
 
-function isWorth({ todayMs, bestMs }: Gain): boolean {
-  return todayMs - bestMs >= WORTH_MS && todayMs - bestMs >= WORTH_RATIO * todayMs;
+/** The chain is what a request waits for; a plan may shorten only calls beside it. */
+function gainTitle({ workflow: { name }, todayMs, bestMs, allTodayMs, allBestMs }: Gain): string {
+  return isLess(todayMs, bestMs)
+    ? `The slowest chain of calls of ${name} takes ${milliseconds(todayMs)} on the network; ${milliseconds(bestMs)} would do`
+    : `All calls of a request of ${name} take ${milliseconds(allTodayMs)} together; ${milliseconds(allBestMs)} would do`;
 }
+
+function isWorth({ todayMs, bestMs, allTodayMs, allBestMs }: Gain): boolean {
+  return isLess(todayMs, bestMs) || isLess(allTodayMs, allBestMs);
+}
+
+const isLess = (today: number, best: number): boolean =>
+  today - best >= WORTH_MS && today - best >= WORTH_RATIO * today;

@@ -90,9 +90,11 @@ function trimmedContainer(container: Unchecked<Container>): LooseFields {
 function bareConditions(object: Conditioned, types: readonly string[]): Condition[] {
   return conditionsOf(object)
     .filter(({ type }) => types.includes(type))
-    .map(({ type, status, reason, message }) => ({
+    .map(({ type, status, reason, message, lastTransitionTime }) => ({
       type,
       status,
+      // Since when a node is not ready is shown; nobody asks since when one is.
+      ...(lastTransitionTime === undefined || status === "True" ? {} : { lastTransitionTime }),
       ...(reason === undefined ? {} : { reason }),
       // Why a pod isn't scheduled is told to people; that it is ready needs no words.
       ...(message === undefined || status === "True" ? {} : { message }),

@@ -1,6 +1,6 @@
 // A cell of the matrix in words. Pure.
-import { estimateMs, findPair, PAIR, type ClusterView } from "../../model/cluster-view.ts";
-import { age, milliseconds, percent, plural } from "../../model/format.ts";
+import { downWords, estimateMs, findPair, PAIR, type ClusterView } from "../../model/cluster-view.ts";
+import { age, clockTime, milliseconds, percent, plural } from "../../model/format.ts";
 import type { Quantity } from "../../model/route.ts";
 import { CELL, KIND_BITS, LEAST_SAMPLES, measureOf, type Grid } from "../../model/grid.ts";
 import type { Cell } from "./scene.ts";
@@ -53,6 +53,8 @@ function areaWords({ quantity, cells, values }: Grid, cell: number): string {
 
 /** From one node to the other and back to it, as the first of them measures it. */
 function wayWords(view: ClusterView, row: number, column: number, quantity: Quantity): string[] {
+  const down = [row, column].flatMap((each) => downText(view, each) ?? []);
+  if (down.length > 0) return down;
   const at = findPair(view.pairs, row, column);
   if (at < 0) return estimateWords(view, row, column);
   const { p50, p90, p99, lossRatio, ageSeconds, count, costMs } = view.pairs.figures;
@@ -79,6 +81,11 @@ function wayWords(view: ClusterView, row: number, column: number, quantity: Quan
     `loss ${percent(loss)}`,
     `${plural(samples, "sample")}, the newest ${newest}${old}`,
   ];
+}
+
+/** Times are shown as seen from the moment of the graph. */
+function downText({ nodes, observedAt }: ClusterView, row: number): string | null {
+  return downWords(nodes[row]!, (at) => clockTime(at, Date.parse(observedAt)));
 }
 
 function percentileWords(name: "p90" | "p99", ms: number, samples: number): string {

@@ -1,6 +1,6 @@
 import type { Link, LinkHistory } from "@isochrone/topology";
 import type { EmulatedLink, LinkChange } from "../../state/emulator.ts";
-import { milliseconds, percent } from "../../model/format.ts";
+import { age, clockTime, milliseconds, percent } from "../../model/format.ts";
 
 export const METHOD_NAMES: Readonly<Record<string, string>> = {
   udp_rr: "UDP request/response",
@@ -64,6 +64,20 @@ export function lastAnswer(link: KnownLink, past: LinkHistory | null): LastAnswe
 
 /** Whether anybody probes the pair and nothing comes back. */
 export const isCut = ({ origin, lossRatio }: Link): boolean => origin === "measured" && lossRatio === 1;
+
+/**
+ * Since when a pair has no answer, and what placement pays for it.
+ * @param worstMs the worst known cost of the graph, ms; NaN: none is known
+ */
+export function noAnswerText(last: LastAnswer | null, worstMs: number, nowMs: number): string {
+  const pays = Number.isNaN(worstMs)
+    ? "No cost is known that placement could pay."
+    : `Placement pays the worst known cost, ${milliseconds(worstMs)}.`;
+  if (last === null) return `No answer; none is kept. ${pays}`;
+  const ago = age(Math.max(0, (nowMs - Date.parse(last.at)) / 1000));
+  const about = last.isExact ? "" : "about ";
+  return `No answer since ${about}${clockTime(last.at, nowMs)} (${ago}). ${pays}`;
+}
 
 /** Where a value stands on a logarithmic axis, 0 to 1. */
 export function onAxis(value: number, low: number, high: number): number {

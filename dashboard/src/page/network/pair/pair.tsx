@@ -7,12 +7,21 @@ import { Card, Empty, Loading, Name, Table, Tile, Trouble } from "../../parts/co
 import { useJson } from "../../parts/ask.ts";
 import { TimePlot } from "../../parts/plot.tsx";
 import { hasEmulator } from "../../state/emulator.ts";
-import { linkTo, moment, nowMs, route } from "../../state/store.ts";
+import { downWords } from "../../model/cluster-view.ts";
+import { cluster, linkTo, moment, nowMs, route } from "../../state/store.ts";
 import { Distribution } from "./distribution.tsx";
 import { Histogram } from "./histogram.tsx";
 import { PairControls } from "./pair-controls.tsx";
 import { LossOverTime, LostPackets } from "./pair-loss.tsx";
-import { believed, errorNote, isCut, lastAnswer, METHOD_NAMES, type KnownLink } from "./pair-model.ts";
+import {
+  believed,
+  errorNote,
+  isCut,
+  lastAnswer,
+  METHOD_NAMES,
+  noAnswerText,
+  type KnownLink,
+} from "./pair-model.ts";
 
 /** One ordered pair of nodes, and the way back. */
 export function PairPage(props: { readonly source: string; readonly target: string }): VNode {
@@ -39,6 +48,11 @@ export function PairPage(props: { readonly source: string; readonly target: stri
       {graph === null ? (
         answer.failure === null ? (
           <Loading lines={5} />
+        ) : answer.status === 404 ? (
+          <Empty title="This pair of nodes doesn't exist">
+            The aggregator says: {answer.failure.text}. A node may have been removed, or the address of this
+            page is wrong.
+          </Empty>
         ) : (
           <Trouble title="This pair can't be shown">{answer.failure.text}</Trouble>
         )
@@ -61,8 +75,11 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
   const missing = [source, target].filter((name) => !known.has(name));
   if (missing.length > 0)
     return (
-      <Empty title={`${missing.join(" and ")} ${missing.length === 1 ? "is" : "are"} not in the cluster`}>
-        The node may have been removed, or the address of this page is wrong.
+      <Empty
+        title={`${missing.join(" and ")} ${missing.length === 1 ? "doesn't" : "don't"} exist in the cluster`}
+      >
+        No node has that name{moment.value === "" ? "" : " at this time"}: it may have been removed, or the
+        address of this page is wrong.
       </Empty>
     );
   const links = graph.links.filter((link) => link.source === source && link.target === target);
@@ -79,6 +96,7 @@ function PairBody({ graph, past, source, target }: BodyProps): VNode {
   );
   return (
     <>
+      <Silence graph={graph} link={best} past={past} />
       <Facts link={best} back={back} past={past} />
       <div class="columns">
         <Card title="Distribution">
@@ -127,6 +145,27 @@ function Times(props: Omit<BodyProps, "graph" | "past"> & { readonly links: read
       </>
     );
   return data === null && failure === null ? <Loading /> : <Distribution links={links} />;
+}
+
+/** Why the pair has no figures, where it has none. */
+function Silence(props: Pick<BodyProps, "graph" | "past"> & { readonly link: KnownLink }): VNode | null {
+  const { graph, past, link } = props;
+  const view = cluster.value!;
+  const atMs = moment.value === "" ? nowMs.value : Date.parse(moment.value);
+  const down = graph.nodes.flatMap((node) => downWords(node, (at) => clockTime(at, atMs)) ?? []);
+  const costs = view.pairs.figures.costMs;
+  const worstMs = useMemo(
+    () => costs.reduce((most, ms) => (ms > most || Number.isNaN(most) ? ms : most), Number.NaN),
+    [costs],
+  );
+  if (down.length === 0 && !isCut(link)) return null;
+  return (
+    <p class="verdict bad" id="silence">
+      {down.length > 0
+        ? `${down.join(". ")}. Nothing is placed on a node that is down.`
+        : noAnswerText(lastAnswer(link, past), worstMs, atMs)}
+    </p>
+  );
 }
 
 interface FactsProps {
