@@ -33,7 +33,7 @@ const MOST_NODES = 200;
 
 /** From this width on the list of pods stands beside the drawing, pixels. */
 const WIDE = 820;
-const SHARE_BESIDE_LIST = 0.62;
+const SHARE_BESIDE_LIST = 0.56;
 const ALL_NODES = "nodes";
 const ALL_ZONES = "zones";
 
@@ -167,7 +167,7 @@ function Drawing({ view, places, from, isochrones, width }: DrawingProps): VNode
   const fromNode = view.nodes.find(({ name }) => name === from);
   return (
     <>
-      <Caption view={view} places={places} isochrones={isochrones} hasPods={scene !== null} />
+      <Caption view={view} places={places} isochrones={isochrones} hasPods={workflow !== null} />
       <div class={isBeside ? "map-beside" : ""}>
         <div>
           {isRings ? (
@@ -178,8 +178,8 @@ function Drawing({ view, places, from, isochrones, width }: DrawingProps): VNode
               size={size}
               colours={colours}
               fromColour={colours.get(zoneOf(fromNode!))!}
-              under={scene?.traffic}
-              over={scene?.pods}
+              under={scene.traffic}
+              over={scene.pods}
             />
           ) : (
             <CoordinateMap
@@ -187,14 +187,14 @@ function Drawing({ view, places, from, isochrones, width }: DrawingProps): VNode
               spots={spots}
               size={size}
               colours={colours}
-              under={scene?.traffic}
-              over={scene?.pods}
+              under={scene.traffic}
+              over={scene.pods}
             />
           )}
           <Zones colours={colours} />
-          {scene?.bars}
+          {scene.bars}
         </div>
-        {scene === null ? null : <div class="map-list">{scene.list}</div>}
+        <div class="map-list">{scene.list}</div>
       </div>
       {isRings ? <Ways from={from} isochrones={isochrones} workflow={workflow} /> : null}
     </>
@@ -212,7 +212,9 @@ function useLargestWorkflow(isSmall: boolean): WorkflowGraphSnapshot | null {
   return useJson<WorkflowGraphSnapshot>(chosen === null || !isSmall ? null : workflowPath(chosen)).data;
 }
 
-/** The pods of a workflow on the map, and what would be if they were elsewhere; null: there are none. */
+const NO_SCENE = { traffic: null, pods: null, bars: null, list: null } as const;
+
+/** The pods of a workflow on the map, and what would be if they were elsewhere. */
 function useScene(
   view: ClusterView,
   workflow: WorkflowGraphSnapshot | null,
@@ -228,7 +230,7 @@ function useScene(
   const names = spots.map(({ name }) => name).join("\n");
   const nodes = useMemo(() => names.split("\n").toSorted(naturally), [names]);
   const marks = useRef<Marks>(new Map());
-  if (workflow === null) return null;
+  if (workflow === null) return NO_SCENE;
   marks.current = marksFor(
     podsOf(workflow).map(({ workload }) => workload),
     marks.current,

@@ -9,7 +9,7 @@ import { nameOfWorkload, podsOf } from "./map-pods.ts";
 import { colourOfMark, shapeOfMark, type Marks } from "./workload-colours.ts";
 
 /** Each row has a choice of all nodes. */
-const ROWS = 20;
+const ROWS = 12;
 
 /** All pods by name and workload; the choice in a row does what dragging does, by keys. */
 export function PodList(props: {
@@ -48,7 +48,7 @@ export function PodList(props: {
         label="pods and their nodes"
         columns={[
           { title: "Pod", isText: true },
-          { title: "Move to (in thought)", isText: true },
+          { title: "Move to", isText: true },
         ]}
         rows={found.slice(0, most).map(({ pod, workload, node }) => ({
           key: `${workload}/${pod}`,
@@ -56,7 +56,7 @@ export function PodList(props: {
           cells: [
             <span class="pod-name" data-pod={pod}>
               <WorkloadMark mark={marks.get(workload) ?? 0} /> <Name>{pod}</Name>{" "}
-              <small>{nameOfWorkload(workload)}</small>
+              {pod.startsWith(nameOfWorkload(workload)) ? null : <small>{nameOfWorkload(workload)}</small>}
             </span>,
             <MoveTo pod={pod} node={node} nodes={nodes} onMove={onMove} />,
           ],
