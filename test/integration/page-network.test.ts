@@ -235,7 +235,7 @@ describe.runIf(hasBrowser)("the network's page", () => {
           b.x + b.width <= a.x ||
           a.y + a.height <= b.y + 4 ||
           b.y + b.height <= a.y + 4;
-        expect(isApart, JSON.stringify([a, b])).toBe(true);
+        expect([a, b, isApart]).toEqual([a, b, true]);
       }
     await page.waitForSelector(".bar-row.today", { timeout: 20_000 });
     expect(await page.locator(".bar-row.moved").count()).toBe(0);

@@ -1,6 +1,16 @@
-import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { p95Of } from "./link-latency.ts";
+
+/** The same numbers from 0 to 1 in each run: a linear congruential generator. */
+function seededRandom(seed: number): { next(): number } {
+  let state = seed;
+  return {
+    next: () => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+      return state / 2 ** 31;
+    },
+  };
+}
 
 describe("the p95 of a link", () => {
   test("lies between its p90 and p99, and beyond the p90 where there is no p99", () => {

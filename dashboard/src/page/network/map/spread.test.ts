@@ -1,6 +1,16 @@
-import { seededRandom } from "@isochrone/runtime";
 import { describe, expect, test } from "vitest";
 import { around, spread, within } from "./spread.ts";
+
+/** The same numbers from 0 to 1 in each run: a linear congruential generator. */
+function seededRandom(seed: number): { next(): number } {
+  let state = seed;
+  return {
+    next: () => {
+      state = (state * 1_103_515_245 + 12_345) % 2 ** 31;
+      return state / 2 ** 31;
+    },
+  };
+}
 
 const size = { width: 640, height: 420 };
 
