@@ -7,6 +7,8 @@ import { startPageTestbed, type PageTestbed } from "../harness/page-testbed.ts";
 import { expectSlowest, PageVisit } from "../harness/page-visit.ts";
 
 const NODES = 6;
+/** More pods on one node than its rings have places. */
+const SHOP = Array.from({ length: 50 }, (_, index) => [`svc-${index}`, index < 4 ? index : 5] as const);
 
 describe.runIf(hasBrowser)("the network's page", () => {
   let testbed: PageTestbed;
@@ -18,7 +20,8 @@ describe.runIf(hasBrowser)("the network's page", () => {
       nodes: NODES,
       zoneSize: 2,
       degree: NODES - 1,
-      settings: { windowMs: 12_000, paneMs: 2000 },
+      shop: SHOP,
+      settings: { coordinateIntervalMs: 2000, windowMs: 12_000, paneMs: 2000 },
     });
     visit = await PageVisit.open(testbed.url);
     page = visit.page;
@@ -207,6 +210,49 @@ describe.runIf(hasBrowser)("the network's page", () => {
     await cutUntil(3, 0);
     expect(await tile.getAttribute("class")).not.toContain("bad");
   }, 150_000);
+
+  test("shows pods around their nodes on the map, and what a move by keys would change", async () => {
+    await visit.goTo("/network/map");
+    const pods = page.locator("#map .pod");
+    await expect
+      .poll(
+        async () => {
+          await testbed.publish();
+          return await pods.count();
+        },
+        { timeout: 40_000, interval: 1000 },
+      )
+      .toBeGreaterThan(30);
+    expect(await page.locator("#map .more").textContent()).toMatch(/^\+\d+$/);
+    const boxes = await page.evaluate<{ x: number; y: number; width: number; height: number }[]>(
+      `[...document.querySelectorAll("#map .names .label")].map((each) => each.getBoundingClientRect().toJSON())`,
+    );
+    expect(boxes.length).toBeGreaterThan(0);
+    for (const [index, a] of boxes.entries())
+      for (const b of boxes.slice(index + 1)) {
+        const isApart =
+          a.x + a.width <= b.x ||
+          b.x + b.width <= a.x ||
+          a.y + a.height <= b.y + 4 ||
+          b.y + b.height <= a.y + 4;
+        expect([a, b, isApart]).toEqual([a, b, true]);
+      }
+    await page.waitForSelector(".bar-row.today", { timeout: 20_000 });
+    expect(await page.locator(".bar-row.moved").count()).toBe(0);
+    await page.locator("#find-pod").fill("svc-1-");
+    const choice = page.locator("#map-pods select");
+    await expect.poll(() => choice.count()).toBe(1);
+    await choice.focus();
+    expect(await page.locator("#map .pointed").textContent()).toContain("svc-1");
+    await choice.selectOption("node-0006");
+    await expect.poll(() => page.locator("#what-if").textContent()).toContain("With 1 pod elsewhere");
+    expect(await page.locator(".bar-row.moved").count()).toBeGreaterThan(0);
+    expect(await page.locator("#map .pod.moved").count()).toBe(1);
+    expect(await visit.barriers()).toEqual([]);
+    await page.getByRole("button", { name: "As today" }).click();
+    await expect.poll(() => page.locator("#map .pod.moved").count()).toBe(0);
+    await visit.goTo("/network");
+  }, 90_000);
 
   test("has no time slider where all is of now, and says so where the others show the past", async () => {
     const { times } = (await (await fetch(`${testbed.url}/api/v1/graph/history`)).json()) as {

@@ -46,14 +46,18 @@ export function absentWorkloads(
 export function requestTime(workflow: Placed, costBetween: CostBetween): RequestTime | null {
   const costs = channelCosts(workflow, costBetween);
   const rate = entryRate(costs);
-  const known = costs.filter(({ channel, ms }) => (channel.requestsPerSecond ?? 0) > 0 && !Number.isNaN(ms));
+  const known = countedCalls(costs);
   if (rate === 0 || known.length === 0 || absentWorkloads(workflow, costBetween).length > 0) return null;
   return {
     totalMs: known.reduce((sum, { channel, ms }) => sum + (channel.requestsPerSecond! / rate) * ms, 0),
-    chainMs: longestChain(known),
+    chainMs: longestChain(known).reduce((sum, { ms }) => sum + ms, 0),
     leftOut: costs.length - known.length,
   };
 }
+
+/** Channels with counted requests and a known round trip. */
+const countedCalls = (costs: readonly ChannelCost[]): ChannelCost[] =>
+  costs.filter(({ channel, ms }) => (channel.requestsPerSecond ?? 0) > 0 && !Number.isNaN(ms));
 
 /** How many calls on each channel a request of the workflow causes, by its ends. */
 export function callsPerRequest(channels: Placed["channels"]): ReadonlyMap<string, number> {
@@ -79,25 +83,42 @@ function entryRate(costs: readonly Pick<ChannelCost, "channel">[]): number {
   return [...rates.values()].reduce((sum, rate) => sum + rate, 0);
 }
 
-function longestChain(costs: readonly ChannelCost[]): number {
+/** The calls of the slowest chain, in their order; none where nobody counts requests, or no way is known. */
+export function slowestChain(workflow: Placed, costBetween: CostBetween): readonly ChannelCost[] {
+  return longestChain(countedCalls(channelCosts(workflow, costBetween)));
+}
+
+function longestChain(costs: readonly ChannelCost[]): readonly ChannelCost[] {
   const outgoing = Map.groupBy(costs, ({ channel }) => channel.source);
-  const done = new Map<string, number>();
-  const under = (workload: string): number => {
+  const done = new Map<string, Chain>();
+  const under = (workload: string): Chain => {
     const known = done.get(workload);
     if (known !== undefined) return known;
-    // Who is called back in a circle adds nothing a second time.
-    done.set(workload, 0);
-    const ms = Math.max(
-      0,
-      ...(outgoing.get(workload) ?? []).map((each) => each.ms + under(each.channel.target)),
+    // A workload that is called back in a circle adds nothing a second time.
+    done.set(workload, NO_CALLS);
+    const chain = longest(
+      (outgoing.get(workload) ?? []).map((call): Chain => {
+        const rest = under(call.channel.target);
+        return { ms: call.ms + rest.ms, calls: [call, ...rest.calls] };
+      }),
     );
-    done.set(workload, ms);
-    return ms;
+    done.set(workload, chain);
+    return chain;
   };
   const called = new Set(costs.map(({ channel }) => channel.target));
   const entries = [...outgoing.keys()].filter((workload) => !called.has(workload));
-  return Math.max(0, ...entries.map(under));
+  return longest(entries.map(under)).calls;
 }
+
+interface Chain {
+  readonly ms: number;
+  readonly calls: readonly ChannelCost[];
+}
+
+const NO_CALLS: Chain = { ms: 0, calls: [] };
+
+const longest = (chains: readonly Chain[]): Chain =>
+  chains.reduce((best, chain) => (chain.ms > best.ms ? chain : best), NO_CALLS);
 
 /** The workflow as if these pods were elsewhere. */
 export function withMoves<T extends Placed>(workflow: T, moves: readonly PodMove[]): T {

@@ -3,9 +3,11 @@ import type { ComponentChildren } from "preact";
 import { zoneOf } from "../../model/cluster-view.ts";
 import { milliseconds } from "../../model/format.ts";
 import { linkTo } from "../../state/store.ts";
-import { NodeNames } from "./isochrone-map.tsx";
 import { scaleBar, type Place } from "./map-layout.ts";
+import { boxAround } from "./map-labels.ts";
+import { MapNames } from "./map-names.tsx";
 import type { Spot } from "./pod-layer.tsx";
+import { spread, within } from "./spread.ts";
 
 const EDGE = 36;
 /** Beside the outermost nodes, for their names. */
@@ -39,19 +41,38 @@ export function fieldOf(places: readonly Place[], { width, height }: Size): Fiel
   };
 }
 
-export const spotsOf = (places: readonly Place[], field: Field): Spot[] =>
-  places.map(({ node, x, y }) => ({ name: node.name, x: field.x(x), y: field.y(y) }));
+/** Below the nodes: the scale bar. */
+const BAR_ROOM = 22;
+/** More nodes than this aren't moved apart: they have no pods, and it takes the square of them. */
+const MOST_APART = 250;
+
+/** Nodes with their pods around them, moved apart where they would cover each other. */
+export function spotsOf(
+  places: readonly Place[],
+  field: Field,
+  size: Size,
+  radiusOf: (node: string) => number,
+): Spot[] {
+  const spots = places.map(({ node, x, y }) => ({
+    name: node.name,
+    x: field.x(x),
+    y: field.y(y),
+    radius: radiusOf(node.name),
+  }));
+  return places.length > MOST_APART ? spots : spread(spots, within(size, BAR_ROOM));
+}
 
 /** The nodes where the network puts them: near means quick. Each leads to the network as it sees it. */
 export function CoordinateMap(props: {
   readonly places: readonly Place[];
+  readonly spots: readonly Spot[];
   readonly size: Size;
   readonly colours: ReadonlyMap<string, string>;
   /** Drawn before the nodes, and after them. */
   readonly under: ComponentChildren;
   readonly over: ComponentChildren;
 }): VNode {
-  const { places, size, colours } = props;
+  const { places, spots, size, colours } = props;
   const field = fieldOf(places, size);
   const bar = scaleBar((size.width - 2 * EDGE) / field.scale);
   return (
@@ -61,35 +82,40 @@ export function CoordinateMap(props: {
       role="group"
       aria-label={`Map of ${places.length} nodes by network coordinates`}
     >
-      {places.map(({ node, x, y, heightMs }) => (
+      {places.map(({ node, heightMs }, index) => (
         <circle
           key={node.name}
           class="height"
-          cx={field.x(x).toFixed(1)}
-          cy={field.y(y).toFixed(1)}
+          cx={spots[index]!.x.toFixed(1)}
+          cy={spots[index]!.y.toFixed(1)}
           r={Math.min(60, 6 + Math.max(0, heightMs) * field.scale)}
           fill={colours.get(zoneOf(node))}
         />
       ))}
       {props.under}
-      {places.map(({ node, x, y, heightMs }) => (
+      {places.map(({ node, heightMs }, index) => (
         <a
           key={node.name}
           href={linkTo({ page: "network", view: "map", from: node.name })}
+          data-node={node.name}
           aria-label={`Look from ${node.name}`}
         >
           <title>{`${node.name}, ${node.region ?? "no region"} / ${zoneOf(node)}: height ${milliseconds(heightMs)}. Look from here`}</title>
           <circle
             class="node"
-            cx={field.x(x).toFixed(1)}
-            cy={field.y(y).toFixed(1)}
+            cx={spots[index]!.x.toFixed(1)}
+            cy={spots[index]!.y.toFixed(1)}
             r={places.length > 200 ? 4 : 6}
             fill={colours.get(zoneOf(node))}
           />
         </a>
       ))}
       {props.over}
-      <NodeNames spots={spotsOf(places, field)} size={size} />
+      <MapNames
+        spots={spots}
+        size={size}
+        reserved={[boxAround(EDGE - 4, size.height - BAR_ROOM, bar * field.scale + 80, BAR_ROOM)]}
+      />
       <g transform={`translate(${EDGE} ${size.height - 14})`}>
         <path class="bar" d={`M 0 -5 V 0 H ${bar * field.scale} V -5`} />
         <text class="tick" x={bar * field.scale + 8} y={2}>

@@ -1,15 +1,16 @@
 import type { ComponentChildren, VNode } from "preact";
 import { zoneOf } from "../../model/cluster-view.ts";
 import { milliseconds } from "../../model/format.ts";
-import { shortNames } from "../../model/names.ts";
 import { linkTo } from "../../state/store.ts";
 import type { Isochrones, Neighbour } from "./isochrone-layout.ts";
-import { labelsOf } from "./map-labels.ts";
+import { boxAround, LINE } from "./map-labels.ts";
+import { MapNames } from "./map-names.tsx";
 import type { Spot } from "./pod-layer.tsx";
+import { around, spread } from "./spread.ts";
 
-/** More names than this cover each other. */
-const MAX_NAMES = 40;
+/** Room around the outermost nodes. */
 const EDGE = 30;
+const MOST_APART = 250;
 /** Nodes without an answer stand this far outside of the outermost ring. */
 const OUTSIDE = 1.12;
 
@@ -18,27 +19,47 @@ interface Size {
   readonly height: number;
 }
 
-const radiusOf = ({ width, height }: Size): number =>
+const outerRadius = ({ width, height }: Size): number =>
   Math.max(60, (Math.min(width, height) / 2 - EDGE) / OUTSIDE);
 
-/** Where the nodes are drawn, the one that is looked from first. */
-export function isochroneSpots(from: string, { neighbours }: Isochrones, size: Size): Spot[] {
-  const radius = radiusOf(size);
+/** Where the nodes are drawn, the source node first: at their distances, turned apart where they overlap. */
+export function isochroneSpots(
+  from: string,
+  { neighbours }: Isochrones,
+  size: Size,
+  radiusOf: (node: string) => number,
+): Spot[] {
+  const radius = outerRadius(size);
   const [x, y] = [size.width / 2, size.height / 2];
-  return [
-    { name: from, x, y },
+  const spots = [
+    { name: from, x, y, radius: radiusOf(from) },
     ...neighbours.map(({ node, angle, share }) => ({
       name: node.name,
       x: x + Math.cos(angle) * share * radius,
       y: y + Math.sin(angle) * share * radius,
+      radius: radiusOf(node.name),
     })),
   ];
+  return spots.length > MOST_APART ? spots : spread(spots, around({ x, y }));
+}
+
+/** Names of rings, the outer ones first; those that would lie upon another are left out. */
+function ringNames({ rings }: Isochrones, size: Size) {
+  const radius = outerRadius(size);
+  let above = Number.NEGATIVE_INFINITY;
+  return rings.toReversed().flatMap(({ ms, share }) => {
+    const y = size.height / 2 - share * radius - 3;
+    if (y - above < LINE + 2) return [];
+    above = y;
+    return [{ ms, x: size.width / 2, y }];
+  });
 }
 
 /** The network as one node sees it: rings of equal round-trip time around it. */
 export function IsochroneMap(props: {
   readonly from: string;
   readonly isochrones: Isochrones;
+  readonly spots: readonly Spot[];
   readonly size: Size;
   readonly colours: ReadonlyMap<string, string>;
   readonly fromColour: string;
@@ -46,9 +67,9 @@ export function IsochroneMap(props: {
   readonly under: ComponentChildren;
   readonly over: ComponentChildren;
 }): VNode {
-  const { from, isochrones, size, colours, fromColour } = props;
-  const radius = radiusOf(size);
-  const spots = isochroneSpots(from, isochrones, size);
+  const { from, isochrones, spots, size, colours, fromColour } = props;
+  const radius = outerRadius(size);
+  const names = ringNames(isochrones, size);
   const [middle, ...others] = spots;
   const { rings, neighbours } = isochrones;
   return (
@@ -71,22 +92,20 @@ export function IsochroneMap(props: {
           isSmall={neighbours.length > 200}
         />
       ))}
-      <circle class="node from" cx={middle!.x} cy={middle!.y} r={9} fill={fromColour}>
+      <circle class="node from" data-node={from} cx={middle!.x} cy={middle!.y} r={9} fill={fromColour}>
         <title>{from}</title>
       </circle>
-      {rings.map(({ ms, share }) => (
-        <text
-          key={ms}
-          class="tick ring-name"
-          x={middle!.x}
-          y={middle!.y - share * radius - 3}
-          text-anchor="middle"
-        >
+      {names.map(({ ms, x, y }) => (
+        <text key={ms} class="tick ring-name" x={x} y={y} text-anchor="middle">
           {milliseconds(ms)}
         </text>
       ))}
       {props.over}
-      <NodeNames spots={spots} size={size} />
+      <MapNames
+        spots={spots}
+        size={size}
+        reserved={names.map(({ x, y }) => boxAround(x - 32, y - 11, 64, LINE))}
+      />
     </svg>
   );
 }
@@ -104,6 +123,7 @@ function Around(props: {
   return (
     <a
       href={linkTo({ page: "network", view: "map", from: node.name })}
+      data-node={node.name}
       aria-label={`${node.name}: ${words}. Look from there`}
     >
       <title>{`${node.name}, ${zoneOf(node)}: ${words}. Look from there`}</title>
@@ -116,26 +136,4 @@ export function wayInWords({ ms, isEstimated }: Pick<Neighbour, "ms" | "isEstima
   if (ms === Number.POSITIVE_INFINITY) return "no answer";
   if (Number.isNaN(ms)) return "not known";
   return isEstimated ? `${milliseconds(ms)}, estimated` : milliseconds(ms);
-}
-
-export function NodeNames(props: { readonly spots: readonly Spot[]; readonly size: Size }): VNode | null {
-  const { spots, size } = props;
-  if (spots.length > MAX_NAMES) return null;
-  const names = shortNames(
-    spots.map(({ name }) => name),
-    20,
-  );
-  const dots = spots.map(({ name, x, y }) => ({ text: names.get(name)!, x, y }));
-  return (
-    <g class="names">
-      {labelsOf(dots, size).map(({ text, x, y, line }) => (
-        <g key={text}>
-          {line === null ? null : <path class="leader" d={line} />}
-          <text class="label" x={x} y={y}>
-            {text}
-          </text>
-        </g>
-      ))}
-    </g>
-  );
 }

@@ -1,75 +1,114 @@
 // Names beside dots, so that none lies upon another name or another dot. Pure.
 
-interface Dot {
+export interface Dot {
   readonly text: string;
   /** Pixels. */
   readonly x: number;
   readonly y: number;
+  /** Of the dot and what stands around it, pixels. */
+  readonly radius: number;
 }
 
 /** Where a name begins. */
-export interface Label extends Dot {
+export interface Label {
+  readonly text: string;
+  readonly x: number;
+  readonly y: number;
   /** To its dot, where it is too far away to be told by its place; null: it is beside it. */
   readonly line: string | null;
 }
 
-interface Box {
+export interface Box {
   readonly left: number;
   readonly right: number;
   readonly top: number;
   readonly bottom: number;
 }
 
-/** Of a letter and a line of the map's names. */
-const LETTER = 6.9;
-const LINE = 14;
-const DOT = 8;
-const GAP = 11;
-/** Places that are tried: beside the dot first, then further and further above and below. */
-const RINGS = 12;
+interface Frame {
+  readonly width: number;
+  readonly height: number;
+}
 
+/** Height of a line of the map's names. */
+export const LINE = 14;
+const GAP = 3;
+/** Places that are tried: beside the dot first, then further and further above and below. */
+const RINGS = 8;
+/** The search takes the square of this many steps. */
+const MOST_NAMES = 250;
+
+/**
+ * Leaves out names for which no place is free: they are shown when somebody points at the dot.
+ *
+ * @param widthOf a name's width in pixels
+ * @param reserved places of other text
+ */
 export function labelsOf(
   dots: readonly Dot[],
-  { width, height }: { readonly width: number; readonly height: number },
+  frame: Frame,
+  widthOf: (text: string) => number,
+  reserved: readonly Box[] = [],
 ): Label[] {
-  const taken: Box[] = dots.map(({ x, y }) => boxAround(x - DOT, y - DOT, 2 * DOT, 2 * DOT));
+  if (dots.length > MOST_NAMES) return [];
+  const taken: Box[] = [
+    ...reserved,
+    ...dots.map(({ x, y, radius }) => boxAround(x - radius, y - radius, 2 * radius, 2 * radius)),
+  ];
   return [...dots]
     .sort((a, b) => a.y - b.y)
-    .map((dot) => {
-      const long = dot.text.length * LETTER;
-      const free = candidates(dot, long).find(
-        ({ box }) =>
-          box.left >= 0 &&
-          box.right <= width &&
-          box.top >= 0 &&
-          box.bottom <= height &&
-          taken.every((other) => !overlap(box, other)),
+    .flatMap((dot) => {
+      const free = candidates(dot, widthOf(dot.text)).find(
+        ({ box }) => isInside(box, frame) && taken.every((other) => !overlap(box, other)),
       );
-      const { box, isFar } = free ?? candidates(dot, long)[0]!;
-      taken.push(box);
-      const end = box.left > dot.x ? box.left - 2 : box.right + 2;
-      const middle = (box.top + box.bottom) / 2;
-      return {
-        text: dot.text,
-        x: box.left,
-        y: box.bottom - 3,
-        line: isFar
-          ? `M ${dot.x.toFixed(1)} ${dot.y.toFixed(1)} L ${end.toFixed(1)} ${middle.toFixed(1)}`
-          : null,
-      };
+      if (free === undefined) return [];
+      taken.push(free.box);
+      return [labelIn(dot, free)];
     });
 }
 
-function candidates({ x, y }: Dot, long: number): { readonly box: Box; readonly isFar: boolean }[] {
-  const found: { box: Box; isFar: boolean }[] = [];
-  for (let ring = 0; ring < RINGS; ring++)
-    for (const down of ring === 0 ? [0] : [ring, -ring])
-      for (const left of [x + GAP + ring * 2, x - GAP - ring * 2 - long])
-        found.push({ box: boxAround(left, y - LINE / 2 + down * LINE, long, LINE), isFar: ring > 0 });
+/** Where a name stands that is shown for a moment, upon whatever is there: beside its dot, in the frame. */
+export function labelBeside({ x, y, radius }: Dot, wide: number, { width }: Frame): { x: number; y: number } {
+  const right = x + radius + GAP;
+  return { x: right + wide <= width ? right : Math.max(0, x - radius - GAP - wide), y: y + 4 };
+}
+
+interface Candidate {
+  readonly box: Box;
+  readonly isFar: boolean;
+}
+
+function labelIn(dot: Dot, { box, isFar }: Candidate): Label {
+  const end = box.left > dot.x ? box.left - 2 : box.right + 2;
+  const middle = (box.top + box.bottom) / 2;
+  return {
+    text: dot.text,
+    x: box.left,
+    y: box.bottom - 3,
+    line: isFar ? `M ${dot.x.toFixed(1)} ${dot.y.toFixed(1)} L ${end.toFixed(1)} ${middle.toFixed(1)}` : null,
+  };
+}
+
+function candidates({ x, y, radius }: Dot, wide: number): Candidate[] {
+  const found: Candidate[] = [];
+  const near = radius + GAP;
+  const add = (left: number, top: number, isFar: boolean): number =>
+    found.push({ box: boxAround(left, top, wide, LINE), isFar });
+  add(x + near, y - LINE / 2, false);
+  add(x - near - wide, y - LINE / 2, false);
+  add(x - wide / 2, y + near, false);
+  add(x - wide / 2, y - near - LINE, false);
+  for (let ring = 1; ring < RINGS; ring++)
+    for (const down of [ring, -ring])
+      for (const left of [x + near + ring * 2, x - near - ring * 2 - wide])
+        add(left, y - LINE / 2 + down * LINE, true);
   return found;
 }
 
-const boxAround = (left: number, top: number, wide: number, tall: number): Box => ({
+const isInside = (box: Box, { width, height }: Frame): boolean =>
+  box.left >= 0 && box.right <= width && box.top >= 0 && box.bottom <= height;
+
+export const boxAround = (left: number, top: number, wide: number, tall: number): Box => ({
   left,
   right: left + wide,
   top,

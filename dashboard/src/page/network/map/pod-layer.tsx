@@ -5,30 +5,32 @@ import { bytesPerSecond, milliseconds } from "../../model/format.ts";
 import { withMoves, type CostBetween, type PodMove } from "../../model/request-time.ts";
 import { colourOf } from "../../model/scale.ts";
 import { theme } from "../../state/store.ts";
+import { nameOfWorkload, podsOf } from "./map-pods.ts";
+import { POD, ringsOf } from "./pod-rings.ts";
+import { colourOfMark, shapeOfMark, type Marks } from "./workload-colours.ts";
 
 /** Where a node is drawn, pixels. */
 export interface Spot {
   readonly name: string;
   readonly x: number;
   readonly y: number;
+  /** With the pods around it. */
+  readonly radius: number;
 }
 
 interface LayerProps {
   readonly spots: readonly Spot[];
   readonly workflow: WorkflowGraphSnapshot;
   readonly moves: readonly PodMove[];
+  readonly marks: Marks;
+  readonly mostRings: number;
   /** Of a pod that is dragged over a node; null: it is let go elsewhere. */
   readonly onHover: (move: PodMove | null) => void;
   readonly onDrop: (move: PodMove) => void;
 }
 
-const POD = 9;
-const STEP = 11;
-const PER_ROW = 6;
-/** Below a node's dot. */
-const BELOW = 10;
-/** A pod that is let go this near to a node is put there. */
-const REACH = 44;
+/** A pod that is let go this near to a node and its pods is put there, pixels. */
+const REACH = 24;
 
 interface Drag {
   readonly pod: string;
@@ -39,7 +41,7 @@ interface Drag {
 
 /** The pods on the nodes, which can be dragged to other nodes to see what that would change. */
 export function PodLayer(props: LayerProps): VNode {
-  const { spots, workflow, moves, onHover, onDrop } = props;
+  const { spots, workflow, moves, marks, mostRings, onHover, onDrop } = props;
   const layer = useRef<SVGGElement>(null);
   const [drag, setDrag] = useState<Drag | null>(null);
   const shown = withMoves(workflow, moves);
@@ -63,39 +65,58 @@ export function PodLayer(props: LayerProps): VNode {
   const target = byNode.get(drag?.over ?? "");
   return (
     <g ref={layer} class="pods">
-      {placedPods(shown, byNode).map(({ pod, workload, node, x, y }) => {
-        const isDragged = drag?.pod === pod;
-        const at = isDragged ? { x: drag.x - POD / 2, y: drag.y - POD / 2 } : { x, y };
-        return (
-          <rect
-            key={pod}
-            class={`pod ${moved.has(pod) ? "moved" : ""} ${isDragged ? "dragged" : ""}`}
-            data-pod={pod}
-            x={at.x.toFixed(1)}
-            y={at.y.toFixed(1)}
-            width={POD}
-            height={POD}
-            rx={2}
-            onPointerDown={(event) => {
-              event.preventDefault();
-              event.currentTarget.setPointerCapture(event.pointerId);
-              follow(pod, event);
-            }}
-            onPointerMove={(event) => (isDragged ? follow(pod, event) : undefined)}
-            onPointerUp={letGo}
-            onPointerCancel={cancel}
-          >
-            <title>{`${workload}: ${pod}, on ${node}${moved.has(pod) ? " in thought" : ""}`}</title>
-          </rect>
-        );
-      })}
+      {placedPods(shown, byNode, moved, mostRings).map(({ pods, spot, more }) => (
+        <g key={spot.name}>
+          {pods.map(({ pod, workload, x, y }) => {
+            const isDragged = drag?.pod === pod;
+            const at = isDragged ? drag : { x, y };
+            const mark = marks.get(workload) ?? 0;
+            const shape = shapeOfMark(mark);
+            const says = `${nameOfWorkload(workload)}: ${pod}, on ${spot.name}${moved.has(pod) ? " in thought" : ""}`;
+            return (
+              <rect
+                key={pod}
+                class={`pod ${moved.has(pod) ? "moved" : ""} ${isDragged ? "dragged" : ""}`}
+                data-pod={pod}
+                data-x={at.x.toFixed(1)}
+                data-y={at.y.toFixed(1)}
+                data-says={says}
+                fill={colourOfMark(mark, theme.value)}
+                x={(at.x - POD / 2).toFixed(1)}
+                y={(at.y - POD / 2).toFixed(1)}
+                width={POD}
+                height={POD}
+                rx={shape === "round" ? POD / 2 : 1.5}
+                transform={
+                  shape === "diamond" ? `rotate(45 ${at.x.toFixed(1)} ${at.y.toFixed(1)})` : undefined
+                }
+                onPointerDown={(event) => {
+                  event.preventDefault();
+                  event.currentTarget.setPointerCapture(event.pointerId);
+                  follow(pod, event);
+                }}
+                onPointerMove={(event) => (isDragged ? follow(pod, event) : undefined)}
+                onPointerUp={letGo}
+                onPointerCancel={cancel}
+              >
+                <title>{says}</title>
+              </rect>
+            );
+          })}
+          {more === null ? null : (
+            <text class="tick more" x={spot.x + more.x} y={spot.y + more.y + 4} text-anchor="middle">
+              {`+${more.count}`}
+            </text>
+          )}
+        </g>
+      ))}
       {target === undefined ? null : <Target spot={target} />}
     </g>
   );
 }
 
-function Target({ spot: { x, y } }: { readonly spot: Spot }): VNode {
-  return <circle class="target" cx={x} cy={y} r={16} />;
+function Target({ spot: { x, y, radius } }: { readonly spot: Spot }): VNode {
+  return <circle class="target" cx={x} cy={y} r={radius + 4} />;
 }
 
 /** A point of the pointer in the drawing's own pixels. */
@@ -112,26 +133,31 @@ function nearest(spots: readonly Spot[], { x, y }: { readonly x: number; readonl
   let best: Spot | null = null;
   let least = REACH;
   for (const spot of spots) {
-    const distance = Math.hypot(spot.x - x, spot.y - y);
+    const distance = Math.hypot(spot.x - x, spot.y - y) - spot.radius;
     if (distance < least) [best, least] = [spot, distance];
   }
   return best;
 }
 
-/** In rows below their node, in the middle. */
-function placedPods({ workloads }: WorkflowGraphSnapshot, byNode: ReadonlyMap<string, Spot>) {
-  const pods = workloads.flatMap(({ name: workload, pods: all }) =>
-    all.flatMap(({ name: pod, node }) => (node === null ? [] : [{ pod, workload, node }])),
-  );
+/** By node: pods in rings, the moved ones first so that they are seen, then by workload. */
+function placedPods(
+  workflow: WorkflowGraphSnapshot,
+  byNode: ReadonlyMap<string, Spot>,
+  moved: ReadonlySet<string>,
+  mostRings: number,
+) {
+  const order = (pod: string): number => (moved.has(pod) ? 0 : 1);
+  const pods = podsOf(workflow).toSorted((a, b) => order(a.pod) - order(b.pod));
   return [...Map.groupBy(pods, ({ node }) => node)].flatMap(([node, here]) => {
-    const spot = byNode.get(node);
+    const spot = byNode.get(node ?? "");
     if (spot === undefined) return [];
-    const columns = Math.min(PER_ROW, here.length);
-    return here.map((each, index) => ({
-      ...each,
-      x: spot.x - POD / 2 + ((index % PER_ROW) - (columns - 1) / 2) * STEP,
-      y: spot.y + BELOW + Math.floor(index / PER_ROW) * STEP,
+    const { slots, more } = ringsOf(here.length, mostRings);
+    const shown = slots.map((slot, index) => ({
+      ...here[index]!,
+      x: spot.x + slot.x,
+      y: spot.y + slot.y,
     }));
+    return [{ spot, pods: shown, more }];
   });
 }
 

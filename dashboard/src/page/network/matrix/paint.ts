@@ -8,7 +8,8 @@ import type { Viewport } from "./viewport.ts";
 import type { Patterns, Scene } from "./scene.ts";
 
 /** Pixels of a cell from which on there is room for ... */
-const ROOM = { mark: 7, figure: 30 } as const;
+const ROOM = { mark: 7, figure: 30, unit: 64 } as const;
+const UNITS = { ms: " ms", loss: " %", seconds: " s" } as const;
 
 export function paint(context: CanvasRenderingContext2D, scene: Scene): void {
   const { margins, field, view, grid, picture } = scene;
@@ -113,7 +114,7 @@ function fillPath(context: CanvasRenderingContext2D, path: Path2D): void {
 }
 
 function addCorner(path: Path2D, x: number, y: number, scale: number): void {
-  const side = Math.max(3, scale * 0.24);
+  const side = Math.min(16, Math.max(3, scale * 0.24));
   path.moveTo(x + scale - side, y);
   path.lineTo(x + scale, y);
   path.lineTo(x + scale, y + side);
@@ -123,7 +124,8 @@ function addCorner(path: Path2D, x: number, y: number, scale: number): void {
 function paintFigures(context: CanvasRenderingContext2D, scene: Scene, { rows, columns }: Range): void {
   const { grid, view } = scene;
   const { scale } = view;
-  const size = Math.min(13, scale * 0.3);
+  const size = scale < ROOM.unit ? Math.min(13, scale * 0.3) : Math.min(20, scale * 0.2);
+  const unit = scale < ROOM.unit ? "" : UNITS[measureOf(grid.quantity)];
   context.textAlign = "center";
   context.textBaseline = "middle";
   for (let row = rows[0]; row < rows[1]; row++)
@@ -135,7 +137,8 @@ function paintFigures(context: CanvasRenderingContext2D, scene: Scene, { rows, c
       if (text === "") continue;
       context.font = `${(state & MARK.provisional) === 0 ? "" : "italic "}${kind === CELL.dead ? "600 " : ""}${size}px ${FONT}`;
       context.fillStyle = inkOf(scene, kind, grid.values[cell]!);
-      context.fillText(text, view.x + (column + 0.5) * scale, view.y + (row + 0.5) * scale);
+      const words = /\d$/.test(text) ? `${text}${unit}` : text;
+      context.fillText(words, view.x + (column + 0.5) * scale, view.y + (row + 0.5) * scale);
     }
 }
 

@@ -4,10 +4,12 @@ import { cellAt, fitted, panned, placeBeside, showing, zoomed } from "./viewport
 const field = { width: 500, height: 400 };
 
 describe("the viewport", () => {
-  test("shows all cells, and few ones no larger than is useful", () => {
+  test("shows all cells as large as there is room for, and few ones no larger than is useful", () => {
     expect(fitted(1000, field).scale).toBe(0.4);
-    expect(fitted(3, field).scale).toBe(60);
-    expect(fitted(0, field).scale).toBe(60);
+    expect(fitted(8, field).scale).toBe(50);
+    expect(fitted(8, { width: 1000, height: 900 }).scale).toBe(112.5);
+    expect(fitted(1, field).scale).toBe(200);
+    expect(fitted(0, field).scale).toBe(200);
   });
 
   test("keeps the point under the pointer when it zooms, and the edges", () => {

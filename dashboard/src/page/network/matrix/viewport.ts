@@ -14,8 +14,9 @@ export interface Field {
   readonly height: number;
 }
 
-/** Larger cells than this make a small matrix no clearer. */
-const MAX_FIT = 60;
+/** Cells grow with the room for them, up to this: two nodes don't fill a screen. */
+const MAX_FIT = 200;
+/** Of a large matrix that is zoomed. */
 const MAX_SCALE = 64;
 
 /** All of it, at the left. */

@@ -1,0 +1,67 @@
+// Places of pods in rings around their node. Pure.
+
+/** Side of a pod's mark, pixels. */
+export const POD = 9;
+/** Between the centres of neighbours: two squares of 9 px never touch, whatever their direction. */
+const STEP = 13;
+/** Radius of the innermost ring. */
+const FIRST = 16;
+/** Radius that a node without pods takes. */
+const BARE = 8;
+export const MOST_RINGS = 3;
+
+interface Slot {
+  /** Pixels from the node's centre. */
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface Rings {
+  readonly slots: readonly Slot[];
+  /** Pods without a slot, and the place of their number; null: every pod has one. */
+  readonly more: (Slot & { readonly count: number }) | null;
+}
+
+const radiusOf = (ring: number): number => FIRST + ring * STEP;
+const capacityOf = (ring: number): number => Math.floor(Math.PI / Math.asin(STEP / (2 * radiusOf(ring))));
+
+/** Fills the inner rings first. The last place holds "+n" if there are more pods than places. */
+export function ringsOf(pods: number, mostRings: number): Rings {
+  const places: Slot[] = [];
+  for (let ring = 0; ring < mostRings && places.length < pods; ring++) {
+    const count = Math.min(capacityOf(ring), pods - places.length);
+    for (let index = 0; index < count; index++) {
+      const angle = (index / count) * 2 * Math.PI - Math.PI / 2;
+      places.push({ x: Math.cos(angle) * radiusOf(ring), y: Math.sin(angle) * radiusOf(ring) });
+    }
+  }
+  const last = places.at(-1);
+  if (last === undefined || places.length === pods) return { slots: places, more: null };
+  return { slots: places.slice(0, -1), more: { ...last, count: pods - places.length + 1 } };
+}
+
+/** Radius of a node with its pods, pixels. */
+export function reachOf(pods: number, mostRings: number): number {
+  let reach = BARE;
+  let left = pods;
+  for (let ring = 0; ring < mostRings && left > 0; ring++) {
+    reach = radiusOf(ring) + POD;
+    left -= capacityOf(ring);
+  }
+  return reach;
+}
+
+/** Share of a drawing that nodes and pods may cover, so that they can be moved apart. */
+const MOST_COVER = 0.35;
+
+/** How many rings there is room for, if the nodes have that many pods. */
+export function ringsThatFit(
+  podsPerNode: readonly number[],
+  { width, height }: { readonly width: number; readonly height: number },
+): number {
+  const coverOf = (rings: number): number =>
+    podsPerNode.reduce((sum, pods) => sum + Math.PI * reachOf(pods, rings) ** 2, 0);
+  let rings = MOST_RINGS;
+  while (rings > 1 && coverOf(rings) > MOST_COVER * width * height) rings--;
+  return rings;
+}
