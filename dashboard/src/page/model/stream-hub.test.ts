@@ -5,7 +5,7 @@ import { StreamHub, type HubMessage, type TabPort } from "./stream-hub.ts";
 class Tab implements TabPort {
   readonly told: HubMessage[] = [];
 
-  postMessage(message: HubMessage): void {
+  tell(message: HubMessage): void {
     this.told.push(message);
   }
 

@@ -15,7 +15,7 @@ export type HubMessage =
 
 /** The hub's end of a connection to a tab. */
 export interface TabPort {
-  postMessage(message: HubMessage): void;
+  tell(message: HubMessage): void;
 }
 
 /** Repeats `follow` this often. Browsers delay timers of hidden tabs by up to a minute. */
@@ -65,7 +65,7 @@ export class StreamHub {
     const stream = this.#streams.get(key) ?? this.#open(key, message.url, message.token);
     stream?.tabs.add(tab);
     if (stream !== null) this.#leases.set(tab, { stream, seenMs: this.#options.nowMs() });
-    tab.postMessage({ kind: "state", isOpen: stream === null ? false : stream.isOpen });
+    tab.tell({ kind: "state", isOpen: stream === null ? false : stream.isOpen });
   }
 
   #drop(tab: TabPort): void {
@@ -89,7 +89,7 @@ export class StreamHub {
     const stream: Stream = { key, tabs: new Set(), stopped: new AbortController(), isOpen: null };
     this.#streams.set(key, stream);
     const tell = (message: HubMessage): void => {
-      for (const tab of stream.tabs) tab.postMessage(message);
+      for (const tab of stream.tabs) tab.tell(message);
     };
     const { open, retryMs } = this.#options;
     void followEvents({

@@ -38,7 +38,7 @@ function reasonOf(readiness: Readiness, isStreaming: boolean, isAsking: boolean)
       return isAsking
         ? "the server is ready and still works on this answer"
         : "the server is ready; the next graph brings the data";
-    case "silent":
+    default:
       return isStreaming
         ? "its event stream is open, so the server is busy, or other tabs use up the browser's connections to it"
         : "the server is busy or gone, or other tabs use up the browser's connections to it";

@@ -86,13 +86,13 @@ class TabStream {
       this.#listener.onState(false);
       this.follow();
     });
-    return { send: (message) => port.postMessage(message), close: () => port.close() };
+    return { send: (message) => port.postMessage(message, []), close: () => port.close() };
   }
 
   #ownLink(): Link {
     const hub = new StreamHub({ open: (url, init) => fetch(url, init), nowMs: () => performance.now() });
-    const port = { postMessage: (message: HubMessage) => this.#receive(message) };
-    return { send: (message) => hub.receive(port, message), close: () => undefined };
+    const tab = { tell: (message: HubMessage) => this.#receive(message) };
+    return { send: (message) => hub.receive(tab, message), close: () => undefined };
   }
 }
 
