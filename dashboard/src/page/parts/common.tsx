@@ -72,7 +72,7 @@ export function WaitReason(): VNode | null {
   // Each second anew.
   void nowMs.value;
   const waitedMs = performance.now() - began.current;
-  if (waitedMs >= LONG_WAIT_MS) askReadiness();
+  if (waitedMs >= LONG_WAIT_MS) void askReadiness();
   const words = waitingWords({
     waitedMs,
     request: oldestRequest(),

@@ -11,15 +11,13 @@ const PATIENCE_MS = 4_000;
 let askedAtMs = -Infinity;
 let isUnderWay = false;
 
-/** Asks, unless an answer is recent or under way. */
-export function askReadiness(): void {
+/** Asks, unless an answer is recent or under way. Never rejects. */
+export async function askReadiness(): Promise<void> {
   if (isUnderWay || performance.now() - askedAtMs < ASK_EVERY_MS) return;
   isUnderWay = true;
-  void answerOf().then((answer) => {
-    readiness.value = answer;
-    askedAtMs = performance.now();
-    isUnderWay = false;
-  });
+  readiness.value = await answerOf();
+  askedAtMs = performance.now();
+  isUnderWay = false;
 }
 
 async function answerOf(): Promise<Readiness> {
