@@ -8,7 +8,10 @@ const executablePath = process.env["ISOCHRONE_TEST_CHROMIUM"] ?? CANDIDATES.find
 /** Whether browser tests can run here. With CI set a missing browser is an error, not a skipped test. */
 export const hasBrowser = executablePath !== undefined || process.env["CI"] !== undefined;
 
-export async function launchBrowser(): Promise<Browser> {
+/** @param options.hasBackForwardCache as people's browsers have it. @default false */
+export async function launchBrowser(
+  options: { readonly hasBackForwardCache?: boolean } = {},
+): Promise<Browser> {
   if (executablePath === undefined)
     throw new Error(`no Chromium at ${CANDIDATES.join(", ")}; install one or set ISOCHRONE_TEST_CHROMIUM`);
   const args = [
@@ -20,5 +23,6 @@ export async function launchBrowser(): Promise<Browser> {
     "--disable-component-update",
     "--disable-sync",
   ];
-  return chromium.launch({ executablePath, headless: true, args });
+  const ignoreDefaultArgs = options.hasBackForwardCache === true ? ["--disable-back-forward-cache"] : [];
+  return chromium.launch({ executablePath, headless: true, args, ignoreDefaultArgs });
 }

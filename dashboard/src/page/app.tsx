@@ -7,7 +7,7 @@ import type { Place } from "./model/route.ts";
 import { NetworkPage } from "./network/network.tsx";
 import { PairPage } from "./network/pair/pair.tsx";
 import { OverviewPage } from "./overview/overview.tsx";
-import { Loading } from "./parts/common.tsx";
+import { Loading, WaitReason } from "./parts/common.tsx";
 import { hasToken, signIn, signOut } from "./state/session.ts";
 import { SignIn } from "./shell/sign-in.tsx";
 import { Status } from "./shell/status.tsx";
@@ -129,6 +129,7 @@ function Waiting(): VNode | null {
     <div class="empty trouble" id="notice">
       <p class="empty-title">There is nothing to show yet</p>
       <p>{failure.value.text[0]!.toUpperCase() + failure.value.text.slice(1)}.</p>
+      <WaitReason />
       <p class="soft">The page keeps trying and goes on by itself.</p>
     </div>
   );

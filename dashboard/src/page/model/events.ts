@@ -15,11 +15,15 @@ interface FollowOptions {
   /** Told when a connection stands (again), and when it is lost or none could be made. */
   readonly onState?: (isOpen: boolean) => void;
   readonly signal: AbortSignal;
-  /** Between two tries, until the server says otherwise. @default 1000 */
+  /** Before the first retry, until the server says otherwise; doubles with each failure. @default 1000 */
   readonly retryMs?: number;
 }
 
 const MAX_RETRY_MS = 30_000;
+/** Failures in a row beyond this many don't lengthen the pause. */
+const MAX_DOUBLINGS = 4;
+/** Answers that only another token or right changes. */
+const REFUSALS = [401, 403];
 /** The server's heartbeat comes every 15 s: what is silent for this long is dead. */
 const SILENCE_MS = 45_000;
 
@@ -31,11 +35,15 @@ export async function followEvents(options: FollowOptions): Promise<void> {
   const { open, onEvent, onState, signal } = options;
   let retryMs = options.retryMs ?? 1_000;
   let lastId = "";
+  let failures = 0;
   while (!signal.aborted) {
     const silence = new Silence(signal);
+    let isRefused = false;
     try {
       const response = await open(lastId, silence.signal);
+      isRefused = REFUSALS.includes(response.status);
       if (!response.ok || response.body === null) throw new Error(`answered ${response.status}`);
+      failures = 0;
       onState?.(true);
       for await (const item of readEvents(response.body, () => silence.broken())) {
         if (typeof item === "number") retryMs = Math.min(item, MAX_RETRY_MS);
@@ -51,7 +59,9 @@ export async function followEvents(options: FollowOptions): Promise<void> {
     }
     if (signal.aborted) return;
     onState?.(false);
-    await pause(retryMs, signal);
+    const waitMs = isRefused ? MAX_RETRY_MS : retryMs * 2 ** Math.min(failures, MAX_DOUBLINGS);
+    failures++;
+    await pause(Math.min(waitMs, MAX_RETRY_MS), signal);
   }
 }
 

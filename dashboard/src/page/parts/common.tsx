@@ -1,6 +1,10 @@
 import type { ComponentChildren, VNode } from "preact";
+import { useRef } from "preact/hooks";
 import { age, clockTime, UNKNOWN } from "../model/format.ts";
-import { nowMs } from "../state/store.ts";
+import { LONG_WAIT_MS, waitingWords } from "../model/waiting.ts";
+import { oldestRequest } from "../state/session.ts";
+import { connection, nowMs } from "../state/store.ts";
+import { askReadiness, readiness } from "../state/waiting.ts";
 
 /** A framed part of a page with a heading. */
 export function Card(props: {
@@ -47,16 +51,35 @@ export function Trouble(props: { readonly title: string; readonly children?: Com
   );
 }
 
-/** Placeholders of about the size of what comes. */
+/** Placeholders of about the size of what comes; a long wait says why. */
 export function Loading(props: { readonly lines?: number }): VNode {
   return (
-    <div class="loading" role="status">
-      <span class="unseen">Loading</span>
+    <div class="loading">
+      <span class="unseen" role="status">
+        Loading
+      </span>
+      <WaitReason />
       {Array.from({ length: props.lines ?? 3 }, (_, index) => (
         <i key={index} />
       ))}
     </div>
   );
+}
+
+/** Says what the page waits for and why, once it waits for long. */
+export function WaitReason(): VNode | null {
+  const began = useRef(performance.now());
+  // Each second anew.
+  void nowMs.value;
+  const waitedMs = performance.now() - began.current;
+  if (waitedMs >= LONG_WAIT_MS) void askReadiness();
+  const words = waitingWords({
+    waitedMs,
+    request: oldestRequest(),
+    readiness: readiness.value,
+    isStreaming: connection.value.state === "live",
+  });
+  return words === null ? null : <p class="soft wait-reason">{words}</p>;
 }
 
 /** A name from the cluster: in whatever direction it is written, it stays within its own place. */

@@ -54,7 +54,9 @@ function statusOfGraph(view: ClusterView, ageSeconds: number): Said {
       change: "showing the past",
     };
   if (connection.value.state === "lost") {
-    const words = `the event stream is lost; ${askingWords(askedMs.value, nowMs.value)}; graph ${old} old, ${size}`;
+    const lostMs = nowMs.value - (connection.value.sinceMs ?? nowMs.value);
+    const since = lostMs < 1000 ? "" : ` for ${age(lostMs / 1000)}`;
+    const words = `the event stream is lost${since}; ${askingWords(askedMs.value, nowMs.value)}; graph ${old} old, ${size}`;
     return { state: "warn", words, change: "the event stream is lost; trying again" };
   }
   if (ageSeconds > OLD_SECONDS)

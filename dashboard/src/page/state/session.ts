@@ -31,10 +31,12 @@ export const signIn = signal<{ readonly isWanted: boolean; readonly mistake: str
   mistake: "",
 });
 
-// For this tab alone, and gone with it: the token is in no address, no cookie and no file of the browser's
-// profile.
-let token = sessionStorage.getItem(TOKEN_KEY) ?? "";
-export const hasToken = signal(token !== "");
+/**
+ * Kept for this tab, and gone with it: the token is in no address, no cookie and no file of the browser's
+ * profile. The worker that shares the event stream knows it while this tab follows.
+ */
+export const token = signal(sessionStorage.getItem(TOKEN_KEY) ?? "");
+export const hasToken = signal(token.peek() !== "");
 let refusal: { readonly token: string; readonly untilMs: number } | null = null;
 
 const clock = new ServerClock();
@@ -42,6 +44,21 @@ const clock = new ServerClock();
 /** Wall milliseconds, by the server's clock once it has answered: ages are of times that it wrote. */
 export function serverMs(): number {
   return clock.nowMs(performance.now(), Date.now());
+}
+
+interface Request {
+  readonly path: string;
+  /** Monotonic. */
+  readonly sinceMs: number;
+}
+
+/** Requests without an answer, the oldest first. */
+const underWay = new Set<Request>();
+
+/** The oldest request without an answer; null: none is under way. */
+export function oldestRequest(): { readonly path: string; readonly waitedMs: number } | null {
+  for (const { path, sinceMs } of underWay) return { path, waitedMs: performance.now() - sinceMs };
+  return null;
 }
 
 /** What asks the server. */
@@ -52,11 +69,13 @@ type Fetcher = (path: string, init: RequestInit & { readonly headers: Headers })
  * server wants a token.
  */
 export async function ask(path: string, init: RequestInit = {}, fetcher: Fetcher = fetch): Promise<Response> {
-  const sent = token;
+  const sent = token.peek();
   if (refusal?.token === sent && performance.now() < refusal.untilMs) throw new TokenNeeded();
   const headers = new Headers(init.headers);
   if (sent !== "") headers.set("authorization", `Bearer ${sent}`);
-  const response = await fetcher(path, { ...init, headers });
+  const request = { path: path.split("?")[0]!, sinceMs: performance.now() };
+  underWay.add(request);
+  const response = await fetcher(path, { ...init, headers }).finally(() => underWay.delete(request));
   clock.heard(response.headers.get("date"), performance.now());
   if (response.status !== 401) {
     if (refusal?.token === sent) refusal = null;
@@ -64,7 +83,7 @@ export async function ask(path: string, init: RequestInit = {}, fetcher: Fetcher
   }
   const detail = await detailOf(response);
   // Another one may have been entered meanwhile.
-  if (sent === token) {
+  if (sent === token.peek()) {
     refusal = { token: sent, untilMs: performance.now() + REFUSED_MS };
     askForToken(sent === "" ? "" : `Not signed in: ${detail}.`);
   }
@@ -102,7 +121,7 @@ export function askForToken(mistake: string): void {
 /** The graphs could be read. */
 export function tokenWorks(): void {
   if (signIn.peek().isWanted) signIn.value = { isWanted: false, mistake: "" };
-  hasToken.value = token !== "";
+  hasToken.value = token.peek() !== "";
 }
 
 /** Takes what somebody entered; false when it can't be a token. */
@@ -113,9 +132,9 @@ export function enterToken(text: string): boolean {
     askForToken("That is no token: it is empty, too long, or has characters that no token has.");
     return false;
   }
-  token = entered;
   refusal = null;
-  sessionStorage.setItem(TOKEN_KEY, token);
+  token.value = entered;
+  sessionStorage.setItem(TOKEN_KEY, entered);
   // Taken; the form comes back where the server refuses, which it may be unable to say yet.
   signIn.value = { isWanted: false, mistake: "" };
   hasToken.value = true;

@@ -5,13 +5,13 @@ import type { GraphHistory, WorkflowList } from "@isochrone/topology";
 import { reasonOf } from "@isochrone/primitives";
 import type { ClusterView } from "../model/cluster-view.ts";
 import { afterReset, afterStream, CONNECTING, type Connection } from "../model/connection.ts";
-import { followEvents } from "../model/events.ts";
 import { ASK_EVERY_MS, PATIENCE_MS, readAgainMs } from "../model/pace.ts";
 import { formatRoute, isAlwaysNow, parseRoute, type Place, type Route, type View } from "../model/route.ts";
 import type { Theme } from "../model/scale.ts";
 import type { Digest } from "../model/summary.ts";
 import { Reader, type Reading } from "./reader.ts";
 import { allowed, ask, askForToken, getJson, Refused, serverMs, TokenNeeded, tokenWorks } from "./session.ts";
+import { followStream } from "./stream.ts";
 
 /** Why the newest graphs are not here. */
 export interface Failure {
@@ -38,8 +38,6 @@ export const moment = computed(() => (isAlwaysNow(route.value.place) ? "" : (rou
 /** Since when the server is asked for graphs, ms since the epoch; null: it isn't. */
 export const askedMs = signal<number | null>(null);
 
-/** Between two tries to open the event stream. */
-const RETRY_MS = 2_000;
 const HISTORY_MS = 10_000;
 
 // Themes.
@@ -103,7 +101,8 @@ export function refresh(isUrgent = false): void {
 }
 
 async function drain(): Promise<void> {
-  while (isWanted) {
+  // A hidden tab catches up when it is shown, and leaves the browser's connections to the others.
+  while (isWanted && !(document.hidden && cluster.peek() !== null)) {
     const waitMs = notBeforeMs - performance.now();
     if (waitMs > 0) {
       await new Promise<void>((resolve) => {
@@ -176,6 +175,7 @@ export function failureOf(error: unknown): Failure {
 }
 
 async function loadHistory(): Promise<void> {
+  if (document.hidden && history.peek() !== null) return;
   // Servers without a history are shown without one.
   history.value = await getJson<GraphHistory>("api/v1/graph/history").catch(() => history.peek());
 }
@@ -195,25 +195,30 @@ export function start(): void {
     if (connection.peek().state !== "live" && moment.peek() === "") refresh();
   }, ASK_EVERY_MS);
   setInterval(() => void loadHistory(), HISTORY_MS);
-  void followEvents({
-    open: (lastId, aborted) =>
-      ask("api/v1/events?changes=none", {
-        signal: aborted,
-        headers: lastId === "" ? {} : { "last-event-id": lastId },
-      }),
-    onEvent: ({ type }) => {
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) refresh(true);
+  });
+  addEventListener("pageshow", ({ persisted }) => {
+    if (persisted) refresh(true);
+  });
+  followStream("api/v1/events?changes=none", {
+    onEvent: (type) => {
       if (type === "reset") connection.value = afterReset(connection.peek());
       if (moment.peek() === "") refresh();
     },
     onState: (isOpen) => {
-      connection.value = afterStream(connection.peek(), isOpen, serverMs());
-      // From now on the page asks by itself, and not after the pause that it has made while there was a
-      // stream.
-      if (!isOpen && moment.peek() === "") refresh(true);
+      const before = connection.peek();
+      if (isOpen === null) {
+        if (before.state === "live") connection.value = CONNECTING;
+        return;
+      }
+      if (before.state === (isOpen ? "live" : "lost")) return;
+      connection.value = afterStream(before, isOpen, serverMs());
+      // A lost stream: ask at once, and not after the pause made while it stood. A stream that other tabs
+      // opened earlier: catch up.
+      if (moment.peek() === "") refresh(!isOpen);
       if (!isOpen) return;
       setTimeout(() => (connection.value = { ...connection.peek(), news: null }), 20_000);
     },
-    signal: new AbortController().signal,
-    retryMs: RETRY_MS,
   });
 }
