@@ -113,10 +113,21 @@ describe("a wrong file", () => {
     ["settings.yaml", "- 1\n", /sections by name/],
     ["section.yaml", "planner: 5\n", /section planner must have settings by name/],
     ["broken.yaml", "planner: [\n", /line/],
-    ["value.yaml", "planner:\n  enabled: perhaps\n", /planner\.enabled .* must be true or false, got perhaps/],
+    [
+      "value.yaml",
+      "planner:\n  enabled: perhaps\n",
+      /planner\.enabled .* must be true or false, got perhaps/,
+    ],
     ["unknown.yaml", "planner:\n  enbled: true\n", /enbled/],
   ])("of settings, %s, is answered with the file's name and the rule", async (name, text, rule) => {
-    const answer = await answerTo(["plan", "shop", "--server", "127.0.0.1:9", "--settings", file(name, text)]);
+    const answer = await answerTo([
+      "plan",
+      "shop",
+      "--server",
+      "127.0.0.1:9",
+      "--settings",
+      file(name, text),
+    ]);
     expect(answer).toMatch(rule);
   });
 

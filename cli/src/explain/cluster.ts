@@ -26,7 +26,8 @@ export async function readPod(
       const fields = { "metadata.name": name };
       const { items } = await opened.store.list(KINDS.pod, { fields });
       const found = items.map((item) => item.metadata.namespace).sort();
-      const step = found.length === 0 ? "" : `; it is in namespace ${found.join(" and ")}: give -n ${found[0]}`;
+      const step =
+        found.length === 0 ? "" : `; it is in namespace ${found.join(" and ")}: give -n ${found[0]}`;
       throw new CommandError(
         `there is no pod ${JSON.stringify(name)} in namespace ${JSON.stringify(namespace)} of the cluster${step}`,
       );

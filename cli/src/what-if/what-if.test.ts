@@ -104,7 +104,13 @@ describe("isochrone what-if on files", () => {
   it("puts a pod where it is told to, and leaves it there", async () => {
     const { today, unplanned, moves } = await found("--move", "shop/p-1=n2");
     expect([today.meanRttMs, unplanned.meanRttMs]).toEqual([10, 0]);
-    expect(moves).toContainEqual({ pod: "shop/p-1", from: "n1", unplanned: "n2", planned: "n2", must: false });
+    expect(moves).toContainEqual({
+      pod: "shop/p-1",
+      from: "n1",
+      unplanned: "n2",
+      planned: "n2",
+      must: false,
+    });
   });
 
   it("names pods that no node takes", async () => {

@@ -1,5 +1,13 @@
 import { ChangeError, whatIf } from "@isochrone/placement";
-import type { Change, ExclusionRules, Relocation, Scaling, Slowdown, WhatIf, World } from "@isochrone/placement";
+import type {
+  Change,
+  ExclusionRules,
+  Relocation,
+  Scaling,
+  Slowdown,
+  WhatIf,
+  World,
+} from "@isochrone/placement";
 import { listedPrices, PriceTable } from "@isochrone/prices";
 import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
 import { planningOf } from "../commands/plan.ts";

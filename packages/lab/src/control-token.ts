@@ -89,7 +89,8 @@ export async function listLabs(env: Env): Promise<RunningLab[]> {
       const port = Number(/^lab-(\d{1,5})\.token$/.exec(name)?.[1]);
       const isNew = !Number.isNaN(port) && !found.has(port);
       const [, page] = isNew ? await linesOf(join(folder, name)) : [];
-      if (page !== undefined && URL.canParse(page)) found.set(port, { page, lab: `http://127.0.0.1:${port}` });
+      if (page !== undefined && URL.canParse(page))
+        found.set(port, { page, lab: `http://127.0.0.1:${port}` });
     }
   return [...found].sort(([a], [b]) => a - b).map(([, lab]) => lab);
 }
