@@ -30,7 +30,7 @@ export async function findDecision(
   return { decision: again.value.decisions[0] ?? newest, incomplete: missing };
 }
 
-/** Names the namespaces that do have a pod or workload of this name; null if there is none, or nobody can say. */
+/** Names the namespaces that have a pod or workload of this name; null if none has, or nobody can say. */
 export async function elsewhereText(
   client: GraphClient,
   namespace: string,
