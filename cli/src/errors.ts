@@ -41,6 +41,8 @@ export function nextStepOf(error: unknown): string | null {
     return causes.some(({ message }) => message.includes("gives no credentials"))
       ? "name the cluster's file by --kubeconfig FILE"
       : null;
+  if (has("name", "LabClientError") && has("status", UNAUTHORIZED))
+    return "run the command as the user that started the demo, or start it again";
   if (has("status", UNAUTHORIZED)) return "give a token by --token-file FILE";
   if (!has("code", ...NOBODY)) return null;
   return `is npm start running? ${has("name", "LabClientError") ? "--lab" : "--server"} URL names another address`;

@@ -50,6 +50,15 @@ describe("options", () => {
     expect(() => read(text)).toThrow(JSON.stringify(text));
   });
 
+  it.each([
+    ["127.0.0.1:8080", "http://127.0.0.1:8080"],
+    ["localhost:9000/", "http://localhost:9000"],
+    ["[::1]:8080", "http://[::1]:8080"],
+    ["https://graph.example/isochrone/", "https://graph.example/isochrone"],
+  ])("reads %s as an address", (text, address) => {
+    expect(httpUrl(text)).toBe(address);
+  });
+
   it("reads assignments", () => {
     expect(assignments("alpha=0.3, beta=0.7")).toEqual({ alpha: 0.3, beta: 0.7 });
   });

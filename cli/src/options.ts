@@ -1,18 +1,24 @@
 // What the command line's options mean: text in, checked value out. Errors name the option, the rule and the
 // value.
 import { codeOf } from "@isochrone/primitives";
-import type { Scaling, Slowdown } from "@isochrone/placement";
-import { InvalidArgumentError } from "commander";
+import type { Relocation, Scaling, Slowdown } from "@isochrone/placement";
+import { InvalidArgumentError, Option } from "commander";
 import { accessSync, constants, statSync } from "node:fs";
 
 const DURATION_UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000 };
 
 /** Timers that wait longer fire at once. Milliseconds. */
-const LONGEST_MS = 24 * 3_600_000;
+export const LONGEST_MS = 24 * 3_600_000;
 
 /** `80ms`, `2s`, `1.5m`, or a bare number of milliseconds; at most a day. */
 export function durationMs(text: string): number {
   return durationFrom(0, LONGEST_MS)(text);
+}
+
+/** An option whose help states the units and the bounds that it accepts, both in milliseconds. */
+export function duration(flags: string, description: string, minMs = 0, maxMs = LONGEST_MS): Option {
+  const bounds = `ms, s or m: ${inUnits(minMs)} to ${inUnits(maxMs)}`;
+  return new Option(flags, `${description} (${bounds})`).argParser(durationFrom(minMs, maxMs));
 }
 
 /** As {@link durationMs}, within a range in milliseconds. */
@@ -38,7 +44,9 @@ function inUnits(ms: number): string {
 function durationOf(text: string): number {
   const [, number, unit = "ms"] = /^(\d+(?:\.\d+)?)(ms|s|m)?$/.exec(text) ?? [];
   if (number === undefined)
-    throw new InvalidArgumentError(`must be a duration such as 80ms, 2s or 1m, got ${JSON.stringify(text)}`);
+    throw new InvalidArgumentError(
+      `must be a duration such as 80ms, 2s or 1m, without a unit in ms, got ${JSON.stringify(text)}`,
+    );
   return Number(number) * DURATION_UNITS[unit]!;
 }
 
@@ -92,11 +100,23 @@ export function positiveNumber(max: number): (text: string) => number {
   };
 }
 
+/** The address of a server; without a scheme, as `127.0.0.1:8080`, it is http. Ends without a slash. */
 export function httpUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  if (url === null || !/^https?:$/.test(url.protocol))
-    throw new InvalidArgumentError(`must be an http or https address, got ${JSON.stringify(text)}`);
-  return text.replace(/\/+$/, "");
+  const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text);
+  const whole = hasScheme ? text : `http://${text}`;
+  const url = URL.canParse(whole) ? new URL(whole) : null;
+  const isAddress =
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    (hasScheme || /^[\w.-]+:\d+\/*$|^\[[\da-f:.]+\]:\d+\/*$/i.test(text)) &&
+    url.port !== "0" &&
+    // Paths are appended to it.
+    `${url.username}${url.password}${url.search}${url.hash}` === "";
+  if (!isAddress)
+    throw new InvalidArgumentError(
+      `must be an http or https address without user, query and fragment, such as https://graph.example:8080 or 127.0.0.1:8080, got ${JSON.stringify(text)}`,
+    );
+  return whole.replace(/\/+$/, "");
 }
 
 /** `alpha=0.5,beta=0.5` -> numbers by name. */
@@ -178,6 +198,14 @@ export function scalings(text: string, before: readonly Scaling[] = []): readonl
       `must be namespace/name=replicas with 0 or more replicas, got ${JSON.stringify(text)}`,
     );
   return [...before, { workload, replicas: Number(digits) }];
+}
+
+/** `namespace/pod=node`, said several times. */
+export function relocations(text: string, before: readonly Relocation[] = []): readonly Relocation[] {
+  const [, pod, node] = /^([^/=]+\/[^/=]+)=([^=]+)$/.exec(text) ?? [];
+  if (pod === undefined || node === undefined)
+    throw new InvalidArgumentError(`must be namespace/pod=node, got ${JSON.stringify(text)}`);
+  return [...before, { pod, node }];
 }
 
 /** `a:b=+10ms` or `a:b=x1.5`, said several times. */

@@ -2,13 +2,14 @@
 import { Option, type Command } from "commander";
 import {
   dnsLabel,
-  durationMs,
+  duration,
   hostNames,
   httpUrl,
   names,
   namespacedName,
   objectName,
   readableFile,
+  relocations,
   scalings,
   slowdowns,
   wholeNumber,
@@ -150,6 +151,9 @@ const objective = (): Option =>
 const podNames = (text: string): readonly string[] =>
   text.split(",").reduce<readonly string[]>((names, name) => objectNames(name.trim(), names), []);
 
+/** Longer searches of one workflow find nothing more. */
+const MAX_SEARCH_MS = 10 * 60_000;
+
 export function addPlan(program: Command, print: Print): void {
   program
     .command("plan")
@@ -165,7 +169,9 @@ export function addPlan(program: Command, print: Print): void {
     .addOption(kubeconfig())
     .addOption(context())
     .addOption(lab())
-    .option("--time <duration>", "time for each workflow's search", durationMs, 2_000)
+    .addOption(
+      duration("--time <duration>", "time for each workflow's search", 0, MAX_SEARCH_MS).default(2_000, "2s"),
+    )
     .option("--seed <number>", "seed of the search", wholeNumber(0, 2 ** 31), 1)
     .option(
       "--settings <file>",
@@ -201,6 +207,12 @@ export function addWhatIf(program: Command, print: Print): void {
     .option("--lose-zone <zone>", "all nodes of this zone are gone; repeatable", names, [])
     .option("--scale <workload=n>", "namespace/name=replicas of a workload; repeatable", scalings, [])
     .option(
+      "--move <pod=node>",
+      "namespace/pod=node: this pod is on that node, and stays there; repeatable",
+      relocations,
+      [],
+    )
+    .option(
       "--slow <a:b=change>",
       "links between two nodes or zones take +10ms more, or x1.5 as long; repeatable",
       slowdowns,
@@ -214,7 +226,9 @@ export function addWhatIf(program: Command, print: Print): void {
     .addOption(kubeconfig())
     .addOption(context())
     .addOption(lab())
-    .option("--time <duration>", "time for each workflow's search", durationMs, 1_000)
+    .addOption(
+      duration("--time <duration>", "time for each workflow's search", 0, MAX_SEARCH_MS).default(1_000, "1s"),
+    )
     .option("--seed <number>", "seed of the search", wholeNumber(0, 2 ** 31), 1)
     .option(
       "--settings <file>",
@@ -229,6 +243,7 @@ export function addWhatIf(program: Command, print: Print): void {
   examples(
     commandOf(program, "what-if"),
     "% what-if --drain west-a-1                         # of `% up`",
+    "% what-if --move default/m4-6d5f=east-a-1",
     "% what-if --lose-zone us-east-1a --scale shop/web=5 -o json",
     "% what-if --slow us-east-1a:us-east-1b=+10ms --objective money",
     "% what-if --cluster dump.json --graph graph.json --prices prices.yaml",

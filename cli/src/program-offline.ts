@@ -5,7 +5,7 @@ import { terminal } from "./output/terminal.ts";
 import {
   annotationPrefix,
   assignments,
-  durationMs,
+  duration,
   namedValue,
   ratio,
   readableFile,
@@ -123,7 +123,7 @@ export function addSchedulerConfig(program: Command, print: Print): void {
       "weight among kube-scheduler's own scores (default: 5)",
       wholeNumber(1, 1_000),
     )
-    .option("--timeout <duration>", "time limit of one request (default: 1s)", durationMs)
+    .addOption(duration("--timeout <duration>", "time limit of one request, 1s if none is given", 1))
     .option("--filter", "also ask which nodes pass, for declared maxNetworkCost limits")
     .option(
       "--managed-resource <name>",

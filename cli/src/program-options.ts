@@ -1,25 +1,26 @@
 // Options that several commands have, and the examples of their help.
 import { Option } from "commander";
 import type { Command } from "commander";
-import { dnsLabel, durationMs, httpUrl, readableFile } from "./options.ts";
+import { dnsLabel, duration, httpUrl, LONGEST_MS, readableFile } from "./options.ts";
 import { FORMATS } from "./output/format.ts";
 
 export type { Print } from "./output/show.ts";
 
 export const DEFAULT_SERVER = "http://127.0.0.1:8080";
-const DEFAULT_LAB = "http://127.0.0.1:8082";
-const LEAST_WATCH_MS = 100;
+export const DEFAULT_LAB = "http://127.0.0.1:8082";
+/** Each refresh asks the server for whole graphs. */
+const LEAST_WATCH_MS = 1_000;
 
 /** @param more formats that one command has beside those of all */
 export const output = (...more: readonly string[]): Option =>
   new Option("-o, --output <format>", "output format").choices([...FORMATS, ...more]).default("table");
 export const watch = (): Option =>
-  new Option(
+  duration(
     "--watch [interval]",
-    "refresh at this interval: tables are redrawn, other formats are printed again (2s)",
-  )
-    .argParser((text: string) => Math.max(LEAST_WATCH_MS, durationMs(text)))
-    .preset("2s");
+    "refresh at this interval, 2s if none is given; redraws a table, prints other formats again",
+    LEAST_WATCH_MS,
+    LONGEST_MS,
+  ).preset("2s");
 export const server = (): Option =>
   new Option("--server <url>", "address of the graph API")
     .argParser(httpUrl)

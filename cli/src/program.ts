@@ -10,9 +10,12 @@ import { addExperiment } from "./program-experiment.ts";
 import { addBill, addDispatch, addGraph, addMcp, addPlan, addWhatIf } from "./program-graph.ts";
 import { addStreams } from "./program-streams.ts";
 import { addAppGroup, addBench, addSchedulerConfig, addScore, addTosca } from "./program-offline.ts";
+import { terminal } from "./output/terminal.ts";
 import {
   caFile,
   commandOf,
+  DEFAULT_LAB,
+  DEFAULT_SERVER,
   context,
   examples,
   kubeconfig,
@@ -26,8 +29,7 @@ import {
 import type { Print } from "./program-options.ts";
 import {
   bitsPerSecond,
-  durationFrom,
-  durationMs,
+  duration,
   hostNames,
   objectNames,
   positiveNumber,
@@ -58,7 +60,6 @@ export function createProgram(
       "Makes a Kubernetes cluster aware of its network: measures it, shows it, and places pods accordingly.",
     )
     .version("0.1.0")
-    .showHelpAfterError(`(${name} --help lists what can be said)`)
     .configureOutput({
       writeOut: (text) => void process.stdout.write(visibleLines(text)),
       writeErr: (text) => void process.stderr.write(visibleLines(text)),
@@ -89,7 +90,23 @@ export function createProgram(
   examples(commandOf(program, "clean-up"), "% clean-up --system-namespace isochrone");
   examples(commandOf(program, "release-flows"), "% release-flows --system-namespace isochrone");
   addCompletion(program, print);
+  program.hook("preAction", async (_, command) => {
+    const hasDefault = [DEFAULT_SERVER, DEFAULT_LAB].some((address) =>
+      Object.values(command.opts()).includes(address),
+    );
+    if (hasDefault)
+      await (
+        await import("./demo-address.ts")
+      ).findDemo(command, process.env, (text) => terminal.note(`isochrone: ${text}`));
+  });
+  nameHelp(program, name);
   return program;
+}
+
+/** After a wrong option: the help of the command that was called, not that of all. */
+function nameHelp(command: Command, path: string): void {
+  command.showHelpAfterError(`(${path} --help lists what can be said)`);
+  for (const each of command.commands) nameHelp(each, `${path} ${each.name()}`);
 }
 
 const prices = (): Option =>
@@ -145,7 +162,9 @@ function addUp(program: Command, print: Print): void {
         .conflicts(["streams", "kubeconfig", "matrix", "manifest", "acts", "nodes", "rate", "window"]),
     )
     .option("--rate <number>", "requests per second to the workflow's entry", positiveNumber(10_000), 5)
-    .option("--window <duration>", "window of the graphs", durationFrom(1_000, 3_600_000), 30_000)
+    .addOption(
+      duration("--window <duration>", "window of the graphs", 1_000, 3_600_000).default(30_000, "30s"),
+    )
     .option("--seed <number>", "seed of all random choices", wholeNumber(0, 2 ** 31), 1)
     .addOption(
       new Option(
@@ -177,6 +196,9 @@ function addUp(program: Command, print: Print): void {
   ).addHelpText("after", "\nYour own workflow, step by step: docs/try-your-app.md");
 }
 
+/** The emulator refuses longer delays as mistakes of unit. */
+const MAX_DELAY_MS = 60_000;
+
 function addLab(program: Command, print: Print): void {
   const group = program.command("lab").description("the emulated network of a running `isochrone up`");
   group
@@ -184,8 +206,8 @@ function addLab(program: Command, print: Print): void {
     .description("change delay, loss or bandwidth between two nodes, in both directions unless --one-way")
     .argument("<a>", "node")
     .argument("<b>", "node")
-    .option("--delay <duration>", "round-trip time", durationMs)
-    .option("--jitter <duration>", "spread around it", durationMs)
+    .addOption(duration("--delay <duration>", "round-trip time", 0, MAX_DELAY_MS))
+    .addOption(duration("--jitter <duration>", "spread around it", 0, MAX_DELAY_MS))
     .option("--loss <ratio>", "share of round trips lost, 0.01 or 1%", ratio)
     .option("--bandwidth <rate>", "bits per second each way, e.g. 100M", bitsPerSecond)
     .option("--cut", "let nothing through")
@@ -205,7 +227,7 @@ function addLab(program: Command, print: Print): void {
   group
     .command("record")
     .description("print what the emulator did to the packets that passed")
-    .option("--last <duration>", "how far back", durationMs, 30_000)
+    .addOption(duration("--last <duration>", "how far back").default(30_000, "30s"))
     .addOption(lab())
     .addOption(output())
     .action(async (options) => (await import("./commands/lab.ts")).labRecordCommand(options, print));

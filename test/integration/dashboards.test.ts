@@ -35,6 +35,29 @@ test("every metric that a panel asks for is one that a service publishes", () =>
   expect(unknown).toEqual([]);
 });
 
+/** Metrics that exist only where a feature is on, and how the hint of their panels begins. */
+const HINTS: readonly (readonly [metric: RegExp, hint: string])[] = [
+  [/isochrone_icmp_/, "ICMP is off"],
+  [/isochrone_tcp_connect_/, "TCP handshakes are off"],
+  [/isochrone_bandwidth_/, "Bandwidth is off"],
+  [/isochrone_scheduler_request_seconds/, "There is no question of kube-scheduler"],
+];
+
+test("the hint of an empty panel names the feature that its metrics need", () => {
+  const panels = readdirSync(FOLDER).flatMap((file) => {
+    const dashboard = JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as {
+      panels: PanelJson[];
+    };
+    return dashboard.panels.flatMap((panel) => [panel, ...(panel.panels ?? [])]);
+  });
+  for (const [metric, hint] of HINTS) {
+    const asking = panels.filter((panel) => metric.test(JSON.stringify(Reflect.get(panel, "targets") ?? "")));
+    expect([metric, asking.length]).not.toEqual([metric, 0]);
+    for (const { title, fieldConfig } of asking)
+      expect([title, fieldConfig?.defaults.noValue]).toEqual([title, expect.stringContaining(hint)]);
+  }
+});
+
 describe.each(readdirSync(FOLDER))("%s", (file) => {
   const dashboard = JSON.parse(readFileSync(join(FOLDER, file), "utf8")) as {
     uid: string;

@@ -3,7 +3,7 @@ import type { Decision, StreamJobView } from "@isochrone/topology";
 import { GraphClientError } from "@isochrone/topology/client";
 import { CommandError } from "../errors.ts";
 import { decisionText } from "../explain/decision-text.ts";
-import { findDecision, unaskedSentence } from "../explain/find-decision.ts";
+import { elsewhereText, findDecision, unaskedSentence } from "../explain/find-decision.ts";
 import type { PodReport } from "../explain/pod-report.ts";
 import { graphClientOf } from "../graph-client.ts";
 import type { GraphServerOptions } from "../graph-client.ts";
@@ -52,10 +52,12 @@ async function explainDecision(name: string, options: ExplainOptions): Promise<V
     return viewOf(decision, { text });
   }
   const job = await findStreamJob(name, options);
-  if (job === null)
+  if (job === null) {
+    const elsewhere = await elsewhereText(graphClientOf(options), options.namespace, name);
     throw new CommandError(
-      `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; it may be older than what is kept${unasked === null ? "" : `. ${unasked}`}`,
+      `there is no decision about pod or workload ${JSON.stringify(name)} in namespace ${JSON.stringify(options.namespace)}; ${elsewhere ?? "it may be older than what is kept"}${unasked === null ? "" : `. ${unasked}`}`,
     );
+  }
   const { jobText, jobViewOf } = await import("../streams/job-view.ts");
   return viewOf(jobViewOf(job), { text: jobText });
 }

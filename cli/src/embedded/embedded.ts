@@ -171,7 +171,7 @@ export class Embedded {
         ...collectorServices(surroundings, seats, urls.page, () => cluster.value()),
         {
           name: "lab control",
-          service: labControl(surroundings, { network, cluster, moves }, portOf(urls.lab)),
+          service: labControl(surroundings, { network, cluster, moves }, urls),
         },
       ],
       {

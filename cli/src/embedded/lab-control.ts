@@ -11,6 +11,7 @@ import {
 } from "@isochrone/lab";
 import { createRegistry, systemClock, type Logger, type Service } from "@isochrone/runtime";
 import { deferred, type Deferred } from "./deferred.ts";
+import type { EmbeddedUrls } from "./options.ts";
 import type { PodMoves } from "./pod-moves.ts";
 import type { Surroundings } from "./services.ts";
 
@@ -29,7 +30,7 @@ interface Controlled extends Omit<Killed, "cluster"> {
 export function labControl(
   { options, store, isReal, emulator, logger, pages }: Surroundings,
   { network, cluster, moves }: Controlled,
-  port: number,
+  { page, lab }: Pick<EmbeddedUrls, "page" | "lab">,
 ): Service {
   const ending = new AbortController();
   const report = {
@@ -63,9 +64,9 @@ export function labControl(
         logger,
         registry: createRegistry(),
       });
-      const { port: bound } = await control.start(port);
+      const { port: bound } = await control.start(Number(new URL(lab).port));
       try {
-        return { control, stored: await storeControlToken(bound, token, env) };
+        return { control, stored: await storeControlToken(bound, token, env, page) };
       } catch (error) {
         await control.stop();
         throw error;

@@ -22,10 +22,16 @@ export async function readPod(
   const opened = openStore(kubeconfig, context);
   try {
     const pod = await opened.store.get({ ...KINDS.pod, namespace, name });
-    if (pod === null)
+    if (pod === null) {
+      const fields = { "metadata.name": name };
+      const { items } = await opened.store.list(KINDS.pod, { fields });
+      const found = items.map((item) => item.metadata.namespace).sort();
+      const step =
+        found.length === 0 ? "" : `; it is in namespace ${found.join(" and ")}: give -n ${found[0]}`;
       throw new CommandError(
-        `there is no pod ${JSON.stringify(name)} in namespace ${JSON.stringify(namespace)} of the cluster`,
+        `there is no pod ${JSON.stringify(name)} in namespace ${JSON.stringify(namespace)} of the cluster${step}`,
       );
+    }
     return { pod, webhook: await webhookSentence(opened.store, pod) };
   } finally {
     await opened.close();

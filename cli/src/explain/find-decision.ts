@@ -1,5 +1,5 @@
 import type { Decision } from "@isochrone/topology";
-import type { GraphClient } from "@isochrone/topology/client";
+import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
 
 const RECENT = 1_000;
 
@@ -28,6 +28,28 @@ export async function findDecision(
   if (newest === undefined) return { decision: null, incomplete: missing };
   const again = await client.decisions({ id: newest.id, limit: 1, now: true }, signal);
   return { decision: again.value.decisions[0] ?? newest, incomplete: missing };
+}
+
+/** Names the namespaces that have a pod or workload of this name; null if none has, or nobody can say. */
+export async function elsewhereText(
+  client: GraphClient,
+  namespace: string,
+  name: string,
+): Promise<string | null> {
+  try {
+    const { graphs } = await client.workflowChanges(null);
+    const having = graphs
+      .flatMap(({ workloads }) => workloads)
+      .filter((workload) => workload.name === name || workload.pods.some((pod) => pod.name === name))
+      .map((workload) => workload.namespace);
+    const found = [...new Set(having)].sort();
+    if (found.includes(namespace)) return "it runs there, and was placed before decisions were kept";
+    if (found.length === 0) return null;
+    return `it is in namespace ${found.join(" and ")}: give -n ${found[0]}`;
+  } catch (error) {
+    if (error instanceof GraphClientError) return null;
+    throw error;
+  }
 }
 
 /** One sentence; null: all replicas answered. */

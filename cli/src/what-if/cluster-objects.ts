@@ -3,13 +3,14 @@ import { KINDS, withoutPlannedNodes } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { LabClient, LabClientError, readControlToken } from "@isochrone/lab/client";
 import { recordOf } from "@isochrone/primitives";
+import { isLoopback } from "@isochrone/runtime/basics";
 
 export interface ClusterSource {
   readonly kubeconfig?: string;
   /** Of the kubeconfig. @default its current one */
   readonly context?: string;
-  /** Where the controls of an embedded cluster are; used unless a cluster is named. */
-  readonly lab: string;
+  /** Controls of the embedded cluster; used unless a cluster is named. Undefined: the server isn't one. */
+  readonly lab?: string | undefined;
   /** Of the graph API. */
   readonly server: string;
 }
@@ -81,13 +82,15 @@ export async function readCluster<K extends Name>(
 export async function embeddedLab(source: ClusterSource): Promise<LabClient | null> {
   const { kubeconfig, context, lab } = source;
   const isNamed = [kubeconfig, context, process.env.KUBECONFIG || undefined].some((one) => one !== undefined);
-  const token = isNamed || !isEmbedded(source) ? null : await readControlToken(lab, process.env);
+  if (isNamed || lab === undefined || !isSameMachine(source.server, lab)) return null;
+  const token = await readControlToken(lab, process.env);
   return token === null ? null : new LabClient(lab, { token });
 }
 
 /** The page and the controls of an embedded cluster are on the same machine. */
-function isEmbedded({ server, lab }: ClusterSource): boolean {
-  return new URL(server).hostname === new URL(lab).hostname;
+function isSameMachine(server: string, lab: string): boolean {
+  const [a, b] = [server, lab].map((address) => new URL(address).hostname.replaceAll(/^\[|\]$/g, ""));
+  return a === b || (isLoopback(a!) && isLoopback(b!));
 }
 
 /** null where it doesn't answer any more, or has an API server of its own. */

@@ -101,6 +101,18 @@ describe("isochrone what-if on files", () => {
     expect(text).toMatch(/^shop\/p-1 +n1 +n3 .*must move/m);
   });
 
+  it("puts a pod where it is told to, and leaves it there", async () => {
+    const { today, unplanned, moves } = await found("--move", "shop/p-1=n2");
+    expect([today.meanRttMs, unplanned.meanRttMs]).toEqual([10, 0]);
+    expect(moves).toContainEqual({
+      pod: "shop/p-1",
+      from: "n1",
+      unplanned: "n2",
+      planned: "n2",
+      must: false,
+    });
+  });
+
   it("names pods that no node takes", async () => {
     const text = await said("--scale", "shop/p=7", "--lose-zone", "us-east-1a");
     expect(text).toMatch(/shop\/p-1-more-\d has no node: 0\/2 nodes are available: 2 Insufficient cpu\./);
@@ -108,6 +120,8 @@ describe("isochrone what-if on files", () => {
 
   it.each([
     [["--drain", "n9"], /drained node must be one of the cluster's, got n9/],
+    [["--move", "shop/none=n2"], /moved pod must be one of the cluster's, got shop\/none/],
+    [["--move", "shop/p-1=n9"], /moved pod's node must be one of the cluster's, got n9/],
     [["--lose-zone", "moon"], /lost zone must have a node, got moon/],
     [["--scale", "shop/none=1"], /got shop\/none/],
     [["-n", "nowhere"], /--namespace must have a workflow, got "nowhere"/],

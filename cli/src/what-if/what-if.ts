@@ -1,5 +1,13 @@
 import { ChangeError, whatIf } from "@isochrone/placement";
-import type { Change, ExclusionRules, Scaling, Slowdown, WhatIf, World } from "@isochrone/placement";
+import type {
+  Change,
+  ExclusionRules,
+  Relocation,
+  Scaling,
+  Slowdown,
+  WhatIf,
+  World,
+} from "@isochrone/placement";
 import { listedPrices, PriceTable } from "@isochrone/prices";
 import { GraphClientError, type GraphClient } from "@isochrone/topology/client";
 import { planningOf } from "../commands/plan.ts";
@@ -16,6 +24,7 @@ interface WhatIfOptions extends GraphServerOptions, ClusterSource {
   readonly drain: readonly string[];
   readonly loseZone: readonly string[];
   readonly scale: readonly Scaling[];
+  readonly move: readonly Relocation[];
   readonly slow: readonly Slowdown[];
   /** File of other prices. */
   readonly prices?: string;
@@ -42,8 +51,8 @@ interface Looked {
 
 /** Prints what a change would make of placement, latency and bill. Changes nothing. */
 export async function whatIfCommand(options: WhatIfOptions, print: Print): Promise<void> {
-  const { drain, loseZone, scale, slow, seed, time } = options;
-  const change: Change = { drain, loseZones: loseZone, scale, slow };
+  const { drain, loseZone, scale, move, slow, seed, time } = options;
+  const change: Change = { drain, loseZones: loseZone, scale, move, slow };
   const planning = await planningOf(options);
   const newPrices = options.prices === undefined ? {} : { newPrices: await pricesOf(options.prices) };
   const read = async (): Promise<View> => {

@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "n
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { newControlToken, readControlToken, storeControlToken } from "./control-token.ts";
+import { listLabs, newControlToken, readControlToken, storeControlToken } from "./control-token.ts";
 
 let home: string;
 let runtime: string;
@@ -69,4 +69,20 @@ test("where nothing can be written the error names every file that was tried", a
   await expect(storeControlToken(8082, "abc", { HOME: blocked, XDG_RUNTIME_DIR: blocked })).rejects.toThrow(
     /must be stored in a folder that this user can write to, got .*file\/isochrone\/lab-8082\.token: .*; .*\.local\/state/,
   );
+});
+
+test("labs are listed with the addresses of their pages, those of older releases are not", async () => {
+  const later = await storeControlToken(9002, "b", env, "http://127.0.0.1:9000");
+  await storeControlToken(8082, "a", env, "http://127.0.0.1:8080");
+  await storeControlToken(7, "old", env);
+  await writeFile(join(runtime, "isochrone", "other.txt"), "x\nhttp://127.0.0.1:1\n");
+  expect(await readControlToken("http://127.0.0.1:9002", env)).toBe("b");
+  const first = { page: "http://127.0.0.1:8080", lab: "http://127.0.0.1:8082" };
+  expect(await listLabs(env)).toEqual([
+    first,
+    { page: "http://127.0.0.1:9000", lab: "http://127.0.0.1:9002" },
+  ]);
+  await later.remove();
+  expect(await listLabs(env)).toEqual([first]);
+  expect(await listLabs({ HOME: join(home, "nowhere") })).toEqual([]);
 });

@@ -1,9 +1,9 @@
-// Who may change the emulated network: programs of the user that started it. They find the token in a file
-// that only this user can read.
+// Who may change the emulated network: programs of the user that started it. They find the token, and the
+// address of the page, in a file that only this user can read.
 import { CodedError, isLoopback } from "@isochrone/runtime/basics";
 import { reasonOf } from "@isochrone/primitives";
 import { randomBytes } from "node:crypto";
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 
@@ -23,11 +23,25 @@ interface StoredToken {
   remove(): Promise<void>;
 }
 
+/** An embedded cluster of this user, as its file says; it may have ended without removing the file. */
+export interface RunningLab {
+  /** Of the graph API and the page. */
+  readonly page: string;
+  /** Of the emulator's controls. */
+  readonly lab: string;
+}
+
 /**
  * Writes the token of the lab whose controls listen on that port to the user's runtime folder, else to the
  * state folder. Throws CodedError `token_not_stored` where neither can be written.
+ * @param page address of the page that belongs to the lab; null if there is none
  */
-export async function storeControlToken(port: number, token: string, env: Env): Promise<StoredToken> {
+export async function storeControlToken(
+  port: number,
+  token: string,
+  env: Env,
+  page: string | null = null,
+): Promise<StoredToken> {
   const failures: string[] = [];
   for (const folder of foldersOf(env)) {
     const file = join(folder, fileName(port));
@@ -35,11 +49,11 @@ export async function storeControlToken(port: number, token: string, env: Env): 
       await mkdir(folder, { recursive: true, mode: 0o700 });
       // What a lab before left there may be readable for others.
       await rm(file, { force: true });
-      await writeFile(file, `${token}\n`, { mode: 0o600, flag: "wx" });
+      await writeFile(file, `${token}\n${page === null ? "" : `${page}\n`}`, { mode: 0o600, flag: "wx" });
       return {
         file,
         remove: async () => {
-          if ((await tokenIn(file)) === token) await rm(file, { force: true });
+          if ((await linesOf(file))[0] === token) await rm(file, { force: true });
         },
       };
     } catch (error) {
@@ -61,10 +75,24 @@ export async function readControlToken(url: string, env: Env): Promise<string | 
   if (!isLoopback(hostname.replaceAll(/^\[|\]$/g, ""))) return null;
   const number = Number(port === "" ? (protocol === "https:" ? 443 : 80) : port);
   for (const folder of foldersOf(env)) {
-    const token = await tokenIn(join(folder, fileName(number)));
-    if (token !== null) return token;
+    const [token] = await linesOf(join(folder, fileName(number)));
+    if (token) return token;
   }
   return null;
+}
+
+/** Lists the embedded clusters whose files this user has, by port. */
+export async function listLabs(env: Env): Promise<RunningLab[]> {
+  const found = new Map<number, RunningLab>();
+  for (const folder of foldersOf(env))
+    for (const name of await readdir(folder).catch(() => [])) {
+      const port = Number(/^lab-(\d{1,5})\.token$/.exec(name)?.[1]);
+      const isNew = !Number.isNaN(port) && !found.has(port);
+      const [, page] = isNew ? await linesOf(join(folder, name)) : [];
+      if (page !== undefined && URL.canParse(page))
+        found.set(port, { page, lab: `http://127.0.0.1:${port}` });
+    }
+  return [...found].sort(([a], [b]) => a - b).map(([, lab]) => lab);
 }
 
 function foldersOf(env: Env): string[] {
@@ -79,10 +107,11 @@ function fileName(port: number): string {
   return `lab-${port}.token`;
 }
 
-async function tokenIn(file: string): Promise<string | null> {
+/** The token, then the address of the page; empty if the file can't be read. */
+async function linesOf(file: string): Promise<string[]> {
   try {
-    return (await readFile(file, "utf8")).trim() || null;
+    return (await readFile(file, "utf8")).trim().split("\n");
   } catch {
-    return null;
+    return [];
   }
 }

@@ -111,7 +111,7 @@ export type { ScoreTable } from "./scoring/score-table.ts";
 export { workflowLatency, workflowTraffic } from "./scoring/workflow-latency.ts";
 export type { Strategy } from "./scoring/strategy.ts";
 export { ChangeError } from "./what-if/change.ts";
-export type { Change, Scaling, Slowdown, World } from "./what-if/change.ts";
+export type { Change, Relocation, Scaling, Slowdown, World } from "./what-if/change.ts";
 export { whatIf } from "./what-if/what-if.ts";
 export type { Outcome, WhatIf } from "./what-if/what-if.ts";
 export { serviceZoneAdvice } from "./zones/service-advice.ts";

@@ -3,7 +3,8 @@ import type { Dashboard } from "./grafana.ts";
 
 const rate = (metric: string, by: string): string => `sum by (${by}) (rate(${metric}[$__rate_interval]))`;
 const quantile = (q: number, histogram: string, by = "le"): string =>
-  `histogram_quantile(${q}, sum by (${by}) (rate(${histogram}_bucket[$__rate_interval])))`;
+  // Without an observation it is NaN, which would hide that there is no data.
+  `histogram_quantile(${q}, sum by (${by}) (rate(${histogram}_bucket[$__rate_interval]))) >= 0`;
 
 /** What is decided about pods, how fast, and on what. */
 export const decisions: Dashboard = {
@@ -30,10 +31,11 @@ export const decisions: Dashboard = {
           kind: "stat",
           unit: "s",
           width: 6,
+          needs: "extender",
           thresholds: [0.01, 0.05],
           queries: [
             {
-              expr: 'histogram_quantile(0.99, sum by (le) (rate(isochrone_scheduler_request_seconds_bucket{verb="prioritize"}[10m])))',
+              expr: 'histogram_quantile(0.99, sum by (le) (rate(isochrone_scheduler_request_seconds_bucket{verb="prioritize"}[10m]))) >= 0',
             },
           ],
         },
@@ -75,6 +77,7 @@ export const decisions: Dashboard = {
           unit: "s",
           width: 12,
           log: true,
+          needs: "extender",
           queries: [
             {
               expr: quantile(0.5, "isochrone_scheduler_request_seconds", "verb, le"),

@@ -31,6 +31,14 @@ const NEEDS = {
   dispatcher: { needs: "dispatcher.enabled", off: "The dispatcher is off: values dispatcher.enabled" },
   prices: { needs: "prices for the nodes' zones", off: "There is no price for these zones: values prices" },
   webhook: { needs: "webhook.enabled", off: "The webhook is off: values settings.webhook.enabled" },
+  extender: {
+    needs: "a kube-scheduler that asks the extender",
+    off: "There is no question of kube-scheduler",
+  },
+  handshakes: {
+    needs: "tcp_connect among probe.methods",
+    off: "TCP handshakes are off: values settings.probe.methods",
+  },
   icmp: { needs: "icmp among probe.methods", off: "ICMP is off: values settings.probe.methods" },
   bandwidth: { needs: "probe.bandwidth", off: "Bandwidth is off: values settings.probe.bandwidth" },
   tls: { needs: "certificates", off: "Served without certificates: values tls.source" },

@@ -230,7 +230,7 @@ export const network: Dashboard = {
           kind: "timeseries",
           unit: "s",
           width: 8,
-          needs: "icmp",
+          needs: "handshakes",
           queries: [
             {
               expr: 'topk(10, isochrone_tcp_connect_latency_quantile_seconds{quantile="0.5"})',

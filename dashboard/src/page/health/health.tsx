@@ -130,7 +130,7 @@ function Aggregator({ health, view, instruments }: AggregatorProps): VNode {
 }
 
 function Findings({ findings }: { readonly findings: readonly Finding[] }): VNode {
-  if (findings.length === 0 && cluster.value!.links === 0)
+  if (findings.length === 0 && cluster.value!.pairs.column.length === 0)
     return <p class="soft">Nothing is measured yet, so nothing can be said about it.</p>;
   if (findings.length === 0)
     return (

@@ -54,8 +54,6 @@ export interface ClusterView {
   readonly nodes: readonly ClusterNode[];
   readonly areas: readonly Area[];
   readonly pairs: Pairs;
-  /** Links that the graph holds, of all methods. */
-  readonly links: number;
   readonly coordinates: ClusterColumns["coordinates"];
 }
 
@@ -84,7 +82,6 @@ export function clusterViewOf(graph: ClusterColumns): ClusterView {
     nodes,
     areas: areasOf(nodes),
     pairs: pairsOf(graph, rowAt),
-    links: graph.links.source.length,
     coordinates: graph.coordinates,
   };
 }

@@ -278,7 +278,7 @@ function Concerns(props: {
 }): VNode {
   const { concerns, isWaiting } = props;
   if (concerns.length === 0 && isWaiting) return <Loading lines={3} />;
-  if (concerns.length === 0 && cluster.value!.links === 0)
+  if (concerns.length === 0 && cluster.value!.pairs.column.length === 0)
     return <p class="soft">Nothing is measured yet, so nothing can be said about it.</p>;
   if (concerns.length === 0)
     return (

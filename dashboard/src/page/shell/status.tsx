@@ -45,7 +45,7 @@ function statusOf(): Said {
 }
 
 function statusOfGraph(view: ClusterView, ageSeconds: number): Said {
-  const size = `${plural(view.size, "node")}, ${plural(view.links, "link")}`;
+  const size = `${plural(view.size, "node")}, ${plural(view.pairs.column.length, "pair")}`;
   const old = age(ageSeconds);
   if (moment.value !== "")
     return {

@@ -1,28 +1,49 @@
 // Another world: nodes gone, workloads of another size, links slower.
 import type { WorkflowGraphSnapshot, Workload } from "@isochrone/topology";
+import { SchedulingModel } from "../feasibility/scheduling-model.ts";
 import { controllerOf } from "../feasibility/objects/owners.ts";
 import { isTerminating, keyOf, record, text, type ApiObject } from "../feasibility/objects/json.ts";
-import { ChangeError, type Change, type World } from "./change.ts";
+import { ChangeError, type Change, type Relocation, type World } from "./change.ts";
 import { waitingAgain } from "./pods.ts";
 import { resized } from "./resized.ts";
 import { slowed } from "./slowed.ts";
 
 interface ChangedWorld {
   readonly world: World;
+  /** Pods that the change puts onto a node, as namespace/name. */
+  readonly relocated: ReadonlySet<string>;
   /** Pods that must be placed, as namespace/name: their node has gone, or they are new. */
   readonly homeless: ReadonlySet<string>;
 }
 
 /** Throws ChangeError for nodes, zones and workloads that aren't there, and numbers that make no sense. */
 export function applyChange(before: World, change: Change): ChangedWorld {
-  const { drain = [], loseZones = [], scale = [], slow = [] } = change;
+  const { drain = [], loseZones = [], scale = [], move = [], slow = [] } = change;
   const cluster = slow.length === 0 ? before.cluster : slowed(before.cluster, slow);
   const gone = goneNodes(before, drain, loseZones);
   const homeless = new Set<string>();
   let world: World = { ...before, cluster };
   if (gone.size > 0) world = withoutNodes(world, gone, homeless);
   for (const scaling of scale) world = resized(world, scaling, homeless);
-  return { world, homeless };
+  for (const relocation of move) world = relocatedTo(world, relocation);
+  const relocated = new Set(move.map(({ pod }) => pod));
+  for (const pod of relocated) homeless.delete(pod);
+  return { world, homeless, relocated };
+}
+
+function relocatedTo(world: World, { pod, node }: Relocation): World {
+  const { objects } = world;
+  if (!objects.nodes.some(({ metadata }) => metadata.name === node))
+    throw new ChangeError(`a moved pod's node must be one of the cluster's, got ${node}`);
+  const moved = objects.pods.find((each) => keyOf(each) === pod);
+  if (moved === undefined) throw new ChangeError(`a moved pod must be one of the cluster's, got ${pod}`);
+  const others = objects.pods.filter((each) => each !== moved);
+  const model = SchedulingModel.of({ ...objects, pods: others });
+  const refusal = model.verdict(waitingAgain(moved), node);
+  if (refusal !== null)
+    throw new ChangeError(`a moved pod's node must admit it, got ${pod} on ${node}: ${refusal.message}`);
+  const there = { ...moved, spec: { ...record(moved.spec), nodeName: node } };
+  return { ...world, objects: { ...objects, pods: [...others, there] } };
 }
 
 function goneNodes(world: World, drain: readonly string[], zones: readonly string[]): Set<string> {

@@ -20,6 +20,13 @@ export interface Scaling {
   readonly replicas: number;
 }
 
+/** A pod that is put onto a node and stays there, whatever the planner would do. */
+export interface Relocation {
+  /** namespace/name */
+  readonly pod: string;
+  readonly node: string;
+}
+
 /** Of the links between two nodes, or between the nodes of two zones, in both directions. */
 export interface Slowdown {
   readonly a: string;
@@ -35,6 +42,7 @@ export interface Change {
   readonly drain?: readonly string[];
   readonly loseZones?: readonly string[];
   readonly scale?: readonly Scaling[];
+  readonly move?: readonly Relocation[];
   readonly slow?: readonly Slowdown[];
 }
 

@@ -71,33 +71,36 @@ export interface WhatIf {
 /** Throws ChangeError. */
 export function whatIf(input: WhatIfInput): WhatIf {
   const { world: before, change, prices, newPrices = prices, cost = {} } = input;
-  const { world, homeless } = applyChange(before, change);
+  const { world, homeless, relocated } = applyChange(before, change);
   const { bytesPerRequest } = planSettings(cost);
   const model = SchedulingModel.of(world.objects);
   const nodeOf = (key: string): string | null => model.nodeOf(key)?.name ?? null;
   const placing = new DefaultPlacing(model, world.objects);
   const waiting = placing.place(world.objects.pods.filter((pod) => homeless.has(keyOf(pod))));
-  const unplanned = placed(world.workflows, homeless, nodeOf);
-  const byDefault = new Map([...homeless].map((key) => [key, nodeOf(key)]));
+  const unplanned = placed(world.workflows, new Set([...homeless, ...relocated]), nodeOf);
+  const byDefault = new Map([...homeless, ...relocated].map((key) => [key, nodeOf(key)]));
   const { obstacleOf = () => null } = input;
   const { touched, notes, gain, gainError } = makeMoves(
     {
       ...input,
       prices: newPrices,
       // Pods that must be placed anyway are evicted by nobody.
-      obstacleOf: (pod) => (homeless.has(keyOf(pod)) ? null : obstacleOf(pod)),
+      obstacleOf: (pod) => {
+        if (relocated.has(keyOf(pod))) return "the change puts it where it is";
+        return homeless.has(keyOf(pod)) ? null : obstacleOf(pod);
+      },
     },
     { ...world, workflows: unplanned },
     model,
   );
   const withoutNode = placing.place(waiting.map(({ object }) => object));
-  const elsewhere = new Set([...homeless, ...touched]);
+  const elsewhere = new Set([...homeless, ...relocated, ...touched]);
   const planned = placed(unplanned, elsewhere, nodeOf);
   const today = SchedulingModel.of(before.objects);
   const moves = [...elsewhere].map((pod): WhatIfMove => {
     const from = today.nodeOf(pod)?.name ?? null;
     const must = homeless.has(pod);
-    return { pod, from, unplanned: must ? byDefault.get(pod)! : from, planned: nodeOf(pod), must };
+    return { pod, from, unplanned: byDefault.get(pod) ?? (must ? null : from), planned: nodeOf(pod), must };
   });
   return {
     today: outcomeOf(before, before.workflows, prices, bytesPerRequest),

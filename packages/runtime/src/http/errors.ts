@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Logger } from "../log.ts";
 import { HttpError, problem, sendProblem } from "./problem.ts";
-import type { Problem } from "./problem.ts";
+import type { FieldMistake, Problem } from "./problem.ts";
 import { describeMistakes } from "./validation.ts";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -26,7 +26,7 @@ function isAnswer(error: FastifyError): boolean {
 function toProblem(error: FastifyError, request: FastifyRequest): Problem {
   if (error.validation) {
     const mistakes = describeMistakes(error.validation, error.validationContext ?? "body", request);
-    const detail = mistakes.map(({ field, rule }) => `${field} ${rule}`).join("; ");
+    const detail = mistakes.map(mistakeText).join("; ");
     return problem(400, { code: "request_invalid", detail, errors: mistakes });
   }
   if (error instanceof HttpError) {
@@ -42,6 +42,12 @@ function toProblem(error: FastifyError, request: FastifyRequest): Problem {
     detail: error.message,
     ...(error.code ? { code: error.code.toLowerCase() } : {}),
   });
+}
+
+/** Field, rule and value. A missing or unknown field, and a header, has no value. */
+function mistakeText(mistake: FieldMistake): string {
+  const got = Object.hasOwn(mistake, "value") ? `, got ${JSON.stringify(mistake.value)}` : "";
+  return `${mistake.field} ${mistake.rule}${got}`;
 }
 
 // Fastify answers 404 for a known path with another method; clients are helped more by 405 and Allow.

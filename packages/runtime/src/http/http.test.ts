@@ -70,8 +70,28 @@ test("a query out of bounds is a 400 problem that names field, rule and value", 
     title: "Bad Request",
     status: 400,
     code: "request_invalid",
+    detail: "querystring.limit must be <= 10, got 99",
     errors: [{ field: "querystring.limit", rule: "must be <= 10", value: 99 }],
   });
+});
+
+test("a value outside a union is one mistake that lists what is allowed", async () => {
+  const { app } = await build();
+  const window = Type.Union([Type.Literal("full"), Type.Literal("fast")]);
+  const rest = { name: Type.Optional(Type.Union([Type.String(), Type.Null()])) };
+  app.post(
+    "/windows",
+    { schema: { querystring: Type.Object({ window }), body: Type.Object(rest) } },
+    () => ({}),
+  );
+  const post = async (query: string, payload: object): Promise<unknown> =>
+    (await app.inject({ method: "POST", url: `/windows?window=${query}`, payload })).json().errors;
+  expect(await post("slow", {})).toEqual([
+    { field: "querystring.window", rule: "must be one of full, fast", value: "slow" },
+  ]);
+  expect(await post("fast", { name: 7 })).toEqual([
+    { field: "body.name", rule: "must be one of string, null", value: 7 },
+  ]);
 });
 
 test("a text where the body wants a number is refused, not converted", async () => {

@@ -23,7 +23,31 @@ export function describeMistakes(
   context: string,
   request: RequestParts,
 ): FieldMistake[] {
-  return (mistakes as readonly SchemaMistake[]).flatMap((mistake) => describe(mistake, context, request));
+  return ofUnions(mistakes as readonly SchemaMistake[]).flatMap((mistake) =>
+    describe(mistake, context, request),
+  );
+}
+
+/** One mistake for each union, with the values that its branches allow, in place of one for each branch. */
+function ofUnions(mistakes: readonly SchemaMistake[]): readonly SchemaMistake[] {
+  const unions = new Set(
+    mistakes.filter(({ keyword }) => keyword === "anyOf").map(({ instancePath }) => instancePath),
+  );
+  return mistakes.flatMap((mistake) => {
+    const { instancePath, keyword } = mistake;
+    if (!unions.has(instancePath)) return [mistake];
+    if (keyword !== "anyOf") return [];
+    const branches = mistakes.filter((each) => each.instancePath === instancePath);
+    const allowedValues = branches.flatMap(({ params }) =>
+      Object.hasOwn(params, "allowedValue") ? [String(Reflect.get(params, "allowedValue"))] : [],
+    );
+    const types = branches.flatMap(({ params }) => {
+      const type: unknown = Reflect.get(params, "type");
+      return typeof type === "string" ? [type] : [];
+    });
+    const params = { allowedValues: [...new Set([...allowedValues, ...types])] };
+    return [{ ...mistake, keyword: "enum", params }];
+  });
 }
 
 function describe(mistake: SchemaMistake, context: string, request: RequestParts): FieldMistake[] {
