@@ -1,5 +1,6 @@
 // What is said of the embedded cluster, in words: the same on a terminal and in a file.
 import type { EndToEnd } from "@isochrone/lab";
+import { percentileLack } from "@isochrone/primitives";
 import { savedShare, type ActResult, type PlacingAct } from "../embedded/acts.ts";
 import type { MachineState } from "../embedded/machine.ts";
 import type { EndedMove, MoveGroup } from "../embedded/move-log.ts";
@@ -24,7 +25,9 @@ export function latencyText({ count, errors, p50Ms, p95Ms, failure }: EndToEnd):
   const failed = failure === null ? `${errors} failed` : `${errors} failed: ${failure}`;
   if (count === 0 && errors === 0) return "no request was answered yet";
   if (count === 0) return `none of ${errors} requests was answered (${failure ?? "no reason known"})`;
-  return `p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)} (${count} requests, ${failed})`;
+  const lack = percentileLack(0.95, count);
+  const why = lack === null ? "" : `; ${lack}`;
+  return `p50 ${ms(p50Ms)}, p95 ${ms(p95Ms)} (${count} requests, ${failed}${why})`;
 }
 
 export function resultText({ act, endToEnd, networkMsPerRequest, doubt }: ActResult): string {

@@ -142,7 +142,28 @@ export const DecisionSchema = Type.Object(
         result: Type.String({ description: "one word, such as landed or elsewhere" }),
         node: NullableString("where the pod is"),
         reason: NullableString("why it isn't as decided"),
+        measured: Type.Optional(
+          Type.Object({
+            afterMs: Type.Number({
+              description: "of a move: mean round trip of the replacement's channels, measured again",
+            }),
+          }),
+        ),
       }),
+    ),
+    /** Of a move that was made for its cost. */
+    act: Type.Optional(
+      Type.Object(
+        {
+          id: Type.String({ description: "first decision of the group or of the larger move" }),
+          pods: Type.Integer({ minimum: 1, description: "pods that it moves in all" }),
+          gainRatio: Type.Number({ description: "share of their channels' cost that is to be saved" }),
+          beforeMs: NullableNumber("mean round trip of the pod's channels; null: not known"),
+          expectedMs: NullableNumber("the same from the target; null also if it depends on other pods"),
+          bytesPerSecond: NullableNumber("traffic of the pod's channels"),
+        },
+        { description: "what is moved together, and what for" },
+      ),
     ),
     at: Type.String({ description: "RFC 3339" }),
     /** Of the scheduler-plugin. */

@@ -7,6 +7,7 @@ export interface EndToEnd {
   readonly count: number;
   /** Requests that failed or were answered otherwise; their times are not in the percentiles. */
   readonly errors: number;
+  /** Percentiles are null with too few answers. */
   readonly p50Ms: number | null;
   readonly p90Ms: number | null;
   readonly p95Ms: number | null;
