@@ -26,6 +26,13 @@ const QuerySchema = Type.Object(
     kind: Type.Optional(ActKindSchema),
     since: Type.Optional(Type.String({ description: "acts that began from then on, RFC 3339" })),
     until: Type.Optional(Type.String({ description: "acts that began until then, RFC 3339" })),
+    withinSeconds: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: 31_536_000,
+        description: "acts that began in so many last seconds",
+      }),
+    ),
     limit: Type.Integer({ minimum: 1, maximum: MAX_LIMIT, default: DEFAULT_LIMIT }),
   },
   { additionalProperties: false },
@@ -50,14 +57,16 @@ export function addActRoute(app: HttpApp, { decisions, plans, clock, others }: A
         response: { 200: ActListSchema, 400: ProblemSchema },
       },
     },
-    async ({ query: { limit, since, until, ...filter } }): Promise<ActList> => {
-      const times = { sinceMs: timeOf("since", since), untilMs: timeOf("until", until) };
+    async ({ query: { limit, since, until, withinSeconds, ...filter } }): Promise<ActList> => {
+      const nowMs = clock.now();
+      const fromMs = withinSeconds === undefined ? undefined : nowMs - withinSeconds * 1_000;
+      const times = { sinceMs: timeOf("since", since) ?? fromMs, untilMs: timeOf("until", until) };
       const silent = (await others?.refresh()) ?? [];
       const { namespace } = filter;
       const shown = { namespace, limit: MAX_GROUPED };
       const found = decisions.find(shown, null);
       const records = { decisions: found, plans: plans.find(shown), proposals: plans.proposals(shown) };
-      const acts = actsOf(records, clock.now()).filter((act) => matches(act, { ...filter, ...times }));
+      const acts = actsOf(records, nowMs).filter((act) => matches(act, { ...filter, ...times }));
       return {
         acts: acts.slice(0, limit),
         leftOut: Math.max(0, acts.length - limit),

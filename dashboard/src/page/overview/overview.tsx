@@ -1,4 +1,5 @@
 import type { Health, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { percentileLack } from "@isochrone/primitives";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { emulatorToken, hasEmulator } from "../state/emulator.ts";
@@ -129,7 +130,12 @@ function EndToEnd({ timeline }: { readonly timeline: LabTimeline | null }): VNod
       <Tile
         label="End to end, p95"
         value={milliseconds(newest?.p95Ms)}
-        note={newest === undefined ? note : `${plural(newest.requests, "request")}, ${failed} failed`}
+        note={
+          newest === undefined
+            ? note
+            : (percentileLack(0.95, newest.requests) ??
+              `${plural(newest.requests, "request")}, ${failed} failed`)
+        }
         {...(failed > 0 ? { state: "bad" as const } : {})}
       />
     </>
