@@ -58,7 +58,9 @@ export const ActSchema = Type.Object(
     workflow: NullableString("namespace/name"),
     workloads: Type.Array(Type.String()),
     pods: Type.Array(ActPodSchema),
-    planned: Type.Integer({ description: "pods that the act has in all; more than `pods`: some are to come" }),
+    planned: Type.Integer({
+      description: "pods that the act has in all; more than `pods`: some are to come",
+    }),
     expected: Type.Union([ExpectedSchema, Type.Null()]),
     counted: Type.Union([CountedSchema, Type.Null()]),
     verdict: VerdictSchema,

@@ -110,11 +110,7 @@ describe("the verdict of a move", () => {
     [{ outcome: outcome("on_target", "n2", 5.4) }, "kept", "Kept."],
     [{ outcome: outcome("on_target", "n2", 8) }, "missed", "Missed by 3.0 ms."],
     [{ outcome: outcome("on_target", "n2", 12) }, "missed", "Missed by 7.0 ms, slower than before."],
-    [
-      { outcome: outcome("elsewhere", "n3") },
-      "failed",
-      "Failed: landed elsewhere, on n3 instead of n2.",
-    ],
+    [{ outcome: outcome("elsewhere", "n3") }, "failed", "Failed: landed elsewhere, on n3 instead of n2."],
     [{ outcome: outcome("withdrawn", null) }, "failed", "Failed: stays on n1."],
     [{ outcome: outcome("lost", null) }, "failed", "Failed: no ready replacement."],
     [
@@ -182,7 +178,9 @@ test("filters select by namespace, workload or pod, kind and time", () => {
   const atMs = Date.parse(made.at);
   const isShown = (filter: Parameters<typeof matches>[1]): boolean => matches(made, filter);
   expect(
-    [{}, { namespace: "shop" }, { workload: "we" }, { workload: "pod-m" }, { kind: "move" as const }].map(isShown),
+    [{}, { namespace: "shop" }, { workload: "we" }, { workload: "pod-m" }, { kind: "move" as const }].map(
+      isShown,
+    ),
   ).toEqual([true, true, true, true, true]);
   expect([{ sinceMs: atMs }, { untilMs: atMs }].map(isShown)).toEqual([true, true]);
   expect(

@@ -19,7 +19,7 @@ export interface ActFilter {
   readonly untilMs?: number | undefined;
 }
 
-/** Returns all acts, the newest first. Each decision, plan and proposal is in exactly one of them. */
+/** Returns all acts, the newest first. Each decision, plan and proposal with moves is in exactly one. */
 export function actsOf({ decisions, plans, proposals }: ActRecords, nowMs: number): Act[] {
   const groups = Map.groupBy(decisions, keyOf);
   const planned = plans.map((plan) => {
@@ -28,9 +28,8 @@ export function actsOf({ decisions, plans, proposals }: ActRecords, nowMs: numbe
     return planAct(plan, members, nowMs);
   });
   const others = [...groups].map(([id, members]) => decidedAct(id, members, nowMs));
-  return [...planned, ...others, ...proposals.map(proposalAct)].sort(
-    (a, b) => Date.parse(b.at) - Date.parse(a.at),
-  );
+  const proposed = proposals.filter(({ pods }) => pods.length > 0).map(proposalAct);
+  return [...planned, ...others, ...proposed].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 
 export function matches(act: Act, { namespace, workload, kind, sinceMs, untilMs }: ActFilter): boolean {
@@ -131,10 +130,7 @@ function proposalAct(proposal: LoggedProposal): Act {
     },
     counted: null,
     verdict: "nothing_moved",
-    sentence:
-      pods.length === 0
-        ? "Nothing was moved: no better plan is known."
-        : "Nothing was moved: it is a proposal.",
+    sentence: "Nothing was moved: it is a proposal.",
     because: explanation[0] ?? null,
   };
 }

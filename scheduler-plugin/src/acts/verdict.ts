@@ -75,7 +75,11 @@ function moveVerdict(members: readonly Decision[], nowMs: number): Verdict {
     const whose =
       ended.length === 1 ? "its channels" : `the channels of ${open} ${open === 1 ? "pod" : "pods"}`;
     return mayChange
-      ? { ...figures, verdict: "waiting", sentence: `Not judged yet: ${whose} are still to be measured again.` }
+      ? {
+          ...figures,
+          verdict: "waiting",
+          sentence: `Not judged yet: ${whose} are still to be measured again.`,
+        }
       : { ...figures, verdict: "not_judged", sentence: `Not judged: ${whose} couldn't be measured again.` };
   }
   const part = ended.length < total ? `; ${ended.length} of ${total} pods were moved` : "";

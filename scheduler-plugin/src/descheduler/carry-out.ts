@@ -41,9 +41,7 @@ interface RunInputs {
 }
 
 /** `id` is the decision's. */
-type MoveBegin =
-  | { readonly failure: FailureReason }
-  | { readonly failure: null; readonly id: string };
+type MoveBegin = { readonly failure: FailureReason } | { readonly failure: null; readonly id: string };
 
 export class CarryOut {
   readonly #options: CarryOutOptions;
@@ -85,7 +83,11 @@ export class CarryOut {
     let act: string | null = null;
     for (const move of moves) {
       const { workflow, isPart } = move;
-      const begun: MoveBegin = await this.#move(move, isPart ? (this.#acts.get(workflow) ?? null) : act, ground);
+      const begun: MoveBegin = await this.#move(
+        move,
+        isPart ? (this.#acts.get(workflow) ?? null) : act,
+        ground,
+      );
       if (begun.failure !== null) return begun.failure;
       act ??= begun.id;
       if (isPart && !this.#acts.has(workflow)) this.#acts.set(workflow, begun.id);

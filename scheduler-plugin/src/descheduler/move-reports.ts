@@ -151,7 +151,10 @@ export class MoveReports {
 }
 
 /** Null in mode `paper`, which promises nothing about latency. */
-function promiseOf({ worth, act, before, expected }: BegunMove, id: string): NonNullable<Decision["act"]> | null {
+function promiseOf(
+  { worth, act, before, expected }: BegunMove,
+  id: string,
+): NonNullable<Decision["act"]> | null {
   if (worth.kind === "score") return null;
   const { gain, cost, pods } = worth;
   return {
