@@ -155,6 +155,24 @@ test.each([
   expect(made).toMatchObject({ kind: "placement", verdict, expected: null, counted: null });
 });
 
+test("a score of a planned pod belongs to its plan, which chose the node", () => {
+  const pod = { namespace: "shop", name: "web-1" };
+  const on = (node: string, agreement: "as_chosen" | "otherwise") => ({
+    pod,
+    binding: bound(node, "bound", agreement),
+  });
+  const planned = decision("p", { kind: "plan", plan: "plan-1", ...on("n2", "as_chosen") });
+  const scored = decision("s", { kind: "score", best: "n3", ...on("n2", "otherwise") });
+  const other = decision("o", { kind: "score", pod: { namespace: "other", name: "web-1" } });
+  const acts = group([scored, planned, other], [plan("plan-1", ["p"])]);
+  expect(acts.map(({ kind, verdict, pods }) => [kind, verdict, pods.length]).toSorted()).toEqual([
+    ["placement", "not_judged", 1],
+    ["plan", "kept", 1],
+  ]);
+  const admitted = decision("p", { kind: "plan", plan: null, ...on("n2", "as_chosen") });
+  expect(only(scored, admitted)).toMatchObject({ kind: "placement", verdict: "kept", planned: 1 });
+});
+
 test("a proposal moves nothing, and its error is that of the saved share", () => {
   const cost = { network: 1, pressure: 0, total: 1 };
   const { cost: _, pods: __, ...shared } = plan("q", []);

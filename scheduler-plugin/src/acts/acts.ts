@@ -21,15 +21,21 @@ export interface ActFilter {
 
 /** Returns all acts, the newest first. Each decision, plan and proposal with moves is in exactly one. */
 export function actsOf({ decisions, plans, proposals }: ActRecords, nowMs: number): Act[] {
-  const groups = Map.groupBy(decisions, keyOf);
-  const planned = plans.map((plan) => {
+  // kube-scheduler asks for scores of planned pods too: those belong to the plan.
+  const planned = new Map(
+    decisions.flatMap((each) => (each.kind === "plan" ? [[podKey(each), keyOf(each)] as const] : [])),
+  );
+  const groups = Map.groupBy(decisions, (each) =>
+    each.kind === "eviction" ? keyOf(each) : (planned.get(podKey(each)) ?? keyOf(each)),
+  );
+  const ofPlans = plans.map((plan) => {
     const members = groups.get(plan.id) ?? [];
     groups.delete(plan.id);
-    return planAct(plan, members, nowMs);
+    return planAct(plan, withoutScores(members), nowMs);
   });
-  const others = [...groups].map(([id, members]) => decidedAct(id, members, nowMs));
+  const others = [...groups].map(([id, members]) => decidedAct(id, withoutScores(members), nowMs));
   const proposed = proposals.filter(({ pods }) => pods.length > 0).map(proposalAct);
-  return [...planned, ...others, ...proposed].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
+  return [...ofPlans, ...others, ...proposed].sort((a, b) => Date.parse(b.at) - Date.parse(a.at));
 }
 
 export function matches(act: Act, { namespace, workload, kind, sinceMs, untilMs }: ActFilter): boolean {
@@ -48,6 +54,16 @@ export function matches(act: Act, { namespace, workload, kind, sinceMs, untilMs 
 function keyOf({ id, kind, act, plan }: Decision): string {
   if (kind === "eviction") return act?.id ?? id;
   return kind === "plan" ? (plan ?? id) : id;
+}
+
+function podKey({ pod: { namespace, name } }: Decision): string {
+  return `${namespace}/${name}`;
+}
+
+/** Leaves out scores of pods that were planned: the plan chose the node. */
+function withoutScores(members: readonly Decision[]): readonly Decision[] {
+  const planned = members.filter(({ kind }) => kind === "plan");
+  return planned.length === 0 ? members : planned;
 }
 
 function decidedAct(id: string, members: readonly Decision[], nowMs: number): Act {

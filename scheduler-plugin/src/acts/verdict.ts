@@ -38,7 +38,8 @@ function placementVerdict(members: readonly Decision[]): Verdict {
     const sentence = `Not judged: it isn't known where${some === "" ? " the pod runs" : `${some} run`}.`;
     return { ...NOTHING, verdict: "not_judged", sentence };
   }
-  return { ...NOTHING, verdict: "kept", sentence: "Kept: on the chosen node." };
+  const all = members.length === 1 ? "on the chosen node" : `all ${members.length} pods are on their nodes`;
+  return { ...NOTHING, verdict: "kept", sentence: `Kept: ${all}.` };
 }
 
 type Landing = "chosen" | "elsewhere" | "pending" | "unknown";

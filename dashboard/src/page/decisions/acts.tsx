@@ -57,10 +57,10 @@ function cellsOf(act: Act): readonly (VNode | string)[] {
     nodeCell(nodesOf(act, "to")),
     expectedCell(expected),
     counted === null ? UNKNOWN : changeCell(counted.beforeMs, counted.afterMs, counted.gainRatio),
-    <>
-      <span class={`badge ${badgeOfVerdict(verdict)}`}>{verdict.replaceAll("_", " ")}</span>{" "}
-      <small class="soft note">{sentence}</small>
-    </>,
+    <span class="promise">
+      <span class={`badge ${badgeOfVerdict(verdict)}`}>{verdict.replaceAll("_", " ")}</span>
+      {sentence.toLowerCase() === `${verdict}.` ? null : <small class="soft note">{sentence}</small>}
+    </span>,
   ];
 }
 

@@ -112,8 +112,8 @@ export function Table(props: {
           <tbody>
             {props.rows.map(({ key, cells, class: kind }) => (
               <tr key={key} class={kind}>
-                {shown.map(({ index, isText }) => (
-                  <td key={index} class={isText === true ? "text" : ""}>
+                {shown.map(({ index, isText, title }) => (
+                  <td key={index} class={isText === true ? "text" : ""} data-title={title}>
                     {cells[index]}
                   </td>
                 ))}
