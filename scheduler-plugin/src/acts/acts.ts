@@ -3,13 +3,13 @@ import type { Act, ActKind, Decision } from "@isochrone/topology";
 import { verdictOf } from "./verdict.ts";
 import type { LoggedPlan, LoggedProposal } from "../domain/plan-log.ts";
 
-export interface ActRecords {
+interface ActRecords {
   readonly decisions: readonly Decision[];
   readonly plans: readonly LoggedPlan[];
   readonly proposals: readonly LoggedProposal[];
 }
 
-export interface ActFilter {
+interface ActFilter {
   readonly namespace?: string | undefined;
   /** Part of the name of a workload or pod. */
   readonly workload?: string | undefined;

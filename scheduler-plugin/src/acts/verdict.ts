@@ -2,8 +2,9 @@
 import type { Act, Decision } from "@isochrone/topology";
 
 type Verdict = Pick<Act, "expected" | "counted" | "verdict" | "sentence">;
+type Judgement = Pick<Verdict, "verdict" | "sentence">;
 
-/** A shortfall of up to this share of the expected gain, or of this many ms, is within what can be measured. */
+/** A shortfall of up to this share of the expected gain, or of so many ms, is within the error. */
 const TOLERATED_SHARE = 0.1;
 const TOLERATED_MS = 0.5;
 /** Channels that were not measured again for so long never are. */
@@ -19,27 +20,29 @@ export function verdictOf(members: readonly Decision[], nowMs: number): Verdict 
 }
 
 function placementVerdict(members: readonly Decision[]): Verdict {
-  const count = (state: Landing): number => members.filter((each) => landingOf(each) === state).length;
-  const [elsewhere, pending, unknown] = [count("elsewhere"), count("pending"), count("unknown")];
-  const of = members.length === 1 ? "" : ` of ${members.length} pods`;
-  const failed = members.find((each) => landingOf(each) === "elsewhere");
-  if (failed !== undefined) {
-    const node = failed.binding?.node ?? failed.outcome?.node ?? null;
-    const where = members.length > 1 || node === null ? "" : `: on ${node}, not on ${failed.best ?? "any"}`;
-    const some = members.length === 1 ? "" : ` ${elsewhere}${of}`;
-    return { ...NOTHING, verdict: "failed", sentence: `Failed:${some} landed elsewhere${where}.` };
-  }
-  if (pending > 0) {
-    const what = members.length === 1 ? "the pod has" : `${pending}${of} have`;
-    return { ...NOTHING, verdict: "waiting", sentence: `Not judged yet: ${what} no node yet.` };
-  }
-  if (unknown > 0) {
-    const some = members.length === 1 ? "" : ` ${unknown}${of}`;
-    const sentence = `Not judged: it isn't known where${some === "" ? " the pod runs" : `${some} run`}.`;
-    return { ...NOTHING, verdict: "not_judged", sentence };
-  }
-  const all = members.length === 1 ? "on the chosen node" : `all ${members.length} pods are on their nodes`;
-  return { ...NOTHING, verdict: "kept", sentence: `Kept: ${all}.` };
+  const groups = Map.groupBy(members, landingOf);
+  const total = members.length;
+  const say = (verdict: Act["verdict"], sentence: string): Verdict => ({ ...NOTHING, verdict, sentence });
+  const elsewhere = groups.get("elsewhere");
+  if (elsewhere !== undefined) return say("failed", `Failed: ${elsewhereOf(elsewhere, total)}.`);
+  const share = (some: readonly Decision[]): string => `${some.length} of ${total} pods`;
+  const pending = groups.get("pending");
+  if (pending !== undefined)
+    return say(
+      "waiting",
+      `Not judged yet: ${total === 1 ? "the pod has" : `${share(pending)} have`} no node.`,
+    );
+  const unknown = groups.get("unknown");
+  if (unknown !== undefined)
+    return say("not_judged", `Not judged: ${total === 1 ? "the pod" : share(unknown)}: node not known.`);
+  return say("kept", `Kept: ${total === 1 ? "on the chosen node" : `all ${total} pods are on their nodes`}.`);
+}
+
+function elsewhereOf(those: readonly Decision[], total: number): string {
+  const { binding, outcome, best } = those[0]!;
+  if (total > 1) return `${those.length} of ${total} pods landed elsewhere`;
+  const node = binding?.node ?? outcome?.node ?? null;
+  return `landed elsewhere${node === null ? "" : `: on ${node}, not on ${best ?? "any"}`}`;
 }
 
 type Landing = "chosen" | "elsewhere" | "pending" | "unknown";
@@ -55,43 +58,50 @@ function landingOf({ binding, outcome, best }: Decision): Landing {
 }
 
 function moveVerdict(members: readonly Decision[], nowMs: number): Verdict {
-  const first = members[0]!;
-  const expected = expectedOf(first);
-  const counted = countedOf(members);
-  const figures = { expected, counted };
+  const [expected, counted] = [expectedOf(members[0]!), countedOf(members)];
   const failed = members.filter((each) => hasFailed(each));
-  if (failed.length > 0) return { ...figures, verdict: "failed", sentence: failureOf(members, failed) };
-  const total = Math.max(members.length, first.act?.pods ?? 1);
-  const ended = members.filter(({ outcome }) => outcome !== undefined);
+  const found =
+    failed.length > 0
+      ? ({ verdict: "failed", sentence: failureOf(members, failed) } as const)
+      : judgedOf(members, { expected, counted }, nowMs);
+  return { expected, counted, ...found };
+}
+
+/** Judges an act of which no pod has failed. */
+function judgedOf(
+  members: readonly Decision[],
+  { expected, counted }: Pick<Verdict, "expected" | "counted">,
+  nowMs: number,
+): Judgement {
+  const total = Math.max(members.length, members[0]!.act?.pods ?? 1);
+  const ended = members.filter(({ outcome }) => outcome !== undefined).length;
   const newestMs = Math.max(...members.map(({ at, outcome }) => Date.parse(outcome?.at ?? at)));
   const mayChange = nowMs - newestMs < WAIT_MS;
-  if (ended.length < total && (mayChange || ended.length < members.length)) {
-    const done = `${ended.length} of ${total} ${total === 1 ? "pod" : "pods"} moved`;
-    return { ...figures, verdict: "waiting", sentence: `Not judged yet: ${done}.` };
-  }
-  if (first.act === undefined)
-    return { ...figures, verdict: "not_judged", sentence: "Not judged: no gain was promised." };
-  const open = ended.length - (counted?.pods ?? 0);
-  if (open > 0 || counted === null || expected === null) {
-    const whose =
-      ended.length === 1 ? "its channels" : `the channels of ${open} ${open === 1 ? "pod" : "pods"}`;
-    return mayChange
-      ? {
-          ...figures,
-          verdict: "waiting",
-          sentence: `Not judged yet: ${whose} are still to be measured again.`,
-        }
-      : { ...figures, verdict: "not_judged", sentence: `Not judged: ${whose} couldn't be measured again.` };
-  }
-  const part = ended.length < total ? `; ${ended.length} of ${total} pods were moved` : "";
-  return { ...figures, ...judged(expected, counted, part) };
+  const progress = `${ended} of ${podsText(total)}`;
+  if (ended < total && (mayChange || ended < members.length))
+    return { verdict: "waiting", sentence: `Not judged yet: ${progress} moved.` };
+  if (expected === null) return { verdict: "not_judged", sentence: "Not judged: no gain was promised." };
+  const open = ended - (counted?.pods ?? 0);
+  if (open === 0 && counted !== null)
+    return judged(expected, counted, ended < total ? `; ${progress} were moved` : "");
+  return unmeasured(ended === 1 ? "its channels" : `the channels of ${podsText(open)}`, mayChange);
+}
+
+function unmeasured(whose: string, mayChange: boolean): Judgement {
+  return mayChange
+    ? { verdict: "waiting", sentence: `Not judged yet: ${whose} are still to be measured again.` }
+    : { verdict: "not_judged", sentence: `Not judged: ${whose} couldn't be measured again.` };
+}
+
+function podsText(count: number): string {
+  return `${count} ${count === 1 ? "pod" : "pods"}`;
 }
 
 function judged(
   { gainRatio, afterMs }: NonNullable<Act["expected"]>,
   counted: NonNullable<Act["counted"]>,
   part: string,
-): Pick<Verdict, "verdict" | "sentence"> {
+): Judgement {
   const { beforeMs } = counted;
   const expectedMs = afterMs ?? beforeMs * (1 - (gainRatio ?? 0));
   const missingMs = counted.afterMs - expectedMs;

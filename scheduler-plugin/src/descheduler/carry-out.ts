@@ -1,7 +1,7 @@
 // Begins the moves of a run, in their order, and notes each of them. Ends a larger move when one of its pods
 // is refused.
 import { channelLatency } from "@isochrone/placement";
-import type { Move } from "@isochrone/placement";
+import type { DescheduleDecision, Move } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { BackOff } from "./back-off.ts";
 import type { Evictor } from "./evictor.ts";
@@ -36,8 +36,6 @@ interface RunInputs {
   readonly found: Survey;
   readonly graphs: Graphs;
   readonly nowMs: number;
-  /** Larger moves that have begun, by workflow. */
-  readonly campaigns: ReadonlyMap<string, unknown>;
 }
 
 /** `id` is the decision's. */
@@ -57,11 +55,15 @@ export class CarryOut {
    *
    * @returns workflows of which an eviction was refused: their moves have failed
    */
-  async run(moves: readonly Move[], ground: RunInputs, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  async run(
+    { moves, memory }: Pick<DescheduleDecision, "moves" | "memory">,
+    ground: RunInputs,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
     const over = new Set<string>();
     const stopped = new Set<string>();
     for (const workflow of this.#acts.keys())
-      if (!ground.campaigns.has(workflow)) this.#acts.delete(workflow);
+      if (!memory.campaigns.has(workflow)) this.#acts.delete(workflow);
     for (let index = 0; index < moves.length;) {
       if (signal.aborted) break;
       const { workflow, isPart, together } = moves[index]!;

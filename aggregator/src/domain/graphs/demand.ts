@@ -142,7 +142,7 @@ function add(zones: Map<string, Counted>, zone: string, counted: Counted, share:
 function zoneDemand(zone: string, counted: Counted, deadlineMs: number | null, nowMs: number): ZoneDemand {
   const { requests, errors } = counted;
   const answered = Math.max(0, requests - errors);
-  const percentile = (share: number): number | null =>
+  const latencyAt = (share: number): number | null =>
     counted.answered < samplesForPercentile(share) ? null : latencyOf(counted.within, answered * share);
   const ratio = (part: number): number => Math.min(1, Math.max(0, part / requests));
   return {
@@ -151,9 +151,9 @@ function zoneDemand(zone: string, counted: Counted, deadlineMs: number | null, n
     errorRatio: ratio(errors),
     inTimeRatio: deadlineMs === null ? null : ratio(withinMs(counted.within, deadlineMs)),
     latencyMs: {
-      p50: percentile(0.5),
-      p90: percentile(0.9),
-      p99: percentile(0.99),
+      p50: latencyAt(0.5),
+      p90: latencyAt(0.9),
+      p99: latencyAt(0.99),
     },
     ageSeconds: ageSeconds(counted.newestMs, nowMs),
   };

@@ -77,8 +77,8 @@ interface Column {
 }
 
 /**
- * A table that scrolls in itself where it is wider than its place. Columns without a value in any row are left
- * out, and a line says so.
+ * A table that scrolls in itself where it is wider than its place. Columns without a value in any row are
+ * left out, and a line says so.
  */
 export function Table(props: {
   readonly label: string;
