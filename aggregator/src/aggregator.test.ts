@@ -308,6 +308,7 @@ describe("graph API", () => {
         "/api/v1/graph/history/link",
         "/api/v1/health",
         "/api/v1/decisions",
+        "/api/v1/acts",
         "/api/v1/plans",
         "/api/v1/savings",
         "/api/v1/graph/prices",

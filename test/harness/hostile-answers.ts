@@ -1,7 +1,16 @@
 // Answers about workflows, decisions and the aggregator itself in which every name is as bad as can be: no
 // API server accepts such names, and neither does the store of the tests, so they are put in the place of the
 // real answers on their way to the page.
-import type { Decision, Health, Peer, Rtt, WorkflowGraphSnapshot, WorkflowList } from "@isochrone/topology";
+import type {
+  Act,
+  ActList,
+  Decision,
+  Health,
+  Peer,
+  Rtt,
+  WorkflowGraphSnapshot,
+  WorkflowList,
+} from "@isochrone/topology";
 import type { Page, Route } from "playwright-core";
 
 /** Markup, quotes, templates, names of every object, directions of writing, and what is too long. */
@@ -108,6 +117,36 @@ function decision(index: number, nodes: readonly string[]): Decision {
   };
 }
 
+/** Each has the pod of its decision. */
+function act(index: number, nodes: readonly string[]): Act {
+  const { id, pod, workload, workflow, at: when } = decision(index, nodes);
+  const [from = null, to = null] = nodes;
+  const made = {
+    name: pod.name,
+    workload,
+    decision: id,
+    from,
+    to,
+    node: at(index + 6),
+    state: at(index + 7),
+  };
+  return {
+    id,
+    kind: "move",
+    at: when,
+    namespace: pod.namespace,
+    workflow,
+    workloads: [workload ?? ""],
+    pods: [made],
+    planned: 1,
+    expected: { beforeMs: 9, afterMs: 5, gainRatio: 0.4, gainErrorRatio: null },
+    counted: null,
+    verdict: "failed",
+    sentence: `Failed: landed elsewhere, on ${at(index + 6)}.`,
+    because: at(index + 2),
+  };
+}
+
 const PROPOSED = {
   today: { network: 900_000, pressure: 100, total: 900_100 },
   savedRatio: 0.444,
@@ -188,6 +227,13 @@ export async function answerHostilely(page: Page, nodes: readonly string[]): Pro
   });
   await page.route("**/api/v1/decisions**", (route) =>
     json(route, { decisions: EVIL.map((_, index) => decision(index, nodes)) }),
+  );
+  await page.route("**/api/v1/acts**", (route) =>
+    json(route, {
+      acts: EVIL.map((_, index) => act(index, nodes)),
+      leftOut: 0,
+      isCut: false,
+    } satisfies ActList),
   );
   await page.route("**/api/v1/plans**", (route) =>
     json(route, plans(new URL(route.request().url()).searchParams, nodes)),

@@ -195,8 +195,19 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
   await visit.goTo("/decisions");
   await page.waitForSelector("#decisions tbody tr");
   const { decisions }: DecisionList = await system.decisions();
-  expect(await visit.column("#decisions", 3)).toContain(decisions.at(-1)!.pod.name);
+  const { name, namespace } = decisions.at(-1)!.pod;
+  expect((await visit.column("#decisions", 3)).join("\n")).toContain(name);
   await check("decisions");
+  // Filters are part of the address.
+  await page.fill("#act-workload", name);
+  await page.selectOption("#act-namespace", namespace);
+  await expect
+    .poll(async () => (await visit.column("#decisions", 3)).every((text) => text.includes(name)))
+    .toBe(true);
+  expect(page.url()).toContain(`namespace=${namespace}&workload=${name}`);
+  await page.fill("#act-workload", "no such workload");
+  await page.waitForSelector("#stream .empty");
+  await check("decisions without a match");
   const { id, candidates, explanation, binding } = decisions.at(-1)!;
   await visit.goTo(`/decisions/${id}`);
   await page.waitForSelector("#candidates tbody tr");

@@ -15,11 +15,11 @@ export interface DecisionsAnswer {
 }
 
 /**
- * `GET /api/v1/decisions`, `/api/v1/plans` and `/api/v1/savings`: the scheduler-plugin's, passed through so
- * that the page has one address.
+ * `GET /api/v1/decisions`, `/api/v1/acts`, `/api/v1/plans` and `/api/v1/savings`: the scheduler-plugin's,
+ * passed through so that the page has one address.
  */
 export function registerDecisionsRoutes(app: FastifyInstance, source: DecisionsSource): void {
-  for (const path of ["/api/v1/decisions", "/api/v1/plans", "/api/v1/savings"]) {
+  for (const path of ["/api/v1/decisions", "/api/v1/acts", "/api/v1/plans", "/api/v1/savings"]) {
     app.get<{ Reply: unknown }>(
       path,
       {

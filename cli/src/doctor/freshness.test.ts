@@ -67,7 +67,9 @@ describe("links that changed", () => {
       probing: {},
       departures,
     } as unknown as Health;
-    return judgeFreshness({ ...FACTS, cluster: EMPTY, health }).find(({ check }) => check === "changed links")!;
+    return judgeFreshness({ ...FACTS, cluster: EMPTY, health }).find(
+      ({ check }) => check === "changed links",
+    )!;
   };
 
   it("are named, and none is no fault", () => {
@@ -87,6 +89,8 @@ describe("links that changed", () => {
     };
     const found = lookAt({ ...none, pairs: [pair] });
     expect(found.severity).toBe("warning");
-    expect(found.value).toMatch(/^a <-> b: 60 ms since .+, 1\.3 before; shop\/web -> shop\/db talks over it$/);
+    expect(found.value).toMatch(
+      /^a <-> b: 60 ms since .+, 1\.3 before; shop\/web -> shop\/db talks over it$/,
+    );
   });
 });

@@ -1,5 +1,11 @@
 // Freshness: how old the graph is, how much of the network it covers, what was lost on the way, who is sick.
-import { droppedElements, type ClusterGraphSnapshot, type Departures, type Dropped, type Health } from "@isochrone/topology";
+import {
+  droppedElements,
+  type ClusterGraphSnapshot,
+  type Departures,
+  type Dropped,
+  type Health,
+} from "@isochrone/topology";
 import { departureTexts } from "@isochrone/topology/departures";
 import { NAME_A_SERVER, ok, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
@@ -292,7 +298,11 @@ function silentVerdict({ links }: ClusterGraphSnapshot): Verdict {
 
 /** Pairs that answer, but not as before. */
 function departuresVerdict(departures: Departures | undefined): Verdict {
-  const parts = { check: "changed links", looked: HEALTH, rule: "no pair is slower or loses more than before" };
+  const parts = {
+    check: "changed links",
+    looked: HEALTH,
+    rule: "no pair is slower or loses more than before",
+  };
   if (departures === undefined)
     return skipped({ ...parts, why: "not reported", remedy: "Upgrade the aggregator." });
   const words = { arrow: "<->", timeOf: (at: string) => new Date(at).toLocaleTimeString("en-GB") };

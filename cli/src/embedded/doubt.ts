@@ -1,7 +1,7 @@
 import type { EndToEnd } from "@isochrone/lab";
+import { samplesForPercentile } from "@isochrone/primitives";
 
-/** With fewer answers a p95 is one request. */
-const MIN_ANSWERED = 20;
+const MIN_ANSWERED = samplesForPercentile(0.95);
 
 const MAX_FAILED_SHARE = 0.1;
 

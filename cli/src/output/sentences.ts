@@ -1,5 +1,6 @@
 // What is said of the embedded cluster, in words: the same on a terminal and in a file.
 import type { EndToEnd } from "@isochrone/lab";
+import { percentileLack } from "@isochrone/primitives";
 import { rangeOf, savedShare, type ActResult, type Figure, type PlacingAct } from "../embedded/acts.ts";
 import { isAnswered } from "../embedded/doubt.ts";
 import type { MachineState } from "../embedded/machine.ts";
@@ -46,7 +47,9 @@ function answeredText(
   const failed = failure === null ? `${errors} failed` : `${errors} failed: ${failure}`;
   if (count === 0 && errors === 0) return "no request was answered yet";
   if (count === 0) return `none of ${errors} requests was answered (${failure ?? "no reason known"})`;
-  return `${figures} (${count} requests, ${failed})`;
+  const lack = percentileLack(0.95, count);
+  const why = lack === null ? "" : `; ${lack}`;
+  return `${figures} (${count} requests, ${failed}${why})`;
 }
 
 export function resultText(result: ActResult): string {

@@ -115,7 +115,7 @@ function Content({ place }: { readonly place: Place }): VNode | null {
     case "bill":
       return <BillPage />;
     case "decisions":
-      return <DecisionsPage kind={place.kind} id={place.id} />;
+      return <DecisionsPage {...place} />;
     default:
       return <HealthPage />;
   }

@@ -22,6 +22,7 @@ export {
 } from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
+export { percentileLack, samplesForPercentile } from "./percentile-rule.ts";
 export {
   parseAmount,
   parseBitsPerSecond,

@@ -1,3 +1,4 @@
+import { samplesForPercentile } from "@isochrone/primitives";
 import {
   DOMAIN_MAX,
   DOMAIN_MIN,
@@ -9,10 +10,6 @@ import {
 } from "./exponential-index.ts";
 import { checkHistogramData } from "./histogram-check.ts";
 import type { ExponentialHistogramData } from "./otlp/model.ts";
-
-/** Below these numbers of samples a percentile says more about luck than about the network. */
-const MIN_SAMPLES_P90 = 20;
-const MIN_SAMPLES_P99 = 100;
 
 const FIRST_CAPACITY = 8;
 const UINT32_MAX = 0xffff_ffff;
@@ -185,13 +182,14 @@ export class Distribution {
     return this.#max;
   }
 
+  /** Null with too few samples for this quantile. */
+  shownQuantile(share: number): number | null {
+    return this.#count < samplesForPercentile(share) ? null : this.quantile(share);
+  }
+
   /** The usual three; p90 needs 20 samples, p99 needs 100. */
   percentiles(): Percentiles {
-    return {
-      p50: this.quantile(0.5),
-      p90: this.#count < MIN_SAMPLES_P90 ? null : this.quantile(0.9),
-      p99: this.#count < MIN_SAMPLES_P99 ? null : this.quantile(0.99),
-    };
+    return { p50: this.shownQuantile(0.5), p90: this.shownQuantile(0.9), p99: this.shownQuantile(0.99) };
   }
 
   /** A copy for the wire. Of an empty Distribution every number is 0. */

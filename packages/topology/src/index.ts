@@ -60,7 +60,14 @@ export type {
 } from "./declarations.ts";
 export { declaredAreaCosts, readNetworkTopology } from "./declared-costs.ts";
 export { NETWORK_TOPOLOGY_KEYS, networkTopologyWeights } from "./network-topology.ts";
-export { DecisionKindSchema, DecisionListSchema, DecisionSchema } from "./decision-schema.ts";
+export type { Act, ActKind, ActList } from "./decision-schema.ts";
+export {
+  ActKindSchema,
+  ActListSchema,
+  DecisionKindSchema,
+  DecisionListSchema,
+  DecisionSchema,
+} from "./decision-schema.ts";
 export type {
   Binding,
   Candidate,

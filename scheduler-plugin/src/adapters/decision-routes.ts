@@ -5,6 +5,7 @@ import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import type { ExclusionRules } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
+import { addActRoute } from "../acts/routes.ts";
 import { MAX_ASKED_AGAIN } from "../domain/decision-view.ts";
 import type { DecisionView } from "../domain/decision-view.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
@@ -156,11 +157,12 @@ interface DecisionRouteParts {
   readonly rules: ExclusionRules | null;
 }
 
-/** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}` and `/api/v1/plans`. */
+/** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}`, `/api/v1/acts` and `/api/v1/plans`. */
 export function addDecisionRoutes(
   app: HttpApp,
   { decisions, plans, clock, others, rules }: DecisionRouteParts,
 ): void {
+  addActRoute(app, { decisions, plans, clock, others });
   const incomplete = async (): Promise<{ incomplete?: string[] }> => {
     const silent = (await others?.refresh()) ?? [];
     return silent.length === 0 ? {} : { incomplete: silent };

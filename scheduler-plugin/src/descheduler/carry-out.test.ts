@@ -1,6 +1,7 @@
 import { KINDS, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
+import { NO_MEMORY } from "@isochrone/placement";
 import type { Move } from "@isochrone/placement";
 import { createRegistry, loadSettings } from "@isochrone/runtime";
 import { ManualClock, MemoryLogger } from "@isochrone/runtime/testing";
@@ -58,13 +59,15 @@ describe("of what a run has decided", () => {
   const carriedOut = async (
     of: Partial<Move>,
     prepare: (store: ClusterStore) => Promise<ClusterStore>,
-  ): Promise<{ over: string[]; left: string[] }> => {
+  ): Promise<{ over: string[]; left: string[]; acts: string[] }> => {
     const clock = new ManualClock(NOW);
     const memory = createMemoryStore({ clock });
     const ground = await groundOf(memory);
     const store = await prepare(memory);
     const metrics = createDeschedulerMetrics(createRegistry());
     const logger = new MemoryLogger({ clock });
+    const decisions = new DecisionLog(10);
+    let ids = 0;
     const carryOut = new CarryOut({
       config: loadSettings([deschedulerSettings], { env: {}, overrides: {} }).descheduler,
       bytesPerRequest: 0,
@@ -73,9 +76,9 @@ describe("of what a run has decided", () => {
       backOff: new BackOff(1_000),
       left: new LeftNodes(1_000),
       reports: new MoveReports({
-        decisions: new DecisionLog(10),
+        decisions,
         events: null,
-        newId: () => "id",
+        newId: () => `d-${++ids}`,
         lease: { ...KINDS.lease, namespace: "isochrone", name: "isochrone-planner" },
         mode: "evict",
         clock,
@@ -93,9 +96,12 @@ describe("of what a run has decided", () => {
       worth: { kind: "cost", gain: 1, cost: 2, pods: 3 },
       ...of,
     }));
-    const over = [...(await carryOut.run(moves, ground, new AbortController().signal))];
+    const over = [
+      ...(await carryOut.run({ moves, memory: NO_MEMORY }, ground, new AbortController().signal)),
+    ];
     const { items } = await memory.list(KINDS.pod);
-    return { over, left: items.map(({ metadata }) => metadata.name).sort() };
+    const acts = decisions.find({ limit: 10 }).map(({ act }) => act?.id ?? "none");
+    return { over, left: items.map(({ metadata }) => metadata.name).sort(), acts };
   };
 
   const guarded = async (store: ClusterStore): Promise<ClusterStore> => {
@@ -108,20 +114,31 @@ describe("of what a run has decided", () => {
     return store;
   };
 
+  test.each([
+    ["a larger move", { isPart: true }, ["d-1", "d-1", "d-1"]],
+    ["a group", { isPart: false, together: ["the", "others"] }, ["d-1", "d-1", "d-1"]],
+    ["single moves", { isPart: false }, ["d-3", "d-2", "d-1"]],
+  ])("decisions of %s name their act", async (_, of, acts) => {
+    expect(await carriedOut(of, (store) => Promise.resolve(store))).toMatchObject({ over: [], acts });
+  });
+
   test("nothing of a larger move is done any more once a budget has refused one of its pods, and it is over", async () => {
-    expect(await carriedOut({}, guarded)).toEqual({ over: ["shop/flow"], left: ["w1-0", "w2-0"] });
+    expect(await carriedOut({}, guarded)).toMatchObject({ over: ["shop/flow"], left: ["w1-0", "w2-0"] });
   });
 
   test("the others of a group stay with the one that was refused", async () => {
     const together = ["the", "others"];
-    expect(await carriedOut({ isPart: false, together }, guarded)).toEqual({
+    expect(await carriedOut({ isPart: false, together }, guarded)).toMatchObject({
       over: ["shop/flow"],
       left: ["w1-0", "w2-0"],
     });
   });
 
   test("pods that are moved each for itself don't wait for each other", async () => {
-    expect(await carriedOut({ isPart: false }, guarded)).toEqual({ over: ["shop/flow"], left: ["w1-0"] });
+    expect(await carriedOut({ isPart: false }, guarded)).toMatchObject({
+      over: ["shop/flow"],
+      left: ["w1-0"],
+    });
   });
 
   test("a larger move waits for the next run when one of its pods has merely changed", async () => {
@@ -135,6 +152,6 @@ describe("of what a run has decided", () => {
                   : store.evict({ namespace: "shop", name: ref.name }, options)
             : memberOf(target, name),
       });
-    expect(await carriedOut({}, changed)).toEqual({ over: [], left: ["w1-0", "w2-0"] });
+    expect(await carriedOut({}, changed)).toMatchObject({ over: [], left: ["w1-0", "w2-0"] });
   });
 });

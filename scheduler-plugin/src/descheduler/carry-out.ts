@@ -1,7 +1,7 @@
 // Begins the moves of a run, in their order, and notes each of them. Ends a larger move when one of its pods
 // is refused.
 import { channelLatency } from "@isochrone/placement";
-import type { Move } from "@isochrone/placement";
+import type { DescheduleDecision, Move } from "@isochrone/placement";
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { BackOff } from "./back-off.ts";
 import type { Evictor } from "./evictor.ts";
@@ -38,8 +38,13 @@ interface RunInputs {
   readonly nowMs: number;
 }
 
+/** `id` is the decision's. */
+type MoveBegin = { readonly failure: FailureReason } | { readonly failure: null; readonly id: string };
+
 export class CarryOut {
   readonly #options: CarryOutOptions;
+  /** First decisions of larger moves, by workflow. Another leader continues a larger move as a new act. */
+  readonly #acts = new Map<string, string>();
 
   constructor(options: CarryOutOptions) {
     this.#options = options;
@@ -50,9 +55,15 @@ export class CarryOut {
    *
    * @returns workflows of which an eviction was refused: their moves have failed
    */
-  async run(moves: readonly Move[], ground: RunInputs, signal: AbortSignal): Promise<ReadonlySet<string>> {
+  async run(
+    { moves, memory }: Pick<DescheduleDecision, "moves" | "memory">,
+    ground: RunInputs,
+    signal: AbortSignal,
+  ): Promise<ReadonlySet<string>> {
     const over = new Set<string>();
     const stopped = new Set<string>();
+    for (const workflow of this.#acts.keys())
+      if (!memory.campaigns.has(workflow)) this.#acts.delete(workflow);
     for (let index = 0; index < moves.length;) {
       if (signal.aborted) break;
       const { workflow, isPart, together } = moves[index]!;
@@ -71,17 +82,26 @@ export class CarryOut {
 
   /** @returns why one of them stays; null: all are moved */
   async #group(moves: readonly Move[], ground: RunInputs): Promise<FailureReason | null> {
+    let act: string | null = null;
     for (const move of moves) {
-      const failure = await this.#move(move, ground);
-      if (failure !== null) return failure;
+      const { workflow, isPart } = move;
+      const begun: MoveBegin = await this.#move(
+        move,
+        isPart ? (this.#acts.get(workflow) ?? null) : act,
+        ground,
+      );
+      if (begun.failure !== null) return begun.failure;
+      act ??= begun.id;
+      if (isPart && !this.#acts.has(workflow)) this.#acts.set(workflow, begun.id);
     }
     return null;
   }
 
   async #move(
     move: Move,
+    act: string | null,
     { found, graphs: { cluster, workflow }, nowMs }: RunInputs,
-  ): Promise<FailureReason | null> {
+  ): Promise<MoveBegin> {
     const { config, bytesPerRequest, evictor, reports, metrics } = this.#options;
     const { object, identity, workload, canSurge } = found.pods.get(move.pod.uid)!;
     const { namespace, name, uid } = move.pod;
@@ -104,14 +124,16 @@ export class CarryOut {
     });
     if (!result.begun) {
       this.#refused(move, found, result.reason, result.detail, nowMs);
-      return result.reason;
+      return { failure: result.reason };
     }
     const { owner, coolDownMs } = result;
     const graph = workflow(namespace, identity.workflow)!;
     const channels = (node: string) =>
       channelLatency({ namespace, name, workload }, node, { cluster, workflow: graph }, bytesPerRequest);
     const isReleased = release !== null;
-    const id = reports.begun(object, { ...move, workload, isReleased }, { cluster, workflow: graph }, nowMs);
+    const [before, expected] = [channels(from), channels(to)];
+    const begun = { ...move, workload, isReleased, act, before, expected };
+    const id = reports.begun(object, begun, { cluster, workflow: graph }, nowMs);
     if (!isReleased) metrics.evictions.inc();
     this.#options.backOff.accepted(owner.uid);
     this.#options.left.add({
@@ -135,14 +157,14 @@ export class CarryOut {
       coolDownMs,
       // Its replacement may be there already: those of before the eviction count.
       siblings: found.uids,
-      before: channels(from),
-      expected: channels(to),
+      before,
+      expected,
       worth: worthOf(move),
       ...(release === null ? {} : { release }),
     };
     this.#options.moves.begin(started);
     this.#options.onMove?.(progressOf(started, isReleased ? "replacing" : "evicted"));
-    return null;
+    return { failure: null, id };
   }
 
   #refused({ pod }: Move, found: Survey, reason: FailureReason, detail: string, nowMs: number): void {

@@ -1,21 +1,26 @@
 // Tells of moves: to the decisions API, as Events on pods, and to the log.
 import type { EventRecorder, KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
-import type { Halt, Move } from "@isochrone/placement";
+import type { ChannelLatency, Halt, Move } from "@isochrone/placement";
 import type { Clock, Logger } from "@isochrone/runtime";
-import type { Candidate, ClusterGraph, WorkflowGraph } from "@isochrone/topology";
+import type { Candidate, ClusterGraph, Decision, WorkflowGraph } from "@isochrone/topology";
 import { placementOf } from "../adapters/observed-pod.ts";
 import type { DecisionLog, LoggedAct } from "../domain/decision-log.ts";
 import { graphAgeSeconds } from "../domain/graph-age.ts";
 import type { FailureReason } from "./decision/metrics.ts";
 import { scoresOf } from "./decision/paper-decision.ts";
 import { RESUME_ANNOTATION } from "./memory-annotation.ts";
-import type { DoneMove } from "./started-moves.ts";
+import type { DoneMove, StartedMove } from "./started-moves.ts";
 
 interface BegunMove extends Move {
   /** As the workflow graph calls it. */
   readonly workload: string;
   /** The replacement starts before the pod is evicted. */
   readonly isReleased: boolean;
+  /** First decision of what it is moved with; null: it begins it. */
+  readonly act: string | null;
+  /** The pod's channels from where it is and from the target; null: the graphs don't say. */
+  readonly before: ChannelLatency | null;
+  readonly expected: ChannelLatency | null;
 }
 
 interface MoveReportsOptions {
@@ -48,6 +53,7 @@ export class MoveReports {
     const { workflow, workload, isReleased, from, to, worth } = move;
     const { namespace, name, uid } = move.pod;
     const explanation = sentences(move);
+    const promise = promiseOf(move, id);
     const made: LoggedAct = {
       id,
       kind: "eviction",
@@ -67,6 +73,7 @@ export class MoveReports {
         explanation,
         best: to,
         candidates: candidatesOf(move),
+        ...(promise === null ? {} : { act: promise }),
       }),
     };
     const scheduled = placementOf(pod);
@@ -124,6 +131,11 @@ export class MoveReports {
     });
   }
 
+  /** The channels of the replacement were measured again. */
+  measured({ id }: StartedMove, afterMs: number): void {
+    this.#options.decisions.measured(id, afterMs);
+  }
+
   /** The descheduler has stopped itself. */
   stopped({ reason, detail }: Halt): void {
     const { logger, events, lease } = this.#options;
@@ -136,6 +148,23 @@ export class MoveReports {
       note: `No pod is moved: ${detail}. ${resume}`,
     });
   }
+}
+
+/** Null in mode `paper`, which promises nothing about latency. */
+function promiseOf(
+  { worth, act, before, expected }: BegunMove,
+  id: string,
+): NonNullable<Decision["act"]> | null {
+  if (worth.kind === "score") return null;
+  const { gain, cost, pods } = worth;
+  return {
+    id: act ?? id,
+    pods,
+    gainRatio: cost > 0 ? gain / cost : 0,
+    beforeMs: before?.ms ?? null,
+    expectedMs: pods > 1 ? null : (expected?.ms ?? null),
+    bytesPerSecond: before?.bytesPerSecond ?? null,
+  };
 }
 
 function beginningOf({ from, to, worth, isReleased }: BegunMove): string {

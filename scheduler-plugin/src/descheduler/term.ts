@@ -219,7 +219,7 @@ export class DeschedulerTerm {
     this.#memory = decision.memory;
     metrics.proposed.inc(decision.moves.length);
     if (config.mode !== "dry-run") {
-      const refused = await this.#carryOut.run(decision.moves, { found, graphs, nowMs }, signal);
+      const refused = await this.#carryOut.run(decision, { found, graphs, nowMs }, signal);
       for (const move of this.#moves.waiting) this.#verdicts.begun(workflowOf(move));
       for (const workflow of refused)
         this.#failed({ atMs: nowMs, workflow, failure: `an eviction in ${workflow} was refused` }, nowMs);
@@ -285,10 +285,10 @@ export class DeschedulerTerm {
       const verdict = judgementOf(replaced, graphs, this.#options.bytesPerRequest);
       if (verdict === null) continue;
       this.#moves.measured(move);
+      this.#options.reports.measured(move, verdict.afterMs);
       this.#options.onMove?.(progressOf(move, "measured", replaced.replacement, verdict.afterMs));
-      const isElsewhere = mode !== "paper" && replaced.replacement.node !== move.to;
       // A move that ended elsewhere was judged when it ended.
-      if (isElsewhere) continue;
+      if (mode !== "paper" && replaced.replacement.node !== move.to) continue;
       this.#verdicts.measured(verdict, nowMs);
       // A move in vain may be put right.
       if (isEffective(verdict))

@@ -129,7 +129,10 @@ export class DecisionLog {
     this.#places.learn(podOf(decision), place);
     const known = this.#outcomes.get(decision.id);
     const isNews =
-      outcome !== undefined && (known === undefined || Date.parse(outcome.at) > Date.parse(known.at));
+      outcome !== undefined &&
+      (known === undefined ||
+        Date.parse(outcome.at) > Date.parse(known.at) ||
+        (outcome.measured !== undefined && known.measured === undefined));
     if (isNews) this.#conclude(decision.id, outcome, from);
     return isNew || isNews;
   }
@@ -171,6 +174,12 @@ export class DecisionLog {
   /** Says what became of a decision; of one that is no longer kept nothing is. */
   conclude(id: string, outcome: DecisionOutcome): void {
     this.#conclude(id, outcome, null);
+  }
+
+  /** The channels of a moved pod were measured again. */
+  measured(id: string, afterMs: number): void {
+    const known = this.#outcomes.get(id);
+    if (known !== undefined) this.conclude(id, { ...known, measured: { afterMs } });
   }
 
   get(id: string): Decision | undefined {

@@ -11,8 +11,12 @@ const CONCERNS: readonly RegExp[] = [
   /^\S+ gets no answer from \S+$/,
   new RegExp(String.raw`^${PLURAL} pairs? of nodes loses? packets$`),
   new RegExp(String.raw`^${PLURAL} pairs? of nodes lose packets$`),
-  new RegExp(String.raw`^\S+ ↔ \S+(?:: ${MS}| loses [\d.]+ % of packets) since [\d: -]+, [\d.]+(?: %)? before; .+ over it$`),
-  new RegExp(String.raw`^${PLURAL} of ${PLURAL} pairs of nodes (?:are slower|lose more packets) than before since .+$`),
+  new RegExp(
+    String.raw`^\S+ ↔ \S+(?:: ${MS}| loses [\d.]+ % of packets) since [\d: -]+, [\d.]+(?: %)? before; .+ over it$`,
+  ),
+  new RegExp(
+    String.raw`^${PLURAL} of ${PLURAL} pairs of nodes (?:are slower|lose more packets) than before since .+$`,
+  ),
   new RegExp(String.raw`^Requests of \S+ spend ${MS} on the network; ${MS} would do$`),
 ];
 

@@ -116,7 +116,10 @@ test("each step of five times and the floor is found within a minute, with its t
   assert(
     property(
       worlds,
-      record({ series: integer({ min: 0, max: SERIES - 1 }), factor: double({ min: 5, max: 50, noNaN: true }) }),
+      record({
+        series: integer({ min: 0, max: SERIES - 1 }),
+        factor: double({ min: 5, max: 50, noNaN: true }),
+      }),
       ({ seed, noise, stepMs }, { series, factor }) => {
         const world = new World(seed, noise, stepMs);
         world.run(10 * MINUTE_MS);
@@ -150,7 +153,9 @@ test("a value around the threshold does not flap", () =>
       let changes = 0;
       let isDeparted = false;
       for (let second = 0; second < 1_800; second++) {
-        world.run(1_000, (series, level) => (series === 0 ? level + 7.7 + 2 * (world.random() - 0.5) : level));
+        world.run(1_000, (series, level) =>
+          series === 0 ? level + 7.7 + 2 * (world.random() - 0.5) : level,
+        );
         const isNow = world.baselines.departures().length > 0;
         if (isNow !== isDeparted) changes++;
         isDeparted = isNow;

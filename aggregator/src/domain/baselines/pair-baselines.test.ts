@@ -129,7 +129,12 @@ test("channels with traffic between the pods of a pair are named, the busiest fi
   const use = new PairUse([
     {
       namespace: "shop",
-      workloads: [workload("web", "a"), workload("db", "b", "c"), workload("log", "b"), workload("new", null)],
+      workloads: [
+        workload("web", "a"),
+        workload("db", "b", "c"),
+        workload("log", "b"),
+        workload("new", null),
+      ],
       channels: [
         channel("web", "db", 100),
         channel("log", "web", 80),

@@ -146,9 +146,7 @@ function columns(length: number): Omit<Readings, "size"> {
 }
 
 function isSamePair(a: LinkKey, b: LinkKey): boolean {
-  return (
-    (a.source === b.source && a.target === b.target) || (a.source === b.target && a.target === b.source)
-  );
+  return (a.source === b.source && a.target === b.target) || (a.source === b.target && a.target === b.source);
 }
 
 /** Bounds of a ratio that hold for few samples, too (Wilson, 1927). */

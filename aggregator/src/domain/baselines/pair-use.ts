@@ -55,8 +55,7 @@ export class PairUse {
 /** Share of a workload's pods by node. */
 function sharesOf({ pods }: WorkflowGraphSnapshot["workloads"][number]): ReadonlyMap<string, number> {
   const shares = new Map<string, number>();
-  for (const { node } of pods)
-    if (node !== null) shares.set(node, (shares.get(node) ?? 0) + 1 / pods.length);
+  for (const { node } of pods) if (node !== null) shares.set(node, (shares.get(node) ?? 0) + 1 / pods.length);
   return shares;
 }
 

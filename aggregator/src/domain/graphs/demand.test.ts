@@ -97,6 +97,18 @@ describe("the demand of a Service", () => {
     expect(east!.inTimeRatio).toBe(1);
   });
 
+  test("has percentiles from the number of requests on that they need", () => {
+    const percentilesOf = (perSecond: number): readonly boolean[] => {
+      run({ n1: [{ perSecond, latenciesMs: [3] }] });
+      const { p50, p90, p99 } = demandOf()[0]!.zones[0]!.latencyMs;
+      return [p50, p90, p99].map((value) => value !== null);
+    };
+    // Counted over 20 s.
+    expect(percentilesOf(0.5)).toEqual([true, false, false]);
+    expect(percentilesOf(2)).toEqual([true, true, false]);
+    expect(percentilesOf(8)).toEqual([true, true, true]);
+  });
+
   test("has no share in time without a deadline, and within a bucket the share in proportion", () => {
     run({ n1: [{ perSecond: 10, latenciesMs: [60, 60] }] });
     expect(demandOf()[0]!.zones[0]!.inTimeRatio).toBeNull();

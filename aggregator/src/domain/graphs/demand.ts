@@ -1,4 +1,5 @@
 // What zones ask of Services, summed over the namespaces of the callers.
+import { samplesForPercentile } from "@isochrone/primitives";
 import { LATENCY_BOUNDS_MS } from "@isochrone/telemetry";
 import type { Demand, ServiceDemand, ZoneDemand } from "@isochrone/topology";
 import { latencyFlow, type ChannelKey, type Flow } from "../channel-key.ts";
@@ -18,6 +19,8 @@ const ITEMS_PER_STEP = 500;
 interface Counted {
   requests: number;
   errors: number;
+  /** Requests of the whole window that were answered: samples of the percentiles. */
+  answered: number;
   /** Answered within each of LATENCY_BOUNDS_MS. */
   readonly within: number[];
   newestMs: number;
@@ -82,6 +85,7 @@ function countedOf(
   const rate = (flow: Flow): number => (side.total(flow, nowMs, panes, beforeMs) ?? 0) / seconds;
   return {
     requests: rate("requests"),
+    answered: (rate("requests") - rate("errors")) * seconds,
     errors: rate("errors"),
     within: LATENCY_BOUNDS_MS.map((bound) => rate(latencyFlow(bound))),
     newestMs: side.coverage.newestMs,
@@ -126,9 +130,10 @@ function add(zones: Map<string, Counted>, zone: string, counted: Counted, share:
   let sum = zones.get(zone);
   if (sum === undefined) {
     const within = LATENCY_BOUNDS_MS.map(() => 0);
-    zones.set(zone, (sum = { requests: 0, errors: 0, within, newestMs: counted.newestMs }));
+    zones.set(zone, (sum = { requests: 0, answered: 0, errors: 0, within, newestMs: counted.newestMs }));
   }
   sum.requests += counted.requests * share;
+  sum.answered += counted.answered * share;
   sum.errors += counted.errors * share;
   for (const [index, value] of counted.within.entries()) sum.within[index]! += value * share;
   sum.newestMs = Math.max(sum.newestMs, counted.newestMs);
@@ -137,6 +142,8 @@ function add(zones: Map<string, Counted>, zone: string, counted: Counted, share:
 function zoneDemand(zone: string, counted: Counted, deadlineMs: number | null, nowMs: number): ZoneDemand {
   const { requests, errors } = counted;
   const answered = Math.max(0, requests - errors);
+  const latencyAt = (share: number): number | null =>
+    counted.answered < samplesForPercentile(share) ? null : latencyOf(counted.within, answered * share);
   const ratio = (part: number): number => Math.min(1, Math.max(0, part / requests));
   return {
     zone: zone === "" ? null : zone,
@@ -144,9 +151,9 @@ function zoneDemand(zone: string, counted: Counted, deadlineMs: number | null, n
     errorRatio: ratio(errors),
     inTimeRatio: deadlineMs === null ? null : ratio(withinMs(counted.within, deadlineMs)),
     latencyMs: {
-      p50: latencyOf(counted.within, answered * 0.5),
-      p90: latencyOf(counted.within, answered * 0.9),
-      p99: latencyOf(counted.within, answered * 0.99),
+      p50: latencyAt(0.5),
+      p90: latencyAt(0.9),
+      p99: latencyAt(0.99),
     },
     ageSeconds: ageSeconds(counted.newestMs, nowMs),
   };

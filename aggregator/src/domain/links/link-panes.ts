@@ -182,7 +182,10 @@ export class LinkPanes {
   /** What became of the packets since that pane; null without data, and while the newest pane may be a cut. */
   packets(nowMs: number, from: number): RecentPackets | null {
     if (this.#rtts === NO_ROW) return null;
-    const [first, last] = [Math.max(this.#first, from), Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs))];
+    const [first, last] = [
+      Math.max(this.#first, from),
+      Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs)),
+    ];
     const { received, lost, sendErrors } = this.#counts(first, last);
     const failed = lost + sendErrors;
     if (this.#failures(last) > 0 && this.#counts(last, last).received === 0) return null;

@@ -7,7 +7,7 @@ import { workflowLink } from "../workflows/workflows.tsx";
 import { headlineOf, whereOf } from "./compare.ts";
 import { Figures, Nodes, Peers, Since } from "./then-and-now.tsx";
 import { barsOf, partsOf } from "./parts.ts";
-import { badgeOf, wordOf } from "./stream.ts";
+import { badgeOf, wordOf } from "./decision-words.ts";
 
 const MOST_BARS = 60;
 

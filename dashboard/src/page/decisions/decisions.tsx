@@ -1,58 +1,61 @@
-import type { Decision, DecisionList } from "@isochrone/topology";
+import type { ActList, DecisionList } from "@isochrone/topology";
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
 import type { PlanList } from "../model/plan.ts";
-import { Card, Empty, Lead, Loading, Name, Table, Trouble, When } from "../parts/common.tsx";
+import { ACT_KINDS } from "../model/route.ts";
 import { useJson } from "../parts/ask.ts";
-import { linkTo } from "../state/store.ts";
-import { becauseOf, whereOf } from "./compare.ts";
+import { Card, Empty, Lead, Loading, Name, Trouble } from "../parts/common.tsx";
+import { linkTo, look, workflows } from "../state/store.ts";
+import { Acts } from "./acts.tsx";
+import { actsPath, SPANS, withPart, type ActFilter } from "./act-words.ts";
 import { DecisionView } from "./decision.tsx";
 import { PlanView } from "./plan.tsx";
-import { badgeOf, FILTERS, streamOf, wordOf, type Entry, type Filter } from "./stream.ts";
 
-const MOST = 200;
+const MOST_PLANS = 1_000;
+const MOST_RECENT = 200;
 
-export function DecisionsPage(props: {
+interface PageProps {
   readonly kind: "decision" | "plan";
   readonly id: string | null;
-}): VNode {
-  const decisions = useJson<DecisionList>(`api/v1/decisions?limit=${MOST}`, { isOfNow: true });
-  const plans = useJson<PlanList>("api/v1/plans?limit=50", { isOfNow: true });
-  const { id } = props;
-  if (id !== null)
-    return (
-      <Opened
-        {...props}
-        id={id}
-        decisions={decisions.data}
-        plans={plans.data}
-        fault={decisions.failure?.text ?? null}
-      />
-    );
+  readonly filter?: ActFilter;
+}
+
+export function DecisionsPage({ kind, id, filter }: PageProps): VNode {
+  return id === null ? <List filter={filter} /> : <Opened kind={kind} id={id} />;
+}
+
+function List({ filter }: { readonly filter: ActFilter | undefined }): VNode {
+  const acts = useJson<ActList>(actsPath(filter), { isOfNow: true });
+  const namespaces = [
+    ...(workflows.value?.workflows ?? []).map(({ namespace }) => namespace),
+    ...(acts.data?.acts ?? []).map(({ namespace }) => namespace),
+  ];
   return (
     <>
       <div class="page-head">
         <h1>Decisions</h1>
       </div>
       <Lead>
-        On which node each pod runs, what Isochrone would have chosen where that differs, and why pods were
-        moved. A name opens the whole reasoning, then and now.
+        What was done together is one row: from where to where, what was expected, what was measured
+        afterwards, and whether the promise was kept. A pod's name opens the whole reasoning, then and now.
       </Lead>
-      <Card title="Placements, evictions and plans" id="stream">
-        {decisions.data === null ? (
-          decisions.failure === null ? (
-            <Loading lines={6} />
-          ) : (
-            <Trouble title="There are no decisions to show">
-              {decisions.status === 503
-                ? "No scheduler-plugin is connected to this aggregator (aggregator.decisionsUrl): graphs are drawn, and nobody scores by them."
-                : `The scheduler-plugin gives no answer: ${decisions.failure.text.replace(/^no graphs: /, "")}.`}
-            </Trouble>
-          )
+      <Card title="Placements, moves, plans and proposals" id="stream">
+        {acts.data === null && acts.failure !== null ? (
+          <Trouble title="There are no decisions to show">
+            {acts.status === 503
+              ? "No scheduler-plugin is connected to this aggregator (aggregator.decisionsUrl): graphs are drawn, and nobody scores by them."
+              : `The scheduler-plugin gives no answer: ${acts.failure.text.replace(/^no graphs: /, "")}.`}
+          </Trouble>
         ) : (
           <>
-            <Unasked replicas={decisions.data.incomplete ?? plans.data?.incomplete ?? []} />
-            <Stream decisions={decisions.data.decisions} plans={plans.data?.plans ?? []} />
+            <Filters filter={filter} namespaces={namespaces} />
+            {acts.data === null ? (
+              <Loading lines={6} />
+            ) : (
+              <>
+                <Unasked replicas={acts.data.incomplete ?? []} />
+                <Acts list={acts.data} filter={filter} />
+              </>
+            )}
           </>
         )}
       </Card>
@@ -71,96 +74,74 @@ function Unasked({ replicas }: { readonly replicas: readonly string[] }): VNode 
   );
 }
 
-function Stream(props: {
-  readonly decisions: DecisionList["decisions"];
-  readonly plans: PlanList["plans"];
+function Filters({
+  filter,
+  namespaces,
+}: {
+  readonly filter: ActFilter | undefined;
+  readonly namespaces: readonly string[];
 }): VNode {
-  const [filter, setFilter] = useState<Filter>("all");
-  const entries = streamOf(props.decisions, props.plans, filter);
-  return (
-    <>
-      <div class="controls" role="group" aria-label="Kinds of decisions">
-        {FILTERS.map((each) => (
-          <button key={each} type="button" aria-pressed={each === filter} onClick={() => setFilter(each)}>
-            {each[0]!.toUpperCase() + each.slice(1)}
-          </button>
-        ))}
-      </div>
-      {entries.length === 0 ? (
-        <Empty title={filter === "all" ? "Nothing was decided yet" : `No ${filter} yet`}>
-          A decision appears as soon as kube-scheduler asks for scores, the planner plans or the descheduler
-          moves a pod.
-        </Empty>
-      ) : (
-        <Table
-          id="decisions"
-          label="decisions, the newest first"
-          columns={[
-            { title: "When", isText: true },
-            { title: "What", isText: true },
-            { title: "Of", isText: true },
-            { title: "Runs on", isText: true },
-            { title: "Because", isText: true },
-          ]}
-          rows={entries.slice(0, MOST).map(rowOf)}
-        />
-      )}
-    </>
-  );
-}
-
-function rowOf(entry: Entry): { readonly key: string; readonly cells: readonly VNode[] } {
-  const link = linkTo({ page: "decisions", kind: entry.kind, id: entry.id });
-  if (entry.kind === "plan") {
-    const { plan } = entry;
-    const placed = plan.pods.filter(({ node }) => node !== null).length;
-    return {
-      key: `plan ${plan.id}`,
-      cells: [
-        <When at={plan.at} />,
-        <span class="badge plan">plan</span>,
-        <a href={link}>
-          <Name>{plan.workflow}</Name>
-        </a>,
-        <span>
-          {placed} of {plan.pods.length} pods
-        </span>,
-        <span class="because">{plan.explanation[0] ?? ""}</span>,
-      ],
+  const change =
+    (name: keyof ActFilter) => (event: { readonly currentTarget: { readonly value: string } }) => {
+      const next = withPart(filter, name, event.currentTarget.value.trim());
+      look(
+        {},
+        { page: "decisions", kind: "decision", id: null, ...(next === undefined ? {} : { filter: next }) },
+      );
     };
-  }
-  const { decision } = entry;
-  return {
-    key: `decision ${decision.id}`,
-    cells: [
-      <When at={decision.at} />,
-      <span class={`badge ${badgeOf(decision)}`}>{wordOf(decision)}</span>,
-      <a href={link}>
-        <Name>{decision.pod.name}</Name>
-      </a>,
-      <Runs decision={decision} />,
-      <span class="because">{becauseOf(decision)}</span>,
-    ],
-  };
-}
-
-/** Where the pod is: never where it would best be. */
-function Runs({ decision }: { readonly decision: Decision }): VNode {
-  const { node, note } = whereOf(decision);
+  const known = filter?.namespace === undefined ? namespaces : [...namespaces, filter.namespace];
   return (
-    <>
-      {node === null ? null : <Name>{node}</Name>}
-      {note === null ? null : <small class="soft note">{note}</small>}
-    </>
+    <div class="controls" role="group" aria-label="Filters of decisions">
+      <label>
+        Kind{" "}
+        <select id="act-kind" value={filter?.kind ?? ""} onChange={change("kind")}>
+          <option value="">all</option>
+          {ACT_KINDS.map((kind) => (
+            <option key={kind} value={kind}>
+              {kind}s
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Namespace{" "}
+        <select id="act-namespace" value={filter?.namespace ?? ""} onChange={change("namespace")}>
+          <option value="">all</option>
+          {[...new Set(known)].sort().map((name) => (
+            <option key={name} value={name}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label>
+        Workload or pod{" "}
+        <input
+          id="act-workload"
+          type="search"
+          maxLength={253}
+          value={filter?.workload ?? ""}
+          onInput={change("workload")}
+        />
+      </label>
+      <label>
+        Time{" "}
+        <select id="act-within" value={filter?.within ?? ""} onChange={change("within")}>
+          <option value="">all that is kept</option>
+          {Object.keys(SPANS).map((span) => (
+            <option key={span} value={span}>
+              last {span}
+            </option>
+          ))}
+        </select>
+      </label>
+    </div>
   );
 }
 
 interface OpenedProps {
   readonly kind: "decision" | "plan";
   readonly id: string;
-  readonly decisions: DecisionList | null;
-  readonly plans: PlanList | null;
-  readonly fault: string | null;
 }
 
 function Opened(props: OpenedProps): VNode {
@@ -169,25 +150,36 @@ function Opened(props: OpenedProps): VNode {
       <a href={linkTo({ page: "decisions", kind: "decision", id: null })}>Decisions</a>
     </p>
   );
-  if (props.kind === "decision") return <OpenedDecision {...props} back={back} />;
-  const plan = props.plans?.plans.find((each) => each.id === props.id);
+  const Page = props.kind === "decision" ? OpenedDecision : OpenedPlan;
+  return <Page {...props} back={back} />;
+}
+
+function OpenedPlan(props: OpenedProps & { readonly back: VNode }): VNode {
+  const { id, back } = props;
+  const { data, failure } = useJson<PlanList>(`api/v1/plans?limit=${MOST_PLANS}`, { isOfNow: true });
+  const plan = data?.plans.find((each) => each.id === id);
   if (plan !== undefined) return <PlanView plan={plan} back={back} />;
-  return <Missing {...props} back={back} isLoading={props.plans === null} />;
+  return <Missing {...props} fault={failure?.text ?? null} isLoading={data === null} />;
 }
 
 function OpenedDecision(props: OpenedProps & { readonly back: VNode }): VNode {
-  const { id, decisions, back } = props;
-  // The list has it as it was; asked for alone it comes with the answer of now.
+  const { id, back } = props;
+  // The list has it at once, as it was; asked for alone it comes with the answer of now.
+  const recent = useJson<DecisionList>(`api/v1/decisions?limit=${MOST_RECENT}`, { isOfNow: true });
   const path = `api/v1/decisions?id=${encodeURIComponent(id)}&now=true&limit=1`;
-  const { data } = useJson<DecisionList>(path, { isOfNow: true });
-  const known = [...(data?.decisions ?? []), ...(decisions?.decisions ?? [])];
+  const { data, failure } = useJson<DecisionList>(path, { isOfNow: true });
+  const known = [...(data?.decisions ?? []), ...(recent.data?.decisions ?? [])];
   const decision = known.find((each) => each.id === id);
   if (decision !== undefined) return <DecisionView decision={decision} back={back} />;
-  return <Missing {...props} isLoading={decisions === null} />;
+  return <Missing {...props} fault={failure?.text ?? null} isLoading={data === null} />;
 }
 
 function Missing(
-  props: Pick<OpenedProps, "kind" | "fault"> & { readonly back: VNode; readonly isLoading: boolean },
+  props: Pick<OpenedProps, "kind"> & {
+    readonly back: VNode;
+    readonly fault: string | null;
+    readonly isLoading: boolean;
+  },
 ): VNode {
   const { kind, fault, back, isLoading } = props;
   return (

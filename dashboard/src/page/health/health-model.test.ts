@@ -1,7 +1,13 @@
 import { clusterColumnsOf, type ClusterGraphSnapshot, type Health } from "@isochrone/topology";
 import { describe, expect, test } from "vitest";
 import { clusterViewOf } from "../model/cluster-view.ts";
-import { departureFindings, findingsOf, instrumentsOf, partitionsInWords, replicasOf } from "./health-model.ts";
+import {
+  departureFindings,
+  findingsOf,
+  instrumentsOf,
+  partitionsInWords,
+  replicasOf,
+} from "./health-model.ts";
 
 const node = (name: string, usageAgeSeconds: number | null) => ({
   name,

@@ -1,5 +1,5 @@
 // The matrix as numbers: of nodes, or of zones or regions, whose cells are the medians of their pairs.
-import { median } from "@isochrone/primitives";
+import { median, samplesForPercentile } from "@isochrone/primitives";
 import { estimateMs, isDown, PAIR, type ClusterView } from "./cluster-view.ts";
 import type { Level, Quantity } from "./route.ts";
 import type { Measure } from "./scale.ts";
@@ -37,7 +37,10 @@ export function measureOf(quantity: Quantity): Measure {
 }
 
 /** The percentiles that are known of fewer samples are null in the graph. */
-export const LEAST_SAMPLES: Readonly<Partial<Record<Quantity, number>>> = { p90: 20, p99: 100 };
+export const LEAST_SAMPLES: Readonly<Partial<Record<Quantity, number>>> = {
+  p90: samplesForPercentile(0.9),
+  p99: samplesForPercentile(0.99),
+};
 
 const COLUMN = { p50: "p50", p90: "p90", p99: "p99", loss: "lossRatio", age: "ageSeconds" } as const;
 

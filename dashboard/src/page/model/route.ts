@@ -28,9 +28,29 @@ export type Place =
       readonly page: "traffic";
       readonly service: { readonly namespace: string; readonly name: string } | null;
     }
-  | { readonly page: "decisions"; readonly kind: "decision" | "plan"; readonly id: string | null }
+  | {
+      readonly page: "decisions";
+      readonly kind: "decision" | "plan";
+      readonly id: string | null;
+      /** Of the list; absent: all. */
+      readonly filter?: ActFilter;
+    }
   | { readonly page: "bill" }
   | { readonly page: "health" };
+
+export const ACT_KINDS = ["move", "plan", "placement", "proposal"] as const;
+
+/** Which decisions the list shows. */
+export interface ActFilter {
+  readonly namespace?: string;
+  /** Part of the name of a workload or pod. */
+  readonly workload?: string;
+  readonly kind?: string;
+  /** Name of a span of time until now. */
+  readonly within?: string;
+}
+
+const FILTERS = ["namespace", "workload", "kind", "within"] as const;
 
 /** How it is looked at; null: as the page thinks best. */
 export interface View {
@@ -59,7 +79,8 @@ export function parseRoute(fragment: string): Route {
     .split("/")
     .filter((part) => part !== "")
     .map(decoded);
-  return { place: placeOf(parts), view: viewOf(new URLSearchParams(query)) };
+  const asked = new URLSearchParams(query);
+  return { place: withFilter(placeOf(parts), asked), view: viewOf(asked) };
 }
 
 /** The fragment of a place; what is as usual stays out of it. */
@@ -68,6 +89,11 @@ export function formatRoute({ place, view }: Route): string {
   if (view.quantity !== PLAIN.quantity) query.set("show", view.quantity);
   if (view.level !== null) query.set("level", view.level);
   if (view.at !== null) query.set("at", view.at);
+  const filter = place.page === "decisions" && place.id === null ? place.filter : undefined;
+  for (const name of FILTERS) {
+    const value = filter?.[name];
+    if (value !== undefined) query.set(name, value);
+  }
   const text = query.toString();
   const path = segmentsOf(place).map(encodeURIComponent).join("/");
   return `#/${path}${text === "" ? "" : `?${text}`}`;
@@ -97,6 +123,17 @@ function placeOf([page, ...rest]: readonly string[]): Place {
     default:
       return { page: "overview" };
   }
+}
+
+function withFilter(place: Place, query: URLSearchParams): Place {
+  if (place.page !== "decisions" || place.id !== null) return place;
+  const isKnown = (name: string, value: string): boolean =>
+    value !== "" && (name !== "kind" || ACT_KINDS.some((kind) => kind === value));
+  const parts = FILTERS.flatMap((name) => {
+    const value = query.get(name) ?? "";
+    return isKnown(name, value) ? [[name, value] as const] : [];
+  });
+  return parts.length === 0 ? place : { ...place, filter: Object.fromEntries(parts) };
 }
 
 function networkOf([view, from]: readonly string[]): Place {

@@ -1,4 +1,5 @@
 import type { Health, StreamsSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
+import { percentileLack } from "@isochrone/primitives";
 import type { VNode } from "preact";
 import { useMemo } from "preact/hooks";
 import { emulatorToken, hasEmulator } from "../state/emulator.ts";
@@ -17,7 +18,7 @@ import { worstOf, type Concern, type Gain } from "./worst.ts";
 
 /** The first page: of stream jobs where they are all there is, else of requests. */
 export function OverviewPage(): VNode {
-  const isUnmeasured = cluster.value!.links === 0;
+  const isUnmeasured = cluster.value!.pairs.column.length === 0;
   const { data, failure } = useJson<StreamsSnapshot>(isUnmeasured ? "api/v1/streams" : null);
   if (!isUnmeasured || failure !== null) return <Requests />;
   if (data === null) return <Loading lines={6} />;
@@ -168,7 +169,12 @@ function EndToEnd({ timeline }: { readonly timeline: LabTimeline | null }): VNod
       <Tile
         label="End to end, p95"
         value={milliseconds(newest?.p95Ms)}
-        note={newest === undefined ? note : `${plural(newest.requests, "request")}, ${failed} failed`}
+        note={
+          newest === undefined
+            ? note
+            : (percentileLack(0.95, newest.requests) ??
+              `${plural(newest.requests, "request")}, ${failed} failed`)
+        }
         {...(failed > 0 ? { state: "bad" as const } : {})}
       />
     </>
@@ -283,7 +289,8 @@ function Concerns(props: {
   if (concerns.length === 0)
     return (
       <p class="verdict good">
-        Nothing is wrong: every measured pair answers as before, figures are fresh, and no plan would bring much.
+        Nothing is wrong: every measured pair answers as before, figures are fresh, and no plan would bring
+        much.
       </p>
     );
   return (

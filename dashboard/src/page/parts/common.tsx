@@ -95,11 +95,13 @@ interface Column {
   readonly title: string;
   /** Figures stand to the right. */
   readonly isText?: boolean;
+  /** Why no row may have a value. A column of text without it is always shown. */
+  readonly lack?: string;
 }
 
 /**
- * A table that scrolls in itself where it is wider than its place. Columns of figures that nobody knows are
- * left out.
+ * A table that scrolls in itself where it is wider than its place. Columns without a value in any row are
+ * left out, and a line says so.
  */
 export function Table(props: {
   readonly label: string;
@@ -111,40 +113,47 @@ export function Table(props: {
   }[];
   readonly id?: string;
 }): VNode {
-  const shown = props.columns
-    .map((column, index) => ({ ...column, index }))
-    .filter(
-      ({ isText, index }) =>
-        isText === true ||
-        props.rows.length === 0 ||
-        props.rows.some(({ cells }) => cells[index] !== UNKNOWN),
-    );
+  const columns = props.columns.map((column, index) => ({ ...column, index }));
+  const isShown = ({ isText, lack, index }: (typeof columns)[number]): boolean =>
+    (isText === true && lack === undefined) ||
+    props.rows.length === 0 ||
+    props.rows.some(({ cells }) => cells[index] !== UNKNOWN);
+  const shown = columns.filter(isShown);
   return (
-    <div class="scroll" id={props.id} tabIndex={0} role="region" aria-label={`table of ${props.label}`}>
-      <table>
-        <thead>
-          <tr>
-            {shown.map(({ title, isText }) => (
-              <th key={title} scope="col" class={isText === true ? "text" : ""}>
-                {title}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {props.rows.map(({ key, cells, class: kind }) => (
-            <tr key={key} class={kind}>
-              {shown.map(({ index, isText }) => (
-                <td key={index} class={isText === true ? "text" : ""}>
-                  {cells[index]}
-                </td>
+    <>
+      <div class="scroll" id={props.id} tabIndex={0} role="region" aria-label={`table of ${props.label}`}>
+        <table>
+          <thead>
+            <tr>
+              {shown.map(({ title, isText }) => (
+                <th key={title} scope="col" class={isText === true ? "text" : ""}>
+                  {title}
+                </th>
               ))}
             </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
+          </thead>
+          <tbody>
+            {props.rows.map(({ key, cells, class: kind }) => (
+              <tr key={key} class={kind}>
+                {shown.map(({ index, isText, title }) => (
+                  <td key={index} class={isText === true ? "text" : ""} data-title={title}>
+                    {cells[index]}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <Hidden columns={columns.filter((column) => !isShown(column))} />
+    </>
   );
+}
+
+function Hidden({ columns }: { readonly columns: readonly Column[] }): VNode | null {
+  if (columns.length === 0) return null;
+  const words = columns.map(({ title, lack }) => `${title} (${lack ?? "no row has a value"})`);
+  return <p class="soft hidden-columns">Hidden: {words.join("; ")}.</p>;
 }
 
 /** A figure with what it is, for rows of them. */

@@ -72,8 +72,8 @@ export function goTo(place: Place, view: Partial<View> = {}): void {
 }
 
 /** Looks at the same place otherwise, without a step in the browser's history for each. */
-export function look(view: Partial<View>): void {
-  const next = { place: route.peek().place, view: { ...route.peek().view, ...view } };
+export function look(view: Partial<View>, place = route.peek().place): void {
+  const next = { place, view: { ...route.peek().view, ...view } };
   globalThis.history.replaceState(null, "", formatRoute(next));
   route.value = next;
 }

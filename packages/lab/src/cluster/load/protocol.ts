@@ -12,6 +12,7 @@ export interface EndToEnd {
   readonly errors: number;
   /** Time of the fastest tenth: a busy machine adds least to these. */
   readonly p10Ms: number | null;
+  /** Percentiles are null with too few answers. */
   readonly p50Ms: number | null;
   readonly p90Ms: number | null;
   readonly p95Ms: number | null;

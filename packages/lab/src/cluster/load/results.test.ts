@@ -20,6 +20,15 @@ describe("results of the load", () => {
     results.record(0, 10, null);
     results.record(0, 9_000, "status 503");
     expect(results.report(1_000, 1_000)).toMatchObject({ count: 1, errors: 1 });
+    expect(results.report(1_000, 1_000).p50Ms).toBeLessThan(11);
+  });
+
+  it("gives a p95 from 20 answers on", () => {
+    const results = new LoadResults(0);
+    for (let index = 0; index < 19; index++) results.record(0, 10, null);
+    results.record(0, 9_000, "status 503");
+    expect(results.report(1_000, 1_000)).toMatchObject({ p90Ms: null, p95Ms: null });
+    results.record(0, 10, null);
     expect(results.report(1_000, 1_000).p95Ms).toBeLessThan(11);
   });
 

@@ -61,22 +61,19 @@ export class LoadResults {
         failures.set(failure, (failures.get(failure) ?? 0) + count);
     }
     const errors = [...failures.values()].reduce((sum, count) => sum + count, 0);
-    const ms = (quantile: number, of = merged): number | null => {
-      const seconds = of.quantile(quantile);
-      return seconds === null ? null : seconds * 1000;
-    };
+    const ms = (seconds: number | null): number | null => (seconds === null ? null : seconds * 1000);
     const spanMs = Math.max(1, nowMs - Math.max(Math.floor(fromMs / PANE_MS) * PANE_MS, this.#startedMs));
     return {
       count: merged.count,
       errors,
-      p10Ms: ms(0.1),
-      p50Ms: ms(0.5),
-      p90Ms: ms(0.9),
-      p95Ms: ms(0.95),
+      p10Ms: ms(merged.quantile(0.1)),
+      p50Ms: ms(merged.shownQuantile(0.5)),
+      p90Ms: ms(merged.shownQuantile(0.9)),
+      p95Ms: ms(merged.shownQuantile(0.95)),
       p50RangeMs: rangeOf(merged, 0.5),
       p95RangeMs: rangeOf(merged, 0.95),
       requestsPerSecond: ((merged.count + errors) * 1000) / spanMs,
-      sendLateMs: ms(0.95, lateness),
+      sendLateMs: ms(lateness.quantile(0.95)),
       failure: [...failures].sort(([, a], [, b]) => b - a)[0]?.[0] ?? null,
     };
   }

@@ -1,21 +1,6 @@
 import type { Decision } from "@isochrone/topology";
 import { expect, test } from "vitest";
-import type { Plan } from "../model/plan.ts";
-import { badgeOf, FILTERS, streamOf, wordOf } from "./stream.ts";
-
-test("one stream of all kinds, the newest first, or of one kind", () => {
-  const decision = (id: string, second: number, kind?: string): Decision =>
-    ({ id, at: `2026-01-01T00:00:0${second}Z`, kind }) as unknown as Decision;
-  const decisions = [decision("a", 1), decision("b", 3, "eviction"), decision("c", 2, "plan")];
-  const plans = [{ id: "p", at: "2026-01-01T00:00:04Z" } as unknown as Plan];
-  expect(
-    FILTERS.map((filter) =>
-      streamOf(decisions, plans, filter)
-        .map(({ id }) => id)
-        .join(""),
-    ),
-  ).toEqual(["pbca", "ca", "b", "p"]);
-});
+import { badgeOf, wordOf } from "./decision-words.ts";
 
 test.each([
   [{ kind: "score" }, "placement", "placement"],

@@ -1,0 +1,19 @@
+// What a decision is called. Pure.
+import type { Decision } from "@isochrone/topology";
+import { moveStateOf } from "../model/move.ts";
+
+type NamedDecision = Pick<Decision, "kind" | "outcome" | "binding" | "strategy">;
+
+/** What the decision is called; a move by how far it has come. */
+export function wordOf(decision: NamedDecision): string {
+  const { kind } = decision;
+  if (kind !== "eviction") return kind === "plan" ? "planned" : "placement";
+  const state = moveStateOf(decision);
+  return state === "failed" ? "move failed" : state;
+}
+
+/** Class of its badge. */
+export function badgeOf(decision: NamedDecision): string {
+  if (decision.kind !== "eviction") return wordOf(decision);
+  return moveStateOf(decision) === "failed" ? "bad" : "eviction";
+}
