@@ -25,7 +25,7 @@ export async function readPod(
     if (pod === null) {
       const fields = { "metadata.name": name };
       const { items } = await opened.store.list(KINDS.pod, { fields });
-      const found = items.map((item) => item.metadata.namespace).sort();
+      const found = items.map((item) => item.metadata.namespace).sort(compareText);
       const step =
         found.length === 0 ? "" : `; it is in namespace ${found.join(" and ")}: give -n ${found[0]}`;
       throw new CommandError(

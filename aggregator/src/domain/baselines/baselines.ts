@@ -204,7 +204,7 @@ export class Baselines {
       if (this.#learned[at]! >= READY_MS && !Number.isNaN(values[at]!))
         increases.push(values[at]! - this.#before[at]!);
     increases.sort((a, b) => a - b);
-    return Math.max(0, increases[increases.length >> 1] ?? 0);
+    return Math.max(0, upperMedian(increases) ?? 0);
   }
 
   #follow(at: number, readings: Readings, nowMs: number, stepMs: number): void {

@@ -1,16 +1,9 @@
+import type { RecentPackets } from "../links/link-counts.ts";
 import type { LinkKey } from "../links/links.ts";
 import type { Readings } from "./baselines.ts";
 
 /** One-sided normal quantile of a loss ratio's bounds: 99 %. */
 const LOSS_DEVIATIONS = 2.33;
-
-/** What became of a link's newest packets. */
-export interface RecentPackets {
-  readonly failed: number;
-  readonly received: number;
-  /** Start of the first pane with a loss; null without a loss. */
-  readonly lostSinceMs: number | null;
-}
 
 /** What one link says of its pair of nodes. */
 export interface LinkReading {

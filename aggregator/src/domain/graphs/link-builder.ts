@@ -100,6 +100,7 @@ export class LinkBuilder {
     const { shape, rule, nowMs } = this.#context;
     const isKnown = interval !== null && rttMs.count >= this.#fewestSamples;
     const recent = Math.floor((nowMs - LOSS_SPAN_MS) / shape.paneMs) + 1;
+    const firstPane = change?.firstPane ?? null;
     // Packets that a cut lost are no loss of the link that answers again.
     const isWhole = change === null || change.isSettled;
     return {
@@ -107,8 +108,8 @@ export class LinkBuilder {
       pair: link.pair,
       rank: rule.methods.indexOf(link.key.method),
       rtt: isKnown ? { valueMs: costMs!, ...interval } : null,
-      sinceMs: change?.firstPane == null ? null : change.firstPane * shape.paneMs,
-      packets: isWhole ? link.packets(nowMs, Math.max(recent, change?.firstPane ?? recent)) : null,
+      sinceMs: firstPane === null ? null : firstPane * shape.paneMs,
+      packets: isWhole ? link.packets(nowMs, Math.max(recent, firstPane ?? recent)) : null,
     };
   }
 

@@ -40,3 +40,11 @@ export const LINK_COUNTS = [
   "variationSeconds",
   "variationCount",
 ] as const satisfies readonly (keyof LinkCounts)[];
+
+/** What became of a link's newest packets. */
+export interface RecentPackets {
+  readonly failed: number;
+  readonly received: number;
+  /** Start of the first pane with a loss; null without a loss. */
+  readonly lostSinceMs: number | null;
+}

@@ -1,8 +1,7 @@
 import type { Distribution, ExponentialHistogramData } from "@isochrone/telemetry";
-import type { RecentPackets } from "../baselines/pair-readings.ts";
 import type { HistogramReferences } from "./histogram-references.ts";
 import { isNear, type PaneFacts } from "./link-change.ts";
-import { LINK_COUNTS, type LinkCounts, type LinkPane, type PaneOfLink } from "./link-counts.ts";
+import { LINK_COUNTS, type LinkCounts, type LinkPane, type PaneOfLink, type RecentPackets } from "./link-counts.ts";
 import { NO_ROW, type PaneRows } from "../windows/pane-rows.ts";
 import { RttPart } from "./rtt-part.ts";
 import { RunningCounts, type Extremes } from "./running-counts.ts";

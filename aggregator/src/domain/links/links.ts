@@ -1,10 +1,9 @@
 import { METHODS, type ExponentialHistogramData, type Method } from "@isochrone/telemetry";
-import type { RecentPackets } from "../baselines/pair-readings.ts";
 import type { LinkOrder } from "../compare.ts";
 import { HistogramReferences } from "./histogram-references.ts";
 import { lastChange, type LinkChange, type PaneFacts } from "./link-change.ts";
 import { LinkPanes, type LinkMemory } from "./link-panes.ts";
-import type { LinkPane, PacketCount, Variation } from "./link-counts.ts";
+import type { LinkPane, PacketCount, Variation, RecentPackets } from "./link-counts.ts";
 import { PaneRows } from "../windows/pane-rows.ts";
 import type { PointTime } from "../point-time.ts";
 import { BOUNDLESS, type Room } from "../speakers/permit.ts";

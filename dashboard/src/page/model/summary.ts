@@ -39,6 +39,8 @@ export interface Summary {
   readonly dead: number;
   readonly lossy: number;
   readonly stale: number;
+  /** The pair that loses most; null: none loses. */
+  readonly lossiest: { readonly source: string; readonly target: string; readonly ratio: number } | null;
 }
 
 const LOSSY = 0.001;
@@ -80,13 +82,19 @@ export function summaryOf({ pairs, nodes }: ClusterView): Summary {
   const { p50, lossRatio } = pairs.figures;
   /** Two nodes each, whichever direction it is. */
   const [dead, lossy, stale] = [new Set<number>(), new Set<number>(), new Set<number>()];
+  let lossiest: Summary["lossiest"] = null;
   for (let row = 0; row < nodes.length; row++)
     for (let at = pairs.rowStart[row]!; at < pairs.rowStart[row + 1]!; at++) {
       const flags = pairs.flags[at]!;
       const column = pairs.column[at]!;
       const key = Math.min(row, column) * nodes.length + Math.max(row, column);
       if ((flags & PAIR.dead) !== 0) dead.add(key);
-      else if (lossRatio[at]! > LOSSY) lossy.add(key);
+      else if (lossRatio[at]! > LOSSY) {
+        lossy.add(key);
+        const ratio = lossRatio[at]!;
+        if (lossiest === null || ratio > lossiest.ratio)
+          lossiest = { source: nodes[row]!.name, target: nodes[column]!.name, ratio };
+      }
       if ((flags & PAIR.stale) !== 0) stale.add(key);
     }
   const known = p50.filter((ms) => !Number.isNaN(ms)).sort();
@@ -100,6 +108,7 @@ export function summaryOf({ pairs, nodes }: ClusterView): Summary {
     dead: dead.size,
     lossy: [...lossy].filter((key) => !dead.has(key)).length,
     stale: stale.size,
+    lossiest,
   };
 }
 

@@ -1,5 +1,5 @@
 // The few things that somebody should know first, each with the next step. Pure.
-import { milliseconds, plural } from "../model/format.ts";
+import { milliseconds, percent, plural } from "../model/format.ts";
 import type { Place, View } from "../model/route.ts";
 import type { Finding } from "../health/health-model.ts";
 import { departureTexts } from "@isochrone/topology/departures";
@@ -32,7 +32,7 @@ export interface Gain {
 }
 
 export interface Known {
-  readonly summary: Pick<Summary, "dead" | "lossy">;
+  readonly summary: Pick<Summary, "dead" | "lossy" | "lossiest">;
   /** The slowest pairs, those without an answer first. */
   readonly worst: readonly Pick<WorstPair, "source" | "target" | "isDead">[];
   /** Nodes that are down, a sentence each. */
@@ -54,7 +54,7 @@ const WORTH_MS = 1;
 
 /** The worst first, three at most; none: all is well as far as it is known. */
 export function worstOf(known: Known): Concern[] {
-  const { summary, worst, down, findings, departures, timeOf, gain, requests } = known;
+  const { summary, worst, down, findings, gain, requests } = known;
   const concerns: Concern[] = [];
   if (down.length > 0)
     concerns.push({
@@ -71,28 +71,11 @@ export function worstOf(known: Known): Concern[] {
       to: { place: { page: "workflows", workflow: null } },
     });
   if (summary.dead > 0) concerns.push(silence(summary.dead, worst.find(({ isDead }) => isDead) ?? null));
-  const changes = departures === null ? [] : departureTexts(departures, { arrow: "↔", timeOf });
-  for (const { text, pair } of changes.slice(0, MOST))
-    concerns.push({
-      level: "warn",
-      title: text,
-      next:
-        pair === null
-          ? "See on the Health page whether the probes' nodes are busy."
-          : "Open the pair: its history, and whether both directions changed.",
-      to: { place: pair === null ? { page: "health" } : { page: "pair", ...pair } },
-    });
-  if (summary.lossy > 0 && departures === null)
-    concerns.push({
-      level: "warn",
-      title: `${plural(summary.lossy, "pair")} of nodes lose packets`,
-      next: "See in the matrix by loss whether they share a node or a zone.",
-      to: { place: { page: "network", view: "matrix" }, view: { quantity: "loss" } },
-    });
+  concerns.push(...changes(known), ...losses(known));
   if (gain !== null && isWorth(gain))
     concerns.push({
       level: "warn",
-      title: gainTitle(gain),
+      title: `Requests of ${gain.workflow.name} spend ${milliseconds(gain.todayMs)} on the network; ${milliseconds(gain.bestMs)} would do`,
       next: `See the ${plural(gain.moves, "move")}, and the command that makes them.`,
       to: { place: { page: "workflows", workflow: gain.workflow } },
     });
@@ -101,6 +84,37 @@ export function worstOf(known: Known): Concern[] {
     concerns.push({ level, title, next: remedy, to: { place: { page: "health" } } });
   const order = { bad: 0, warn: 1 } as const;
   return concerns.sort((a, b) => order[a.level] - order[b.level]).slice(0, MOST);
+}
+
+/** Pairs that are slower than they were, or lose more. */
+function changes({ departures, timeOf }: Known): Concern[] {
+  if (departures === null) return [];
+  return departureTexts(departures, { arrow: "↔", timeOf })
+    .slice(0, MOST)
+    .map(({ text, pair }) => ({
+      level: "warn",
+      title: text,
+      next:
+        pair === null
+          ? "See on the Health page whether the probes' nodes are busy."
+          : "Open the pair: its history, and whether both directions changed.",
+      to: { place: pair === null ? { page: "health" } : { page: "pair", ...pair } },
+    }));
+}
+
+/** Losses that are too few to tell from what was before. */
+function losses({ summary: { lossy, lossiest }, departures }: Known): Concern[] {
+  if (lossiest === null || (departures?.counts.loss ?? 0) > 0) return [];
+  const { source, target, ratio } = lossiest;
+  const first = `${source} → ${target} lost ${percent(ratio)} of the newest packets`;
+  return [
+    {
+      level: "warn",
+      title: lossy === 1 ? first : `${lossy} pairs of nodes lose packets: ${first}`,
+      next: "Open the pair. In the matrix by loss, see whether such pairs share a node or a zone.",
+      to: { place: { page: "pair", source, target } },
+    },
+  ];
 }
 
 /** Pairs without an answer; one of them is named, where one is known by name. */
