@@ -206,7 +206,7 @@ export async function lookAtPages(visit: PageVisit, system: EmbeddedSystem): Pro
     .toBe(true);
   expect(page.url()).toContain(`namespace=${namespace}&workload=${name}`);
   await page.fill("#act-workload", "no such workload");
-  await page.waitForSelector("#stream .empty");
+  await page.waitForSelector(".card .empty");
   await check("decisions without a match");
   const { id, candidates, explanation, binding } = decisions.at(-1)!;
   await visit.goTo(`/decisions/${id}`);
