@@ -120,10 +120,8 @@ class RunningAggregator implements Aggregator {
       randomBytes: deps.randomBytes ?? randomBytes,
     });
     this.#coordinates = new CoordinateKeeper({
+      ...deps,
       fitter: deps.coordinates ?? new CoordinateWorker({ clock, timeoutMs: config.coordinateTimeoutMs }),
-      clock,
-      random,
-      logger,
       intervalMs: config.coordinateIntervalMs ?? config.windowMs / 2,
       maxAgeMs: STALE_AFTER_WINDOWS * config.windowMs,
     });
@@ -150,9 +148,8 @@ class RunningAggregator implements Aggregator {
       tables: this.#tables,
       graphAgeMs: () => (this.#keeper.newest === null ? null : clock.now() - this.#keeper.newest.builtAtMs),
       eventClients: () => this.#events.clients,
-      nodes: () => this.#keeper.newest?.nodes ?? [],
       ambiguousNames: () => this.#speaking.facts.ambiguousNames,
-      departedPairs: () => this.#keeper.departures.counts,
+      graphs: this.#keeper,
       refusedDeclarations: () =>
         new Map([...this.#watch.refusedDeclarations(), ["far_pods", this.#keeper.channelsTooFar]]),
     });

@@ -1,7 +1,7 @@
 import { ScrapedMetrics } from "@isochrone/runtime";
-import type { ClusterNode, Departures } from "@isochrone/topology";
 import { Counter, Histogram, type Registry } from "prom-client";
 import type { Intake } from "./intake/intake.ts";
+import type { GraphKeeper } from "./domain/graphs/graph-keeper.ts";
 import type { Tables } from "./domain/graphs/tables.ts";
 
 /** Sources whose skew is published; a label per source is only bearable while they are few. */
@@ -14,14 +14,11 @@ interface MetricSources {
   /** Age of the newest graph, ms; null before the first one. */
   readonly graphAgeMs: () => number | null;
   readonly eventClients: () => number;
-  /** Those of the newest graph. */
-  readonly nodes: () => readonly Pick<ClusterNode, "name" | "down">[];
   /** Names in use that several workloads have. */
   readonly ambiguousNames: () => number;
   /** Declared channels that are left out, by reason. */
   readonly refusedDeclarations: () => ReadonlyMap<string, number>;
-  /** Pairs of nodes above their baseline, by kind. */
-  readonly departedPairs: () => Departures["counts"];
+  readonly graphs: Pick<GraphKeeper, "newest" | "departures">;
 }
 
 /** Those that are told, not read. */
@@ -129,16 +126,7 @@ function byReason(
 
 function registerSizes(
   scraped: ScrapedMetrics,
-  {
-    intake,
-    tables,
-    graphAgeMs,
-    eventClients,
-    nodes,
-    ambiguousNames,
-    refusedDeclarations,
-    departedPairs,
-  }: MetricSources,
+  { intake, tables, graphAgeMs, eventClients, ambiguousNames, refusedDeclarations, graphs }: MetricSources,
 ): void {
   const sizes: readonly (readonly [string, string, () => number])[] = [
     ["isochrone_aggregator_series", "Series in memory.", () => intake.series],
@@ -168,7 +156,9 @@ function registerSizes(
     "1 for each node that isn't ready, or that is ready and silent: no peer gets an answer from it. Nodes that are up have no series.",
     ["node", "cause"],
     () =>
-      nodes().flatMap(({ name, down }) => (down ? [[{ node: name, cause: down.cause }, 1] as const] : [])),
+      (graphs.newest?.nodes ?? []).flatMap(({ name, down }) =>
+        down ? [[{ node: name, cause: down.cause }, 1] as const] : [],
+      ),
   );
   scraped.gauges(
     "isochrone_aggregator_declarations_refused",
@@ -180,7 +170,7 @@ function registerSizes(
     "isochrone_aggregator_departed_pairs",
     "Pairs of nodes that are slower than their baseline (latency), or lose more packets (loss).",
     ["kind"],
-    () => Object.entries(departedPairs()).map(([kind, pairs]) => [{ kind }, pairs]),
+    () => Object.entries(graphs.departures.counts).map(([kind, pairs]) => [{ kind }, pairs]),
   );
   scraped.counter(
     "isochrone_aggregator_bandwidth_refused_total",

@@ -63,7 +63,8 @@ export async function explainStreamJob(name: string, options: ClusterOptions, pr
 /** KUBECONFIG chooses the cluster unless the address of a server is given. */
 function isOfCluster({ kubeconfig, context, server }: ClusterOptions): boolean {
   if (kubeconfig !== undefined || context !== undefined) return true;
-  return server === DEFAULT_SERVER && Boolean(process.env["KUBECONFIG"]);
+  const { KUBECONFIG } = process.env;
+  return server === DEFAULT_SERVER && Boolean(KUBECONFIG);
 }
 
 async function servedJobs(options: GraphServerOptions) {

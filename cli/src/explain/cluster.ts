@@ -25,7 +25,9 @@ export async function readPod(
     if (pod === null) {
       const fields = { "metadata.name": name };
       const { items } = await opened.store.list(KINDS.pod, { fields });
-      const found = items.map((item) => item.metadata.namespace).sort(compareText);
+      const found = items
+        .map(({ metadata }) => metadata.namespace ?? "")
+        .toSorted((a, b) => a.localeCompare(b));
       const step =
         found.length === 0 ? "" : `; it is in namespace ${found.join(" and ")}: give -n ${found[0]}`;
       throw new CommandError(

@@ -130,8 +130,8 @@ export function queriesOf(settings: QuerySettings): Query[] {
 }
 
 /**
- * Asked when `pods` has no series of a node: its kubelet's other page has them. Null where the two pages can't
- * be told apart.
+ * Asked when `pods` has no series of a node: its kubelet's other page has them. Null where the two pages
+ * can't be told apart.
  */
 export function resourceQuery(settings: QuerySettings): Query | null {
   const preset = PRESETS[settings.prometheusPreset];

@@ -27,7 +27,8 @@ const DATE = /^unknown$|^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/;
  * OpenCost's replace all built-in ones. Throws PriceError, which lists all mistakes.
  */
 export function readPrices(json: unknown): PriceFile {
-  if (isRecord(json) && isRecord(json["prices"])) return readValues(json, json["prices"]);
+  const { prices: value = null } = isRecord(json) ? json : {};
+  if (isRecord(json) && isRecord(value)) return readValues(json, value);
   const openCost = isRecord(json) && !Object.hasOwn(json, "prices") ? openCostPrices(json) : null;
   if (openCost !== null) return readOpenCost(openCost);
   if (!isRecord(json))

@@ -65,7 +65,9 @@ function pairCause({ from: a, to: b, price }: PricedPair): Omit<Cause, "bytesPer
 
 type Summed = Pick<Bill, "currency" | "monthSeconds" | "total" | "unpriced">;
 
-/** Returns the bill in a sentence: money, the part of the bytes that it covers, and the remedy for the rest. */
+/**
+ * Returns the bill in a sentence: money, the part of the bytes that it covers, and the remedy for the rest.
+ */
 export function headlineOf({ total, unpriced, currency, monthSeconds }: Summed): string {
   const { bytesPerSecond, perMonth, unpricedBytesPerSecond: lacking } = total;
   if (bytesPerSecond === null)

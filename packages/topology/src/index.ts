@@ -80,7 +80,7 @@ export type {
   Peer,
   Rtt,
 } from "./decision-schema.ts";
-export { downText, type NodeDown } from "./down-nodes.ts";
+export { downText, type NodeDown } from "./findings/down-nodes.ts";
 export { clusterColumnsOf } from "./cluster-columns.ts";
 export {
   ClusterColumnsSchema,

@@ -1,7 +1,8 @@
-// The graph API's schema: JSON Schema and TypeScript type from one definition. A public contract: extend,
-// don't rename. Units stand in the names; a number that isn't known is null, never NaN and never 0.
+// The graph API's schema: JSON Schema and TypeScript type from one definition. A public contract: extend it,
+// don't rename. Names have units; a number that isn't known is null, never NaN and never 0.
 import { Type, type Static } from "typebox";
 import { ChannelFlowSchema } from "./flows/channel-flow.ts";
+import { NodeDownSchema } from "./findings/node-down-schema.ts";
 import { OutsideFlowsSchema } from "./flows/outside-flow.ts";
 import { METHODS } from "@isochrone/telemetry";
 export const NullableNumber = (description: string) =>
@@ -32,26 +33,7 @@ export const ClusterNodeSchema = Type.Object(
     segment: NullableString("topology.kubernetes.io/segment"),
     provider: Type.Optional(NullableString("scheme of spec.providerID, as aws; null: it has none")),
     ready: Type.Boolean(),
-    down: Type.Optional(
-      Type.Object(
-        {
-          cause: Type.Union([Type.Literal("not_ready"), Type.Literal("silent")], {
-            description: "not_ready: its condition Ready isn't True; silent: it is, and no probe reaches it",
-          }),
-          since: NullableString(
-            "RFC 3339: last transition of the condition Ready, or the last answer of a silent node; null: not known",
-          ),
-          pods: Type.Union([Type.Integer(), Type.Null()], {
-            description: "pods on it when it went down that a controller replaces; null: not known",
-          }),
-          podsNotRunning: Type.Union([Type.Integer(), Type.Null()], {
-            description: "how many of them don't run on another node yet; null: not known",
-          }),
-          text: Type.String({ description: "the same in words" }),
-        },
-        { description: "absent: the node is up, or nothing is known of it" },
-      ),
-    ),
+    down: Type.Optional(NodeDownSchema),
     cordoned: Type.Boolean(),
     allocatableCpuMillicores: NullableNumber("allocatable CPU, thousandths of a core"),
     allocatableMemoryBytes: NullableNumber("allocatable memory, bytes"),
@@ -100,9 +82,7 @@ export const LinkSchema = Type.Object(
       achieved: NullableNumber(
         "what the newest burst got through, bits per second: capacity is at least that",
       ),
-      available: NullableNumber(
-        "capacity less the measured use of the nodes' interfaces, the tighter of both ends, bits per second",
-      ),
+      available: NullableNumber("capacity less measured use, the tighter of both ends, bits per second"),
     }),
     bandwidthCapacityOrigin: Type.Optional(
       Type.Union([Type.Literal("declared"), Type.Literal("measured"), Type.Null()], {

@@ -15,8 +15,8 @@ export interface RecorderOptions extends DetailOptions {
 }
 
 /**
- * So many lost or unsendable packets, with no answer at all, make a peer unreachable; fewer where the plan has
- * fewer in a publish interval.
+ * So many lost or unsendable packets, with no answer at all, make a peer unreachable; fewer where the plan
+ * has fewer in a publish interval.
  */
 const ENOUGH_TRIED = 3;
 

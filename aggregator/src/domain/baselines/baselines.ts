@@ -1,7 +1,8 @@
 // What is usual for each of many series, and which of them left it. Pure: times come with the readings.
+import { upperMedian } from "@isochrone/primitives";
 
 /** How far a series of one kind may move. Thresholds are in the unit of its values. */
-export interface BaselineRule {
+interface BaselineRule {
   /** The least increase that counts. */
   readonly floor: number;
   /** The least increase, as a share of the usual value. */
@@ -24,7 +25,7 @@ export interface Readings {
 }
 
 /** A series that is above what was usual. */
-export interface Departure {
+interface Departure {
   readonly series: number;
   readonly sinceMs: number;
   readonly value: number;
@@ -36,7 +37,7 @@ export interface Departure {
 }
 
 /** The median series increased by the rule's floor: one cause raises most of them at once. */
-export interface CommonDeparture {
+interface CommonDeparture {
   readonly sinceMs: number;
   /** Series above what was usual, of those with a baseline. */
   readonly series: number;
@@ -184,9 +185,23 @@ export class Baselines {
     const median = this.#medianIncrease({ size, values });
     common.aloneFrom = all >= FEWEST_COMMON ? ALONE_FACTOR * median : 0;
     const isCommon = common.aloneFrom > 0 && median >= this.#rule.floor && above > all / 4;
+    const isBack = above <= all / 8 || median < this.#rule.floor / 2;
+    this.#stepCommon({ isCommon, isBack, began, nowMs, stepMs });
+    [common.series, common.all] = [above, all];
+  }
+
+  #stepCommon(now: {
+    readonly isCommon: boolean;
+    readonly isBack: boolean;
+    readonly began: number;
+    readonly nowMs: number;
+    readonly stepMs: number;
+  }): void {
+    const common = this.#common;
+    const { isCommon, isBack, began, nowMs, stepMs } = now;
     if (common.isOpen) {
       common.sinceMs = Math.min(common.sinceMs, nowMs);
-      common.backMs = above <= all / 8 || median < this.#rule.floor / 2 ? common.backMs + stepMs : 0;
+      common.backMs = isBack ? common.backMs + stepMs : 0;
       if (common.backMs >= this.#rule.releaseMs) [common.isOpen, common.heldMs] = [false, 0];
     } else if (!isCommon) common.heldMs = 0;
     else if (common.heldMs === 0) [common.sinceMs, common.heldMs, common.backMs] = [began, 1, 0];
@@ -194,7 +209,6 @@ export class Baselines {
       common.heldMs += stepMs;
       common.isOpen = common.heldMs >= HOLD_MS;
     }
-    [common.series, common.all] = [above, all];
   }
 
   #medianIncrease({ size, values }: Pick<Readings, "size" | "values">): number {
@@ -225,7 +239,7 @@ export class Baselines {
     this.#above[at]! += stepMs;
     this.#held[at] = this.#isAlone(value - this.#before[at]!) ? this.#held[at]! + stepMs : 0;
     if (this.#above[at]! >= ACCEPT_MS) this.#rebase(at, value);
-    else if (this.#held[at]! >= HOLD_MS) {
+    else if (this.#held[at] >= HOLD_MS) {
       const sinceMs = Math.min(this.#began[at]!, nowMs);
       const open = { sinceMs, value, error: 0, acceptedAtMs: 0, backMs: 0, silentMs: 0 };
       this.#departed.set(at, open);
@@ -280,7 +294,7 @@ export class Baselines {
       if (this.#above[at]! <= -LOWER_MS) this.#rebase(at, value);
     } else this.#above[at] = 0;
     this.#learned[at] = Math.min(MEMORY_MS, this.#learned[at]! + stepMs);
-    const gain = Math.min(1, stepMs / this.#learned[at]!);
+    const gain = Math.min(1, stepMs / this.#learned[at]);
     const deviation = value - this.#before[at]!;
     const weight = deviation < 0 ? DOWN_WEIGHT : 1;
     this.#before[at]! += Math.min(1, gain * weight) * deviation;

@@ -40,11 +40,7 @@ export class PairBaselines {
 
   /** @param workflows whose channels may cross a pair */
   report(workflows: readonly WorkflowGraphSnapshot[]): Departures {
-    const report = {
-      pairs: [] as Departures["pairs"],
-      counts: { latency: 0, loss: 0 },
-      common: [] as Departures["common"],
-    };
+    const report: Departures = { pairs: [], counts: { latency: 0, loss: 0 }, common: [] };
     let use: PairUse | null = null;
     for (const kind of KINDS) {
       const baselines = this.#baselines[kind];

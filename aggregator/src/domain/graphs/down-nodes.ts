@@ -124,8 +124,8 @@ interface Reach {
 }
 
 /**
- * Ready nodes that several peers probe and none reaches, and whose own probe has heard nothing since; with the
- * time of the last answer.
+ * Ready nodes that several peers probe and none reaches, and whose own probe has heard nothing since; with
+ * the time of the last answer.
  */
 function silentNodes(
   graph: ClusterGraphSnapshot,

@@ -1,7 +1,13 @@
 import type { Distribution, ExponentialHistogramData } from "@isochrone/telemetry";
 import type { HistogramReferences } from "./histogram-references.ts";
 import { isNear, type PaneFacts } from "./link-change.ts";
-import { LINK_COUNTS, type LinkCounts, type LinkPane, type PaneOfLink, type RecentPackets } from "./link-counts.ts";
+import {
+  LINK_COUNTS,
+  type LinkCounts,
+  type LinkPane,
+  type PaneOfLink,
+  type RecentPackets,
+} from "./link-counts.ts";
 import { NO_ROW, type PaneRows } from "../windows/pane-rows.ts";
 import { RttPart } from "./rtt-part.ts";
 import { RunningCounts, type Extremes } from "./running-counts.ts";
@@ -178,7 +184,9 @@ export class LinkPanes {
     return facts;
   }
 
-  /** What became of the packets since that pane; null without data, and while the newest pane may be a cut. */
+  /**
+   * What became of the packets since that pane; null without data, and while the newest pane may be a cut.
+   */
   packets(nowMs: number, from: number): RecentPackets | null {
     if (this.#rtts === NO_ROW) return null;
     const [first, last] = [

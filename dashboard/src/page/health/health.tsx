@@ -135,7 +135,7 @@ function Findings({ findings }: { readonly findings: readonly Finding[] }): VNod
   if (findings.length === 0)
     return (
       <p class="verdict good" id="verdict">
-        All is well: figures are fresh, no record was lost, every probe answers as before.
+        All is well: figures are fresh, no record was lost, every probe answers like before.
       </p>
     );
   return (

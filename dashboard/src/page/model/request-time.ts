@@ -40,8 +40,8 @@ export function absentWorkloads(
 }
 
 /**
- * null where nobody counts requests, no way is known, or a workload that takes part has no pod. Infinity where
- * pods that call each other can't reach each other.
+ * null where nobody counts requests, no way is known, or a workload that takes part has no pod. Infinity
+ * where pods that call each other can't reach each other.
  */
 export function requestTime(workflow: Placed, costBetween: CostBetween): RequestTime | null {
   const costs = channelCosts(workflow, costBetween);

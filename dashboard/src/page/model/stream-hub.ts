@@ -2,7 +2,9 @@
 // show no token, or another one, get nothing of a token's stream.
 import { followEvents } from "./events.ts";
 
-/** Sent by a tab. `follow` is repeated as a lease, and is complete: a tab that was forgotten is back with it. */
+/**
+ * Sent by a tab. `follow` is repeated as a lease, and is complete: a tab that was forgotten is back with it.
+ */
 export type TabMessage =
   | { readonly kind: "follow"; readonly url: string; readonly token: string }
   | { readonly kind: "leave" };

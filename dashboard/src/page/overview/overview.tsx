@@ -289,7 +289,7 @@ function Concerns(props: {
   if (concerns.length === 0)
     return (
       <p class="verdict good">
-        Nothing is wrong: every measured pair answers as before, figures are fresh, and no plan would bring
+        Nothing is wrong: every measured pair answers like before, figures are fresh, and no plan would bring
         much.
       </p>
     );

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { worstOf, type Known } from "./worst.ts";
 
 const calm: Known = {
-  summary: { dead: 0, lossy: 0 },
+  summary: { dead: 0, lossy: 0, lossiest: null },
   worst: [{ source: "a", target: "b", isDead: false }],
   down: [],
   findings: [],
@@ -36,7 +36,7 @@ describe("the worst things", () => {
     const finding = { level: "bad", title: "The aggregator isn't ready", remedy: "Read its log." } as const;
     const concerns = worstOf({
       ...calm,
-      summary: { dead: 2, lossy: 3 },
+      summary: { dead: 2, lossy: 3, lossiest: { source: "a", target: "c", ratio: 0.05 } },
       worst: [{ source: "a", target: "b", isDead: true }],
       findings: [{ level: "warn", title: "Old", remedy: "Look." }, finding],
       gain,
@@ -44,16 +44,16 @@ describe("the worst things", () => {
     expect(concerns.map(({ level, title, to }) => [level, title, to.place.page])).toEqual([
       ["bad", "2 pairs of nodes without an answer, such as a → b", "pair"],
       ["bad", "The aggregator isn't ready", "health"],
-      ["warn", "3 pairs of nodes lose packets", "network"],
+      ["warn", "3 pairs of nodes lose packets: a → c lost 5 % of the newest packets", "pair"],
     ]);
     expect(concerns.map(({ next }) => next)).toEqual([
       "Open the pair: since when, and whether the way back works.",
       "Read its log.",
-      "See in the matrix by loss whether they share a node or a zone.",
+      "Open the pair. In the matrix by loss, see whether such pairs share a node or a zone.",
     ]);
   });
 
-  test("name the pairs that changed, before loss is counted", () => {
+  test("name the pairs that changed", () => {
     const departures = {
       pairs: [
         {
@@ -71,7 +71,7 @@ describe("the worst things", () => {
       counts: { latency: 1, loss: 0 },
       common: [],
     } as const satisfies Known["departures"];
-    const concerns = worstOf({ ...calm, summary: { dead: 0, lossy: 1 }, departures });
+    const concerns = worstOf({ ...calm, summary: { dead: 0, lossy: 0, lossiest: null }, departures });
     expect(concerns).toMatchObject([
       {
         title: "a ↔ b: 60 ms since 14:35, 1.3 before; nothing talks over it",
@@ -95,7 +95,7 @@ describe("the worst things", () => {
   });
 
   test("tell pairs without an answer even where none of them is known by name", () =>
-    expect(worstOf({ ...calm, summary: { dead: 2, lossy: 0 } })).toMatchObject([
+    expect(worstOf({ ...calm, summary: { dead: 2, lossy: 0, lossiest: null } })).toMatchObject([
       { level: "bad", title: "2 pairs of nodes without an answer", to: { place: { page: "network" } } },
     ]));
 
@@ -117,7 +117,7 @@ describe("the worst things", () => {
     const concerns = worstOf({
       ...calm,
       down,
-      summary: { dead: 1, lossy: 0 },
+      summary: { dead: 1, lossy: 0, lossiest: null },
       requests: { answered: 4, failed: 40 },
     });
     expect(concerns.map(({ title }) => title)).toEqual([

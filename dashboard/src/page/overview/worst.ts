@@ -75,7 +75,7 @@ export function worstOf(known: Known): Concern[] {
   if (gain !== null && isWorth(gain))
     concerns.push({
       level: "warn",
-      title: `Requests of ${gain.workflow.name} spend ${milliseconds(gain.todayMs)} on the network; ${milliseconds(gain.bestMs)} would do`,
+      title: gainTitle(gain),
       next: `See the ${plural(gain.moves, "move")}, and the command that makes them.`,
       to: { place: { page: "workflows", workflow: gain.workflow } },
     });

@@ -17,10 +17,10 @@ type Label = string | null;
 type FarMs = (a: number, b: number) => number;
 
 /**
- * Returns the first `count` nodes of a table. A name is `node`, `node/zone` or `node/zone/region`. A zone that
- * is named as clouds name them (`us-east-1a`, `europe-west1-b`), or a node named like one, gives its region.
- * Other zones and regions are derived: nodes of one zone are at most ZONE_MS apart, zones of one region at
- * most REGION_MS.
+ * Returns the first `count` nodes of a table. A name is `node`, `node/zone` or `node/zone/region`. A zone
+ * that is named as clouds name them (`us-east-1a`, `europe-west1-b`), or a node named like one, gives its
+ * region. Other zones and regions are derived: nodes of one zone are at most ZONE_MS apart, zones of one
+ * region at most REGION_MS.
  * @throws NetworkError `invalid_matrix` naming place, rule and value
  */
 export function tableSites({ names, namesPlace, rttMs }: RttTable, count = rttMs.length): TableSites {

@@ -11,8 +11,9 @@ export interface JrbaOptions {
   /** How long the solver may take. @default 10000 */
   readonly timeMs?: number;
   /**
-   * `printed`: of equally good solutions the solver's. `shortest`: those with few hops on wide links, for large
-   * flows before small ones, because the relaxation leaves all flows but the worst one undecided. @default "printed"
+   * `printed`: of equally good solutions the solver's. `shortest`: those with few hops on wide links, for
+   * large flows before small ones, because the relaxation leaves all flows but the worst one undecided.
+   * @default "printed"
    */
   readonly ties?: "printed" | "shortest";
 }
@@ -84,8 +85,8 @@ function leastSeconds(
 
 /**
  * P3-Relax-Cvx (ENTS, equations 10 to 14) with q_i = V_i, as small as it may be. Volumes are in units of the
- * largest and `threshold`, the time of the slowest flow, in `unitSeconds`: the solver's tolerances are absolute,
- * so in bits a large problem would end far from its optimum.
+ * largest and `threshold`, the time of the slowest flow, in `unitSeconds`: the solver's tolerances are
+ * absolute, so in bits a large problem would end far from its optimum.
  */
 function relaxation(
   demands: readonly Demand[],

@@ -1,6 +1,6 @@
 // Names beside dots, so that none lies upon another name or another dot. Pure.
 
-export interface Dot {
+interface Dot {
   readonly text: string;
   /** Pixels. */
   readonly x: number;

@@ -16,7 +16,7 @@ interface Slot {
   readonly y: number;
 }
 
-export interface Rings {
+interface Rings {
   readonly slots: readonly Slot[];
   /** Pods without a slot, and the place of their number; null: every pod has one. */
   readonly more: (Slot & { readonly count: number }) | null;

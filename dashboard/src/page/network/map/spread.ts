@@ -1,6 +1,6 @@
 // Moves circles apart until none covers another. Pure, and the same for the same input.
 
-export interface Circle {
+interface Circle {
   readonly x: number;
   readonly y: number;
   readonly radius: number;

@@ -23,7 +23,7 @@ export interface Estimate {
 export type Change = { readonly today: Estimate; readonly moved: Estimate } | { readonly reason: string };
 
 /** End to end, as somebody measures it. */
-export interface Measured {
+interface Measured {
   readonly p50Ms: number | null;
   readonly p95Ms: number | null;
 }

@@ -7,7 +7,7 @@ import { MapNames } from "./map-names.tsx";
 import type { Place } from "./map-layout.ts";
 import { spread, within } from "./spread.ts";
 
-export interface ZonePlaces {
+interface ZonePlaces {
   readonly zone: string;
   /** In words: with the region where two regions have a zone of that name. */
   readonly title: string;

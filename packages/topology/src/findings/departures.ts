@@ -1,6 +1,6 @@
 // One sentence for each pair of nodes that is slower than it was, or loses more packets. Without schemas: the
 // page has it, too.
-import type { Departures } from "./operation-schema.ts";
+import type { Departures } from "../operation-schema.ts";
 
 /** How a place writes times and pairs. */
 interface DepartureWords {
@@ -11,7 +11,7 @@ interface DepartureWords {
 }
 
 /** A sentence, and the pair that it is about; null: it is about most pairs. */
-export interface DepartureText {
+interface DepartureText {
   readonly text: string;
   readonly pair: { readonly source: string; readonly target: string } | null;
 }

@@ -1,5 +1,5 @@
 // The one sentence that all programs use for a node that is down.
-import type { ClusterNode } from "./schema.ts";
+import type { ClusterNode } from "../schema.ts";
 
 export type NodeDown = NonNullable<ClusterNode["down"]>;
 
