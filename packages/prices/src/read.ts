@@ -27,12 +27,15 @@ const DATE = /^unknown$|^\d{4}-(0[1-9]|1[0-2])(-(0[1-9]|[12]\d|3[01]))?$/;
  * OpenCost's replace all built-in ones. Throws PriceError, which lists all mistakes.
  */
 export function readPrices(json: unknown): PriceFile {
-  const { prices: value = null } = isRecord(json) ? json : {};
-  if (isRecord(json) && isRecord(value)) return readValues(json, value);
-  const openCost = isRecord(json) && !Object.hasOwn(json, "prices") ? openCostPrices(json) : null;
-  if (openCost !== null) return readOpenCost(openCost);
   if (!isRecord(json))
     throw new PriceError([`prices must be an object with a list prices, got ${shown(json)}`]);
+  const { prices } = json;
+  if (isRecord(prices)) return readValues(json, prices);
+  const openCost = prices === undefined ? openCostPrices(json) : null;
+  return openCost === null ? readOwn(json) : readOpenCost(openCost);
+}
+
+function readOwn(json: Readonly<Record<string, unknown>>): PriceFile {
   const { prices, replace = false, destinations, ...others } = json;
   const mistakes = Object.keys(others).map(
     (name) => `${name} is no field of prices (replace, prices, destinations)`,
