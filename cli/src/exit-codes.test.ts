@@ -164,7 +164,10 @@ const WRONG: Readonly<Record<string, readonly string[]>> = {
 
 /** Options of one command whose wrong values are others. */
 const WRONG_OF: Readonly<Record<string, Readonly<Record<string, readonly string[]>>>> = {
-  "what-if": { "--scale": ["", "web=1", "shop/web", "shop/web=-1", "shop/web=1.5", "shop/web=many"] },
+  "what-if": {
+    "--scale": ["", "web=1", "shop/web", "shop/web=-1", "shop/web=1.5", "shop/web=many"],
+    "--move": ["", "web-1=n1", "shop/web-1", "shop/web-1=", "=n1"],
+  },
   // A path.
   "scheduler-config": { "--prefix": ["", "scheduler"] },
   bill: { "--limit": ["", "0", "1.5", "x", "100001"] },

@@ -290,6 +290,7 @@ describe("the graph", () => {
       "graph rules": "ok",
       coverage: "ok",
       "silent links": "error",
+      "changed links": "skipped",
       instruments: "warning",
     });
     expect(verdicts.find(({ check }) => check === "silent links")!.value).toBe("b -> a (icmp)");

@@ -183,7 +183,9 @@ export class Baselines {
     }
     const common = this.#common;
     const median = this.#medianIncrease({ size, values });
-    common.aloneFrom = all >= FEWEST_COMMON ? ALONE_FACTOR * median : 0;
+    // Below half of the floor the median is noise.
+    const isRise = all >= FEWEST_COMMON && median >= this.#rule.floor / 2;
+    common.aloneFrom = isRise ? ALONE_FACTOR * median : 0;
     const isCommon = common.aloneFrom > 0 && median >= this.#rule.floor && above > all / 4;
     const isBack = above <= all / 8 || median < this.#rule.floor / 2;
     this.#stepCommon({ isCommon, isBack, began, nowMs, stepMs });
