@@ -183,7 +183,7 @@ describe.runIf(support.supported)("a cluster with simulated nodes", () => {
         return all.length > 0;
       });
     } finally {
-      expect(await starting.stop(), starting.stderr).toBe(0);
+      expect(await starting.stop()).toBe(0);
     }
     expect(starting.events.map(({ event }) => event)).not.toContain("started");
     await eventually("nothing of it", 60_000, async () => {
