@@ -53,7 +53,7 @@ describe("what a command loads", () => {
   it("is the schema besides for a graph", async () => {
     const { own, packages } = await loadedBy(["graph", "--server", NOWHERE]);
     expect(packages).toEqual(["commander", "typebox"]);
-    expect(own).toBeLessThanOrEqual(114);
+    expect(own).toBeLessThanOrEqual(110);
   });
 
   it.each([

@@ -6,7 +6,7 @@ import {
   type Dropped,
   type Health,
 } from "@isochrone/topology";
-import { departureTexts } from "@isochrone/topology/departures";
+import { departureTexts } from "@isochrone/topology/findings";
 import { NAME_A_SERVER, ok, skipped, verdict } from "./finding.ts";
 import type { Verdict } from "./finding.ts";
 

@@ -1,9 +1,9 @@
+import { doubtOf } from "./acts.ts";
 // Turns the stages of single pods into what people want to know: what moved together, why, and what it
 // brought.
 import type { EndToEnd } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { PodMove } from "./pod-moves.ts";
-import { doubtOf } from "./doubt.ts";
 
 /** One stage of one pod's way. */
 export type MovedPod = Pick<

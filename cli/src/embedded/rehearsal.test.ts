@@ -3,8 +3,7 @@ import { ManualClock } from "@isochrone/runtime/testing";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { expect, test } from "vitest";
 import { jsonReporter } from "../output/reporters.ts";
-import { ACTS, actsMistake, type Act } from "./acts.ts";
-import { doubtOf } from "./doubt.ts";
+import { doubtOf, ACTS, actsMistake, type Act } from "./acts.ts";
 import { rehearse, type Rehearsed } from "./rehearsal.ts";
 
 const AT = "2026-01-01T00:00:00.000Z";

@@ -5,8 +5,7 @@ import type { EndToEnd, LabCluster, Move } from "@isochrone/lab";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
 import type { Reporter, WarmUp } from "../output/reporter.ts";
-import type { Act, ActResult, PlacingAct } from "./acts.ts";
-import { doubtOf } from "./doubt.ts";
+import { doubtOf, type Act, type ActResult, type PlacingAct } from "./acts.ts";
 import { busiestLink, callsPerRequest, networkMsPerRequest, type NetworkSample } from "./network-time.ts";
 
 /** What is rehearsed on. */

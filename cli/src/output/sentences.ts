@@ -1,8 +1,14 @@
 // What is said of the embedded cluster, in words: the same on a terminal and in a file.
 import type { EndToEnd } from "@isochrone/lab";
 import { percentileLack } from "@isochrone/primitives";
-import { rangeOf, savedShare, type ActResult, type Figure, type PlacingAct } from "../embedded/acts.ts";
-import { isAnswered } from "../embedded/doubt.ts";
+import {
+  isAnswered,
+  rangeOf,
+  savedShare,
+  type ActResult,
+  type Figure,
+  type PlacingAct,
+} from "../embedded/acts.ts";
 import type { MachineState } from "../embedded/machine.ts";
 import type { EndedMove, MoveGroup } from "../embedded/move-log.ts";
 import type { BusyLink } from "../embedded/network-time.ts";

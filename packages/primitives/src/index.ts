@@ -22,7 +22,6 @@ export {
 } from "./fields.ts";
 export { MinHeap, NumberHeap } from "./heap.ts";
 export { byPlace, naturally, NO_REGION, NO_ZONE } from "./node-order.ts";
-export { percentileLack, samplesForPercentile } from "./percentile-rule.ts";
 export {
   parseAmount,
   parseBitsPerSecond,
@@ -35,5 +34,14 @@ export {
   type Millicores,
 } from "./quantity.ts";
 export { seeded, type Draw } from "./seeded.ts";
-export { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
+export {
+  ascending,
+  median,
+  nearestRank,
+  percentileLack,
+  quantile,
+  quantileOfSorted,
+  samplesForPercentile,
+  upperMedian,
+} from "./statistics.ts";
 export { TokenBucket, type TokenRate } from "./token-bucket.ts";

@@ -1,6 +1,15 @@
 import { array, assert, double, property } from "fast-check";
-import { describe, expect, it } from "vitest";
-import { ascending, median, nearestRank, quantile, quantileOfSorted, upperMedian } from "./statistics.ts";
+import { describe, expect, it, test } from "vitest";
+import {
+  ascending,
+  median,
+  nearestRank,
+  percentileLack,
+  quantile,
+  quantileOfSorted,
+  samplesForPercentile,
+  upperMedian,
+} from "./statistics.ts";
 
 const numbers = array(double({ min: -1e6, max: 1e6, noNaN: true }), { minLength: 1, maxLength: 40 });
 
@@ -61,4 +70,16 @@ describe("a value that was there", () => {
     ]);
     expect(nearestRank(ascending([]), 0.5)).toBeNull();
   });
+});
+
+test.each([
+  [0.5, 1],
+  [0.9, 20],
+  [0.95, 20],
+  [0.99, 100],
+  [0.999, 100],
+])("quantile %d is shown from %d samples on", (share, least) => {
+  expect(samplesForPercentile(share)).toBe(least);
+  expect(percentileLack(share, least)).toBeNull();
+  expect(percentileLack(share, least - 1)).toContain(`from ${least} requests on; there`);
 });

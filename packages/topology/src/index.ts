@@ -80,7 +80,6 @@ export type {
   Peer,
   Rtt,
 } from "./decision-schema.ts";
-export { downText, type NodeDown } from "./findings/down-nodes.ts";
 export { clusterColumnsOf } from "./cluster-columns.ts";
 export {
   ClusterColumnsSchema,
@@ -150,7 +149,7 @@ export {
   type FlowPlan,
   type PlannedFlow,
 } from "./flows/flow-plan.ts";
-export type { OutsideFlow } from "./flows/outside-flow.ts";
+export type { OutsideFlow } from "./flows/measured-flows.ts";
 export {
   parseStreamJobs,
   streamFlowId,

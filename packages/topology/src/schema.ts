@@ -1,9 +1,8 @@
 // The graph API's schema: JSON Schema and TypeScript type from one definition. A public contract: extend it,
 // don't rename. Names have units; a number that isn't known is null, never NaN and never 0.
 import { Type, type Static } from "typebox";
-import { ChannelFlowSchema } from "./flows/channel-flow.ts";
 import { NodeDownSchema } from "./findings/node-down-schema.ts";
-import { OutsideFlowsSchema } from "./flows/outside-flow.ts";
+import { ChannelFlowSchema, OutsideFlowsSchema } from "./flows/measured-flows.ts";
 import { METHODS } from "@isochrone/telemetry";
 export const NullableNumber = (description: string) =>
   Type.Union([Type.Number(), Type.Null()], { description });

@@ -1,10 +1,5 @@
-import {
-  downText,
-  type ClusterGraphSnapshot,
-  type ClusterNode,
-  type Link,
-  type NodeDown,
-} from "@isochrone/topology";
+import { type ClusterGraphSnapshot, type ClusterNode, type Link } from "@isochrone/topology";
+import { downText, type NodeDown } from "@isochrone/topology/findings";
 import { fullName, type ClusterState, type NamespacedName, type PodState } from "../cluster-state.ts";
 
 /** What pods do, beside what the cluster's state has of them. */

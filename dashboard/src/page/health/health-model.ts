@@ -1,6 +1,6 @@
 // What is wrong, worst first, from the graph and from what the aggregator says of itself. Pure.
 import type { Departures, Health, ReplicaHealth } from "@isochrone/topology";
-import { departureTexts } from "@isochrone/topology/departures";
+import { departureTexts } from "@isochrone/topology/findings";
 import { keysOf } from "@isochrone/primitives";
 import { downWords, PAIR, staleAfterSeconds, type ClusterView } from "../model/cluster-view.ts";
 import { age, clockTime, count, plural } from "../model/format.ts";

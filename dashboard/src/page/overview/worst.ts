@@ -2,7 +2,7 @@
 import { milliseconds, percent, plural } from "../model/format.ts";
 import type { Place, View } from "../model/route.ts";
 import type { Finding } from "../health/health-model.ts";
-import { departureTexts } from "@isochrone/topology/departures";
+import { departureTexts } from "@isochrone/topology/findings";
 import type { Departures } from "@isochrone/topology";
 import type { Summary, WorstPair } from "../model/summary.ts";
 
