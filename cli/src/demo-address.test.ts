@@ -1,4 +1,4 @@
-// Which demo a command asks that was given no address, by the files of the labs that run.
+// A command without an address finds the demo by the files of the labs that run.
 import { storeControlToken } from "@isochrone/lab";
 import { Command } from "commander";
 import { createServer } from "node:net";

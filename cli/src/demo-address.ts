@@ -1,5 +1,5 @@
-// Which servers a command asks that was given no address: those on the default ports, else the one embedded
-// cluster that this user runs on other ports. Another user's or a second cluster is never asked silently.
+// A command without an address asks the servers on the default ports, else the one embedded cluster that this
+// user runs on other ports. It never asks another user's cluster, and never chooses one of several.
 import { listLabs, type RunningLab } from "@isochrone/lab/client";
 import type { Command } from "commander";
 import { connect } from "node:net";

@@ -15,7 +15,7 @@ function silence(command: Command, write: (text: string) => void): void {
   for (const each of command.commands) silence(each, write);
 }
 
-/** What is said to a person who types this. */
+/** Returns the message to a person who types this. */
 async function answerTo(args: readonly string[]): Promise<string> {
   let said = "";
   const program = createProgram(() => undefined);

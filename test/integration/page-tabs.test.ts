@@ -88,7 +88,7 @@ describe.runIf(hasBrowser)("tabs of one browser", () => {
     ["without a SharedWorker", "delete globalThis.SharedWorker", 0],
   ] as const;
 
-  // A browser may freeze the worker of a kept page before it reads that the page has left: one stream then.
+  // A browser may freeze the worker before it reads that its page has left: then one stream stays open.
   test.each(waysToFollow)(
     "visits with other pages between leave no connection behind, %s",
     async (_name, script, kept) => {

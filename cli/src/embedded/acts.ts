@@ -39,8 +39,9 @@ export function actsMistake(acts: readonly Act[]): string | null {
 export type Figure = "network" | "p50Ms" | "p95Ms";
 
 /**
- * Where the figure is with its error; null: no comparison is possible. A busy machine adds to the times of
- * requests, least to the fastest tenth: there p50 begins. How much it adds to p95 nobody knows.
+ * Bounds of the figure; null: no comparison is possible. A busy machine adds to the times of requests, and
+ * least to the fastest tenth, which is therefore the lower bound of p50. Nobody knows how much it adds to
+ * p95.
  */
 export function rangeOf({ endToEnd, networkRangeMs, doubt }: ActFigures, figure: Figure): RangeMs | null {
   if (figure === "network") return networkRangeMs;

@@ -8,7 +8,7 @@ import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/top
 /** Workflows whose channels carry calls per request in place of requests per second. */
 type Calls = readonly WorkflowGraphSnapshot[];
 
-/** What the graphs said at one time, and how many requests entered per second of their window. */
+/** The graphs at one time, and how many requests entered per second of their window. */
 export interface NetworkSample {
   readonly cluster: ClusterGraphSnapshot;
   readonly workflows: readonly WorkflowGraphSnapshot[];

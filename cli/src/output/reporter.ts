@@ -37,10 +37,10 @@ export interface Measuring {
   readonly patienceMs: number;
 }
 
-/** What is started one after the other; the page answers once it is served. */
+/** Parts start one after the other; the page answers once it is served. */
 export interface Starting {
   readonly part: string;
-  /** Of the parts before it. */
+  /** Number of parts that have started. */
   readonly done: number;
   readonly total: number;
 }

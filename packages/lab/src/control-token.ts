@@ -25,9 +25,9 @@ interface StoredToken {
 
 /** An embedded cluster of this user, as its file says; it may have ended without removing the file. */
 export interface RunningLab {
-  /** Of the graph API and the page. */
+  /** Address of the graph API and the page. */
   readonly page: string;
-  /** Of the emulator's controls. */
+  /** Address of the emulator's controls. */
   readonly lab: string;
 }
 

@@ -151,7 +151,7 @@ export const DecisionSchema = Type.Object(
         ),
       }),
     ),
-    /** Of a move that was made for its cost. */
+    /** Present for a move that was made for its cost. */
     act: Type.Optional(
       Type.Object(
         {

@@ -1,4 +1,4 @@
-// What is usual for each of many series, and which of them left it. Pure: times come with the readings.
+// Baselines of many series, and the series that are above theirs. Pure: times come with the readings.
 import { upperMedian } from "@isochrone/primitives";
 
 /** How far a series of one kind may move. Thresholds are in the unit of its values. */
@@ -7,7 +7,7 @@ interface BaselineRule {
   readonly floor: number;
   /** The least increase, as a share of the usual value. */
   readonly ratio: number;
-  /** How long a value must be back before its departure ends, ms. */
+  /** A departure ends when the value was back for this long, ms. */
   readonly releaseMs: number;
 }
 
@@ -24,7 +24,7 @@ export interface Readings {
   readonly sinceMs: Float64Array;
 }
 
-/** A series that is above what was usual. */
+/** A series whose value is above its baseline. */
 interface Departure {
   readonly series: number;
   readonly sinceMs: number;
@@ -32,33 +32,33 @@ interface Departure {
   /** How far the value may be off. */
   readonly error: number;
   readonly before: number;
-  /** When the value counts as usual, if it stays. */
+  /** Time at which the value becomes the new baseline, if it stays. */
   readonly acceptedAtMs: number;
 }
 
 /** The median series increased by the rule's floor: one cause raises most of them at once. */
 interface CommonDeparture {
   readonly sinceMs: number;
-  /** Series above what was usual, of those with a baseline. */
+  /** Number of series above their baseline; `all` is the number of series with a baseline. */
   readonly series: number;
   readonly all: number;
 }
 
 /** Time constant of a baseline, ms. */
 const MEMORY_MS = 1_800_000;
-/** Length of observation from which a baseline is known, ms. */
+/** A baseline is known after this much observation, ms. */
 const READY_MS = 60_000;
-/** How long a value must be above before it departs, ms; at least two readings. */
+/** A value departs when it was above its threshold for this long, ms, and in two readings. */
 const HOLD_MS = 8_000;
-/** A value that departed for so long is the new baseline, ms. */
+/** A value that stays above its threshold for this long becomes the baseline, ms. */
 const ACCEPT_MS = 3_600_000;
-/** A value that halved for so long is the new baseline, ms: a lower value needs no attention. */
+/** A value below half of the baseline becomes the baseline after this time, ms: it needs no attention. */
 const LOWER_MS = 120_000;
-/** A departed series without a reading for so long is closed, ms: others report that nothing answers. */
+/** A departure ends after this time without a reading, ms: other checks report that nothing answers. */
 const SILENT_MS = 20_000;
 /** The most that one pair of readings may be apart, ms: clocks jump. */
 const MAX_STEP_MS = 30_000;
-/** Deviations from the baseline that count as noise. */
+/** An increase of up to this many mean deviations from the baseline is noise. */
 const NOISE_SPREADS = 6;
 /** The most that noise raises the threshold, as a multiple of the baseline. */
 const MAX_NOISE_RATIO = 3;
@@ -78,11 +78,11 @@ export class Baselines {
   readonly #rule: BaselineRule;
   #before = new Float32Array(0);
   #spread = new Float32Array(0);
-  /** Observed for so long, ms. */
+  /** Time for which the series was observed, ms. */
   #learned = new Float32Array(0);
-  /** Above the threshold for so long, ms; negative: at most half of the baseline for so long. */
+  /** Time above the threshold, ms. A negative value is the time below half of the baseline. */
   #above = new Float32Array(0);
-  /** As #above, but not while a common departure lasts. */
+  /** Time above the threshold, ms, without the time of a common departure. */
   #held = new Float32Array(0);
   #began = new Float64Array(0);
   readonly #departed = new Map<number, OpenDeparture>();
@@ -252,7 +252,7 @@ export class Baselines {
   #followDeparted(at: number, open: OpenDeparture, readings: Readings, nowMs: number, stepMs: number): void {
     const value = readings.values[at]!;
     open.silentMs = 0;
-    // The clock was set back: nothing began in the future.
+    // A clock that was set back would otherwise leave a start in the future.
     open.sinceMs = Math.min(open.sinceMs, nowMs);
     this.#above[at]! += stepMs;
     const isBack = value <= this.#before[at]! + BACK_SHARE * this.#margin(at);
@@ -310,14 +310,14 @@ interface OpenDeparture {
   value: number;
   error: number;
   acceptedAtMs: number;
-  /** Back for so long, and without a reading for so long, ms. */
+  /** Time for which the value is back, and time without a reading, ms. */
   backMs: number;
   silentMs: number;
 }
 
 interface CommonState {
   sinceMs: number;
-  /** Common for so long; back for so long, ms. */
+  /** Time for which the departure is common, and time for which the series are back, ms. */
   heldMs: number;
   backMs: number;
   isOpen: boolean;

@@ -1,4 +1,4 @@
-// Which pairs of nodes became slower than they were, or lose more packets, in the words of the graph API.
+// Pairs of nodes that became slower than they were, or lose more packets, in the words of the graph API.
 import type { Departures, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { rfc3339 } from "../graphs/graph-time.ts";
 import { Baselines } from "./baselines.ts";

@@ -5,7 +5,7 @@ import type { Readings } from "./baselines.ts";
 /** One-sided normal quantile of a loss ratio's bounds: 99 %. */
 const LOSS_DEVIATIONS = 2.33;
 
-/** What one link says of its pair of nodes. */
+/** The newest figures of one link, which is one direction and method of a pair of nodes. */
 export interface LinkReading {
   readonly key: LinkKey;
   /** Number of its pair. */

@@ -12,7 +12,7 @@ interface Use {
   readonly requestsPerSecond: number;
 }
 
-/** Which channels with traffic cross a pair of nodes, as far as the places of their pods say. */
+/** Channels with traffic that cross a pair of nodes, as far as the places of their pods say. */
 export class PairUse {
   readonly #uses: Use[] = [];
 

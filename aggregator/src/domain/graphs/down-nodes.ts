@@ -2,7 +2,7 @@ import { type ClusterGraphSnapshot, type ClusterNode, type Link } from "@isochro
 import { downText, type NodeDown } from "@isochrone/topology/findings";
 import { fullName, type ClusterState, type NamespacedName, type PodState } from "../cluster-state.ts";
 
-/** What pods do, beside what the cluster's state has of them. */
+/** Looks up pods and workloads: facts that the cluster's state doesn't hold. */
 export interface PodLook {
   isReady(pod: NamespacedName): boolean;
   /** Null: there is no such workload object, or it has no number of replicas. */
@@ -11,7 +11,7 @@ export interface PodLook {
 
 interface LostWorkload extends NamespacedName {
   readonly kind: string;
-  /** Its pods on the node when the node went down. */
+  /** Number of its pods that were on the node when the node went down. */
   lost: number;
 }
 
@@ -24,7 +24,7 @@ const SLACK_SHARE = 0.1;
 
 /** Follows nodes that are down: since when, and whether their pods run elsewhere by now. */
 export class DownNodes {
-  /** By node that isn't ready: its workloads; null: it was down already when the first state came. */
+  /** Workloads of each node that isn't ready; null: it was down when the first state came. */
   readonly #lost = new Map<string, ReadonlyMap<string, LostWorkload> | null>();
   #before: Pick<ClusterState, "pods"> | null = null;
   #down: ReadonlyMap<string, NodeDown> = new Map();
@@ -56,7 +56,7 @@ export class DownNodes {
     return { ...graph, nodes };
   }
 
-  /** By workload that lost pods: those that run on nodes that are ready. */
+  /** Number of ready pods on ready nodes, for each workload that lost pods. */
   #runningOf(pods: ClusterState["pods"], unready: ReadonlySet<string>, look: PodLook): Map<string, number> {
     const running = new Map<string, number>();
     for (const lost of this.#lost.values()) for (const key of lost?.keys() ?? []) running.set(key, 0);

@@ -58,7 +58,7 @@ export interface BuildInputs {
   readonly declaredCosts?: DeclaredCosts | null;
   /** What others measured between nodes. @default nothing */
   readonly latencies?: readonly NodeLatency[];
-  /** Which pods run; absent: nobody knows. */
+  /** Says which pods run; absent: nobody knows. */
   readonly look?: PodLook;
 }
 

@@ -46,7 +46,7 @@ export class Tables {
   readonly pods: UsageTable;
   readonly nodes: UsageTable;
   readonly refusals: RecentRefusals;
-  /** What is usual for each pair of nodes. */
+  /** Baselines of round trips and losses of each pair of nodes. */
   readonly baselines = new PairBaselines();
   /** What graphs are shown of the numbers in these. */
   readonly figures = new Figures();

@@ -41,10 +41,10 @@ export const LINK_COUNTS = [
   "variationCount",
 ] as const satisfies readonly (keyof LinkCounts)[];
 
-/** What became of a link's newest packets. */
+/** Counts of a link's newest packets. */
 export interface RecentPackets {
   readonly failed: number;
   readonly received: number;
-  /** Start of the first pane with a loss; null without a loss. */
+  /** Start of the first pane in which a packet was lost, ms since the epoch; null: none was lost. */
   readonly lostSinceMs: number | null;
 }

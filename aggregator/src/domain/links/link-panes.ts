@@ -185,7 +185,7 @@ export class LinkPanes {
   }
 
   /**
-   * What became of the packets since that pane; null without data, and while the newest pane may be a cut.
+   * Counts the packets since that pane. Null without data, and while the newest pane may be a cut.
    */
   packets(nowMs: number, from: number): RecentPackets | null {
     if (this.#rtts === NO_ROW) return null;

@@ -73,7 +73,7 @@ export class LinkState {
     return this.#panes.readSpan(nowMs, first, last);
   }
 
-  /** What became of the packets since that pane; null without data. */
+  /** Counts the packets since that pane; null without data. */
   packets(nowMs: number, from: number): RecentPackets | null {
     return this.#panes.packets(nowMs, from);
   }

@@ -1,10 +1,10 @@
-// What a decision is called. Pure.
+// Names of decisions. Pure.
 import type { Decision } from "@isochrone/topology";
 import { moveStateOf } from "../model/move.ts";
 
 type NamedDecision = Pick<Decision, "kind" | "outcome" | "binding" | "strategy">;
 
-/** What the decision is called; a move by how far it has come. */
+/** Names a decision; a move by its progress. */
 export function wordOf(decision: NamedDecision): string {
   const { kind } = decision;
   if (kind !== "eviction") return kind === "plan" ? "planned" : "placement";

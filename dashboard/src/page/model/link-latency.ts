@@ -13,7 +13,7 @@ export type LatencyBetween = (source: string, target: string) => LinkLatency;
 
 const SAME: LinkLatency = { p50Ms: 0, p95Ms: 0, errorMs: 0 };
 
-/** By node names. Pairs that are only estimated have a median and no percentiles. */
+/** Returns a lookup by node names. An estimated pair has a median and no percentiles. */
 export function latencyBetween(view: ClusterView): LatencyBetween {
   const rows = new Map(view.nodes.map(({ name }, index) => [name, index]));
   const costs = costBetween(view);

@@ -32,7 +32,7 @@ export type Place =
       readonly page: "decisions";
       readonly kind: "decision" | "plan";
       readonly id: string | null;
-      /** Of the list; absent: all. */
+      /** Filters of the list; absent: all decisions are shown. */
       readonly filter?: ActFilter;
     }
   | { readonly page: "bill" }
@@ -40,7 +40,7 @@ export type Place =
 
 export const ACT_KINDS = ["move", "plan", "placement", "proposal"] as const;
 
-/** Which decisions the list shows. */
+/** Filters of the list of decisions. */
 export interface ActFilter {
   readonly namespace?: string;
   /** Part of the name of a workload or pod. */

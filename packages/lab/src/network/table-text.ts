@@ -43,7 +43,7 @@ function quotedCells(row: string, separator: string): string[] {
   }
 }
 
-/** A number in quotes may have a decimal comma. */
+/** Text of a quoted cell; a number in it may have a decimal comma. */
 function unquoted(text: string): string {
   return text
     .replaceAll('""', '"')

@@ -55,7 +55,7 @@ export class TlsAgent {
     try {
       this.#check(material);
     } catch (error) {
-      // What doesn't fit, or is being written, is read at each request until it does.
+      // Files that don't fit, or are half written, are read again by each request until they fit.
       this.#forget();
       throw error;
     }

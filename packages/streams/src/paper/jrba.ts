@@ -70,7 +70,7 @@ export async function jointRoutes<D extends Demand>(
 
 const variable = (demand: number, path: number): string => `m${demand}_${path}`;
 
-/** What the slowest flow takes when each has the network for itself: no solution is faster. */
+/** Seconds of the slowest flow when each has the network for itself: no solution is faster. */
 function leastSeconds(
   demands: readonly Demand[],
   candidates: readonly (readonly Path[])[],

@@ -1,5 +1,5 @@
-// The sentences that all programs use for nodes that are down, and for pairs of nodes that changed. The page has
-// them too: no schema is loaded.
+// The sentences that all programs use for nodes that are down, and for pairs of nodes that changed. The page
+// has them too: no schema is loaded.
 import type { Departures } from "../operation-schema.ts";
 import type { ClusterNode } from "../schema.ts";
 

@@ -2,7 +2,7 @@ import { Type, type Static } from "typebox";
 
 const Rate = (description: string) => Type.Number({ minimum: 0, maximum: 1e18, description });
 
-/** What network managers let through. Mean of the window, of all flows from the source to the target. */
+/** Flows that network managers let through: means of the window, over all flows from source to target. */
 export const ChannelFlowSchema = Type.Object(
   {
     allowedBitsPerSecond: Rate("their ceilings, headers included"),

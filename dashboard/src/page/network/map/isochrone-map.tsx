@@ -22,7 +22,7 @@ interface Size {
 const outerRadius = ({ width, height }: Size): number =>
   Math.max(60, (Math.min(width, height) / 2 - EDGE) / OUTSIDE);
 
-/** Where the nodes are drawn, the source node first: at their distances, turned apart where they overlap. */
+/** Places of the nodes, the source first: at their distances, turned apart where they overlap. */
 export function isochroneSpots(
   from: string,
   { neighbours }: Isochrones,

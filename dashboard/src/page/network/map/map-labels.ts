@@ -5,7 +5,7 @@ interface Dot {
   /** Pixels. */
   readonly x: number;
   readonly y: number;
-  /** Of the dot and what stands around it, pixels. */
+  /** Radius of the dot with all that stands around it, pixels. */
   readonly radius: number;
 }
 
@@ -67,7 +67,7 @@ export function labelsOf(
     });
 }
 
-/** Where a name stands that is shown for a moment, upon whatever is there: beside its dot, in the frame. */
+/** Place of a name that is shown on hover or focus: beside its dot, in the frame, above other names. */
 export function labelBeside({ x, y, radius }: Dot, wide: number, { width }: Frame): { x: number; y: number } {
   const right = x + radius + GAP;
   return { x: right + wide <= width ? right : Math.max(0, x - radius - GAP - wide), y: y + 4 };

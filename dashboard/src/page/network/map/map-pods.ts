@@ -10,7 +10,7 @@ interface MapPod {
   readonly node: string | null;
 }
 
-/** By workload, then by name. */
+/** Pods in the order of their workloads, then of their names. */
 export function podsOf({ workloads }: Pick<WorkflowGraphSnapshot, "workloads">): MapPod[] {
   return workloads
     .flatMap(({ namespace, name, pods }) =>

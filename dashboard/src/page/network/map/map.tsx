@@ -148,7 +148,7 @@ interface DrawingProps {
   readonly places: readonly Place[];
   readonly from: string | null;
   readonly isochrones: Isochrones | null;
-  /** Of the card, pixels. */
+  /** Width of the card, pixels. */
   readonly width: number;
 }
 

@@ -139,7 +139,7 @@ function nearest(spots: readonly Spot[], { x, y }: { readonly x: number; readonl
   return best;
 }
 
-/** By node: pods in rings, the moved ones first so that they are seen, then by workload. */
+/** Rings of pods around each node: moved pods first, because all of them must be seen, then by workload. */
 function placedPods(
   workflow: WorkflowGraphSnapshot,
   byNode: ReadonlyMap<string, Spot>,

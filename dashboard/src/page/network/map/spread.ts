@@ -31,7 +31,7 @@ export function spread<T extends Circle>(
   return circles.map((circle, index) => ({ ...circle, ...at[index]! }));
 }
 
-/** Returns false if no circle covers another. */
+/** Moves covered circles apart once. Returns false if no circle covered another. */
 function pushApart(circles: readonly Circle[], at: { x: number; y: number }[]): boolean {
   let isMoved = false;
   for (const [index, one] of at.entries())

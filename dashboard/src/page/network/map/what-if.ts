@@ -12,7 +12,7 @@ import {
   type RequestTime,
 } from "../../model/request-time.ts";
 
-/** Where a figure lies, ms; null bounds: its error isn't known. */
+/** A figure and its bounds, ms; null bounds: its error isn't known. */
 export interface Estimate {
   readonly ms: number;
   readonly lowMs: number | null;
@@ -37,7 +37,7 @@ export interface Prediction {
   readonly p95: Change;
 }
 
-/** What the page knows of the network and of the requests. */
+/** Inputs of a prediction: the network, and the latency of requests. */
 export interface Known {
   readonly costBetween: CostBetween;
   readonly latencyBetween: LatencyBetween;

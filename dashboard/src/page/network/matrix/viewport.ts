@@ -16,7 +16,7 @@ export interface Field {
 
 /** Cells grow with the room for them, up to this: two nodes don't fill a screen. */
 const MAX_FIT = 200;
-/** Of a large matrix that is zoomed. */
+/** Largest size of a cell in a zoomed large matrix, pixels. */
 const MAX_SCALE = 64;
 
 /** All of it, at the left. */
