@@ -118,6 +118,7 @@ const PURE_ENTRIES = [
   "@isochrone/telemetry",
   "@isochrone/telemetry/outside",
   "@isochrone/topology",
+  "@isochrone/topology/findings",
   "@isochrone/topology/link-errors",
   "@isochrone/placement",
   "@isochrone/prices",
