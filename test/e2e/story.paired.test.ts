@@ -14,8 +14,8 @@ import { hasTerminal, TerminalSession } from "../harness/terminal.ts";
 
 const command = join(import.meta.dirname, "../../cli/bin/isochrone.mjs");
 const seed = process.env["ISOCHRONE_TEST_SEED"] ?? "1";
-/** On a quiet machine all of it takes five minutes. */
-const PATIENCE_MS = 1_200_000;
+/** On a quiet machine all of it takes three minutes. */
+const PATIENCE_MS = 480_000;
 /** For the page to show its controls. */
 const PAGE_MS = 300_000;
 const WORKLOADS = 17;
@@ -38,8 +38,8 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
   let emulator: string;
   /** The link that the story offers to slow down. */
   let link: { readonly a: string; readonly b: string; readonly slowMs: number; readonly healthyMs: number };
-  /** The worst that users experienced while the link was slow and no pod had moved. */
-  let slowedP95Ms: number;
+  /** The worst median that users experienced while the link was slow and no pod had moved. */
+  let slowedMs: number;
 
   beforeAll(async () => {
     terminal = TerminalSession.up("--seed", seed);
@@ -110,26 +110,27 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
   );
 
   it(
-    "shows on the page that p95 falls below what it was while the link was slow, as the load recorded it",
+    "shows on the page that requests take less than while the link was slow, as the load recorded it",
     async () => {
       const { marks, points, spanSeconds } = await record.timeline();
       const slowedAt = timeOf(marks.find(({ kind }) => kind === "link")!);
       const movedAt = timeOf(marks.findLast(({ kind }) => kind === "move")!);
-      slowedP95Ms = Math.max(...p95sOf(points, slowedAt, movedAt));
+      slowedMs = Math.max(...figuresOf(points, "p50Ms", slowedAt, movedAt));
       // Points of which each request began on the new placement.
       await expectBelowSlowed(movedAt + 1_000 * spanSeconds);
       const brought = await terminal.shows(
         /the move of .*?(?: brought|:) p50 .*?, p95 (\d+|–)(?: ms)? -> (\d+|–).*/,
         PATIENCE_MS,
       );
-      const recorded = p95sOf((await record.timeline()).points, slowedAt - 3_000 * spanSeconds);
+      const since = (await record.timeline()).points;
+      const medians = figuresOf(since, "p50Ms", movedAt);
       console.log(
-        `${brought[0]}\nthe load's p95 while slow ${slowedP95Ms.toFixed(0)} ms, since then ${recorded.at(-1)?.toFixed(0)} ms`,
+        `${brought[0]}\nthe load's p50 while slow ${slowedMs.toFixed(0)} ms, since then ${medians.at(-1)?.toFixed(0)} ms`,
       );
-      for (const figure of brought.slice(1, 3)) if (figure !== "–") expectWithin(Number(figure), recorded);
-      // Of a busy machine's figures nothing is claimed.
-      const isClaimed = !brought[0].includes("not to be compared");
-      expect(!isClaimed || Number(brought[2]) < slowedP95Ms).toBe(true);
+      // A busy machine's load sends too few requests for a p95 of each point.
+      const recorded = figuresOf(since, "p95Ms", slowedAt - 3_000 * spanSeconds);
+      for (const figure of brought.slice(1, 3))
+        if (figure !== "–" && recorded.length > 0) expectWithin(Number(figure), recorded);
       await visit.goTo("/overview");
       await pageSays(".happened", `${link.a} ↔ ${link.b}`, `${link.b} ↔ ${link.a}`);
       await pageSays(".happened", "moved", "→");
@@ -246,8 +247,9 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     expect
       .poll(
         async () => {
-          const since = p95sOf((await record.timeline()).points, fromMs).toSorted((a, b) => a - b);
-          return since.length >= LEAST_POINTS && since[since.length >> 1]! < slowedP95Ms;
+          const { points } = await record.timeline();
+          const since = figuresOf(points, "p50Ms", fromMs).toSorted((a, b) => a - b);
+          return since.length >= LEAST_POINTS && since[since.length >> 1]! < slowedMs;
         },
         { timeout: PATIENCE_MS, interval: 2_000 },
       )
@@ -289,13 +291,17 @@ describe.skipIf(!hasTerminal || !hasBrowser)(`the story of isochrone up, seed ${
     return millisecondsOf(await visit.page.locator(".tile dd").first().textContent());
   }
 
-  /** The tile has a point of the load's own record, one of the newest. */
+  /** The tile has a point of the load's own record, one of the newest, and a dash for one without p95. */
   async function isOverviewTrue(): Promise<boolean> {
-    const shownMs = millisecondsOf(
-      await visit.page.locator(".tile", { hasText: "End to end, p95" }).locator("dd").textContent(),
-    );
+    const shown = await visit.page
+      .locator(".tile", { hasText: "End to end, p95" })
+      .locator("dd")
+      .textContent();
+    const shownMs = millisecondsOf(shown);
     const newest = (await record.timeline()).points.slice(-10);
-    return newest.some(({ p95Ms }) => p95Ms !== null && Math.abs(p95Ms - shownMs) <= 0.06 * p95Ms + 1);
+    return newest.some(({ p95Ms }) =>
+      p95Ms === null ? shown?.trim() === "–" : Math.abs(p95Ms - shownMs) <= 0.06 * p95Ms + 1,
+    );
   }
 });
 
@@ -319,9 +325,14 @@ function expectTrue(row: string, isDoubtful: boolean, { networkMs, load }: ActRe
 
 const timeOf = ({ at }: { readonly at: string }): number => Date.parse(at);
 
-function p95sOf(points: readonly TimelinePoint[], fromMs: number, toMs = Infinity): number[] {
-  return points.flatMap(({ at, p95Ms }) =>
-    p95Ms !== null && Date.parse(at) >= fromMs && Date.parse(at) <= toMs ? [p95Ms] : [],
+function figuresOf(
+  points: readonly TimelinePoint[],
+  figure: "p50Ms" | "p95Ms",
+  fromMs: number,
+  toMs = Infinity,
+): number[] {
+  return points.flatMap(({ at, [figure]: ms }) =>
+    ms !== null && Date.parse(at) >= fromMs && Date.parse(at) <= toMs ? [ms] : [],
   );
 }
 

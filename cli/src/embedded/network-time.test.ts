@@ -1,4 +1,10 @@
-import type { Channel, ClusterGraphSnapshot, Link, WorkflowGraphSnapshot } from "@isochrone/topology";
+import type {
+  Channel,
+  ClusterGraphSnapshot,
+  Link,
+  OutsideFlow,
+  WorkflowGraphSnapshot,
+} from "@isochrone/topology";
 import { expect, test } from "vitest";
 import { busiestLink, callsPerRequest, networkMsPerRequest } from "./network-time.ts";
 
@@ -63,7 +69,18 @@ const channel = (source: string, target: string, requestsPerSecond: number): Cha
   ageSeconds: 0,
 });
 
-/** Each request to a calls b twice and c once; b, beside a, calls nobody, c calls d at its own node. */
+const entering = (receivedRequestsPerSecond: number): OutsideFlow => ({
+  workload: "a",
+  destination: "unknown",
+  sentBytesPerSecond: 0,
+  receivedBytesPerSecond: 1_000,
+  sentRequestsPerSecond: 0,
+  receivedRequestsPerSecond,
+  countedBy: "destination",
+  ageSeconds: 0,
+});
+
+/** 5 requests/s enter. Each makes a call b twice and c once; b, beside a, calls nobody; c calls d on its node. */
 const WORKFLOW: WorkflowGraphSnapshot = {
   version: 1,
   observedAt: AT,
@@ -71,10 +88,11 @@ const WORKFLOW: WorkflowGraphSnapshot = {
   name: "sample",
   workloads: [workload("a", "n1"), workload("b", "n2"), workload("c", "n3"), workload("d", "n3")],
   channels: [channel("a", "b", 10), channel("a", "c", 5), channel("c", "d", 5)],
+  outside: [entering(5)],
 };
 
-const SAMPLE = { cluster: CLUSTER, workflows: [WORKFLOW], requestsPerSecond: 5 };
-const CALLS = callsPerRequest([SAMPLE])!;
+const SAMPLE = { cluster: CLUSTER, workflows: [WORKFLOW] };
+const CALLS = callsPerRequest([WORKFLOW])!;
 
 test("the network time of a request is the sum of the round trips of the calls that it causes", () => {
   expect(networkMsPerRequest(SAMPLE, CALLS)).toBeCloseTo((10 * 10 + 5 * 50) / 5, 9);
@@ -86,15 +104,18 @@ test("it is not known while a call crosses a link of which nothing is known, or 
   const unknown = { ...CLUSTER, nodes: [n1!, n2!, { ...n3!, zone: "z", region: "r" }], links };
   expect(networkMsPerRequest({ ...SAMPLE, cluster: unknown }, CALLS)).toBeNull();
   expect(networkMsPerRequest({ ...SAMPLE, workflows: [] }, CALLS)).toBeNull();
-  expect(callsPerRequest([{ ...SAMPLE, requestsPerSecond: 0 }])).toBeNull();
+  expect(callsPerRequest([{ ...WORKFLOW, outside: [entering(0)] }])).toBeNull();
 });
 
 test("calls that fail while pods are replaced, and rates that change, are no gain of the placement", () => {
   const outage = { ...WORKFLOW, channels: WORKFLOW.channels.slice(0, 1) };
   expect(networkMsPerRequest({ ...SAMPLE, workflows: [outage] }, CALLS)).toBeCloseTo(70, 9);
-  // The load was slowed a moment ago: the graphs have counted fewer calls than requests, or more.
-  const sampled = [2, 5, 40].map((requestsPerSecond) => ({ ...SAMPLE, requestsPerSecond }));
-  expect(callsPerRequest(sampled)).toEqual(CALLS);
+  // A graph that counts a quarter less than the load generator sent counts so of all its calls.
+  const channels = WORKFLOW.channels.map((each) =>
+    channel(each.source, each.target, 0.75 * each.requestsPerSecond!),
+  );
+  const fewer = callsPerRequest([{ ...WORKFLOW, channels, outside: [entering(3.75)] }])!;
+  expect(networkMsPerRequest(SAMPLE, fewer)).toBeCloseTo(70, 9);
 });
 
 test("the busiest link is the one with most calls, not most bytes or milliseconds", () => {

@@ -1,6 +1,5 @@
 // What the network takes of a request, and which link it crosses most: from the graphs, as Isochrone measured
 // them.
-import { upperMedian } from "@isochrone/primitives";
 import { workflowLatency } from "@isochrone/placement";
 import { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/topology";
@@ -8,44 +7,40 @@ import type { ClusterGraphSnapshot, WorkflowGraphSnapshot } from "@isochrone/top
 /** Workflows whose channels carry calls per request in place of requests per second. */
 type Calls = readonly WorkflowGraphSnapshot[];
 
-/** The graphs at one time, and how many requests entered per second of their window. */
+/** The graphs at one time. */
 export interface NetworkSample {
   readonly cluster: ClusterGraphSnapshot;
   readonly workflows: readonly WorkflowGraphSnapshot[];
-  readonly requestsPerSecond: number;
 }
 
 /**
- * Calls that a request causes: those of the sample with the median number of calls per request. Null while
- * no request enters. They depend on the workflow, not on its placement: requests that fail while pods are
- * replaced, and rates that change, would look like a gain.
+ * Calls that a request causes; null while no request enters. They depend on the workflow, not on its
+ * placement: requests that fail while pods are replaced, and rates that change, would look like a gain.
  */
-export function callsPerRequest(samples: readonly NetworkSample[]): Calls | null {
-  const known = samples.flatMap(({ workflows, requestsPerSecond }) => {
-    if (requestsPerSecond <= 0) return [];
-    const calls = workflows.map((workflow) => ({
-      ...workflow,
-      channels: workflow.channels.map((channel) => ({
-        ...channel,
-        requestsPerSecond: (channel.requestsPerSecond ?? 0) / requestsPerSecond,
-      })),
-    }));
-    const total = calls.flatMap(({ channels }) => channels.map((channel) => channel.requestsPerSecond));
-    return [{ calls, total: total.reduce((sum, each) => sum + each, 0) }];
-  });
-  const median = known.length === 0 ? null : upperMedian(known.map(({ total }) => total));
-  return known.find(({ total }) => total === median)?.calls ?? null;
+export function callsPerRequest(workflows: readonly WorkflowGraphSnapshot[]): Calls | null {
+  const entering = enteringPerSecond(workflows);
+  if (entering <= 0) return null;
+  return workflows.map((workflow) => ({
+    ...workflow,
+    channels: workflow.channels.map((channel) => ({
+      ...channel,
+      requestsPerSecond: (channel.requestsPerSecond ?? 0) / entering,
+    })),
+  }));
 }
+
+/** Requests from outside as the graphs count them: what else counts has another window, and other losses. */
+const enteringPerSecond = (workflows: readonly WorkflowGraphSnapshot[]): number =>
+  workflows
+    .flatMap(({ outside = [] }) => outside)
+    .reduce((sum, { receivedRequestsPerSecond }) => sum + (receivedRequestsPerSecond ?? 0), 0);
 
 /**
  * Round trips of all calls that one request causes, added up: calls that are made at the same time count
  * each. Null if the cost of some calls isn't known.
  * @param workflows where their pods are
  */
-export function networkMsPerRequest(
-  { cluster, workflows }: Omit<NetworkSample, "requestsPerSecond">,
-  calls: Calls,
-): number | null {
+export function networkMsPerRequest({ cluster, workflows }: NetworkSample, calls: Calls): number | null {
   const graph = new ClusterGraph(cluster);
   let ms = 0;
   for (const { channels, namespace, name } of calls) {

@@ -60,7 +60,7 @@ export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): 
   const { reporter, acts } = options;
   reporter.warm(await warmUp(embedded, options));
   const results: ActResult[] = [];
-  const samples: NetworkSample[] = [];
+  let first: NetworkSample | undefined;
   for (const act of acts) {
     if (act === "live") continue;
     const before = results.at(-1) ?? null;
@@ -69,8 +69,9 @@ export async function rehearse(embedded: Rehearsed, options: RehearsalOptions): 
     if (moves === null) continue;
     const measured = await measure(act, embedded, options);
     // All acts are compared by the same calls: those of the first one, before any pod was replaced.
-    if (samples.length === 0) samples.push(...measured.samples);
-    const result = { ...measured.result, ...networkOf(measured.samples, samples) };
+    // Calls that follow late from a request are missing least from the newest sample.
+    first ??= measured.samples.at(-1);
+    const result = { ...measured.result, ...networkOf(measured.samples, first) };
     reporter.placed(result, before, moves);
     results.push(result);
   }
@@ -113,7 +114,7 @@ async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalO
   for (;;) {
     await clock.sleep(POLL_MS, signal);
     if (options.isLate()) fairSinceMs = clock.monotonic();
-    if (clock.monotonic() > beganMs) samples.push(await sampleOf(embedded, options));
+    if (clock.monotonic() > beganMs) samples.push(await graphsOf(embedded, options));
     const nowMs = clock.monotonic();
     const [fairMs, allMs] = [nowMs - fairSinceMs, nowMs - beganMs];
     reporter.measuring({ act, fairMs, wantedMs: lastMs, allMs, patienceMs });
@@ -129,9 +130,9 @@ async function measure(act: PlacingAct, embedded: Rehearsed, options: RehearsalO
 /** Samples whose window still lacks what happened before the first ones are left out. */
 function networkOf(
   samples: readonly NetworkSample[],
-  first: readonly NetworkSample[],
+  first: NetworkSample | undefined,
 ): Pick<ActResult, "networkMsPerRequest" | "networkRangeMs"> {
-  const calls = callsPerRequest(laterHalf(first));
+  const calls = callsPerRequest(first?.workflows ?? []);
   const known = laterHalf(samples).flatMap((sample) =>
     calls === null ? [] : (networkMsPerRequest(sample, calls) ?? []),
   );
@@ -144,23 +145,12 @@ function networkOf(
 
 const laterHalf = <T>(all: readonly T[]): readonly T[] => all.slice(all.length >> 1);
 
-async function sampleOf(embedded: Rehearsed, options: RehearsalOptions): Promise<NetworkSample> {
-  // The graphs' rates are those of their window, and so must be the requests that caused them.
-  const { requestsPerSecond } = await loadOf(embedded, options.windowMs, options);
-  return { ...(await graphsOf(embedded, options)), requestsPerSecond };
-}
-
 function loadOf({ cluster }: Rehearsed, lastMs: number, options: RehearsalOptions): Promise<EndToEnd> {
   return untilRead("the load's latencies", () => cluster.endToEnd({ lastMs }), options);
 }
 
-interface Graphs {
-  readonly cluster: ClusterGraphSnapshot;
-  readonly workflows: readonly WorkflowGraphSnapshot[];
-}
-
-function graphsOf({ graphs }: Rehearsed, options: RehearsalOptions): Promise<Graphs> {
-  const read = async (): Promise<Graphs> => {
+function graphsOf({ graphs }: Rehearsed, options: RehearsalOptions): Promise<NetworkSample> {
+  const read = async (): Promise<NetworkSample> => {
     const [{ value: cluster }, { value: list }] = await Promise.all([graphs.cluster(), graphs.workflows()]);
     const workflows = await Promise.all(
       list.workflows.map(async ({ namespace, name }) => (await graphs.workflow(namespace, name)).value),
