@@ -67,10 +67,7 @@ export function begunCampaign(moves: Streak["moves"]): Campaign {
   return { moves, idleRuns: 0 };
 }
 
-/**
- * Done if all its pods are gone.
- * @param uids of all existing pods; undefined: unknown
- */
+/** Done if all its pods are gone. @param uids of all existing pods; undefined: unknown */
 export function isDone({ moves }: Campaign, uids: ReadonlySet<string> | undefined): boolean {
   return uids !== undefined && !moves.some(({ uid }) => uids.has(uid));
 }

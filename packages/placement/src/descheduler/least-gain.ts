@@ -27,10 +27,7 @@ export class LeastGain {
     this.#rateOf = pods.map(({ workload }) => (workload === null ? 0 : (rates.get(workload) ?? 0)));
   }
 
-  /**
-   * Returns bytes per second x milliseconds.
-   * @param cost current cost of the pods' channels
-   */
+  /** Returns bytes per second x milliseconds. @param cost current cost of the pods' channels */
   of(cost: number, moves: readonly Pick<PodMove, "pod">[]): number {
     const { minGain, minGainRatio } = this.#rules;
     const bytesPerSecond = moves.reduce((sum, { pod }) => sum + this.#rateOf[pod]!, 0);

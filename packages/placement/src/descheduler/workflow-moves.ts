@@ -18,10 +18,7 @@ interface Step extends PodMove {
   readonly gain: number;
 }
 
-/**
- * Returns the next move. Null: none.
- * @param left the node that the last move vacated
- */
+/** Returns the next move. Null: none. @param left the node that the last move vacated */
 type NextOf = (moves: readonly PodMove[], left: number) => Step | null;
 
 export class WorkflowMoves {

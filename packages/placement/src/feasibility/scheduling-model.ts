@@ -117,11 +117,7 @@ export class SchedulingModel {
     this.#promise(schedulingPod(pod, false, this.#context()), state);
   }
 
-  /**
-   * Removes a pod or its nomination.
-   * @param podKey namespace/name
-   * @returns whether it existed
-   */
+  /** Removes a pod or its nomination. @param podKey namespace/name @returns whether it existed */
   remove(podKey: string): boolean {
     const node = this.#nodeOf.get(podKey);
     if (node === undefined) return false;
@@ -146,11 +142,7 @@ export class SchedulingModel {
     else this.#add(schedulingPod(pod, true, this.#context()), node);
   }
 
-  /**
-   * Removes pods temporarily.
-   * @param keys namespace/name
-   * @returns a function that restores them
-   */
+  /** Removes pods temporarily. @param keys namespace/name @returns a function that restores them */
   without(keys: Iterable<string>): () => void {
     const taken: { readonly pod: SchedulingPod; readonly node: NodeState; readonly placed: boolean }[] = [];
     for (const key of keys) {

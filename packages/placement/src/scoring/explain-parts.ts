@@ -8,10 +8,7 @@ import { bestRows } from "./score-table.ts";
 import type { ScoreTable } from "./score-table.ts";
 import type { CombinationMode } from "./strategy.ts";
 
-/**
- * The result retains neither columns nor graphs.
- * @param within neutral components of the parts
- */
+/** The result retains neither columns nor graphs. @param within neutral components of the parts */
 export function explain(
   problem: PlacementProblem,
   table: Omit<ScoreTable, "explanation">,

@@ -25,10 +25,7 @@ export class DefaultPlacing {
     this.#nodes = model.nodes.map(({ name }) => name).sort(naturally);
   }
 
-  /**
-   * Places pods by descending priority.
-   * @returns pods that fit no node
-   */
+  /** Places pods by descending priority. @returns pods that fit no node */
   place(pods: readonly ApiObject[]): UnplacedObject[] {
     const priority = (pod: ApiObject): number => this.#model.schedulingPod(pod).priority;
     return [...pods]

@@ -16,10 +16,7 @@ interface Demand {
 const PREFIX = "attachable-volumes-csi-";
 const UNLIMITED = 2 ** 31;
 
-/**
- * Adds slots for each limited driver.
- * @param current where each planned pod runs and holds volumes
- */
+/** Adds slots for each limited driver. @param current where each planned pod runs and holds volumes */
 export function withAttachLimits(
   model: SchedulingModel,
   planned: readonly PlannedPod[],

@@ -22,8 +22,8 @@ export interface PlanInput {
   readonly replaced?: ReadonlyMap<object, string>;
   readonly spread?: Partial<SpreadLimits>;
   /**
-   * Workload in the workflow graph. Null: unknown. @default the controller's name, a ReplicaSet's without its
-   * hash
+   * Workload in the workflow graph. Null: unknown.
+   * @default the controller's name, a ReplicaSet's without its hash
    */
   readonly workloadOf?: (pod: ApiObject) => string | null;
 }

@@ -168,10 +168,7 @@ export class PlanState {
     return this.#capacity.overload.costOf(pod, node);
   }
 
-  /**
-   * Cost that the unplaced pod adds on the node.
-   * @param lifted node where peers still count it; -1: none
-   */
+  /** Cost that the unplaced pod adds on the node. @param lifted node where peers still count it; -1: none */
   costAt(pod: number, node: number, lifted: number): number {
     return this.networkAt(pod, node, lifted) + this.#capacity.pressureOf(pod, node);
   }

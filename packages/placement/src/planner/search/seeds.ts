@@ -51,10 +51,7 @@ function meanDistance(state: PlanState, node: number, need: Float64Array): numbe
   return distanceOver(state, all, distance, need);
 }
 
-/**
- * Infinity: no room for all.
- * @param nearest nearest nodes first
- */
+/** Infinity: no room for all. @param nearest nearest nodes first */
 function distanceOver(
   state: PlanState,
   nearest: Iterable<number>,

@@ -20,10 +20,7 @@ interface OptimumOptions {
   readonly latencyLimit?: number;
 }
 
-/**
- * Null: limit reached.
- * @param known a good initial plan
- */
+/** Null: limit reached. @param known a good initial plan */
 export function optimum(
   problem: PlanProblem,
   known: Int32Array | null,
