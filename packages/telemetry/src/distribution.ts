@@ -72,7 +72,7 @@ export class Distribution {
     return this.#count === 0 ? null : this.#sum / this.#count;
   }
 
-  /** Returns false and changes nothing for an invalid value or count. @param count @default 1 */
+  /** Returns false and changes nothing for an invalid value or count. */
   record(value: number, count = 1): boolean {
     if (!inDomain(value) || (count !== 1 && !isPositiveCount(count))) return false;
     const total = this.#count + count;
