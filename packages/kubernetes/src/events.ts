@@ -92,7 +92,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
 class BackgroundRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
-  /** By equality key, in order of the last attempt. */
+  /** Keyed by equality, in order of the last attempt. */
   readonly #series = new Map<string, Series>();
   readonly #similar = new Map<string, number>();
   readonly #loop: Periodic;

@@ -50,7 +50,7 @@ export interface StrategyProfile {
   /** Applies to strategies without their own mode. @default each strategy's own */
   readonly mode?: string | null;
   /**
-   * By name for all strategies that have the setting, or by `NAME.setting` for one. In `resource-network`,
+   * Settings by name for all strategies that have them, or by `NAME.setting` for one. In `resource-network`,
    * one weight of a pair determines the other.
    */
   readonly settings?: Readonly<Record<string, number>>;

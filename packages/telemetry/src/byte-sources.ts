@@ -15,16 +15,16 @@ import {
 } from "./names.ts";
 
 export type EndRule =
-  /** By namespace and owner. Ignores rows whose owner is one of `NO_WORKLOADS`. */
+  /** Identified by namespace and owner. Ignores rows whose owner is one of `NO_WORKLOADS`. */
   | {
       readonly by: "workload";
       readonly namespace: string;
       readonly names: readonly string[];
       readonly kind?: string;
     }
-  /** By namespace and pod, from the record's resource, else from labels. */
+  /** Identified by namespace and pod, from the record's resource, else from labels. */
   | { readonly by: "pod" }
-  /** By a container's path, `/k8s/NAMESPACE/POD/CONTAINER`. */
+  /** Identified by a container's path, `/k8s/NAMESPACE/POD/CONTAINER`. */
   | { readonly by: "container"; readonly label: string }
   | { readonly by: "address"; readonly label: string }
   /** Outside the cluster, named by the label. */

@@ -110,7 +110,7 @@ export class ClusterGraph {
     return ids;
   }
 
-  /** By id; NaN: unknown or stale. Shared: don't modify. */
+  /** Amounts by id; NaN: unknown or stale. Shared: don't modify. */
   available(resource: "cpuMillicores" | "memoryBytes"): Float64Array {
     let column = this.#available.get(resource);
     if (column === undefined) {
@@ -172,7 +172,7 @@ export class ClusterGraph {
     return cost.errorMs ?? (cost.origin === "declared" ? 0 : Infinity);
   }
 
-  /** By id. Shared: don't modify. Cached, so that scoring a candidate costs an addition. */
+  /** Costs by id. Shared: don't modify. Cached, so that scoring a candidate costs an addition. */
   costsTo(to: number): Float64Array {
     return this.#column(this.#columnsTo, to, (from) => this.costMsById(from, to));
   }

@@ -35,7 +35,7 @@ const PeerSchema = Type.Object({
   ),
 });
 
-/** Where the pod is, and why that differs from the best node. */
+/** The pod's node, and why it differs from the best node. */
 const BindingSchema = Type.Object(
   {
     state: Type.Union([Type.Literal("pending"), Type.Literal("bound"), Type.Literal("gone")], {
@@ -168,7 +168,7 @@ export const DecisionSchema = Type.Object(
     profile: Type.Optional(DecisionProfileSchema),
     /** Null: not available, so its part was neutral. */
     inputs: InputsSchema,
-    /** Which part decided, and which were neutral and why. */
+    /** Names the part that decided, and the neutral parts with the reason. */
     explanation: Type.Array(Type.String()),
     best: NullableString("node that was preferred: of the plan, else of the highest score"),
     candidates: Type.Array(CandidateSchema),

@@ -49,7 +49,7 @@ export class AreaEstimates {
     this.#members = new Map([...members].map(([area, ids]) => [area, spread(ids)]));
   }
 
-  /** By node ids, ms. Null: unknown area, or no estimate. */
+  /** Milliseconds by node ids. Null: unknown area, or no estimate. */
   between(a: number, b: number): number | null {
     const from = this.#areaOf(a);
     const to = this.#areaOf(b);

@@ -129,7 +129,7 @@ function believed(group: readonly Link[], preference: LinkPreference): { link: L
   return best!;
 }
 
-/** By PairState: declared or estimated figures must not hide unanswered probes. */
+/** Ranks by PairState: declared or estimated figures must not hide unanswered probes. */
 const STATE_RANK = [0, 2, 3, 1, 4, 5];
 const METHOD_STRIDE = 1_000;
 

@@ -33,7 +33,7 @@ export class WorkflowGraph {
     return new WorkflowGraph(parseWorkflowGraph(json));
   }
 
-  /** The same content under a later version. */
+  /** Returns the same content under a later version. */
   seenAgain(version: number, observedAt: string): WorkflowGraph {
     const { namespace, name, workloads, channels } = this;
     const snapshot = { version, observedAt, namespace, name, workloads, channels };

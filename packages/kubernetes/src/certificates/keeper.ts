@@ -8,7 +8,7 @@ import { bundleOf, dataOf, expiryMs, nextStep, trustedBy } from "./bundle.ts";
 import type { CertificateBundle, CertificateRules, CertificateStep, KeyPair, Authority } from "./bundle.ts";
 import { issueCertificate, makeAuthority, type Validity } from "./x509.ts";
 
-/** Where clients find the authorities to trust. */
+/** Tells clients which authorities to trust. */
 export interface TrustPublication {
   /** Publishes PEM. Returns true if something was written. Throws the store's errors. */
   publish(trusted: string): Promise<boolean>;

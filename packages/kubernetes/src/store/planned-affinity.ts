@@ -18,8 +18,8 @@ const REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution";
 const PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution";
 const HOSTNAME = "kubernetes.io/hostname";
 /**
- * By rank, at most three nodes. kube-scheduler scales by the greatest weight among feasible nodes, so the
- * first always leads clearly.
+ * Weights by rank, for at most three nodes. kube-scheduler scales by the greatest weight among feasible
+ * nodes, so the first always leads clearly.
  */
 const WEIGHTS = [100, 10, 1];
 

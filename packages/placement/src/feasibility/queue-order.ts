@@ -11,7 +11,7 @@ interface QueueInput {
 }
 
 interface QueueOrder {
-  /** By pod, as given. Pods of one kind may have exchanged nodes. */
+  /** Node index by pod. Pods of one kind may have exchanged nodes. */
   readonly assignment: Int32Array;
   readonly steps: readonly QueueStep[];
 }

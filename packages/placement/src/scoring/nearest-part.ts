@@ -5,9 +5,9 @@ import type { Place } from "./routing.ts";
 
 /** Milliseconds x bytes per second, by node id: finite. */
 interface NearestCosts {
-  /** Of all replicas; one pays its even share. */
+  /** Cost of all replicas' calls; one replica pays its even share. */
   readonly calls: Float64Array;
-  /** With one more replica on that node. */
+  /** Cost of all callers with one more replica on that node. */
   readonly called: Float64Array;
   /** For candidates that the graph lacks. */
   readonly strangerCalls: number;

@@ -53,7 +53,7 @@ export interface ZoneAdvice {
 interface ZoneLoss {
   readonly zone: string;
   readonly zonesLeft: number;
-  /** Of the busiest endpoint, at unchanged demand. Null: none is left, or unknown. */
+  /** Load of the busiest endpoint, at unchanged demand. Null: none is left, or unknown. */
   readonly load: number | null;
 }
 

@@ -47,7 +47,7 @@ export function isKnown({ apiVersion, kind }: KindRef): boolean {
 
 export class Resources {
   readonly #client: ApiClient;
-  /** By apiVersion, then kind. Missing kinds aren't cached, because their CRD may appear. */
+  /** Keyed by apiVersion, then kind. Missing kinds aren't cached, because their CRD may appear. */
   readonly #discovered = new Map<string, Map<string, Resource>>();
 
   constructor(client: ApiClient) {

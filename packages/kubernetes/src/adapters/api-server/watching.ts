@@ -202,6 +202,7 @@ function ofLine(line: Buffer, act: string): RawEvent {
   try {
     event = JSON.parse(text);
   } catch {
+    // The error is thrown below.
   }
   const { type, object } = looseFields(event);
   if (isPlainObject(object)) return { type, object: object as KubernetesObject };

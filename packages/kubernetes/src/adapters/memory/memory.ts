@@ -71,7 +71,7 @@ class MemoryStore implements UntypedStore {
   readonly #options: Required<MemoryStoreOptions>;
   readonly #clock: Clock;
   readonly #history: History;
-  /** By kind, then key. Stored objects are immutable, because the history shares them. */
+  /** Keyed by kind, then key. Stored objects are immutable, because the history shares them. */
   readonly #kinds = new Map<string, Map<string, KubernetesObject>>();
   readonly #owners = new OwnerIndex();
   readonly #managers = new Map<string, FieldManagers>();

@@ -25,7 +25,7 @@ export function matchesAll(terms: readonly PodTerm[], set: LabelSet): boolean {
 /** Required (anti-)affinity of one kind of pod, with counts of the matching placed pods by domain. */
 export class AffinityState {
   readonly pod: SchedulingPod;
-  /** By term. Counts only pods that match all terms. */
+  /** Counts by term, only pods that match all terms. */
   readonly together: readonly DomainCounts[];
   readonly apart: readonly DomainCounts[];
 

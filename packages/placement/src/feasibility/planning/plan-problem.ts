@@ -37,7 +37,7 @@ export function planProblem(input: PlanInput): FeasiblePlanProblem {
 
 interface Running {
   readonly node: NodeState;
-  /** What it holds there. Null: it isn't there yet. */
+  /** Amounts that it holds there. Null: it isn't there yet. */
   readonly requests: Amounts | null;
 }
 

@@ -27,7 +27,7 @@ export interface WorkflowPlanReport {
   readonly currency: string | null;
   /** Saved fraction of today's network cost, 0 to 1. Null: the cost is 0. */
   readonly savedRatio: number | null;
-  /** Of steps that can be executed now, bytes/s x ms. */
+  /** Sum of the steps that can be executed now, bytes/s x ms. */
   readonly gain: number;
   readonly gainError: number;
   /** Mean round trip weighted by traffic. Null: no traffic. */

@@ -16,7 +16,7 @@ const DEFAULT_PLUGIN_WEIGHTS = {
 } as const;
 export type ScorePlugin = keyof typeof DEFAULT_PLUGIN_WEIGHTS;
 
-/** By plugin, then node: 0 to 100. */
+/** Scores by plugin, then node: 0 to 100. */
 type PluginScores = Readonly<Record<ScorePlugin, Float64Array>>;
 
 /** Default spreading applies only to pods selected by one of these. */

@@ -50,7 +50,7 @@ export class PayColumns {
       this.#arrive(links[at]!.group, this.#back[group]![at]!, node, by);
   }
 
-  /** By node; read-only, valid until the next call of `tell`. */
+  /** Cost by node; read-only, valid until the next call of `tell`. */
   column(group: number): Float64Array {
     this.#workIn(group);
     return this.#columns[group]!;

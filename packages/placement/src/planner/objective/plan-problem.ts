@@ -24,7 +24,7 @@ export interface PlanProblem {
 }
 
 export interface PlanUse {
-  /** By node, millicores; 0: its use is unknown. */
+  /** Millicores by node; 0: its use is unknown. */
   readonly capacity: Float64Array;
   /** Use by unplanned pods and the system, by node. */
   readonly others: Float64Array;

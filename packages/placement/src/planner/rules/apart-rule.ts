@@ -6,7 +6,7 @@ export class ApartRule implements Rule {
   readonly name: string;
   readonly #roles: Roles;
   readonly #domainOf: Int32Array;
-  /** By domain: members including placed ones, subjects, and pods that are both. */
+  /** Counts by domain: members including placed ones, subjects, and pods that are both. */
   readonly #members: Int32Array;
   readonly #subjects: Int32Array;
   readonly #both: Int32Array;
