@@ -54,10 +54,11 @@ const RENEWAL_SHARE = 0.5;
 const CANDIDATE_JITTER = 1.2;
 
 /**
- * Semantics of client-go. A candidate takes over after seeing no change for the lease duration on its own
- * monotonic clock. At most one leads while monotonic clocks agree within leaseDurationMs / renewDeadlineMs:
- * the holder counts from before sending a renewal, others from after seeing it. Watching candidates read
- * before taking, so a silent watch costs no safety. Deleting the Lease voids this for new candidates.
+ * Follows client-go's leader election. A candidate takes over after seeing no change for the lease duration
+ * on its own monotonic clock. At most one leads while monotonic clocks agree within leaseDurationMs /
+ * renewDeadlineMs: the holder counts from before sending a renewal, others from after seeing it. Watching
+ * candidates read before taking, so a silent watch costs no safety. Deleting the Lease voids this for new
+ * candidates.
  */
 export function createLeaderElection(options: LeaderElectionOptions): LeaderElection {
   const election = { ...ELECTION_DEFAULTS, ...options };

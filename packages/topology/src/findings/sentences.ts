@@ -7,7 +7,7 @@ interface DepartureWords {
   timeOf(at: string): string;
 }
 
-/** Null: about most pairs. */
+/** A sentence about one pair of nodes, or about most pairs (`pair` null). */
 interface DepartureText {
   readonly text: string;
   readonly pair: { readonly source: string; readonly target: string } | null;
@@ -51,7 +51,7 @@ function figure(value: number): string {
 export type NodeDown = NonNullable<ClusterNode["down"]>;
 
 /**
- * `a is not ready since 14:12:37; its pods started elsewhere`
+ * For example `a is not ready since 14:12:37; its pods started elsewhere`.
  * @param timeText formats an RFC 3339 time; unchanged by default
  */
 export function downText(
