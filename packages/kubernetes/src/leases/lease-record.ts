@@ -1,7 +1,7 @@
 import type { KubernetesObject, LeaseSpec } from "../kinds.ts";
 import { looseFields } from "@isochrone/primitives";
 
-/** Lease: address of its holder. */
+/** Annotation of a Lease: address of its holder. */
 export const LEASE_URL_ANNOTATION = "isochrone.dev/url";
 
 export interface LeaseHolder {

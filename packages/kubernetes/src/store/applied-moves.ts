@@ -2,7 +2,7 @@
 import { looseFields, looseList, looseText, parseJson } from "@isochrone/primitives";
 import type { KubernetesObject } from "./port.ts";
 
-/** Controller: moves of the last plan that a user executed, JSON of {@link AppliedMoves}. */
+/** Annotation of a controller: moves of the last plan that a user executed, JSON of {@link AppliedMoves}. */
 const APPLIED_MOVES_ANNOTATION = "isochrone.dev/applied-moves";
 
 /** Fits some thousand moves of one controller. */

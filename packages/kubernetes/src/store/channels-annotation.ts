@@ -2,12 +2,15 @@
 import { looseFields, looseText, parseJson } from "@isochrone/primitives";
 
 /**
- * AppGroup: channels as a JSON list such as `[{"source": "web", "target": "db", "type": "HTTPRoute",
- * "priority": 100}]`. Source and target are workload names, `namespace/name` in other namespaces.
+ * Annotation of an AppGroup: channels as a JSON list such as `[{"source": "web", "target": "db", "type":
+ * "HTTPRoute", "priority": 100}]`. Source and target are workload names, `namespace/name` in other
+ * namespaces.
  */
 export const CHANNELS_ANNOTATION = "isochrone.dev/channels";
 
-/** Generated AppGroup: hash of the spec as written. AppGroups without it are never changed. */
+/**
+ * Annotation of a generated AppGroup: hash of the spec as written. AppGroups without it are never changed.
+ */
 export const GENERATED_ANNOTATION = "isochrone.dev/appgroup-generated";
 
 /** Longer texts are neither written nor read. Kubernetes limits all annotations of an object to 256 KiB. */

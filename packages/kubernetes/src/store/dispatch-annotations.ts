@@ -9,17 +9,23 @@ export type DispatchLever = (typeof DISPATCH_LEVERS)[number];
 const BY_DISPATCHER = "dispatcher";
 
 export const DISPATCH_ANNOTATIONS = {
-  /** Service: how to spread requests over zones: advise, hints, istio or dispatcher. */
+  /** Annotation of a Service: how to spread requests over zones: advise, hints, istio or dispatcher. */
   dispatch: "isochrone.dev/dispatch",
-  /** Service: how to act on the replicas needed per zone: proposal, metric or scale. */
+  /** Annotation of a Service: how to act on the replicas needed per zone: proposal, metric or scale. */
   replicas: "isochrone.dev/replicas",
-  /** Service: deadline of a request, such as `250ms`. */
+  /** Annotation of a Service: deadline of a request, such as `250ms`. */
   deadline: "isochrone.dev/deadline",
-  /** Service: least share of a zone's requests that stays in the zone, 0 to 1. @default 0.1 */
+  /**
+   * Annotation of a Service: least share of a zone's requests that stays in the zone, 0 to 1.
+   * @default 0.1
+   */
   minLocalShare: "isochrone.dev/min-local-share",
-  /** Service: requests per second that one endpoint serves in time. @default its even part plus a quarter */
+  /**
+   * Annotation of a Service: requests per second that one endpoint serves in time.
+   * @default its even part plus a quarter
+   */
   capacity: "isochrone.dev/capacity",
-  /** Service: path at which an endpoint reports its load to the dispatcher. @default none */
+  /** Annotation of a Service: path at which an endpoint reports its load to the dispatcher. @default none */
   loadPath: "isochrone.dev/load-path",
 } as const;
 

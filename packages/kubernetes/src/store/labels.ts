@@ -5,7 +5,7 @@ export const LABELS = {
   zone: "topology.kubernetes.io/zone",
   region: "topology.kubernetes.io/region",
   segment: "topology.kubernetes.io/segment",
-  /** Pod: the workflow that it belongs to. */
+  /** Label of a pod: the workflow that it belongs to. */
   workflow: "isochrone.dev/workflow",
   appGroup: "appgroup.diktyo.x-k8s.io",
   appGroupWorkload: "appgroup.diktyo.x-k8s.io.workload",

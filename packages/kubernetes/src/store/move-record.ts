@@ -4,14 +4,14 @@ import { looseFields, parseJson } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject, ObjectRef } from "./port.ts";
 import { timestamp } from "./objects.ts";
 
-/** Controller: pending moves of its evicted pods, a JSON list of {@link MoveRecord}. */
+/** Annotation of a controller: pending moves of its evicted pods, a JSON list of {@link MoveRecord}. */
 export const MOVES_ANNOTATION = "isochrone.dev/moves";
-/** Controller: time of its last move and the cool-down after it, JSON of {@link LastMove}. */
+/** Annotation of a controller: time of its last move and the cool-down after it, JSON of {@link LastMove}. */
 export const LAST_MOVE_ANNOTATION = "isochrone.dev/last-move";
 
 /**
- * Pod: target node of its replacement after an eviction, for moves by hand. The descheduler's moves outlast
- * its process.
+ * Annotation of a pod: target node of its replacement after an eviction, for moves by hand. The descheduler's
+ * moves outlast its process.
  */
 export const MOVE_TO_ANNOTATION = "isochrone.dev/move-to";
 

@@ -11,7 +11,8 @@ export const PLACEMENT_GATE = "isochrone.dev/placement";
 export const STREAM_GATE = "isochrone.dev/stream";
 
 /**
- * Namespaces, pods and AppGroups: whether new pods get the gate. The pod's label wins, then its AppGroup's.
+ * Label of namespaces, pods and AppGroups: whether new pods get the gate. The pod's label wins, then its
+ * AppGroup's.
  */
 export const PLACEMENT_LABEL = "isochrone.dev/placement";
 export const PLACEMENT_ENABLED = "enabled";
@@ -36,15 +37,15 @@ export const PLANNER_HEARTBEAT_MAX_AGE_MS = 10_000;
 /** MutatingWebhookConfiguration that sets the gate. */
 export const WEBHOOK_CONFIGURATION = "isochrone-placement";
 /**
- * Pod that asked for the gate: the webhook's answer at its creation (planned: it got its nodes instead;
- * gated, no_planner, resource; already_gated: the manifest had the gate; gang: left to its group's
- * scheduler). Absent: there was no answer.
+ * Annotation of a pod that asked for the gate: the webhook's answer at its creation (planned: it got its
+ * nodes instead; gated, no_planner, resource; already_gated: the manifest had the gate; gang: left to its
+ * group's scheduler). Absent: there was no answer.
  */
 export const WEBHOOK_ANSWER = "isochrone.dev/webhook";
 export const WEBHOOK_SECRET = "isochrone-webhook";
 /**
- * Planner's Lease: time (RFC 3339) when a user or the uninstallation removed the webhook. For a while it sets
- * no gates and does not register again.
+ * Annotation of the planner's Lease: time (RFC 3339) when a user or the uninstallation removed the webhook.
+ * For a while it sets no gates and does not register again.
  */
 export const WEBHOOK_REMOVED_AT = "isochrone.dev/webhook-removed-at";
 

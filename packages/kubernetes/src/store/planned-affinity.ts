@@ -3,7 +3,7 @@
 import { isList, looseFields, looseList, type LooseFields, type Unchecked } from "@isochrone/primitives";
 import type { Affinity, KubernetesObject, PodSpec } from "../kinds.ts";
 
-/** Pod restricted to these nodes, the planned one first; separated by commas. */
+/** Annotation of a pod restricted to these nodes, the planned one first; separated by commas. */
 export const PLANNED_AMONG_ANNOTATION = "isochrone.dev/planned-among";
 
 const MAX_PLANNED_CHARACTERS = 1_024;

@@ -8,7 +8,7 @@ interface WorkloadRef {
   readonly name: string;
 }
 
-/** Pod of a StreamJob: its task. */
+/** Label of a StreamJob's pods: their task. */
 export const STREAM_TASK_LABEL = "isochrone.dev/stream-task";
 
 export const WORKLOAD_LABELS: readonly string[] = [STREAM_TASK_LABEL, ...CONTROLLER_LABELS];

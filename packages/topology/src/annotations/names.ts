@@ -7,29 +7,29 @@ export const DEFAULT_ANNOTATION_PREFIX = "isochrone.dev/";
 export const DEFAULT_ANNOTATION_PREFIXES: readonly string[] = [DEFAULT_ANNOTATION_PREFIX, ""];
 
 export const ANNOTATION_NAMES = {
-  /** Node: allocatable CPU minus use, a quantity. */
+  /** Annotation of a node: allocatable CPU minus use, a quantity. */
   availableCpu: "available-cpu",
-  /** Node: allocatable memory minus working set, a quantity. */
+  /** Annotation of a node: allocatable memory minus working set, a quantity. */
   availableMemory: "available-memory",
-  /** Node: network coordinate, a JSON list of ms with the height last. */
+  /** Annotation of a node: network coordinate, a JSON list of ms with the height last. */
   networkCoordinate: "network-coordinate",
-  /** Workload: mean CPU use of one pod, a quantity. */
+  /** Annotation of a workload: mean CPU use of one pod, a quantity. */
   cpuUsage: "cpu-usage",
-  /** Workload: mean memory use of one pod, a quantity. */
+  /** Annotation of a workload: mean memory use of one pod, a quantity. */
   memoryUsage: "memory-usage",
-  /** Workload: peers that it calls, as a JSON list of the suffixes of `traffic-`. */
+  /** Annotation of a workload: peers that it calls, a JSON list of the suffixes of `traffic-`. */
   calls: "calls",
-  /** Nodes and workloads: time when the figures were read from the graph, RFC 3339. */
+  /** Annotation of nodes and workloads: time when the figures were read from the graph, RFC 3339. */
   observedAt: "observed-at",
 } as const;
 
 /**
- * Nodes and workloads, under this prefix always: the aggregator that wrote last, its start time, and the time
- * of writing.
+ * Annotation of nodes and workloads, always with this prefix: the aggregator that wrote last, its start time,
+ * and the time of writing.
  */
 export const ANNOTATED_BY = "isochrone.dev/annotated-by";
 
-/** Pod: the node that the plan assigned when it released the pod. */
+/** Annotation of a pod: the node that the plan assigned when it released the pod. */
 export const PLANNED_NODE_ANNOTATION = "isochrone.dev/planned-node";
 
 /** Names with another object's name as suffix. `<family>-names` maps hashes to names. */
