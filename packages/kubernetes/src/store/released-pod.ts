@@ -7,8 +7,8 @@ import { timestamp } from "./objects.ts";
 import type { JsonPatchOperation, KubernetesObject, OwnerReference } from "./port.ts";
 
 /**
- * Annotation of a pod that serves until its replacement is ready: the ReplicaSet that it was taken from, and the target, JSON
- * of {@link PodRelease}.
+ * Annotation of a pod that serves until its replacement is ready: the ReplicaSet that it was taken from, and
+ * the target, JSON of {@link PodRelease}.
  */
 export const MOVING_ANNOTATION = "isochrone.dev/moving";
 const MAX_CHARACTERS = 4_096;

@@ -44,7 +44,7 @@ const ROUND = 20;
 const LONGEST_FIRST_ROUND = 2_000_000;
 /** Factor on the next round after one without improvement. */
 const GROWTH = 1.5;
-/** Minimum effort before convergence, per pod-node pair and squared number of pods. */
+/** Minimum effort before convergence, per pod-node pair times the squared number of pods. */
 const LEAST = 15;
 const LEAST_EFFORT = 400_000;
 const SHORTEST_FIRST_ROUND = 60_000;
