@@ -39,7 +39,7 @@ export type EventDropReason = "overflow" | "expired" | "refused" | "stopped";
 interface EventCounts {
   readonly reported: number;
   readonly writes: number;
-  /** Neither written nor counted in a series. */
+  /** Reports neither written nor counted in a series. */
   readonly dropped: number;
 }
 
@@ -56,7 +56,7 @@ const SERIES_ENDS_MS = 6 * 60_000;
 const SERIES_REFRESH_MS = 60_000;
 /** Events of one object that differ only in the note; more are merged into one series. */
 const MAX_SIMILAR = 10;
-/** About 2 KB each. */
+/** Maximum number of series, about 2 KB each. */
 const MAX_SERIES = 2_000;
 const MAX_PENDING_MS = 10 * 60_000;
 const LOOK_INTERVAL_MS = 5_000;
@@ -76,7 +76,7 @@ interface Series {
   /** Reports known to the API server; 0: no Event object yet. */
   written: number;
   lastObservedTime: string;
-  /** Monotonic, as the following ones. */
+  /** On the monotonic clock, as are the following times. */
   lastSeenMs: number;
   pendingSinceMs: number;
   dueMs: number;
@@ -348,7 +348,7 @@ function isObject(subject: EventSubject): subject is KubernetesObject {
   return "metadata" in subject;
 }
 
-/** Excludes the object's version. */
+/** Similarity key of an event. Ignores the object's version. */
 function kindOf(regarding: EventSubject, { type, reason, action, related }: ReportedEvent): string {
   const identities = [regarding, related].map((subject) => {
     if (subject === undefined) return null;

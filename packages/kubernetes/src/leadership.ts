@@ -77,7 +77,7 @@ export class SharedLeadership implements Leadership {
     return this.isLeader() ? null : (this.#election?.holder()?.url ?? null);
   }
 
-  /** Takes no Lease if no part needs it. */
+  /** Takes the Lease only if some part needs it. */
   start(): void {
     this.#isRunning = true;
     if (this.#isWanted) this.#election?.start();

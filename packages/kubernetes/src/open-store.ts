@@ -25,7 +25,7 @@ export interface OpenedStore {
   /** A lane for rare urgent requests: Leases and access reviews. */
   readonly urgent: ClusterStore;
   readonly namespace: string;
-  /** Requests, including those of informers. */
+  /** Counts of API server requests, including those of informers. */
   readonly counts: StoreCounts;
   /** Closes connections. Start it first, so that it stops last. */
   readonly part: Part;

@@ -27,7 +27,7 @@ import type { CombinationMode, Strategy } from "./scoring/strategy.ts";
 const STRATEGIES = [RESOURCE_NETWORK, COMMUNICATION_AFFINITY, NETWORK_OVERHEAD] as const;
 type StrategyName = (typeof STRATEGIES)[number];
 
-/** The first mode is the default. */
+/** Modes of each strategy, the default first. */
 const MODES: Readonly<Record<StrategyName, readonly string[]>> = {
   [RESOURCE_NETWORK]: RESOURCE_NETWORK_MODES,
   [COMMUNICATION_AFFINITY]: COMBINATION_MODES,

@@ -61,7 +61,7 @@ export class Distribution {
   get sum(): number {
     return this.#sum;
   }
-  /** Exact. Null if empty. */
+  /** Exact, not a bucket's bound. Null if empty. */
   get min(): number | null {
     return this.#count === 0 ? null : this.#min;
   }

@@ -9,7 +9,7 @@ type OtlpErrorCode = (typeof OTLP_ERROR_CODES)[number];
 export class OtlpError extends Error {
   override readonly name = "OtlpError";
   readonly code: OtlpErrorCode;
-  /** The same bytes fail again. */
+  /** False, because retrying the same bytes fails again. */
   readonly retryable = false;
 
   constructor(code: OtlpErrorCode, message: string) {

@@ -7,7 +7,7 @@ const MAX_SCALE = 20;
 const MAX_BUCKETS = 16_384;
 /** Other implementations round logarithms, so boundary values may be one bucket off. */
 const INDEX_TOLERANCE = 1;
-/** Sums depend on the order of addition. */
+/** Tolerance, because sums depend on the order of addition. */
 const SUM_TOLERANCE = 1e-6;
 
 /** At scale 6; low > high if all buckets are empty. */

@@ -117,7 +117,7 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** Only `ok` has a rate. */
+/** Results of a bandwidth test. Only `ok` has a rate. */
 const BANDWIDTH_RESULTS = [
   "ok",
   /** Other traffic before or within the burst. */

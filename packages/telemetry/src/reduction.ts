@@ -58,7 +58,7 @@ export function isFailedResponse(code: string, grpcStatus: string): boolean {
 const isFailedRow = (label: LabelLookup): boolean =>
   isFailedResponse(label("response_code"), label("grpc_response_status"));
 
-/** Folds the gRPC status into the class. */
+/** Response class, which includes the gRPC status. */
 const RESPONSE_CODE: KeptLabel = {
   name: "response_code",
   derive: (label) => {

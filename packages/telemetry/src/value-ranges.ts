@@ -18,14 +18,14 @@ export const MAX_RTT_SECONDS = 60;
 const MAX_PACKETS = 1e9;
 /** CPU-seconds: 10,000 cores for 30 years. */
 const MAX_CPU_SECONDS = 1e13;
-/** Per node or pod. */
+/** Maximum cores of a node or pod. */
 const MAX_CORES = 1e6;
-/** A petabyte. */
+/** Maximum memory, a petabyte. */
 const MAX_MEMORY_BYTES = 1e15;
 const MAX_REQUESTS = 1e15;
 const MAX_SAMPLING = 1e6;
 
-/** Metrics that no graph uses. */
+/** Range of metrics that no graph uses. */
 const ANY: ValueRange = { min: -ABSURD, max: ABSURD, maxCount: ABSURD, monotonic: false };
 
 function counter(max: number): ValueRange {

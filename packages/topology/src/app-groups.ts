@@ -15,7 +15,7 @@ export interface AppGroupId {
 
 export interface WorkloadReference {
   readonly namespace: string | null;
-  /** Null: only a selector. */
+  /** Workload name. Null: the reference has only a selector. */
   readonly name: string | null;
   /** Null: the older form of KEP-260 without selectors, which means the workload's name. */
   readonly selector: string | null;
@@ -34,7 +34,7 @@ export interface AppGroupDependency<A> {
   readonly source: WorkloadReference;
   readonly target: WorkloadReference;
   readonly fields: Unchecked<Dependency>;
-  /** Position in the spec. */
+  /** Path of the dependency in the spec. */
   readonly path: readonly (string | number)[];
   /** The matching entry of annotation `isochrone.dev/channels`. Null: none. */
   readonly annotated: A | null;
@@ -71,7 +71,7 @@ interface Dependency {
   readonly type: string;
 }
 
-/** Null: a label is missing. */
+/** Both AppGroup labels. Null: one is missing. */
 export function appGroupLabels(
   labels: LooseFields | undefined,
 ): Pick<AppGroupMember, "group" | "selector"> | null {

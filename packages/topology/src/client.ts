@@ -40,7 +40,7 @@ interface Fetched<T> {
 interface WorkflowChanges {
   readonly id: string;
   readonly version: number;
-  /** RFC 3339. */
+  /** Time of the graphs, RFC 3339. */
   readonly observedAt: string;
   /** All workflows, changed or not. */
   readonly workflows: WorkflowList["workflows"];
@@ -71,7 +71,7 @@ const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024;
 const DEFAULT_MAX_PAGES = 10_000;
 /** Retries of a graph that is republished while its pages are read. */
 const MAX_RESTARTS = 3;
-/** Cached answers with ETags, LRU. */
+/** Maximum cached answers with ETags, evicted LRU. */
 const MAX_CACHED = 1_000;
 
 // Compiled lazily: a command needs one or two.
@@ -270,7 +270,7 @@ export class GraphClient {
     return { ...read, changed: true };
   }
 
-  /** Null: a page has another version. */
+  /** Joins the pages of a graph. Null: a page has another version. */
   async #joinPages(
     path: string,
     { value: first, ...read }: Read<ClusterGraphSnapshot>,

@@ -38,7 +38,7 @@ export class ClusterGraph {
   readonly #ids: NameIndex;
   readonly #table: LinkTable;
   readonly #estimate: NonNullable<CostOptions["estimate"]>;
-  /** At the time of the snapshot. */
+  /** Age of the coordinates at the time of the snapshot. */
   readonly #coordinateAgeSeconds: number;
   readonly #declared: DeclaredAreaCosts | null;
   readonly #names: readonly string[];
@@ -181,7 +181,7 @@ export class ClusterGraph {
     return this.#column(this.#columnsFrom, from, (to) => this.costMsById(from, to));
   }
 
-  /** Bits per second. Null: no link. */
+  /** Bandwidth in bits per second. Null: no link. */
   bandwidthById(from: number, to: number): Link["bandwidthBitsPerSecond"] | null {
     const at = this.#table.find(from, to);
     return at < 0 ? null : this.#table.link(at).bandwidthBitsPerSecond;

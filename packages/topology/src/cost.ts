@@ -34,9 +34,9 @@ export type CostEstimator = (
 ) => { readonly ms: number; readonly errorMs: number | null } | null;
 
 export interface DeclaredAreaCosts {
-  /** Within a region: `costs.get(from)?.get(to)`. */
+  /** Costs between zones of a region: `costs.get(from)?.get(to)`. */
   readonly zones: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** Between regions. */
+  /** Costs between regions. */
   readonly regions: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Between nodes of one zone. Null: not declared. */
   readonly sameZone: number | null;

@@ -175,7 +175,7 @@ export const DecisionSchema = Type.Object(
     asked: Type.Optional(
       Type.Integer({ description: "nodes that the question named; `candidates` are the best of them" }),
     ),
-    /** Absent: unknown. */
+    /** Where the pod is now. Absent: unknown. */
     binding: Type.Optional(BindingSchema),
     /** Recorded peers, most requests first; only with `now`. */
     peers: Type.Optional(Type.Array(PeerSchema)),

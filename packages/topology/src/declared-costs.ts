@@ -30,7 +30,7 @@ export function readNetworkTopology(object: unknown, weights?: string): ReadNetw
   };
 }
 
-/** The last of duplicate pairs wins. */
+/** Look-up tables of declared costs. The last of duplicate pairs wins. */
 export function declaredAreaCosts(
   { zones, regions, unitMs = 1 }: Pick<DeclaredCosts, "zones" | "regions"> & { readonly unitMs?: number },
   sameZone: number | null = null,

@@ -38,7 +38,7 @@ export class SnapshotError extends TopologyError {
 
 export class GraphClientError extends TopologyError {
   readonly url: string;
-  /** Null: no answer. */
+  /** HTTP status. Null: no answer. */
   readonly status: number | null;
   /** Requested by the server, milliseconds. Null: not requested. */
   readonly retryAfterMs: number | null;

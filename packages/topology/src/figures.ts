@@ -9,7 +9,7 @@ export function isFigure(value: number, max: number = MAX_FIGURE): boolean {
   return value >= 0 && value <= max;
 }
 
-/** Normalises -0. Null: not a valid figure. */
+/** Returns a valid figure with -0 as 0, else null. */
 export function figureOrNull(value: number | null, max: number = MAX_FIGURE): number | null {
   return value !== null && isFigure(value, max) ? value + 0 : null;
 }

@@ -1,6 +1,6 @@
 import { median } from "@isochrone/primitives";
 
-/** Null: fewer than two values. */
+/** Median absolute deviation. Null: fewer than two values. */
 export function medianDeviation(values: readonly number[], centre: number): number | null {
   return values.length < 2 ? null : median(values.map((value) => Math.abs(value - centre)));
 }

@@ -2,7 +2,7 @@ import { BoundedMap, TokenBucket, type TokenRate } from "@isochrone/primitives";
 
 /** Share of the rate for one address, so that a flood from one place leaves room for others. */
 const ADDRESS_SHARE = 0.25;
-/** Burst size in seconds of the rate. */
+/** Burst size, in seconds' worth of requests. */
 const BURST_SECONDS = 2;
 const MAX_ADDRESSES = 4_096;
 

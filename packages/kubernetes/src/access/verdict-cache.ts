@@ -15,7 +15,7 @@ interface VerdictCacheOptions {
   readonly clock: Clock;
   readonly state: ApiServerState;
   readonly name: string;
-  /** Counted from the start of the review. */
+  /** Lifetime of a grant, counted from the start of its review. */
   readonly grantedMs: number;
   /** Used while the API server doesn't answer; at least `grantedMs`. */
   readonly outageMs: number;

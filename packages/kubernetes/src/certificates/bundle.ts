@@ -61,7 +61,7 @@ export function trustedBy({ authority, next, previous }: CertificateBundle): str
     .join("");
 }
 
-/** Ms since the epoch. */
+/** Returns the end of validity, ms since the epoch. */
 export function expiryMs(certificate: string): number {
   return Date.parse(new X509Certificate(certificate).validTo);
 }

@@ -120,7 +120,7 @@ export class CertificateKeeper {
     return makeAuthority(`isochrone ${name} authority`, this.#validity(rules.authorityLifetimeMs));
   }
 
-  /** Never outlives the authority. */
+  /** Issues a certificate that doesn't outlive its authority. */
   async #issue(authority: Authority): Promise<KeyPair> {
     const { rules } = this.#options;
     const validity = this.#validity(rules.certificateLifetimeMs);

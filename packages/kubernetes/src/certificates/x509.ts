@@ -70,7 +70,7 @@ export async function makeAuthority(commonName: string, validity: Validity): Pro
   return { certificate: signed(parts, privateKey), key: pemOf(privateKey) };
 }
 
-/** For servers only. */
+/** Issues a certificate that only servers can use. */
 export async function issueCertificate(
   authority: Authority,
   hosts: readonly string[],
@@ -79,7 +79,7 @@ export async function issueCertificate(
   return issue(authority, hosts, validity, OID.serverAuth);
 }
 
-/** For clients only. */
+/** Issues a certificate that only clients can use. */
 export async function issueClientCertificate(
   authority: Authority,
   name: string,

@@ -75,7 +75,7 @@ class LeaseCandidate implements LeaderElection {
   #observed: Observation | null = null;
   /** As last written. Null: must be read first. */
   #own: KubernetesObject | null = null;
-  /** Monotonic end of the last renewal. */
+  /** End of the last renewal's validity, on the monotonic clock. */
   #validUntilMs = Number.NEGATIVE_INFINITY;
   #termSinceMs = 0;
   #deadline = new AbortController();

@@ -6,7 +6,7 @@ export const LEASE_URL_ANNOTATION = "isochrone.dev/url";
 
 export interface LeaseHolder {
   readonly identity: string;
-  /** Base address. Null: none given. */
+  /** Holder's base address. Null: not given. */
   readonly url: string | null;
 }
 

@@ -9,7 +9,7 @@ const OWN_CONTROLLER = "endpointslice-controller.k8s.io";
 interface ReadyEndpoint {
   readonly index: number;
   readonly id: string;
-  /** Null: its node has none. */
+  /** Zone of its node. Null: none. */
   readonly zone: string | null;
   readonly pod: string | null;
 }

@@ -57,7 +57,7 @@ function matchesExpression(expression: unknown, labels: Readonly<Record<string, 
 
 const WORKFLOW_LABELS = [LABELS.workflow, LABELS.appGroup, LABELS.partOf];
 
-/** Falls back to the namespace. */
+/** Workflow of a pod: by label, else its namespace. */
 export function workflowOf(labels: Readonly<Record<string, string>>, namespace: string): string {
   const key = WORKFLOW_LABELS.find((label) => Object.hasOwn(labels, label) && labels[label] !== "");
   return (key && labels[key]) ?? namespace;

@@ -61,7 +61,7 @@ export type JsonPatchOperation =
 export interface WriteOptions {
   /** Writer in managedFields. @default the store's own */
   readonly fieldManager?: string;
-  /** Writes only this subresource. */
+  /** Writes only this subresource of the object. */
   readonly subresource?: "status";
   /**
    * Doesn't read the object to explain a rejected JSON patch, so `invalid` may mean a failed `test`. For
@@ -84,7 +84,7 @@ export interface ApplyOptions extends WriteOptions {
  * `unauthorized`, `forbidden` and `invalid`.
  */
 export interface ClusterStore {
-  /** For informers without their own observer. */
+  /** Observes informers without their own observer. */
   readonly informerObserver?: InformerObserver;
   get<R extends ObjectRef>(ref: R): Promise<ObjectOf<R> | null>;
   list<K extends KindRef>(kind: K, options?: ListOptions): Promise<ObjectList<ObjectOf<K>>>;

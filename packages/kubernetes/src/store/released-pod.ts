@@ -21,7 +21,7 @@ export interface PodRelease {
   readonly hash: string;
   readonly to: string;
   readonly before: number;
-  /** Desired pods of the ReplicaSet. */
+  /** Desired number of pods of the ReplicaSet. */
   readonly replicas: number;
   /** Wall clock milliseconds; RFC 3339 on the wire. */
   readonly deadlineMs: number;

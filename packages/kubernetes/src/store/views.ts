@@ -24,7 +24,7 @@ import { LABELS } from "./labels.ts";
 
 interface NodeView {
   readonly name: string;
-  /** Null: not labelled. */
+  /** Zone label of the node. Null: not labelled. */
   readonly zone: string | null;
   readonly region: string | null;
   readonly segment: string | null;
@@ -32,7 +32,7 @@ interface NodeView {
   readonly provider: string | null;
   readonly ready: boolean;
   readonly cordoned: boolean;
-  /** Null: absent or unreadable. */
+  /** Allocatable CPU. Null: absent or unreadable. */
   readonly allocatableCpuMillicores: Millicores | null;
   readonly allocatableMemoryBytes: Bytes | null;
 }

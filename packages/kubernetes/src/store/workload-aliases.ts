@@ -22,9 +22,9 @@ export const ALIAS_ANNOTATIONS: readonly string[] = [SERVICE_NAME_ANNOTATION];
 const NUMBERED = /^(.+)-\d+$/;
 
 interface WorkloadAliases {
-  /** In meshes and owner attributes. */
+  /** Names of the workload in meshes and owner attributes. */
   readonly workload: readonly string[];
-  /** In traces and flows. */
+  /** Names of the services in traces and flows. */
   readonly service: readonly string[];
 }
 

@@ -40,7 +40,7 @@ export interface NearestAttraction {
 export interface Attractions {
   readonly even: readonly Attraction[];
   readonly nearest: readonly NearestAttraction[];
-  /** Types that no profile defines. */
+  /** Relationship types that no profile defines. */
   readonly unknownTypes: readonly string[];
   /** Channels whose declared priority is capped at the largest type's. */
   readonly beyondLargest: readonly string[];

@@ -3,7 +3,7 @@ import { PlacementError } from "../scoring/errors.ts";
 
 export interface ChannelType {
   readonly name: string;
-  /** Null: the base type. */
+  /** Parent type. Null: this is the base type. */
   readonly derivedFrom: string | null;
   /** Criticality of its channels, at least 0. Null: inherited. */
   readonly priority: number | null;

@@ -131,7 +131,7 @@ function addNearest(
 /** Lower bound of latencies: the resolution of our annotations. */
 const SHORTEST_MS = 0.001;
 
-/** 1/ms; 0 for an unreachable node. */
+/** Closeness of a node in 1/ms; 0 if it is unreachable. */
 function closeness(ms: number, otherWay: number, { gamma, unknownMs, capped }: ClosenessRule): number {
   const latency = Number.isNaN(ms) ? (Number.isNaN(otherWay) ? unknownMs : otherWay) : ms;
   const near = 1 / Math.max(latency, SHORTEST_MS);

@@ -56,7 +56,7 @@ const SEED_MS = 1_000;
 interface Candidate {
   readonly in: WorkflowMoves;
   readonly proposal: Proposal;
-  /** Null: not part of a campaign. */
+  /** The campaign that contains it. Null: none. */
   readonly whole: Proposal | null;
   readonly isLarge: boolean;
   readonly key: string;

@@ -43,7 +43,7 @@ export interface WorkflowToImprove {
   readonly pods: readonly MovablePod[];
 }
 
-/** The API server enforces it in any case. */
+/** A PodDisruptionBudget. The API server enforces it in any case. */
 export interface DisruptionBudget {
   /** namespace/name */
   readonly name: string;
@@ -83,7 +83,7 @@ export interface DescheduleInput {
   readonly uids?: ReadonlySet<string>;
   readonly cluster?: ClusterCheck;
   readonly disruptionBudgets?: readonly DisruptionBudget[];
-  /** Within the last hour. */
+  /** Evictions within the last hour. */
   readonly recent?: readonly RecentEviction[];
   /** Why no move is allowed now. Null: moves are allowed. */
   readonly closed?: Halt | null;
@@ -138,7 +138,7 @@ export interface DescheduleRow {
   readonly namespace: string;
   readonly pod: string;
   readonly from: string;
-  /** Null: no node is better. */
+  /** The best permitted node. Null: none is better. */
   readonly to: string | null;
   /** Cost of its channels, bytes per second x milliseconds. Null: decided by score. */
   readonly cost: number | null;

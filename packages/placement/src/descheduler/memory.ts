@@ -1,4 +1,4 @@
-/** State from one run to the next. Immutable. */
+/** State that a run leaves for the next one. Immutable. */
 export interface DescheduleMemory {
   readonly streaks: ReadonlyMap<string, Streak>;
   readonly campaigns: ReadonlyMap<string, Campaign>;

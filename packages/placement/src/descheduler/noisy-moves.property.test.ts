@@ -123,7 +123,7 @@ function trueShop({ pods, channels, rttMs }: Truth): Shop {
 
 const SETTINGS = planSettings({ ...RULES, moveCost: 0 });
 
-/** Null: no move. */
+/** Node by pod after the decided moves. Null: no move. */
 function movedBy(seen: Shop): Int32Array | null {
   const { workflow } = seen;
   const { moves } = decide(seen, { minNodes: 1, minZones: 1 });
@@ -133,7 +133,7 @@ function movedBy(seen: Shop): Int32Array | null {
   return after;
 }
 
-/** Null: all pods stay. */
+/** Node by pod of the displayed plan. Null: all pods stay. */
 function plannedBy({ workflow: { problem } }: Shop, seed: number): Int32Array | null {
   const limits = { seed, now: () => 0, deadlineMs: 1, effort: 20_000 };
   const found = plan(problem, { ...SETTINGS, ...limits });
@@ -142,7 +142,7 @@ function plannedBy({ workflow: { problem } }: Shop, seed: number): Int32Array | 
   return steps.length === 0 ? null : target;
 }
 
-/** Saving as a share of the current cost. */
+/** True saving of an assignment as a share of the current cost. */
 function trueGain(truth: Shop, after: Int32Array): number {
   const { problem } = truth.workflow;
   const { total } = createObjective(problem, SETTINGS);

@@ -29,7 +29,7 @@ interface RegretRules {
   readonly pauseMs: number;
 }
 
-/** Immutable. */
+/** State of the regret rule. Immutable. */
 export interface RegretState {
   readonly judged: readonly JudgedMove[];
   /** Failed proposals since the last success. */

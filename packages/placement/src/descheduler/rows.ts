@@ -46,7 +46,7 @@ export class Rows {
     this.#say(workflow, moves, whole, { rounds: runs, decision: "move", detail });
   }
 
-  /** Keeps the first verdict only. */
+  /** Records why a pod stays. Only the first reason counts. */
   stay(
     workflow: WorkflowMoves,
     moves: Proposal["moves"],

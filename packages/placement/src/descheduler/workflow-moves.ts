@@ -61,7 +61,7 @@ export class WorkflowMoves {
     return cost;
   }
 
-  /** Null: no other node admits the pod. */
+  /** Best other node for the pod. Null: no other node admits it. */
   best(pod: number): Proposal | null {
     return this.#targets(pod, -Infinity, 1, this.#all)[0] ?? null;
   }
@@ -80,7 +80,7 @@ export class WorkflowMoves {
     return this.#leastGain.added;
   }
 
-  /** Null: some are infeasible. */
+  /** Gain of these moves together. Null: some are infeasible. */
   judge(moves: readonly PodMove[]): Proposal | null {
     const cost = moves.reduce((sum, { pod }) => sum + this.costOf(pod), 0);
     const undo: PodMove[] = [];
@@ -123,7 +123,7 @@ export class WorkflowMoves {
     return this.#bestChain(first, MOST_ROTATED, (moves, left) => this.#successorOf(moves, left));
   }
 
-  /** For this move alone. */
+  /** Whether this move alone keeps enough nodes and zones. */
   keepsSpan({ pod, node }: PodMove): boolean {
     return this.#keeps(pod, this.nodeOf(pod), node);
   }

@@ -1,6 +1,6 @@
 import type { SchedulingPod } from "./objects/scheduling-pod.ts";
 
-/** Ignores terminating pods. */
+/** Nodes of each controller's pods, without terminating ones. */
 export class Replicas {
   readonly #byController = new Map<string, Map<number, number>>();
 

@@ -10,7 +10,7 @@ export class NodeAreas {
   readonly areaOf: Int32Array;
   readonly region: readonly string[];
   readonly zone: readonly string[];
-  /** One node of each area; -1 if it has none. */
+  /** A sample node of each area; -1 if it has none. */
   readonly sample: readonly number[];
   /** Area of nodes without labels. It exists even if no node belongs to it. */
   readonly unlabelled: number;

@@ -2,10 +2,10 @@ import type { ClusterGraph } from "@isochrone/topology";
 
 interface RejectedRows {
   readonly names: readonly string[];
-  /** -1: the graph lacks the node. */
+  /** Node id by row; -1: the graph lacks the node. */
   readonly ids: Int32Array;
   readonly graph: ClusterGraph;
-  /** 1: rejected. */
+  /** By row; 1: rejected. */
   readonly flags: Uint8Array;
   readonly reason: (row: number) => string;
 }

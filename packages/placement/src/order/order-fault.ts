@@ -1,4 +1,4 @@
-/** Also the reasons of the Events. */
+/** Kinds of faults, which are also the reasons of the Events. */
 const ORDER_FAULT_CODES = [
   "MalformedSpec",
   "UnknownAlgorithm",

@@ -95,9 +95,9 @@ const NONE: AmountsByNode = new Map();
 
 /** Fractions of the free amounts; 0 if the resource has no influence. */
 interface Sent {
-  /** Fraction of the total of all nodes. */
+  /** Assumed use plus this pod, as a fraction of all nodes' total. */
   readonly mean: number;
-  /** Fraction of a mean node. */
+  /** This pod's use as a fraction of a mean node. */
   readonly perPod: number;
 }
 

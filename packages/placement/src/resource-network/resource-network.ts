@@ -14,10 +14,10 @@ import { COMBINATION_MODES } from "../scoring/strategy.ts";
 import type { Strategy } from "../scoring/strategy.ts";
 
 export interface ResourceNetworkWeights {
-  /** CPU in the resource part; alpha + beta = 1. */
+  /** Weight of CPU in the resource part; alpha + beta = 1. */
   readonly alpha: number;
   readonly beta: number;
-  /** Resource part; gamma + delta = 1. */
+  /** Weight of the resource part; gamma + delta = 1. */
   readonly gamma: number;
   readonly delta: number;
 }

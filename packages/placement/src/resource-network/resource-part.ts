@@ -21,7 +21,7 @@ interface ResourceWeights {
   readonly beta: number;
 }
 
-/** NaN: unknown. */
+/** Values by row; NaN: unknown. */
 type Measure = (graph: ClusterGraph, amount: Amount, used: number) => Float64Array;
 
 /**

@@ -22,7 +22,7 @@ export class AllocatedBandwidth {
     }
   }
 
-  /** Bits per second. */
+  /** Reserved bits per second between two nodes. */
   between(from: string, to: string): number {
     return this.#claims.get(key(from, to)) ?? 0;
   }

@@ -22,7 +22,7 @@ interface Combination {
   readonly details?: Readonly<Record<string, Float64Array | null>>;
 }
 
-/** -1: the graph lacks the node. */
+/** Node ids of the candidates; -1: the graph lacks the node. */
 export function candidateIds({ cluster, candidates }: PlacementProblem): Int32Array {
   return cluster.graph?.idsOf(candidates) ?? new Int32Array(candidates.length).fill(-1);
 }

@@ -3,7 +3,7 @@ export interface NeutralPart {
   readonly reason: string;
 }
 
-/** Seconds. Null: not used, or unknown. */
+/** Ages of the inputs, seconds. Null: not used, or unknown. */
 export interface InputAges {
   readonly clusterVersion: number | null;
   readonly clusterAgeSeconds: number | null;
@@ -18,7 +18,7 @@ export interface ExplanationInputs extends InputAges {
 }
 
 export interface Explanation {
-  /** Null: no feasible candidate. */
+  /** Node with the highest score. Null: none is feasible. */
   readonly best: string | null;
   /** The part that ranked the best node first, or `none`. */
   readonly decidedBy: string;

@@ -49,7 +49,7 @@ interface Need {
   readonly verb: "uses" | "requests";
 }
 
-/** Null: unknown or 0. */
+/** The pod's need of a resource. Null: unknown or 0. */
 function needOf({ pod, workflow }: PlacementProblem, resource: Resource["amount"]): Need | null {
   const used = pod.workload === null ? null : (workflow.graph?.workload(pod.workload)?.[resource] ?? null);
   const amount = used ?? pod.requests?.[resource] ?? 0;

@@ -9,10 +9,10 @@ interface NearestCosts {
   readonly calls: Float64Array;
   /** Cost of all callers with one more replica on that node. */
   readonly called: Float64Array;
-  /** For candidates that the graph lacks. */
+  /** Value for candidates that the graph lacks. */
   readonly strangerCalls: number;
   readonly strangerCalled: number;
-  /** Number of peers by node id. */
+  /** Number of peers with unknown cost, by node id. */
   readonly unknown: Uint16Array;
   readonly unreachable: Uint16Array;
 }

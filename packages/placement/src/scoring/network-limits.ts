@@ -31,7 +31,7 @@ export function bandwidthViolations(problem: PlacementProblem): Map<string, stri
   });
 }
 
-/** ms. Null: unlimited. */
+/** Maximum network cost of a channel, ms. Null: unlimited. */
 export function reachLimit({ maxNetworkCost }: Channel): number | null {
   return maxNetworkCost === null || maxNetworkCost >= NO_NETWORK_LIMIT ? null : maxNetworkCost;
 }

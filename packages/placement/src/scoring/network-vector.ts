@@ -12,7 +12,7 @@ import { starvingCosts } from "./starving-part.ts";
 /** Milliseconds x bytes per second, all replicas together. */
 export interface NetworkVector {
   readonly byId: Float64Array;
-  /** For candidates that the graph lacks. */
+  /** Value for candidates that the graph lacks. */
   readonly stranger: number;
   /** Total cost of nearest-routed callers if the pod is there, not divided by replicas. Null: none. */
   readonly called: { readonly byId: Float64Array; readonly stranger: number } | null;

@@ -1,7 +1,7 @@
 import type { ClusterGraph, WorkflowGraph } from "@isochrone/topology";
 import type { Bytes, Millicores } from "@isochrone/primitives";
 
-/** Everything that a strategy may use. */
+/** All inputs that a strategy may use. */
 export interface PlacementProblem {
   readonly pod: PodToPlace;
   readonly candidates: readonly string[];
@@ -27,7 +27,7 @@ export interface PodToPlace {
   readonly name: string;
   /** Name in the workflow graph. Null: the pod is in no workflow. */
   readonly workload: string | null;
-  /** Replaces an unmeasured use. */
+  /** Sum of the containers' requests; replaces an unmeasured use. */
   readonly requests?: ResourceAmounts;
   /** Sum over its containers. Null: some container is unlimited. @default null */
   readonly cpuLimitMillicores?: Millicores | null;

@@ -89,7 +89,7 @@ function numbered(names: readonly (string | null)[]): Int32Array {
 export interface NearestEnds {
   readonly calling: boolean;
   readonly peers: readonly Place[];
-  /** Placed or not. */
+  /** Number of replicas at the other end, placed or not. */
   readonly replicas: number;
   readonly siblings: readonly Place[];
 }

@@ -11,7 +11,7 @@ export interface ScoreTable {
   readonly strategy: string;
   readonly mode: string;
   readonly names: readonly string[];
-  /** -1: the graph lacks the node. */
+  /** Node ids; -1: the graph lacks the node. */
   readonly ids: Int32Array;
   /** In the strategy's own unit. NaN: can't be scored. */
   readonly raw: Float64Array;
@@ -41,7 +41,7 @@ export function allCandidates({ names, ids, raw, score, parts, infeasible }: Sco
   });
 }
 
-/** Best first, at most RANKED_ROWS. */
+/** The best rows in order, at most RANKED_ROWS. */
 export function rankedTable(table: ScoreTable): ScoreTable {
   return pickRows(table, rank(table));
 }

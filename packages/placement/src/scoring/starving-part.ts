@@ -8,7 +8,7 @@ import type { PodToPlace } from "./problem.ts";
 /** Priced as in the planner: an overloaded replica costs as much as an overloaded node. */
 interface StarvingCosts {
   readonly byId: Float64Array;
-  /** For candidates that the graph lacks. */
+  /** Value for candidates that the graph lacks. */
   readonly stranger: number;
   /** Excess demand without that replica, millicores. */
   readonly lackMillicores: number;

@@ -44,7 +44,7 @@ export function workflowLatency(
   };
 }
 
-/** Bytes/s. Cheap: needs no costs. */
+/** Traffic of a workflow, bytes/s. Cheap: needs no costs. */
 export function workflowTraffic(workflow: WorkflowGraph, bytesPerRequest: number): number {
   const value = valueOf(bytesPerRequest);
   return workflow.channels.reduce((sum, channel) => sum + (bytesPerSecondOf(channel, value) ?? 0), 0);

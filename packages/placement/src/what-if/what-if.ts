@@ -23,13 +23,13 @@ export interface WhatIfInput extends Pick<
 }
 
 export interface Outcome {
-  /** Bytes/s x ms over all workflows. */
+  /** Network cost of all workflows, bytes/s x ms. */
   readonly network: number;
   /** Mean round trip, milliseconds. Null: no traffic. */
   readonly meanRttMs: number | null;
   /** Bytes/s with an unplaced end or an unknown cost. */
   readonly unknownBytesPerSecond: number;
-  /** Null: nothing has a price. */
+  /** Monthly cost. Null: nothing has a price. */
   readonly perMonth: number | null;
   readonly unpricedBytesPerSecond: number;
   readonly currency: string;
@@ -38,9 +38,9 @@ export interface Outcome {
 
 interface WhatIfMove {
   readonly pod: string;
-  /** Null: new or pending. */
+  /** Current node. Null: new or pending. */
   readonly from: string | null;
-  /** Null: no node fits. */
+  /** Node that the default scheduler chooses. Null: none fits. */
   readonly unplanned: string | null;
   readonly planned: string | null;
   readonly must: boolean;
@@ -52,7 +52,7 @@ export interface WhatIf {
   readonly unplanned: Outcome;
   /** As `unplanned`, followed by the planner's feasible moves. */
   readonly planned: Outcome;
-  /** Bytes/s x ms. */
+  /** Saving of the planned moves, bytes/s x ms. */
   readonly gain: number;
   readonly gainError: number;
   readonly moves: readonly WhatIfMove[];

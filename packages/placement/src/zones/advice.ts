@@ -24,7 +24,7 @@ interface ZoneLoad {
   readonly zone: string;
   readonly endpoints: number;
   readonly bytesPerSecond: number;
-  /** Null: not counted. */
+  /** Requests of the zone's callers. Null: not counted. */
   readonly requestsPerSecond: number | null;
   /** CPU that the zone's callers use on any endpoint. Null: unknown. */
   readonly causedMillicores: number | null;
@@ -152,7 +152,7 @@ function p95s(input: ZoneServiceInput, zone: string): Pick<ZoneLoad, "p95MsNow" 
   return { p95MsNow: p95(input, zone, "all", cpuMs), p95MsThen: p95(input, zone, "same-zone", cpuMs) };
 }
 
-/** Null: not all requests are counted. */
+/** Total requests. Null: not all are counted. */
 function requestsOf({ zones, unknownCallers }: WorkloadDemand): number | null {
   if (unknownCallers.length > 0) return null;
   let sum = 0;

@@ -60,7 +60,7 @@ export class AreaLoads {
     this.#each = new Float64Array(areas.length);
   }
 
-  /** Millicores. */
+  /** CPU demand above the endpoints' limits, millicores. */
   excess({ caused, endpoints }: Occupation): number {
     const each = this.#each.fill(0);
     for (let from = 0; from < each.length; from++) {

@@ -2,9 +2,9 @@ import type { Channel, ClusterGraph, ServiceDemand, WorkflowGraph } from "@isoch
 import { bytesPerSecondOf } from "../scoring/channel-traffic.ts";
 
 export interface ZoneDemand {
-  /** Null: unknown location, or no zone. */
+  /** Zone of the callers. Null: unknown location, or no zone. */
   readonly zone: string | null;
-  /** Sum of both directions. */
+  /** Traffic in both directions. */
   readonly bytesPerSecond: number;
   /** Null: some channel's requests are not counted. */
   readonly requestsPerSecond: number | null;

@@ -8,7 +8,7 @@ import { endpointsWithCapacity } from "./capacity.ts";
 import { zoneDemand, type DemandInput, type ZoneDemand } from "./demand.ts";
 
 interface ServiceAdviceInput extends DemandInput {
-  /** Ready or not. */
+  /** Pods that the Service selects, ready or not. */
   readonly pods: readonly ApiObject[];
   /** Usable fraction of the CPU of a node and of an endpoint. */
   readonly maxCpuUse: number;

@@ -40,7 +40,7 @@ export class KeyedEntry implements KeyPlace {
   }
 }
 
-/** Compacts at this part of waste. */
+/** Maximum share of wasted bytes before compaction. */
 const MAX_WASTE = 1 / 8;
 
 /**

@@ -107,7 +107,7 @@ function newParts(): MetricParts {
   };
 }
 
-/** 0: unspecified or unknown. */
+/** Returns 0 for an unspecified or unknown temporality. */
 function temporalityOf(value: number): number {
   return value === 1 || value === 2 ? value : 0;
 }

@@ -95,7 +95,7 @@ export interface Series {
   readonly temporality: Temporality | null;
   readonly monotonic: boolean;
   readonly resource: Attributes;
-  /** Parsed on first use. */
+  /** Attributes of the series, parsed on first use. */
   readonly attributes: Attributes;
   /** Owned by the consumer; dropped when the series is evicted. */
   state: unknown;

@@ -48,7 +48,7 @@ export class WireReader {
     return tag;
   }
 
-  /** Exact up to 2^53, rounded beyond. */
+  /** Reads a varint: exact up to 2^53, rounded beyond. */
   uint(): number {
     const { bytes, limit } = this;
     let pos = this.pos;

@@ -248,7 +248,7 @@ export class SeriesCache {
     return this.#resources.add(id, 0, key, (place) => new ResourceEntry(this.#resourceIds++, place));
   }
 
-  /** Shared memory counts once. */
+  /** Counts memory that series share once. */
   #count({ ofHead, ofResource }: SeriesEntry, difference: 1 | -1): void {
     ofHead.series += difference;
     ofResource.series += difference;

@@ -73,13 +73,13 @@ export class WireWriter {
     this.end(start);
   }
 
-  /** 0 .. 2^53 - 1. */
+  /** Writes a varint of 0 .. 2^53 - 1. */
   uint(field: number, value: number): void {
     this.#tag(field, WIRE_VARINT);
     this.#varint(checkedCount(value));
   }
 
-  /** Ten bytes if negative. */
+  /** Writes an int64; ten bytes if negative. */
   int(field: number, value: number): void {
     this.#tag(field, WIRE_VARINT);
     if (value >= 0) return this.#varint(value);

@@ -42,13 +42,13 @@ function prefixOf(raw: string, bits: number): string {
   return raw.slice(0, whole) + String.fromCharCode(raw.charCodeAt(whole) & mask);
 }
 
-/** Overlapping ranges contain one another. */
+/** Whether ranges overlap: one then contains the other. */
 export function overlap(a: AddressRange, b: AddressRange): boolean {
   const bits = Math.min(a.bits, b.bits);
   return a.first.length === b.first.length && prefixOf(a.first, bits) === prefixOf(b.first, bits);
 }
 
-/** The longest matching prefix wins. */
+/** Values by address range; the longest matching prefix wins. */
 export class RangeMap<T> {
   readonly #byBits = new Map<number, { readonly bits: number; readonly values: Map<string, T> }[]>();
 

@@ -5,7 +5,7 @@ import { DEFAULT_ANNOTATION_PREFIXES } from "./names.ts";
 import { readNodeAnnotations } from "./read.ts";
 import type { AnnotationFault, RawAnnotations, ReadNodeAnnotations } from "./read.ts";
 
-/** 2.5 refresh intervals of annotations. */
+/** Maximum age of annotations, 2.5 refresh intervals. */
 export const ANNOTATIONS_STALE_AFTER_SECONDS = 1500;
 
 export type AnnotatedNode = Pick<

@@ -7,7 +7,7 @@ export interface NodeFigures {
   readonly availableMemoryBytes: Bytes | null;
   /** Costs to other nodes by name, ms. */
   readonly networkCostsMs: ReadonlyMap<string, number>;
-  /** [x..., height], ms. */
+  /** Network coordinate [x..., height], ms. */
   readonly coordinate: readonly number[] | null;
 }
 

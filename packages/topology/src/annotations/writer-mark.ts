@@ -2,7 +2,7 @@
 import { ANNOTATIONS_STALE_AFTER_SECONDS } from "./snapshot.ts";
 
 export interface Writer {
-  /** Equal for all replicas of an installation. */
+  /** Writer's name, equal for all replicas of an installation. */
   readonly name: string;
   readonly sinceMs: number;
 }

@@ -66,7 +66,7 @@ export function fitMember(
   return steps;
 }
 
-/** Excludes heights. */
+/** Squared distance of two nodes without heights. */
 export function squaredDistance(positions: Float64Array, a: number, b: number, dimensions: number): number {
   const stride = dimensions + 1;
   let squared = 0;

@@ -17,7 +17,7 @@ interface TrackOptions {
   /** Centres of the previous round. Null: cold start. */
   readonly centres: readonly Int32Array[] | null;
   readonly maxSteps: number;
-  /** For supposed pairs of labels. */
+  /** Seed of the supposed pairs from labels. */
   readonly seed: number;
 }
 

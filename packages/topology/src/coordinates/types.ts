@@ -1,4 +1,4 @@
-/** Identified by its index in the input. */
+/** A node, identified by its index in the input. */
 export interface CoordinateNode {
   readonly name: string;
   /** Nodes of one zone count as equally far apart if its measured pairs agree. Null: unknown. */
@@ -13,7 +13,7 @@ export interface CoordinateNode {
 export interface CoordinateSamples {
   readonly source: ArrayLike<number>;
   readonly target: ArrayLike<number>;
-  /** Median over the window, ms. */
+  /** Median RTT over the window, ms. */
   readonly rttMs: ArrayLike<number>;
   readonly count: ArrayLike<number>;
   /**
@@ -44,7 +44,7 @@ export interface CoordinateEstimate {
   readonly rttMs: number;
   /** Half the width of the 90 % interval, ms. */
   readonly errorMs: number;
-  /** 90 % interval, ms. */
+  /** Bounds of the 90 % interval, ms. */
   readonly lowMs: number;
   readonly highMs: number;
 }
@@ -53,7 +53,7 @@ export interface CoordinateEstimate {
 export interface RejectedSamples {
   readonly unknownNode: number;
   readonly self: number;
-  /** NaN, or outside RTT_BOUNDS_MS. */
+  /** Samples whose RTT is NaN or outside RTT_BOUNDS_MS. */
   readonly invalidRtt: number;
   readonly invalidCount: number;
 }
@@ -64,7 +64,7 @@ export interface CoordinateQuality {
   readonly components: number;
   readonly isolatedNodes: number;
   readonly rejected: RejectedSamples;
-  /** 0: too few pairs to hold any out. */
+  /** Number of held-out pairs; 0: too few pairs. */
   readonly heldOutPairs: number;
   /** |estimate - measured| / measured over held-out pairs. Null: none. */
   readonly heldOutMedianRelativeError: number | null;
@@ -92,7 +92,7 @@ export interface CoordinateState {
 export interface MeasuredState {
   readonly rowStart: Int32Array;
   readonly target: Int32Array;
-  /** log(RTT / unit). */
+  /** Measured value as log(RTT / unit). */
   readonly value: Float64Array;
   /** Sampling variance of `value`. */
   readonly variance: Float64Array;

@@ -53,7 +53,7 @@ export interface ApiServerObserver {
     readonly code: number;
     readonly durationMs: number;
   }): void;
-  /** Delayed by our own rate limit. */
+  /** A request was delayed by our own rate limit. */
   throttled?(waitMs: number): void;
   /** A watch continues with a new request. */
   watchRenewed?(kind: string, reason: Renewal): void;

@@ -17,7 +17,7 @@ interface WireRequest {
   readonly path: string;
   readonly headers: OutgoingHttpHeaders;
   readonly body?: string;
-  /** Long-lived: uses its own connection. */
+  /** True for a long-lived request, which gets its own connection. */
   readonly isStream?: boolean;
   readonly signal: AbortSignal;
 }

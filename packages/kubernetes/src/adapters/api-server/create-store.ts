@@ -33,7 +33,7 @@ export interface ApiServerStoreOptions {
   readonly pageSize?: number;
   /** Restarts a watch after this silence; bookmarks come about every minute. @default 100000 */
   readonly watchSilenceMs?: number;
-  /** Also for informers over this store. */
+  /** Also observes informers over this store. */
   readonly observer?: ApiServerObserver & InformerObserver;
 }
 

@@ -48,7 +48,7 @@ export async function* recordsOf(
 class Watchdog {
   readonly #ended = new AbortController();
   readonly #clock: Clock;
-  /** Null while the reader is busy. */
+  /** Start of waiting for a chunk. Null while the reader is busy. */
   #waitingSinceMs: number | null = null;
 
   constructor(response: IncomingMessage, clock: Clock, maxSilenceMs: number) {

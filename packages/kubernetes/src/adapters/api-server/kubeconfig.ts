@@ -57,7 +57,7 @@ export class KubeconfigCredentials implements Credentials {
     this.#loaded = null;
   }
 
-  /** Null: the current context has none. */
+  /** Namespace of the current context. Null: it has none. */
   async namespace(): Promise<string | null> {
     const { config } = await this.#load();
     return config.getContextObject(config.getCurrentContext())?.namespace ?? null;

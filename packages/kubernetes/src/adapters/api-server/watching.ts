@@ -112,7 +112,7 @@ function versionAfter(event: WatchEvent): string | undefined {
 
 interface OpenWatch {
   readonly batches: AsyncIterable<readonly Buffer[]>;
-  /** Null: an unknown event type. */
+  /** Returns null for an unknown event type. */
   readonly read: (record: Buffer) => WatchEvent | null;
 }
 

@@ -41,7 +41,7 @@ export interface ShopOptions {
   /** Error of each cost, milliseconds. @default unknown */
   readonly errorMs?: number;
   readonly linkOf?: (a: string, b: string) => Partial<Link>;
-  /** Pods or workloads. */
+  /** Pods or workloads that must not move. */
   readonly fixed?: readonly string[];
   readonly spec?: (workload: string) => Record<string, unknown>;
   readonly usedOf?: Readonly<Record<string, number>>;

@@ -119,7 +119,7 @@ export class Storage {
     });
   }
 
-  /** The pod must be supported. */
+  /** Bound volumes of the pod, which must be supported. */
   boundVolumes(pod: SchedulingPod): BoundVolumes {
     const claims = pod.claims.map((name) => this.#claims.get(`${pod.set.namespace}/${name}`)!);
     return {
@@ -144,7 +144,7 @@ export class Storage {
     );
   }
 
-  /** Null: no known limit. */
+  /** Attach limit of a driver on a node. Null: unknown. */
   limitOf(node: string, driver: string): number | null {
     return this.#limits?.get(node)?.get(driver) ?? null;
   }

@@ -107,7 +107,7 @@ export function requiredAffinity(spec: PodSpec, kind: AffinityKind): unknown {
   return record(record(spec.affinity)[kind]).requiredDuringSchedulingIgnoredDuringExecution;
 }
 
-/** Equal for pods that may exchange nodes. */
+/** Equal keys mean that pods may exchange nodes. */
 export function templateKey(pod: SchedulingPod): string {
   const { spec } = pod;
   return JSON.stringify([

@@ -48,7 +48,7 @@ export function availabilityRules({ model, planned, limits, fits }: Availability
 
 interface Scale {
   readonly what: "nodes" | "zones";
-  /** -1: no zone. */
+  /** Domain of each node; -1: no zone. */
   readonly domainOf: Int32Array;
   readonly size: number;
   readonly maxSkew: number | null;
@@ -56,7 +56,7 @@ interface Scale {
 }
 
 interface SpreadDomains {
-  /** -1: the node's domain has no open node. */
+  /** Domain of each node; -1: it has no open node. */
   readonly domainOf: Int32Array;
   readonly size: number;
 }

@@ -34,7 +34,7 @@ type ExactPlan =
   | { readonly kind: "unsupported"; readonly reason: string };
 
 const MAX_ROUNDS = 12;
-/** Relative to the plan's cost. */
+/** Optimality gap relative to the plan's cost. */
 const CLOSE = 1e-6;
 
 export async function exactPlan(problem: PlanProblem, options: ExactOptions): Promise<ExactPlan> {

@@ -94,7 +94,7 @@ export class Capacity {
     return this.requestsOf(pod, node) + this.overload.costOf(pod, node) + this.moveOf(pod, node);
   }
 
-  /** A pod without a node moves for free. */
+  /** Cost of a move. A pod without a node moves for free. */
   moveOf(pod: number, node: number): number {
     const home = this.homeOf(pod);
     return home < 0 || home === node ? 0 : this.#moveCost;

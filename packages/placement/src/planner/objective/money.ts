@@ -52,7 +52,7 @@ export function monthField(problem: PlanProblem, prices: PairPrices): PairField 
   return fieldOf(problem, prices, { latencyShare: 0, costs, elsewhere: 0 });
 }
 
-/** 1 where the price is unknown. */
+/** A field that is 1 where the price is unknown. */
 export function unknownField(problem: PlanProblem, prices: PairPrices): PairField {
   const costs = prices.perByte.map((price) => (Number.isNaN(price) ? 1 : 0));
   return fieldOf(problem, prices, { latencyShare: 0, costs, elsewhere: 1 });

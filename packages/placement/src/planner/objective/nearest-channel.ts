@@ -9,7 +9,7 @@ interface End {
 
 interface NearestChannelOptions {
   readonly field: CostField;
-  /** Narrowest first. */
+  /** Scopes in which a nearer replica is preferred, narrowest first. */
   readonly scopes: readonly RoutingScope[];
   readonly callers: End;
   readonly targets: End;
@@ -30,7 +30,7 @@ export interface NearestCost {
   /** Planned pods that exchange traffic with the pod, possibly the pod itself. */
   partners(pod: number): Iterable<{ readonly pod: number; readonly rate: number }>;
   total(assignment: Int32Array): number;
-  /** Ignores the pod's own assignment. */
+  /** Cost added by `pod` on `node`, regardless of its assignment. */
   added(assignment: Int32Array, pod: number, node: number): number;
   addTo(column: Float64Array, assignment: Int32Array, pod: number): void;
 }
@@ -77,7 +77,7 @@ export class NearestChannel implements NearestCost {
     return ms * this.#each;
   }
 
-  /** Bytes per second. */
+  /** Visits each caller's traffic to its nearest targets, bytes per second. */
   eachLink(assignment: Int32Array, visit: (from: number, to: number, rate: number) => void): void {
     this.#eachCaller(assignment, -1, (location, caller) => {
       const { level, count } = this.#nearest(assignment, location, caller, -1);

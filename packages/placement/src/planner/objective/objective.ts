@@ -14,7 +14,7 @@ import type { Traffic } from "./traffic.ts";
  * median round trip.
  */
 export interface PlanCost {
-  /** Pods without a node are free. */
+  /** Traffic x network cost. Pods without a node are free. */
   readonly network: number;
   /** Cost of load, starving zones and moves: see `pressureShare`, `maxCpuUse` and `moveCost`. */
   readonly pressure: number;

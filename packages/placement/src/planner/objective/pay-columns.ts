@@ -17,7 +17,7 @@ export class PayColumns {
   readonly #groups: readonly TrafficGroup[];
   /** Shares the fixed column until a pod comes. */
   readonly #columns: Float64Array[];
-  /** Without planned pods. */
+  /** Columns without any planned pod. */
   readonly #fixed: readonly Float64Array[];
   readonly #pending: readonly Arrival[][];
   readonly #back: readonly (readonly GroupLink[])[];

@@ -12,7 +12,7 @@ export interface PlanProblem {
   readonly resources: readonly string[];
   readonly constraints: readonly DomainConstraint[];
   readonly cluster: ClusterGraph;
-  /** Its nodes for `pods` are ignored. */
+  /** The nodes that it shows for `pods` are ignored. */
   readonly workflow: WorkflowGraph;
   readonly assumed?: readonly AssumedPod[];
   /** Measured CPU use. @default unknown */
@@ -58,7 +58,7 @@ export type DomainConstraint = SpreadConstraint | SpanConstraint | ApartConstrai
 interface DomainRule {
   /** For messages, such as `topologySpreadConstraints of default/web (topology.kubernetes.io/zone)`. */
   readonly name: string;
-  /** -1: no domain, closed to subjects. */
+  /** Domain by node; -1: none, closed to subjects. */
   readonly domainOf: Int32Array;
   /** Unplanned members by domain. */
   readonly placed: Int32Array;

@@ -12,7 +12,7 @@ import type { PlanProblem } from "./plan-problem.ts";
 import { OVERLOAD_SHARE } from "./plan-settings.ts";
 import type { ReplicaBook, Replicas } from "./replicas.ts";
 
-/** Millicores above the replicas' limits. */
+/** CPU demand above the replicas' limits, millicores. */
 export interface ZoneLack {
   readonly workload: string;
   readonly before: number;

@@ -5,7 +5,7 @@ import type { PlanProblem } from "./plan-problem.ts";
 import { trafficOf } from "./traffic.ts";
 
 export interface TrafficCosts {
-  /** Bytes/s x ms. */
+  /** Latency cost, bytes/s x ms. */
   readonly latency: number;
   /** Monthly cost of counted and priced traffic. Null: there is none. */
   readonly perMonth: number | null;

@@ -13,12 +13,12 @@ export class Histogram {
     return this.#size;
   }
 
-  /** 0 if empty. */
+  /** Minimum count; 0 if empty. */
   get least(): number {
     return this.#size === 0 ? 0 : this.#least;
   }
 
-  /** -1 if empty. */
+  /** Maximum count; -1 if empty. */
   get greatest(): number {
     return this.#size === 0 ? -1 : this.#greatest;
   }

@@ -1,7 +1,7 @@
 import type { PlanProblem } from "../objective/plan-problem.ts";
 import type { PlanState } from "./plan-state.ts";
 
-/** Pod-node pairs: some 20 ms. */
+/** Minimum quick effort in pod-node pairs, some 20 ms. */
 const LEAST_QUICK_EFFORT = 400_000;
 const ROUNDS = 20;
 /** Effort of checking the clock, and of a cheap change. */

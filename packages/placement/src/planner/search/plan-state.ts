@@ -90,7 +90,7 @@ export class PlanState {
     return this.problem.pods[pod]!.allowed?.[node] !== 0 && this.#capacity.fits(pod, node);
   }
 
-  /** Valid until the next call. */
+  /** Traffic cost of the pod by node. Valid until the next call. */
   networkColumn(pod: number): Float64Array {
     return this.#networkOf(pod, -1);
   }
@@ -122,7 +122,7 @@ export class PlanState {
     this.#cost = 0;
   }
 
-  /** -1: no node. */
+  /** Restores pods to `nodes` (-1: none). */
   revert(pods: readonly number[], nodes: readonly number[], cost: number): void {
     for (const pod of pods) if (this.assignment[pod]! >= 0) this.#tellPeers(pod, this.lift(pod), -1);
     for (const [at, pod] of pods.entries()) {

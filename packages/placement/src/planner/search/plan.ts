@@ -36,7 +36,7 @@ export interface OtherNode {
 }
 
 export interface Plan {
-  /** -1: no node. */
+  /** Node by pod; -1: none. */
   readonly assignment: Int32Array;
   readonly complete: boolean;
   /** In a non-partial plan, the others have no node either. */
@@ -45,13 +45,13 @@ export interface Plan {
   readonly greedyCost: number | null;
   /** Alternatives for a single pod, cheapest first. Null: several pods. */
   readonly others: readonly OtherNode[] | null;
-  /** Weak if few pods are fixed. */
+  /** Lower bound on the cost. Weak if few pods are fixed. */
   readonly lowerBound: number;
   readonly tries: number;
   readonly ended: Ended;
   /** `declared`: no rate is known, priorities replace rates. */
   readonly traffic: "measured" | "declared" | "none";
-  /** False: only load decides. */
+  /** False if no network cost is known: only load decides. */
   readonly networkKnown: boolean;
   /** Latency bound of a money plan, bytes/s x ms. Null: latency decided. */
   readonly latencyLimit: number | null;

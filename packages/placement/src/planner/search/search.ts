@@ -27,7 +27,7 @@ export const ENDED_WORDS: Readonly<Record<Ended, string>> = {
   infeasible: "No node has room for some pod.",
 };
 
-/** Ordered by unplaced pods, then cost. */
+/** A found plan; fewer unplaced pods are better, then less cost. */
 interface Found {
   readonly assignment: Int32Array;
   readonly unplaced: number;

@@ -7,10 +7,10 @@ import type { PlanSettings } from "../objective/plan-settings.ts";
 import { faultsOf } from "./verdict.ts";
 
 interface Optimum {
-  /** Null: infeasible. */
+  /** The cheapest complete plan. Null: there is none. */
   readonly assignment: Int32Array | null;
   readonly total: number;
-  /** Nodes of the search tree. */
+  /** Visited nodes of the search tree. */
   readonly visited: number;
 }
 
@@ -193,7 +193,7 @@ class Tables {
     this.#fillPairs();
   }
 
-  /** Infinity: not allowed. */
+  /** Network cost of the pod alone. Infinity: not allowed. */
   alone(pod: number, node: number): number {
     return this.#alone[pod * this.#problem.nodes.length + node]!;
   }

@@ -1,7 +1,7 @@
 // Checks an assignment against the contract, independently of the planner.
 import type { DomainConstraint, PlanProblem } from "../objective/plan-problem.ts";
 
-/** Pods without a node have no fault. */
+/** Faults of an assignment. Pods without a node have none. */
 export function faultsOf(problem: PlanProblem, assignment: Int32Array): string[] {
   return [
     ...nodeFaults(problem, assignment),

@@ -7,9 +7,9 @@ export interface Field {
   readonly name: string;
   readonly holds: Holds;
   readonly shape: "one" | "list" | "map";
-  /** Null: not a message. */
+  /** Type of a message field. Null: not a message. */
   readonly message: Message | null;
-  /** The fields belong to the outer message. */
+  /** JSON shows the message's fields in the outer object. */
   readonly isInline: boolean;
   /** JSON omits empty values. */
   readonly isLeftOut: boolean;

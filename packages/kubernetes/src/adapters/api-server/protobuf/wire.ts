@@ -19,7 +19,7 @@ export class Wire {
     this.#bytes = bytes;
   }
 
-  /** Field number times 8 plus wire type. */
+  /** Returns the field number times 8 plus the wire type. */
   tag(end: number): number {
     const tag = this.int(end);
     if (tag < 8 || tag > LARGEST_TAG)
