@@ -9,7 +9,7 @@ import type { ClusterStore, KubernetesObject, ObjectRef } from "./store/port.ts"
 
 export interface EventRecorderOptions {
   readonly store: Pick<ClusterStore, "create" | "patch">;
-  /** For example "scheduler-plugin"; becomes reportingController `isochrone.dev/<component>`. */
+  /** Reporter such as "scheduler-plugin": reportingController is `isochrone.dev/<component>`. */
   readonly component: string;
   /** Replica, such as the pod's name. @default component */
   readonly instance?: string;
@@ -20,10 +20,10 @@ export interface EventRecorderOptions {
 
 export interface ReportedEvent {
   readonly type: "Normal" | "Warning";
-  /** Constant CamelCase word; users filter by it. */
+  /** Reason as a constant CamelCase word; users filter by it. */
   readonly reason: string;
   readonly action: string;
-  /** For humans; cut at 1024 bytes. */
+  /** Text for humans; cut at 1024 bytes. */
   readonly note: string;
   readonly related?: EventSubject;
 }
@@ -47,25 +47,25 @@ export interface EventRecorder {
   /** Returns at once. Never throws. */
   event(regarding: EventSubject, event: ReportedEvent): void;
   counts(): EventCounts;
-  /** Writes pending events for a short time; drops later ones. */
+  /** Writes pending events for a short time. Drops events reported later. */
   stop(): Promise<void>;
 }
 
 /** Equal events within this time form a series. */
 const SERIES_ENDS_MS = 6 * 60_000;
 const SERIES_REFRESH_MS = 60_000;
-/** Events of one object that differ only in the note; more are merged into one series. */
+/** Maximum events of an object that differ only in the note; more become one series. */
 const MAX_SIMILAR = 10;
 /** Maximum number of series, about 2 KB each. */
 const MAX_SERIES = 2_000;
 const MAX_PENDING_MS = 10 * 60_000;
 const LOOK_INTERVAL_MS = 5_000;
-/** At most 20 writes per second. */
+/** Interval of writes: at most 20 per second. */
 const WRITE_INTERVAL_MS = 50;
 const WRITE_DEADLINE_MS = 10_000;
 const STOP_DEADLINE_MS = 2_000;
 const MAX_NOTE_BYTES = 1_024;
-/** Leaves room for a unique suffix in 253 characters. */
+/** Maximum length of the name's start; leaves room for a unique suffix in 253 characters. */
 const MAX_NAME_START = 220;
 
 interface Series {
@@ -92,7 +92,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
 class BackgroundRecorder implements EventRecorder {
   readonly #options: EventRecorderOptions;
-  /** Keyed by equality, in order of the last attempt. */
+  /** Series by equality key, in order of the last attempt. */
   readonly #series = new Map<string, Series>();
   readonly #similar = new Map<string, number>();
   readonly #loop: Periodic;
@@ -175,7 +175,7 @@ class BackgroundRecorder implements EventRecorder {
     if (series.dueMs <= nowMs) this.#loop.trigger();
   }
 
-  /** Oldest first. Stops at the first connection error, which the others would meet, too. */
+  /** Writes due series, oldest first. Stops at the first connection error. */
   async #writeDue(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     this.#forgetOld();
@@ -262,7 +262,7 @@ class BackgroundRecorder implements EventRecorder {
     }
   }
 
-  /** Returns false if all series are still pending. */
+  /** Drops a written series to make room. Returns false if all are still pending. */
   #forgetWritten(): boolean {
     for (const [key, series] of this.#series) {
       if (series.count > series.written) continue;
@@ -318,7 +318,7 @@ class BackgroundRecorder implements EventRecorder {
     return microTime(this.#options.clock.now(), ++this.#stamps);
   }
 
-  /** As in client-go: the object's name and the time in hexadecimal. */
+  /** Event name as in client-go: the object's name and the time in hexadecimal. */
   #nameFrom(name: string): string {
     const start = name.slice(0, MAX_NAME_START).replace(/[-.]+$/u, "");
     const micros = BigInt(Math.trunc(this.#options.clock.now())) * 1_000n + BigInt(++this.#stamps % 1_000);

@@ -97,7 +97,7 @@ export const KINDS = {
     kind: "MutatingWebhookConfiguration",
   },
   clusterRole: { apiVersion: "rbac.authorization.k8s.io/v1", kind: "ClusterRole" },
-  /** Answered, never stored. */
+  /** The API server answers reviews and never stores them. */
   tokenReview: { apiVersion: "authentication.k8s.io/v1", kind: "TokenReview" },
   subjectAccessReview: { apiVersion: "authorization.k8s.io/v1", kind: "SubjectAccessReview" },
   selfSubjectAccessReview: { apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview" },
@@ -109,7 +109,7 @@ export const KINDS = {
   flowNetwork: { apiVersion: "isochrone.dev/v1alpha1", kind: "FlowNetwork" },
 } as const satisfies Record<string, KindRef>;
 
-/** Types as in JSON, with times as texts. All fields are optional, because caches trim objects. */
+/** Type of an object in JSON: times are texts, and fields are optional, as caches trim them. */
 type Json<T> = T extends Date
   ? string
   : T extends readonly (infer Item)[]

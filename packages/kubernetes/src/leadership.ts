@@ -19,7 +19,7 @@ export interface CandidateOptions {
   readonly namespace: string;
   /** Replica's unique name, usually its pod's: an RFC 1123 subdomain. */
   readonly replica: string;
-  /** Base address for other replicas. Null: unknown. @default none */
+  /** Base address of this replica for others. Null: unknown. @default none */
   readonly url?: () => string | null;
   readonly timing?: Partial<ElectionTiming>;
 }
@@ -50,7 +50,7 @@ export interface Membership extends Leadership {
  */
 export class SharedLeadership implements Leadership {
   readonly #members = new Set<LeadershipListener>();
-  /** Null: the only replica, which always leads. */
+  /** The election. Null: the only replica, which always leads. */
   readonly #election: LeaderElection | null;
   #isWanted = false;
   #isRunning = false;

@@ -15,7 +15,7 @@ interface StoreSurroundings {
   readonly random: Random;
   readonly logger: Logger;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** As in `isochrone-<service>`; names the client and the writer. */
+  /** Service as in `isochrone-<service>`; names the client and the field manager. */
   readonly service: string;
   readonly registry?: Registry;
 }
@@ -34,7 +34,7 @@ export interface OpenedStore {
 const URGENT = { qps: null, requestTimeoutMs: 5_000 };
 export const DEFAULT_NAMESPACE = "isochrone";
 
-/** Null: neither the settings nor a pod name a cluster. Doesn't contact the API server. */
+/** Opens the configured store without contacting it. Null: no cluster is configured. */
 export async function openStore(
   settings: KubernetesSettings,
   { clock, random, logger, env, service, registry }: StoreSurroundings,

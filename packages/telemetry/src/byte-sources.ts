@@ -27,7 +27,7 @@ export type EndRule =
   /** Identified by a container's path, `/k8s/NAMESPACE/POD/CONTAINER`. */
   | { readonly by: "container"; readonly label: string }
   | { readonly by: "address"; readonly label: string }
-  /** Outside the cluster, named by the label. */
+  /** An end outside the cluster, named by the label. */
   | { readonly by: "outside"; readonly label: string };
 
 /** The end that counted the row. Both ends count every byte, so they must not be added up. */
@@ -38,7 +38,7 @@ type SideRule<R extends string> =
       readonly label: string;
       readonly reporters: Readonly<Record<string, R>>;
     }
-  /** The page's node is that of one end, by labels or by the ends' pods. */
+  /** Counted at the page's node, which is one end's: by labels, or by the ends' pods. */
   | {
       readonly by: "node";
       readonly labels: { readonly source: string; readonly target: string } | null;
@@ -46,7 +46,7 @@ type SideRule<R extends string> =
       readonly target: R;
     };
 
-/** Best first; see {@link BYTE_REPORTERS}. */
+/** A source of byte counts; see {@link BYTE_REPORTERS}. */
 export type ByteReporter = (typeof BYTE_REPORTERS)[number];
 
 /**
@@ -77,7 +77,7 @@ export interface ByteFamily {
   readonly answers?: { readonly label: string; readonly request: string; readonly response: string };
   /** Direction of rows whose target is outside the cluster. Each direction is a channel. */
   readonly outside?: "received" | "sent";
-  /** Label of the target's cluster. Absent or empty: the row's own. */
+  /** Label with the target's cluster. Absent or empty: the row's own cluster. */
   readonly targetCluster?: string;
   /** Sampling rate (one of n packets): a label, or another metric with the same labels. */
   readonly sampling?: { readonly label: string; readonly family: string };

@@ -1,9 +1,9 @@
 export interface Increment {
   readonly fromMs: number;
   readonly toMs: number;
-  /** Never negative; 0 is information, too. */
+  /** Growth of the counter, never negative. 0 is information, too. */
   readonly delta: number;
-  /** The counter restarted since the last sample. */
+  /** Whether the counter restarted since the last sample. */
   readonly reset: boolean;
 }
 
@@ -26,7 +26,7 @@ const COLUMNS = 7;
 
 /** Intervals without a sample after which a series counts as ended. Above 1, to tolerate one failed read. */
 const SILENT_SPANS = 1.5;
-/** A counter continues for half an interval after its last read, on average. */
+/** Intervals that an ended counter continued after its last read, on average. */
 const UNSEEN_SPANS = 0.5;
 
 const TRACKS_PER_BLOCK = 256;
@@ -177,7 +177,7 @@ function next(block: Float64Array, at: number, startMs: number, timeMs: number, 
 }
 
 const AGREEING_RATES = 4;
-/** A new start is plausible up to this multiple of the previous rate. */
+/** A restart is plausible up to this multiple of the previous rate. */
 const BELIEVED_RATES = 100;
 
 /**

@@ -2,13 +2,13 @@ import { OtlpError } from "./errors.ts";
 import { HEADERS } from "./names.ts";
 
 export interface RecordIdentity {
-  /** Unique in the cluster: 1 to 253 visible ASCII characters. */
+  /** Publisher, unique in the cluster: 1 to 253 visible ASCII characters. */
   readonly source: string;
   /** One lifetime of the publisher: 1 to 64 visible ASCII characters. Sequences restart with it. */
   readonly epoch: string;
-  /** 0 .. 2^53 - 1, plus one per record of the epoch. */
+  /** Sequence number, 0 .. 2^53 - 1; increases by one per record of the epoch. */
   readonly sequence: number;
-  /** Publisher's clock, ms since the epoch. */
+  /** Time of sending by the publisher's clock, ms since the epoch. */
   readonly sentAtMs: number;
 }
 

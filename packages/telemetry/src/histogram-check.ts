@@ -3,14 +3,14 @@ import type { ExponentialHistogramData } from "./otlp/model.ts";
 
 /** The finest scale of OTLP's reference implementations. */
 const MAX_SCALE = 20;
-/** Above any exporter's limit (160 or 320) and the whole domain at scale 6. */
+/** Maximum buckets, above any exporter's (160 or 320) and the whole domain at scale 6. */
 const MAX_BUCKETS = 16_384;
 /** Other implementations round logarithms, so boundary values may be one bucket off. */
 const INDEX_TOLERANCE = 1;
 /** Tolerance, because sums depend on the order of addition. */
 const SUM_TOLERANCE = 1e-6;
 
-/** At scale 6; low > high if all buckets are empty. */
+/** Bucket indices at scale 6; low > high if all buckets are empty. */
 interface IndexRange {
   readonly low: number;
   readonly high: number;

@@ -10,7 +10,7 @@ const CARRIED =
  */
 const CARD =
   /^(?:eth\d|en(?:[bcdopsuvx][0-9a-f]|P\d+[ps]\d)|em\d|p\d+p\d|ib(?:[ops]?\d|P\d)|wl|ww|hsn\d)[^.@:]*$/;
-/** A virtual function, on clouds the lower half of a card named `eth*`. */
+/** Name of a virtual function, on clouds the lower half of a card named `eth*`. */
 const FUNCTION = /^enP\d+s\d/;
 
 /**
@@ -33,7 +33,7 @@ export function isNodeInterface(name: string): boolean {
   return interfaceKind(name) !== "carried";
 }
 
-/** Remembered interfaces per node. */
+/** Maximum interfaces remembered per node. */
 const MAX_INTERFACES = 64;
 
 /**

@@ -67,7 +67,7 @@ export const CONNECTION_METRICS = {
   outsideBytes: "isochrone.outside.bytes",
 } as const;
 
-/** Addresses; for a Service, that of the pod behind it. */
+/** Addresses of a connection; for a Service, that of the pod behind it. */
 export const CONNECTION_ATTRIBUTES = {
   client: "client_address",
   server: "server_address",

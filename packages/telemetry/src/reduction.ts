@@ -8,20 +8,20 @@ export type LabelLookup = (name: string) => string;
 
 export interface KeptLabel {
   readonly name: string;
-  /** Derived value; "" drops the label. Undefined: unchanged. */
+  /** Derives the label's value; "" drops it. Undefined: the value is unchanged. */
   readonly derive?: (label: LabelLookup) => string;
 }
 
 export interface FamilyReduction {
   readonly family: string;
-  /** Type if the page doesn't say. Only count and sum of histograms are kept. */
+  /** Type of the family if the page doesn't say. Histograms keep only count and sum. */
   readonly type: "counter" | "gauge" | "histogram";
   readonly labels: readonly KeptLabel[] | null;
   /** Equal rows belong to restarts of one container: keep the newest. Otherwise they are summed. */
   readonly isLatest?: true;
-  /** False for rows that no graph shows, or that others contain. */
+  /** Whether a row is kept: false if no graph shows it, or another row contains it. */
   keeps(label: LabelLookup): boolean;
-  /** For usage only; more specific than `keeps`. */
+  /** Kind of a usage row; more specific than `keeps`. */
   readonly usageRow?: (label: LabelLookup) => UsageRow;
 }
 
@@ -101,11 +101,9 @@ function istio(
   return { family, type, labels: [...CHANNEL, ...more], keeps: always };
 }
 
-/**
- * Kept upper bounds of Istio's histogram, milliseconds: its defaults that suit a deadline between services.
- */
+/** Upper bounds kept of Istio's histogram, milliseconds: the defaults that suit deadlines. */
 export const LATENCY_BOUNDS_MS = [5, 10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000] as const;
-/** Each bucket is read as a counter of requests up to `le`. */
+/** Buckets of the histogram, each read as a counter of requests up to `le`. */
 export const LATENCY_BUCKETS = "istio_request_duration_milliseconds_bucket";
 export const ALL_LATENCIES = "+Inf";
 
@@ -141,7 +139,7 @@ const LATENCY: FamilyReduction = {
   },
 };
 
-/** Only the root cgroup's id adds information. */
+/** Label `id`, kept only for the root cgroup, where it adds information. */
 const ROOT_ID: KeptLabel = { name: "id", derive: (label) => (label("id") === "/" ? "/" : "") };
 
 export const RUNTIME_LABELS = {
@@ -150,7 +148,7 @@ export const RUNTIME_LABELS = {
   container: "container_label_io_kubernetes_container_name",
 } as const;
 
-/** Returns "" if the row doesn't name one. */
+/** Namespace, pod or container of a usage row; "" if it names none. */
 export function podLabel(name: keyof typeof RUNTIME_LABELS, label: LabelLookup): string {
   return label(RUNTIME_LABELS.pod) === "" ? label(name) : label(RUNTIME_LABELS[name]);
 }
@@ -225,7 +223,7 @@ export function isIdleTime(mode: string): boolean {
   return mode === IDLE;
 }
 
-/** The connector's configuration decides which labels name services. */
+/** Keeps all labels: the connector's configuration decides which ones name services. */
 function serviceGraph(family: string, type: "counter" | "histogram"): FamilyReduction {
   return { family, type, labels: null, keeps: always };
 }
@@ -267,7 +265,7 @@ const TABLE: readonly FamilyReduction[] = [
 const BY_FAMILY: ReadonlyMap<string, FamilyReduction> = new Map(TABLE.map((rule) => [rule.family, rule]));
 const HISTOGRAM_PART = /_(sum|count)$/;
 
-/** Undefined: all labels are kept. `_sum` and `_count` belong to the histogram's family. */
+/** Reduction of a family. Undefined: keep all labels. `_sum` and `_count` belong to the histogram. */
 export function reductionOf(name: string): FamilyReduction | undefined {
   const exact = BY_FAMILY.get(name);
   if (exact !== undefined) return exact;

@@ -1,10 +1,10 @@
 export const SEQUENCE_BITMAP_BITS = 4_096;
 const WORDS = SEQUENCE_BITMAP_BITS / 32;
-/** A restarted source may still have records of its previous epoch in transit. */
+/** Epochs remembered per source: records of the previous one may still be in transit. */
 const EPOCHS_PER_SOURCE = 2;
 
 interface SequenceTrackerOptions {
-  /** Evicts the least recently used source. @default 16384 */
+  /** Maximum sources; evicts the least recently used. @default 16384 */
   readonly maxSources?: number;
 }
 
@@ -93,7 +93,7 @@ export class SequenceTracker {
     this.#maxSources = maxSources;
   }
 
-  /** Skipped sequences that left the bitmap, or whose epoch was evicted. Monotonic. */
+  /** Number of skipped sequences that left the bitmap or lost their epoch. Monotonic. */
   get missing(): number {
     return this.#missing;
   }

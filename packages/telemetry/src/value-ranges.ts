@@ -10,13 +10,13 @@ export interface ValueRange {
   readonly monotonic: boolean;
 }
 
-/** 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe. */
+/** Larger numbers are garbage: 1e18 bytes are an exabyte, 1e18 seconds twice the age of the universe. */
 const ABSURD = 1e18;
-/** Seconds. Probes wait a few seconds at most. */
+/** Maximum round trip in seconds. Probes wait a few seconds at most. */
 export const MAX_RTT_SECONDS = 60;
-/** Packets, transactions or bursts per point. A probe sends a few per second. */
+/** Maximum packets, transactions or bursts per point. A probe sends a few per second. */
 const MAX_PACKETS = 1e9;
-/** CPU-seconds: 10,000 cores for 30 years. */
+/** Maximum CPU-seconds: 10,000 cores for 30 years. */
 const MAX_CPU_SECONDS = 1e13;
 /** Maximum cores of a node or pod. */
 const MAX_CORES = 1e6;

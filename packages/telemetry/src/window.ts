@@ -1,5 +1,5 @@
 interface WindowOptions<P> {
-  /** Panes begin at multiples of it. */
+  /** Length of a pane. Panes begin at multiples of it. */
   readonly paneMs: number;
   readonly panes: number;
   create(): P;
@@ -74,7 +74,7 @@ export class Window<P> {
     return this.#panes.length === 0;
   }
 
-  /** Oldest first; live values, not copies. */
+  /** Existing panes, oldest first; live values, not copies. */
   entries(): Iterable<Pane<P>> {
     return this.#panes.values();
   }

@@ -4,7 +4,7 @@ import type { DeclaredWorkload } from "./declarations.ts";
 
 export const APP_GROUP_LABELS = {
   group: "appgroup.diktyo.x-k8s.io",
-  /** Selects the workload by its `selector`. */
+  /** Label with the `selector` of the pod's workload. */
   selector: "appgroup.diktyo.x-k8s.io.workload",
 } as const;
 
@@ -17,7 +17,7 @@ export interface WorkloadReference {
   readonly namespace: string | null;
   /** Workload name. Null: the reference has only a selector. */
   readonly name: string | null;
-  /** Null: the older form of KEP-260 without selectors, which means the workload's name. */
+  /** Selector. Null: the older form of KEP-260, in which the name identifies the workload. */
   readonly selector: string | null;
 }
 
@@ -25,7 +25,7 @@ export interface AppGroupText<A> {
   readonly id: AppGroupId;
   readonly namespaces: ReadonlySet<string>;
   readonly dependencies: readonly AppGroupDependency<A>[];
-  /** One reference per selector. */
+  /** One reference to each selector of the spec. */
   readonly selected: readonly WorkloadReference[];
   readonly unreadable: number;
 }
@@ -49,7 +49,7 @@ export interface AppGroupMember {
   readonly namespace: string;
   readonly group: string;
   readonly selector: string;
-  /** The pod's workload; a bare pod's own name. */
+  /** Name of the pod's workload; of a bare pod, its own name. */
   readonly workload: string;
   readonly isBare: boolean;
 }
@@ -130,7 +130,7 @@ function pairKey({ source, target }: AnnotatedPair): string {
   return `${fullName(source)}\n${fullName(target)}`;
 }
 
-/** Unlike upstream, limited to namespaces that the spec names and that have no AppGroup of the same name. */
+/** Unlike upstream, accepts only namespaces in the spec without an AppGroup of that name. */
 export function hasPodsIn(
   group: AppGroupId,
   named: ReadonlySet<string>,

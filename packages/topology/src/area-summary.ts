@@ -30,7 +30,7 @@ export class AreaSummaries {
       this.#summaries.set(key, summarise(table, records));
   }
 
-  /** Undefined: no measured link between the nodes' areas. */
+  /** Summary for two nodes by id. Undefined: no measured link between their areas. */
   between(a: number, b: number): AreaSummary | undefined {
     const key = this.#key(a, b);
     return key < 0 ? undefined : this.#summaries.get(key);

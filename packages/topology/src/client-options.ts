@@ -12,12 +12,12 @@ export interface GraphAnswer {
 
 export interface GraphClientOptions {
   readonly baseUrl: string;
-  /** For example one that sends a token. @default the platform's fetch */
+  /** Custom fetch, for example one that sends a token. @default the platform's fetch */
   readonly fetch?: GraphFetch;
   readonly timeoutMs: number;
-  /** Per answer. @default 64 MiB */
+  /** Maximum bytes of an answer. @default 64 MiB */
   readonly maxBodyBytes?: number;
-  /** Per graph. @default 10,000 */
+  /** Maximum pages of a graph. @default 10,000 */
   readonly maxPages?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -31,9 +31,9 @@ export { GraphClientError } from "./errors.ts";
 
 interface Fetched<T> {
   readonly value: T;
-  /** False: not modified; `value` is the previous object. */
+  /** Whether the answer changed. If not, `value` is the previous object. */
   readonly changed: boolean;
-  /** Parts omitted because they break a rule of the graphs. */
+  /** Parts of the answer that were omitted because they break a rule of the graphs. */
   readonly dropped: Dropped;
 }
 
@@ -69,7 +69,7 @@ interface Cached {
 
 const DEFAULT_MAX_BODY_BYTES = 64 * 1024 * 1024;
 const DEFAULT_MAX_PAGES = 10_000;
-/** Retries of a graph that is republished while its pages are read. */
+/** Maximum rereads of a graph that is republished while its pages are read. */
 const MAX_RESTARTS = 3;
 /** Maximum cached answers with ETags, evicted LRU. */
 const MAX_CACHED = 1_000;
@@ -104,7 +104,7 @@ export class GraphClient {
     return this.#serverMs;
   }
 
-  /** Joins all pages. Throws GraphClientError, SnapshotError. */
+  /** Reads all pages of the cluster graph. Throws GraphClientError, SnapshotError. */
   async cluster(signal?: AbortSignal): Promise<Fetched<ClusterGraphSnapshot>> {
     const path = "/api/v1/graph/cluster";
     for (let attempt = 0; attempt < MAX_RESTARTS; attempt++) {
@@ -183,12 +183,12 @@ export class GraphClient {
     return (await this.#cached(path, readWorkflowGraph, signal, (read) => Promise.resolve(read)))!;
   }
 
-  /** Earlier releases answer 404 (GraphClientError). */
+  /** Reads a page that earlier releases answer with 404 (GraphClientError). */
   async demand(signal?: AbortSignal): Promise<Fetched<Demand>> {
     return this.#read("/api/v1/graph/demand", parseDemand, signal);
   }
 
-  /** The `limit` most expensive. Earlier releases answer 404 (GraphClientError). */
+  /** Reads the `limit` most expensive lines. Earlier releases answer 404 (GraphClientError). */
   async bill(query: BillQuery = {}, signal?: AbortSignal): Promise<Fetched<Bill>> {
     // Loaded lazily: most commands don't need it.
     const { parseBill } = await import("./bill/bill.ts");
@@ -210,7 +210,7 @@ export class GraphClient {
     return this.#read(path, (json) => checked("decision list", decisionList, json), signal);
   }
 
-  /** Earlier releases answer 404 (GraphClientError). */
+  /** Reads a page that earlier releases answer with 404 (GraphClientError). */
   async health(signal?: AbortSignal): Promise<Fetched<Health>> {
     return this.#read("/api/v1/health", (json) => checked("health", health, json), signal);
   }
@@ -220,7 +220,7 @@ export class GraphClient {
     return this.#read(path, (json) => checked("probe plan", probePlan, json), signal);
   }
 
-  /** An aggregator without plans answers 503, which is retryable. */
+  /** Reads a node's flow plan. An aggregator without plans answers 503, which is retryable. */
   async flowPlan(node: string, signal?: AbortSignal): Promise<Fetched<FlowPlan>> {
     return this.#read(`/api/v1/flow-plan/${encodeURIComponent(node)}`, parseFlowPlan, signal);
   }
@@ -237,7 +237,7 @@ export class GraphClient {
     return this.#read("/api/v1/traffic", parseTraffic, signal);
   }
 
-  /** An unparsed page, for forwarding. Throws GraphClientError. */
+  /** Returns an unparsed page, for forwarding. Throws GraphClientError. */
   async page(path: string, query: object, signal?: AbortSignal): Promise<unknown> {
     return (await this.#get(withQuery(path, query), null, signal)).json;
   }
@@ -298,7 +298,7 @@ export class GraphClient {
     return { value: { ...first, links, nextCursor: null }, dropped };
   }
 
-  /** `json` is undefined for "not modified". */
+  /** Requests a page. `json` is undefined for "not modified". */
   async #get(
     path: string,
     etag: string | null,
@@ -336,7 +336,7 @@ export class GraphClient {
     }
   }
 
-  /** Enforces the limit regardless of content-length. */
+  /** Reads a body up to the limit, whatever content-length says. */
   async #body(url: string, response: GraphAnswer): Promise<string> {
     const chunks: Uint8Array[] = [];
     let bytes = 0;

@@ -2,7 +2,7 @@
 import type { ClusterColumns } from "./operation-schema.ts";
 import type { ClusterGraphSnapshot, Link } from "./schema.ts";
 
-/** Microseconds: no measurement is finer, and digits dominate the text. */
+/** Rounds to microseconds: no measurement is finer, and digits dominate the text. */
 const milliseconds = (value: number | null): number | null => rounded(value, 1000);
 const seconds = (value: number | null): number | null => rounded(value, 10);
 const ratio = (value: number | null): number | null => rounded(value, 100_000);

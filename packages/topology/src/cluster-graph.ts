@@ -42,7 +42,7 @@ export class ClusterGraph {
   readonly #coordinateAgeSeconds: number;
   readonly #declared: DeclaredAreaCosts | null;
   readonly #names: readonly string[];
-  /** The id that followed each id last time (and the first one). */
+  /** The id that followed each id last time; one more entry for the first id. */
   readonly #follower: Int32Array;
   readonly #available = new Map<string, Float64Array>();
   readonly #columnsTo = new Map<number, Float64Array>();
@@ -145,7 +145,7 @@ export class ClusterGraph {
     return this.#fallback(from, to) ?? { known: false, reason: reasonOf(state) };
   }
 
-  /** Milliseconds, UNKNOWN_COST (NaN) or UNREACHABLE_COST (infinite). Doesn't allocate for measured pairs. */
+  /** Cost in ms, UNKNOWN_COST (NaN) or UNREACHABLE_COST (Infinity). Doesn't allocate for measured pairs. */
   costMsById(from: number, to: number): number {
     if (from === to) return 0;
     const at = this.#table.find(from, to);
@@ -172,7 +172,7 @@ export class ClusterGraph {
     return cost.errorMs ?? (cost.origin === "declared" ? 0 : Infinity);
   }
 
-  /** Costs by id. Shared: don't modify. Cached, so that scoring a candidate costs an addition. */
+  /** Costs from every node, by id. Shared: don't modify. Cached for fast scoring. */
   costsTo(to: number): Float64Array {
     return this.#column(this.#columnsTo, to, (from) => this.costMsById(from, to));
   }
@@ -314,7 +314,7 @@ export class ClusterGraph {
   }
 }
 
-/** Explicit fields: a spread would dominate the time of a column. */
+/** Names fields explicitly, because a spread would dominate the time of a column. */
 function estimated({ ms, ageSeconds, errorMs }: AreaSummary): Cost & { known: true } {
   return { known: true, ms, origin: "estimated", method: null, ageSeconds, errorMs };
 }
@@ -323,7 +323,7 @@ function reasonOf(state: PairState): UnknownReason {
   return state === PAIR_STATE.stale ? "stale" : "unmeasured";
 }
 
-/** Zones within a region, regions otherwise, as in NetworkTopology. */
+/** Declared cost: between zones within a region, else between regions, as in NetworkTopology. */
 function declaredMs(declared: DeclaredAreaCosts, a: ClusterNode, b: ClusterNode): number | null {
   const cost = declaredCost(declared, a, b);
   return cost === null ? null : cost * (declared.unitMs ?? 1);

@@ -9,11 +9,11 @@ interface KnownCost {
   /** Milliseconds of a round trip, or the declarer's unit. */
   readonly ms: number;
   readonly origin: Origin;
-  /** Null: estimated, declared between areas, or the node itself. */
+  /** Method of measurement. Null: estimated, declared between areas, or the node itself. */
   readonly method: Method | null;
-  /** At the time of the snapshot; for estimates, of the oldest input. Null: unknown. */
+  /** Age of the figure, or of an estimate's oldest input. Null: unknown. */
   readonly ageSeconds: number | null;
-  /** About two standard errors. Null: unknown. */
+  /** Error of `ms`, about two standard errors. Null: unknown. */
   readonly errorMs: number | null;
 }
 
@@ -38,18 +38,18 @@ export interface DeclaredAreaCosts {
   readonly zones: ReadonlyMap<string, ReadonlyMap<string, number>>;
   /** Costs between regions. */
   readonly regions: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** Between nodes of one zone. Null: not declared. */
+  /** Cost between nodes of one zone. Null: not declared. */
   readonly sameZone: number | null;
   /** Milliseconds per unit of cost. @default 1 */
   readonly unitMs?: number;
 }
 
 export interface CostOptions {
-  /** The first method with a figure wins. @default the snapshot's order, else {@link DEFAULT_METHOD_ORDER} */
+  /** Preferred methods. @default the snapshot's order, else {@link DEFAULT_METHOD_ORDER} */
   readonly methodOrder?: readonly Method[];
-  /** For equal methods. @default 4, 6 */
+  /** Preferred IP families for equal methods. @default 4, 6 */
   readonly ipFamilyOrder?: readonly (4 | 6)[];
-  /** @default three windows of the snapshot */
+  /** Age at which a figure is stale. @default three windows of the snapshot */
   readonly maxAgeSeconds?: number;
   /** Age of the snapshot, added to each age. @default 0 */
   readonly snapshotAgeSeconds?: number;
@@ -77,7 +77,7 @@ export function coordinateEstimator({ p90RelativeError }: CoordinateFit): CostEs
   };
 }
 
-/** Null: a coordinate is missing, or dimensions differ. */
+/** Distance by coordinates. Null: one is missing, or dimensions differ. */
 function coordinateDistanceMs(a: readonly number[] | null, b: readonly number[] | null): number | null {
   if (a === null || b === null || a.length !== b.length || a.length < 2) return null;
   const height = a.length - 1;

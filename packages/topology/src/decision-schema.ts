@@ -1,7 +1,7 @@
 import { Type, type Static } from "typebox";
 import { NullableNumber, NullableString } from "./schema.ts";
 
-/** `raw` in the strategy's unit, `score` 0 to 100. */
+/** A candidate: `raw` in the strategy's unit, `score` 0 to 100. */
 const CandidateSchema = Type.Object({
   name: Type.String(),
   feasible: Type.Boolean(),
@@ -144,7 +144,7 @@ export const DecisionSchema = Type.Object(
         ),
       }),
     ),
-    /** Present for a move decided by cost. */
+    /** The act of a move that was decided by cost. */
     act: Type.Optional(
       Type.Object(
         {
@@ -166,7 +166,7 @@ export const DecisionSchema = Type.Object(
     strategy: Type.String(),
     mode: Type.String(),
     profile: Type.Optional(DecisionProfileSchema),
-    /** Null: not available, so its part was neutral. */
+    /** Versions and ages of the graphs used. Null: not available, so its part was neutral. */
     inputs: InputsSchema,
     /** Names the part that decided, and the neutral parts with the reason. */
     explanation: Type.Array(Type.String()),

@@ -11,7 +11,7 @@ export interface ChannelDemands {
   readonly priority: number | null;
   readonly maxNetworkCost: number | null;
   readonly minBandwidthBitsPerSecond: BitsPerSecond | null;
-  /** For example HTTPRoute. Absent: not declared. */
+  /** Relationship type, for example HTTPRoute. Absent: not declared. */
   readonly relationshipType?: string;
 }
 
@@ -42,9 +42,9 @@ export const DECLARATION_REFUSALS = [
 ] as const;
 export type DeclarationRefusal = (typeof DECLARATION_REFUSALS)[number];
 
-/** Larger priorities are capped; placement caps them by its own profile. */
+/** Cap on declared priorities; placement also caps them by its profile. */
 const MAX_DECLARED_PRIORITY = 1_000_000;
-/** Larger costs are capped: 1,000 s exceed any distance. */
+/** Cap on declared costs, ms: 1,000 s exceed any distance. */
 const MAX_DECLARED_NETWORK_COST = 1_000_000;
 /** From this `maxNetworkCost` on there is no limit. A missing one is 0 in upstream's plugin. */
 export const NO_NETWORK_LIMIT = 10_000;

@@ -4,7 +4,7 @@ import type { DeclarationFault, NetworkTopologyArea } from "./network-topology.t
 import type { DeclaredCosts } from "./schema.ts";
 
 interface ReadNetworkTopology {
-  /** Valid costs. Null: no weights of that name. */
+  /** Valid costs of the object. Null: it has no weights of that name. */
   readonly costs: Pick<DeclaredCosts, "zones" | "regions"> | null;
   readonly faults: readonly DeclarationFault[];
 }

@@ -27,7 +27,7 @@ export class TopologyError extends Error {
 }
 
 export class SnapshotError extends TopologyError {
-  /** For example `links[3].costMs`; empty: the document itself. */
+  /** Path of the fault, for example `links[3].costMs`; empty: the document itself. */
   readonly path: string;
 
   constructor(document: string, path: string, rule: string, value: unknown) {
@@ -40,7 +40,7 @@ export class GraphClientError extends TopologyError {
   readonly url: string;
   /** HTTP status. Null: no answer. */
   readonly status: number | null;
-  /** Requested by the server, milliseconds. Null: not requested. */
+  /** Delay that the server requested, milliseconds. Null: none. */
   readonly retryAfterMs: number | null;
 
   constructor(

@@ -4,9 +4,9 @@ type EstimateMs = (from: number, to: number) => number | null;
 
 /** Sample size: its median lies within two percentiles of the true one. */
 const MAX_PAIRS = 4_096;
-/** Sampled nodes per area: 64 pairs for two areas. */
+/** Sampled nodes per area, which gives 64 pairs for two areas. */
 const MAX_MEMBERS = 8;
-/** Fixed, for reproducible samples. */
+/** Fixed seed, for reproducible samples. */
 const SEED = 1;
 
 export function sampleEstimates(nodeCount: number, estimateMs: EstimateMs): number[] {

@@ -1,6 +1,6 @@
 // Bounds on external numbers, so that sums and products stay finite.
 
-/** Resource amounts in base units: integers are exact up to here. */
+/** Maximum resource amount in base units: integers are exact up to here. */
 const MAX_AMOUNT = Number.MAX_SAFE_INTEGER;
 /** Bound on any figure: sums of a million, and products with a latency, stay finite. */
 export const MAX_FIGURE = 1e18;

@@ -5,7 +5,7 @@ import type { Link } from "./schema.ts";
 export const COST_QUANTILES = ["p50", "p90", "mean"] as const;
 export type CostQuantile = (typeof COST_QUANTILES)[number];
 
-/** Half a 95 % confidence interval in standard errors. */
+/** Half-width of a 95 % confidence interval, in standard errors. */
 const HALF_WIDTHS = 1.96;
 const COVERAGE = 0.95;
 /** Relative error of a histogram's quantile: half a bucket. */
@@ -62,7 +62,7 @@ export class PairErrors {
   readonly #costMs: number[] = [];
   readonly #lowMs: number[] = [];
   readonly #highMs: number[] = [];
-  /** Error growth with the age of the newest answer. */
+  /** Factor by which the error grows with the age of the newest answer. */
   readonly #growth: number[] = [];
   readonly #previous: number[] = [];
   readonly #last: Int32Array;
@@ -123,12 +123,12 @@ export class PairErrors {
   }
 }
 
-/** A proxy may answer handshakes. */
+/** Whether a link informs another: a proxy may have answered a handshake. */
 function speaksFor(other: Link, own: Link): boolean {
   return other.method !== "tcp_connect" || own.method === "tcp_connect";
 }
 
-/** Microseconds, rounded up: 0 would claim certainty. */
+/** Rounds up to microseconds: 0 would claim certainty. */
 function rounded(ms: number): number {
   return Math.ceil(ms * 1000) / 1000;
 }

@@ -32,7 +32,7 @@ export class LinkTable {
   readonly rowStart: Int32Array;
   readonly target: Int32Array;
   readonly state: Uint8Array;
-  /** Milliseconds. NaN: the state has no figure. */
+  /** Cost in milliseconds. NaN: the state has no figure. */
   readonly costMs: Float64Array;
   readonly #links: readonly Link[];
 
@@ -112,7 +112,7 @@ export function pairRecords(
   return { pairs, ignored };
 }
 
-/** Above the number of nodes; its square is a safe integer. */
+/** Factor of pair keys, above the number of nodes; its square is a safe integer. */
 const PAIR_FACTOR = 2 ** 24;
 
 /**

@@ -3,7 +3,7 @@
 
 const SAMPLED = 8;
 const MAX_POSITIONS = 128;
-/** Names that agree in all sampled characters crowd the table; beyond this, uses a Map. */
+/** Maximum probes. Similar names crowd the table; beyond this, a Map is used. */
 const MAX_STEPS = 24;
 
 /** A name's id is its position; the last of equal names wins. */

@@ -15,7 +15,7 @@ interface NetworkTopologyEntry {
   readonly area: NetworkTopologyArea;
   readonly origin: string;
   readonly destination: string;
-  /** Finite and non-negative, in the writer's unit. */
+  /** Cost, finite and non-negative, in the writer's unit. */
   readonly networkCost: number;
   readonly bandwidthCapacity: unknown;
   readonly bandwidthAllocated: unknown;
@@ -29,14 +29,14 @@ export interface DeclarationFault {
 
 interface NetworkTopologyWeights {
   readonly index: number;
-  /** In order; the last of duplicate pairs wins. */
+  /** Entries in order; the last of duplicate pairs wins. */
   readonly entries: readonly NetworkTopologyEntry[];
   readonly faults: readonly (DeclarationFault & { readonly area: NetworkTopologyArea })[];
 }
 
 type Path = readonly (string | number)[];
 
-/** Null: no weights of that name. @param name undefined: `UserDefined`, else the first */
+/** Reads weights, or null if there are none. @param name undefined: `UserDefined`, else the first */
 export function networkTopologyWeights(object: unknown, name?: string): NetworkTopologyWeights | null {
   const { spec } = looseFields<Record<"spec", unknown>>(object);
   const { weights } = looseFields<Record<"weights", unknown>>(spec);

@@ -89,7 +89,7 @@ export function readWorkflowGraph(json: unknown): Read<WorkflowGraphSnapshot> {
   );
 }
 
-/** Omits a document without the shape of a graph as a whole. */
+/** Reads several graphs. Omits a document without the shape of a graph as a whole. */
 export function readWorkflowGraphs(jsons: readonly unknown[]): Read<WorkflowGraphSnapshot[]> {
   const value: WorkflowGraphSnapshot[] = [];
   let dropped = NOTHING_DROPPED;

@@ -18,7 +18,7 @@ interface Validator<T> {
   Errors(value: unknown): readonly { readonly instancePath: string; readonly message: string }[];
 }
 
-/** Compiled at first use, because few programs need all. */
+/** A validator compiled at first use, because few programs need all. */
 export type LateValidator<T> = () => Validator<T>;
 
 export function compiledLate<S extends TSchema>(schema: S): LateValidator<Static<S>> {
@@ -36,7 +36,7 @@ export const workflowSchema: LateValidator<WorkflowGraphSnapshot> = compiledLate
 const CLUSTER = "cluster graph";
 const WORKFLOW = "workflow graph";
 
-/** Throws SnapshotError. */
+/** Validates a graph. Throws SnapshotError. */
 export function parseClusterGraph(json: unknown): ClusterGraphSnapshot {
   checkSchema(CLUSTER, clusterSchema, json);
   checkUnique(CLUSTER, "nodes", json.nodes);
@@ -46,7 +46,7 @@ export function parseClusterGraph(json: unknown): ClusterGraphSnapshot {
   return json;
 }
 
-/** Throws SnapshotError. */
+/** Validates a graph. Throws SnapshotError. */
 export function parseWorkflowGraph(json: unknown): WorkflowGraphSnapshot {
   checkSchema(WORKFLOW, workflowSchema, json);
   for (const [index, workload] of json.workloads.entries()) {

@@ -52,7 +52,7 @@ export class WorkflowGraph {
     return this.#index.to.get(workload) ?? NONE;
   }
 
-  /** Nodes by pod name. Null: the pod isn't bound yet. */
+  /** Nodes of a workload's pods, by pod name. Null: the pod isn't bound yet. */
   replicas(workload: string): ReadonlyMap<string, string | null> {
     let replicas = this.#index.replicas.get(workload);
     if (replicas === undefined) {
@@ -62,7 +62,7 @@ export class WorkflowGraph {
     return replicas;
   }
 
-  /** Includes itself if it has a channel to itself. */
+  /** Peers of a workload; includes itself if it has a channel to itself. */
   peersOf(workload: string): ReadonlySet<string> {
     let peers = this.#index.peers.get(workload);
     if (peers === undefined) {
@@ -75,7 +75,7 @@ export class WorkflowGraph {
     return peers;
   }
 
-  /** Undefined: the graph shows the pod on no node. */
+  /** Node of a pod. Undefined: the graph shows it on none. */
   nodeOf(namespace: string, pod: string): string | undefined {
     return this.#index.nodeByPod.get(podKey(namespace, pod));
   }
@@ -88,7 +88,7 @@ export class WorkflowGraph {
 /** Default scopes of `nearest`, narrowest first. */
 const ROUTING_SCOPES: readonly RoutingScope[] = ["node", "zone", "region"];
 
-/** Narrowest first. Null: traffic is spread evenly. */
+/** Scopes in which traffic prefers a nearer replica, narrowest first. Null: spread evenly. */
 export function routingScopes(channel: Channel): readonly RoutingScope[] | null {
   if (channel.routing !== "nearest") return null;
   const { routingScopes: said } = channel;

@@ -18,7 +18,7 @@ const RETRY_AFTER_SECONDS = { throttled: 2, unavailable: 5 } as const;
 /** HEAD requires the rights of GET. */
 const VERBS: Readonly<Record<string, string>> = { HEAD: "get" };
 
-/** Unprefixed, so that rules which let Prometheus scrape any service apply here, too. */
+/** This path has no prefix, so that general rules for Prometheus apply here, too. */
 const METRICS_PATH = "/metrics";
 
 /** Paths are prefixed, because system:discovery lets every authenticated account get /api/*. */

@@ -32,7 +32,7 @@ export interface AccessRequest {
   readonly token: string;
   /** For nonResourceURLs: the method in lower case. */
   readonly verb: string;
-  /** Null: no such resource, which any authenticated caller may learn. */
+  /** Requested path. Null: it doesn't exist, which any authenticated caller may learn. */
   readonly path: string | null;
   readonly remoteAddress: string;
 }
@@ -127,7 +127,7 @@ export class AccessReview {
     });
   }
 
-  /** A token's own claims are trusted only against it. */
+  /** Finds claims that disqualify the token. Claims in its favour are never trusted. */
   #mistakeOf(token: string): string | null {
     const claims = readClaims(token);
     if (claims === null) return null;

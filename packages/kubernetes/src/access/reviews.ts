@@ -10,7 +10,7 @@ export interface Account {
   readonly uid: string | null;
   readonly groups: readonly string[];
   readonly extra: Readonly<Record<string, readonly string[]>>;
-  /** Distinguishes accounts, ignoring attributes of single tokens. */
+  /** Cache key of an account. Ignores attributes of single tokens. */
   readonly key: string;
   /** The node that the token is bound to, which grants no rights. Null: none. */
   readonly node: string | null;

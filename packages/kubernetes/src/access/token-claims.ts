@@ -1,8 +1,8 @@
 /** Unverified claims of a JSON Web Token. */
 interface TokenClaims {
-  /** Null: none. */
+  /** Audiences of the token. Null: it names none. */
   readonly audiences: readonly string[] | null;
-  /** Ms since the epoch. Null: no expiry. */
+  /** Expiry, ms since the epoch. Null: the token doesn't expire. */
   readonly expiresAtMs: number | null;
 }
 

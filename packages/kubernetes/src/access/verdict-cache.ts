@@ -17,7 +17,7 @@ interface VerdictCacheOptions {
   readonly name: string;
   /** Lifetime of a grant, counted from the start of its review. */
   readonly grantedMs: number;
-  /** Used while the API server doesn't answer; at least `grantedMs`. */
+  /** Lifetime of a grant while the API server doesn't answer; at least `grantedMs`. */
   readonly outageMs: number;
   readonly deniedMs: number;
   readonly maxGranted: number;
@@ -67,7 +67,7 @@ export class VerdictCache<T> {
     return this.#granted.size;
   }
 
-  /** Synchronous if cached. Never rejects. */
+  /** Answers a question, synchronously if cached. Never rejects. */
   judge(question: Question<T>): Outcome<T> | Promise<Outcome<T>> {
     const { clock, grantedMs } = this.#options;
     const nowMs = clock.monotonic();

@@ -86,7 +86,7 @@ export function dataOf({ authority, next, previous, serving }: CertificateBundle
   );
 }
 
-/** Null: the Secret has no usable certificates. */
+/** Reads certificates from a Secret. Null: it has no usable ones. */
 export function bundleOf(secret: KubernetesObject | null): CertificateBundle | null {
   const data = looseFields(secret?.data);
   const textOf = (name: string): string => Buffer.from(looseText(data[name]), "base64").toString();
@@ -101,7 +101,7 @@ export function bundleOf(secret: KubernetesObject | null): CertificateBundle | n
   return { authority, serving, next: pairOf("next"), previous: isCertificate(previous) ? previous : null };
 }
 
-/** Null: the key doesn't fit the certificate. */
+/** Returns the pair if its key fits its certificate, else null. */
 export function usablePair(pair: KeyPair): KeyPair | null {
   try {
     const fits = new X509Certificate(pair.certificate).checkPrivateKey(createPrivateKey(pair.key));

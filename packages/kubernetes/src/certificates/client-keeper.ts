@@ -14,7 +14,7 @@ interface ClientCertificateOptions {
   readonly namespace: string;
   readonly secretName: string;
   readonly clientName: string;
-  /** Renewed at a third of the lifetime, or after a change of the authority. */
+  /** Lifetime of a certificate. Renewed at a third of it, or if the authority changes. */
   readonly lifetimeMs: number;
   readonly clockSkewMs: number;
   readonly clock: Clock;

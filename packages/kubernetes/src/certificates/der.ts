@@ -2,7 +2,7 @@
 
 export interface DerValue {
   readonly tag: number;
-  /** Tag, length and content. */
+  /** Bytes of the value: tag, length and content. */
   readonly whole: Buffer;
   readonly content: Buffer;
 }
@@ -19,10 +19,10 @@ const TAG = {
   sequence: 0x30,
   set: 0x31,
 } as const;
-/** [n] instead of a universal tag. */
+/** Marks a context-specific tag [n]. */
 const CONTEXT = 0x80;
 const CONSTRUCTED = 0x20;
-/** From here on, a length is a byte count and the bytes. */
+/** Lengths from here on are written as a byte count and the bytes. */
 const LONG_LENGTH = 0x80;
 /** Last year of UTCTime (RFC 5280, 4.1.2.5). */
 const LAST_SHORT_YEAR = 2049;
@@ -114,7 +114,7 @@ function lengthOf(length: number): Buffer {
   return Buffer.from([LONG_LENGTH | bytes.length, ...bytes]);
 }
 
-/** Seven bits per byte; all but the last have the eighth set. */
+/** Encodes seven bits per byte; all bytes but the last have the eighth set. */
 function base128(value: number): number[] {
   const bytes = [value % 128];
   for (let rest = Math.floor(value / 128); rest > 0; rest = Math.floor(rest / 128))

@@ -28,7 +28,7 @@ export interface CertificateEvents {
 interface CertificateKeeperOptions {
   readonly name: string;
   readonly store: Pick<ClusterStore, "get" | "create" | "update">;
-  /** May reject writes of replicas that don't lead. */
+  /** Store for writes; may reject those of replicas that don't lead. */
   readonly writeStore: Pick<ClusterStore, "get" | "create" | "update">;
   /** Whether this replica may act. Several may: the first write wins. */
   readonly mayWrite: () => boolean;
@@ -71,7 +71,7 @@ export class CertificateKeeper {
     if (current !== null) await this.#publish(current);
   }
 
-  /** Null: another replica was faster; the next check sees its result. */
+  /** Takes the next step, if due. Null: another replica was faster. */
   async #advance(
     secret: KubernetesObject | null,
     bundle: CertificateBundle | null,

@@ -83,7 +83,7 @@ export class ServedCertificates implements Service {
     });
   }
 
-  /** Rejects with the last error if no certificates are usable in time. */
+  /** Waits for usable certificates. Rejects with the last error if there are none in time. */
   async start(): Promise<void> {
     const { clock } = this.#options;
     const deadlineMs = clock.monotonic() + START_WITHIN_MS;

@@ -53,11 +53,11 @@ const DNS_NAME = 2;
 const IP_ADDRESS = 7;
 const V3 = integer(Buffer.from([2]));
 const SIGNATURE = sequence(oid(OID.ecdsaWithSha256));
-/** RFC 5280's limit. The relevant names are in the extension. */
+/** RFC 5280's limit of a common name. The relevant names are in the extension. */
 const MAX_COMMON_NAME = 64;
 const newKeys = promisify(generateKeyPair);
 
-/** May sign certificates, but no further authorities. */
+/** Creates an authority that may sign certificates, but no further authorities. */
 export async function makeAuthority(commonName: string, validity: Validity): Promise<Authority> {
   const { publicKey, privateKey } = await newKeys("ec", { namedCurve: "P-256" });
   const name = nameOf(commonName);
@@ -160,7 +160,7 @@ function addressBytes(host: string): Buffer {
   return Buffer.from([...before, ...zeros, ...after].flatMap((group) => [group >> 8, group & 0xff]));
 }
 
-/** Copied from the authority's certificate byte by byte, because some clients compare bytes. */
+/** Copies the issuer's bytes from the authority's certificate: some clients compare bytes. */
 function issuerOf({ certificate }: Authority): { readonly name: Buffer; readonly identifier: Buffer | null } {
   const inside = ({ content }: DerValue): DerValue[] => valuesIn(content);
   const body = inside(inside(valuesIn(new X509Certificate(certificate).raw)[0]!)[0]!);
@@ -175,7 +175,7 @@ function issuerOf({ certificate }: Authority): { readonly name: Buffer; readonly
   return { name, identifier };
 }
 
-/** RFC 5280, 4.2.1.2, first method: a hash of the key's bits. */
+/** Key identifier by RFC 5280, 4.2.1.2, first method: a hash of the key's bits. */
 function identifierOf(publicKey: KeyObject): Buffer {
   const [whole] = valuesIn(publicKey.export({ type: "spki", format: "der" }));
   const [, bits] = valuesIn(whole!.content);

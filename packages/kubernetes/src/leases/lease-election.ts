@@ -18,7 +18,7 @@ export interface LeaderElectionOptions extends Partial<ElectionTiming> {
   readonly logger: Logger;
   readonly namespace: string;
   readonly name: string;
-  /** Unique to this candidate's lifetime; never reused. */
+  /** Identity, unique to this candidate's lifetime; never reused. */
   readonly identity: string;
   /** Holder's address, written with the lease and read at every write. @default none */
   readonly url?: () => string | null;
@@ -34,8 +34,8 @@ export interface LeaderElection {
   /** Stops leading and releases the lease. Nothing that needs the lease may still run. */
   stop(): Promise<void>;
   /**
-   * False once the renew deadline has passed, even if nothing else could run: no other candidate can hold the
-   * lease yet.
+   * Whether this candidate leads. False once the renew deadline has passed, when no other candidate can hold
+   * the lease yet.
    */
   isLeader(): boolean;
   /** Length of the current term, ms. Null: not leading. */
@@ -73,7 +73,7 @@ class LeaseCandidate implements LeaderElection {
   #attempt = new AbortController();
   #running: Promise<void> | null = null;
   #observed: Observation | null = null;
-  /** As last written. Null: must be read first. */
+  /** The Lease as last written. Null: it must be read first. */
   #own: KubernetesObject | null = null;
   /** End of the last renewal's validity, on the monotonic clock. */
   #validUntilMs = Number.NEGATIVE_INFINITY;
@@ -160,7 +160,7 @@ class LeaseCandidate implements LeaderElection {
     await watch?.stop();
   }
 
-  /** Returns at once if the lease can't be watched, and must be polled. */
+  /** Waits while another candidate holds the lease. Returns at once if it can't be watched. */
   async #whileAnotherIsSeenToHold(signal: AbortSignal): Promise<void> {
     const { clock, namespace, name } = this.#options;
     while (
@@ -175,7 +175,7 @@ class LeaseCandidate implements LeaderElection {
     this.#tell();
   }
 
-  /** Never rejects, and never exceeds the renew deadline. */
+  /** Tries to take or renew the lease. Never rejects, and ends by the renew deadline. */
   async #tryInTime(): Promise<void> {
     const { clock, logger, name, renewDeadlineMs } = this.#options;
     const limitMs = this.isLeader() ? renewDeadlineMs * RENEWAL_SHARE : renewDeadlineMs;
@@ -213,7 +213,7 @@ class LeaseCandidate implements LeaderElection {
     if (!this.#isHeldByAnother()) await this.#write(stored, signal);
   }
 
-  /** One request instead of two while nobody else writes. Returns false if the lease must be read. */
+  /** Renews without reading, to save a request. Returns false if the lease must be read. */
   async #renewKnown(own: KubernetesObject, signal: AbortSignal): Promise<boolean> {
     try {
       await this.#write(own, signal);

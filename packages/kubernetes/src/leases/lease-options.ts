@@ -2,7 +2,7 @@ import { StoreError } from "../store/errors.ts";
 import { isDnsLabel, isDnsSubdomain } from "../store/validation.ts";
 
 export interface ElectionTiming {
-  /** Wait of others after the last observed renewal. @default 15000 */
+  /** How long others wait after the last observed renewal. @default 15000 */
   readonly leaseDurationMs: number;
   /** How long a holder relies on its last renewal. @default 10000 */
   readonly renewDeadlineMs: number;

@@ -13,11 +13,11 @@ export interface LeaseHolder {
 /** The parts of a Lease that others rely on. Malformed fields count as absent. */
 export interface LeaseRecord {
   readonly holder: LeaseHolder | null;
-  /** Validity without renewal. Null: not given. */
+  /** Validity of the lease without renewal. Null: not given. */
   readonly durationMs: number | null;
   readonly acquireTime: string | null;
   readonly transitions: number;
-  /** Changes with every renewal. */
+  /** Text that changes with every renewal. */
   readonly fingerprint: string;
 }
 

@@ -16,7 +16,7 @@ const POD_TEMPLATES: Readonly<Record<string, readonly string[]>> = {
   CronJob: ["spec", "jobTemplate", "spec", "template"],
 };
 
-/** Completes templates like pods. Complete objects, such as those of a dump, stay equal. */
+/** Adds defaults to an object or its pod template. Complete objects stay equal. */
 export function completedObject(kind: string, json: Json): Json {
   if (Object.hasOwn(POD_TEMPLATES, kind)) return changedAt(json, POD_TEMPLATES[kind]!, completedPod);
   if (kind === "Node") return changedAt(json, ["status"], completedNodeStatus);
@@ -24,7 +24,7 @@ export function completedObject(kind: string, json: Json): Json {
   return json;
 }
 
-/** Copies the path. Returns the object itself if the path doesn't exist. */
+/** Changes a copy of the object at the path. Returns the object itself if there is no such path. */
 function changedAt(json: Json, path: readonly string[], change: (json: Json) => Json): Json {
   const [step, ...rest] = path;
   if (step === undefined) return change(json);

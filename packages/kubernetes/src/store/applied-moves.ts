@@ -5,17 +5,17 @@ import type { KubernetesObject } from "./port.ts";
 /** Annotation of a controller: moves of the last plan that a user executed, JSON of {@link AppliedMoves}. */
 const APPLIED_MOVES_ANNOTATION = "isochrone.dev/applied-moves";
 
-/** Fits some thousand moves of one controller. */
+/** Longest annotation read; fits some thousand moves of one controller. */
 const MAX_CHARACTERS = 128 * 1024;
 
 interface AppliedMoves {
-  /** Execution time, RFC 3339; equal on all controllers of a plan. */
+  /** Time of execution, RFC 3339; equal on all controllers of a plan. */
   readonly run: string;
   readonly moves: readonly AppliedMove[];
 }
 
 export interface AppliedMove {
-  /** Position among all moves of the run. */
+  /** Position of the move among all moves of the run. */
   readonly order: number;
   /** The replaced pod: while it runs, the move isn't done. "": unknown. */
   readonly podUid: string;

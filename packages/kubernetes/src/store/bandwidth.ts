@@ -10,11 +10,11 @@ import type {
 export const INGRESS_BANDWIDTH = "kubernetes.io/ingress-bandwidth";
 export const EGRESS_BANDWIDTH = "kubernetes.io/egress-bandwidth";
 
-/** Range of the plugin; outside it, the pod's network fails. */
+/** Range of the CNI plugin; outside it, the pod's network fails. */
 const MIN_BITS_PER_SECOND = 1e3;
 const MAX_BITS_PER_SECOND = 1e15;
 
-/** Bits per second. Null: absent or out of range. */
+/** Bandwidth limits of a pod, bits per second. Null: absent or out of range. */
 export interface BandwidthLimits {
   readonly ingressLimitBitsPerSecond: BitsPerSecond | null;
   readonly egressLimitBitsPerSecond: BitsPerSecond | null;

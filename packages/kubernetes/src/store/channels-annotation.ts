@@ -41,7 +41,7 @@ export function formatChannels(channels: readonly AnnotatedChannel[], namespace:
   );
 }
 
-/** Omits entries without both ends. Null: not a JSON list, or too long. */
+/** Parses the annotation; omits entries without both ends. Null: not a JSON list, or too long. */
 export function parseChannels(text: string, namespace: string): AnnotatedChannel[] | null {
   if (text.length > MAX_CHANNELS_CHARACTERS) return null;
   let parsed: unknown;

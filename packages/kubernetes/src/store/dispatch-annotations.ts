@@ -5,7 +5,7 @@ import type { KubernetesObject, ServiceSpec } from "../kinds.ts";
 const DISPATCH_LEVERS = ["advise", "hints", "istio"] as const;
 export type DispatchLever = (typeof DISPATCH_LEVERS)[number];
 
-/** Clients send requests to the dispatcher, so nothing is written. */
+/** Lever of Services whose clients send requests to the dispatcher. */
 const BY_DISPATCHER = "dispatcher";
 
 export const DISPATCH_ANNOTATIONS = {
@@ -32,7 +32,7 @@ export const DISPATCH_ANNOTATIONS = {
 const DURATION = /^(\d+(?:\.\d+)?)(m?)s$/;
 const MAX_DEADLINE_MS = 10_000;
 
-/** Milliseconds, `1ms` to `10s`. Null: absent or invalid. */
+/** Deadline in milliseconds, `1ms` to `10s`. Null: absent or invalid. */
 export function deadlineOf(annotations: Readonly<Record<string, string>> | undefined): number | null {
   const [, number, milli] = DURATION.exec(annotations?.[DISPATCH_ANNOTATIONS.deadline] ?? "") ?? [];
   if (number === undefined) return null;
@@ -54,7 +54,7 @@ export function isDispatched({ metadata }: KubernetesObject): boolean {
   return metadata.annotations?.[DISPATCH_ANNOTATIONS.dispatch] === BY_DISPATCHER;
 }
 
-/** Null: no weights requested. A text: why the annotations are invalid. */
+/** How a Service wants requests routed. Null: not requested. A text: why it is invalid. */
 export function dispatchOrderOf({ metadata }: KubernetesObject): DispatchOrder | string | null {
   const { dispatch, minLocalShare: least, capacity: most, deadline } = DISPATCH_ANNOTATIONS;
   const said = metadata.annotations ?? {};
@@ -82,13 +82,13 @@ interface ReplicaOrder {
   readonly deadlineMs: number | null;
 }
 
-/** Null: absent or unknown. */
+/** Replica mode of a Service. Null: absent or unknown. */
 export function replicaModeOf({ metadata }: KubernetesObject): ReplicaMode | null {
   const said = metadata.annotations?.[DISPATCH_ANNOTATIONS.replicas];
   return REPLICA_MODES.find((each) => each === said) ?? null;
 }
 
-/** Null: not requested. A text: why the annotations are invalid. */
+/** How a Service wants replicas managed. Null: not requested. A text: why it is invalid. */
 export function replicaOrderOf(service: KubernetesObject): ReplicaOrder | string | null {
   const { replicas, capacity, deadline } = DISPATCH_ANNOTATIONS;
   const said = service.metadata.annotations ?? {};
@@ -109,7 +109,7 @@ function capacityOf(text: string | undefined): number | string | null {
     : perSecond;
 }
 
-/** Null: absent. NaN: not a number from 0 to `most`. */
+/** Parses a number. Null: absent. NaN: not from 0 to `most`. */
 function numberOf(text: string | undefined, most: number): number | null {
   if (text === undefined) return null;
   const value = NUMBER.test(text) ? Number(text) : Number.NaN;

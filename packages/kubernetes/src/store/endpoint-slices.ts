@@ -3,7 +3,7 @@ import type { KubernetesObject } from "../kinds.ts";
 
 const SERVICE_NAME = "kubernetes.io/service-name";
 const MANAGED_BY = "endpointslice.kubernetes.io/managed-by";
-/** Kubernetes' controller for Services with a selector. */
+/** Name of Kubernetes' own controller, for Services with a selector. */
 const OWN_CONTROLLER = "endpointslice-controller.k8s.io";
 
 interface ReadyEndpoint {
@@ -26,7 +26,7 @@ export function addressTypeOf(slice: KubernetesObject): string {
   return looseText(slice.addressType);
 }
 
-/** An endpoint is ready unless it says otherwise. */
+/** Returns ready endpoints. An endpoint is ready unless it says otherwise. */
 export function readyEndpoints(slice: KubernetesObject): ReadyEndpoint[] {
   return looseList(slice.endpoints).flatMap((endpoint, index) => {
     const { ready } = looseFields<{ ready: boolean }>(endpoint.conditions);
@@ -38,7 +38,7 @@ export function readyEndpoints(slice: KubernetesObject): ReadyEndpoint[] {
   });
 }
 
-/** Hinted zones of each endpoint, sorted; empty: no hint. */
+/** Returns the hinted zones of each endpoint, sorted; empty: no hint. */
 export function zonesHinted(slice: KubernetesObject): string[][] {
   return looseList(slice.endpoints).map((endpoint) => {
     const { forZones } = looseFields<{ forZones: object[] }>(endpoint.hints);

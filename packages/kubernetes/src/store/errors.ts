@@ -22,7 +22,7 @@ const RETRYABLE: ReadonlySet<string> = new Set(["too_many_requests", "timeout", 
 
 export type StoreErrorCode = (typeof STORE_ERROR_CODES)[number];
 
-/** `retryable`: the same call may succeed later. */
+/** A failed store call. If `retryable`, the same call may succeed later. */
 export class StoreError extends CodedError {
   declare readonly code: StoreErrorCode;
 

@@ -1,6 +1,6 @@
 import type { FieldSelector, ObjectMeta } from "./port.ts";
 
-/** An empty selector matches everything. */
+/** Matches fields by equality. An empty selector matches everything. */
 export function matchesFields(
   selector: FieldSelector,
   { metadata, spec }: { readonly metadata: ObjectMeta; readonly spec?: { readonly nodeName?: unknown } },

@@ -16,7 +16,7 @@ import type {
   WatchEvent,
 } from "./port.ts";
 
-/** `object` is the last known state of a deleted one. */
+/** A change of the cache. `object` is the last known state of a deleted object. */
 export interface InformerChange<T = KubernetesObject> {
   readonly type: "added" | "modified" | "deleted";
   readonly object: T;
@@ -37,7 +37,7 @@ export interface InformerOptions<K extends KindRef = KindRef> extends Detail {
 
 /** A cache of one kind: lists, watches, and relists when the watch is overrun. */
 export interface Informer<T = KubernetesObject> {
-  /** Unordered and shared: don't modify. */
+  /** Known objects, unordered and shared: don't modify. */
   items(): readonly T[];
   get(name: string, namespace?: string): T | null;
   /** Calls back in order, starting with known objects (as added). Returns a function that unsubscribes. */
@@ -50,7 +50,7 @@ export interface Informer<T = KubernetesObject> {
 
 const FIRST_BACKOFF_MS = 1_000;
 
-/** Starts at once. Errors only cause retries with growing pauses. */
+/** Starts an informer. Errors only cause retries with growing pauses. */
 export function createInformer<const K extends KindRef>(options: InformerOptions<K>): Informer<ObjectOf<K>> {
   return new WatchingInformer(options);
 }

@@ -1,7 +1,7 @@
 import { StoreError } from "./errors.ts";
 import type { KubernetesObject } from "../kinds.ts";
 
-/** Deeper than any Kubernetes object; stops cycles. */
+/** Maximum nesting, deeper than any Kubernetes object; stops cycles. */
 const MAX_DEPTH = 64;
 
 type JsonObject = Record<string, unknown>;

@@ -12,7 +12,7 @@ export const LABELS = {
   partOf: "app.kubernetes.io/part-of",
 } as const;
 
-/** An empty selector matches everything. */
+/** Matches labels by equality. An empty selector matches everything. */
 export function matchesLabels(
   selector: Readonly<Record<string, string>>,
   labels: Readonly<Record<string, string>> | undefined,

@@ -19,12 +19,12 @@ export interface MoveRecord {
   readonly podUid: string;
   readonly from: string;
   readonly to: string;
-  /** Expiry, wall clock milliseconds; RFC 3339 on the wire. */
+  /** Expiry in wall clock milliseconds; RFC 3339 on the wire. */
   readonly deadlineMs: number;
 }
 
 export interface LastMove {
-  /** Wall clock milliseconds; RFC 3339 on the wire. */
+  /** Time of the move in wall clock milliseconds; RFC 3339 on the wire. */
   readonly atMs: number;
   /** No other move of this controller within this time; doubled by each move without gain. */
   readonly coolDownMs: number;
@@ -35,7 +35,7 @@ interface LastMoveText {
   readonly coolDownSeconds: number;
 }
 
-/** Above our own use: one pending move per workload. */
+/** Maximum records read, above our own use of one pending move per workload. */
 const MAX_RECORDS = 64;
 const MAX_LEFT_MS = 24 * 3_600_000;
 const MAX_CHARACTERS = 32 * 1024;

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from "./port.ts";
 
-/** `namespace/name`; the namespace of cluster-scoped objects is "". */
+/** Key of an object: `namespace/name`; the namespace is "" for cluster-scoped objects. */
 export function keyOf({ metadata }: KubernetesObject): string {
   return `${metadata.namespace ?? ""}/${metadata.name}`;
 }

@@ -25,7 +25,7 @@ export const PLACEMENT_DISABLED = "disabled";
 export const BANDWIDTH_KEY = "isochrone.dev/bandwidth";
 export const BANDWIDTH_ANNOTATE = "annotate";
 
-/** Latest opening after the pod's creation, whatever the planner does. @default of gates.deadlineMs */
+/** Maximum time that a pod stays gated, whatever the planner does. @default of gates.deadlineMs */
 export const GATE_DEADLINE_MS = 60_000;
 
 /** Lease whose `spec.renewTime` is the planner's heartbeat; in the scheduler-plugin's namespace. */
@@ -91,7 +91,7 @@ export function jsonPatchOpeningGate(
 /** `absent`: our gate was gone. `gone`: the pod was gone. */
 export type GateOpening = "opened" | "absent" | "gone";
 
-/** Retries if others changed the gates. Throws the store's errors, `conflict` after the last attempt. */
+/** Opens our gate. Retries if others changed the gates. Throws the store's errors. */
 export async function openGate(
   store: Pick<ClusterStore, "get" | "jsonPatch">,
   pod: KubernetesObject,

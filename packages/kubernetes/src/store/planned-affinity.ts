@@ -10,7 +10,7 @@ const MAX_PLANNED_CHARACTERS = 1_024;
 
 export interface LandingNode {
   readonly name: string;
-  /** Label kubernetes.io/hostname. Null: none. */
+  /** The node's label kubernetes.io/hostname. Null: none. */
   readonly hostname: string | null;
 }
 
@@ -125,7 +125,7 @@ function withPreferences(node: LooseFields, names: readonly string[]): object[] 
   return [...looseList(node[PREFERRED]), ...preferences];
 }
 
-/** The plan's preferences come last; there may be only the first. */
+/** Removes the plan's preferences, which come last; there may be only the first. */
 function withoutPreferences(all: readonly LooseFields[], among: readonly string[]): LooseFields[] {
   const left = [...all];
   for (const name of among.toReversed()) {

@@ -40,7 +40,7 @@ export interface ObjectList<T = KubernetesObject> {
   readonly resourceVersion: string;
 }
 
-/** Never throws. */
+/** Observes an informer. Must not throw. */
 export interface InformerObserver {
   listed?(kind: string, list: { readonly items: number; readonly durationMs: number }): void;
   /** The list or watch failed and is retried; `reason` is a StoreError's code, or "other". */
@@ -59,7 +59,7 @@ export type JsonPatchOperation =
   | { readonly op: "remove"; readonly path: string };
 
 export interface WriteOptions {
-  /** Writer in managedFields. @default the store's own */
+  /** Field manager of the write. @default the store's own */
   readonly fieldManager?: string;
   /** Writes only this subresource of the object. */
   readonly subresource?: "status";
@@ -88,7 +88,7 @@ export interface ClusterStore {
   readonly informerObserver?: InformerObserver;
   get<R extends ObjectRef>(ref: R): Promise<ObjectOf<R> | null>;
   list<K extends KindRef>(kind: K, options?: ListOptions): Promise<ObjectList<ObjectOf<K>>>;
-  /** Throws StoreError `already_exists`. */
+  /** Creates the object. Throws StoreError `already_exists`. */
   create<T extends KubernetesObject>(object: T): Promise<ObjectOf<T>>;
   /**
    * Replaces the object. Throws StoreError `conflict` if metadata.resourceVersion is set and outdated;
@@ -128,7 +128,7 @@ export interface ClusterStore {
     pod: { readonly namespace: string; readonly name: string },
     options?: { readonly preconditions?: Preconditions; readonly gracePeriodSeconds?: number },
   ): Promise<void>;
-  /** Sets the replicas; needs no rights on the object itself. Throws `conflict` if they aren't `from`. */
+  /** Scales the object; needs no rights on it. Throws `conflict` if its replicas aren't `from`. */
   scale(
     ref: ObjectRef,
     replicas: { readonly from: number; readonly to: number },

@@ -23,7 +23,7 @@ export interface PodRelease {
   readonly before: number;
   /** Desired number of pods of the ReplicaSet. */
   readonly replicas: number;
-  /** Wall clock milliseconds; RFC 3339 on the wire. */
+  /** Expiry of the move in wall clock milliseconds; RFC 3339 on the wire. */
   readonly deadlineMs: number;
 }
 
@@ -92,7 +92,7 @@ function guardsOf({ metadata: { uid, resourceVersion } }: KubernetesObject): Jso
   ];
 }
 
-/** Omits blockOwnerDeletion, which can require rights on the owner's finalizers. */
+/** Owner reference without blockOwnerDeletion, which can require rights on finalizers. */
 function deploymentOf(owner: OwnerReference | undefined): OwnerReference {
   const { apiVersion, kind, name, uid } = owner ?? { ...KINDS.deployment, name: "", uid: "" };
   return { apiVersion, kind, name, uid, controller: true };

@@ -8,7 +8,7 @@ const MAX_LABEL = 63;
 const MAX_SUBDOMAIN = 253;
 const MAX_ANNOTATIONS_BYTES = 256 * 1024;
 
-/** Every other kind counts as namespaced. */
+/** Cluster-scoped kinds. Every other kind counts as namespaced. */
 const CLUSTER_SCOPED: ReadonlySet<string> = new Set([
   "ClusterRole",
   "ClusterRoleBinding",
@@ -26,12 +26,12 @@ export function isNamespaced(kind: KindRef): boolean {
   return !CLUSTER_SCOPED.has(kind.kind);
 }
 
-/** RFC 1123 label: namespaces, and parts of a subdomain. */
+/** Whether the text is an RFC 1123 label: a namespace, or a part of a subdomain. */
 export function isDnsLabel(text: string): boolean {
   return text.length <= MAX_LABEL && DNS_LABEL.test(text);
 }
 
-/** RFC 1123 subdomain, as the API server checks most names (parts may exceed 63). */
+/** Whether the text is an RFC 1123 subdomain, as most names (parts may exceed 63). */
 export function isDnsSubdomain(text: string): boolean {
   return text.length <= MAX_SUBDOMAIN && text.split(".").every((part) => DNS_LABEL.test(part));
 }

@@ -46,9 +46,9 @@ export interface PodView extends BandwidthLimits {
   readonly ip: string | null;
   readonly ready: boolean;
   readonly terminating: boolean;
-  /** Succeeded or Failed: it holds no resources. */
+  /** Whether the pod has Succeeded or Failed, and holds no resources. */
   readonly finished: boolean;
-  /** As the scheduler reserves: containers, or the largest init container if more, plus overhead. */
+  /** CPU that the scheduler reserves: containers, or the largest init step, plus overhead. */
   readonly requestsCpuMillicores: Millicores;
   readonly requestsMemoryBytes: Bytes;
   readonly labels: Readonly<Record<string, string>>;
@@ -73,7 +73,7 @@ export function nodeView(node: KubernetesObject): NodeView {
   };
 }
 
-/** Fields of a wrong type count as absent. */
+/** Reads a Pod. Fields of a wrong type count as absent. */
 export function podView(pod: KubernetesObject): PodView {
   const { metadata } = pod;
   const spec = looseFields<PodSpec>(pod.spec);

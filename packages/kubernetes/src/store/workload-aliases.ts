@@ -18,7 +18,7 @@ const SERVICE_LABELS: readonly string[] = [
 export const ALIAS_LABELS: readonly string[] = [ISTIO_WORKLOAD_NAME, ...SERVICE_LABELS];
 export const ALIAS_ANNOTATIONS: readonly string[] = [SERVICE_NAME_ANNOTATION];
 
-/** OpenTelemetry takes a Job with a numeric suffix for a CronJob's. */
+/** A numeric suffix: OpenTelemetry takes such a Job for a CronJob's. */
 const NUMBERED = /^(.+)-\d+$/;
 
 interface WorkloadAliases {
@@ -28,7 +28,7 @@ interface WorkloadAliases {
   readonly service: readonly string[];
 }
 
-/** Null: none. A ReplicaSet's name isn't an alias: no source uses it for the Deployment. */
+/** Aliases of a pod's workload, or null. A ReplicaSet's name isn't an alias: no source uses it. */
 export function podAliases(
   pod: KubernetesObject,
   workload: ReturnType<typeof workloadOf>,

@@ -8,7 +8,7 @@ const MAGIC = Buffer.from("k8s\0");
 const VARINT = 0;
 const LENGTH = 2;
 
-/** An answer or object; `more` is appended. */
+/** Encodes an answer or object, followed by `more`. */
 export function binaryObject(object: Fields, more: Buffer = Buffer.alloc(0)): Buffer {
   const { apiVersion, kind } = object;
   const type = [lengthy(1, text(apiVersion)), lengthy(2, text(kind))];

@@ -64,7 +64,7 @@ function readPair(sink: Sink): void {
   } else attributes[key] = value;
 }
 
-/** The last member of the oneof wins. */
+/** Reads an AnyValue, of which the last oneof member wins. */
 function readValue(sink: Sink, before: AttributeValue | undefined): AttributeValue | undefined {
   const outer = reader.enter();
   let value = before;

@@ -57,7 +57,7 @@ export class ByteTable<T extends KeyedEntry> {
   #evictions = 0;
   #size = 0;
 
-  /** Slots ever allocated, including #free. */
+  /** Number of slots ever allocated, including #free. */
   #slots = 0;
   readonly #free: number[] = [];
   #values: (T | undefined)[] = [];
@@ -117,7 +117,7 @@ export class ByteTable<T extends KeyedEntry> {
     this.#charged += bytes;
   }
 
-  /** False if adding a key of this length would evict a pinned one. */
+  /** Whether a key of this length fits without evicting a pinned one. */
   hasRoomFor(length: number): boolean {
     if (this.#size < this.#capacity && this.bytes + length <= this.#maxBytes) return true;
     return this.#oldest === NO_SLOT || !this.#isPinned(this.#values[this.#oldest]!);
@@ -139,7 +139,7 @@ export class ByteTable<T extends KeyedEntry> {
     return undefined;
   }
 
-  /** Also finds a key with the same fields in another order. Undefined: `admits` rejected a new key. */
+  /** Finds a key in any order of its fields, or adds it. Undefined: `admits` rejected it. */
   findInAnyOrderOrAdd(
     owner: number,
     part: number,

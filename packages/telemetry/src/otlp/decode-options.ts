@@ -8,19 +8,19 @@ export interface MetricsDecoderOptions {
   readonly maxSeriesBytes?: number;
   /** Remembered resources. One with series stays: points of further ones are refused. @default 65536 */
   readonly maxResources?: number;
-  /** Refuses longer records as a whole. @default 16777216 */
+  /** Maximum bytes of a record; longer ones are refused. @default 16777216 */
   readonly maxRecordBytes?: number;
-  /** Attributes per point. @default 128 */
+  /** Maximum attributes per point. @default 128 */
   readonly maxAttributes?: number;
-  /** Bytes per attribute, name included. @default 4096 */
+  /** Maximum bytes per attribute, name included. @default 4096 */
   readonly maxAttributeBytes?: number;
-  /** Attribute bytes per point. @default 8192 */
+  /** Maximum attribute bytes per point. @default 8192 */
   readonly maxPointAttributeBytes?: number;
-  /** @default 16384 */
+  /** Maximum bytes of a resource. @default 16384 */
   readonly maxResourceBytes?: number;
-  /** Bytes of a metric's name and unit. @default 1024 */
+  /** Maximum bytes of a metric's name and unit. @default 1024 */
   readonly maxNameBytes?: number;
-  /** Buckets per histogram point. @default 4096 */
+  /** Maximum buckets per histogram point. @default 4096 */
   readonly maxBuckets?: number;
   /** Points are sums over many others: checks only the lower ends of their ranges. @default false */
   readonly readsSums?: boolean;

@@ -16,7 +16,7 @@ import { sumRangeOf, valueRangeOf } from "../value-ranges.ts";
 const MAX_HEADS = 16_384;
 const BYTES_PER_SERIES = 256;
 const MIN_SERIES_BYTES = 1_048_576;
-/** Shared by unauthenticated senders, without a bound. */
+/** Scope of unauthenticated senders, without a bound. */
 const UNSCOPED: DecodeScope = { id: 0, admits: () => true };
 const SHOWN_NAME_BYTES = 256;
 
@@ -71,7 +71,7 @@ export class MetricsDecoder {
     return this.#cache.bytes;
   }
 
-  /** A returning series gets a new id and an empty `state`. */
+  /** Number of evictions. A returning series gets a new id and an empty `state`. */
   get evictedSeries(): number {
     return this.#cache.evictions;
   }

@@ -29,7 +29,7 @@ export function encodeMetrics(batch: MetricsBatch): Uint8Array {
   return bytes;
 }
 
-/** Reuses the grown buffer. Null while in use, and after an oversized batch. */
+/** Writer with a grown buffer for reuse. Null while in use, and after an oversized batch. */
 let spare: WireWriter | null = null;
 const MAX_SPARE_BYTES = 1024 * 1024;
 
@@ -152,7 +152,7 @@ export function writeExponentialData(
   writer.double(13, data.max);
 }
 
-/** For repeated use. Sorted by bytes, which readers match fastest. */
+/** Encodes attributes for repeated use, sorted by bytes, which readers match fastest. */
 export function encodeAttributes(field: number, attributes: Attributes): EncodedAttributes {
   const writer = spare ?? new WireWriter();
   const pairs = Object.keys(attributes).map((key) => {

@@ -6,7 +6,7 @@ import { WireWriter } from "./writer.ts";
 
 type Scalar = "text" | "bool" | "uint" | "sint" | "int64" | "count" | "time" | "double" | "number" | "enum";
 type Packed = "counts" | "uints" | "doubles";
-/** Field number and type; a message by name. */
+/** Number and type of a field; messages by name. */
 type Field = readonly [number: number, type: Scalar | Packed | { readonly message: string }];
 type Message = Readonly<Record<string, Field>>;
 

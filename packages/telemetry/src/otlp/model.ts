@@ -6,7 +6,7 @@ export type Attributes = Readonly<Record<string, AttributeValue>>;
 
 export type Temporality = "delta" | "cumulative";
 
-/** `startMs` is the start of a sum; undefined: unknown (0 on the wire). */
+/** A gauge's or a sum's point. `startMs` is the start of a sum; undefined: unknown. */
 export interface NumberPoint {
   readonly attributes: Attributes;
   readonly startMs?: number;
@@ -48,7 +48,7 @@ export interface ExponentialHistogramPoint {
 
 interface MetricHead {
   readonly name: string;
-  /** UCUM, e.g. "s", "By", "1". */
+  /** Unit in UCUM, e.g. "s", "By", "1". */
   readonly unit?: string;
   readonly description?: string;
 }
@@ -87,7 +87,7 @@ export type MetricKind = Metric["kind"];
  * own state.
  */
 export interface Series {
-  /** Never reused while the decoder lives. */
+  /** Id of the series; never reused while the decoder lives. */
   readonly id: number;
   readonly name: string;
   readonly unit: string;
@@ -97,7 +97,7 @@ export interface Series {
   readonly resource: Attributes;
   /** Attributes of the series, parsed on first use. */
   readonly attributes: Attributes;
-  /** Owned by the consumer; dropped when the series is evicted. */
+  /** State owned by the consumer; dropped when the series is evicted. */
   state: unknown;
 }
 
@@ -106,7 +106,7 @@ export const REFUSALS = [
   "not_a_number",
   "negative",
   "absurd",
-  /** See value-ranges.ts. */
+  /** Outside the metric's range, see value-ranges.ts. */
   "out_of_range",
   "not_monotonic",
   "no_time",
@@ -122,11 +122,11 @@ export const REFUSALS = [
 export type Refusal = (typeof REFUSALS)[number];
 
 export interface MetricsVisitor {
-  /** Gauge or sum. `startMs` 0: unknown. Monotonic sums are never negative. */
+  /** A gauge's or a sum's point. `startMs` 0: unknown. Monotonic sums are never negative. */
   number(series: Series, startMs: number, timeMs: number, value: number): void;
-  /** Explicit-bounds histogram; only count and sum are read. */
+  /** An explicit-bounds histogram, of which only count and sum are read. */
   histogram(series: Series, startMs: number, timeMs: number, count: number, sum: number): void;
-  /** `data` is valid only during the call. */
+  /** An exponential histogram. `data` is valid only during the call. */
   exponentialHistogram(series: Series, startMs: number, timeMs: number, data: ExponentialHistogramData): void;
   refused(reason: Refusal, metricName: string): void;
 }

@@ -39,7 +39,7 @@ export class AttributeSpan {
   }
 }
 
-/** Reused for all points: values are valid until the next `read`. */
+/** Reads points into one reused object: values are valid until the next `read`. */
 abstract class PointReader {
   readonly attributes = new AttributeSpan();
   startMs = 0;
@@ -351,7 +351,7 @@ export class ExponentialPointReader extends PointReader implements ExponentialHi
     this.#bucketTotal += count;
   }
 
-  /** Latencies and sizes can't be negative. Empty negative buckets are accepted. */
+  /** Reads negative buckets, which must be empty: latencies and sizes can't be negative. */
   #readNegative(reader: WireReader): void {
     const outer = reader.enter();
     while (reader.pos < reader.limit) {

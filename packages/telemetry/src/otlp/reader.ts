@@ -67,7 +67,7 @@ export class WireReader {
     return value;
   }
 
-  /** A signed 64-bit varint: exact within 2^53, rounded beyond. */
+  /** Reads a signed 64-bit varint: exact within 2^53, rounded beyond. */
   int(): number {
     const start = this.pos;
     const value = this.uint();
@@ -106,7 +106,7 @@ export class WireReader {
     return high * TWO_32 + this.view.getUint32(at, true);
   }
 
-  /** Fixed64 nanoseconds as milliseconds, precise to 0.25 us. */
+  /** Reads fixed64 nanoseconds as milliseconds, precise to 0.25 us. */
   time(): number {
     const at = this.#take(8);
     const high = this.view.getUint32(at + 4, true);
@@ -114,7 +114,7 @@ export class WireReader {
     return high * 4_294 + (high * 967_296 + this.view.getUint32(at, true)) / NS_PER_MS;
   }
 
-  /** Returns the end of the following bytes without entering. */
+  /** Reads a length and returns the end of the bytes, without entering a message. */
   end(): number {
     const length = this.uint();
     const end = this.pos + length;

@@ -8,7 +8,7 @@ export interface MetricShape {
   readonly unit?: string;
   readonly kind: "gauge" | "sum" | "histogram" | "exponentialHistogram";
   readonly temporality?: Temporality;
-  /** For sums. @default true */
+  /** Whether sums are monotonic. @default true */
   readonly monotonic?: boolean;
 }
 
@@ -82,7 +82,7 @@ export class RecordWriter {
     this.#points++;
   }
 
-  /** Without bounds, writes count and sum only. @throws OtlpError `unencodable` */
+  /** Writes a histogram; without bounds, count and sum only. @throws OtlpError `unencodable` */
   histogram(
     startMs: number,
     timeMs: number,

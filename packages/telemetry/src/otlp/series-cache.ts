@@ -5,7 +5,7 @@ import type { KeyRange } from "./byte-hash.ts";
 import type { Attributes, MetricKind, Series, Temporality } from "./model.ts";
 import type { ValueRange } from "../value-ranges.ts";
 
-/** Name, unit and shape; shared by series of all resources. */
+/** A metric's name, unit and shape, shared by series of all resources. */
 export interface MetricHead {
   readonly name: string;
   readonly unit: string;
@@ -126,7 +126,7 @@ export interface SoughtHead {
   entry: HeadEntry | null;
 }
 
-/** Evicting its resource or head would split a series. */
+/** Pins resources and heads that have series, which evicting would split. */
 const HAS_SERIES = {
   isPinned: ({ series }: { readonly series: number }): boolean => series > 0,
 };

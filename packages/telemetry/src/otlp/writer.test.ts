@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { WireReader } from "./reader.ts";
 import { WireWriter } from "./writer.ts";
 
-/** The buffer starts with 4 KiB and doubles. */
+/** Sizes at which the buffer, which starts with 4 KiB, doubles. */
 const BOUNDARIES = [4096, 8192, 16_384];
 const AROUND = 40;
 

@@ -43,7 +43,7 @@ export class WireWriter {
     return this.#at;
   }
 
-  /** Writes the length, and moves the body if that takes more than one byte. */
+  /** Ends a message: writes its length, and moves the body if that takes more than a byte. */
   end(start: number): void {
     const length = this.#at - start;
     const extra = varintLength(length) - 1;
@@ -135,7 +135,7 @@ export class WireWriter {
     this.#at += 8;
   }
 
-  /** 0 .. 2^64 - 1 since the epoch; omits 0 (unknown). */
+  /** Writes nanoseconds since the epoch, 0 .. 2^64 - 1; omits 0 (unknown). */
   nanoseconds(field: number, time: bigint): void {
     if (time === 0n) return;
     this.#tag(field, WIRE_FIXED64);
@@ -144,7 +144,7 @@ export class WireWriter {
     this.#at += 8;
   }
 
-  /** Milliseconds since the epoch as fixed64 nanoseconds; omits 0 (unknown). */
+  /** Writes milliseconds since the epoch as fixed64 nanoseconds; omits 0 (unknown). */
   time(field: number, timeMs: number): void {
     if (!(timeMs >= 0 && timeMs <= MAX_TIME_MS)) {
       throw new OtlpError(

@@ -2,12 +2,12 @@ import { ipBytes } from "@isochrone/primitives/ip";
 
 export interface AddressRange {
   readonly text: string;
-  /** First address: 4 or 16 raw bytes as latin1. */
+  /** First address of the range: 4 or 16 raw bytes as latin1. */
   readonly first: string;
   readonly bits: number;
 }
 
-/** Null: invalid, or bits beyond the prefix are set. */
+/** Parses a range. Null: invalid, or bits beyond the prefix are set. */
 export function rangeOf(text: string): AddressRange | null {
   const [, address = "", length = ""] = /^([0-9a-fA-F.:]+)\/(\d{1,3})$/.exec(text) ?? [];
   const bytes = ipBytes(address);
@@ -23,7 +23,7 @@ export function rawAddressOf(ip: string): string | null {
   return bytes === null ? null : plainAddress(rawAddress(bytes));
 }
 
-/** IPv4 packets can be reported as `::ffff:a.b.c.d`. */
+/** Unwraps IPv4-mapped addresses: IPv4 packets can be reported as `::ffff:a.b.c.d`. */
 export function plainAddress(raw: string): string {
   return raw.length === 16 && raw.startsWith(MAPPED) ? raw.slice(MAPPED.length) : raw;
 }

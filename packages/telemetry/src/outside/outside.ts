@@ -48,7 +48,7 @@ export class OutsideError extends Error {
   }
 }
 
-/** Also validates names from other processes. */
+/** Validates an outside name, also from other processes. */
 export function isOutsideName(name: string): boolean {
   return NAME.test(name);
 }
@@ -71,14 +71,14 @@ export class Outside {
     this.#ranges = ranges;
   }
 
-  /** Null: inside the cluster. @param raw 4 or 16 bytes as latin1 */
+  /** Name of an address. Null: inside the cluster. @param raw 4 or 16 bytes as latin1 */
   nameOf(raw: string): string | null {
     const found = this.#ranges.get(plainAddress(raw));
     return found === undefined ? UNNAMED.internet : found;
   }
 }
 
-/** Throws OutsideError that lists all mistakes. */
+/** Parses the file. Throws OutsideError that lists all mistakes. */
 export function readOutside(json: unknown): Outside {
   if (!isRecord(json)) throw new OutsideError([`outside must be an object, got ${shown(json)}`]);
   const { cluster, names = [], ...others } = json;
@@ -147,7 +147,7 @@ function rangesOf(list: unknown, path: string, mistakes: string[]): AddressRange
   });
 }
 
-/** A named range may nest in another, but must not overlap the cluster's. */
+/** Finds conflicts. A named range may nest in another, but not overlap the cluster's. */
 function conflicts(own: readonly AddressRange[], named: readonly NamedRange[]): string[] {
   const found: string[] = [];
   const byRange = new Map<string, NamedRange>();

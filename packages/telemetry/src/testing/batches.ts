@@ -1,7 +1,7 @@
 import { Distribution } from "../distribution.ts";
 import type { Attributes, Metric, MetricsBatch, MetricsVisitor, Series } from "../otlp/model.ts";
 
-/** 2026-01-01T00:00:10.250Z. */
+/** Time of the points: 2026-01-01T00:00:10.250Z. */
 export const TIME_MS = Date.UTC(2026, 0, 1, 0, 0, 10, 250);
 export const START_MS = TIME_MS - 10_000;
 

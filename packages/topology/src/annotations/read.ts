@@ -10,7 +10,7 @@ export interface AnnotationFault {
   readonly value: unknown;
 }
 
-/** Time of the figures, ms since the epoch. Null: not annotated. */
+/** Time of the annotated figures, ms since the epoch. Null: not annotated. */
 interface Observed {
   readonly observedAtMs: number | null;
   readonly faults: readonly AnnotationFault[];
@@ -21,7 +21,7 @@ export interface ReadNodeAnnotations extends NodeFigures, Observed {}
 export interface ReadTraffic extends Pick<AnnotatedPeer, "name"> {
   readonly namespace: string | null;
   readonly bytesPerSecond: number;
-  /** Whether the workload calls it. Null: unknown. */
+  /** Whether the workload calls this peer. Null: unknown. */
   readonly isCalled: boolean | null;
 }
 
@@ -70,7 +70,7 @@ export function readWorkloadAnnotations(
   };
 }
 
-/** Hashed names map to `<name>` or `<namespace>/<name>`; others are `<name>` or `<namespace>.<name>`. */
+/** Peer of a name. Hashes map to `<name>` or `<namespace>/<name>`; plain names use a dot. */
 function peerOf(name: string, hashed: string | null): { namespace: string | null; name: string } {
   const text = hashed ?? name;
   const at = text.indexOf(hashed === null ? "." : "/");
@@ -103,7 +103,7 @@ class Reader {
     }
   }
 
-  /** Non-negative, in the base unit. */
+  /** Reads a non-negative quantity in its base unit. */
   quantity(name: string): number | null {
     const found = this.#values.get(name);
     if (found === undefined) return null;
@@ -150,7 +150,7 @@ class Reader {
     return Number.isNaN(timeMs) ? this.#fault(found, "must be a time (RFC 3339)") : timeMs;
   }
 
-  /** Null: no map. An object may itself be named "names". */
+  /** Reads the map of hashes. Null: there is none, as an object may itself be named "names". */
   #names(name: string): ReadonlyMap<string, string> | null {
     const found = this.#values.get(name);
     if (typeof found?.value !== "string" || !found.value.trimStart().startsWith("{")) return null;

@@ -21,7 +21,7 @@ export type AnnotatedNode = Pick<
 > & { readonly annotations: RawAnnotations };
 
 interface AnnotatedClusterOptions {
-  /** Ms since the epoch. Null: annotations have no age, as in a dump. */
+  /** Current time, ms since the epoch. Null: annotations have no age, as in a dump. */
   readonly nowMs: number | null;
   readonly prefixes?: readonly string[];
   readonly maxAgeSeconds?: number;
@@ -82,7 +82,7 @@ function fitOf(agesSeconds: readonly number[], nowMs: number): CoordinateFit | n
   return { fittedAt, ageSeconds, pairs: 0, medianRelativeError: null, p90RelativeError: null };
 }
 
-/** A reader's clock behind the writer's gives age 0. */
+/** Age of annotations, seconds; 0 if the reader's clock is behind the writer's. */
 function ageOf({ observedAtMs }: ReadNodeAnnotations, nowMs: number | null): number | null {
   return observedAtMs === null || nowMs === null ? null : Math.max(0, nowMs - observedAtMs) / 1000;
 }

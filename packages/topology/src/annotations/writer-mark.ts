@@ -12,14 +12,14 @@ export interface WriterMark extends Writer {
 }
 
 const FORM = /^(\S{1,253}) since (\S{20,24}) at (\S{20,24})$/;
-/** Maximum clock skew. */
+/** Maximum clock skew between writer and reader. */
 const MAX_AHEAD_MS = 60_000;
 
 export function markText({ name, sinceMs, atMs }: WriterMark): string {
   return `${name} since ${new Date(sinceMs).toISOString()} at ${new Date(atMs).toISOString()}`;
 }
 
-/** Null: invalid, or not from a current writer. */
+/** Parses the mark. Null: invalid, or not from a current writer. */
 export function readMark(text: string | undefined, nowMs: number): WriterMark | null {
   const [, name, since = "", at = ""] = FORM.exec(text ?? "") ?? [];
   const [sinceMs, atMs] = [Date.parse(since), Date.parse(at)];

@@ -162,7 +162,7 @@ const schema = compiledLate(BillSchema);
 const priceList = compiledLate(PriceListSchema);
 const FIGURES = ["bytesPerSecond", "perMonth", "unpricedBytesPerSecond"] as const;
 
-/** Throws SnapshotError. */
+/** Validates a bill. Throws SnapshotError. */
 export function parseBill(json: unknown): Bill {
   checkSchema(DOCUMENT, schema, json);
   checkFigures(DOCUMENT, "total", json.total, FIGURES);
@@ -172,7 +172,7 @@ export function parseBill(json: unknown): Bill {
   return json;
 }
 
-/** Leaves the meaning of rows to the reader. Throws SnapshotError. */
+/** Validates a price list, but not the meaning of its rows. Throws SnapshotError. */
 export function parsePriceList(json: unknown): PriceList {
   checkSchema("price list", priceList, json);
   return json;

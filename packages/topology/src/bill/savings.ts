@@ -65,7 +65,7 @@ export type SavingsOption = Static<typeof OptionSchema>;
 const DOCUMENT = "savings";
 const schema = compiledLate(SavingsSchema);
 
-/** Throws SnapshotError. */
+/** Validates savings. Throws SnapshotError. */
 export function parseSavings(json: unknown): Savings {
   checkSchema(DOCUMENT, schema, json);
   for (const [index, line] of json.lines.entries())

@@ -21,7 +21,7 @@ const TAIL_WEIGHT = 0.1;
 const SHADE = 0.45;
 /** With fewer held-out pairs, the defaults apply. */
 const LEAST_PAIRS = 60;
-/** Weight of Laplace quantiles, in pairs. */
+/** Weight of the Laplace distribution's quantiles, in pairs. */
 const PRIOR_PAIRS = 20;
 const LAPLACE_QUANTILE = Math.log(10);
 const CALIBRATION_ROUNDS = 3;

@@ -31,7 +31,7 @@ const WARM_STEPS = 10;
 const FEWER_WARM_STEPS = 6;
 const LANDMARKS = 64;
 const HELD_OUT_LANDMARKS = 32;
-/** With fewer pairs, none is held out. */
+/** Minimum pairs for holding some out. */
 const LEAST_PAIRS = 24;
 const HELD_OUT_PAIRS = 900;
 /** A fold holds out between a tenth and a fiftieth, so that it judges nearly the same fit. */

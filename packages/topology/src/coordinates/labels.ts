@@ -73,7 +73,7 @@ function areasOf({ first, second, value }: Pairs, zone: Int32Array): Map<number,
   return areas;
 }
 
-/** Above the number of zones; its square is a safe integer. */
+/** Factor of area keys, above the number of zones; its square is a safe integer. */
 const MAX_ZONES = 2 ** 24;
 
 function areaKey(a: number, b: number): number {

@@ -5,7 +5,7 @@ import type { Pairs } from "./samples.ts";
 
 const POWER_ITERATIONS = 60;
 
-/** One coordinate per node in each of `dimensions` columns; 0 in unsupported ones. */
+/** Returns `dimensions` columns with a coordinate per node; 0 in unsupported columns. */
 export function landmarkScaling(
   pairs: Pairs,
   { dimensions, landmarks, random }: { dimensions: number; landmarks: number; random: Draw },
@@ -42,7 +42,7 @@ function chooseLandmarks({ nodes, rowStart }: Pairs, count: number, random: Draw
   return candidates.slice(0, chosen);
 }
 
-/** Dijkstra. Infinity: unreachable. */
+/** Shortest path lengths by Dijkstra. Infinity: unreachable. */
 function shortestPaths(
   { nodes, rowStart, neighbour, pair }: Pairs,
   lengths: Float64Array,

@@ -5,7 +5,7 @@ import { find, RTT_BOUNDS_MS } from "./samples.ts";
 import type { CoordinateEstimate, CoordinateQuality, CoordinateState } from "./types.ts";
 
 const NORMAL_QUANTILE = 1.645;
-/** A measurement far from the model casts doubt on the model (Student's t with 4 degrees of freedom). */
+/** For Student's t: a measurement far from the model casts doubt on the model. */
 const DEGREES_OF_FREEDOM = 4;
 /** exp(log(x)) isn't exactly x: a zero-width interval would miss it. */
 const ROUNDING_ERROR = 1e-9;
@@ -152,7 +152,7 @@ function boundedMs(log: number): number {
   return Math.exp(Math.max(LOG_BOUNDS[0], Math.min(LOG_BOUNDS[1], log)));
 }
 
-/** `low` and `high` are distances from `centre`. */
+/** Builds an interval. `low` and `high` are distances from `centre`. */
 function interval(
   log: number,
   centre: number,

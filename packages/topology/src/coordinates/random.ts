@@ -4,7 +4,7 @@ export function gaussian(draw: Draw): number {
   return Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
 }
 
-/** FNV-1a with a final mix, 32 bits: independent of the position in a list. */
+/** 32-bit FNV-1a hash with a final mix; independent of the position in a list. */
 export function hashText(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);

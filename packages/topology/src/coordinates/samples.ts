@@ -33,12 +33,12 @@ const SPREAD_PRIOR_REPLIES = 6;
  * forged values.
  */
 export const RTT_BOUNDS_MS = [1e-3, 61_200] as const;
-/** Above any window's replies. Limits the weight of one source. */
+/** Cap on replies per pair, above any window's. Limits the weight of one source. */
 const MAX_REPLIES = 1e5;
-/** A wider relative spread means unknown. */
+/** Maximum relative spread. A wider one means unknown. */
 const MAX_RELATIVE_SPREAD = 100;
 
-/** Both directions share one path. If they differ by more, one end is wrong, and the pair counts little. */
+/** Maximum log difference of both directions, which share a path. Beyond it one end is wrong. */
 const ASYMMETRY = Math.log(2);
 
 /** @param logUnit unit of an earlier fit; null: the median RTT */

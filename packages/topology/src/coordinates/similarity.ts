@@ -6,7 +6,7 @@ import type { SimilarityState } from "./types.ts";
 interface Level {
   readonly share: number;
   readonly most: number;
-  /** Similarity of two nodes in one place at this level. */
+  /** Similarity that this level gives two nodes in one place. */
   readonly variance: number;
 }
 

@@ -27,7 +27,7 @@ export const CORRECTIONS: readonly CorrectionOptions[] = [
   { ownVariance: 0.2, robustRounds: 0 },
 ];
 
-/** Larger log sampling errors reduce a pair's weight in the embedding. */
+/** Log sampling error above which a pair weighs less in the embedding. */
 const EMBEDDING_ERROR = 0.1;
 /** Shrink a node's error towards the global error, with the weight of this many pairs. */
 const NODE_ERROR_PRIOR_PAIRS = 3;

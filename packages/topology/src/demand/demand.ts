@@ -54,7 +54,7 @@ export type ZoneDemand = Static<typeof ZoneDemandSchema>;
 const DOCUMENT = "demand";
 const schema = compiledLate(DemandSchema);
 
-/** Throws SnapshotError. */
+/** Validates a demand graph. Throws SnapshotError. */
 export function parseDemand(json: unknown): Demand {
   checkSchema(DOCUMENT, schema, json);
   for (const [index, { zones }] of json.services.entries())

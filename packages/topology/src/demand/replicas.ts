@@ -84,7 +84,7 @@ export type ReplicaReport = Static<typeof ReplicaReportSchema>;
 const DOCUMENT = "replicas";
 const reportSchema = compiledLate(ReplicaReportSchema);
 
-/** Throws SnapshotError. */
+/** Validates a replica report. Throws SnapshotError. */
 export function parseReplicaReport(json: unknown): ReplicaReport {
   const report = json;
   checkSchema(DOCUMENT, reportSchema, report);

@@ -15,7 +15,7 @@ export function spillOf(
   return known > 0 ? leaving / known : null;
 }
 
-/** Share of all requests in time. Null: no deadline. */
+/** Share of all requests answered within the deadline. Null: no deadline. */
 export function inTimeOf(
   zones: readonly Pick<ZoneTraffic, "inTimeRatio" | "requestsPerSecond">[],
 ): number | null {

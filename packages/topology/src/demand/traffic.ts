@@ -65,7 +65,7 @@ const LIST = "traffic of Services";
 const listSchema = compiledLate(ServiceTrafficListSchema);
 const trafficSchema = compiledLate(TrafficSchema);
 
-/** Throws SnapshotError. */
+/** Validates the document. Throws SnapshotError. */
 export function parseTraffic(json: unknown): TrafficSnapshot {
   const traffic = json;
   checkSchema("traffic", trafficSchema, traffic);
@@ -73,7 +73,7 @@ export function parseTraffic(json: unknown): TrafficSnapshot {
   return traffic;
 }
 
-/** Throws SnapshotError. */
+/** Validates the document. Throws SnapshotError. */
 export function parseServiceTraffic(json: unknown): readonly ServiceTraffic[] {
   const list = json;
   checkSchema(LIST, listSchema, list);

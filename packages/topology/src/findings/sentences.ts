@@ -43,7 +43,7 @@ function useOf({ workloads }: Departed): string {
   return `${workloads.join(", ")} ${workloads.length === 1 ? "talks" : "talk"} over it`;
 }
 
-/** A window's median is worth two digits. */
+/** Formats a figure with two digits, the precision of a window's median. */
 function figure(value: number): string {
   return value >= 10 ? String(Math.round(value)) : String(Number(value.toPrecision(2)));
 }

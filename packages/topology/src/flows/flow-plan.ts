@@ -12,7 +12,7 @@ export const FLOW_PLAN_BOUNDS = {
   restShare: 0.1,
 } as const;
 const MAX_NAME = 253;
-/** Two workloads, their namespace and their owner. */
+/** Longest flow id: two workloads, their namespace and their owner. */
 const MAX_ID = 1_100;
 
 const Name = (description: string) => Type.String({ minLength: 1, maxLength: MAX_NAME, description });
@@ -94,7 +94,7 @@ export type FlowNeighbour = Static<typeof FlowNeighbourSchema>;
 const DOCUMENT = "flow plan";
 const flowPlanSchema = compiledLate(FlowPlanSchema);
 
-/** Throws SnapshotError. */
+/** Validates a flow plan. Throws SnapshotError. */
 export function parseFlowPlan(json: unknown): FlowPlan {
   const plan = json;
   checkSchema(DOCUMENT, flowPlanSchema, plan);
@@ -115,7 +115,7 @@ export function parseFlowPlan(json: unknown): FlowPlan {
   return plan;
 }
 
-/** Expects `{"plans": []}`. Throws SnapshotError. */
+/** Validates plans in `{"plans": []}`. Throws SnapshotError. */
 export function parseFlowPlans(json: unknown): FlowPlan[] {
   const plans = typeof json === "object" && json !== null && "plans" in json ? json.plans : null;
   if (!Array.isArray(plans)) throw new SnapshotError("flow plans", "plans", "must be a list", plans);
@@ -145,7 +145,7 @@ function checkFlow(plan: FlowPlan, flow: PlannedFlow, path: string, neighbours: 
   if (previous === plan.node) refuse(`${path}.previous`, "must be another node", previous);
 }
 
-/** Zoned addresses are valid only on their own node. */
+/** Rejects addresses with an IPv6 zone, which are valid only on their own node. */
 function checkAddress(address: string, path: string): void {
   if (isIP(address) === 0 || address.includes("%"))
     refuse(path, "must be an IPv4 or IPv6 address without a zone", address);

@@ -36,7 +36,7 @@ const OutsideFlowSchema = Type.Object(
   { $id: "OutsideFlow" },
 );
 
-/** Traffic with the outside. Not channels: placement ignores it. */
+/** Traffic between workloads and the outside, which placement ignores. */
 export const OutsideFlowsSchema = Type.Array(OutsideFlowSchema, {
   description: "traffic with the outside of the cluster; absent: none is counted",
 });

@@ -91,14 +91,14 @@ const DOCUMENT = "stream jobs";
 const jobListSchema = compiledLate(StreamJobListSchema);
 const streamsSchema = compiledLate(StreamsSchema);
 
-/** Throws SnapshotError. */
+/** Validates the document. Throws SnapshotError. */
 export function parseStreams(json: unknown): StreamsSnapshot {
   const streams = json;
   checkSchema("streams", streamsSchema, streams);
   return streams;
 }
 
-/** Throws SnapshotError. */
+/** Validates the document. Throws SnapshotError. */
 export function parseStreamJobs(json: unknown): readonly StreamJobView[] {
   const list = json;
   checkSchema(DOCUMENT, jobListSchema, list);

@@ -6,7 +6,7 @@ import type { ClusterStore, KubernetesObject } from "../../store/port.ts";
 export class ReviewingStore {
   readonly store: ClusterStore;
   readonly users = new Map<string, string>();
-  /** `user verb path`; the path may end in `*`. */
+  /** Allowed requests as `user verb path`; the path may end in `*`. */
   readonly rules: string[] = [];
   readonly extras = new Map<string, Readonly<Record<string, readonly string[]>>>();
   readonly asked: KubernetesObject[] = [];

@@ -13,7 +13,7 @@ export type MetadataForm = "PartialObjectMetadata" | "PartialObjectMetadataList"
 
 export const JSON_FORM = "application/json";
 const BINARY_FORM = "application/vnd.kubernetes.protobuf";
-/** Statuses of servers without the requested form, although JSON is accepted, too. */
+/** Statuses of servers that reject the binary form, although the request accepts JSON, too. */
 export const NOT_IN_THIS_FORM: ReadonlySet<number> = new Set([406, 415]);
 
 export function acceptOf(as: MetadataForm | undefined, isBinary = false): string {

@@ -35,7 +35,7 @@ const status = (code: number, reason: string): Record<string, unknown> => ({
   reason,
   code,
 });
-/** A field of no version. */
+/** A field that no version of Kubernetes has. */
 const UNKNOWN = lengthy(9_000, Buffer.from("new"));
 const NAMED = lengthy(1, lengthy(1, Buffer.from("x")));
 const withUnknown = (object: object, ...before: Buffer[]): Buffer =>

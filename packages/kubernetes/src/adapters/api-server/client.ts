@@ -22,7 +22,7 @@ import { errorOfStatus, statusOf } from "./status-error.ts";
 
 const MAX_ATTEMPTS = 4;
 const DELAYS: BackoffDelays = { initialMs: 200, maxMs: 5_000, factor: 2, jitterRatio: 0.5 };
-/** Longer Retry-After values are returned to the caller. */
+/** Longest Retry-After that is waited for. Longer ones are left to the caller. */
 const MAX_RETRY_AFTER_MS = 10_000;
 
 export interface ApiRequest {
@@ -67,7 +67,7 @@ export type Renewal = "ended" | "silent" | "unknown_field";
 
 export interface LaneOptions {
   readonly requestTimeoutMs: number;
-  /** Null: unlimited, for rare and urgent requests. */
+  /** Requests per second. Null: unlimited, for rare and urgent requests. */
   readonly qps: number | null;
   readonly burst: number;
   readonly maxConnections: number;
@@ -116,7 +116,7 @@ export class ApiClient {
     return await this.#answer(request, (answer) => answer);
   }
 
-  /** An unbuffered answer; the reader must end it. */
+  /** Returns an unbuffered answer. Its reader must end it. */
   async stream(request: ApiRequest, ended: AbortSignal): Promise<IncomingMessage> {
     const { clock, requestTimeoutMs } = this.#options;
     const signal = AbortSignal.any([this.#closed.signal, ended]);
@@ -164,7 +164,7 @@ export class ApiClient {
     }
   }
 
-  /** Delay before a retry. Null: don't retry. */
+  /** Returns the delay before a retry, or null if there must be none. */
   #pauseMs(request: ApiRequest, failure: Failure, attempt: number): number | null {
     const { code } = failure.error;
     if (code === "unauthorized") {

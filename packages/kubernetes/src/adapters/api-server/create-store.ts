@@ -25,7 +25,7 @@ export interface ApiServerStoreOptions {
   readonly fieldManager?: string;
   /** Per attempt, answer included; for a watch, until it starts. @default 30000 */
   readonly requestTimeoutMs?: number;
-  /** Requests per second, and burst. @default 50 and 100 */
+  /** Requests per second, and their burst. @default 50 and 100 */
   readonly qps?: number;
   readonly burst?: number;
   /** Concurrent requests; others queue. Watches don't count. @default 16 */

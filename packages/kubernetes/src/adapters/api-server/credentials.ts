@@ -16,7 +16,7 @@ export interface Login {
   readonly agent?: Agent;
 }
 
-/** Throws StoreError `unavailable` if files or plugin fail. */
+/** Source of logins. Throws StoreError `unavailable` if files or plugin fail. */
 export interface Credentials {
   login(): Promise<Login>;
   /** Call after a 401: the next login discards cached credentials. */

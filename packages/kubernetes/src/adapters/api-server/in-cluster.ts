@@ -8,7 +8,7 @@ import { StoreError } from "../../store/errors.ts";
 import type { Credentials, Login } from "./credentials.ts";
 
 const SERVICE_ACCOUNT_FOLDER = "/var/run/secrets/kubernetes.io/serviceaccount";
-/** kubelet rotates a token when a fifth of its lifetime, at least minutes, is left. */
+/** Token reread interval. kubelet rotates a token minutes before it expires. */
 const KEPT_MS = 30_000;
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -23,7 +23,7 @@ export function isInCluster(env: Environment): boolean {
   return Boolean(env["KUBERNETES_SERVICE_HOST"] && env["KUBERNETES_SERVICE_PORT"]);
 }
 
-/** Null: unknown. */
+/** Namespace of this pod. Null: unknown. */
 export async function inClusterNamespace(folder = SERVICE_ACCOUNT_FOLDER): Promise<string | null> {
   const namespace = await readFile(join(folder, "namespace"), "utf8").catch(() => "");
   return namespace.trim() || null;

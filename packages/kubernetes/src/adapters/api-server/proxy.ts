@@ -3,7 +3,7 @@ import { BlockList, isIP } from "node:net";
 
 export type ProxyEnv = Readonly<Record<string, string | undefined>>;
 
-/** Loopback and NO_PROXY addresses are never proxied. */
+/** Returns the proxy of a server, or null. Loopback and NO_PROXY addresses have none. */
 export function proxyOf(server: URL, env: ProxyEnv): string | null {
   const isTls = server.protocol === "https:";
   const proxy = isTls ? either(env, "HTTPS_PROXY") : either(env, "HTTP_PROXY");
@@ -24,7 +24,7 @@ function isLoopback(host: string): boolean {
   return host === "localhost" || host === "::1" || (isIP(host) === 4 && host.startsWith("127."));
 }
 
-/** `*`, a network, an address, or a domain with its subdomains; `.name` and `*.name`: subdomains only. */
+/** Matches `*`, a network, an address or a domain; `.name` and `*.name` match subdomains only. */
 function isNamedBy(entry: string, host: string, port: string): boolean {
   if (entry === "") return false;
   if (entry === "*") return true;

@@ -13,7 +13,7 @@ export class RateLimit {
     this.#burst = burst;
   }
 
-  /** Returns the wait, ms. */
+  /** Waits for the rate limit. Returns the wait, ms. */
   async pass(signal: AbortSignal): Promise<number> {
     const nowMs = this.#clock.monotonic();
     this.#fullAtMs = Math.max(this.#fullAtMs, nowMs) + this.#spacingMs;

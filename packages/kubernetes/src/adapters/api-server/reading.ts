@@ -10,7 +10,7 @@ import type { ApiClient } from "./client.ts";
 import { readList } from "./protobuf/envelope.ts";
 import { isKnown } from "./resources.ts";
 
-/** Restarts of a list whose version was compacted while its pages were read. */
+/** Maximum restarts of a list whose version was compacted while its pages were read. */
 const MAX_LISTINGS = 3;
 const PAGE_GROWTH = 4;
 
@@ -133,7 +133,7 @@ function placeOf({ resourceVersion, continue: next }: LooseFields): Pick<Page, "
   };
 }
 
-/** Adds the kind: list items have none, and metadata forms another one. */
+/** Adds the object's kind: list items have none, and metadata forms another one. */
 export function withKind(object: KubernetesObject, { apiVersion, kind }: KindRef): KubernetesObject {
   return { ...object, apiVersion, kind };
 }

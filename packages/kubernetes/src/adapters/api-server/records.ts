@@ -1,5 +1,5 @@
 const NEWLINE = 0x0a;
-/** Far above any object: etcd's limit is 1.5 MiB. */
+/** Maximum size of a record, far above any object: etcd's limit is 1.5 MiB. */
 const MAX_RECORD_BYTES = 64 * 1024 * 1024;
 
 export interface Records {

@@ -6,7 +6,7 @@ interface ApiStatus {
   readonly code: number;
   readonly reason: string;
   readonly message: string;
-  /** The requested version is ahead of the server's, which was restored from a backup. */
+  /** Whether the requested version is ahead of the server's, which a backup can cause. */
   readonly isAhead: boolean;
 }
 

@@ -44,12 +44,12 @@ export class StoreCounts implements ApiServerObserver, InformerObserver {
     this.#heardAtMs.set(kind, this.#clock.monotonic());
   }
 
-  /** Attempts by verb, kind and HTTP status ("none": no answer). */
+  /** Counts request attempts by verb, kind and HTTP status ("none": no answer). */
   requests(): LabelledCount<"verb" | "kind" | "code">[] {
     return this.#requests.all();
   }
 
-  /** Total time until headers arrived. */
+  /** Total time of requests until headers arrived. */
   requestSeconds(): LabelledCount<"verb" | "kind">[] {
     return this.#requestSeconds.all();
   }

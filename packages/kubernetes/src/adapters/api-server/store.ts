@@ -266,7 +266,7 @@ export class ApiServerStore implements UntypedStore {
     return { fieldManager };
   }
 
-  /** Local check for equal messages in all stores. RBAC names follow other rules. */
+  /** Validates locally, so that all stores give equal messages. RBAC names have other rules. */
   #check(object: KubernetesObject): void {
     if (!object.apiVersion?.startsWith("rbac.authorization.k8s.io/")) validateObject(object);
   }
@@ -282,7 +282,7 @@ function statusPatch(patch: Readonly<Record<string, unknown>>): Record<string, u
   };
 }
 
-/** The server rejects its own fields, and a status without its subresource. */
+/** Part of an object to apply: the server rejects its own fields, and a status. */
 function appliedPart(object: KubernetesObject, { subresource }: WriteOptions): Record<string, unknown> {
   const { apiVersion, kind, metadata, status, ...rest } = object;
   const { name, namespace, uid, resourceVersion } = metadata;

@@ -15,9 +15,9 @@ import { fieldSelector, withKind } from "./reading.ts";
 import { Frames, Lines } from "./records.ts";
 import { errorOfStatus, statusOf } from "./status-error.ts";
 
-/** Randomised up to twice this, so that watches don't end together. */
+/** Length of a watch, randomised up to twice this, so that watches don't end together. */
 const WATCH_TIMEOUT_MS = 300_000;
-/** Prevents a tight loop if the server ends every watch at once. */
+/** Minimum length of a watch. Prevents a tight loop if the server ends each at once. */
 const MIN_WATCH_MS = 1_000;
 
 export interface WatchRequest extends Detail {

@@ -59,7 +59,7 @@ function spent(
   };
 }
 
-/** Evicting an unready pod costs nothing if the budget is met without it, or its policy says so. */
+/** Whether evicting an unready pod is free: the budget is met without it, or allows it. */
 function ignoresUnhealthy(budget: KubernetesObject, pod: KubernetesObject): boolean {
   if (hasCondition(pod, "Ready")) return false;
   if (budget.spec?.unhealthyPodEvictionPolicy === "AlwaysAllow") return true;

@@ -86,7 +86,7 @@ export function applyFields(
   return { object, managers: { updated: updated.map(kept).filter(isOwner), applied: after } };
 }
 
-/** If equal, an apply without changed values writes nothing. */
+/** Compares field ownership. If it is equal, an apply without changed values writes nothing. */
 export function sameManagers(a: FieldManagers, b: FieldManagers): boolean {
   if ("sole" in a || "sole" in b) return "sole" in a && "sole" in b && a.sole === b.sole;
   const texts = ({ updated, applied }: typeof a): string =>
@@ -121,7 +121,7 @@ function refuseConflicts(object: KubernetesObject, others: readonly Owned[], cha
   );
 }
 
-/** An applied empty map may contain fields by now. */
+/** Whether a path is a parent of wanted fields: an applied empty map may contain some now. */
 function isAround({ steps }: FieldPath, wanted: FieldPaths): boolean {
   const text = JSON.stringify(steps);
   return [...wanted.values()].some(
@@ -129,7 +129,7 @@ function isAround({ steps }: FieldPath, wanted: FieldPaths): boolean {
   );
 }
 
-/** A list element stays while another manager owns part of it. */
+/** Whether a manager owns part of a list element, which then stays. */
 function ownsWithin({ paths }: Owned, text: string): boolean {
   if (paths.has(text)) return true;
   return text.endsWith("]") && [...paths.keys()].some((other) => other.startsWith(`${text}.`));

@@ -63,7 +63,7 @@ export function sameAt(a: KubernetesObject, b: KubernetesObject, path: FieldPath
   return path.isElement || isDeepStrictEqual(left, right);
 }
 
-/** Merges maps and keyed lists, and replaces other values. Copies. */
+/** Merges maps and keyed lists, and replaces other values. Changes neither argument. */
 export function mergeApplied(live: unknown, applied: unknown, keyed: boolean, list = ""): unknown {
   if (isPlainObject(applied) && isPlainObject(live)) {
     const merged = { ...live };
@@ -81,7 +81,7 @@ export function mergeApplied(live: unknown, applied: unknown, keyed: boolean, li
   return [...merged.values()];
 }
 
-/** Also removes maps and lists that become empty. */
+/** Removes a field, and the maps and lists that become empty. */
 export function without(object: KubernetesObject, path: FieldPath): KubernetesObject {
   return (removed(object, path.steps) ?? object) as KubernetesObject;
 }
@@ -115,7 +115,7 @@ function collect(
   }
 }
 
-/** Null: an atomic list, or elements with equal keys. */
+/** Elements of a keyed list. Null: the list is atomic, or keys repeat. */
 function elementsByKey(
   elements: readonly unknown[],
   list: string,

@@ -19,7 +19,7 @@ export interface WatchRequest extends Detail {
   readonly signal: AbortSignal;
 }
 
-/** A watcher is only a cursor, so a slow one costs nothing, and must relist once overrun. */
+/** Last changes. A watcher is only a cursor: a slow one is free, and relists once overrun. */
 export class History {
   readonly #clock: Clock;
   readonly #limit: number;
@@ -39,7 +39,7 @@ export class History {
     return this.#version;
   }
 
-  /** `object` must be immutable and carry version + 1. */
+  /** Records a change. `object` must be immutable and carry version + 1. */
   record(type: Change["type"], object: KubernetesObject): void {
     this.#version += 1;
     this.#ring[this.#version % this.#limit] = { type, object };

@@ -35,7 +35,7 @@ interface MemoryStoreOptions {
   /** Changes kept for watchers; a watcher further behind gets `expired`. @default 10000 */
   readonly historyLimit?: number;
   readonly bookmarkIntervalMs?: number;
-  /** For calls without their own. @default isochrone */
+  /** Field manager of calls without their own. @default isochrone */
   readonly fieldManager?: string;
   /** Returns the status of TokenReviews and SubjectAccessReviews. @default denies all */
   readonly review?: (review: KubernetesObject) => Record<string, unknown>;
@@ -263,7 +263,7 @@ class MemoryStore implements UntypedStore {
     return cloneJson(written);
   }
 
-  /** Also removes dependents without other owners, as the garbage collector does. */
+  /** Removes an object, and dependents without other owners, as the garbage collector does. */
   #remove(object: KubernetesObject): KubernetesObject {
     const removed = this.#stamp(object);
     this.#objects(removed).delete(keyOf(removed, removed.metadata));
@@ -306,7 +306,7 @@ function applicationOf({ fieldManager, force = false, subresource }: ApplyOption
   return { manager: fieldManager, subresource: subresource ?? "", force };
 }
 
-/** With the status subresource only the status, else everything but a status that has a subresource. */
+/** Object to store: changes only the status, or everything but a status with a subresource. */
 function writtenPart(
   stored: KubernetesObject,
   draft: KubernetesObject,

@@ -16,7 +16,7 @@ export class OwnerIndex {
     }
   }
 
-  /** Returns dependents that lost their last owner. */
+  /** Forgets an object. Returns dependents that lost their last owner. */
   remove(object: KubernetesObject): KubernetesObject[] {
     const uid = object.metadata.uid ?? "";
     this.#unlink(uid);

@@ -5,7 +5,7 @@ import { gaussian } from "../random.ts";
 import type { CoordinateInput, CoordinateModel } from "../index.ts";
 import type { CoordinateNode } from "../types.ts";
 
-/** Round-trip ms by ordered pair. NaN: never answers. */
+/** A synthetic network: round-trip ms by ordered pair. NaN: never answers. */
 export interface Phantom {
   readonly nodes: readonly CoordinateNode[];
   readonly rttMs: (source: number, target: number) => number;
@@ -31,7 +31,7 @@ export function split(size: number, lanMs: number, wanMs: number): Phantom {
   return { nodes: named(size), rttMs: (a, b) => lanMs + (a < half === b < half ? 0 : wanMs) };
 }
 
-/** Node 0 is twice as far from all others as the circle's radius: only a height explains it. */
+/** A circle. Node 0 is twice the radius from all others: only a height explains it. */
 export function circle(size: number, radiusMs: number): Phantom {
   const angle = (2 * Math.PI) / (size - 1);
   const apart = (a: number, b: number): number =>
@@ -39,7 +39,7 @@ export function circle(size: number, radiusMs: number): Phantom {
   return { nodes: named(size), rttMs: apart };
 }
 
-/** Noise around a mean, without geometry. */
+/** A network of noise around a mean, without geometry. */
 export function scattered(size: number, meanMs: number, deviationMs: number, seed: number): Phantom {
   const random = seeded(seed);
   return symmetric(named(size), () => Math.max(1, meanMs + deviationMs * gaussian(random)));

@@ -16,7 +16,7 @@ const READ: ReadonlySet<string> = new Set([
 
 interface BinaryObject<T> {
   readonly value: T;
-  /** For messages. Null: all fields are known. */
+  /** Name of an unknown field, for error messages. Null: all are known. */
   readonly unknownField: string | null;
 }
 
@@ -51,7 +51,7 @@ export function readObject(bytes: Buffer, act: string): BinaryObject<Fields> {
   return guarded(act, () => objectIn(bytes));
 }
 
-/** A watch event: a frame without its length. */
+/** Reads a watch event from a frame without its length. */
 export function readEvent(
   frame: Buffer,
   act: string,

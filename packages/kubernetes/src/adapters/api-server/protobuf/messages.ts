@@ -11,7 +11,7 @@ export interface Field {
   readonly message: Message | null;
   /** JSON shows the message's fields in the outer object. */
   readonly isInline: boolean;
-  /** JSON omits empty values. */
+  /** True if JSON omits the field when it is empty. */
   readonly isLeftOut: boolean;
 }
 
@@ -47,7 +47,7 @@ function readTable(): void {
   }
 }
 
-/** `1:labels string{}`, see POD_FIELDS. */
+/** Syntax of a field in POD_FIELDS, such as `1:labels string{}`. */
 const FIELD = /^(?<number>\d+):(?<name>\S+) (?<type>\w+)(?<shape>\[\]|\{\})?(?<mark>[?!])?$/;
 
 function addField(to: Message, text: string): void {

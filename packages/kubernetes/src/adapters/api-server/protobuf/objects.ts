@@ -3,7 +3,7 @@ import { isRecord } from "@isochrone/primitives";
 import type { Field, Message } from "./messages.ts";
 import { LENGTH, MalformedError, VARINT, type Wire } from "./wire.ts";
 
-/** Years 1 to 9999, the range of RFC 3339. */
+/** Start of year 1; RFC 3339 covers the years 1 to 9999. */
 const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
 
@@ -48,7 +48,7 @@ export class ObjectReader {
     }
   }
 
-  /** Undefined: JSON omits the value. */
+  /** Reads a value. Undefined: JSON omits it. */
   #value(field: Field, message: Message, end: number): unknown {
     const wire = this.#wire;
     switch (field.holds) {
@@ -79,7 +79,7 @@ export class ObjectReader {
     else if (int !== 0 || !field.isLeftOut) into[field.name] = field.holds === "bool" ? int !== 0 : int;
   }
 
-  /** A packed list of numbers, as protobuf 3 writes it. */
+  /** Reads a packed list of numbers, as protobuf 3 writes it. */
   #addPacked(values: unknown[], end: number): void {
     for (const listEnd = this.#wire.endOfValue(end); this.#wire.at < listEnd;)
       values.push(this.#wire.int(listEnd));

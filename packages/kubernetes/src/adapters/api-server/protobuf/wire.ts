@@ -27,7 +27,7 @@ export class Wire {
     return tag;
   }
 
-  /** Signed; rounded beyond 2^53 as JSON numbers are. */
+  /** Reads a signed integer, rounded beyond 2^53 as JSON numbers are. */
   int(end: number): number {
     const first = this.#byte(end);
     return first < 0x80 ? first : this.#longInt(first & 0x7f, end);
@@ -78,7 +78,7 @@ export class Wire {
     return this.#bytes[this.at++]!;
   }
 
-  /** Seven bits per byte, lowest first; negative numbers have 64 bits. */
+  /** Reads a varint: seven bits per byte, lowest first. Negative numbers have 64 bits. */
   #longInt(lowest: number, end: number): number {
     let [low, high] = [lowest, 0];
     for (let shift = 7; shift < 70; shift += 7) {
