@@ -63,7 +63,7 @@ interface ResolvedProfile extends StrategyProfile {
   readonly channelPriorities: string;
 }
 
-/** Throws PlacementError. */
+/** Creates a strategy. Throws PlacementError. */
 export function createStrategy(profile: StrategyProfile): Strategy {
   const entries = readEntries(profile.strategy);
   // Report invalid types even if no strategy of the profile reads them.

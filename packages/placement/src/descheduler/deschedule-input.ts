@@ -6,11 +6,11 @@ import type { PaperMove } from "./paper-moves.ts";
 
 export interface MoveRules
   extends Omit<PlanSettings, "moveCost">, Pick<SpreadLimits, "minNodes" | "minZones"> {
-  /** As a share of what the pod's channels cost now. */
+  /** Minimum gain as a share of the current cost of the pod's channels. */
   readonly minGainRatio: number;
-  /** As a share of what all channels of the workflow cost now. */
+  /** Minimum gain as a share of the current cost of all channels of the workflow. */
   readonly minWorkflowGainRatio: number;
-  /** Bytes per second x milliseconds. */
+  /** Minimum gain, bytes per second x milliseconds. */
   readonly minGain: number;
   /** Number of consecutive runs in which the same move must pay. */
   readonly rounds: number;
@@ -126,7 +126,7 @@ export interface Move {
 type MoveWorth =
   | {
       readonly kind: "cost";
-      /** For all pods of the group or campaign, bytes per second x milliseconds. */
+      /** Gain of all pods of the group or campaign, bytes per second x milliseconds. */
       readonly gain: number;
       readonly cost: number;
       readonly pods: number;
@@ -151,7 +151,7 @@ export interface DescheduleRow {
 
 export interface DescheduleDecision {
   readonly halt: Halt | null;
-  /** In order. Moves of a group are adjacent, and executed all or none. */
+  /** Moves in the order of execution. Moves of a group are adjacent, and executed all or none. */
   readonly moves: readonly Move[];
   readonly rows: readonly DescheduleRow[];
   readonly memory: DescheduleMemory;

@@ -37,7 +37,7 @@ interface Exclusion {
 }
 
 export interface ExclusionRules {
-  /** Milliseconds. */
+  /** Minimum age of a pod and of its workload, milliseconds. */
   readonly minPodAgeMs: number;
   readonly allowLocalStorage: boolean;
   readonly allowStatefulSets: boolean;
@@ -47,7 +47,7 @@ export interface ExclusionRules {
 
 export interface PodInContext {
   readonly pod: ClusterObject;
-  /** Null: unknown. */
+  /** Controller of the pod. Null: unknown. */
   readonly controller: ClusterObject | null;
   /** The Deployment, else the controller itself. Null: unknown. */
   readonly workload: ClusterObject | null;
@@ -195,7 +195,7 @@ function sidecarVolumes(text: string | undefined): string[] {
   }
 }
 
-/** Null: nothing ties the volume to a place. */
+/** Returns what ties the volume to a place, or null if nothing does. */
 function ofClaim({ pod, claim, volume }: PodInContext, source: Named<VolumeField>): string | null {
   const { namespace = "default", name } = pod.metadata;
   const named = textOf(fieldsOf<"claimName">(source.persistentVolumeClaim).claimName);

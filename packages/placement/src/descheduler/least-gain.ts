@@ -4,7 +4,7 @@ import { workflowLatency } from "../scoring/workflow-latency.ts";
 import type { MoveRules } from "./deschedule-input.ts";
 import type { PodMove } from "./proposal.ts";
 
-/** Milliseconds per request, mean over the moved pods' traffic. */
+/** Minimum gain in milliseconds per request, mean over the moved pods' traffic. */
 const LEAST_GAIN_MS = 0.1;
 
 type LeastGainRules = Pick<
@@ -27,7 +27,10 @@ export class LeastGain {
     this.#rateOf = pods.map(({ workload }) => (workload === null ? 0 : (rates.get(workload) ?? 0)));
   }
 
-  /** Returns bytes per second x milliseconds. @param cost current cost of the pods' channels */
+  /**
+   * Returns the minimum gain, bytes per second x milliseconds.
+   * @param cost current cost of the pods' channels
+   */
   of(cost: number, moves: readonly Pick<PodMove, "pod">[]): number {
     const { minGain, minGainRatio } = this.#rules;
     const bytesPerSecond = moves.reduce((sum, { pod }) => sum + this.#rateOf[pod]!, 0);

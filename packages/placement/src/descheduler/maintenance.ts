@@ -29,7 +29,7 @@ export function parseMaintenanceWindow(text: string): MaintenanceWindow {
   return { days: daysOf(text, first, last), fromMinute, toMinute };
 }
 
-/** True if there are no windows. */
+/** Whether a window is open; true if there are none. */
 export function isOpen(windows: readonly MaintenanceWindow[], nowMs: number): boolean {
   if (windows.length === 0) return true;
   const now = new Date(nowMs);

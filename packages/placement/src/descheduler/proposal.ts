@@ -5,7 +5,7 @@ export interface PodMove {
 
 export interface Proposal {
   readonly moves: readonly PodMove[];
-  /** Bytes per second x milliseconds. */
+  /** Reduction of cost, bytes per second x milliseconds. */
   readonly gain: number;
   /** Current cost of the pods' channels. A channel between two of them counts twice. */
   readonly cost: number;

@@ -10,7 +10,7 @@ export interface MeasuredMove {
   readonly bytesPerSecond: number;
 }
 
-/** The pod didn't reach its target; counts as no gain. */
+/** A move whose pod didn't reach its target. It counts as a move without gain. */
 export interface FailedMove {
   readonly atMs: number;
   readonly workflow: string;
@@ -25,7 +25,7 @@ interface RegretRules {
   /** Minimum judged moves before a pause. */
   readonly minJudged: number;
   readonly maxJudged: number;
-  /** First pause, milliseconds. */
+  /** Length of the first pause, milliseconds. */
   readonly pauseMs: number;
 }
 
@@ -34,7 +34,7 @@ export interface RegretState {
   readonly judged: readonly JudgedMove[];
   /** Failed proposals since the last success. */
   readonly failedProposals: number;
-  /** Wall clock milliseconds; 0: not paused. */
+  /** End of the pause, wall clock milliseconds; 0: not paused. */
   readonly stoppedUntilMs: number;
   readonly stoppedBy: Stop | null;
   /** Pauses since the last effective move. */
@@ -85,7 +85,7 @@ export function regretOf(moves: readonly JudgedMove[]): number {
   return Math.max(0, 1 - came / (expected + (failed * expected) / measured));
 }
 
-/** A pause resets all counts. */
+/** Adds a judged move, and pauses if regret is high. A pause resets all counts. */
 export function judged(state: RegretState, move: JudgedMove, rules: RegretRules, nowMs: number): RegretState {
   const moves = [...state.judged, move].slice(-rules.maxJudged);
   const next = { ...state, judged: moves, stops: isEffective(move) ? 0 : state.stops };
@@ -134,7 +134,7 @@ export function longestPauseMs(pauseMs: number): number {
   return pauseMs * 2 ** MAX_DOUBLINGS;
 }
 
-/** Milliseconds. */
+/** Returns the wait before the workload's next move, milliseconds. */
 export function nextCoolDown(
   move: JudgedMove,
   lastMs: number,

@@ -6,7 +6,7 @@ interface NodeInZone {
 }
 
 /**
- * A workload below the minimum must not lose any node or zone.
+ * Whether a move keeps enough nodes and zones. A workload below the minimum must not lose any node or zone.
  * @param replicaNodes includes the moved replica's node
  */
 export function keepsSpan(

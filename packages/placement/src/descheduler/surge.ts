@@ -13,7 +13,8 @@ const TEMPLATE_HASH = "pod-template-hash";
 const HOSTNAME = "kubernetes.io/hostname";
 
 /**
- * Requires a surging rolling update, and no node, volume or topology domain shared by pod and replacement.
+ * Whether the replacement can start before the pod ends. This requires a surging rolling update, and no node,
+ * volume or topology domain shared by pod and replacement.
  */
 export function canSurge({ pod, workload }: SurgeCandidate): boolean {
   const owner = pod.metadata.ownerReferences?.find(({ controller }) => controller === true);

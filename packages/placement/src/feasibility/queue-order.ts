@@ -21,7 +21,10 @@ export interface QueueStep {
   readonly node: number;
   /** Why the pod would be rejected at its turn; it then counts as unplaced. Null: admitted. */
   readonly rejection: Rejection | null;
-  /** Must be bound before later pods are nominated: kube-scheduler counts nominated pods as placed. */
+  /**
+   * Whether the pod must be bound before later pods are nominated: kube-scheduler counts nominated pods as
+   * placed.
+   */
   readonly before: boolean;
 }
 

@@ -91,7 +91,10 @@ export class SchedulingModel {
     return node?.pods.get(key) ?? node?.nominated.get(key);
   }
 
-  /** Null: admitted. A pod already in the model counts twice: remove it first. */
+  /**
+   * Returns why the node rejects the pod, or null if it admits it. A pod already in the model counts twice:
+   * remove it first.
+   */
   verdict(pod: ApiObject, node: string): Rejection | null {
     const state = this.#byName.get(node);
     if (state === undefined) return { plugin: "NodeName", message: `node ${node} is not known` };

@@ -123,7 +123,7 @@ interface Total {
 
 const totals = new WeakMap<Float64Array, Total>();
 
-/** Sums by id, so candidate order doesn't change rounding. */
+/** Sum of the known amounts. Added by id, so candidate order doesn't change rounding. */
 function totalOf(available: Float64Array): Total {
   const known = totals.get(available);
   if (known !== undefined) return known;

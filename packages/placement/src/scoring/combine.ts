@@ -27,7 +27,7 @@ export function candidateIds({ cluster, candidates }: PlacementProblem): Int32Ar
   return cluster.graph?.idsOf(candidates) ?? new Int32Array(candidates.length).fill(-1);
 }
 
-/** Uses two columns of the pool. */
+/** Combines parts to scores. Uses two columns of the pool. */
 export function combineParts(
   problem: PlacementProblem,
   ids: Int32Array,

@@ -85,7 +85,7 @@ class PartsExplanation implements Explanation {
     return this.#findings.remarks.flatMap((said) => said());
   }
 
-  /** Worded on access: most decisions are never read. */
+  /** Sentences are worded on access: most decisions are never read. */
   get sentences(): readonly string[] {
     const { decided, neutral, inputs, noCluster, noWorkflow, assumed } = this.#findings;
     const sentences = [

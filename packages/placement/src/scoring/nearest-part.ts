@@ -3,7 +3,7 @@ import type { NearestExchange } from "./neighbours.ts";
 import { NearestShares, Proximity } from "./routing.ts";
 import type { Place } from "./routing.ts";
 
-/** Milliseconds x bytes per second, by node id: finite. */
+/** Costs by node id, milliseconds x bytes per second: finite. */
 interface NearestCosts {
   /** Cost of all replicas' calls; one replica pays its even share. */
   readonly calls: Float64Array;

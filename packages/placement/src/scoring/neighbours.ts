@@ -154,7 +154,7 @@ export function* peersOf(
   }
 }
 
-/** Counts the pod even if it is not listed yet. */
+/** Number of the pod's replicas. Counts the pod even if it is not listed yet. */
 export function ownReplicas(
   pod: PodToPlace,
   workflow: WorkflowGraph,

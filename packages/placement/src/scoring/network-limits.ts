@@ -19,8 +19,8 @@ export function networkLimitViolations(problem: PlacementProblem): Map<string, s
 }
 
 /**
- * Uses the same majority. Free: the smaller of measured headroom and capacity minus reservations. Unknown has
- * no vote.
+ * Rejects candidates with too little free bandwidth, by the same majority. Free: the smaller of measured
+ * headroom and capacity minus reservations. Unknown has no vote.
  */
 export function bandwidthViolations(problem: PlacementProblem): Map<string, string> {
   return violations(problem, {

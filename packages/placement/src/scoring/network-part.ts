@@ -19,7 +19,7 @@ export type PartColumn =
 /** Outlives its scoring: MUST retain only a few numbers and names, no column and no graph. */
 export type Remarks = () => readonly string[];
 
-/** Milliseconds x bytes per second, at most 0: more is better. */
+/** The part in milliseconds x bytes per second, at most 0: more is better. */
 export function networkPart(
   problem: PlacementProblem,
   ids: Int32Array,

@@ -212,7 +212,7 @@ function vectorOf(
   };
 }
 
-/** Avoids 0 x Infinity. */
+/** Product that avoids 0 x Infinity. */
 function weighted(bytesPerSecond: number, ms: number): number {
   return bytesPerSecond === 0 ? 0 : bytesPerSecond * ms;
 }

@@ -9,9 +9,9 @@ export interface PeerCost {
   readonly calling: boolean;
   readonly node: string;
   readonly pods: number;
-  /** Null: unknown. */
+  /** Request rate of the peer's channels. Null: unknown. */
   readonly requestsPerSecond: number | null;
-  /** Both directions. Null: unknown. */
+  /** Traffic in both directions. Null: unknown. */
   readonly bytesPerSecond: number | null;
   /** Round trip by row, milliseconds. NaN: unknown, Infinity: unreachable. */
   readonly ms: Float64Array;
@@ -122,7 +122,10 @@ function heaviest(groups: Group[]): readonly Group[] {
   return groups.toSorted((a, b) => weight(b) - weight(a)).slice(0, MAX_COUNTED);
 }
 
-/** Priced as in scoring: round trip of the initiator, else the opposite direction. */
+/**
+ * Round trips to a peer by row, priced as in scoring: round trip of the initiator, else the opposite
+ * direction.
+ */
 function columnOf(
   graph: ClusterGraph,
   names: readonly string[],

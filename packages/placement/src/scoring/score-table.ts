@@ -13,9 +13,11 @@ export interface ScoreTable {
   readonly names: readonly string[];
   /** Node ids; -1: the graph lacks the node. */
   readonly ids: Int32Array;
-  /** In the strategy's own unit. NaN: can't be scored. */
+  /** Values in the strategy's own unit. NaN: can't be scored. */
   readonly raw: Float64Array;
-  /** 0 to 100, more is better, never NaN. 0 for infeasible nodes, unless the strategy scores them. */
+  /**
+   * Score from 0 to 100, more is better, never NaN. 0 for infeasible nodes, unless the strategy scores them.
+   */
   readonly score: Float64Array;
   /** Columns by part. Null: the part had no influence. Rows of id -1 hold substitutes. */
   readonly parts: Readonly<Record<string, Float64Array | null>>;
@@ -143,7 +145,7 @@ function reasonsOf(names: readonly string[], reasons: ReadonlyMap<string, string
   return found;
 }
 
-/** Breaks ties by name; -1 if no row is feasible. */
+/** Row with the highest score. Breaks ties by name; -1 if no row is feasible. */
 export function bestRow(table: Rankable): number {
   return bestRows(table)[0];
 }
@@ -163,7 +165,7 @@ export function bestRows(table: Rankable): readonly [number, number] {
   return [best, second];
 }
 
-/** Best first, at most RANKED_ROWS. One pass: the score alone excludes most rows. */
+/** Ranks rows, best first, at most RANKED_ROWS. One pass: the score alone excludes most rows. */
 export function rank(ranked: Rankable): number[] {
   const { names, infeasible } = ranked;
   const score = judgedScores(ranked);

@@ -5,7 +5,10 @@ import { bytesPerSecondOf, type RequestValue } from "./channel-traffic.ts";
 import type { NearestExchange } from "./neighbours.ts";
 import type { PodToPlace } from "./problem.ts";
 
-/** Priced as in the planner: an overloaded replica costs as much as an overloaded node. */
+/**
+ * Costs of starving zones, priced as in the planner: an overloaded replica costs as much as an overloaded
+ * node.
+ */
 interface StarvingCosts {
   readonly byId: Float64Array;
   /** Value for candidates that the graph lacks. */

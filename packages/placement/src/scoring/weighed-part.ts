@@ -3,9 +3,9 @@ import type { PartColumn } from "./network-part.ts";
 
 export interface PartSource {
   readonly name: string;
-  /** In `normalized` mode; a strategy's weights add up to 1. */
+  /** Weight in `normalized` mode; a strategy's weights add up to 1. */
   readonly weight: number;
-  /** In `raw` mode. @default weight */
+  /** Weight in `raw` mode. @default weight */
   readonly rawWeight?: number;
   readonly source: PartColumn;
 }

@@ -25,7 +25,7 @@ export interface Relocation {
 export interface Slowdown {
   readonly a: string;
   readonly b: string;
-  /** Added to round trips after `factor`, milliseconds. */
+  /** Time added to round trips after `factor`, milliseconds. */
   readonly addMs: number;
   readonly factor: number;
 }

@@ -27,7 +27,7 @@ export interface Outcome {
   readonly network: number;
   /** Mean round trip, milliseconds. Null: no traffic. */
   readonly meanRttMs: number | null;
-  /** Bytes/s with an unplaced end or an unknown cost. */
+  /** Traffic in bytes/s with an unplaced end or an unknown cost. */
   readonly unknownBytesPerSecond: number;
   /** Monthly cost. Null: nothing has a price. */
   readonly perMonth: number | null;

@@ -6,7 +6,7 @@ export interface ZoneDemand {
   readonly zone: string | null;
   /** Traffic in both directions. */
   readonly bytesPerSecond: number;
-  /** Null: some channel's requests are not counted. */
+  /** Request rate. Null: some channel's requests are not counted. */
   readonly requestsPerSecond: number | null;
 }
 

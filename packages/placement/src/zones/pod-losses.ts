@@ -7,7 +7,7 @@ interface LossInput {
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
   readonly workload: string;
-  /** Millicores. Null: unknown, and no zone counts as starving. */
+  /** Usable CPU of a replica, millicores. Null: unknown, and no zone counts as starving. */
   readonly replicaCpu: number | null;
   readonly prices?: PlanProblem["prices"] | undefined;
   readonly settings: Partial<PlanSettings>;

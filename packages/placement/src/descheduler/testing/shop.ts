@@ -36,7 +36,7 @@ export interface ShopOptions {
   /** Nodes of the pods by workload. Pods are named web-0, web-1, ... */
   readonly pods: Readonly<Record<string, readonly string[]>>;
   readonly channels: readonly (readonly [string, string, number])[];
-  /** Milliseconds. @default 1 within a zone, 20 between zones */
+  /** Round-trip cost, milliseconds. @default 1 within a zone, 20 between zones */
   readonly costMs?: (a: string, b: string) => number;
   /** Error of each cost, milliseconds. @default unknown */
   readonly errorMs?: number;

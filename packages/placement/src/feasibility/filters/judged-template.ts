@@ -77,7 +77,8 @@ export class JudgedTemplate {
   }
 
   /**
-   * Ignores resources and pods planned with it. Shared: don't modify.
+   * Returns 1 for each node open to the pod, ignoring resources and pods planned with it. Shared: don't
+   * modify.
    * @param joinable whether pods planned with it can meet its affinity
    */
   openNodes(pod: SchedulingPod, joinable: boolean): Uint8Array {

@@ -3,7 +3,7 @@ import type { SchedulingPod } from "../objects/scheduling-pod.ts";
 
 interface Residents {
   all: number;
-  /** Excludes terminating pods. */
+  /** Number of pods without terminating ones. */
   lasting: number;
 }
 

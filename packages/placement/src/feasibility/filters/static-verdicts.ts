@@ -4,7 +4,7 @@ import { requiredAffinity, type SchedulingPod } from "../objects/scheduling-pod.
 import type { Rejection } from "../objects/verdict.ts";
 import { volumeFilter, type BoundVolumes } from "./volumes.ts";
 
-/** kube-scheduler checks resources in between. */
+/** Verdicts before and after kube-scheduler's check of resources. */
 interface StaticVerdict {
   readonly first: Rejection | null;
   readonly last: Rejection | null;
@@ -41,7 +41,7 @@ export class StaticVerdicts {
     return verdict;
   }
 
-  /** Shared: don't modify. */
+  /** 1 for each admitting node that plans may use. Shared: don't modify. */
   targets(): Uint8Array {
     if (this.#targets === null) {
       this.#targets = new Uint8Array(this.#nodes.length);

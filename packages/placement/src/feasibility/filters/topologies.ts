@@ -60,7 +60,7 @@ export class SparseCounts {
     this.#topology = topology;
   }
 
-  /** Ignores nodes without the label. */
+  /** Counts pods in the node's domain. Ignores nodes without the label. */
   add(node: number, pods: number): void {
     const domain = this.#topology.domainOf[node]!;
     if (domain < 0) return;

@@ -27,7 +27,7 @@ import type { Rejection } from "../objects/verdict.ts";
 export interface StorageObjects {
   readonly persistentVolumes?: Iterable<ApiObject>;
   readonly persistentVolumeClaims?: Iterable<ApiObject>;
-  /** For attach limits. Without them, pods with CSI volumes are unsupported. */
+  /** CSINodes, for attach limits. Without them, pods with CSI volumes are unsupported. */
   readonly csiNodes?: Iterable<ApiObject>;
   /** Attached volumes count on a node even if no pod there uses them. */
   readonly volumeAttachments?: Iterable<ApiObject>;
@@ -78,7 +78,7 @@ interface Volume {
   readonly labels: readonly (readonly [key: string, values: ReadonlySet<string>])[];
   readonly onNode: NodeTest | null;
   readonly driver: string | null;
-  /** Equal for claims of the same volume. */
+  /** Identity of the volume, equal for all its claims. */
   readonly handle: string;
 }
 

@@ -51,7 +51,7 @@ export class LabelSetTest {
 export interface PodTerm {
   readonly topologyKey: string;
   readonly test: LabelSetTest;
-  /** Equal for equivalent terms; used in messages and to merge them. */
+  /** Key of the term, equal for equivalent terms; used in messages and to merge them. */
   readonly key: string;
 }
 

@@ -17,7 +17,7 @@ interface PodRequests {
   readonly scored: Amounts;
 }
 
-/** kube-scheduler, pkg/scheduler/util/pod_resources.go. */
+/** Defaults in kube-scheduler's pkg/scheduler/util/pod_resources.go. */
 const SCORED_DEFAULTS: ExactAmounts = exactAmounts({ cpu: "100m", memory: "200Mi" });
 const NO_DEFAULTS: ExactAmounts = new Map();
 

@@ -42,7 +42,7 @@ export interface SchedulingPod {
   readonly antiAffinity: readonly PodTerm[];
   readonly spread: readonly SpreadRule[];
   readonly claims: readonly string[];
-  /** Null: no controller. */
+  /** Controller of the pod. Null: none. */
   readonly controller: string | null;
   /** Invalid rules; such a pod can't be judged. */
   readonly faults: readonly string[];

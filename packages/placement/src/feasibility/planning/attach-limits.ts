@@ -1,5 +1,5 @@
-// Models CSI attach limits as resources, one slot per volume. Shared volumes take a slot per pod, more than
-// in kube-scheduler, which only excludes nearly full nodes.
+// Models CSI attach limits as resources, one slot per volume. A shared volume takes a slot per pod, more than
+// in kube-scheduler; at worst, this excludes a node that is nearly full of them.
 import type { PlanNode } from "../../planner/objective/plan-problem.ts";
 import type { NodeState } from "../objects/node-state.ts";
 import type { PlannedPod } from "./plan-input.ts";

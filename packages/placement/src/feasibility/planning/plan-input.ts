@@ -9,7 +9,7 @@ import type { SchedulingPod } from "../objects/scheduling-pod.ts";
 import type { SpreadLimits } from "../objects/spread-limits.ts";
 
 export interface PlanInput {
-  /** Unchanged afterwards. Planned pods in it are removed meanwhile. */
+  /** State of the cluster, unchanged afterwards. Planned pods in it are removed meanwhile. */
   readonly model: SchedulingModel;
   readonly pods: readonly ApiObject[];
   readonly cluster: ClusterGraph;

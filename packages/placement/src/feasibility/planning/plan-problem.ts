@@ -113,7 +113,7 @@ function unbound(pod: ApiObject): ApiObject {
 }
 
 interface OpenNodes {
-  /** Ignores resources and other planned pods. */
+  /** 1 for each open node, ignoring resources and other planned pods. */
   readonly nodes: Uint8Array;
   readonly areAll: boolean;
 }

@@ -90,7 +90,10 @@ export class StepBuilder {
     return walk.result();
   }
 
-  /** Beyond the errors and the cost of extra moves: by executable steps, else by all. */
+  /**
+   * Whether `a` saves more than `b`, beyond the errors and the cost of extra moves: by executable steps, else
+   * by all.
+   */
   isClearlyBetter(a: PlanSteps, b: PlanSteps): boolean {
     const { model, rules } = this.#input;
     const more = Math.max(0, movesIn(a) - movesIn(b)) * rules.minGain;

@@ -39,7 +39,7 @@ export interface WorkflowPlanInput extends Omit<RunningWorkflowInput, "podOf"> {
   readonly now: () => number;
 }
 
-/** Returns null if no pod of the workflow runs. */
+/** Plans a running workflow. Returns null if none of its pods runs. */
 export function workflowPlan(input: WorkflowPlanInput): WorkflowPlanReport | null {
   const { pods, seed, budgetMs, now, previous = [] } = input;
   const cost: CostSettings = { ...input.spread, ...input.cost };

@@ -37,7 +37,7 @@ interface Agreement {
   onTop: number;
   choices: number;
   scores: number;
-  /** Nodes that share the highest score. */
+  /** Number of eligible nodes, and of those that share the highest score. */
   candidates: number;
   best: number;
   readonly disagreements: string[];

@@ -37,7 +37,7 @@ function addSpread(
   const count = (domain: number): Terms => members.flatMap((pod) => at(pod, domain));
   for (const [domain, there] of placed.entries()) {
     if (!tooFew) program.row([[1, least], ...negative(count(domain))], "<=", there);
-    // Binding only in the subject's domain.
+    // The row binds only in the subject's domain.
     const most = there + members.length;
     for (const subject of subjects) {
       const here = at(subject, domain).map(([, variable]) => [most, variable] as const);

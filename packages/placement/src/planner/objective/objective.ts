@@ -95,7 +95,7 @@ function newModel(problem: PlanProblem, settings: PlanSettings): CostModel {
   return { settings, problem, ...network, latencyLimit: Infinity, capacity, whole };
 }
 
-/** For the same problem with fewer nodes; costs stay equal. */
+/** Returns the model of the same problem with fewer nodes. Costs stay equal. */
 export function restrictedModel(model: CostModel, problem: PlanProblem): CostModel {
   const overload = Overload.of(problem, OVERLOAD_SHARE * model.whole, model.settings.maxCpuUse);
   const prices = { scale: model.capacity.scale, moveCost: model.settings.moveCost };
@@ -154,7 +154,10 @@ export function networkCost({ traffic, field }: NetworkCosts, assignment: Int32A
   return sum;
 }
 
-/** Includes fixed peers, and planned peers: all, or only those it calls, to count each pair once. */
+/**
+ * Traffic cost of a pod. Includes fixed peers, and planned peers: all, or only those it calls, to count each
+ * pair once.
+ */
 function podCost(
   { groups, groupOf }: Traffic,
   field: CostField,

@@ -17,7 +17,7 @@ export class Overload {
   }
 
   /**
-   * Excludes planned pods.
+   * Overload before planned pods.
    * @param scale cost if all planned use were excess
    * @param maxCpuUse usable fraction of a node's CPU; 0: unlimited
    */

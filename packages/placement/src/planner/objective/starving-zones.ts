@@ -138,8 +138,8 @@ interface StarvingInput {
 }
 
 /**
- * For workloads with nearest-replica routing, known use and capacity, and a planned replica or caller. Total
- * excess costs as much as total node overload.
+ * Returns one term for each workload with nearest-replica routing, known use and capacity, and a planned
+ * replica or caller. Total excess costs as much as total node overload.
  */
 export function starvingZones(problem: PlanProblem, input: StarvingInput): StarvingZones[] {
   if (!input.rates.areKnown || problem.replicaCpu === undefined) return [];

@@ -14,7 +14,7 @@ export interface TrafficCosts {
 }
 
 /**
- * Equals the bill if all pods have nodes and no zone counts are known.
+ * Costs of the workflow's traffic. Equals the bill if all pods have nodes and no zone counts are known.
  * @param bytesPerRequest for latency only; money is never estimated from requests
  */
 export function trafficCosts(

@@ -128,7 +128,7 @@ function ratedChannels(
   return { channels, source: known ? "measured" : "declared" };
 }
 
-/** Null: unknown. */
+/** Returns the function of a channel's rate, bytes per second. Null: unknown. */
 function rateOf(bytesPerRequest: number): (channel: Channel) => number | null {
   const value: RequestValue =
     bytesPerRequest > 0

@@ -4,7 +4,7 @@
  */
 export interface Rule {
   readonly name: string;
-  /** The pod must be unplaced. */
+  /** Adds a pod, which must be unplaced. */
   add(pod: number, node: number): void;
   remove(pod: number, node: number): void;
   /**

@@ -8,7 +8,7 @@ export class SpreadRule implements Rule {
   readonly #roles: Roles;
   readonly #domainOf: Int32Array;
   readonly #maxSkew: number;
-  /** Fewer than minDomains: the emptiest counts as empty. */
+  /** Whether there are fewer domains than minDomains: the emptiest then counts as empty. */
   readonly #tooFew: boolean;
   readonly #members: Int32Array;
   readonly #subjects: Int32Array;

@@ -54,7 +54,7 @@ export class Budget {
     this.#states.push(state);
   }
 
-  /** Sets a lower ceiling temporarily. */
+  /** Sets a temporary, lower limit. Infinity restores the original one. */
   limit(effort: number): void {
     this.#ceiling = Math.min(this.#options.effort, effort);
   }

@@ -52,7 +52,7 @@ function useOn({ capacity, others, pods }: PlanUse, core: Int32Array): PlanUse {
   return { capacity: of(capacity), others: of(others), pods };
 }
 
-/** Once per workload: replicas are interchangeable. */
+/** Best nodes for a workload's first pod. Its other replicas get none: they are interchangeable. */
 function bestFor(state: PlanState, pod: number): number[] {
   const group = state.traffic.groups[state.traffic.groupOf[pod]!];
   if (group === undefined || group.pods[0] !== pod) return [];

@@ -86,7 +86,10 @@ function admitted(
   return fine;
 }
 
-/** Returns 0 for pods of a common nearest-routed channel, which swaps don't handle. */
+/**
+ * Change of traffic cost by a swap. Returns 0 for pods of a common nearest-routed channel, which swaps don't
+ * handle.
+ */
 function networkDelta(state: PlanState, a: number, b: number): number {
   const { assignment, traffic, field } = state;
   if (traffic.nearestOf[a]!.some((channel) => channel.concerns(b))) return 0;

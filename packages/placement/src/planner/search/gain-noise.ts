@@ -2,7 +2,7 @@ import type { CostField } from "../objective/cost-field.ts";
 import type { CostModel } from "../objective/objective.ts";
 import type { GroupLink, Traffic } from "../objective/traffic.ts";
 
-/** Bytes per second x milliseconds. */
+/** Returns the error of the difference between two costs, bytes per second x milliseconds. */
 export function gainNoise(model: CostModel, before: Int32Array, after: Int32Array): number {
   const moved = [...before.keys()].filter((pod) => before[pod] !== after[pod]);
   return gainError(model, moved, before, after);

@@ -86,7 +86,7 @@ function rearrange(state: PlanState, options: NeighbourhoodOptions): () => void 
   return () => state.revert(pods, before, cost);
 }
 
-/** Pods that don't fit go elsewhere. */
+/** Places each block on one node. Pods that don't fit go elsewhere. */
 function putBlocksBack(
   state: PlanState,
   blocks: readonly (readonly number[])[],

@@ -65,7 +65,7 @@ export class PlanState {
     return this.#unplaced;
   }
 
-  /** Incremental, so rounding errors accumulate. */
+  /** Total cost. Incremental, so rounding errors accumulate. */
   get cost(): number {
     return this.#cost;
   }

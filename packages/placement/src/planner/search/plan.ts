@@ -59,7 +59,10 @@ export interface Plan {
   readonly fallback: MoneyFallback | null;
 }
 
-/** Independent of the order of nodes. Throws PlacementError `invalid_setting`. */
+/**
+ * Finds a placement with low cost. Doesn't depend on the order of nodes. Throws PlacementError
+ * `invalid_setting`.
+ */
 export function plan(problem: PlanProblem, options: PlanOptions): Plan {
   if (isByName(problem)) return planInOrder(problem, options);
   const order = byName(problem);

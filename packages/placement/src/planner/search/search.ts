@@ -149,7 +149,7 @@ export class PlanSearch {
     state.clear();
   }
 
-  /** Returns nodes to gather pods around. */
+  /** Makes greedy starts in several orders. Returns nodes to gather pods around. */
   #startAll(): number[] {
     const { traffic, problem, field } = this.#model;
     const attached = byAttachment(traffic, this.#links, this.#sizes).filter(
@@ -248,7 +248,7 @@ export class PlanSearch {
     });
   }
 
-  /** Restores the state if the result breaks a rule. */
+  /** Places all pods anew around a random node. Restores the state if a rule breaks. */
   #scatter(state: PlanState, mostUnplaced: number): void {
     const pods = this.#movable.filter((pod) => state.assignment[pod]! >= 0);
     const { cost } = state;
@@ -297,7 +297,7 @@ export class PlanSearch {
     return [...nodes];
   }
 
-  /** Ignores rules, which other pods may satisfy later. */
+  /** Whether a node is open to the pod. Ignores rules, which other pods may satisfy later. */
   #hasRoom(pod: number): boolean {
     for (let node = 0; node < this.#model.field.nodeCount; node++)
       if (this.#state.isOpen(pod, node)) return true;

@@ -6,7 +6,7 @@ const SAMPLE = 24;
 const TAKEN = 4;
 const NEAR = 32;
 
-/** Sorted by the mean distance to enough room for all pods. */
+/** Returns nodes to gather pods around, sorted by the mean distance to enough room for all pods. */
 export function seedNodes(state: PlanState, pods: readonly number[], draw: Draw): number[] {
   const first = pods[0]!;
   const candidates = [...state.problem.nodes.keys()].filter((node) => state.admits(first, node, false));
@@ -51,7 +51,10 @@ function meanDistance(state: PlanState, node: number, need: Float64Array): numbe
   return distanceOver(state, all, distance, need);
 }
 
-/** Infinity: no room for all. @param nearest nearest nodes first */
+/**
+ * Returns the mean distance to enough room. Infinity: these nodes lack room.
+ * @param nearest nearest nodes first
+ */
 function distanceOver(
   state: PlanState,
   nearest: Iterable<number>,

@@ -20,7 +20,7 @@ interface OptimumOptions {
   readonly latencyLimit?: number;
 }
 
-/** Null: limit reached. @param known a good initial plan */
+/** Finds the cheapest plan. Returns null at the limit. @param known a good initial plan */
 export function optimum(
   problem: PlanProblem,
   known: Int32Array | null,

@@ -87,7 +87,7 @@ export function randomProblem(seed: number, size: InstanceSize): PlanProblem {
   };
 }
 
-/** Independent of requests: up to twice as much. One node in eight is unmeasured. */
+/** Draws use independently of requests: up to twice as much. One node in eight is unmeasured. */
 function useOf(draw: Draw, { pods, nodes }: Drawn, share: number): PlanUse {
   const uses = Float64Array.from(pods, ({ demand }) => Math.round(demand[0]! * 2 * draw()));
   const others = Float64Array.from(nodes, () => Math.round(200 * draw()));

@@ -14,7 +14,7 @@ const TIGHTNESS = [0.25, 0.45, 0.6, 0.75];
 const RESOURCES = ["cpu", "memory", "pods"];
 const AT = "2026-01-01T00:00:00.000Z";
 
-/** Reproducible; every four seeds go from loose to tight. */
+/** Returns a reproducible problem; every four seeds go from loose to tight. */
 export function siteProblem(seed: number, matrix: Matrix): PlanProblem {
   const { services, hosts } = SITE_SIZE;
   const draw = seeded(seed);
