@@ -1,4 +1,4 @@
-// What reads objects, without stores, certificates and metrics: for commands that have to start at once.
+// Object readers without stores, certificates and metrics, for commands that must start fast.
 
 export {
   CHANNELS_ANNOTATION,

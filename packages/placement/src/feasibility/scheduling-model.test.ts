@@ -145,7 +145,7 @@ describe("pods that come and go", () => {
           return { metadata: { ...pod.metadata, name: `q${index}`, uid: `q${index}` }, spec };
         });
         const model = aModel(NODES);
-        // Asked before anybody is there, so that all counts are kept up, none is made later.
+        // Asked before any pod exists, so that counts are updated rather than built.
         for (const pod of asking) rejections(model, pod);
         for (const pod of pods) model.observe(pod);
         const left = new Set(pods);

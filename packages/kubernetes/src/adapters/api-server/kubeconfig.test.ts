@@ -40,7 +40,6 @@ describe("a kubeconfig", () => {
   });
 });
 
-/** Writes a kubeconfig into a folder of its own and returns its path. */
 function written(name: string, json: object): string {
   mkdirSync(join(folder, name), { recursive: true });
   const path = join(folder, name, "config");

@@ -7,7 +7,6 @@ import { taintsOf, type Taint } from "./taints.ts";
 
 const NONE: Amounts = new Map();
 
-/** A node, and what is on it. */
 export class NodeState {
   readonly index: number;
   readonly name: string;
@@ -16,9 +15,8 @@ export class NodeState {
   readonly unschedulable: boolean;
   readonly allocatable: Amounts;
   readonly maxPods: number;
-  /** Why it is no target for a plan although a pod may be let in; null when it is one. */
+  /** Why plans must avoid the node although it may admit a pod. Null: it is a target. */
   readonly noTarget: string | null;
-  /** By pod key. */
   readonly pods = new Map<string, SchedulingPod>();
   readonly #nominated = new Map<string, SchedulingPod>();
   #version = 0;
@@ -38,12 +36,11 @@ export class NodeState {
     this.noTarget = reasonAgainst(node, this);
   }
 
-  /** Pods that wait and that have been promised a place here, by key. */
   get nominated(): ReadonlyMap<string, SchedulingPod> {
     return this.#nominated;
   }
 
-  /** Another one each time that a pod or a promise comes or goes. */
+  /** Changes whenever pods or nominations change. */
   get version(): number {
     return this.#version;
   }
@@ -53,7 +50,6 @@ export class NodeState {
     this.#version++;
   }
 
-  /** Ends a promise, if there is one. */
   withdraw(podKey: string): void {
     if (this.#nominated.delete(podKey)) this.#version++;
   }
@@ -74,7 +70,6 @@ export class NodeState {
     return this.#used.get(resource) ?? 0;
   }
 
-  /** Whether one of its pods, or of these, has one of the ports. */
   hasTaken(ports: readonly HostPort[], others: readonly SchedulingPod[]): boolean {
     return ports.some(
       (port) =>
@@ -83,7 +78,7 @@ export class NodeState {
     );
   }
 
-  /** What is missing for the pod beside these others, in kube-scheduler's words. */
+  /** Returns kube-scheduler's messages for missing resources, with `others` on the node. */
   missing(requests: Amounts, others: readonly SchedulingPod[]): string[] {
     const missing: string[] = [];
     if (this.pods.size + others.length + 1 > this.maxPods) missing.push("Too many pods");
@@ -103,10 +98,7 @@ export class NodeState {
   }
 }
 
-/**
- * Taints of those who are about to take a node away; pods that tolerate everything would go there all the
- * same.
- */
+/** Taints of a node about to be removed. Pods that tolerate everything would still go there. */
 const LEAVING = ["ToBeDeletedByClusterAutoscaler", "karpenter.sh/disrupted", "karpenter.sh/disruption"];
 
 function reasonAgainst(node: ApiObject, state: NodeState): string | null {
