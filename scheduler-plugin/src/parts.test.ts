@@ -22,7 +22,7 @@ function build(more: Partial<SchedulerPluginDeps> = {}): SchedulerPlugin {
   });
 }
 
-/** With everything that may be switched on. */
+/** With every feature enabled. */
 function buildAll(): SchedulerPlugin {
   const { webhook, planner, descheduler } = loadSettings(
     [webhookSettings, plannerSettings, deschedulerSettings],

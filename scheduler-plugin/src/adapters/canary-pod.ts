@@ -1,4 +1,4 @@
-// The pod that shows whether kube-scheduler takes pods which request the managed resource.
+// The pod that tests whether kube-scheduler places pods that request the managed resource.
 import { conditionsOf } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
@@ -14,9 +14,7 @@ interface CanarySpec {
   readonly schedulerName: string;
 }
 
-/**
- * Tiny, harmless under restricted Pod Security, and of no rights: it needs to be scheduled only, not to run.
- */
+/** Must be scheduled, not run: minimal requests, passes restricted Pod Security, no rights. */
 export function canaryPod({ namespace, name, resource, image, schedulerName }: CanarySpec): KubernetesObject {
   return {
     apiVersion: "v1",
@@ -37,7 +35,7 @@ export function canaryPod({ namespace, name, resource, image, schedulerName }: C
         {
           name: "pause",
           image,
-          // Extended resources can't be overcommitted: the API server wants limit and request to be equal.
+          // The API server requires limit = request for extended resources.
           resources: { requests: { cpu: "1m", memory: "1Mi", [resource]: "1" }, limits: { [resource]: "1" } },
           securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
         },
@@ -46,7 +44,6 @@ export function canaryPod({ namespace, name, resource, image, schedulerName }: C
   };
 }
 
-/** Whether kube-scheduler gave it a node. */
 export function isScheduled(pod: KubernetesObject): boolean {
   return (
     typeof looseFields<PodSpec>(pod.spec).nodeName === "string" &&
@@ -54,7 +51,7 @@ export function isScheduled(pod: KubernetesObject): boolean {
   );
 }
 
-/** kube-scheduler's words on a pod that has no node; null while it says nothing. */
+/** kube-scheduler's reason why the pod has no node; null if it has given none. */
 export function whyPending(pod: KubernetesObject): string | null {
   const condition = conditionsOf(pod).find(
     ({ type, status }) => type === "PodScheduled" && status === "False",

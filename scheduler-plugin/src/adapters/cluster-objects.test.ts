@@ -21,7 +21,7 @@ const NODE: KubernetesObject = {
 let clock: ManualClock;
 let store: ClusterStore;
 let objects: ClusterObjects;
-/** Kinds, as often as they were listed. */
+/** Kinds, one entry per list request. */
 let listed: string[];
 
 beforeEach(async () => {

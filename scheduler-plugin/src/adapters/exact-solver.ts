@@ -10,13 +10,11 @@ interface ExactSolverOptions {
   readonly threadUrl?: URL;
 }
 
-/**
- * For the way there and back, and for a thread that has to load the solver, beside the time that it may take.
- */
+/** Time for messages and for loading the solver, on top of the solver's limit. */
 const GRACE_MS = 5_000;
 
 /**
- * HiGHS in a thread of its own, one program at a time. A thread that dies or hangs is replaced with the next
+ * Runs HiGHS in a worker thread, one program at a time. A thread that dies or hangs is replaced with the next
  * program.
  */
 export class ExactSolver {

@@ -2,11 +2,10 @@ import { keyOf, LABELS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { InformerChange, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 
-/** What is known of the pods of one AppGroup. */
 export interface GroupMembers {
   readonly pods: number;
   readonly running: number;
-  /** Of the oldest pod, RFC 3339; null without pods. */
+  /** Creation time of the oldest pod, RFC 3339; null without pods. */
   readonly firstCreated: string | null;
 }
 
@@ -17,12 +16,11 @@ interface Member {
   readonly created: string;
 }
 
-/** The pods that carry an AppGroup's label. */
 export class Members {
   readonly #pods = new Map<string, Member>();
   readonly #byGroup = new Map<string, Map<string, Member>>();
 
-  /** Takes a change in; returns the names of the AppGroups whose status it may change. */
+  /** Applies a change. Returns the names of AppGroups whose status may change. */
   apply({ type, object }: InformerChange): string[] {
     const key = keyOf(object);
     const before = this.#pods.get(key) ?? null;
@@ -33,7 +31,7 @@ export class Members {
     return [...new Set([before?.group, after?.group].filter((group) => group !== undefined))];
   }
 
-  /** Pods of the groups of this name, in the namespaces that `counts` takes. */
+  /** Pods of the groups of this name, in namespaces that `counts` accepts. */
   of(group: string, counts: (namespace: string) => boolean): GroupMembers {
     let pods = 0;
     let running = 0;
@@ -68,7 +66,7 @@ function memberOf({ metadata, status }: KubernetesObject): Member | null {
   return {
     group,
     namespace: metadata.namespace ?? "default",
-    // As upstream counts: by phase alone, a pod that is being deleted included.
+    // Upstream counts by phase alone, including pods that are being deleted.
     running: looseFields<PodStatus>(status).phase === "Running",
     created: metadata.creationTimestamp ?? "",
   };

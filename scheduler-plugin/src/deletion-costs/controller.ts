@@ -13,7 +13,7 @@ interface DeletionCostDeps extends Pick<CostKeeperOptions, "clock" | "logger" | 
   readonly planner?: PlannerConfig;
 }
 
-/** Null where they are off, or without a cluster. */
+/** Returns null if deletion costs are off or there is no cluster. */
 export function createDeletionCosts(
   { deletionCosts: mode, deletionCostMs: roundMs, bytesPerRequest }: SchedulerPluginConfig,
   deps: DeletionCostDeps | null,

@@ -1,8 +1,8 @@
-// Deletion costs of pods that are written here, and whose else they may be.
+// Tells deletion costs that we wrote from those of other writers.
 import { isStoreError, KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { DELETION_COST, isMarked, OWN_COST } from "../dispatch/replicas/surplus-pods.ts";
 
-/** What the pod costs by us; null: somebody else says it. Without a cost 0. */
+/** The cost that we wrote, 0 without any; null if someone else's is set. */
 export function ownCost(pod: KubernetesObject): number | null {
   const { annotations = {} } = pod.metadata;
   const said = annotations[DELETION_COST];
@@ -10,14 +10,13 @@ export function ownCost(pod: KubernetesObject): number | null {
   return said === annotations[OWN_COST] && !isMarked(pod) ? Number(said) : null;
 }
 
-/** Whether something of ours is on it. */
 export function hasOwnCost({ metadata: { annotations = {} } }: KubernetesObject): boolean {
   return annotations[OWN_COST] !== undefined;
 }
 
 /**
- * Whether it was written: not if the pod has changed since, or is gone. 0 takes ours away, and leaves what
- * others wrote. Throws StoreErrors.
+ * Returns false if the pod has changed since or is gone. 0 removes our cost and leaves others'. Throws
+ * StoreErrors.
  */
 export async function writeCost(
   store: Pick<ClusterStore, "patch">,
@@ -31,7 +30,7 @@ export async function writeCost(
     ...(ownCost(pod) === null ? {} : { [DELETION_COST]: text }),
   };
   try {
-    // Whoever says another cost meanwhile has it.
+    // The resource version guards against a concurrent writer.
     await store.patch({ ...KINDS.pod, namespace, name }, { metadata: { uid, resourceVersion, annotations } });
     return true;
   } catch (error) {

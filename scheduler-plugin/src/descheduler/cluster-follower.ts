@@ -1,5 +1,4 @@
-// The objects that moving pods takes: controllers, followed while this replica leads, beside what is followed
-// for other parts anyway.
+// The objects that moves need: controllers, followed while this replica leads, and the shared watches.
 import { createInformer, KINDS, readMoveRecords, withoutLastApplied } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type {
@@ -20,7 +19,7 @@ import type { ClusterLists } from "./decision/survey.ts";
 
 interface ClusterFollowerOptions {
   readonly store: ClusterStore;
-  /** Started already; of each at least what `movablePod` keeps. */
+  /** Already started; keeps at least the fields of `movablePod`. */
   readonly pods: Pick<ClusterPods, "isSynced" | "items">;
   readonly objects: ClusterObjects;
   readonly clock: Clock;
@@ -33,15 +32,14 @@ export class ClusterFollower {
   readonly #objects: FollowedObjects;
   readonly #controllers: Readonly<Record<"replicaSets" | "deployments" | "statefulSets", Informer>>;
   readonly #clock: Clock;
-  /** By controller's uid, deadline of its last open move, wall clock milliseconds. */
+  /** Deadline of the last open move by controller UID, wall-clock ms. */
   readonly #movingUntilMs = new Map<string, number>();
   #hasControllers = false;
 
-  /** Begins at once. */
   constructor({ pods, objects, ...around }: ClusterFollowerOptions) {
     this.#pods = pods;
     this.#clock = around.clock;
-    // Each run asks for what there is by then.
+    // Runs poll, so no listener is needed.
     this.#objects = objects.follow(() => undefined);
     const follow = (kind: KindRef): Informer => createInformer({ ...around, kind, trim: trimmedController });
     this.#controllers = {
@@ -57,14 +55,13 @@ export class ClusterFollower {
     );
   }
 
-  /** Whether everything was listed at least once. */
   get isSynced(): boolean {
     return this.#pods.isSynced && this.#objects.isSynced && this.#hasControllers;
   }
 
   /**
-   * Whether a controller's annotation says that one of its pods is being moved; true until all controllers
-   * are listed. Costs no request.
+   * True if the controller's annotation shows a move in progress, or until all controllers are listed. Makes
+   * no request.
    */
   mayBeMoving(controllerUid: string): boolean {
     if (!this.#hasControllers) return true;
@@ -98,7 +95,7 @@ export class ClusterFollower {
   }
 }
 
-/** The template as far as it says whether its pods would wait for us, and how its pods are replaced. */
+/** Keeps what shows whether the template's pods would wait for us, and how pods are replaced. */
 function trimmedController({
   apiVersion,
   kind,

@@ -17,7 +17,7 @@ async function rigWith(settings: Readonly<Record<string, unknown>>): Promise<Des
   return rig;
 }
 
-/** A pod of web moves, and its replacement comes where it is to. */
+/** Moves a pod of web; its replacement reaches the target. */
 async function moved(rig: DeschedulerRig): Promise<void> {
   await rig.run();
   const [move] = rig.term.report.inFlight;

@@ -11,8 +11,8 @@ export interface ReleasedPod {
 }
 
 /**
- * The move that a previous leader began for the released pod. What it was to gain isn't known any more, so it
- * is finished and counted but not judged.
+ * The move that a previous leader began for the released pod. Its expected gain is lost, so it is finished
+ * and counted but not judged.
  */
 export function resumedMove({ pod, release }: ReleasedPod, coolDownMs: number, nowMs: number): StartedMove {
   const { namespace, name, uid, workflow, workloads } = identifyPod(pod);

@@ -3,9 +3,8 @@ import { DeschedulerReportSchema, emptyReport } from "./report.ts";
 import type { Descheduler } from "./descheduler.ts";
 
 /**
- * Adds `GET /api/v1/descheduler`.
- * @param descheduler null: it is off
- * @param replica name of this replica; null: it is the only one
+ * @param descheduler null if it is off
+ * @param replica name of this replica; null for a single replica
  */
 export function addDeschedulerRoute(
   app: HttpApp,

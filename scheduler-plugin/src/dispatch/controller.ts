@@ -22,16 +22,16 @@ import { SliceAdmission } from "./slice-admission.ts";
 export interface DispatchDeps {
   readonly store: ClusterStore;
   readonly graphs: GraphSource;
-  /** Reads what zones ask of Services. */
+  /** Reads zones' request rates of Services. */
   readonly readDemand: (signal?: AbortSignal) => Promise<Demand>;
   readonly leadership: SharedLeadership;
-  /** Followed already. */
+  /** Already started. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
-  /** What the planner keeps of each workload. */
+  /** The planner's least replicas of each workload. */
   readonly least: FramesOptions["least"];
-  /** Where the planner is to put new replicas. */
+  /** Nodes for the planner's new replicas. */
   readonly wishes: FramesOptions["wishes"];
-  /** Name of this replica; null: it is the only one. */
+  /** Name of this replica; null for a single replica. */
   readonly replica: string | null;
   readonly clock: Clock;
   readonly random: Random;
@@ -39,18 +39,18 @@ export interface DispatchDeps {
   readonly registry: Registry;
 }
 
-/** Spreads requests while this replica leads, and answers about EndpointSlices whether it does or not. */
+/** Spreads requests while this replica leads. Answers about EndpointSlices at any time. */
 export interface Dispatch {
   readonly parts: readonly Part[];
-  /** Null where hints are no lever. */
+  /** Null if hints aren't enabled. */
   readonly slices: SliceAdmission | null;
-  /** What is worked out for replicas; null where they are no lever. */
+  /** Computed replicas; null if replicas aren't enabled. */
   readonly replicas: (() => ReplicaReport) | null;
-  /** Services that ask for zone weights; null while another replica leads. */
+  /** Services that request zone weights; null while another replica leads. */
   traffic(): readonly ServiceTraffic[] | null;
 }
 
-/** Null where no lever may be pulled: then the command advises. */
+/** Returns null if no lever is enabled: then the command only advises. */
 export function createDispatch(config: DispatchConfig, deps: DispatchDeps): Dispatch | null {
   const { levers } = config;
   if (levers.length === 0) return null;
@@ -108,7 +108,7 @@ interface ReplicaDeps extends DispatchDeps {
   readonly leads: () => boolean;
 }
 
-/** Null where replicas are no lever. */
+/** Returns null if replicas aren't enabled. */
 function createReplicas(
   config: DispatchConfig,
   deps: ReplicaDeps,

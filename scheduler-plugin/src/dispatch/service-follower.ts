@@ -1,5 +1,5 @@
-// Services, their EndpointSlices and DestinationRules, followed on every replica: the webhook must answer
-// without asking anybody.
+// Follows Services, EndpointSlices and DestinationRules on every replica, because the webhook must answer
+// without a request.
 import { createInformer, keyOf, KINDS, serviceOfSlice, trimmedSlice } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import { definedOf, looseFields } from "@isochrone/primitives";
@@ -8,7 +8,7 @@ import { trimmedRule } from "./objects/destination-rule.ts";
 
 interface FollowerOptions {
   readonly store: ClusterStore;
-  /** Whether DestinationRules are followed: their kind must be there. */
+  /** Whether to follow DestinationRules; requires their CRD. */
   readonly followsRules: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -47,7 +47,6 @@ export class ServiceFollower implements Service {
     await Promise.all([services?.stop(), slices?.stop(), rules?.stop()]);
   }
 
-  /** Whether all was listed at least once. */
   get isSynced(): boolean {
     return this.#isSynced;
   }
@@ -56,13 +55,12 @@ export class ServiceFollower implements Service {
     return this.#informers?.services.items() ?? [];
   }
 
-  /** Those of a Service, by name. */
   slices(namespace: string, service: string): KubernetesObject[] {
     const found = [...(this.#slices.get(`${namespace}/${service}`)?.values() ?? [])];
     return found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 
-  /** All that are of a Service, each with the Service's namespace/name. */
+  /** All slices that belong to a Service, each with the Service's namespace/name. */
   *allSlices(): Generator<readonly [service: string, slice: KubernetesObject]> {
     for (const [service, slices] of this.#slices) for (const slice of slices.values()) yield [service, slice];
   }
@@ -86,7 +84,6 @@ export class ServiceFollower implements Service {
   }
 }
 
-/** What is kept of a Service. */
 function trimmedService({ apiVersion, kind, metadata, spec }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, annotations } = metadata;
   const { clusterIP, type, internalTrafficPolicy } = looseFields(spec);

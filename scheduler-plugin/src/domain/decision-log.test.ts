@@ -69,7 +69,7 @@ test("a pod's place is kept as long as a decision about it, and no longer", () =
 });
 
 describe("logs of several replicas", () => {
-  /** One copies what the other knows beyond `seq`; returns the new position. */
+  /** Copies the other log's changes after `seq`; returns the new position. */
   const pull = (
     to: DecisionLog,
     from: DecisionLog,
@@ -127,7 +127,7 @@ describe("logs of several replicas", () => {
     expect(b.changes(0, "a")).toEqual([]);
     expect(a.changes(seq, "b")).toEqual([]);
     expect(b.changes(0, "c").map(({ decision }) => decision.id)).toEqual(["a-1"]);
-    // What became of it counts wherever it is seen.
+    // Outcomes are copied from any replica.
     b.conclude("a-1", { at: new Date(5).toISOString(), result: "landed", node: "n1", reason: null });
     pull(a, b, 0, ["a", "b"]);
     expect(a.get("a-1")).toMatchObject({ replica: "a", outcome: { result: "landed" } });

@@ -29,7 +29,7 @@ class DecidedElection {
 
 let log: string[];
 let election: DecidedElection;
-/** Ends the stop of the term of that number. */
+/** Resolves the stop of the term with that index. */
 let gone: (() => void)[];
 let running: boolean;
 let terms: Terms<{ readonly number: number; stop(): Promise<void> }>;

@@ -1,4 +1,4 @@
-// Whole replicas on one API server, over real HTTP: whichever is asked, the answers are the same.
+// Whole replicas on one API server over HTTP: all give the same answers.
 import { createServer } from "node:http";
 import type { RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -17,7 +17,7 @@ async function started(names: readonly string[] = NAMES) {
   return { rig, replicas };
 }
 
-/** Until each replica knows of all others. */
+/** Waits until each replica knows all others. */
 async function allListed(rig: PeerRig, replicas: readonly PeerReplica[]): Promise<void> {
   for (const replica of replicas)
     await expect
@@ -28,7 +28,7 @@ async function allListed(rig: PeerRig, replicas: readonly PeerReplica[]): Promis
       .toBeGreaterThanOrEqual(replicas.length - 1);
 }
 
-/** A peer that isn't one. */
+/** Registers an endpoint that isn't a replica. */
 async function stranger(rig: PeerRig, name: string, listener: RequestListener): Promise<void> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -153,7 +153,7 @@ describe("what only the leader works out", () => {
     readonly mode: string;
   }
 
-  /** Two replicas with proposals, the one that leads first. */
+  /** Two replicas with proposals, the leader first. */
   async function led() {
     const rig = new PeerRig();
     await rig.runWorkflow();
@@ -210,7 +210,7 @@ describe("what only the leader works out", () => {
     async ([, listener]) => {
       const { rig, leader, other } = await led();
       let asked = 0;
-      // The first by name is asked before others that say that they lead.
+      // It sorts first, so it is asked before others that claim to lead.
       await stranger(rig, "0", (request, response) => {
         if (request.url!.startsWith("/api/v1/replica-records"))
           return json({ ...page, cursor: "x1.1.1.1", decisions: [] })(request, response);

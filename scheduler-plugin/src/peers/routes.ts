@@ -1,4 +1,4 @@
-// What replicas ask each other, and what this one asks the leader for whoever asks this one.
+// Routes between replicas, and forwarding to the leader.
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import { MAX_NAME_CHARACTERS } from "../domain/pod.ts";
@@ -8,7 +8,7 @@ import { FORWARDED, RECORDS_PATH } from "./peers.ts";
 const Text = Type.String({ maxLength: MAX_NAME_CHARACTERS, default: "" });
 const QuerySchema = Type.Object({ after: Text, by: Text }, { additionalProperties: false });
 
-/** Only the leader works these out. */
+/** Only the leader computes these. */
 const LEADER_PATHS: ReadonlySet<string> = new Set([
   "/api/v1/descheduler",
   "/api/v1/savings",
@@ -17,9 +17,7 @@ const LEADER_PATHS: ReadonlySet<string> = new Set([
   "/api/v1/stream-jobs",
 ]);
 
-/**
- * Adds `GET /api/v1/replica-records`, and passes on what only the leader knows. To be called before others.
- */
+/** Register before other routes. */
 export function addPeerRoutes(app: HttpApp, { peers, records }: Pick<PeerPart, "peers" | "records">): void {
   app.addHook("preHandler", async (request, reply) => {
     if (request.method !== "GET" || request.headers[FORWARDED] !== undefined) return undefined;

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** What became of a pod that was released by plan. */
+/** Outcome of a pod released by plan. */
 const LANDING_OUTCOMES = ["landed", "elsewhere", "unschedulable", "timed_out", "gone"] as const;
 export type LandingOutcome = (typeof LANDING_OUTCOMES)[number];
 

@@ -1,4 +1,4 @@
-// Whether zones carry what their callers would ask, with pods where a change has them.
+// Checks whether zones could carry their callers' requests after a change.
 import { serviceZoneAdvice } from "@isochrone/placement";
 import type { Judgement, SavingsInput } from "@isochrone/prices";
 import type { KubernetesObject } from "@isochrone/kubernetes";

@@ -1,5 +1,4 @@
-// Floors that tenants declare, from AppGroups and pods in a store to flows: bounded, shared, and named where
-// they are cut.
+// Tenants' floors from AppGroups to flows: bounded, shared, and reported where cut.
 import { KINDS, type KubernetesObject, type ReportedEvent } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
@@ -119,7 +118,7 @@ class Rig {
   }
 }
 
-/** Pods `SELECTOR-0`, `SELECTOR-1` and so on, on two nodes in turn. */
+/** Pods `SELECTOR-0`, `SELECTOR-1` and so on, alternating between two nodes. */
 function podsOf(namespace: string, selector: string, count: number, fields?: PodFields): KubernetesObject[] {
   return Array.from({ length: count }, (_, at) =>
     pod(namespace, `${selector}-${at}`, selector, NODES[at % 2]!, fields),

@@ -1,4 +1,4 @@
-// The pod of a task: the template's, bound to the node that the strategy chose.
+// Builds a task's pod from the template, bound to the chosen node.
 import { createHash } from "node:crypto";
 import { KINDS, STREAM_GATE, STREAM_TASK_LABEL } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
@@ -10,12 +10,11 @@ export const STREAM_JOB_LABEL = "isochrone.dev/stream-job";
 /** Label of all pods of a StreamJob: the task whose template they are made of. Admission compares the two. */
 export const STREAM_TEMPLATE_LABEL = "isochrone.dev/stream-template";
 
-/** What a pod is made of. */
 interface TaskPodOptions {
   readonly job: KubernetesObject;
   readonly definition: JobDefinition;
   readonly task: string;
-  /** Null: any, as the filters judge the task. */
+  /** Null: any node, for the filters. */
   readonly node: string | null;
   readonly isGated: boolean;
 }
@@ -23,8 +22,8 @@ interface TaskPodOptions {
 const HASH_CHARACTERS = 8;
 
 /**
- * The same for a job, a task and a node: who creates it a second time learns that it is there. It fits into
- * 253 characters by the limits of StreamJob.
+ * Deterministic per job, task and node, so that a second creation fails. StreamJob's limits keep it within
+ * 253 characters.
  */
 export function podNameOf(job: KubernetesObject, task: string, node: string): string {
   const { name, uid = "" } = job.metadata;
@@ -66,7 +65,6 @@ export function taskPod({ job, definition, task, node, isGated }: TaskPodOptions
   };
 }
 
-/** As the spec has them. */
 function requestsOf(
   job: KubernetesObject,
   task: string,
@@ -85,7 +83,7 @@ function withRequests(container: Unchecked<Container>, requests: object): object
   };
 }
 
-/** As the DaemonSet controller does it: kube-scheduler judges the pod for this node alone. */
+/** Like the DaemonSet controller: kube-scheduler considers only this node. */
 function boundTo(node: string, affinity: unknown): object {
   const own = looseFields<Affinity>(affinity);
   const nodeAffinity = looseFields<NonNullable<Affinity["nodeAffinity"]>>(own.nodeAffinity);
@@ -93,7 +91,7 @@ function boundTo(node: string, affinity: unknown): object {
   const { nodeSelectorTerms } = looseFields<{ nodeSelectorTerms: unknown }>(nodeAffinity[rule]);
   const terms = looseList<{ matchFields: unknown }>(nodeSelectorTerms);
   const field = { key: "metadata.name", operator: "In", values: [node] };
-  // Terms are alternatives: each must hold on the node.
+  // Terms are alternatives, so each one gets the node.
   const bound = (terms.length === 0 ? [{}] : terms).map((term: { matchFields?: unknown }) => ({
     ...term,
     matchFields: [...looseList(term.matchFields), field],

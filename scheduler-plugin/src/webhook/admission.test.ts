@@ -78,7 +78,7 @@ function ask(
   return { response, patch, outcomes, pod: patched(pod, patch) };
 }
 
-/** The webhook only adds. */
+/** Supports additions only. */
 function patched(pod: KubernetesObject, patch: readonly JsonPatchOperation[]): KubernetesObject {
   const copy = structuredClone(pod);
   for (const operation of patch) {

@@ -4,7 +4,7 @@ import type { ClusterCheck, SchedulingModel } from "@isochrone/placement";
 import type { Survey } from "./survey.ts";
 
 /**
- * The cluster as kube-scheduler's filters see it. A pod that is moved holds its old place too, until it is
+ * Models the cluster as kube-scheduler's filters see it. A moving pod also holds its old place until it is
  * gone.
  */
 export class ModelCheck implements ClusterCheck {

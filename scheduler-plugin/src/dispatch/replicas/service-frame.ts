@@ -1,4 +1,4 @@
-// One Service in one frame: what each zone should have by what is known now, or why that isn't known.
+// One Service in one frame: the target per zone, or why it can't be computed.
 import {
   expectedRate,
   isWorthItsImage,
@@ -14,7 +14,6 @@ import type { FrameRow } from "./frame-messages.ts";
 import type { FramePods } from "./frame-pods.ts";
 import { nodeOf, type Workload } from "./workload-pods.ts";
 
-/** Why nothing is worked out; a label of nothing, a word for people and tests. */
 export interface ReplicaRefusal {
   readonly reason:
     | "annotation"
@@ -33,21 +32,18 @@ export interface ReplicaRefusal {
   readonly message: string;
 }
 
-/** The zones of a cluster as frames see them, worked out once for all Services. */
 export interface FrameZones {
-  /** In order. */
   readonly names: readonly string[];
   readonly indexOf: ReadonlyMap<string, number>;
-  /** By node; null for nodes without one, absent for those that the graph doesn't know yet. */
+  /** By node. null: node without a zone. Absent: not in the graph yet. */
   readonly ofNode: ReadonlyMap<string, string | null>;
-  /** Milliseconds; NaN where it isn't known. */
+  /** Milliseconds; NaN if unknown. */
   readonly rttMs: (from: number, to: number) => number;
 }
 
-/** What is remembered of a Service from frame to frame. */
 export interface KnownService {
   readonly rates: Map<string, KnownRate>;
-  /** By zone: since when it has more than it needs, monotonic milliseconds. */
+  /** By zone: start of the current surplus, monotonic ms. */
   readonly surplusSinceMs: Map<string, number>;
 }
 
@@ -59,16 +55,15 @@ interface FrameInput {
   readonly pods: FramePods;
   readonly room: ClusterRoom;
   readonly zones: FrameZones | null;
-  /** Rates are counted anew; else those of the frame before stand. */
+  /** True if rates are recounted; else the previous frame's rates stay. */
   readonly isNews: boolean;
-  /** For how long requests were counted. */
+  /** Length of the counting window. */
   readonly windowSeconds: number;
-  /** Before a replica goes, it must have been too much for so long. */
+  /** How long a replica must be surplus before it is removed. */
   readonly surplusMs: number;
   readonly nowMs: number;
 }
 
-/** A change that a zone is worth. */
 export interface WantedChange {
   readonly kind: "add" | "remove";
   readonly zone: string;
@@ -91,34 +86,31 @@ export interface ServiceFrame {
   readonly mode: ReplicaMode;
   readonly capacityPerSecond: number;
   readonly workload: Workload;
-  /** All that haven't ended. */
+  /** All unfinished pods. */
   readonly pods: readonly KubernetesObject[];
-  /** Names of those that take requests. */
+  /** Names of pods that take requests. */
   readonly ready: ReadonlySet<string>;
-  /** By name of a pod; absent for those without a node. */
+  /** By pod name; absent for pods without a node. */
   readonly zoneOf: ReadonlyMap<string, string>;
   readonly zones: readonly FrameZone[];
-  /** Beside those for which there are pods already. */
+  /** Without changes that pending pods already cover. */
   readonly changes: readonly WantedChange[];
-  /** Pods without a node that no zone wants. */
+  /** Pending pods that no zone wants. */
   readonly unwanted: number;
 }
 
-/** What is known of a Service that can be worked out. */
 export interface ServiceAsk {
-  /** For the arithmetic. */
   readonly row: FrameRow;
   readonly input: FrameInput;
   readonly mode: ReplicaMode;
   readonly zones: FrameZones;
   readonly served: Served;
   readonly placed: Placed;
-  /** Requests per second by zone. */
   readonly asked: readonly number[];
   readonly room: ReplicaRoom;
 }
 
-/** Null for a Service that asks for nothing. */
+/** Returns null for a Service that asks for nothing. */
 export function serviceAsk(input: FrameInput): ServiceAsk | ReplicaRefusal | null {
   const order = replicaOrderOf(input.service);
   if (order === null) return null;
@@ -164,13 +156,13 @@ export function serviceFrame(ask: ServiceAsk, wants: WantedReplicas): ServiceFra
     ready: served.ready,
     zoneOf: placed.zoneOf,
     zones: zonesOf(ask, wants, [...adds, ...removes]),
-    // Pods without a node are going to be the first of them.
+    // Pending pods will cover the first additions.
     changes: [...adds.slice(placed.pending), ...removes],
     unwanted: Math.max(0, placed.pending - adds.length),
   };
 }
 
-/** Requests would be counted for one and served by the other. */
+/** Two zones with alike names: requests would be counted for one and served by the other. */
 function alikeZones({ demand }: FrameInput, { names }: FrameZones): ReplicaRefusal | null {
   const byLower = new Map<string, string>();
   const all = [...names, ...(demand?.zones ?? []).flatMap(({ zone }) => (zone === null ? [] : [zone]))];
@@ -214,7 +206,6 @@ function servedBy({ service, slices, pods }: FrameInput): Served | ReplicaRefusa
 
 interface Placed {
   readonly counts: readonly number[];
-  /** Pods that have no node yet, or a new one. */
   readonly pending: number;
   readonly zoneOf: ReadonlyMap<string, string>;
 }
@@ -244,7 +235,7 @@ function placedIn(
   return { counts, pending, zoneOf };
 }
 
-/** Of callers in no zone, or in one without nodes, nobody can say where a replica would help. */
+/** Drops callers without a zone, or with a zone without nodes: no replica can be placed for them. */
 function askedIn({ demand }: FrameInput, { names, indexOf }: FrameZones): number[] {
   const asked = names.map(() => 0);
   for (const { zone, requestsPerSecond } of demand?.zones ?? []) {
@@ -298,7 +289,7 @@ function removesOf(
   });
 }
 
-/** @param changes those that pods are on their way for, too */
+/** @param changes including those that pending pods cover */
 function zonesOf(
   { zones, asked, placed: { counts }, row: { perSecond: expected } }: ServiceAsk,
   wants: WantedReplicas,

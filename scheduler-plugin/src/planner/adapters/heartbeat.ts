@@ -1,5 +1,5 @@
-// The Lease by which the webhook knows that somebody plans: without it no pod gets a gate that nobody would
-// open in time.
+// Renews the Lease that tells the webhook that a planner works. Without it no pod gets a gate, which nobody
+// would open.
 import {
   isStoreError,
   KINDS,
@@ -18,14 +18,13 @@ interface HeartbeatOptions {
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Why the planner doesn't work at this moment; null while it does. */
+  /** Why the planner can't work now; null if it can. */
   readonly trouble: () => string | null;
-  /** Whether the last beat was written. */
+  /** Called with whether the last renewal succeeded. */
   readonly onBeat: (beating: boolean) => void;
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Renews the Lease as long as nothing is wrong with the planner. */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
   readonly #loop: Periodic;
@@ -48,7 +47,7 @@ export class Heartbeat {
     this.#loop.start();
   }
 
-  /** The webhook needn't wait until the last beat is old. */
+  /** Clears the Lease, so that the webhook needn't wait for its expiry. */
   async stop(): Promise<void> {
     await this.#loop.stop();
     if (this.#isBeating) await this.#write(null).catch(() => undefined);
@@ -68,7 +67,7 @@ export class Heartbeat {
 
   async #write(time: Date | null): Promise<void> {
     const { store, clock, namespace, identity } = this.#options;
-    // MicroTime has six digits.
+    // MicroTime has six fractional digits.
     const renewTime = time === null ? null : time.toISOString().replace("Z", "000Z");
     const spec = {
       holderIdentity: time === null ? "" : identity,

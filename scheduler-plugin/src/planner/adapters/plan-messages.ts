@@ -5,7 +5,7 @@ import { definedOf } from "@isochrone/primitives";
 import type { PlanTurn } from "../domain/early-plans.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
 
-/** What seldom changes of the nodes. */
+/** Node properties that seldom change. */
 export interface NodeColumns {
   readonly names: readonly string[];
   readonly zones: readonly (string | null)[];
@@ -13,13 +13,13 @@ export interface NodeColumns {
 }
 
 /**
- * A problem as it travels: nodes in columns instead of thousands of small arrays, graphs as the snapshots
- * they are views of.
+ * A problem as sent to the thread: nodes in columns instead of thousands of small arrays, graphs as
+ * snapshots.
  */
 interface PackedProblem {
-  /** null: those of the request before are still right. */
+  /** null: same as in the previous request. */
   readonly nodes: NodeColumns | null;
-  /** Node by node, each with all resources. */
+  /** Node-major: all resources of a node together. */
   readonly free: Float64Array<ArrayBuffer>;
   readonly allocatable: Float64Array<ArrayBuffer>;
   readonly pods: PlanProblem["pods"];
@@ -32,33 +32,30 @@ interface PackedProblem {
   readonly replicaCpu: PlanProblem["replicaCpu"];
 }
 
-/** To the thread. */
 export interface PlanRequest {
   readonly id: number;
-  /** null: it is to say that it has loaded its code. */
+  /** null: only confirm that the code is loaded. */
   readonly task: PlanTask | null;
 }
 
 export interface PlanTask {
-  /** null: that of the request before is still in force. */
+  /** null: same as in the previous request. */
   readonly cluster: ClusterGraphSnapshot | null;
   readonly problem: PackedProblem;
   readonly options: PlanLimits;
   readonly turn: PlanTurn;
-  /** The search ends early when its first element isn't 0. Shared with the thread. */
+  /** A nonzero first element ends the search early. Shared with the thread. */
   readonly cut: Int32Array<SharedArrayBuffer>;
 }
 
-/** What can be sent of a search's options. */
 export type PlanLimits = Omit<SearchOptions, "isCut" | "now" | "start">;
 
-/** From the thread. */
 export type PlanAnswer =
   | { readonly id: number }
   | { readonly id: number; readonly result: SearchResult }
   | { readonly id: number; readonly failure: string };
 
-/** @param before is given back when it says the same */
+/** @param before returned if equal */
 export function columnsOf(nodes: PlanProblem["nodes"], before: NodeColumns | null): NodeColumns {
   const isSame =
     before?.names.length === nodes.length &&

@@ -1,4 +1,4 @@
-// The search for a plan, and what is told of it: the same on the event loop and in a thread.
+// Searches and explains a plan; runs on the event loop or in a thread.
 import { createObjective, plan, trafficCosts, zoneLacks } from "@isochrone/placement";
 import type {
   OtherNode,
@@ -13,13 +13,12 @@ import { definedOf } from "@isochrone/primitives";
 
 export interface SearchOptions {
   readonly seed: number;
-  /** For the search, milliseconds. */
   readonly budgetMs: number;
-  /** See PlanOptions. @default as much as it takes to converge */
+  /** See PlanOptions. @default until it converges */
   readonly effort?: number;
   /** See PlanOptions. @default none */
   readonly start?: Int32Array;
-  /** Whether the search is to end now with the best plan so far. @default never */
+  /** Polled: end now with the best plan so far. @default never */
   readonly isCut?: () => boolean;
   readonly bytesPerRequest: number;
   /** See PlanSettings. @default that of plans */
@@ -32,25 +31,25 @@ export interface SearchOptions {
   readonly moveCost?: number;
   /** See PlanSettings. @default that of plans */
   readonly pressureShare?: number;
-  /** Nodes that each pod is held against afterwards, for the explanation. */
+  /** Nodes compared with each pod's, for the explanation. */
   readonly maxAlternatives: number;
-  /** Milliseconds that never go back. */
+  /** Monotonic. */
   readonly now: () => number;
 }
 
 export interface SearchResult extends Omit<Plan, "greedyCost" | "others" | "tries"> {
-  /** By pod, cheapest first; none for pods without a node. */
+  /** By pod, cheapest first; empty for pods without a node. */
   readonly alternatives: readonly (readonly OtherNode[])[];
   readonly lacks: readonly ZoneLack[];
-  /** By both measures; null: no prices were read. */
+  /** By traffic and money; null without prices. */
   readonly costs: (TrafficCosts & { readonly currency: string }) | null;
   readonly durationMs: number;
 }
 
-/** Of larger plans nobody reads every pod's alternatives: fewer are worked out. */
+/** Larger plans explain fewer alternatives. */
 const PAIRS = 2_000;
 
-/** Pods that find no node are left out of the plan, with the reason. */
+/** Leaves out pods without a possible node, with the reason. */
 export function searchPlan(problem: PlanProblem, options: SearchOptions): SearchResult {
   const { seed, budgetMs, now, effort, start, isCut } = options;
   const beganMs = now();
@@ -85,7 +84,7 @@ export function searchPlan(problem: PlanProblem, options: SearchOptions): Search
   };
 }
 
-/** The result with the cheapest assignment there is, which somebody has proven. */
+/** The result for an assignment that is proven cheapest. */
 export function provenResult(
   problem: PlanProblem,
   found: SearchResult,
@@ -119,9 +118,7 @@ function costsOf(
   return { ...trafficCosts(problem, assignment, bytesPerRequest), currency: prices.currency };
 }
 
-/**
- * The nodes of the plan, and a few more, that would let the pod in; whether there is room is not looked at.
- */
+/** Feasible nodes from the plan and a few more, ignoring room. */
 function alternativesOf(problem: PlanProblem, assignment: Int32Array, options: SearchOptions): OtherNode[][] {
   const { pods, nodes } = problem;
   const perPod = Math.min(options.maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
@@ -138,7 +135,7 @@ function alternativesOf(problem: PlanProblem, assignment: Int32Array, options: S
   });
 }
 
-/** Those of the plan, some of the same zones, and others: so many at least, where there are so many. */
+/** The plan's nodes, some of the same zones, and others, up to `count`. */
 function nodesToTry(nodes: PlanProblem["nodes"], assignment: Int32Array, count: number): number[] {
   const used = new Set([...assignment].filter((node) => node >= 0));
   const tried = new Set(used);
@@ -157,7 +154,6 @@ function nodesToTry(nodes: PlanProblem["nodes"], assignment: Int32Array, count: 
   return [...tried];
 }
 
-/** What plans cost by. */
 export function costSettings({
   bytesPerRequest,
   maxCpuUse,

@@ -27,7 +27,7 @@ interface JobOptions extends Partial<DecidedJob> {
   readonly device?: string;
 }
 
-/** A job of one task, which runs on the server alone. */
+/** A job of one task that can only run on the server. */
 function job(key: string, options: JobOptions = {}): DecidedJob {
   const { spec = {}, source = {}, cpu = "1", device = "server", ...more } = options;
   const definition = readJobDefinition(key, {
@@ -102,7 +102,7 @@ describe("a decision about stream jobs", () => {
       nextBest: null,
     } as const;
     expect(await paceOf({ placement, fastest: 40 })).toBeCloseTo(40, 6);
-    // Frames that were sent again.
+    // Includes retransmitted frames.
     expect(await paceOf({ placement, fastest: 21 })).toBeCloseTo(20, 6);
     expect(await paceOf({ placement, fastest: 5 })).toBeCloseTo(20, 6);
   });
@@ -173,7 +173,7 @@ describe("a decision about stream jobs", () => {
     jobs[2] = job("other/next", { createdMs: 2_000 });
     expect((await kinds(300_000)).sort()).toEqual(["NoRoom", "placed", "placed"]);
     jobs[2] = job("site/next", { createdMs: 2_000 });
-    // What never fits keeps nobody away.
+    // A job that never fits blocks nobody.
     jobs[1] = job("site/big", { cpu: "5" });
     expect((await kinds(300_000)).sort()).toEqual(["NoRoom", "placed", "placed"]);
   });
@@ -203,7 +203,7 @@ describe("a decision about stream jobs", () => {
     const paces = [...(await decided(jobs)).values()].map((each) =>
       each.kind === "placed" ? each.placement.throughput / most : 0,
     );
-    // The promises are three quarters of the link: half is kept, and of the rest each namespace has its part.
+    // Promises take three quarters of the link: half is kept, and the namespaces share the rest.
     expect(paces.map((pace) => Math.round(pace * 1_000))).toEqual([250, 250, 250, 250]);
     const promised = job("greedy/3", { cpu: "100m", spec: { minThroughput: most / 2 } });
     expect((await decided([...jobs, promised])).get("greedy/3")).toMatchObject({
