@@ -1,6 +1,6 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** What can go wrong in a lab of network namespaces; stable, for programs. */
+/** Stable codes, for programs. */
 const NAMESPACE_ERROR_CODES = [
   "invalid_argument",
   "unknown_node",
@@ -13,7 +13,7 @@ const NAMESPACE_ERROR_CODES = [
 ] as const;
 type NamespaceErrorCode = (typeof NAMESPACE_ERROR_CODES)[number];
 
-/** An error of a lab of network namespaces. The message names subject, rule and value. */
+/** The message names subject, rule and value. */
 export class NamespaceError extends CodedError {
   declare readonly code: NamespaceErrorCode;
 

@@ -1,6 +1,6 @@
 import { CodedError } from "@isochrone/runtime";
 
-/** What can go wrong in the emulated network; stable, for programs. */
+/** Stable codes, for programs. */
 const NETWORK_ERROR_CODES = [
   "invalid_argument",
   "unknown_node",
@@ -12,7 +12,7 @@ const NETWORK_ERROR_CODES = [
 ] as const;
 export type NetworkErrorCode = (typeof NETWORK_ERROR_CODES)[number];
 
-/** An error of the emulated network. The message names subject, rule and value. */
+/** The message names subject, rule and value. */
 export class NetworkError extends CodedError {
   declare readonly code: NetworkErrorCode;
 

@@ -7,7 +7,7 @@ interface KeeperOptions {
   readonly logger: Logger;
 }
 
-/** Starts a relay again that has ended by itself. Links and exposed ports are as before. */
+/** Restarts a relay that ended by itself, with unchanged links and ports. */
 export class RelayKeeper {
   readonly #network: Pick<EmulatedNetwork, "onDown" | "restartRelay">;
   readonly #options: KeeperOptions;
@@ -22,7 +22,7 @@ export class RelayKeeper {
     network.onDown(() => void this.#again());
   }
 
-  /** To be called before the network is stopped. */
+  /** Call before the network stops. */
   stop(): void {
     this.#stop.abort();
   }

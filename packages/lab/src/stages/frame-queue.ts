@@ -1,4 +1,4 @@
-/** Frames that wait between two stages. Whoever waits for one, or for room, is called when it is there. */
+/** Bounded queue of frames between two stages; listeners learn of frames and of room. */
 export class FrameQueue {
   readonly #capacity: number;
   #frames = 0;

@@ -3,7 +3,7 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 
 type Fields<K extends string> = Record<K, unknown>;
 
-/** The node that a required node affinity binds the pod to, as a DaemonSet's; null: none. */
+/** Node of a DaemonSet-like required affinity; null without one. */
 export function boundNode({ spec }: KubernetesObject): string | null {
   const { affinity } = looseFields<Fields<"affinity">>(spec);
   const { nodeAffinity } = looseFields<Fields<"nodeAffinity">>(affinity);

@@ -1,4 +1,4 @@
-// What tests of other packages use.
+// Exports for other packages' tests.
 export { StandIn } from "../cluster/controllers/stand-in.ts";
 export { nodeObject } from "../cluster/kubelet/node-object.ts";
 export { podStatus } from "../cluster/kubelet/pod-status.ts";

@@ -19,7 +19,7 @@ interface StandInOptions {
   readonly logger: Logger;
 }
 
-/** Controllers and scheduler of a cluster that has no others. */
+/** Controllers and scheduler of a cluster without real ones. */
 export class StandIn {
   readonly #deployments: DeploymentController;
   readonly #scheduler: Scheduler;

@@ -1,13 +1,12 @@
-// To which endpoints of a Service requests go from a node: what kube-proxy makes of EndpointSlices.
+// Endpoints that receive a node's requests to a Service, derived from EndpointSlices as kube-proxy does.
 import { readyEndpoints, serviceOfSlice } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { ServiceEndpoints } from "../controllers/endpoints.ts";
 
-/** A ready endpoint of a slice. */
 interface SliceEndpoint {
   readonly pod: string;
-  /** Empty: it has no hint of that kind. */
+  /** Empty: no hint of that kind. */
   readonly forNodes: readonly string[];
   readonly forZones: readonly string[];
 }
@@ -18,8 +17,8 @@ interface Place {
 }
 
 /**
- * Of each Service the endpoints that its slices name and hints leave for the place. A pod that no slice names
- * gets no requests yet.
+ * Endpoints per Service that slices contain and hints allow for the place. Pods without a slice entry get no
+ * requests yet.
  */
 export function endpointsFor(
   services: readonly ServiceEndpoints[],
@@ -38,8 +37,8 @@ export function endpointsFor(
 }
 
 /**
- * Hints count where every endpoint has one and one is for this place: those of nodes first, then those of
- * zones. Otherwise all endpoints get requests.
+ * Applies hints if every endpoint has one and one matches: node hints first, then zone hints. Otherwise
+ * returns all endpoints.
  */
 export function byHints<T extends Pick<SliceEndpoint, "forNodes" | "forZones">>(
   endpoints: readonly T[],

@@ -1,4 +1,4 @@
-// The kubelet's /metrics/cadvisor page: the families that the collector reads, in cAdvisor's own format.
+// The kubelet's /metrics/cadvisor page, with the families that the collector reads.
 
 export interface ContainerUsage {
   readonly namespace: string;
@@ -10,7 +10,7 @@ export interface ContainerUsage {
   readonly startedAtMs: number;
   readonly timeMs: number;
   readonly cpuSeconds: number;
-  /** Of the pod's earlier containers too: a pod's cgroup outlives them. */
+  /** Including earlier containers of the pod, which its cgroup outlives. */
   readonly podCpuSeconds: number;
   readonly memoryBytes: number;
 }
@@ -38,7 +38,7 @@ interface Row {
   readonly memoryBytes: number;
 }
 
-/** The page in the text format 0.0.4, with a timestamp on each container sample. */
+/** Text format 0.0.4, with a timestamp on each container sample. */
 export function renderCadvisor(node: NodeUsage): string {
   const rows = [rootRow(node), ...node.containers.flatMap((usage) => [podRow(usage), containerRow(usage)])];
   const lines = [

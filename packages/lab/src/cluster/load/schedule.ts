@@ -1,6 +1,5 @@
 import type { LoadPlan } from "./protocol.ts";
 
-/** When requests are due. */
 export class Schedule {
   readonly #plan: Pick<LoadPlan, "phasesMs" | "periodMs">;
   #begunMs: number;
@@ -21,17 +20,14 @@ export class Schedule {
     return this.#begunMs + this.#pace * (round * periodMs + inRoundMs);
   }
 
-  /** When the next request was due; the one after it is next. */
+  /** Returns when the next request was due, and advances. */
   take(): number {
     const dueMs = this.nextMs;
     this.#taken++;
     return dueMs;
   }
 
-  /**
-   * Times between requests are so many times the plan's. The next request stays due when it is, as the first
-   * of a round.
-   */
+  /** Multiplies the time between requests. The next request keeps its time and starts a round. */
   setPace(factor: number): void {
     this.#begunMs = this.nextMs - factor * this.#plan.phasesMs[0]!;
     this.#taken = 0;

@@ -9,10 +9,10 @@ import type { ManifestProblem } from "../errors.ts";
 import { checkManifest } from "./check.ts";
 import type { ManifestDocument, WorkflowManifest } from "./model.ts";
 
-/** The manifest of the sample workflow: 17 services, m0 to m12 and db1 to db4. */
+/** Sample workflow: 17 services, m0 to m12 and db1 to db4. */
 export const SAMPLE_MANIFEST = new URL("../../../manifests/sample-workflow.yaml", import.meta.url);
 
-/** Reads and checks a workflow manifest from a file. Throws ManifestError with every broken rule. */
+/** Throws ManifestError with every broken rule. */
 export async function loadManifest(path: string | URL): Promise<WorkflowManifest> {
   const name = path instanceof URL ? path.pathname : path;
   let text: string;
@@ -26,8 +26,8 @@ export async function loadManifest(path: string | URL): Promise<WorkflowManifest
 }
 
 /**
- * Reads and checks a workflow manifest: multi-document YAML of Deployments and Services. Throws ManifestError
- * with every broken rule.
+ * Parses and checks multi-document YAML of Deployments and Services. Throws ManifestError with every broken
+ * rule.
  */
 export function readManifest(text: string, file: string): WorkflowManifest {
   const problems: ManifestProblem[] = [];
@@ -77,7 +77,7 @@ function parseDocuments(text: string, file: string, problems: ManifestProblem[])
       }
       return lineAt(start);
     };
-    // The stand-in for the API server completes nothing.
+    // The stand-in API server applies no defaults.
     documents.push({ index, object: completed(value), line });
   }
   return documents;

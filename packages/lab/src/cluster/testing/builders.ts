@@ -46,7 +46,7 @@ export function threeServices(): WorkflowManifest {
   );
 }
 
-/** Nodes n1, n2, ... with regions taking turns. */
+/** Nodes n1, n2, ... in alternating regions. */
 export function sites(count: number, cpuMillicores = 2_000): Site[] {
   return Array.from({ length: count }, (_, index) => ({
     name: `n${index + 1}`,

@@ -1,8 +1,6 @@
 import type { NodePort, PodNetwork, SocketAddress } from "../ports.ts";
 
-/**
- * All nodes on loopback addresses, without any emulation: what one node exposes, the others reach directly.
- */
+/** All nodes on loopback, without emulation. */
 export class DirectNetwork implements PodNetwork {
   readonly exposed = new Set<string>();
   readonly #hosts: ReadonlyMap<string, string>;

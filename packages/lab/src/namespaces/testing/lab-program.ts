@@ -1,4 +1,4 @@
-// Makes a lab with a server in it, says who is part of it, and stays until it is killed.
+// Creates a lab with a server, prints its processes, and runs until killed.
 import { readdirSync, readFileSync } from "node:fs";
 import { NamespaceLab } from "../namespace-lab.ts";
 
