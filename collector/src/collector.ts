@@ -31,9 +31,9 @@ interface CollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Shared where several collectors live in one process and registry. */
+  /** Shared by collectors of one process and registry. */
   readonly metrics?: CollectorMetrics;
-  /** @default reading by HTTP, kubelets as the settings say */
+  /** @default HTTP, kubelets as configured */
   readonly reader?: PageReader;
 }
 
@@ -50,8 +50,8 @@ const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
 const CLOSE_DEADLINE_MS = 2_000;
 
 /**
- * A collector: scrapes its node's pages on a fixed beat and publishes them as OTLP. One slow or hostile page
- * delays no other.
+ * Scrapes the node's pages at a fixed interval and publishes OTLP. A slow or hostile page doesn't delay
+ * others.
  */
 export function createCollector(
   config: CollectorConfig,
@@ -137,10 +137,7 @@ class Collector {
     await this.#beat.stop();
   }
 
-  /**
-   * The beat begins at a random point of the interval: collectors that were started together don't scrape
-   * together.
-   */
+  /** Starts at a random point of the interval, so that collectors started together spread out. */
   async #begin(): Promise<void> {
     const { clock, random } = this.#deps;
     await pause(clock, random.next() * this.#config.intervalMs, this.#stopping.signal);
@@ -156,7 +153,7 @@ class Collector {
     this.#gauges.set(this.#metrics.catchingUp, {}, isCatchingUp ? 1 : 0);
   }
 
-  /** The trace that begins here ends in the aggregator's graph. */
+  /** This trace continues into the aggregator's graph. */
   #scrape(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
     const attributes = { "isochrone.target.kind": target.kind, "isochrone.target.instance": target.instance };
     return withSpan("scrape", attributes, () => this.#scrapePage(target, timeoutMs, signal));
@@ -234,7 +231,7 @@ class Collector {
   #failed(target: Target, error: unknown): void {
     const { kind, instance } = target;
     const reason = error instanceof ScrapeError ? error.code : "connect";
-    // Its buffers go on holding what they grew to.
+    // Frees its grown buffers.
     if (reason === "namespace_share") this.#memories.forget(target);
     this.#metrics.scrapes.inc({ kind, result: "failed" });
     this.#metrics.failures.inc({ kind, reason });
@@ -242,7 +239,7 @@ class Collector {
   }
 }
 
-/** Counts what one page has given, whether it was taken in the end or not. */
+/** Counts bytes of each page, whether accepted or not. */
 class MeasuredReader implements PageReader {
   readonly #reader: PageReader;
   bytes = 0;

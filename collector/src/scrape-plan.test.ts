@@ -18,7 +18,7 @@ const planOf = (options: { maxBackoffRounds?: number; maxTargets?: number } = {}
     ...options,
   });
 
-/** The rounds (by number) in which a target is read that ends as `ok` says. */
+/** Round numbers in which a target is read, with outcomes from `ok`. */
 function roundsOf(
   plan: ScrapePlan,
   subject: Target,

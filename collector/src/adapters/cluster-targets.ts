@@ -14,17 +14,15 @@ import {
 } from "../discovery/pod-targets.ts";
 import type { Target, TargetSource } from "../ports/ports.ts";
 
-/** What is looked for. */
 export interface DiscoveryOptions {
-  /** Null: the kubelet is not looked for, and no Node object read. */
+  /** Null: neither kubelets nor Node objects are read. */
   readonly kubelet: KubeletOptions | null;
-  /** Null: no proxies. */
   readonly istio: IstioOptions | null;
-  /** namespace/service-account of pods whose Linkerd proxies are read; none: not looked for. */
+  /** namespace/service-account of pods with Linkerd proxies; empty: none. */
   readonly linkerdAccounts: readonly string[];
-  /** namespace/name of Cilium's DaemonSets, whose pods show Hubble's metrics; none: not looked for. */
+  /** namespace/name of Cilium's DaemonSets, whose pods serve Hubble's metrics; empty: none. */
   readonly hubbleDaemonSets: readonly string[];
-  /** namespace/name of the DaemonSets of node_exporter; none: not looked for. */
+  /** namespace/name of node_exporter's DaemonSets; empty: none. */
   readonly nodeExporterDaemonSets: readonly string[];
   readonly podTargets: readonly PodTargetRule[];
   readonly addressFamily: AddressFamily;
@@ -59,10 +57,7 @@ interface ClusterTargetsOptions {
 
 type Informer = ReturnType<typeof createInformer>;
 
-/**
- * Finds pages in the cluster: the node's kubelet, and those of the pods on it. Nothing of any other node is
- * kept.
- */
+/** Discovers pages of the node's kubelet and pods. Keeps nothing of other nodes. */
 export class ClusterTargets implements TargetSource {
   readonly #node: string;
   readonly #discovery: DiscoveryOptions;
@@ -87,7 +82,7 @@ export class ClusterTargets implements TargetSource {
         : createInformer({ ...from, kind: KINDS.node, fields: { "metadata.name": node } });
   }
 
-  /** Resolves when everything is known; errors of the store are tried again until then. */
+  /** Resolves once everything is listed, retrying after errors. */
   async start(): Promise<void> {
     await Promise.all([this.#pods.synced(), this.#nodes?.synced()]);
   }

@@ -1,17 +1,15 @@
-// Who is believed, as an operator's settings name it: service accounts, DaemonSets, and namespaces that a
-// waypoint stands before.
+// Trusted sources by settings: service accounts, DaemonSets, and namespaces served by a waypoint.
 import type { ReadablePod } from "./pod.ts";
 
 const NAME = "[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?";
 
-/** namespace/service-account, either of them * for any. */
+/** namespace/service-account, each may be *. */
 export const ACCOUNT: RegExp = new RegExp(`(?:${NAME}|\\*)/(?:${NAME}|\\*)`);
 /** namespace/name. */
 export const OBJECT: RegExp = new RegExp(`${NAME}/${NAME}`);
-/** namespace=namespace that is served, * for all. */
+/** namespace=served namespace, * for all. */
 export const SERVED: RegExp = new RegExp(`${NAME}=(?:${NAME}|\\*)`);
 
-/** Whether the pod runs under one of the service accounts. */
 export function hasAccount(
   { namespace, serviceAccount }: Pick<ReadablePod, "namespace" | "serviceAccount">,
   accounts: readonly string[],
@@ -23,8 +21,8 @@ export function hasAccount(
 }
 
 /**
- * Whether a DaemonSet of the list controls the pod. A label can be anybody's; pods of a namespace are made by
- * who may do so there.
+ * True if a listed DaemonSet controls the pod. Labels can be forged; the pods of a namespace are limited to
+ * its authors.
  */
 export function isOfDaemonSet(
   { namespace, owner }: Pick<ReadablePod, "namespace" | "owner">,
@@ -35,10 +33,7 @@ export function isOfDaemonSet(
   return daemonSets.includes(`${namespace}/${owner.name}`);
 }
 
-/**
- * Namespaces whose workloads the waypoints of a namespace stand before: its own, and those that the entries
- * add.
- */
+/** A waypoint serves its own namespace and those of the entries. */
 export function servedBy(namespace: string, entries: readonly string[]): readonly string[] {
   const added = entries
     .map((entry) => entry.split("="))

@@ -1,4 +1,4 @@
-// A collector on real servers and the memory bus, and what it publishes.
+// A collector on real servers and a memory bus.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { BusRecord } from "@isochrone/bus";
 import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
@@ -13,7 +13,7 @@ import { serve } from "./servers.ts";
 interface RunningCollector {
   readonly records: BusRecord[];
   readonly logger: MemoryLogger;
-  /** The first value with these labels; 0 when there is none. */
+  /** First value with these labels; 0 if there is none. */
   metric(name: string, labels: Record<string, string>): Promise<number>;
   /** Waits up to 15 s. */
   until(check: () => Promise<boolean> | boolean): Promise<void>;
@@ -22,7 +22,6 @@ interface RunningCollector {
 export const istioAt = (urls: readonly string[]): Target[] =>
   urls.map((url, index) => ({ kind: "istio", url, instance: `target-${index}` }));
 
-/** What the tests of a file start, and end after each. */
 export class CollectorTests {
   readonly #closers: (() => Promise<unknown>)[] = [];
 
@@ -34,7 +33,7 @@ export class CollectorTests {
     for (const close of this.#closers.splice(0).reverse()) await close();
   }
 
-  /** A page on a real server; its address. */
+  /** Serves a page; returns its URL. */
   async serving(listener: RequestListener): Promise<string> {
     const server = await serve(listener);
     this.atEnd(() => server.close());
@@ -87,7 +86,7 @@ export class CollectorTests {
   }
 }
 
-/** Settings with a short beat. */
+/** Settings with a short interval. */
 export function testConfig(settings: Partial<CollectorConfig>): CollectorConfig {
   const defaults = {
     node: "n1",

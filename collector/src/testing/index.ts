@@ -1,4 +1,4 @@
-// What tests of other packages use.
+// Exports for other packages' tests.
 export { createConnectionCollector } from "../connections/connection-collector.ts";
 export { ConnectionRounds } from "../connections/connection-rounds.ts";
 export { ConntrackSocket } from "../connections/conntrack-socket.ts";

@@ -1,4 +1,3 @@
-// Real servers on loopback, as tests need them.
 import { createServer, type RequestListener, type Server } from "node:http";
 import { createServer as createTlsServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -8,7 +7,7 @@ export interface TestServer {
   /** Without a path. */
   readonly url: string;
   readonly port: number;
-  /** Connections that were ever opened. */
+  /** Connections opened so far. */
   connections(): number;
   close(): Promise<void>;
 }
@@ -44,8 +43,8 @@ export const page =
   };
 
 /**
- * A kubelet's way with tokens (TokenReview and SubjectAccessReview): 401 for those it doesn't know, 403 for
- * those without the right.
+ * A kubelet's token checks (TokenReview and SubjectAccessReview): 401 for unknown tokens, 403 without the
+ * right.
  */
 export const kubelet =
   (accepted: () => string, text = "", mayReadMetrics = (): boolean => true): RequestListener =>

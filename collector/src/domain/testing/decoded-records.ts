@@ -32,10 +32,7 @@ interface WireRequest {
   }[];
 }
 
-/**
- * What records say, read by an implementation that knows nothing of ours. Metrics that were cut over several
- * records are joined again.
- */
+/** Decodes records with an independent implementation, and joins metrics that were split over records. */
 export function decodedRecords(records: readonly Uint8Array[]): Metric[] {
   const metrics = new Map<string, Metric>();
   for (const record of records) {

@@ -14,7 +14,7 @@ export interface ReadSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Milliseconds since the epoch; null where the page gives none. */
+  /** Unix milliseconds; null without one. */
   readonly timestampMs: number | null;
 }
 
@@ -35,7 +35,7 @@ interface ReadOptions {
   readonly format?: PageFormat;
 }
 
-/** Reads a page with the parts that PageBuilder uses, and says all that they read. */
+/** Parses a page with PageBuilder's parts, and returns everything read. */
 export function readPage(chunks: readonly (string | Uint8Array)[], options: ReadOptions = {}): ReadPage {
   const { wants = () => true, limits = DEFAULT_LIMITS, format = "text" } = options;
   const samples: ReadSample[] = [];

@@ -30,7 +30,6 @@ interface TakeOptions {
   readonly maxSeries?: number;
 }
 
-/** Takes a whole page into a target's memory. */
 export function takePage(memory: TargetMemory, text: string, options: TakeOptions = {}): TakenPage {
   const {
     scrapeMs = SCRAPE_MS,
