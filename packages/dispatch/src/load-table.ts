@@ -1,8 +1,8 @@
 import type { NodeState } from "./system.ts";
 
 /**
- * What one site knows of endpoints' load: own requests in flight, what answers say, what probes say. Between
- * two reports it adds what it sends itself, so that it doesn't flood what looked idle.
+ * A site's knowledge of endpoints' load: own requests in flight, plus reports by responses and probes. Adds
+ * own requests between reports, so as not to flood an endpoint that looked idle.
  */
 export class LoadTable {
   readonly #services: number;
@@ -23,13 +23,12 @@ export class LoadTable {
     this.#ahead[this.#at(node, service)]!++;
   }
 
-  /** An answer without a report, or none in time. */
+  /** A response without a report, or a timeout. */
   ended(node: NodeState, service: number): void {
     const at = this.#at(node, service);
     this.#ahead[at] = Math.max(0, this.#ahead[at]! - 1);
   }
 
-  /** What an answer or a probe says. */
   reported(node: NodeState, service: number): void {
     this.#ahead[this.#at(node, service)] =
       node.waiting[service]! + node.busy[service]! + node.inFlight[service]!;

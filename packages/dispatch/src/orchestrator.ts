@@ -1,16 +1,16 @@
-// The port of orchestration, and a draft of a frame's changes that keeps account of what they take.
+// Port of orchestration, and a draft of changes with resource accounting.
 import type { NodeState, SystemState } from "./system.ts";
 
 export interface FrameView {
   readonly state: SystemState;
   readonly frameSeconds: number;
-  /** Requests per second of the last frame, by service. */
+  /** Requests/s of the last frame, by service. */
   readonly arrivals: readonly number[];
-  /** Requests of the last frame that weren't in time, by service. */
+  /** Late requests of the last frame, by service. */
   readonly failures: readonly number[];
-  /** Part of the replicas that was busy or wanted, by service. */
+  /** Share of replicas that was busy or requested, by service. */
   readonly utilizations: readonly number[];
-  /** Requests per second of the next frame, by service: for those who know rates in advance. */
+  /** Requests/s of the next frame, by service; for policies that know rates in advance. */
   readonly upcoming: () => readonly number[];
 }
 
@@ -21,16 +21,16 @@ export interface ReplicaChange {
   readonly reason: string;
 }
 
-/** Decides at each frame which replicas begin and end. Implementations MUST NOT change the view. */
+/** Chooses the replicas to start and stop each frame. Implementations MUST NOT change the view. */
 export interface Orchestrator {
   readonly name: string;
-  /** In the order in which they must be made: what makes room comes first. */
+  /** In order of execution: changes that make room come first. */
   decide(frame: FrameView): readonly ReplicaChange[];
 }
 
 const ROUNDING = 1e-9;
 
-/** Changes of a frame so far; it adds where memory is left and removes what is idle. */
+/** Changes of a frame; adds where memory is free and removes idle replicas. */
 export class Draft {
   readonly changes: ReplicaChange[] = [];
   readonly #state: SystemState;
@@ -50,7 +50,7 @@ export class Draft {
     return this.#freeGb[node.index]!;
   }
 
-  /** Replicas of a service on a node after the changes, those that start included. */
+  /** After the changes, including starting ones. */
   replicas(node: NodeState, service: number): number {
     const at = this.#at(node, service);
     return node.ready[service]! + node.starting[service]! + this.#added[at]! - this.#removed[at]!;
@@ -68,7 +68,7 @@ export class Draft {
     return true;
   }
 
-  /** Ready replicas that are idle, and not the last one for requests that wait or come. */
+  /** Idle ready replicas, except the last one if requests wait or are coming. */
   removable(node: NodeState, service: number): number {
     const removed = this.#removed[this.#at(node, service)]!;
     const idle = node.ready[service]! - node.busy[service]! - removed;
@@ -89,7 +89,7 @@ export class Draft {
   }
 }
 
-/** Replicas of each service, those that start included. */
+/** By service, including starting ones. */
 export function replicaCounts({ services, nodes }: SystemState): Int32Array {
   return Int32Array.from(services, (_, service) =>
     nodes.reduce((sum, { ready, starting }) => sum + ready[service]! + starting[service]!, 0),

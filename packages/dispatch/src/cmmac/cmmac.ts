@@ -12,17 +12,16 @@ import {
 import { localSize, observeLocally, type Shape } from "./observation.ts";
 import type { CmmacOptions } from "./options.ts";
 
-/** Units of the actor's hidden layers, as printed. */
+/** Units of the actor's hidden layers, as in the paper. */
 const ACTOR = [256, 128, 32];
 
-/** A decision as training needs it. */
 export interface Decision {
   readonly request: DispatchRequest;
   readonly observation: Float32Array;
-  /** F of (4): whether each action is allowed; 0 is the cloud, n + 1 is node n. */
+  /** F of (4): allowed actions; 0 is the cloud, n + 1 is node n. */
   readonly mask: Uint8Array;
   readonly action: number;
-  /** Of the action, by (5), when it was chosen. */
+  /** Probability of the action by (5) at decision time. */
   readonly probability: number;
 }
 
@@ -31,11 +30,11 @@ interface CmmacDeps {
   readonly options: CmmacOptions;
   readonly seed: number;
   readonly draw: Draw;
-  /** Sees each decision with its view, for training. */
+  /** Called with each decision and its view, for training. */
   readonly onDecision?: (decision: Decision, view: DispatchView) => void;
 }
 
-/** The learned dispatch of KaiS: one actor, which serves all access points. */
+/** Learned dispatch of KaiS: one actor for all access points. */
 export class Cmmac implements Dispatcher {
   readonly name = "cmmac";
   readonly actor: DenseNet;
@@ -48,7 +47,6 @@ export class Cmmac implements Dispatcher {
     this.#deps = deps;
   }
 
-  /** The actor's weights, under names for a file. */
   arrays(): NamedArray[] {
     return this.actor.parameters().map(({ shape, values }, at) => ({ name: `actor.${at}`, shape, values }));
   }
@@ -64,7 +62,7 @@ export class Cmmac implements Dispatcher {
     return chosen(action === 0 ? CLOUD : action - 1, { probability });
   }
 
-  /** (4) F[j] = 1 for the cloud and for available nodes */
+  /** (4) F[j] = 1 for the cloud and for available nodes. */
   #mask(request: DispatchRequest, view: DispatchView): Uint8Array {
     const mask = new Uint8Array(view.state.nodes.length + 1);
     mask[0] = 1;
@@ -79,8 +77,8 @@ export class Cmmac implements Dispatcher {
 }
 
 /**
- * (5) p = (ReLU(out) + 1) F, before it is divided by its sum
- * @param from where the row of outputs begins
+ * (5) p = (ReLU(out) + 1) F before normalisation.
+ * @param from start of the row of outputs
  */
 export function scoresOf(outputs: Float32Array, from: number, mask: Uint8Array): Float64Array {
   return Float64Array.from(mask, (isAllowed, at) =>

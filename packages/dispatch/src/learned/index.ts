@@ -1,3 +1,3 @@
-// A learned choice of endpoints. Pure.
+// Learned choice of endpoints. Pure.
 export { EndpointPolicy } from "./endpoint-policy.ts";
 export { EndpointTraining } from "./endpoint-training.ts";

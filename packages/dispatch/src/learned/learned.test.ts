@@ -38,7 +38,7 @@ describe("a learned policy", () => {
       expect(training.learn(draw)).toBe(512);
     }
     expect(shareOfFirst(policy, all)).toBeGreaterThan(0.8);
-    // What it learnt holds among others than those that it has seen, and more of them.
+    // It generalises to other and more endpoints than it has seen.
     expect(shareOfFirst(policy, [near, ...candidates(8, { roundTripMs: 32, isFar: true })])).toBeGreaterThan(
       0.6,
     );

@@ -2,8 +2,8 @@ import { chosen, CLOUD, expectedWait, hosts, type Dispatcher } from "../dispatch
 import type { NodeState } from "../system.ts";
 
 /**
- * Greedy, the baseline of KaiS (section V-A): the edge node of lowest utilization. It uses the cloud only for
- * services that stand nowhere.
+ * Greedy, baseline of KaiS (section V-A): the edge node of lowest utilization; the cloud only for services
+ * without a replica.
  */
 export function greedy(): Dispatcher {
   return {
@@ -13,7 +13,7 @@ export function greedy(): Dispatcher {
 }
 
 /**
- * Greedy that takes "has sufficient resources" at its word: an idle replica with its CPU, else the cloud.
+ * Greedy that requires "sufficient resources": an idle replica with CPU, else the cloud.
  * @param tie which of equally used nodes wins
  */
 export function greedyCloud(tie: "first" | "last" = "first"): Dispatcher {

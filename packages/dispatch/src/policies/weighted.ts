@@ -1,17 +1,17 @@
-// Dispatch by weights or hints that are worked out once a frame: what needs no proxy of its own.
+// Dispatch by weights or hints computed once per frame, as possible without a proxy of our own.
 import type { Draw } from "@isochrone/primitives";
 import { chosen, CLOUD, type DispatchChoice, type Dispatcher } from "../dispatcher.ts";
 import type { NodeState, SystemState } from "../system.ts";
 import { capacityPerSecond, weightsOf } from "../weights.ts";
 import { anyReplica } from "./plain.ts";
 
-/** A mesh splits by weights; with hints each endpoint of a set gets an equal part. */
+/** A mesh splits by weights; with hints all endpoints of a set get equal parts. */
 type WeightedMode = "weights" | "hints";
 
 const RATE_SMOOTHING = 0.5;
-/** Part of an uplink that is planned with. */
+/** Planned share of an uplink. */
 const UPLINK_PART = 0.7;
-/** Smaller parts get no hint. */
+/** Smaller shares get no hint. */
 const LEAST_HINT = 0.02;
 
 interface Part {
@@ -21,7 +21,7 @@ interface Part {
 
 export interface WeightedDispatcher extends Dispatcher {
   /**
-   * Takes the rates of a frame that has ended.
+   * Computes weights from the rates of the last frame.
    * @param perSecond requests by service and site
    */
   plan(state: SystemState, perSecond: readonly (readonly number[])[]): void;
@@ -43,7 +43,7 @@ export function weighted(mode: WeightedMode, draw: Draw): WeightedDispatcher {
     },
     choose({ service, site }, { state }): DispatchChoice {
       const drawn = pick(table?.[service]?.[site] ?? [], draw);
-      // A replica that went since the plan is replaced as kube-proxy would.
+      // A replica removed since is replaced by kube-proxy's choice.
       const isThere = drawn === CLOUD || (drawn !== undefined && state.nodes[drawn]!.ready[service]! > 0);
       return chosen(isThere ? drawn! : (anyReplica(service, state.nodes, draw) ?? CLOUD));
     },
@@ -94,7 +94,7 @@ function hintedParts(
   cloud: number,
 ): Part[] {
   const hinted = nodes.filter((_, at) => shares[at]! > LEAST_HINT);
-  // The cloud is one endpoint more.
+  // The cloud is one more endpoint.
   const endpoints = [
     ...hinted.map(({ index, ready }) => ({ node: index, count: ready[service]! })),
     ...(cloud > LEAST_HINT ? [{ node: CLOUD, count: 1 }] : []),

@@ -1,2 +1,2 @@
-// What tests and benchmarks of other packages use.
+// Exports for other packages' tests and benchmarks.
 export { frame, request, system, viewOf } from "./system.ts";

@@ -1,9 +1,8 @@
-// Small systems for tests.
 import type { DispatchRequest, DispatchView } from "../dispatcher.ts";
 import type { FrameView } from "../orchestrator.ts";
 import type { NodeState, ServiceProfile, SystemState } from "../system.ts";
 
-/** A node of a test: counts by service, the rest as given or empty. */
+/** Counts by service; absent fields are empty. */
 interface NodeSpec {
   readonly site?: number;
   readonly cores?: number;
@@ -64,7 +63,7 @@ function nodeOf(spec: NodeSpec, index: number, services: readonly ServiceProfile
   };
 }
 
-/** A view in which everything is known as it is. */
+/** A view with exact knowledge. */
 export function viewOf(state: SystemState, service = 0): DispatchView {
   return {
     state,
