@@ -32,11 +32,11 @@ interface DispatcherDeps {
   readonly registry: Registry;
 }
 
-/** Sends clients' requests to endpoints of the Services that ask for it. */
+/** Sends clients' requests to endpoints of Services that opt in. */
 interface DispatcherService extends ComposedService {
-  /** That clients connect to; null: not listening. */
+  /** Listening port; null if not listening. */
   readonly port: number | null;
-  /** The newest decisions of the sample, of one Service (namespace/name) or of all. */
+  /** Newest sampled decisions of a Service (namespace/name), or of all. */
   decisions(service: string | null, limit: number): readonly DispatchRecord[];
 }
 
@@ -45,13 +45,13 @@ export function createDispatcher(config: DispatcherConfig, deps: DispatcherDeps)
 }
 
 /**
- * One Service may take three quarters of all places: more than one client may, which would else take a
- * Service from its others.
+ * Gives one Service up to three quarters of all places: more than one client, which could otherwise block the
+ * Service for others.
  */
 const SERVICES_SHARE = 1.5;
-/** Of all requests under way. In memory they take several times as much. */
+/** Bound over all requests in flight. They take several times as much memory. */
 const MAX_HEADER_BYTES = 16 * 1024 * 1024;
-/** How often it is looked whether requests are still under way. */
+/** Polling interval while draining. */
 const DRAIN_LOOK_MS = 50;
 
 class Dispatcher implements DispatcherService {
@@ -64,7 +64,7 @@ class Dispatcher implements DispatcherService {
   readonly #log: DecisionLog;
   readonly #exchanges: ExchangeDeps;
   readonly #service: ComposedService;
-  /** Requests under way. */
+  /** Requests in flight. */
   readonly #byClient: Shares;
   /** Bytes of their headers. */
   readonly #headers = new Shares(MAX_HEADER_BYTES);
@@ -163,7 +163,7 @@ class Dispatcher implements DispatcherService {
     this.#port = await this.#server.listen();
   }
 
-  /** What is under way may end; then all connections do. */
+  /** Waits for requests in flight, then closes all connections. */
   async #drain(): Promise<void> {
     const { clock } = this.#deps;
     this.#isDraining = true;

@@ -1,4 +1,4 @@
-// What endpoints say of their load, in answers and when they are asked.
+// Endpoints' load reports, in responses and by probes.
 import type { RequestListener } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ask } from "./testing/client.ts";

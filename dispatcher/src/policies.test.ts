@@ -1,4 +1,4 @@
-// The learned policy in a dispatcher, and what becomes of weights that can't be used.
+// The learned policy, and the handling of unusable weights.
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// WebSockets, and streams that last: what passes is not HTTP any more.
+// WebSockets and long streams.
 import { once } from "node:events";
 import { createServer, request, type IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
@@ -11,7 +11,7 @@ afterEach(() => rig.stop());
 
 const WEBSOCKET = { connection: "keep-alive, Upgrade", upgrade: "WebSocket", "sec-websocket-key": "a2V5" };
 
-/** Speaks first, and then echoes. */
+/** Sends first, then echoes. */
 async function echoing(): Promise<{ readonly sockets: Socket[]; readonly heads: IncomingMessage[] }> {
   const seen = { sockets: [] as Socket[], heads: [] as IncomingMessage[] };
   const server = createServer((_incoming, response) => response.end("plain"));
@@ -31,7 +31,7 @@ async function echoing(): Promise<{ readonly sockets: Socket[]; readonly heads: 
 interface Opened {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
-  /** Null: it was refused. */
+  /** Null if refused. */
   readonly socket: Socket | null;
   readonly text: () => string;
 }

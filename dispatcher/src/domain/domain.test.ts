@@ -137,7 +137,7 @@ describe("loads", () => {
 
   test("that say nothing of use are none", () => {
     expect(readLoadHeader("TEXT rps_fractional=5")).toBeNull();
-    // As Envoy has it, 0 isn't set.
+    // As in Envoy, 0 means unset.
     expect(readLoadHeader("TEXT application_utilization=0")).toBeNull();
     expect(readLoadHeader("TEXT application_utilization=0,cpu_utilization=0")).toMatchObject({
       utilization: 0,

@@ -1,4 +1,4 @@
-// The Services that ask for the dispatcher, with who serves them now.
+// Opted-in Services with their current endpoints.
 import { createInformer, keyOf, KINDS, serviceOfSlice } from "@isochrone/kubernetes";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random, Service } from "@isochrone/runtime";
@@ -27,18 +27,17 @@ interface ServiceTableOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** An endpoint's slice has it no more. */
+  /** A slice no longer contains the endpoint. */
   readonly onGone: (endpoint: Endpoint) => void;
 }
 
-/** A Service that requests are sent for. */
 export interface ServiceEntry {
   /** namespace/name */
   readonly name: string;
   readonly namespace: string;
   readonly order: DispatchedService;
   readonly ports: ReadonlyMap<number, ServicePort>;
-  /** Endpoints of its slices that are not its pods, by reason. */
+  /** Slice endpoints that aren't its pods, by reason. */
   refused: Readonly<Partial<Record<EndpointRefusal, number>>>;
 }
 
@@ -77,7 +76,6 @@ export class ServiceTable implements Service {
     await Promise.all([...this.#informers, this.#pods].map((each) => each.stop()));
   }
 
-  /** Whether all was listed at least once. */
   get isSynced(): boolean {
     return this.#isSynced && this.#pods.isSynced;
   }
@@ -90,7 +88,7 @@ export class ServiceTable implements Service {
     return this.#entries.values();
   }
 
-  /** Endpoints to which nothing is sent, over all Services. */
+  /** Over all Services. */
   refusedEndpoints(): (readonly [labels: { readonly reason: EndpointRefusal }, count: number])[] {
     const entries = [...this.#entries.values()];
     return ENDPOINT_REFUSALS.map((reason) => [
@@ -152,7 +150,7 @@ export class ServiceTable implements Service {
       this.#gone(port.take(addressesOf(slices, entry.order.ports.get(number)!.name)));
   }
 
-  /** Slices without the endpoints that aren't pods of the Service, which are counted. */
+  /** Slices reduced to pods of the Service; counts the rest. */
   #podSlicesOf(entry: ServiceEntry): PodSlice[] {
     const { name, namespace, order } = entry;
     const refused: Partial<Record<EndpointRefusal, number>> = {};
@@ -177,7 +175,7 @@ export class ServiceTable implements Service {
   }
 }
 
-/** Ports that are as before keep what is known of their endpoints. */
+/** Unchanged ports keep their endpoints' state. */
 function portsOf(order: DispatchedService, before: ServiceEntry | undefined): Map<number, ServicePort> {
   const ports = new Map<number, ServicePort>();
   for (const [number, { name, speaks }] of order.ports) {

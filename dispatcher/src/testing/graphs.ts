@@ -13,7 +13,7 @@ const NODE: Omit<ClusterNode, "name" | "zone"> = {
   usageAgeSeconds: null,
 };
 
-/** Nodes with their zones; between any two zones a round trip takes as long. */
+/** Nodes with zones, and one round trip between any two zones. */
 export function snapshotOf(
   zoneOf: Readonly<Record<string, string>>,
   betweenMs: number,

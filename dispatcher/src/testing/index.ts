@@ -1,3 +1,3 @@
-// What tests and benchmarks of other packages use.
+// Exports for other packages' tests and benchmarks.
 export { ask } from "./client.ts";
 export { DispatchRig } from "./dispatch-rig.ts";
