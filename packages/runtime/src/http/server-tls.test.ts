@@ -29,7 +29,7 @@ let client: TestCertificate;
 let strangeClient: TestCertificate;
 let ca: string;
 const open: HttpApp[] = [];
-/** Each answers a request for /gated. */
+/** Each answers one request for /gated. */
 const gated: (() => void)[] = [];
 
 beforeAll(async () => {
@@ -108,7 +108,7 @@ async function eventually(holds: () => boolean | Promise<boolean>): Promise<void
   }
 }
 
-/** As kubelet writes a Secret: files are links through a link that is swapped. */
+/** Like the kubelet's Secret: files are links through a directory link that is swapped. */
 async function mountedSecret(name: string): Promise<{
   readonly files: TestCertificate;
   readonly swap: (pair: TestCertificate) => Promise<void>;

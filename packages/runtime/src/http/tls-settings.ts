@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import { list, text } from "../settings/texts.ts";
 import type { ServerTlsOptions } from "./server-tls.ts";
 
-/** Settings of a server that can serve TLS, for its section. */
+/** TLS settings for a server's section. */
 export const SERVER_TLS_SETTINGS = {
   tlsCertFile: text({
     default: null,
@@ -30,7 +30,7 @@ interface TlsValues {
   readonly tlsClientNames: readonly string[];
 }
 
-/** What the values of {@link SERVER_TLS_SETTINGS} must be together. */
+/** Rules across {@link SERVER_TLS_SETTINGS}. */
 export function serverTlsRules(section: string): ((values: TlsValues) => string | null)[] {
   return [
     ({ tlsCertFile, tlsKeyFile }) => {

@@ -1,8 +1,8 @@
 import { visible } from "../visible.ts";
 
 /**
- * One short line for people: `12:00:00.000 INFO probe round done sent=12`. Nothing in it can start a second
- * line or give a terminal orders.
+ * A line for people: `12:00:00.000 INFO probe round done sent=12`. Can't contain line breaks or terminal
+ * control sequences.
  */
 export function textLine(
   time: Date,
@@ -37,7 +37,7 @@ function isError(value: unknown): value is PlainError {
   );
 }
 
-// People want "cannot send: connect ECONNREFUSED", not the stack; the JSON format has it.
+// Messages of the cause chain without stacks, which JSON has.
 function chain(error: PlainError): string {
   const parts: string[] = [];
   let current: unknown = error;
