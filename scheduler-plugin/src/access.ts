@@ -4,10 +4,7 @@ import type { Logger } from "@isochrone/runtime";
 import { isLoopback, type ServerTlsOptions } from "@isochrone/runtime/http";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
-/**
- * @throws SettingsError if other machines could call without a certificate and the configuration doesn't
- * allow that
- */
+/** @throws SettingsError if others could call without a certificate, unless the configuration allows it */
 export function checkAccess(
   { host, access }: Pick<SchedulerPluginConfig, "host" | "access">,
   tls: ServerTlsOptions | undefined,

@@ -46,7 +46,6 @@ describe("two replicas of the scheduler-plugin", () => {
     for (const name of ["p-1", "p-2", "p-3"]) {
       await shared.add(name, "p");
       await scores(first, name, "p");
-      // kube-scheduler chooses another node.
       await shared.store.bind({ namespace: "shop", name }, "n1");
     }
     // Three pods of 500 m bring n1 from 2,000 m below the 1,000 m of n2.

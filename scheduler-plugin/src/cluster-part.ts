@@ -19,11 +19,9 @@ import type { SchedulerPluginConfig } from "./settings.ts";
 
 interface ClusterPartDeps {
   readonly store: ClusterStore;
-  /** Starts before this part, and stops after it. */
   readonly pods: ClusterPods;
   readonly ledger: Ledger;
   readonly decisions: DecisionLog;
-  /** Graphs from the graph API. */
   readonly graphs: GraphSource;
   readonly clock: Clock;
   readonly random: Random;
@@ -34,7 +32,6 @@ interface ClusterPartDeps {
 export class ClusterPart {
   readonly parts: readonly Part[];
   readonly guard: ManagedResourceGuard | null;
-  /** Retains decisions about pods that the cluster shows. */
   readonly recorder: DecisionRecorder;
   /** Graphs from the graph API, or from node annotations as a fallback. */
   readonly graphs: GraphSource;

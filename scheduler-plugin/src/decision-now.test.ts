@@ -9,7 +9,6 @@ import { clusterSnapshot, MemoryGraphs, podJson, workflowSnapshot } from "./test
 import { NAMES, rigClock, running } from "./testing/rig.ts";
 import type { Running } from "./testing/rig.ts";
 
-/** p sends 30 requests/s to q and receives 10/s from r. */
 function requestGraphs(): MemoryGraphs {
   const graphs = new MemoryGraphs();
   graphs.setWorkflow(withRequests(workflowSnapshot()));
@@ -166,7 +165,6 @@ describe("the same question, asked now", () => {
     const rig = await withCluster();
     await rig.decide("p-1");
     await rig.bind("p-1", "n2");
-    // n2, with p and q, is now far from r.
     rig.graphs.setCluster({
       ...clusterSnapshot(),
       version: 2,

@@ -1,3 +1,2 @@
-// Views of a Service for commands, without a running service.
 export { clusterZones, orderedService } from "./dispatch/objects/service-view.ts";
 export { sharesNow, sharesOf } from "./dispatch/objects/service-traffic.ts";

@@ -15,7 +15,6 @@ const INVENTED_UID = "11111111-2222-3333-4444-555555555555";
 
 interface Attacked extends Running {
   readonly shared: Required<SharedParts>;
-  /** Creates the pod, and waits until the plugin has seen it. */
   readonly add: (name: string, fields?: { namespace?: string; spec?: object }) => Promise<string>;
   readonly ask: (name: string, uid?: string, fields?: { spec?: object; verb?: string }) => Promise<unknown>;
   readonly priorities: (name: string, spec?: object) => Promise<Record<string, number>>;
@@ -69,7 +68,6 @@ const requesting = (cpu: string): object => ({
   containers: [{ name: "main", resources: { requests: { cpu } } }],
 });
 
-/** No usage is known, so requests count. */
 function unmeasured(): WorkflowGraphSnapshot {
   const snapshot = workflowSnapshot();
   const unknown = { cpuMillicores: null, memoryBytes: null };
@@ -149,7 +147,6 @@ describe("invented questions", () => {
 
   test("about a pending pod reserve what the cluster says that it requests, not what the question says", async () => {
     const { ask, add, priorities, graphs } = await attacked();
-    // No usage is known, so requests count.
     graphs.setWorkflow(unmeasured());
     const small = requesting("10m");
     await add("honest-1", { spec: small });

@@ -2,7 +2,6 @@ import type { Logger } from "@isochrone/runtime";
 import { isLoopback } from "@isochrone/runtime/http";
 import type { SchedulerPluginConfig } from "./settings.ts";
 
-/** Warns at start if the extender accepts anyone. */
 export function warnOfOpenAccess(
   { access, host }: Pick<SchedulerPluginConfig, "access" | "host">,
   hasCluster: boolean,

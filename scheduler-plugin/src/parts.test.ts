@@ -22,7 +22,6 @@ function build(more: Partial<SchedulerPluginDeps> = {}): SchedulerPlugin {
   });
 }
 
-/** With every feature enabled. */
 function buildAll(): SchedulerPlugin {
   const { webhook, planner, descheduler } = loadSettings(
     [webhookSettings, plannerSettings, deschedulerSettings],

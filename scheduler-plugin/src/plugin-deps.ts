@@ -1,4 +1,3 @@
-// Dependencies of the scheduler-plugin besides its settings.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Random } from "@isochrone/runtime";
 import type { ServerTlsOptions } from "@isochrone/runtime/http";
@@ -22,19 +21,13 @@ export interface SchedulerPluginDeps {
   readonly registry: Registry;
   /** @default the graph API at `config.graphUrl`, polled */
   readonly graphs?: GraphSource;
-  /** Webhook that sets the gate; needs a store. @default none */
   readonly webhook?: WebhookConfig;
-  /** Planner of gated pods; needs a store. @default none */
   readonly planner?: PlannerConfig;
   /** Descheduler; needs a store, and the planner unless its mode is `paper`. @default none */
   readonly descheduler?: DeschedulerConfig;
-  /** Called at each stage of a descheduler move. */
   readonly onMove?: DeschedulerDeps["onMove"];
-  /** Proposals for running workflows; needs a store. @default as `planner` says */
   readonly proposals?: ProposalsConfig;
-  /** StreamJob controller; needs a store. @default none */
   readonly streams?: StreamsConfig;
-  /** Spreading of requests over zones; needs a store. @default none */
   readonly dispatch?: DispatchConfig;
   /** Reads zones' request rates. @default the graph API at `config.graphUrl` */
   readonly readDemand?: DispatchDeps["readDemand"];

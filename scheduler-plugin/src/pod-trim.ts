@@ -25,7 +25,6 @@ interface PodReaders {
   readonly webhook?: WebhookConfig;
   readonly streams?: StreamsConfig;
   readonly dispatch?: DispatchConfig;
-  /** Whether deletion costs by loss are written. */
   readonly hasCosts?: boolean;
 }
 
@@ -54,7 +53,6 @@ export function trimOf({ webhook, ...readers }: PodReaders): Pick<ClusterPodsOpt
 
 function trimOfPlans({ planner, descheduler, proposals }: Omit<PodReaders, "webhook">): Trim | null {
   if (descheduler !== undefined && descheduler.mode !== "off") return movablePod;
-  // Proposals respect the descheduler's exclusions.
   if (proposals !== undefined || proposalsOf(planner) !== null) return movablePod;
   return planner?.enabled === true ? plannerPod : null;
 }

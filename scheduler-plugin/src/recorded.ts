@@ -8,7 +8,6 @@ import { problemOf, workloadIn } from "./domain/placer.ts";
 import type { PodIdentity } from "./domain/pod.ts";
 import { entryOf } from "./domain/reserved-use.ts";
 
-/** Graphs and pods of one time. */
 interface RecordedCluster {
   readonly cluster: ClusterGraph;
   readonly workflows: readonly WorkflowGraph[];

@@ -148,7 +148,6 @@ describe("POST /scheduler/filter", () => {
     expect(Object.keys(json.FailedNodes)).toEqual(["n1", "n3"]);
     expect(json.FailedNodes.n1).toContain("maxNetworkCost of channel p -> q is 5");
     expect(await metrics()).toMatch(/rejected_nodes_total 2/);
-    // kube-scheduler asks for no priorities with one node left.
     expect((await decisions())[0]).toMatchObject({ best: "n2", pod: { name: "p-1" } });
   });
 

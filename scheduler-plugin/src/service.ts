@@ -59,11 +59,8 @@ import { gateRulesOf, type GateRules } from "./webhook/gate-rules.ts";
 import { createWebhook, type Webhook, type WebhookDeps } from "./webhook/webhook.ts";
 
 export interface SchedulerPlugin extends ComposedService {
-  /** Throws before `start`. */
   readonly app: HttpApp;
-  /** Throws before `start`. */
   address(): ListenAddress;
-  /** Null if the webhook is off or not listening yet. */
   webhookAddress(): ListenAddress | null;
 }
 
@@ -287,7 +284,6 @@ class SchedulerService implements SchedulerPlugin {
     });
   }
 
-  /** null: no webhook gates pods for the planner. */
   #gateRules({ webhook }: SchedulerPluginDeps): GateRules | null {
     if (webhook?.enabled !== true) return null;
     const { replicaNamespace, canaryNamespace } = this.#config;
@@ -387,9 +383,7 @@ class SchedulerService implements SchedulerPlugin {
   }
 }
 
-/**
- * Whole nodes of a large cluster in one request, from two kube-schedulers. More is a mistake or an attack.
- */
+/** Whole nodes of a large cluster in one request, from two kube-schedulers. More is a mistake or attack. */
 const BODIES_AT_ONCE = 2;
 const GAUGE_INTERVAL_MS = 5_000;
 const KEPT_PLANS = 200;

@@ -5,7 +5,6 @@ import { expect, test } from "vitest";
 import { MemoryGraphs, workflowSnapshot } from "./testing/graphs.ts";
 import { MAX_WORKFLOW_SERIES, createWorkflowMetrics } from "./workflow-metrics.ts";
 
-/** Many workflows; higher numbers have more traffic. */
 class ManyGraphs extends MemoryGraphs {
   readonly all: WorkflowGraph[];
 

@@ -4,7 +4,6 @@ import { Gauge, type Registry } from "prom-client";
 import type { WorkflowGraph } from "@isochrone/topology";
 import type { GraphSource } from "./ports/ports.ts";
 
-/** Bound on labelled workflows. */
 export const MAX_WORKFLOW_SERIES = 200;
 
 /** Computed at scrape, and latency only for shown workflows: thousands would delay scoring. */
@@ -57,7 +56,6 @@ export function createWorkflowMetrics(
   });
 }
 
-/** Nonzero traffic, most first. */
 function heaviest(workflows: readonly WorkflowGraph[], bytesPerRequest: number): WorkflowGraph[] {
   return workflows
     .map((workflow) => ({ workflow, traffic: workflowTraffic(workflow, bytesPerRequest) }))

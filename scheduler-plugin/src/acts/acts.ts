@@ -11,7 +11,6 @@ interface ActRecords {
 
 interface ActFilter {
   readonly namespace?: string | undefined;
-  /** Substring of the name of a workload or pod. */
   readonly workload?: string | undefined;
   readonly kind?: ActKind | undefined;
   /** Wall-clock ms. Selects acts that began in [sinceMs, untilMs). */
@@ -59,7 +58,6 @@ function podKey({ pod: { namespace, name } }: Decision): string {
   return `${namespace}/${name}`;
 }
 
-/** Drops scores of planned pods: the plan chose the node. */
 function withoutScores(members: readonly Decision[]): readonly Decision[] {
   const planned = members.filter(({ kind }) => kind === "plan");
   return planned.length === 0 ? members : planned;

@@ -45,7 +45,6 @@ interface ActRouteParts {
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
 }
 
-/** Adds `GET /api/v1/acts`. */
 export function addActRoute(app: HttpApp, { decisions, plans, clock, others }: ActRouteParts): void {
   app.get(
     "/api/v1/acts",

@@ -3,9 +3,7 @@ import type { Act, Decision } from "@isochrone/topology";
 type Verdict = Pick<Act, "expected" | "counted" | "verdict" | "sentence">;
 type Judgement = Pick<Verdict, "verdict" | "sentence">;
 
-/**
- * A shortfall of up to this share of the expected gain, or of this many ms, is within the measuring error.
- */
+/** A shortfall of up to this share of the expected gain, or these ms, is within the measuring error. */
 const TOLERATED_SHARE = 0.1;
 const TOLERATED_MS = 0.5;
 /** Channels that aren't measured again within this time are given up. */
@@ -13,7 +11,6 @@ const WAIT_MS = 30 * 60_000;
 
 const NOTHING = { expected: null, counted: null } as const;
 
-/** @param members decisions of one act, oldest first */
 export function verdictOf(members: readonly Decision[], nowMs: number): Verdict {
   if (members.length === 0)
     return { ...NOTHING, verdict: "not_judged", sentence: "Not judged: its decisions are no longer kept." };
@@ -68,7 +65,6 @@ function moveVerdict(members: readonly Decision[], nowMs: number): Verdict {
   return { expected, counted, ...found };
 }
 
-/** Judges an act without failed pods. */
 function judgedOf(
   members: readonly Decision[],
   { expected, counted }: Pick<Verdict, "expected" | "counted">,

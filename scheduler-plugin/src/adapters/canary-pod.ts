@@ -1,4 +1,3 @@
-// The pod that tests whether kube-scheduler places pods that request the managed resource.
 import { conditionsOf } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";

@@ -21,7 +21,6 @@ const NODE: KubernetesObject = {
 let clock: ManualClock;
 let store: ClusterStore;
 let objects: ClusterObjects;
-/** Kinds, one entry per list request. */
 let listed: string[];
 
 beforeEach(async () => {

@@ -23,11 +23,9 @@ const FOLLOWED = {
 } as const satisfies Record<string, KindRef>;
 type Followed = keyof typeof FOLLOWED;
 
-/** Objects by kind, with only the fields that filters read. */
 export type ClusterObjectLists = Readonly<Record<Followed, readonly KubernetesObject[]>>;
 
 export interface ObjectSource {
-  /** True after every kind was listed at least once. */
   readonly isSynced: boolean;
   lists(): ClusterObjectLists;
 }

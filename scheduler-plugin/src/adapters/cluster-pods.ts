@@ -44,7 +44,6 @@ export class ClusterPods implements Service, PodChanges {
     return this.#started().items();
   }
 
-  /** Returns null if no pod of that name is known. */
   get(namespace: string, name: string): KubernetesObject | null {
     return this.#started().get(name, namespace);
   }

@@ -1,9 +1,7 @@
-// Creates the Event recorders of the scheduler-plugin, one per part. Each counts the Events that it drops.
 import { createEventRecorder } from "@isochrone/kubernetes";
 import type { EventDropReason, EventRecorder, EventRecorderOptions } from "@isochrone/kubernetes";
 
 interface CountedEventsOptions extends Pick<EventRecorderOptions, "store" | "clock" | "logger"> {
-  /** Reporting component. @default "scheduler-plugin" */
   readonly component?: string;
   /** Name of this replica; null for a single replica. */
   readonly replica: string | null;

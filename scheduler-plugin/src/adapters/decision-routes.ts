@@ -150,7 +150,6 @@ interface DecisionRouteParts {
   readonly decisions: DecisionView;
   readonly plans: PlanLog;
   readonly clock: Clock;
-  /** `refresh` copies the decisions of other replicas, and returns the names of those that didn't answer. */
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
   /** Rules that proposals apply to what may be moved; null without proposals. */
   readonly rules: ExclusionRules | null;

@@ -1,4 +1,3 @@
-/** Message to the thread: a program in CPLEX LP format. */
 export interface SolveRequest {
   readonly id: number;
   readonly program: string;

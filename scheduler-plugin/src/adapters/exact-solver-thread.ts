@@ -1,10 +1,8 @@
-// Worker thread of the solver, which blocks it until done.
 import { parentPort } from "node:worker_threads";
 import highsModule from "highs";
 import { reasonOf } from "@isochrone/primitives";
 import type { SolveAnswer, SolveRequest } from "./exact-solver-messages.ts";
 
-/** Relative gap at which the solver stops. */
 const RELATIVE_GAP = 1e-7;
 
 // The types say CommonJS; `import` returns the module whose default export is the loader.

@@ -1,5 +1,3 @@
-// Returns the graph API's graphs while they are fresh, else the cluster graph of the nodes' annotations.
-// Annotations are written less often but outlive the aggregator. Workflow graphs stay as last read.
 import type { PriceTable } from "@isochrone/prices";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterGraph, ClusterGraphSnapshot, WorkflowGraph } from "@isochrone/topology";

@@ -19,7 +19,6 @@ interface GraphApiSourceOptions {
   readonly onFailure: (reason: string) => void;
   /** Also read the price table. @default false */
   readonly withPrices?: boolean;
-  /** Called for parts of a graph that break its rules and were dropped. */
   readonly onDropped?: (kind: DroppedKind, count: number) => void;
 }
 
@@ -34,7 +33,6 @@ export class GraphApiSource implements GraphSource {
   #workflows: ReadonlyMap<string, WorkflowGraph> = new Map();
   /** Version to request changes since; null requests everything. */
   #since: string | null = null;
-  /** The cluster graph version that the workflows were read with. */
   #workflowsWith: ClusterGraphSnapshot | null = null;
   #prices: PriceTable | null = null;
   #ready = false;
@@ -85,7 +83,6 @@ export class GraphApiSource implements GraphSource {
     return this.#ready;
   }
 
-  /** Reads what has changed. Rejects with the client's errors; earlier graphs stay. */
   async refresh(signal?: AbortSignal): Promise<void> {
     const cluster = await this.#options.client.cluster(signal);
     if (cluster.value !== this.#snapshot) {

@@ -12,7 +12,6 @@ import type { CanaryMetrics } from "./metrics.ts";
 
 interface ManagedResourceGuardOptions {
   readonly store: Pick<ClusterStore, "create" | "get" | "list" | "delete">;
-  /** Extended resource, as named by `managedResources` of the extender's entry. */
   readonly resource: string;
   /** Namespace of the canaries; must exist. */
   readonly namespace: string;
@@ -72,7 +71,6 @@ export class ManagedResourceGuard implements Service {
     await this.#rounds.stop();
   }
 
-  /** Tells whether pods that request the resource get scheduled, as far as is known. */
   state(): Injectable {
     return this.#record.state(this.#options.clock.monotonic());
   }
@@ -123,7 +121,6 @@ export class ManagedResourceGuard implements Service {
     if (injectable || outcome !== null) this.#reported = injectable;
   }
 
-  /** Deletes canaries whose sender died. */
   async #sweep(): Promise<void> {
     const { store, namespace, clock, periodMs, deadlineMs } = this.#options;
     const labels = { [CANARY_LABEL]: "managed-resource" };

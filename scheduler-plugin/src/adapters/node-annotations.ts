@@ -1,4 +1,3 @@
-// The cluster graph from the nodes' annotations, for times when the graph API is unreachable.
 import { createInformer, KINDS, nodeView } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject, NodeSpec } from "@isochrone/kubernetes";
@@ -57,7 +56,6 @@ export class NodeAnnotations implements Service {
     return graph;
   }
 
-  /** The snapshot behind the graph that was returned last. */
   snapshot(): ClusterGraphSnapshot | null {
     return this.#built?.snapshot ?? null;
   }

@@ -1,4 +1,3 @@
-// Reads from a pod object where the pod is or will be.
 import { conditionsOf, pickedFields } from "@isochrone/kubernetes/basics";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 import { type LooseFields, looseFields, looseList } from "@isochrone/primitives";
@@ -20,14 +19,12 @@ export function isGone(pod: KubernetesObject): boolean {
   return phase === "Succeeded" || phase === "Failed" || pod.metadata.deletionTimestamp !== undefined;
 }
 
-/** True if kube-scheduler found no node. */
 export function isUnschedulable(pod: KubernetesObject): boolean {
   return conditionsOf(pod).some(
     ({ type, status, reason }) => type === "PodScheduled" && status === "False" && reason === "Unschedulable",
   );
 }
 
-/** Returns null if the pod has no node. */
 export function placementOf(pod: KubernetesObject): Placement | null {
   const node = textOf(looseFields<PodSpec>(pod.spec).nodeName);
   const nominated = textOf(looseFields<PodStatus>(pod.status).nominatedNodeName);
@@ -79,7 +76,6 @@ function trimmedContainers(containers: unknown): { resources: LooseFields }[] {
   }));
 }
 
-/** Keeps a container's requests and its CPU limit. */
 export function keptResources(resources: unknown): LooseFields {
   const fields = looseFields<Record<"limits" | "requests", unknown>>(resources);
   const { cpu } = looseFields<Record<"cpu", unknown>>(fields.limits);

@@ -15,13 +15,11 @@ interface PodObserverOptions {
   readonly ledger: Ledger;
   /** Receives decisions made before their pod was seen. */
   readonly recorder: Pick<DecisionRecorder, "shown">;
-  /** Learns where the pods of its decisions are. */
   readonly decisions: Pick<DecisionLog, "bound" | "gone">;
   readonly graphs: GraphSource;
   /** How long a binding counts while the graphs don't show it. */
   readonly keepMs: number;
   readonly clock: Clock;
-  /** Called when a pod gets a node. */
   readonly onBound?: (pod: KubernetesObject, node: string) => void;
 }
 

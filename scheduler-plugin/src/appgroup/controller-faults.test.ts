@@ -186,7 +186,6 @@ describe("the AppGroup controller among others", () => {
     await rig.group();
     let reached = 0;
     rig.watched.beforeWrite = async () => {
-      // The process hangs in its write longer than its Lease lasts. Meanwhile the spec changes.
       if (reached++ > 0) return;
       await rig.patch({ spec: { topologySortingAlgorithm: "ReverseKahn" } });
       await rig.clock.sleep(9_000);

@@ -8,7 +8,6 @@ import { GroupKeeper } from "./group-keeper.ts";
 import { createAppGroupMetrics } from "./metrics.ts";
 import type { AppGroupMetrics } from "./metrics.ts";
 
-/** Settings of the controller, named as in the scheduler-plugin. */
 export interface AppGroupControllerConfig {
   readonly appGroupStatus: "isochrone" | "upstream";
   readonly appGroupIntervalMs: number;
@@ -23,7 +22,6 @@ interface AppGroupControllerDeps {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** The process's leadership. */
   readonly leadership: SharedLeadership;
 }
 

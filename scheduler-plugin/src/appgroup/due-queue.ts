@@ -1,7 +1,6 @@
 import { pause } from "@isochrone/runtime";
 import type { Clock } from "@isochrone/runtime";
 
-/** Queue of keys by due time, each key once. */
 export class DueQueue {
   readonly #clock: Clock;
   readonly #due = new Map<string, number>();
@@ -19,7 +18,6 @@ export class DueQueue {
     this.#wake.abort();
   }
 
-  /** Resolves with the next due key, or null once `signal` is aborted. */
   async next(signal: AbortSignal): Promise<string | null> {
     while (!signal.aborted) {
       const [key, dueMs] = this.#first();

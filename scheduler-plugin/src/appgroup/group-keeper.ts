@@ -35,7 +35,6 @@ interface GroupKeeperOptions {
   readonly logger: Logger;
 }
 
-/** Answers bursts of changes once. */
 const SPEC_DEBOUNCE_MS = 200;
 const POD_DEBOUNCE_MS = 1_000;
 /** At most ten writes per second over all groups. */
@@ -57,9 +56,7 @@ export class GroupKeeper {
   readonly #queue: DueQueue;
   readonly #writer: StatusWriter;
   readonly #own: OwnWrites;
-  /** AppGroup keys by name. */
   readonly #keysByName = new Map<string, Set<string>>();
-  /** Cached per AppGroup version. */
   readonly #namedNamespaces = new WeakMap<KubernetesObject, ReadonlySet<string>>();
   readonly #faulty = new Set<string>();
   readonly #failures = new Map<string, number>();
@@ -135,7 +132,6 @@ export class GroupKeeper {
     for (const group of this.#groups.items()) this.#queue.add(keyOf(group), 0);
   }
 
-  /** Returns true if a write was attempted. */
   async #reconcile(key: string): Promise<boolean> {
     const group = this.#find(key);
     if (group === null || group.metadata.deletionTimestamp !== undefined) return false;
@@ -248,7 +244,6 @@ export class GroupKeeper {
     });
   }
 
-  /** Returns null if not known yet. */
   #membersOf(group: KubernetesObject): GroupMembers | null {
     if (!this.#knowsPods) return null;
     const { name, namespace = "default" } = group.metadata;

@@ -14,7 +14,6 @@ export const FAULTS_ANNOTATION = "isochrone.dev/appgroup-faults";
 /** Further faults aren't listed: they usually follow from the first ones. */
 const MAX_LISTED = 20;
 
-/** The desired status of an AppGroup, and the fields to write. */
 export interface GroupPlan {
   /** Fields of the status to write, null to remove one. Empty: nothing to write. */
   readonly status: Readonly<Record<string, unknown>>;
@@ -22,7 +21,6 @@ export interface GroupPlan {
   readonly faultsText?: string | null;
   readonly order: WorkloadOrder;
   readonly isOrderChanged: boolean;
-  /** Faults that the object doesn't list yet. */
   readonly newFaults: readonly OrderFault[];
 }
 

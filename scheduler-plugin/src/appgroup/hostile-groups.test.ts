@@ -35,7 +35,6 @@ describe("a hostile AppGroup", () => {
     expect(Buffer.byteLength(faults)).toBeLessThan(MAX_ANNOTATION_BYTES);
     for (const event of events)
       expect(Buffer.byteLength(event.slice(event.indexOf(": ") + 2))).toBeLessThanOrEqual(MAX_NOTE_BYTES);
-    // Nothing is rewritten without a change.
     const { writes } = rig.watched;
     await rig.clock.advance(120_000);
     expect(rig.watched.writes).toBe(writes);

@@ -20,7 +20,6 @@ export class Members {
   readonly #pods = new Map<string, Member>();
   readonly #byGroup = new Map<string, Map<string, Member>>();
 
-  /** Applies a change. Returns the names of AppGroups whose status may change. */
   apply({ type, object }: InformerChange): string[] {
     const key = keyOf(object);
     const before = this.#pods.get(key) ?? null;
@@ -31,7 +30,6 @@ export class Members {
     return [...new Set([before?.group, after?.group].filter((group) => group !== undefined))];
   }
 
-  /** Pods of the groups of this name, in namespaces that `counts` accepts. */
   of(group: string, counts: (namespace: string) => boolean): GroupMembers {
     let pods = 0;
     let running = 0;

@@ -8,10 +8,8 @@ const HOLD_MS = 600_000;
 
 interface OwnWrite {
   readonly uid: string | undefined;
-  /** Resource version that the write was based on. */
   readonly base: string | undefined;
   readonly atMs: number;
-  /** Last written order, as text. */
   readonly order: string;
 }
 
@@ -20,7 +18,6 @@ interface Contest {
   heldUntilMs: number;
 }
 
-/** Tracks our own writes, to tell them from other writers'. */
 export class OwnWrites {
   readonly holdMs = HOLD_MS;
   readonly #clock: Clock;

@@ -3,13 +3,11 @@ import type { ClusterStore, KubernetesObject, ObjectRef } from "@isochrone/kuber
 import { looseFields } from "@isochrone/primitives";
 import { FAULTS_ANNOTATION } from "./group-status.ts";
 
-/** Our manager name in managedFields. */
 const FIELD_MANAGER = "isochrone-appgroup-status";
 
 interface StatusChange {
   /** Null removes a field. */
   readonly status: Readonly<Record<string, unknown>>;
-  /** Null removes the faults. */
   readonly faultsText?: string | null;
 }
 

@@ -13,7 +13,6 @@ interface DeletionCostDeps extends Pick<CostKeeperOptions, "clock" | "logger" | 
   readonly planner?: PlannerConfig;
 }
 
-/** Returns null if deletion costs are off or there is no cluster. */
 export function createDeletionCosts(
   { deletionCosts: mode, deletionCostMs: roundMs, bytesPerRequest }: SchedulerPluginConfig,
   deps: DeletionCostDeps | null,

@@ -52,7 +52,6 @@ describe("deletion costs of pods", () => {
     await store.bind({ namespace: "shop", name }, on);
   }
 
-  /** db-1 is beside its caller, db-2 5 ms away, db-3 farther. */
   function say(farMs: number): void {
     const observedAt = new Date(clock.now()).toISOString();
     const around = { version: 1, observedAt };
@@ -105,7 +104,6 @@ describe("deletion costs of pods", () => {
     await next(25);
     await next(40);
     expect(patches).toHaveLength(2);
-    // Now the one on n2 is far and the one on n3 near.
     await next(0.5);
     expect(Number((await said())["db-2"])).toBe(-99);
   });

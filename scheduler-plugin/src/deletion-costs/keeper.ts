@@ -14,13 +14,11 @@ import { newCosts } from "./domain/costs.ts";
 import { hasOwnCost, ownCost, writeCost } from "./own-costs.ts";
 
 export interface CostKeeperOptions {
-  /** Writes only while this replica leads. */
   readonly store: ClusterStore;
   /** Already started; keeps the cost annotations. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
   readonly graphs: GraphSource;
   readonly mode: "remove" | "write";
-  /** Cost weights of the planner. */
   readonly settings: Partial<PlanSettings>;
   readonly roundMs: number;
   readonly clock: Clock;
@@ -133,7 +131,6 @@ export class CostKeeper {
   }
 }
 
-/** Pods of the workload that the graph shows on nodes and that aren't terminating. */
 function runningPods(
   workflow: WorkflowGraph,
   workload: string,
@@ -145,7 +142,6 @@ function runningPods(
   });
 }
 
-/** Returns null if no ReplicaSet owns the pod. */
 function replicaSetOf({ metadata: { ownerReferences = [] } }: KubernetesObject): string | null {
   return (
     ownerReferences.find(({ kind, controller }) => kind === "ReplicaSet" && controller === true)?.uid ?? null

@@ -1,4 +1,3 @@
-// Tells deletion costs that we wrote from those of other writers.
 import { isStoreError, KINDS, type ClusterStore, type KubernetesObject } from "@isochrone/kubernetes";
 import { DELETION_COST, isMarked, OWN_COST } from "../dispatch/replicas/surplus-pods.ts";
 
@@ -14,10 +13,7 @@ export function hasOwnCost({ metadata: { annotations = {} } }: KubernetesObject)
   return annotations[OWN_COST] !== undefined;
 }
 
-/**
- * Returns false if the pod has changed since or is gone. 0 removes our cost and leaves others'. Throws
- * StoreErrors.
- */
+/** False if the pod has changed or is gone. 0 removes our cost, never others'. Throws StoreErrors. */
 export async function writeCost(
   store: Pick<ClusterStore, "patch">,
   pod: KubernetesObject,
@@ -30,7 +26,6 @@ export async function writeCost(
     ...(ownCost(pod) === null ? {} : { [DELETION_COST]: text }),
   };
   try {
-    // The resource version guards against a concurrent writer.
     await store.patch({ ...KINDS.pod, namespace, name }, { metadata: { uid, resourceVersion, annotations } });
     return true;
   } catch (error) {

@@ -1,6 +1,5 @@
 import { backoffMs, type BackoffGrowth } from "@isochrone/primitives";
 
-/** Skips controllers whose evictions were refused, for twice as long each time. */
 export class BackOff {
   readonly #growth: BackoffGrowth;
   readonly #refused = new Map<string, { readonly untilMs: number; readonly times: number }>();
@@ -23,7 +22,6 @@ export class BackOff {
     for (const [key, one] of this.#refused) this.#refused.set(key, { ...one, untilMs: one.untilMs + stepMs });
   }
 
-  /** Returns the controllers to skip now. Forgets those whose backoff has expired. */
   current(nowMs: number): Set<string> {
     for (const [key, { untilMs, times }] of this.#refused)
       if (nowMs > untilMs + backoffMs(this.#growth, times) * 2) this.#refused.delete(key);

@@ -36,7 +36,6 @@ interface RunInputs {
   readonly nowMs: number;
 }
 
-/** `id`: the decision's. */
 type MoveBegin = { readonly failure: FailureReason } | { readonly failure: null; readonly id: string };
 
 export class CarryOut {
@@ -70,7 +69,6 @@ export class CarryOut {
       const failure = await this.#group(group, ground);
       if (failure === null) continue;
       if (isPart) stopped.add(workflow);
-      // A pod that changed may still be right in the next run.
       if (failure !== "changed") over.add(workflow);
     }
     this.#options.metrics.inFlight.set(this.#options.moves.waiting.length);
@@ -169,7 +167,6 @@ export class CarryOut {
     this.#options.metrics.failures.inc({ reason });
     this.#options.reports.refused(object, reason, detail);
     const owner = object.metadata.ownerReferences?.find(({ controller }) => controller === true);
-    // A pod that changed may still be right in the next run.
     if (reason !== "changed" && owner !== undefined) this.#options.backOff.refused(owner.uid, nowMs);
   }
 }

@@ -19,7 +19,6 @@ import type { ClusterLists } from "./decision/survey.ts";
 
 interface ClusterFollowerOptions {
   readonly store: ClusterStore;
-  /** Already started; keeps at least the fields of `movablePod`. */
   readonly pods: Pick<ClusterPods, "isSynced" | "items">;
   readonly objects: ClusterObjects;
   readonly clock: Clock;
@@ -39,7 +38,6 @@ export class ClusterFollower {
   constructor({ pods, objects, ...around }: ClusterFollowerOptions) {
     this.#pods = pods;
     this.#clock = around.clock;
-    // Runs poll, so no listener is needed.
     this.#objects = objects.follow(() => undefined);
     const follow = (kind: KindRef): Informer => createInformer({ ...around, kind, trim: trimmedController });
     this.#controllers = {
@@ -59,10 +57,7 @@ export class ClusterFollower {
     return this.#pods.isSynced && this.#objects.isSynced && this.#hasControllers;
   }
 
-  /**
-   * True if the controller's annotation shows a move in progress, or until all controllers are listed. Makes
-   * no request.
-   */
+  /** True while a controller's annotation shows a move, or not all controllers are listed. No request. */
   mayBeMoving(controllerUid: string): boolean {
     if (!this.#hasControllers) return true;
     return (this.#movingUntilMs.get(controllerUid) ?? -Infinity) > this.#clock.monotonic();
@@ -95,7 +90,6 @@ export class ClusterFollower {
   }
 }
 
-/** Keeps what shows whether the template's pods would wait for us, and how pods are replaced. */
 function trimmedController({
   apiVersion,
   kind,

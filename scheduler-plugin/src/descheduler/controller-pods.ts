@@ -2,7 +2,6 @@ import { moveOwnerOf } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec, PodStatus } from "@isochrone/kubernetes";
 
-/** Pods of the controller that run or will run. */
 export function livePodsOf(controllerUid: string, pods: readonly KubernetesObject[]): KubernetesObject[] {
   return pods.filter(
     (pod) =>

@@ -28,7 +28,6 @@ import { DeschedulerTerm } from "./term.ts";
 
 export interface DeschedulerDeps {
   readonly store: ClusterStore;
-  /** Already started; keeps at least the fields of `movablePod`. */
   readonly pods: ClusterPods;
   readonly objects: ClusterObjects;
   readonly graphs: Pick<GraphSource, "cluster" | "prices" | "workflow">;
@@ -41,17 +40,12 @@ export interface DeschedulerDeps {
   readonly plannerTrouble: () => string | null;
   /** Namespace of the planner's Lease, which stores the leader's memory. */
   readonly namespace: string;
-  /** Name of this replica; null for a single replica. */
   readonly replica: string | null;
   readonly bytesPerRequest: number;
-  /** The extender's scoring. */
   readonly scoring: Scoring;
-  /** The planner's limits. */
   readonly spread: SpreadLimits;
-  /** The planner's cost. @default that of plans */
   readonly cost?: CostOptions | undefined;
   readonly podEvents: boolean;
-  /** Called at each stage of a move. */
   readonly onMove?: ((progress: MoveProgress) => void) | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -61,13 +55,11 @@ export interface DeschedulerDeps {
 
 export interface Descheduler {
   readonly parts: readonly Part[];
-  /** Report of the last run, while this replica leads. */
   report(): DeschedulerReport;
   /** True if this or a previous leader moves a pod of that controller, or if that isn't known yet. */
   isMoving(controllerUid: string): boolean;
 }
 
-/** Moves pods while this replica leads; null if it is off. */
 export function createDescheduler(config: DeschedulerConfig, deps: DeschedulerDeps): Descheduler | null {
   return config.mode === "off" ? null : new LeadingDescheduler(config, deps);
 }
@@ -86,7 +78,6 @@ class LeadingDescheduler implements Descheduler {
   readonly #deps: DeschedulerDeps;
   readonly #metrics: DeschedulerMetrics;
   readonly #terms: Terms<Running>;
-  /** Writes only while this replica leads. */
   readonly #store: ClusterStore;
   readonly #events: EventRecorder | null;
   #appGroups: readonly KubernetesObject[] = [];

@@ -22,14 +22,10 @@ interface WantedMove {
   readonly from: string;
   /** null: the scheduler of the replacement chooses. */
   readonly to: string | null;
-  /** Wall-clock ms. */
   readonly nowMs: number;
   readonly deadlineMs: number;
   readonly coolDownMs: number;
-  /**
-   * Starts the replacement before the eviction. `before`: pods of its controller already on the target. null:
-   * evict first.
-   */
+  /** Starts the replacement first. `before`: its controller's pods on the target; null: evict first. */
   readonly release: { readonly before: number } | null;
 }
 
@@ -56,13 +52,11 @@ export class Evictor {
     this.#store = store;
   }
 
-  /** True while a pod of that controller is being moved. */
   isMoving(controllerUid: string, nowMs: number): boolean {
     for (const [uid, untilMs] of this.#movingUntilMs) if (untilMs < nowMs) this.#movingUntilMs.delete(uid);
     return this.#movingUntilMs.has(controllerUid);
   }
 
-  /** Adjusts for a wall-clock step. */
   shift(stepMs: number): void {
     for (const [uid, untilMs] of this.#movingUntilMs) this.#movingUntilMs.set(uid, untilMs + stepMs);
   }
@@ -143,7 +137,6 @@ export class Evictor {
         await this.#store.jsonPatch(ref, patch);
         return;
       } catch (error) {
-        // The kubelet writes the pod's status at any time.
         if (!isStoreError(error, "conflict") || attempt === RELEASE_ATTEMPTS) throw error;
       }
     }
@@ -159,7 +152,6 @@ export class Evictor {
     );
   }
 
-  /** @returns whether the object exists */
   async #change(
     ref: ObjectRef & { readonly uid?: string },
     patch: (owner: KubernetesObject) => Parameters<ClusterStore["jsonPatch"]>[1],

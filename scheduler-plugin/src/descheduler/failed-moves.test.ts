@@ -34,11 +34,9 @@ async function end(rig: DeschedulerRig, target: string, ending: Ending): Promise
   if (ending === "lost") await rig.clock.advance(2 * MINUTE + 1);
   else await rig.addPod("web", ending === "on_target" ? target : "b2");
   await rig.run();
-  // Someone else recreates the lost pod; the network is unchanged.
   if (ending === "lost") await rig.addPod("web", "b2");
 }
 
-/** Long enough for a workload after a failed move, and for pods to be old enough. */
 const REST_MS = 2 * COOL_DOWN_MS + 20 * MINUTE;
 
 const kept = async (rig: DeschedulerRig) =>

@@ -1,4 +1,3 @@
-// Texts and state of moves that are under way or have failed. Pure.
 import { moveOwnerOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { MoveOutcome } from "./decision/metrics.ts";
@@ -9,7 +8,6 @@ export function stageOf(outcome: MoveOutcome): MoveStage {
   return outcome === "lost" || outcome === "withdrawn" ? outcome : "arrived";
 }
 
-/** namespace/name */
 export function workflowOf({ namespace, workflow }: Pick<StartedMove, "namespace" | "workflow">): string {
   return `${namespace}/${workflow}`;
 }

@@ -1,4 +1,3 @@
-// Tells whether a controller's pods would wait for the planner, by their template or by the webhook.
 import { gatesOf, LABELS, PLACEMENT_ENABLED, PLACEMENT_GATE, PLACEMENT_LABEL } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type {
@@ -12,7 +11,6 @@ import { exclusionOf } from "../webhook/gate-rules.ts";
 import type { GateRules } from "../webhook/gate-rules.ts";
 
 interface GatedTemplatesInput {
-  /** null without a webhook. */
   readonly webhook: GateRules | null;
   readonly namespaces: readonly KubernetesObject[];
   readonly appGroups: readonly KubernetesObject[];
@@ -44,7 +42,6 @@ export function gatedTemplates(
   };
 }
 
-/** Builds the pod as the controller would. */
 function podOf({ kind, metadata, spec = {} }: KubernetesObject, namespace: string): KubernetesObject {
   const template = looseFields<PodTemplate>(looseFields<DeploymentSpec>(spec).template);
   const { labels } = looseFields<ObjectMeta>(template.metadata);

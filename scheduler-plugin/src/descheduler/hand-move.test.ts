@@ -35,7 +35,6 @@ async function moved(node: string): Promise<{ outcome: HandOutcome; store: Clust
   const ending = moveByHand(MOVE, { ...deps, withinMs: 60_000, coolDownMs: 1_000 });
   const ref = { ...KINDS.pod, namespace: "shop", name: "db-0" };
   await vi.waitFor(async () => expect(await store.get(ref)).toBeNull(), { timeout: 60_000 });
-  // The target is recorded before the pod goes.
   expect(readMoveRecords((await store.get(REF))!, systemClock.now())).toMatchObject([
     { from: "n1", to: "n2" },
   ]);
@@ -71,7 +70,6 @@ describe("a move that was interrupted is withdrawn", () => {
   const withdrawn = (store: ClusterStore, pod: KubernetesObject): Promise<boolean> =>
     withdrawByHand(pod, { store, clock: systemClock, logger: new MemoryLogger(), coolDownMs: 1_000 });
 
-  /** The process ends before the API server answers. */
   const endless = (): Promise<never> => new Promise(() => undefined);
 
   test("before the pod was evicted: its mark and the record end, and it stays", async () => {

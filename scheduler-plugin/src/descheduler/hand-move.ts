@@ -30,16 +30,13 @@ interface HandMoveDeps {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly signal: AbortSignal;
-  /** Time for the replacement to become ready on its target, ms. */
   readonly withinMs: number;
   /** How long the descheduler then skips the controller's pods, ms. */
   readonly coolDownMs: number;
 }
 
 const POLL_MS = 250;
-/** After the deadline plus this, a released pod is given back. */
 const GRACE_MS = 30_000;
-/** Others write pods and ReplicaSets at any time. */
 const WITHDRAW_ATTEMPTS = 5;
 
 export async function moveByHand(move: HandMove, deps: HandMoveDeps): Promise<HandOutcome> {
@@ -90,7 +87,6 @@ interface BegunMove {
   readonly move: HandMove;
   readonly pod: KubernetesObject;
   readonly owner: ObjectRef & { readonly uid: string };
-  /** UIDs of the controller's pods before the move. */
   readonly known: ReadonlySet<string | undefined>;
   readonly deadlineMs: number;
   readonly isReleased: boolean;
@@ -187,7 +183,6 @@ async function step(
 ): Promise<unknown> {
   const { namespace = "default" } = released.pod.metadata;
   const { items: replicaSets } = await store.list(KINDS.replicaSet, { namespace });
-  // Follows this move only.
   const moves = {
     arrived: () => undefined,
     begin: () => undefined,
@@ -209,7 +204,6 @@ async function mark(store: MovingStore, { metadata }: KubernetesObject, to: stri
   );
 }
 
-/** Returns the Deployment above the ReplicaSet; null if there is none. */
 async function workloadOf(store: MovingStore, owner: ObjectRef): Promise<KubernetesObject | null> {
   const { apiVersion, kind, namespace, name } = owner;
   const controller = await store.get({

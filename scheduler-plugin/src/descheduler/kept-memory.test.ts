@@ -17,7 +17,6 @@ async function rigWith(settings: Readonly<Record<string, unknown>>): Promise<Des
   return rig;
 }
 
-/** Moves a pod of web; its replacement reaches the target. */
 async function moved(rig: DeschedulerRig): Promise<void> {
   await rig.run();
   const [move] = rig.term.report.inFlight;

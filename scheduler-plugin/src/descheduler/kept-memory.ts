@@ -3,7 +3,6 @@ import type { MemoryKeeper } from "./memory-annotation.ts";
 import { EMPTY_TERM_MEMORY, memoryText, readMemory } from "./term-memory.ts";
 import type { TermMemory } from "./term-memory.ts";
 
-/** Restores the memory at the beginning of a term, and stores it after each run. */
 export class KeptMemory {
   readonly #keeper: MemoryKeeper;
   readonly #rounds: number;
@@ -17,10 +16,7 @@ export class KeptMemory {
     this.#logger = logger;
   }
 
-  /**
-   * Returns the previous leader's memory once, then null. Rejects while it can't be read, because it may
-   * forbid moves.
-   */
+  /** The previous leader's memory once, then null. Rejects while unreadable: it may forbid moves. */
   async recall(): Promise<TermMemory | null> {
     if (this.#isRecalled) return null;
     const text = await this.#keeper.read();

@@ -1,4 +1,3 @@
-// Evaluates the graphs for the channels of moved pods. Pure.
 import { channelLatency } from "@isochrone/placement";
 import type { MeasuredMove } from "@isochrone/placement";
 import type { Graphs } from "./carry-out.ts";
@@ -6,7 +5,6 @@ import { isSlower, type SettledPods } from "./decision/settled-pods.ts";
 import type { SurveyedPod } from "./decision/survey.ts";
 import type { ReplacedMove } from "./started-moves.ts";
 
-/** Compares a move with its expectation; null if the graphs lack the data. */
 export function judgementOf(
   { move, replacement }: ReplacedMove,
   { cluster, workflow }: Graphs,

@@ -13,25 +13,19 @@ export const RESUME_ANNOTATION = "isochrone.dev/descheduler-resume";
 export interface MemoryKeeper {
   /** Returns null if none was written. Rejects if it can't be read. */
   read(): Promise<string | null>;
-  /**
-   * Rejects if it can't be written, or if someone else has written since. The next write then overwrites
-   * that.
-   */
+  /** Rejects if it can't be written or someone else has written since, which the next write overwrites. */
   write(text: string): Promise<void>;
   /** Returns whether someone asked to end the stop, and removes the request. Rejects if it can't be read. */
   takeResume(): Promise<boolean>;
 }
 
-/** The heartbeat changes the Lease every few seconds. */
 const ATTEMPTS = 4;
 
 export class MemoryAnnotation implements MemoryKeeper {
   readonly #store: ClusterStore;
   readonly #ref: { readonly apiVersion: string; readonly kind: string; namespace: string; name: string };
-  /** Text as last read or written. */
   #known: string | null = null;
 
-  /** @param store refuses writes while another replica leads */
   constructor(store: ClusterStore, namespace: string) {
     this.#store = store;
     this.#ref = { ...KINDS.lease, namespace, name: PLANNER_LEASE };
@@ -48,7 +42,6 @@ export class MemoryAnnotation implements MemoryKeeper {
       const lease = await this.#store.get(this.#ref);
       if (lease === null) return;
       const found = textOf(lease);
-      // A recreated Lease has no annotation.
       if (found !== null && found !== this.#known) {
         this.#known = found;
         throw new Error("another leader has written the descheduler's memory since it was read");

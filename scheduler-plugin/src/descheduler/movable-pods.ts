@@ -16,7 +16,6 @@ const CONTAINER_FIELDS = ["name", "resources", "restartPolicy", "ports"] as cons
 /** A gated pod is planned by its whole spec. */
 export function movablePod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
-  // Its replacement may use other nodes than its plan did.
   const { apiVersion, kind, metadata, spec = {}, status = {} } = withoutPlannedNodes(pod);
   return {
     apiVersion,
@@ -32,7 +31,6 @@ function containersOf(spec: LooseFields, name: string): LooseFields {
   return { [name]: looseList(spec[name]).map((container) => pickedFields(container, CONTAINER_FIELDS)) };
 }
 
-/** Keeps the scheduling conditions, and the status of readiness. */
 function keptConditions(pod: KubernetesObject): LooseFields[] {
   return conditionsOf(pod).flatMap((condition): LooseFields[] => {
     const { type, status } = condition;

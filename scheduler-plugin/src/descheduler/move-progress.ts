@@ -8,28 +8,22 @@ import type { MoveWorth, Replacement, StartedMove } from "./started-moves.ts";
 const MOVE_STAGES = ["replacing", "evicted", "arrived", "withdrawn", "lost", "measured"] as const;
 export type MoveStage = (typeof MOVE_STAGES)[number];
 
-/** A move of the descheduler, for live displays. */
 export interface MoveProgress {
-  /** The decision's id. */
   readonly id: string;
   readonly stage: MoveStage;
   readonly namespace: string;
   readonly workflow: string;
   readonly workload: string;
-  /** The replaced pod. */
   readonly pod: string;
   readonly from: string;
-  /** The target of the decision. */
   readonly to: string;
   /** The replacement and its node; null before it is ready. */
   readonly replacement: Pick<Replacement, "name" | "node"> | null;
-  /** null in mode `paper`. */
   readonly worth: MoveWorth | null;
   /** Mean round trip of the pod's channels, weighted by traffic, ms; null if unknown. */
   readonly beforeMs: number | null;
   /** Also null for pods that only gain together: the expected cost depends on the others. */
   readonly expectedMs: number | null;
-  /** null before stage `measured`. */
   readonly afterMs: number | null;
 }
 

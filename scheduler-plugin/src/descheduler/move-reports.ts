@@ -12,13 +12,10 @@ import { RESUME_ANNOTATION } from "./memory-annotation.ts";
 import type { DoneMove, StartedMove } from "./started-moves.ts";
 
 interface BegunMove extends Move {
-  /** Name in the workflow graph. */
   readonly workload: string;
-  /** The replacement starts before the eviction. */
   readonly isReleased: boolean;
   /** First decision of the act; null if this one begins it. */
   readonly act: string | null;
-  /** The pod's channels from its node and from the target; null if the graphs lack them. */
   readonly before: ChannelLatency | null;
   readonly expected: ChannelLatency | null;
 }
@@ -41,7 +38,6 @@ export class MoveReports {
     this.#options = options;
   }
 
-  /** @returns the decision's id */
   begun(
     pod: KubernetesObject,
     move: BegunMove,
@@ -135,7 +131,6 @@ export class MoveReports {
     this.#options.decisions.measured(id, afterMs);
   }
 
-  /** Reports that the descheduler has stopped itself. */
   stopped({ reason, detail }: Halt): void {
     const { logger, events, lease } = this.#options;
     const resume = `To resume at once: kubectl -n ${lease.namespace} annotate lease ${lease.name} ${RESUME_ANNOTATION}=true`;

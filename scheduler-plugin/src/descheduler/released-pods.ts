@@ -43,7 +43,6 @@ interface StepLists {
 /** Lower than any other pod that is as ready, so deleted first. */
 const SURPLUS_COST = -100;
 
-/** Released pods that aren't being deleted. */
 export function releasedPods(pods: readonly KubernetesObject[]): ReleasedPod[] {
   return pods.flatMap((pod) => {
     const release = pod.metadata.deletionTimestamp === undefined ? readRelease(pod) : null;
@@ -51,7 +50,6 @@ export function releasedPods(pods: readonly KubernetesObject[]): ReleasedPod[] {
   });
 }
 
-/** Returns the next step for the pod. */
 function nextStep({ pod, release }: ReleasedPod, lists: StepLists, nowMs: number): Step {
   const { replicaSet, to, before, deadlineMs } = release;
   const owner = lists.replicaSets.find(({ metadata }) => metadata.uid === replicaSet.uid);
@@ -71,7 +69,6 @@ function nextStep({ pod, release }: ReleasedPod, lists: StepLists, nowMs: number
 
 export class ReleasedPods {
   readonly #options: ReleasedPodsOptions;
-  /** UIDs of evicted pods that the cluster still shows as released. */
   #evicted: ReadonlySet<string> = new Set();
 
   constructor(options: ReleasedPodsOptions) {
@@ -89,7 +86,6 @@ export class ReleasedPods {
       const { pod, release } = released;
       const podUid = pod.metadata.uid ?? "";
       if (this.#evicted.has(podUid)) continue;
-      // The previous leader began it.
       if (!moves.has(podUid)) moves.begin(resumedMove(released, config.coolDownMs, nowMs));
       const done = await this.advance(released, lists, nowMs);
       if (done === "moved") moves.arrived(podUid, lists.pods, nowMs);
@@ -180,7 +176,6 @@ export class ReleasedPods {
   }
 }
 
-/** Desired replicas of the controller. */
 function replicasOf(controller: KubernetesObject | undefined): number {
   const { replicas } = looseFields<{ readonly replicas: number }>(controller?.spec);
   return typeof replicas === "number" ? replicas : 1;

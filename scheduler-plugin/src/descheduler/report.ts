@@ -1,4 +1,3 @@
-// Report of the descheduler's last run, for the API and as a table.
 import type { DescheduleRow, Halt } from "@isochrone/placement";
 import { Type } from "typebox";
 import type { Static } from "typebox";
@@ -56,7 +55,6 @@ export const DeschedulerReportSchema = Type.Object(
 export type DeschedulerReport = Static<typeof DeschedulerReportSchema>;
 type ReportedPod = DeschedulerReport["pods"][number];
 
-/** Report of a descheduler that is off or hasn't run yet. */
 export function emptyReport(mode: string): DeschedulerReport {
   return {
     mode,

@@ -4,7 +4,6 @@ import { identifyPod } from "../domain/pod.ts";
 import { nodeOfPod } from "./controller-pods.ts";
 import type { StartedMove } from "./started-moves.ts";
 
-/** A pod that serves until its replacement is ready. */
 export interface ReleasedPod {
   readonly pod: KubernetesObject;
   readonly release: PodRelease;

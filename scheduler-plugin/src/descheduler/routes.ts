@@ -2,10 +2,6 @@ import type { HttpApp } from "@isochrone/runtime/http";
 import { DeschedulerReportSchema, emptyReport } from "./report.ts";
 import type { Descheduler } from "./descheduler.ts";
 
-/**
- * @param descheduler null if it is off
- * @param replica name of this replica; null for a single replica
- */
 export function addDeschedulerRoute(
   app: HttpApp,
   descheduler: Pick<Descheduler, "report"> | null,

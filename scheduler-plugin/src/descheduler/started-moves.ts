@@ -1,4 +1,3 @@
-// Tracks moves until their channels were measured again. Pure.
 import { hasCondition, readRelease } from "@isochrone/kubernetes";
 import type { KubernetesObject, ObjectRef } from "@isochrone/kubernetes";
 import type { ChannelLatency } from "@isochrone/placement";
@@ -6,27 +5,21 @@ import type { MoveOutcome } from "./decision/metrics.ts";
 import { livePodsOf, nodeOfPod } from "./controller-pods.ts";
 
 export interface StartedMove {
-  /** The decision's id. */
   readonly id: string;
   readonly owner: ObjectRef & { readonly uid: string };
   readonly namespace: string;
   readonly pod: string;
   readonly podUid: string;
-  /** Name of the workflow, in the pod's namespace. */
   readonly workflow: string;
-  /** Name in the workflow graph. */
   readonly workload: string;
   readonly from: string;
   readonly to: string;
-  /** Wall-clock ms. */
   readonly atMs: number;
   readonly deadlineMs: number;
   readonly coolDownMs: number;
   /** UIDs of the controller's pods at the start: none of them is the replacement. */
   readonly siblings: ReadonlySet<string>;
-  /**
-   * The pod's channels from its node and from the target at decision time; null if the graphs lacked them.
-   */
+  /** The pod's channels from its node and from the target when decided; null if the graphs lacked them. */
   readonly before: ChannelLatency | null;
   readonly expected: ChannelLatency | null;
   /** null in mode `paper`, which compares scores. */
@@ -40,7 +33,6 @@ export interface StartedMove {
 
 /** Expected gain of a move, over all pods that move together. */
 export interface MoveWorth {
-  /** Share of the cost of their channels. */
   readonly gainRatio: number;
   readonly pods: number;
 }
@@ -63,7 +55,6 @@ export interface ReplacedMove {
   readonly replacement: Replacement;
 }
 
-/** The move adjusted for a wall-clock step. */
 export function shiftedMove(move: StartedMove, stepMs: number): StartedMove {
   return { ...move, atMs: move.atMs + stepMs, deadlineMs: move.deadlineMs + stepMs };
 }
@@ -74,7 +65,6 @@ const MEASURE_WITHIN_MS = 15 * 60_000;
 /** The ReplicaSet deletes the surplus pod within milliseconds; a later deletion has another reason. */
 const SURPLUS_WITHIN_MS = 60_000;
 
-/** A pod that its ReplicaSet adopted again. */
 interface RestoredPod {
   readonly replicas: number;
   readonly giveUpMs: number;
@@ -91,7 +81,6 @@ export class StartedMoves {
     return [...this.#waiting.values()];
   }
 
-  /** UIDs of controllers with a move under way. */
   get owners(): ReadonlySet<string> {
     return new Set([...this.#waiting.values()].map(({ owner }) => owner.uid));
   }
@@ -101,7 +90,6 @@ export class StartedMoves {
     return this.#unmeasured;
   }
 
-  /** Adjusts for a wall-clock step. */
   shift(stepMs: number): void {
     for (const [uid, move] of this.#waiting) this.#waiting.set(uid, shiftedMove(move, stepMs));
     for (const [uid, one] of this.#restored)
@@ -113,12 +101,10 @@ export class StartedMoves {
     }));
   }
 
-  /** Restores the previous leader's unmeasured moves. */
   restore(unmeasured: readonly ReplacedMove[]): void {
     this.#unmeasured = [...unmeasured];
   }
 
-  /** Restores moves that were under way under the previous leader. */
   resume(moves: readonly StartedMove[]): void {
     for (const move of moves) this.begin(move);
   }
@@ -159,10 +145,7 @@ export class StartedMoves {
     return done;
   }
 
-  /**
-   * Returns moves to measure now, until `measured` is called for them. Forgets moves that can't be measured
-   * any more.
-   */
+  /** Moves to measure now, until `measured` is called for them. Forgets those that can't be measured. */
   due(nowMs: number, judgeAfterMs: number): readonly ReplacedMove[] {
     const ageMs = ({ replacement }: ReplacedMove): number => nowMs - replacement.readyMs;
     this.#unmeasured = this.#unmeasured.filter((one) => ageMs(one) < judgeAfterMs + MEASURE_WITHIN_MS);
@@ -211,7 +194,6 @@ function hasStayed(
   return livePodsOf(owner.uid, pods).length <= restored.replicas || nowMs > restored.giveUpMs;
 }
 
-/** The ready replacement, on the target if one is there. */
 function replacementOf(
   { owner, release, siblings, to }: StartedMove,
   pods: readonly KubernetesObject[],

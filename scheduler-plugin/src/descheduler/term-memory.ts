@@ -10,9 +10,7 @@ import type { LeftNode } from "./decision/left-nodes.ts";
 import type { SettledPod } from "./decision/settled-pods.ts";
 import { shiftedMove, type ReplacedMove, type StartedMove } from "./started-moves.ts";
 
-/** A workflow's moves under way, as one proposal. */
 export interface OpenProposal {
-  /** namespace/name */
   readonly workflow: string;
   readonly hasFailed: boolean;
 }
@@ -23,9 +21,7 @@ export interface TermMemory {
   readonly decision: DescheduleMemory;
   readonly left: readonly LeftNode[];
   readonly settled: readonly SettledPod[];
-  /** Moves under way. */
   readonly waiting: readonly StartedMove[];
-  /** Moves whose channels weren't measured again yet. */
   readonly unmeasured: readonly ReplacedMove[];
 }
 
@@ -94,7 +90,6 @@ const Kept = Type.Object({
         Type.Object({ atMs: Amount, workflow: Type.String(), failure: Type.String() }),
       ]),
     ),
-    // Optional: earlier versions don't write it.
     failedProposals: Type.Optional(Count),
     stoppedUntilMs: Amount,
     stoppedBy: Type.Optional(Type.Union([Stopped, Type.Null()])),
@@ -168,7 +163,6 @@ export function memoryText(memory: TermMemory, rounds: number): string {
   return JSON.stringify(kept);
 }
 
-/** Returns null if the text isn't a leader's memory. */
 export function readMemory(text: string): TermMemory | null {
   const kept = keptOf(text);
   if (kept === null) return null;

@@ -212,7 +212,6 @@ describe("a run of the descheduler", () => {
     rig.farMs = { zb: 50, zc: 500 };
     await rig.clock.advance(MINUTE);
     await rig.run();
-    // Another replica began a larger move.
     const owner = (await rig.replicaSet("web"))!;
     const later = { atMs: rig.clock.now(), coolDownMs: 10 * MINUTE };
     const other = { podUid: "other", from: "a1", to: "a2", deadlineMs: rig.clock.now() + MINUTE };
@@ -232,7 +231,6 @@ describe("a run of the descheduler", () => {
     await rig.addPod("web", record!.to);
     await rig.run();
     expect(await rig.metric("isochrone_descheduler_regret")).toBe(0);
-    // The network there becomes as bad as it was here.
     rig.farMs = { zb: 50, zc: 50 };
     await rig.clock.advance(MINUTE);
     await rig.run();
@@ -272,7 +270,6 @@ describe("a run of the descheduler", () => {
   });
 });
 
-/** Covers both pods of web. */
 function budgetOf(status: Readonly<Record<string, unknown>>): KubernetesObject {
   return {
     ...KINDS.podDisruptionBudget,
@@ -290,7 +287,6 @@ function refusing(store: ClusterStore): ClusterStore {
   });
 }
 
-/** Records the order of writes. */
 function noting(store: ClusterStore, order: string[]): ClusterStore {
   return new Proxy(store, {
     get: (target, name) => {

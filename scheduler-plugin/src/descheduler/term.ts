@@ -48,19 +48,14 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
   readonly store: ClusterStore;
   readonly follower: { readonly isSynced: boolean; lists(): ClusterLists };
   readonly graphs: Pick<GraphSource, "cluster" | "prices" | "workflow">;
-  /** Tells whether a controller's pods would currently wait for the planner. */
   readonly gates: (lists: ClusterLists) => (controller: KubernetesObject, namespace: string) => boolean;
-  /** Why no replacement would reach its target; null if the planner works. */
   readonly plannerTrouble: () => string | null;
-  /** null: the leader's memory ends with it. */
   readonly keeper: MemoryKeeper | null;
   readonly bytesPerRequest: number;
-  /** The extender's scoring, which mode `paper` uses. */
   readonly scoring: Scoring;
   readonly cost?: CostOptions | undefined;
   readonly reports: MoveReports;
   readonly metrics: DeschedulerMetrics;
-  /** Called at each stage of a move. */
   readonly onMove?: ((progress: MoveProgress) => void) | undefined;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -68,7 +63,6 @@ interface TermOptions extends Pick<SurveyInput, "spread"> {
 
 const MAX_REPORTED = 2_000;
 const MAX_COOL_DOWN_MS = 24 * 3_600_000;
-/** Time before a refused eviction is tried again. */
 const BACK_OFF_MS = 60_000;
 
 export class DeschedulerTerm {
@@ -110,7 +104,6 @@ export class DeschedulerTerm {
     this.#report = emptyReport(config.mode);
   }
 
-  /** True while a pod of that controller is being moved. */
   isMoving(controllerUid: string): boolean {
     return (
       this.#moves.owners.has(controllerUid) ||
@@ -141,7 +134,6 @@ export class DeschedulerTerm {
     for (const kept of [...pods, this.#moves, this.#verdicts, this.#evictor]) kept.shift(stepMs);
   }
 
-  /** Advances moves between two runs. */
   async follow(): Promise<void> {
     const { follower, clock } = this.#options;
     this.#followClock();
@@ -276,7 +268,6 @@ export class DeschedulerTerm {
     };
   }
 
-  /** Judges moves by the channels of their replacements. */
   async #judge(graphs: Graphs, nowMs: number): Promise<void> {
     const { config, logger } = this.#options;
     const { coolDownMs, mode } = config;
@@ -287,10 +278,8 @@ export class DeschedulerTerm {
       this.#moves.measured(move);
       this.#options.reports.measured(move, verdict.afterMs);
       this.#options.onMove?.(progressOf(move, "measured", replaced.replacement, verdict.afterMs));
-      // A move that ended elsewhere was judged when it ended.
       if (mode !== "paper" && replaced.replacement.node !== move.to) continue;
       this.#verdicts.measured(verdict, nowMs);
-      // An ineffective move may be corrected.
       if (isEffective(verdict))
         this.#settled.add({
           pod: `${move.namespace}/${replaced.replacement.name}`,

@@ -12,7 +12,6 @@ interface VerdictsOptions {
   readonly config: Pick<DeschedulerConfig, "mode" | "maxRegret" | "regretMoves" | "regretPauseMs">;
   readonly metrics: Pick<DeschedulerMetrics, "regret" | "stopped">;
   readonly logger: Logger;
-  /** Called once for each stop. */
   readonly onStop: (halt: Halt) => void;
 }
 
@@ -21,7 +20,7 @@ const MAX_JUDGED = 10;
 export class Verdicts {
   readonly #options: VerdictsOptions;
   #state: RegretState = NO_REGRET;
-  /** By workflow (namespace/name): whether a move of the open proposal has failed. */
+  /** Keyed by workflow (namespace/name): whether a move of the open proposal has failed. */
   readonly #open = new Map<string, boolean>();
 
   constructor(options: VerdictsOptions) {
@@ -40,7 +39,6 @@ export class Verdicts {
     return regretOf(this.#state.judged);
   }
 
-  /** Restores the previous leader's state. */
   restore(state: RegretState, open: readonly OpenProposal[], nowMs: number): void {
     // That leader's clock may have been ahead: cap the stop at the longest pause.
     const latestMs = nowMs + longestPauseMs(this.#rules.pauseMs);
@@ -49,7 +47,6 @@ export class Verdicts {
     this.#options.metrics.regret.set(this.regret);
   }
 
-  /** Adjusts for a wall-clock step. */
   shift(stepMs: number): void {
     const { judged: moves, stoppedUntilMs } = this.#state;
     this.#state = {
@@ -84,7 +81,6 @@ export class Verdicts {
     if (!this.#open.has(workflow)) this.#open.set(workflow, false);
   }
 
-  /** A pod of the workflow missed its target. */
   failed(move: FailedMove, nowMs: number): void {
     // The paper's descheduler learns nothing from its moves.
     if (this.#options.config.mode === "paper") return;

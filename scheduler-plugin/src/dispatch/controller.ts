@@ -22,16 +22,11 @@ import { SliceAdmission } from "./slice-admission.ts";
 export interface DispatchDeps {
   readonly store: ClusterStore;
   readonly graphs: GraphSource;
-  /** Reads zones' request rates of Services. */
   readonly readDemand: (signal?: AbortSignal) => Promise<Demand>;
   readonly leadership: SharedLeadership;
-  /** Already started. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
-  /** The planner's least replicas of each workload. */
   readonly least: FramesOptions["least"];
-  /** Nodes for the planner's new replicas. */
   readonly wishes: FramesOptions["wishes"];
-  /** Name of this replica; null for a single replica. */
   readonly replica: string | null;
   readonly clock: Clock;
   readonly random: Random;
@@ -42,15 +37,12 @@ export interface DispatchDeps {
 /** Spreads requests while this replica leads. Answers about EndpointSlices at any time. */
 export interface Dispatch {
   readonly parts: readonly Part[];
-  /** Null if hints aren't enabled. */
   readonly slices: SliceAdmission | null;
-  /** Computed replicas; null if replicas aren't enabled. */
   readonly replicas: (() => ReplicaReport) | null;
   /** Services that request zone weights; null while another replica leads. */
   traffic(): readonly ServiceTraffic[] | null;
 }
 
-/** Returns null if no lever is enabled: then the command only advises. */
 export function createDispatch(config: DispatchConfig, deps: DispatchDeps): Dispatch | null {
   const { levers } = config;
   if (levers.length === 0) return null;
@@ -108,7 +100,6 @@ interface ReplicaDeps extends DispatchDeps {
   readonly leads: () => boolean;
 }
 
-/** Returns null if replicas aren't enabled. */
 function createReplicas(
   config: DispatchConfig,
   deps: ReplicaDeps,

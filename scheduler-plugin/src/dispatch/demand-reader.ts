@@ -20,7 +20,6 @@ export class DemandReader {
     this.#newAtMs = clock.monotonic();
   }
 
-  /** Rejects with the reader's errors. */
   async refresh(signal?: AbortSignal): Promise<void> {
     const { version, observedAt, windowSeconds, services } = await this.#read(signal);
     // Another replica counts versions from 1 again.
@@ -41,7 +40,6 @@ export class DemandReader {
     return this.#version;
   }
 
-  /** Length of the counting window. */
   get windowSeconds(): number {
     return this.#windowSeconds;
   }

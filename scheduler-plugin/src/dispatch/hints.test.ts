@@ -27,7 +27,6 @@ describe("hints", () => {
     expect(await rig.hints("db-1")).toEqual(["west", "west", "east", "east", "north", "north"]);
     expect(await rig.metric("steady")).toBe(1);
 
-    // The EndpointSlice controller writes its own (empty) hints.
     const bare = (await rig.store.get({ ...KINDS.endpointSlice, namespace: "shop", name: "db-1" }))!;
     const endpoints = looseList(bare.endpoints).map((endpoint) => ({ ...endpoint, hints: undefined }));
     await rig.asked.update({ ...bare, endpoints });

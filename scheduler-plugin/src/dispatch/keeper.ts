@@ -21,14 +21,12 @@ import type { Lever, LeverTarget } from "./levers.ts";
 import { SERVICE_STATES, type DispatchMetrics, type ServiceStateName } from "./metrics.ts";
 import type { ServiceFollower } from "./service-follower.ts";
 
-/** Levers that write objects. */
 export type WritingLever = "hints" | "istio";
 
 interface KeeperOptions {
   readonly follower: ServiceFollower;
   readonly demand: DemandReader;
   readonly graphs: GraphSource;
-  /** Enabled levers. */
   readonly levers: ReadonlyMap<WritingLever, Lever>;
   readonly events: EventRecorder;
   readonly metrics: DispatchMetrics;
@@ -43,7 +41,6 @@ const IDLE: ReadonlySet<Refusal["reason"]> = new Set(["no_requests", "no_endpoin
 export class DispatchKeeper {
   readonly #options: KeeperOptions;
   readonly #rounds: Periodic;
-  /** Last message about each Service, to report it once. */
   #told = new Map<string, string>();
   #traffic: readonly ServiceTraffic[] = [];
 
@@ -65,7 +62,6 @@ export class DispatchKeeper {
     this.#show([]);
   }
 
-  /** Services that request zone weights, as of the last round. */
   traffic(): readonly ServiceTraffic[] {
     return this.#traffic;
   }
@@ -85,7 +81,6 @@ export class DispatchKeeper {
       await this.#written(name, () => lever.release(kept.get(name) ?? new Set()));
   }
 
-  /** Returns Services whose weights stay, by lever; null if aborted. */
   async #serveAll(signal: AbortSignal): Promise<ReadonlyMap<WritingLever, ReadonlySet<string>> | null> {
     const shown: Shown[] = [];
     const traffic: ServiceTraffic[] = [];
@@ -118,7 +113,6 @@ export class DispatchKeeper {
     return graph === null ? null : clusterZones(graph, graphs.clusterSnapshot?.()?.nodes ?? []);
   }
 
-  /** Returns null for a Service that asks for nothing. */
   async #serve(
     service: KubernetesObject,
     zones: ClusterZones | null,
@@ -233,7 +227,6 @@ export class DispatchKeeper {
     if (isEvent) events.event(service, { type: "Warning", reason, action: "SpreadRequests", note });
   }
 
-  /** Returns false, and counts the failure, if it failed. */
   async #written(lever: WritingLever | "advise", write: () => Promise<void>): Promise<boolean> {
     const { metrics, logger } = this.#options;
     try {
@@ -262,6 +255,5 @@ export class DispatchKeeper {
 interface Shown {
   readonly lever: "advise" | WritingLever | "none";
   readonly state: ServiceStateName;
-  /** Whether its existing weights stay. */
   readonly keeps: boolean;
 }

@@ -25,7 +25,6 @@ export interface LeverTarget {
 
 /** One mechanism for spreading requests. Methods throw StoreErrors. */
 export interface Lever {
-  /** Returns our existing weights; null without any. */
   current(target: LeverTarget): ZoneWeights | null;
   /** Returns why the lever can't serve the Service; null if it can. */
   obstacle(target: LeverTarget, zones: readonly string[]): Refusal | null;
@@ -34,11 +33,9 @@ export interface Lever {
    * @param changed whether they differ from the existing ones
    */
   pull(target: LeverTarget, plan: ZonePlan, changed: boolean): Promise<Refusal | null>;
-  /** Removes our weights of all other Services. */
   release(except: ReadonlySet<string>): Promise<void>;
 }
 
-/** Limit per round; the next round continues. */
 const MAX_RELEASES = 200;
 
 export class HintsLever implements Lever {
@@ -104,7 +101,6 @@ export class HintsLever implements Lever {
       try {
         await this.#store.jsonPatch(ref, takeBackPatch(slice), { isUnexplained: true });
       } catch (error) {
-        // Changed or gone: the next round handles it.
         const isOld = (["conflict", "invalid", "not_found"] as const).some((code) =>
           isStoreError(error, code),
         );

@@ -3,10 +3,6 @@ import type { HttpApp } from "@isochrone/runtime/http";
 import { ProblemSchema, ServiceTrafficListSchema } from "@isochrone/topology";
 import type { Dispatch } from "./controller.ts";
 
-/**
- * The leader answers.
- * @param dispatch null if no lever is enabled
- */
 export function addDispatchRoute(app: HttpApp, dispatch: Pick<Dispatch, "traffic"> | null): void {
   app.get(
     "/api/v1/dispatch",

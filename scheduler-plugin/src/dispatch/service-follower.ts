@@ -8,7 +8,6 @@ import { trimmedRule } from "./objects/destination-rule.ts";
 
 interface FollowerOptions {
   readonly store: ClusterStore;
-  /** Whether to follow DestinationRules; requires their CRD. */
   readonly followsRules: boolean;
   readonly clock: Clock;
   readonly random: Random;
@@ -17,7 +16,6 @@ interface FollowerOptions {
 
 export class ServiceFollower implements Service {
   readonly #options: FollowerOptions;
-  /** By Service, then by slice. */
   readonly #slices = new Map<string, Map<string, KubernetesObject>>();
   #informers: { services: Informer; slices: Informer; rules: Informer | null } | null = null;
   #isSynced = false;
@@ -60,7 +58,6 @@ export class ServiceFollower implements Service {
     return found.sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
   }
 
-  /** All slices that belong to a Service, each with the Service's namespace/name. */
   *allSlices(): Generator<readonly [service: string, slice: KubernetesObject]> {
     for (const [service, slices] of this.#slices) for (const slice of slices.values()) yield [service, slice];
   }

@@ -9,7 +9,6 @@ import type { ServiceFollower } from "./service-follower.ts";
 
 interface SliceReview {
   readonly object: unknown;
-  /** Null on creation. */
   readonly oldObject: unknown;
 }
 
@@ -34,7 +33,6 @@ export class SliceAdmission {
     if (service === null || isTakenBack) return this.#counted("left", []);
     const { namespace = "default", name } = slice.metadata;
     const others = this.#follower.slices(namespace, service).filter((other) => other.metadata.name !== name);
-    // A new slice gets the plan of the others.
     const plan = planOn(slice) ?? others.map(planOn).find((each) => each !== null) ?? null;
     if (plan === null) return this.#counted("left", []);
     const patch = hintPatch(slice, plan, wantedHints(slice, others, plan));
@@ -51,7 +49,6 @@ function planOn(slice: KubernetesObject | null): ReturnType<typeof readPlan> {
   return readPlan(slice?.metadata.annotations?.[PLAN_ANNOTATION]);
 }
 
-/** Returns null unless it is an EndpointSlice. */
 function sliceOf(object: unknown): KubernetesObject | null {
   return isSlice(object) ? object : null;
 }

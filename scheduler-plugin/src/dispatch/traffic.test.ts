@@ -1,4 +1,3 @@
-// The leader's report on Services that ask for zone weights.
 import { spillOf } from "@isochrone/topology/shares";
 import { createHttpApp } from "@isochrone/runtime/http";
 import { createRegistry } from "@isochrone/runtime";

@@ -5,9 +5,7 @@ import type { PodPlace } from "./pod-places.ts";
 
 interface BindingFacts {
   readonly place: PodPlace;
-  /** Pods of the same workload that were on the best node. */
   readonly siblingsOnBest: number;
-  /** The best node is a plan's, not the one with the highest score. */
   readonly isPlanned: boolean;
 }
 

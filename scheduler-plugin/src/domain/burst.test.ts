@@ -9,7 +9,6 @@ import type { Amounts, Burst } from "../testing/burst.ts";
 const PODS = 500;
 const NODES = 50;
 const NODE: Amounts = { cpu: 32_000, memory: 128e9 };
-/** Takes the same share of a node's CPU and memory. */
 const POD: Amounts = { cpu: 100, memory: 400e6 };
 const SEEDS = [1, 2, 3];
 
@@ -18,7 +17,6 @@ const STRATEGIES = [
   "resource-network=1,communication-affinity=1,network-overhead=1",
 ] as const;
 
-/** Repeats these sizes in turn. */
 function nodesOf(...sizes: readonly number[]): Amounts[] {
   return Array.from({ length: NODES }, (_, row) => times(NODE, sizes[row % sizes.length]!));
 }
@@ -148,7 +146,6 @@ test("the best that all of these pods at once could be given is 107 %", async ()
   expect(await nodesAt(1.075)).toBeLessThanOrEqual(NODES);
 });
 
-/** All numbers of each kind that fit on a node. */
 function mixesWithin(limit: Amounts, kinds: readonly Amounts[]): number[][] {
   return kinds.reduce<number[][]>(
     (mixes, { cpu, memory }) =>

@@ -1,13 +1,11 @@
 // Judges from the last canaries whether pods that request the managed resource get scheduled.
 
-/** Null if scheduled, else the reason why not. */
 export type CanaryOutcome = string | null;
 
 export interface Injectable {
   readonly injectable: boolean;
   readonly reason: string | null;
   readonly scheduledInARow: number;
-  /** Wall-clock ms; null = never. */
   readonly lastScheduledMs: number | null;
 }
 

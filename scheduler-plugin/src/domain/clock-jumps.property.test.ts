@@ -23,7 +23,6 @@ const jumps = fc
   )
   .map(([sign, ms]) => sign * ms);
 
-/** Timestamp of another writer with a correct clock. */
 function timeOf(clock: ManualClock, startMs: number): number {
   return startMs + clock.monotonic();
 }

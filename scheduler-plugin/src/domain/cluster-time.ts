@@ -3,7 +3,6 @@ import type { Clock } from "@isochrone/runtime";
 /** Clock of the API server's timestamps, independent of the local wall clock. */
 export class ClusterTime {
   readonly #clock: Pick<Clock, "monotonic">;
-  /** Server wall time at monotonic 0. */
   #aheadMs = -Infinity;
 
   constructor(clock: Pick<Clock, "monotonic">) {

@@ -1,4 +1,3 @@
-// Answers an earlier scoring question again with the current graphs.
 import {
   allCandidates,
   ColumnPool,
@@ -29,7 +28,6 @@ export interface Question {
   readonly identity: PodIdentity;
   /** Workload name at decision time; the current graph may know a better one. */
   readonly workload: string | null;
-  /** null: all ready nodes. */
   readonly candidates: readonly string[] | null;
   readonly node: string | null;
 }
@@ -39,7 +37,6 @@ interface CurrentAnswer {
   readonly explanation: readonly string[];
   readonly best: string | null;
   readonly candidates: readonly Candidate[];
-  /** Peers of the candidates, in any order. */
   readonly peers: PeerCosts | null;
 }
 

@@ -1,4 +1,3 @@
-// Describes in sentences how the current answer differs from the decision.
 import type { PeerCost, PeerCosts } from "@isochrone/placement";
 import type { LinkChange, Peer, Rtt } from "@isochrone/topology";
 import { shortMs } from "./decision-log.ts";
@@ -9,7 +8,6 @@ interface Side {
 }
 
 interface Changes {
-  /** Largest difference first. */
   readonly links: readonly LinkChange[];
   readonly sentences: readonly string[];
 }
@@ -17,11 +15,9 @@ interface Changes {
 /** Smaller differences of round trips (ms and share) aren't reported. */
 const LEAST_MS = 0.5;
 const LEAST_RATIO = 1.25;
-/** Bound on reported links. */
 const MAX_LINKS = 8;
 const MAX_NAMED = 3;
 
-/** @param node of the pod; null if it runs nowhere */
 export function changesOf(then: Side, now: Side, node: string | null): Changes {
   const interesting = [...new Set([node, then.best, now.best])].filter((name) => name !== null);
   const links =

@@ -10,20 +10,16 @@ import type { HeldPlace, PodPlace, PodRef } from "./pod-places.ts";
 /** The score of a pod as stored. Few are viewed, so the API's objects are built on request. */
 export interface LoggedScore {
   readonly id: string;
-  /** Wall clock. */
   readonly atMs: number;
   readonly identity: PodIdentity;
   readonly workflow: string;
   readonly workload: string | null;
-  /** Sentence besides the strategy's explanation. */
   readonly note?: string | null;
   /** At least the candidates to show, unordered. */
   readonly candidates: ScoreTable;
-  /** Number of nodes in the question. */
   readonly asked: number;
-  /** By row of `candidates`; null if no peer is known. */
+  /** Indexed by row of `candidates`; null if no peer is known. */
   readonly peers: PeerCosts | null;
-  /** Pods of the same workload that were on the best node. */
   readonly siblingsOnBest: number;
   /** Node preferred because of a plan; absent if by score. */
   readonly planned?: string | null;
@@ -34,12 +30,10 @@ export interface LoggedAct {
   readonly id: string;
   readonly kind: DecisionKind;
   readonly pod: PodRef;
-  /** Absent if no scores can be computed for the pod. */
   readonly identity?: PodIdentity;
   readonly peers?: PeerCosts | null;
   readonly siblingsOnBest?: number;
   readonly planned?: string | null;
-  /** Without the fields that the log adds. */
   readonly show: () => Omit<Decision, "id" | "kind" | "pod" | "outcome">;
 }
 
@@ -55,10 +49,8 @@ export interface DecisionFilter {
 
 type DecisionOutcome = NonNullable<Decision["outcome"]>;
 
-/** A decision as exchanged between replicas. */
 export interface SharedDecision {
   readonly decision: LoggedDecision;
-  /** Name of the deciding replica; null for a single replica. */
   readonly replica: string | null;
   readonly place: PodPlace;
   readonly outcome: DecisionOutcome | undefined;
@@ -67,12 +59,9 @@ export interface SharedDecision {
 interface Kept {
   readonly decision: LoggedDecision;
   readonly held: HeldPlace;
-  /** Wall clock of the decision. */
   readonly atMs: number;
   readonly replica: string | null;
-  /** Life of the replica that the last change was copied from; null if made here. */
   from: string | null;
-  /** Change number of the entry's last change. */
   seq: number;
 }
 
@@ -88,10 +77,6 @@ export class DecisionLog {
   readonly #places = new PodPlaces();
   #seq = 0;
 
-  /**
-   * @param profile of all scores; null if unknown
-   * @param replica name of this replica; null for a single replica
-   */
   constructor(capacity: number, profile: DecisionProfile | null = null, replica: string | null = null) {
     this.#profile = profile;
     this.#replica = replica;
@@ -102,7 +87,6 @@ export class DecisionLog {
     this.#kept = new FairMap(capacity, shareOf, compareAge);
   }
 
-  /** @param place of the pod, if already known */
   add(decision: LoggedDecision, place: PodPlace | null = null): void {
     this.#keep(decision, place, { replica: this.#replica, from: null });
   }
@@ -148,7 +132,6 @@ export class DecisionLog {
     this.#places.bound(pod, node, atMs);
   }
 
-  /** The pod has ended or is no longer in the cluster. */
   gone(pod: PodRef): void {
     this.#places.gone(pod);
   }
@@ -157,7 +140,6 @@ export class DecisionLog {
     return this.#places.of(podOf(decision));
   }
 
-  /** Sets the outcome; ignores a decision that was dropped. */
   conclude(id: string, outcome: DecisionOutcome): void {
     this.#conclude(id, outcome, null);
   }
@@ -172,12 +154,10 @@ export class DecisionLog {
     return found === undefined ? undefined : this.show(found.decision);
   }
 
-  /** Newest first. */
   find(filter: DecisionFilter): Decision[] {
     return this.select(filter).map((decision) => this.show(decision));
   }
 
-  /** Stored form, newest first. */
   select({ id, namespace, pod, kind, limit }: DecisionFilter): LoggedDecision[] {
     const found: LoggedDecision[] = [];
     for (const [, { decision }] of Array.from(this.#kept.entries()).reverse()) {
@@ -192,7 +172,6 @@ export class DecisionLog {
     return found;
   }
 
-  /** The form that the API shows. */
   show(decision: LoggedDecision): Decision {
     const { id } = decision;
     const { namespace, name } = podOf(decision);
@@ -279,7 +258,6 @@ function shownScore(
   };
 }
 
-/** Adds the network time of a request per candidate, where known. */
 export function withNetworkTime(candidates: readonly Candidate[], peers: PeerCosts | null): Candidate[] {
   if (peers === null) return [...candidates];
   const rows = new Map(peers.names.map((name, row) => [name, row]));

@@ -18,16 +18,13 @@ export type Standing =
   | { readonly kind: "pending"; readonly identity: PodIdentity }
   | { readonly kind: "unseen" | "settled" };
 
-/** Why a decision isn't recorded; a metric label. */
 type UnrecordedReason = "settled" | "unconfirmed" | "crowded" | "misshapen";
 
 interface MadeDecision {
   readonly pod: PodIdentity;
   readonly explanation: Explanation;
   readonly logged: LoggedScore;
-  /** Node to reserve room on; null if nothing distinguishes nodes. */
   readonly node: string | null;
-  /** Monotonic. */
   readonly atMs: number;
 }
 
@@ -41,17 +38,13 @@ interface DecisionRecorderParts {
   readonly onUnrecorded?: (reason: UnrecordedReason) => void;
 }
 
-/**
- * How long a decision waits for the cluster to show its pod: kube-scheduler's watch may be milliseconds ahead
- * of ours.
- */
+/** How long a decision waits for its pod: kube-scheduler's watch may be milliseconds ahead of ours. */
 const CONFIRM_WITHIN_MS = 5_000;
 /** Over all namespaces: kube-scheduler's decisions of two seconds at most. */
 const MAX_UNCONFIRMED = 1_000;
 
 export class DecisionRecorder {
   readonly #parts: DecisionRecorderParts;
-  /** By namespace/pod, oldest first. They reserve nothing. */
   readonly #unconfirmed = new FairMap<MadeDecision>(MAX_UNCONFIRMED, ({ pod }) => ({
     namespace: pod.namespace,
     owner: pod.name,
@@ -65,7 +58,6 @@ export class DecisionRecorder {
     return this.#parts.standingOf?.(pod) ?? { kind: "pending", identity: pod };
   }
 
-  /** @param standing when the question arrived */
   decided(made: MadeDecision, standing: Standing): void {
     this.expire(made.atMs);
     if (!isBounded(made)) return this.#dropped("misshapen");
@@ -83,7 +75,6 @@ export class DecisionRecorder {
     this.#record(isPending ? made : { ...made, node: null }, pod);
   }
 
-  /** Drops decisions that weren't confirmed in time. */
   expire(nowMs: number): void {
     for (let first = this.#unconfirmed.oldest; first !== null; first = this.#unconfirmed.oldest) {
       if (nowMs - first.value.atMs < CONFIRM_WITHIN_MS) return;
@@ -97,7 +88,6 @@ export class DecisionRecorder {
     const { ledger, decisions, graphs, onRecorded } = this.#parts;
     // Store the cluster's names, not the question's.
     decisions.add(logged.identity === pod ? logged : { ...logged, identity: pod });
-    // The planner reports outcomes of plans.
     if ((logged.planned ?? null) === null) onRecorded?.(explanation, pod);
     if (node === null) return;
     const graph: WorkflowGraph | null = graphs.workflow(pod.namespace, pod.workflow);

@@ -1,4 +1,3 @@
-// Decisions for the API: with the pod's current node and, on request, the current answer.
 import type { Decision, DecisionNow } from "@isochrone/topology";
 import type { GraphSource } from "../ports/ports.ts";
 import { bindingOf } from "./binding-reason.ts";
@@ -13,7 +12,6 @@ interface DecisionViewParts {
   readonly decisions: DecisionLog;
   readonly graphs: Pick<GraphSource, "workflow">;
   readonly scores: CurrentScores;
-  /** Whether pods are followed; else only the graphs locate them. */
   readonly followsPods: boolean;
 }
 
@@ -27,7 +25,6 @@ export class DecisionView {
     this.#parts = parts;
   }
 
-  /** @param times current time, to score the newest decisions again; null: don't */
   find(filter: DecisionFilter, times: Times | null): Decision[] {
     const { decisions } = this.#parts;
     const limit = times === null ? filter.limit : Math.min(filter.limit, MAX_ASKED_AGAIN);

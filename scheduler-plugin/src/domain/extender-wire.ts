@@ -10,7 +10,6 @@ export interface ExtenderArgs {
   readonly nodes: readonly unknown[] | null;
 }
 
-/** Reads a parsed body. Throws ExtenderArgsError with field, rule and value. */
 export function readExtenderArgs(body: unknown): ExtenderArgs {
   if (!isRecord(body)) {
     throw new ExtenderArgsError(`ExtenderArgs must be an object, got ${shown(body)}`);
@@ -60,7 +59,6 @@ function readNodeList(nodes: unknown): readonly unknown[] {
   if (nodes === undefined || nodes === null)
     throw new ExtenderArgsError("ExtenderArgs must have NodeNames or Nodes, got neither");
   const items = isRecord(nodes) ? field(nodes, "items") : undefined;
-  // Go encodes an empty list as null.
   if (items === null) return [];
   if (!isList(items)) throw new ExtenderArgsError(`Nodes.items must be a list, got ${shown(items)}`);
   return items;

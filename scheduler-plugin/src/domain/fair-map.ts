@@ -1,6 +1,5 @@
 interface Share {
   readonly namespace: string;
-  /** A workload or pod in its namespace. */
   readonly owner: string;
 }
 
@@ -69,10 +68,7 @@ export class FairMap<V> {
     for (let entry = this.#oldest; entry !== null; entry = entry.newer) yield [entry.key, entry.value];
   }
 
-  /**
-   * Inserts by age, replacing the key's entry. Returns the evicted entry, which may be the new one; null if
-   * none.
-   */
+  /** Inserts by age, replacing the key's entry. Returns the evicted entry, perhaps the new one, or null. */
   set(key: string, value: V): { readonly key: string; readonly value: V } | null {
     this.delete(key);
     const countedFor = this.#countFor(this.#shareOf(value));

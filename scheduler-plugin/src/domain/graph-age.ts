@@ -1,6 +1,3 @@
-// Age of graphs, robust against wrong clocks.
-
-/** Graphs with an age of their own, from the graph API. */
 const AGES = new WeakMap<object, () => number>();
 
 type Observed = { readonly observedAt: string };
@@ -9,7 +6,6 @@ interface Sight {
   /** Local wall clock, and the server's; null if the server didn't send it. */
   readonly nowMs: number;
   readonly serverMs: number | null;
-  /** A larger age isn't believed from the local clock alone. */
   readonly maxAgeMs: number;
   readonly monotonic: () => number;
 }

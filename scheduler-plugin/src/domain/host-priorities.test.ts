@@ -23,7 +23,6 @@ test("an integer from 0 to 10 that never puts a worse node before a better one",
 const MANY = LISTED_IN_FULL + 6;
 const names = (count: number): string[] => Array.from({ length: count }, (_, index) => `node-${index}`);
 
-/** Over a graph with all names of `asked` but those called strange. */
 function priorities(of: readonly string[]): HostPriorities {
   const nodes = of.map((name) => node(name, null, null));
   return new HostPriorities(

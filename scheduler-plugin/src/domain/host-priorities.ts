@@ -8,7 +8,6 @@ import type { ClusterGraph } from "@isochrone/topology";
 export const MAX_EXTENDER_PRIORITY = 10;
 
 const OPENING = '{"Host":"';
-/** By priority: the text between two names. */
 const TAILS = Array.from(
   { length: MAX_EXTENDER_PRIORITY + 1 },
   (_, priority) => `","Score":${priority}},${OPENING}`,
@@ -25,14 +24,11 @@ const TAIL_BYTES = 3;
 const SPACE = 0x20;
 const ZERO = 0x30;
 
-/** No priority: every row is listed. */
 const NONE = -1;
 
 interface Said {
   readonly priorities: Uint8Array;
-  /** Subtracted from all. */
   readonly base: number;
-  /** Rows of this priority aren't listed. */
   readonly leftOut: number;
 }
 
@@ -49,7 +45,7 @@ export class HostPriorities {
   /** Entries of all nodes; that of id n is #start[n] .. #start[n + 1] - 1. */
   readonly #entries: Uint8Array;
   readonly #start: Int32Array;
-  /** By id: 1 if the name needs no JSON escape. */
+  /** Keyed by id: 1 if the name needs no JSON escape. */
   readonly #plain: Uint8Array;
   #lastIds: Int32Array | null = null;
   #last: Template | null = null;
@@ -70,7 +66,6 @@ export class HostPriorities {
     const said = this.#judge(scores);
     const again = this.#lastIds !== null && fits(this.#lastIds, ids);
     if (!again) {
-      // A template pays off from the second answer for these nodes.
       this.#lastIds = ids;
       this.#last = null;
       return this.#text(names, ids, said);

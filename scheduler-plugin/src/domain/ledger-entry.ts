@@ -5,7 +5,6 @@ export interface LedgerEntry {
   readonly namespace: string;
   readonly workflow: string;
   readonly workload: string;
-  /** Alternative workload names; the first that the workflow's graph knows is used. */
   readonly alternatives?: readonly string[];
   readonly pod: string;
   readonly node: string;

@@ -9,7 +9,6 @@ interface Group {
   readonly namespace: string;
   readonly workflow: string;
   readonly entries: Map<string, Counted>;
-  /** The graph that the entries were last evaluated with. */
   graph: WorkflowGraph | null;
   /** Sorted by name; null: sort on demand. */
   pods: AssumedPod[] | null;
@@ -74,7 +73,6 @@ export class LedgerSums {
     this.#add(counted);
   }
 
-  /** Recomputes usage of pods on their way by the newest graph. */
   judgeBy(group: Group, graph: WorkflowGraph): void {
     group.graph = graph;
     group.pods = null;
@@ -90,7 +88,6 @@ export class LedgerSums {
     }
   }
 
-  /** Removes the entry so that `put` can restore it; null if there is none. */
   take(key: string): TakenEntry | null {
     const counted = this.#entries.get(key);
     if (counted === undefined) return null;
@@ -156,7 +153,6 @@ function change(group: Group, insertOrRemove: (pods: AssumedPod[]) => void): voi
   else insertOrRemove(group.pods);
 }
 
-/** Index or insertion point by name. */
 function placeOf(name: string, pods: readonly AssumedPod[]): number {
   let [from, to] = [0, pods.length];
   while (from < to) {

@@ -83,7 +83,6 @@ describe("a ledger entry", () => {
     expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 240, memoryBytes: 6e7 });
     ledger.settle(() => unmeasured({}, { cpuMillicores: 130 }));
     expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 260, memoryBytes: 2e8 });
-    // Also one that comes later, whatever graph it was decided by.
     ledger.record(entry("p-3", "n1"), null, 0);
     expect(ledger.assumedUse().get("n1")).toMatchObject({ cpuMillicores: 390, memoryBytes: 3e8 });
     for (const pod of ["p-1", "p-2", "p-3"]) ledger.remove("shop", pod);

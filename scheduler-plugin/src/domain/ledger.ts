@@ -27,14 +27,11 @@ const MAX_ENTRIES = 20_000;
  */
 export class Ledger {
   readonly #keepMs: number;
-  /** By namespace/pod, oldest first. */
   readonly #decided = new FairMap<Decided>(MAX_ENTRIES, shareOf);
   readonly #observed = new FairMap<Observed>(MAX_ENTRIES, shareOf);
   readonly #sums = new LedgerSums();
-  /** No observation ends earlier. */
   #nextEndMs = Infinity;
 
-  /** `keepMs`: lifetime of own decisions; 0 keeps none. */
   constructor(keepMs: number) {
     this.#keepMs = keepMs;
   }
@@ -60,7 +57,6 @@ export class Ledger {
     if (dropped !== null) this.#recount(dropped.key);
   }
 
-  /** The cluster shows that the decision or nomination won't happen. */
   remove(namespace: string, pod: string): void {
     const key = podKey(namespace, pod);
     this.#decided.delete(key);
@@ -74,7 +70,6 @@ export class Ledger {
     if (this.#observed.has(key)) this.#dropObserved(key);
   }
 
-  /** Calls `answer` without the pod's own entry. */
   without<T>(namespace: string, pod: string, answer: () => T): T {
     return this.#without(podKey(namespace, pod), answer);
   }
@@ -144,7 +139,6 @@ export class Ledger {
     try {
       return answer();
     } finally {
-      // A decision recorded meanwhile takes precedence.
       if (!this.#sums.has(key)) this.#sums.put(key, taken.entry, taken.graph);
     }
   }

@@ -29,7 +29,6 @@ interface FilterResult {
 
 interface PrioritizeResult {
   readonly outcome: Outcome;
-  /** JSON of the HostPriorityList; bytes are UTF-8. */
   readonly answer: string | Uint8Array;
 }
 
@@ -44,11 +43,9 @@ interface PlacerParts {
   readonly ledger: Ledger;
   readonly recorder: DecisionRecorder;
   readonly newId: () => string;
-  /** Called after each decision, recorded or not. */
   readonly onDecision?: (explanation: Explanation) => void;
 }
 
-/** A pod of a known workflow, or labelled with one. */
 interface Ours {
   readonly graph: WorkflowGraph | null;
   readonly workload: string | null;
@@ -102,7 +99,6 @@ export class Placer {
     });
   }
 
-  /** Returns null if fresh graphs don't know the workload and no label names a workflow. */
   #find(pod: PodIdentity): Ours | null {
     const { graphs } = this.#parts;
     const found = graphs.workflow(pod.namespace, pod.workflow);
@@ -182,12 +178,10 @@ export class Placer {
   }
 }
 
-/** Ignores a planned node that kube-scheduler doesn't offer. */
 function candidateOf({ candidates }: PlacementProblem, planned: string | null): string | null {
   return planned !== null && candidates.includes(planned) ? planned : null;
 }
 
-/** First possible name that the graph knows; null if none. */
 export function workloadIn(graph: WorkflowGraph | null, { workloads }: PodIdentity): string | null {
   return graph === null ? null : (workloads.find((name) => graph.workload(name) !== undefined) ?? null);
 }

@@ -6,24 +6,19 @@ import { compareIds } from "./decision-ids.ts";
 export interface LoggedPlan {
   readonly id: string;
   readonly at: string;
-  /** namespace/name */
   readonly workflow: string;
   readonly durationMs: number;
   /** null if nothing could be planned. */
   readonly cost: PlanCosts | null;
   /** Lower bound of any plan's cost; null = unknown. */
   readonly lowerBound: number | null;
-  /** Why the search ended; see Plan. */
   readonly ended: Plan["ended"];
   readonly pods: readonly LoggedPlanPod[];
   readonly explanation: readonly string[];
-  /** Name of the planning replica, set by the log. Absent for a single replica. */
   readonly replica?: string;
 }
 
-/** The best placement of a running workflow's pods. Moves nobody. */
 export interface LoggedProposal extends Omit<LoggedPlan, "pods" | "cost"> {
-  /** Costs of the current placement. */
   readonly today: PlanCosts;
   readonly cost: PlanCosts;
   /** Share of the current network cost that feasible moves save; null if the cost is 0. */
@@ -43,13 +38,10 @@ export interface LoggedProposal extends Omit<LoggedPlan, "pods" | "cost"> {
 interface LoggedProposalPod extends Omit<LoggedPlanPod, "decision" | "node"> {
   readonly from: string;
   readonly node: string;
-  /** From 1. Moves of one step only pay off together. */
   readonly step: number;
   /** Saving of its step after all earlier steps, bytes/s x ms. */
   readonly gain: number;
-  /** Error of that saving. */
   readonly gainError: number;
-  /** Why it isn't feasible now; null if it is. */
   readonly obstacle: string | null;
   readonly decision: null;
 }
@@ -60,7 +52,6 @@ interface PlanCosts {
   readonly pressure: number;
   readonly total: number;
   readonly latency?: number;
-  /** Monthly price; null if nothing has a price. */
   readonly perMonth?: number | null;
 }
 
@@ -90,16 +81,13 @@ interface KeptProposals {
   readonly seq: number;
 }
 
-/** Bounded log of plans of all replicas; the oldest is dropped first. */
 export class PlanLog {
   readonly #capacity: number;
   readonly #replica: string | null;
-  /** Oldest first. */
   readonly #plans: KeptPlan[] = [];
   #proposed: KeptProposals = { proposals: [], seq: 0 };
   #seq = 0;
 
-  /** @param replica name of this replica; null for a single replica */
   constructor(capacity: number, replica: string | null = null) {
     this.#capacity = capacity;
     this.#replica = replica;
@@ -128,12 +116,10 @@ export class PlanLog {
       .toSorted((a, b) => a.seq - b.seq);
   }
 
-  /** Replaces all proposals. */
   propose(proposals: readonly LoggedProposal[]): void {
     this.copyProposals(proposals.map((proposal) => this.#named(proposal)));
   }
 
-  /** Replaces all proposals with the leader's. */
   copyProposals(proposals: readonly LoggedProposal[]): void {
     this.#proposed = { proposals, seq: ++this.#seq };
   }
@@ -148,7 +134,6 @@ export class PlanLog {
       .slice(0, limit);
   }
 
-  /** Newest first. */
   find({ namespace, limit }: PlanFilter): LoggedPlan[] {
     return this.#plans
       .map(({ plan }) => plan)

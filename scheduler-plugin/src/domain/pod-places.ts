@@ -5,15 +5,12 @@ export interface PodPlace {
   /** `gone`: ended or deleted; `node` is where it ran. */
   readonly state: "pending" | "bound" | "gone";
   readonly node: string | null;
-  /** Time of the binding, wall clock. */
   readonly atMs: number | null;
 }
 
-/** One life of a pod: a later one of the same name has another UID. */
 export interface PodRef {
   readonly namespace: string;
   readonly name: string;
-  /** Empty if unknown. */
   readonly uid: string;
 }
 
@@ -60,7 +57,6 @@ export class PodPlaces {
     return this.#kept.get(keyOf(pod))?.place ?? PENDING;
   }
 
-  /** Ignores pods without a stored decision. */
   #change(pod: PodRef, change: (before: PodPlace) => PodPlace): void {
     for (const uid of [pod.uid, ""]) {
       const kept = this.#kept.get(keyOf({ ...pod, uid }));

@@ -15,11 +15,9 @@ import { boundedAmount, MAX_AMOUNTS } from "./bounded-amounts.ts";
 export interface PodIdentity {
   readonly namespace: string;
   readonly name: string;
-  /** Empty if unknown. */
   readonly uid: string;
   /** From the first label present; the namespace's name without any. */
   readonly workflow: string;
-  /** False if no label names a workflow. */
   readonly labelled: boolean;
   /** Possible workload names, most certain first. */
   readonly workloads: readonly string[];
@@ -40,10 +38,8 @@ const WORKLOAD_LABELS = ["appgroup.diktyo.x-k8s.io.workload", "app.kubernetes.io
 /** All labels that are read. AppGroup members are found by theirs. */
 export const POD_LABELS: readonly string[] = [...WORKFLOW_LABELS, ...WORKLOAD_LABELS, ...CONTROLLER_LABELS];
 
-/** Longest name, label or UID in Kubernetes. */
 export const MAX_NAME_CHARACTERS = 253;
 
-/** Node of the pod's plan; null without one. */
 export function plannedNodeOf(pod: unknown): string | null {
   const { annotations } = looseFields<PodMetadata>(looseFields<PodFields>(pod).metadata);
   return text(looseFields(annotations)[PLANNED_NODE_ANNOTATION]);
@@ -107,7 +103,6 @@ function ownerName(owner: Unchecked<OwnerReference>, podName: string, labels: Lo
   return workload.kind === "ReplicaSet" && dash > 0 ? name.slice(0, dash) : workload.name;
 }
 
-/** Sum over containers; null if no container requests any. */
 function requestsOf(pod: unknown): ResourceAmounts {
   let cpu: number | null = null;
   let memory: number | null = null;

@@ -26,7 +26,6 @@ export function entryOf(
   };
 }
 
-/** Measured usage of its workload's pods, else its requests. */
 export function usedBy(entry: LedgerEntry, graph: WorkflowGraph | null): ResourceAmounts {
   const use = graph?.workload(knownWorkload(entry, graph));
   return {
@@ -35,7 +34,6 @@ export function usedBy(entry: LedgerEntry, graph: WorkflowGraph | null): Resourc
   };
 }
 
-/** Workload name that the graph knows; the most certain one if none. */
 export function knownWorkload({ workload, alternatives }: LedgerEntry, graph: WorkflowGraph | null): string {
   return alternatives?.find((name) => graph?.workload(name) !== undefined) ?? workload;
 }

@@ -39,7 +39,6 @@ export function profileOf(settings: ScoreSettings): StrategyProfile {
   };
 }
 
-/** Profile shown in decisions. Throws PlacementError. */
 export function recordedProfile(
   settings: ScoreSettings & { readonly usageHeadroom: boolean },
 ): DecisionProfile {
@@ -47,7 +46,6 @@ export function recordedProfile(
   return { strategy, settings: values, channelPriorities, usageHeadroom: settings.usageHeadroom };
 }
 
-/** Returns the conflict between the settings; null if a strategy can be built. */
 export function profileMistake(settings: ScoreSettings): string | null {
   try {
     createStrategy(profileOf(settings));

@@ -15,7 +15,6 @@ export interface Term {
 interface TermsOptions<T extends Term> {
   readonly leadership: Pick<SharedLeadership, "isLeader" | "join">;
   readonly begin: () => T;
-  /** Called when a term begins or ends. */
   readonly onTerm?: (runs: boolean) => void;
 }
 
@@ -23,7 +22,6 @@ export class Terms<T extends Term> {
   readonly #options: TermsOptions<T>;
   readonly #membership: Membership;
   #current: T | null = null;
-  /** Earlier terms that are stopping. */
   #ending: Promise<unknown> = Promise.resolve();
   #stopped = false;
 
@@ -44,7 +42,6 @@ export class Terms<T extends Term> {
     return this.#membership.isLeader();
   }
 
-  /** Writes only while this replica leads. */
   storeOf(store: ClusterStore): ClusterStore {
     return leaderStore(store, this.#options.leadership, SCHEDULER_LEASE);
   }
@@ -79,7 +76,6 @@ export class Terms<T extends Term> {
   }
 }
 
-/** One election for everything that only one replica may do. */
 export function leadershipOf(
   config: SchedulerPluginConfig,
   deps: {

@@ -34,7 +34,6 @@ type ReplicaFiles = Partial<Record<"caFile" | "certFile" | "keyFile", string>>;
 export interface PeerPart extends ComposedService {
   readonly peers: Peers;
   readonly records: SharedRecords;
-  /** Copies the others' newest records; returns the names of replicas that didn't answer. */
   readonly refresh: () => Promise<string[]>;
   readonly isLeader: () => boolean;
 }

@@ -14,7 +14,6 @@ interface PeerAddressesOptions {
   readonly store: ClusterStore;
   readonly namespace: string;
   readonly service: string;
-  /** Name of this replica's pod. */
   readonly replica: string;
   readonly scheme: "http" | "https";
   readonly clock: Clock;
@@ -25,7 +24,6 @@ interface PeerAddressesOptions {
 const SERVICE_LABEL = "kubernetes.io/service-name";
 /** Port name in the Service; a single port may have any name. */
 const PORT_NAME = "extender";
-/** Bound on peers, above any real deployment. */
 const MAX_PEERS = 16;
 
 interface Endpoint {
@@ -51,7 +49,6 @@ export class PeerAddresses implements Service {
     this.#informer = createInformer({ ...this.#options, kind: KINDS.endpointSlice });
     this.#informer.synced().then(
       () => (this.#isSynced = true),
-      // Stopped before.
       () => undefined,
     );
     return Promise.resolve();
@@ -61,7 +58,6 @@ export class PeerAddresses implements Service {
     await this.#informer?.stop();
   }
 
-  /** Ready ones, by name. */
   peers(): readonly PeerAddress[] {
     const { service } = this.#options;
     const found = new Map<string, PeerAddress>();

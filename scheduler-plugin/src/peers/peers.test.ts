@@ -17,7 +17,6 @@ async function started(names: readonly string[] = NAMES) {
   return { rig, replicas };
 }
 
-/** Waits until each replica knows all others. */
 async function allListed(rig: PeerRig, replicas: readonly PeerReplica[]): Promise<void> {
   for (const replica of replicas)
     await expect
@@ -28,7 +27,6 @@ async function allListed(rig: PeerRig, replicas: readonly PeerReplica[]): Promis
       .toBeGreaterThanOrEqual(replicas.length - 1);
 }
 
-/** Registers an endpoint that isn't a replica. */
 async function stranger(rig: PeerRig, name: string, listener: RequestListener): Promise<void> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -111,7 +109,6 @@ describe("of several replicas", () => {
     expect(await b.decisions()).toEqual(before);
     const late = await rig.start("c");
     await expect.poll(async () => podsOf(await late.decisions())).toEqual(["p-1"]);
-    // The same name in another life.
     const again = await rig.start("a");
     await expect.poll(async () => (await again.decisions()).decisions).toEqual(before.decisions);
   });
@@ -153,7 +150,6 @@ describe("what only the leader works out", () => {
     readonly mode: string;
   }
 
-  /** Two replicas with proposals, the leader first. */
   async function led() {
     const rig = new PeerRig();
     await rig.runWorkflow();

@@ -29,7 +29,6 @@ interface LeaderAnswer {
 }
 
 const INTERVAL_MS = 1_000;
-/** Longest wait of an answer for other replicas. */
 const ANSWER_WITHIN_MS = 200;
 /** Timeout of one page: after a restart there are many records to copy. */
 const PAGE_WITHIN_MS = 2_000;
@@ -37,10 +36,8 @@ const PAGE_WITHIN_MS = 2_000;
 const PAUSE_MS = 1_000;
 /** Bound per pull, so that a replica that always has more doesn't monopolise this one. */
 const MAX_PAGES = 20;
-/** Timeout of an answer that only the leader has. */
 const LEADER_WITHIN_MS = 3_000;
 const MAX_LEADER_BYTES = 16 * 1024 * 1024;
-/** Stands for replicas whose names aren't known yet. */
 const NOT_LISTED = "(not listed yet)";
 
 interface Link {
@@ -49,7 +46,6 @@ interface Link {
   leads: boolean;
   /** Monotonic; 0 = never. */
   answeredMs: number;
-  /** Monotonic. */
   pausedUntilMs: number;
   running: Promise<boolean> | null;
   /** Begins when `running` ends. */
@@ -87,7 +83,6 @@ export class Peers implements Service {
     await Promise.all(Array.from(this.#links.values(), async ({ running }) => running));
   }
 
-  /** Copies the others' newest records. Returns the names of replicas that didn't answer in time. */
   async refresh(): Promise<string[]> {
     const { addresses, clock, metrics } = this.#options;
     const links = this.#current();
@@ -101,9 +96,7 @@ export class Peers implements Service {
     return silent;
   }
 
-  /**
-   * Sends a GET request to the leader. Returns null if this replica leads, or if the leader didn't answer.
-   */
+  /** Sends a GET request to the leader. Null if this replica leads, or the leader didn't answer. */
   async askLeader(pathAndQuery: string): Promise<LeaderAnswer | null> {
     const { isLeader, clock, fetch, records } = this.#options;
     if (isLeader()) return null;
@@ -129,7 +122,6 @@ export class Peers implements Service {
     }
   }
 
-  /** Drops the state of replicas that are gone. */
   #current(): Link[] {
     const links = this.#options.addresses.peers().map((peer) => {
       const key = `${peer.name} ${peer.url}`;
@@ -165,7 +157,6 @@ export class Peers implements Service {
     return link.running;
   }
 
-  /** Never rejects. */
   async #copyAll(link: Link): Promise<boolean> {
     const { metrics, logger, clock, records } = this.#options;
     try {

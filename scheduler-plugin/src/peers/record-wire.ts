@@ -45,13 +45,10 @@ const SharedDecisionSchema = Type.Object({
 
 const PageSchema = Type.Object({
   replica: Name,
-  /** Life of the answering replica. */
   life: Name,
   leads: Type.Boolean(),
-  /** Start of the next page. */
   cursor: Name,
   more: Type.Boolean(),
-  /** Checked one by one. */
   decisions: Type.Array(Type.Unknown(), { maxItems: 100_000 }),
   plans: Type.Array(Type.Unknown(), { maxItems: 100_000 }),
   /** The leader's; null if unchanged or not the leader. */
@@ -65,7 +62,6 @@ const page = Compile(PageSchema);
 const sharedDecision = Compile(SharedDecisionSchema);
 const plan = Compile(PlanSchema);
 
-/** Returns null if malformed. */
 export function parsePage(text: string): Page | null {
   try {
     const json: unknown = parseJson(text);
@@ -91,7 +87,6 @@ export function encodeDecision(log: Pick<DecisionLog, "show">, shared: SharedDec
   };
 }
 
-/** Returns null if malformed. */
 export function decodeDecision(value: unknown): SharedDecision | null {
   if (!sharedDecision.Check(value)) return null;
   const { replica, uid, identity, siblingsOnBest, planned, place, decision } = value;
@@ -116,7 +111,6 @@ export function isPlan(value: unknown): value is LoggedPlan {
   return plan.Check(value) && !Number.isNaN(Date.parse(value.at));
 }
 
-/** Restores the costs behind the shown peers. */
 function peersOf(shown: readonly Peer[], candidates: readonly Candidate[]): PeerCosts {
   const names = candidates
     .map(({ name }) => name)

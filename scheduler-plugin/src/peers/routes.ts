@@ -1,4 +1,3 @@
-// Routes between replicas, and forwarding to the leader.
 import type { HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
 import { MAX_NAME_CHARACTERS } from "../domain/pod.ts";
@@ -8,7 +7,6 @@ import { FORWARDED, RECORDS_PATH } from "./peers.ts";
 const Text = Type.String({ maxLength: MAX_NAME_CHARACTERS, default: "" });
 const QuerySchema = Type.Object({ after: Text, by: Text }, { additionalProperties: false });
 
-/** Only the leader computes these. */
 const LEADER_PATHS: ReadonlySet<string> = new Set([
   "/api/v1/descheduler",
   "/api/v1/savings",

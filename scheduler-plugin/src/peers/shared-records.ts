@@ -8,7 +8,6 @@ interface SharedRecordsParts {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
   readonly replica: string;
-  /** Unique per process start. */
   readonly life: string;
   readonly isLeader: () => boolean;
 }
@@ -18,11 +17,9 @@ interface Taken {
   readonly refused: number;
 }
 
-/** Page size after which the rest goes to the next page. */
 const PAGE_BYTES = 1024 * 1024;
 /** Larger records aren't shared. */
 const MAX_RECORD_BYTES = 2 * 1024 * 1024;
-/** Bound on the size of a page. */
 export const MAX_PAGE_BYTES: number = PAGE_BYTES + 2 * MAX_RECORD_BYTES;
 
 interface Cursor {
@@ -114,10 +111,8 @@ export class SharedRecords {
 
 class Room {
   #bytes = 0;
-  /** Whether something was left for the next page. */
   isFull = false;
 
-  /** Returns false if it must wait for the next page. */
   take(list: string[], make: () => string): boolean {
     if (this.#bytes >= PAGE_BYTES) {
       this.isFull = true;

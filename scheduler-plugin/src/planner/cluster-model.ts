@@ -14,7 +14,6 @@ export interface Rejection {
 interface Held {
   readonly pod: KubernetesObject;
   readonly node: string;
-  /** False for a nomination. */
   readonly isPlaced: boolean;
 }
 
@@ -26,33 +25,27 @@ interface PodOfController {
 }
 
 interface ClusterModelOptions {
-  /** Whether its workload replaces the pod. @default none */
   readonly isReplaced?: (pod: KubernetesObject) => boolean;
   /** Monotonic. @default constant */
   readonly nowMs?: () => number;
 }
 
 const HOSTNAME = "kubernetes.io/hostname";
-/** Nodes tried for a pod besides the named ones. */
 const LOOKED_AT = 64;
 /** A model of this many nodes and pods is built in a few ms. */
 const QUICKLY_MADE = 1_000;
 
 export class ClusterModel {
   readonly #source: ObjectSource;
-  /** Bound or nominated pods, by key. */
   readonly #placed = new Map<string, Held>();
   /** Pods of plans being released, by key; watch events replace them. */
   readonly #assumed = new Map<string, Held>();
-  /** Bound pods being deleted, by key. */
   readonly #leaving = new Map<string, Held>();
-  /** Existing pods by controller UID, then by key. */
   readonly #ofController = new Map<string, Map<string, KubernetesObject>>();
   readonly #controllerOf = new Map<string, string>();
   readonly #going: GoingPods;
   /** Updated with pods even while stale. */
   #model: SchedulingModel | null = null;
-  /** Nodes, volumes or namespaces have changed since it was built. */
   #isStale = false;
 
   constructor(source: ObjectSource, options: ClusterModelOptions = {}) {
@@ -73,7 +66,6 @@ export class ClusterModel {
     return this.#model;
   }
 
-  /** True if the model exists or is quick to build. */
   get isQuick(): boolean {
     return (
       (this.#model !== null && !this.#isStale) ||
@@ -81,7 +73,6 @@ export class ClusterModel {
     );
   }
 
-  /** The model is rebuilt on its next use. */
   rebuild(): void {
     this.#isStale = true;
   }
@@ -98,13 +89,11 @@ export class ClusterModel {
     this.#place(podKey);
   }
 
-  /** Pods being deleted on nodes that accept pods: their room will be free. */
   *leaving(): Generator<KubernetesObject> {
     for (const { pod, node } of this.#leaving.values())
       if (this.model.node(node)?.noTarget === null) yield pod;
   }
 
-  /** True if the pod is bound and not about to go. @param podKey namespace/name */
   isStaying(podKey: string): boolean {
     const held = this.#placed.get(podKey);
     return held?.isPlaced === true && !this.#isGoing(held);
@@ -120,13 +109,11 @@ export class ClusterModel {
     return held === undefined && !this.#going.hasGone(podKey) ? undefined : null;
   }
 
-  /** True if the pod is about to go or has recently gone. @param podKey namespace/name */
   isGoing(podKey: string): boolean {
     const held = this.#placed.get(podKey);
     return held === undefined ? this.#going.hasGone(podKey) : this.#isGoing(held);
   }
 
-  /** Existing pods of the controller, and those about to be created. */
   *podsOf(controllerUid: string): Generator<PodOfController> {
     const existing = this.#ofController.get(controllerUid);
     for (const [key, pod] of existing ?? []) {
@@ -179,10 +166,7 @@ export class ClusterModel {
     }
   }
 
-  /**
-   * Returns `count` nodes that accept the pod in release: the planned, the named, then others. Empty if there
-   * are fewer.
-   */
+  /** `count` nodes that accept the pod in release: planned, named, then others. Empty if there are fewer. */
   landingNodes(podKey: string, named: readonly string[], count: number): LandingNode[] {
     const pod = this.#assumed.get(podKey)?.pod;
     if (pod === undefined) return [];
@@ -202,7 +186,6 @@ export class ClusterModel {
     }
   }
 
-  /** The named nodes, then the ones after the first of them in the list. */
   *#around(named: readonly string[]): Generator<string> {
     yield* named;
     const { nodes } = this.model;
@@ -213,7 +196,6 @@ export class ClusterModel {
     }
   }
 
-  /** @param pod null if it is gone */
   #keepByController(key: string, pod: KubernetesObject | null): void {
     const uid = this.#controllerOf.get(key);
     const next = pod === null ? undefined : moveOwnerOf(pod)?.uid;

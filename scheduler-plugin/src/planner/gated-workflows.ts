@@ -6,7 +6,6 @@ import { identifyPod } from "../domain/pod.ts";
 import type { PodIdentity } from "../domain/pod.ts";
 
 export interface GatedPod {
-  /** namespace/name */
   readonly key: string;
   readonly identity: PodIdentity;
   readonly object: KubernetesObject;
@@ -15,7 +14,6 @@ export interface GatedPod {
 }
 
 export interface GatedWorkflow {
-  /** namespace/workflow */
   readonly key: string;
   readonly namespace: string;
   readonly name: string;
@@ -24,12 +22,10 @@ export interface GatedWorkflow {
   readonly pods: readonly GatedPod[];
 }
 
-/** Workload name in the graph; null if the graph knows none. */
 export function workloadOf({ identity }: GatedPod, graph: WorkflowGraph): string | null {
   return identity.workloads.find((name) => graph.workload(name) !== undefined) ?? null;
 }
 
-/** Quiet time before an early search. */
 const EARLY_MS = 20;
 
 interface Settling {
@@ -39,20 +35,16 @@ interface Settling {
   readonly maxSettleMs: number;
 }
 
-/** A workflow that may still get pods. */
 export interface SettlingWorkflow extends GatedWorkflow {
-  /** Time of its turn, monotonic. */
   readonly dueMs: number;
 }
 
 interface Waiting {
   readonly pods: Map<string, GatedPod>;
   lastMs: number;
-  /** Postponed until then by its last attempt. */
   notBeforeMs: number;
   /** Time of its last turn: the longest wait goes first. */
   turnMs: number;
-  /** Searched early since its last pod. */
   wasEarly: boolean;
 }
 
@@ -94,7 +86,6 @@ export class GatedWorkflows {
     waiting.wasEarly = false;
   }
 
-  /** Puts back a pod that couldn't be released. */
   putAgain(pod: GatedPod, nowMs: number): void {
     this.put(pod.object, nowMs);
     const workflow = this.#workflowOf.get(pod.key)!;
@@ -134,7 +125,6 @@ export class GatedWorkflows {
     return null;
   }
 
-  /** Infinity if there is none. */
   nextEarlyMs(): number {
     let next = Infinity;
     for (const waiting of this.#workflows.values()) next = Math.min(next, this.#earlyMs(waiting));
@@ -146,7 +136,6 @@ export class GatedWorkflows {
     if (waiting !== undefined) waiting.notBeforeMs = untilMs;
   }
 
-  /** Infinity if there is none. */
   nextDueMs(): number {
     let next = Infinity;
     for (const waiting of this.#workflows.values()) next = Math.min(next, this.#dueMs(waiting));
@@ -194,7 +183,6 @@ function workflowOf(key: string, waiting: Waiting): GatedWorkflow {
   };
 }
 
-/** Pods are in order of arrival. */
 function firstOf({ pods }: Waiting): number {
   for (const { sinceMs } of pods.values()) return sinceMs;
   return Infinity;

@@ -4,22 +4,18 @@ import type { InformerChange, KubernetesObject, PodSpec } from "@isochrone/kuber
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 
 interface GoingPodsOptions {
-  /** Whether its workload replaces the pod. @default none */
   readonly isReplaced?: (pod: KubernetesObject) => boolean;
-  /** Monotonic. @default constant */
   readonly nowMs?: () => number;
 }
 
 interface NodeFacts {
   readonly name: string;
   readonly taints: readonly { readonly key: string; readonly effect: string }[];
-  /** Why plans don't use the node; null if they do. */
   readonly noTarget: string | null;
 }
 
 /** A closed node counts as drained this long after a pod was deleted from it. */
 const DRAINED_MS = 60_000;
-/** Longest time that graphs show deleted pods. */
 const GONE_MS = 120_000;
 const MAX_GONE = 20_000;
 /** Owners of pods that stay on drained nodes: DaemonSets, and kubelets for static pods. */
@@ -28,9 +24,8 @@ const STAYING_OWNERS = ["DaemonSet", "Node"];
 export class GoingPods {
   readonly #isReplaced: (pod: KubernetesObject) => boolean;
   readonly #nowMs: () => number;
-  /** By node: last deletion of a pod that no workload replaces. */
+  /** Keyed by node: last deletion of a pod that no workload replaces. */
   readonly #evictedMs = new Map<string, number>();
-  /** Deletion times by key, in order. */
   readonly #goneMs = new Map<string, number>();
 
   constructor({ isReplaced = () => false, nowMs = () => 0 }: GoingPodsOptions) {
@@ -38,14 +33,12 @@ export class GoingPods {
     this.#nowMs = nowMs;
   }
 
-  /** @param node of the pod; undefined if none or unknown */
   isGoing(pod: KubernetesObject, node: NodeFacts | undefined): boolean {
     const { deletionTimestamp, annotations } = pod.metadata;
     if (deletionTimestamp !== undefined || annotations?.[MOVING_ANNOTATION] !== undefined) return true;
     return this.#isReplaced(pod) || (node !== undefined && this.#isDriven(pod, node));
   }
 
-  /** True if recently deleted, with no successor of the name. @param podKey namespace/name */
   hasGone(podKey: string): boolean {
     return this.#goneMs.has(podKey);
   }
@@ -64,7 +57,6 @@ export class GoingPods {
     if (node !== "" && isEvicted && !this.#isReplaced(pod)) this.#evictedMs.set(node, nowMs);
   }
 
-  /** True if the node is drained or a taint evicts the pod. */
   #isDriven(pod: KubernetesObject, { name, taints, noTarget }: NodeFacts): boolean {
     if (noTarget === null && taints.length === 0) return false;
     if (!mayBeDriven(pod)) return false;
@@ -78,7 +70,6 @@ function mayBeDriven(pod: KubernetesObject): boolean {
   return !STAYING_OWNERS.includes(moveOwnerOf(pod)?.kind ?? "");
 }
 
-/** True if the pod tolerates the taint without limit. */
 function stays(pod: KubernetesObject, taint: string): boolean {
   return looseList<Record<"effect" | "key" | "tolerationSeconds", unknown>>(
     looseFields<PodSpec>(pod.spec).tolerations,

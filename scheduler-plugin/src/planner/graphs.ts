@@ -9,14 +9,13 @@ export interface UsableGraphs {
   readonly cluster: ClusterGraph;
   readonly workflow: WorkflowGraph;
   readonly inputs: Decision["inputs"];
-  /** Of the nodes of `cluster`; undefined if unknown. */
+  /** Covers the nodes of `cluster`; undefined if unknown. */
   readonly prices: PairPrices | undefined;
 }
 
 interface UselessGraphs {
   readonly reason: Extract<ReleaseReason, "no_graph" | "stale_graph" | "unknown_workflow">;
   readonly text: string;
-  /** Whether a later look may succeed. */
   readonly mayCome: boolean;
 }
 
@@ -52,7 +51,6 @@ export function usableGraphs(
 
 const PRICES = new WeakMap<ClusterGraph, readonly [PriceTable, PairPrices]>();
 
-/** Cached per cluster graph. */
 export function pricesOf(graphs: Pick<GraphSource, "prices">, cluster: ClusterGraph): PairPrices | undefined {
   const table = graphs.prices?.() ?? null;
   if (table === null) return undefined;

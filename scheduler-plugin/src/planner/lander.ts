@@ -14,7 +14,6 @@ export interface PlannedPod {
   readonly node: string;
   /** Nodes for its affinity, the planned one first; empty: no affinity. */
   readonly among: readonly LandingNode[];
-  /** namespace/workflow */
   readonly workflow: string;
   readonly decision: string;
 }
@@ -29,7 +28,6 @@ interface LanderOptions {
   readonly logger: Logger;
   readonly metrics: PlannerMetrics;
   readonly onArrival: (arrival: Arrival) => void;
-  /** The pod keeps someone else's nomination. */
   readonly onTaken: (planned: PlannedPod) => void;
   /** The pod still waits: another gate, or the API server didn't apply our write. */
   readonly onHeld: (pod: GatedPod, error: unknown) => void;
@@ -42,7 +40,6 @@ export class Lander {
   readonly #options: LanderOptions;
   readonly #landings = new Landings();
   readonly #writes: Slots;
-  /** Resolvers of waits for an arrival, by pod. */
   readonly #waiting = new Map<string, () => void>();
   #refusedMs = -Infinity;
 
@@ -51,7 +48,6 @@ export class Lander {
     this.#writes = new Slots(options.concurrentWrites);
   }
 
-  /** Pods released by plan that aren't bound yet. */
   get awaited(): number {
     return this.#landings.size;
   }
@@ -60,15 +56,11 @@ export class Lander {
     return this.#landings.has(podKey);
   }
 
-  /** Why writes fail now; null if the last ones succeeded. */
   get trouble(): string | null {
     return this.#options.clock.monotonic() - this.#refusedMs < REFUSED_MS ? "pods can't be released" : null;
   }
 
-  /**
-   * Resolves when all are released. A level starts once the previous one's pods are bound or failed. Never
-   * rejects.
-   */
+  /** Resolves when all are released. A level waits for the previous one's bindings. Never rejects. */
   async land(levels: readonly (readonly PlannedPod[])[], signal: AbortSignal): Promise<void> {
     for (const [index, level] of levels.entries()) {
       await Promise.all(level.map((planned) => this.#writes.use(() => this.#landOne(planned, signal))));
@@ -95,7 +87,6 @@ export class Lander {
     );
   }
 
-  /** A previous process released the pod by plan. */
   adopt(flight: Flight): void {
     this.#landings.add(flight);
   }
@@ -105,7 +96,6 @@ export class Lander {
     if (arrival !== null) this.#end(arrival, change);
   }
 
-  /** Gives up on pods that kube-scheduler ignores. */
   expire(): void {
     const { clock, bindTimeoutMs } = this.#options;
     for (const arrival of this.#landings.expire(clock.monotonic() - bindTimeoutMs)) this.#end(arrival, null);
@@ -186,7 +176,6 @@ export class Lander {
     this.#resolve(key);
   }
 
-  /** Resolves when the pods have arrived, or the next ones can't wait longer. */
   async #arrived(
     level: readonly PlannedPod[],
     next: readonly PlannedPod[],

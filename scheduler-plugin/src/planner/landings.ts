@@ -6,26 +6,20 @@ import { isGone, isUnschedulable, placementOf } from "../adapters/observed-pod.t
 import type { LandingOutcome } from "./metrics.ts";
 
 export interface Flight {
-  /** namespace/name */
   readonly key: string;
   readonly uid: string;
   readonly node: string;
-  /** namespace/workflow */
   readonly workflow: string;
   /** Null for a flight of a previous process. */
   readonly decision: string | null;
-  /** Monotonic. */
   readonly releasedMs: number;
 }
 
 export interface Arrival {
   readonly flight: Flight;
   readonly outcome: LandingOutcome;
-  /** Null if the pod isn't on any. */
   readonly node: string | null;
-  /** kube-scheduler's message on an unschedulable pod. */
   readonly message: string | null;
-  /** Our nomination stands and must be withdrawn. */
   readonly isStillNominated: boolean;
 }
 
@@ -62,7 +56,6 @@ export class Landings {
     return arrival;
   }
 
-  /** Ends flights that began at `thenMs` or before. */
   expire(thenMs: number): Arrival[] {
     const late = [...this.#flights.values()].filter(({ releasedMs }) => releasedMs <= thenMs);
     for (const { key } of late) this.#flights.delete(key);

@@ -13,14 +13,11 @@ interface MarkedPodsOptions {
 }
 
 interface Mark {
-  /** namespace/uid */
   readonly controller: string;
   readonly record: MoveRecord;
-  /** Its pod is being evicted, so a replacement may come. */
   readonly isGoing: boolean;
   /** Monotonic; null while its pod exists. */
   readonly goneMs: number | null;
-  /** Its replacement was planned; its pod may still be shown. */
   isDone: boolean;
 }
 
@@ -29,7 +26,6 @@ const KEPT_MS = 120_000;
 
 export class MarkedPods {
   readonly #options: MarkedPodsOptions;
-  /** By pod UID. */
   readonly #marks = new Map<string, Mark>();
   /** Index: every new pod is looked up, and a tenant may mark all its pods. */
   readonly #ofController = new Map<string, Set<Mark>>();
@@ -62,14 +58,11 @@ export class MarkedPods {
     else others.add(mark);
   }
 
-  /**
-   * True if a pod of the same controller is moved or may be: the new pod may come before the marked one goes.
-   */
+  /** True if a pod of the same controller is or may be moved: the new pod may come before that one goes. */
   isMoving(pod: KubernetesObject): boolean {
     return this.#openOf(pod).length > 0;
   }
 
-  /** Open targets for new pods of that controller, one each. */
   openFor(pod: KubernetesObject): MoveRecord[] {
     return this.#openOf(pod)
       .filter(({ isGoing }) => isGoing)
@@ -82,7 +75,6 @@ export class MarkedPods {
     if (mark !== undefined) mark.isDone = true;
   }
 
-  /** Call regularly: ends marks without a replacement. */
   expire(): void {
     const thenMs = this.#options.clock.monotonic() - KEPT_MS;
     for (const [uid, { goneMs, isDone }] of this.#marks) {
@@ -111,7 +103,6 @@ function recordOf(pod: KubernetesObject): MoveRecord | null {
   const { metadata, spec } = pod;
   const to = readRelease(pod)?.to ?? metadata.annotations?.[MOVE_TO_ANNOTATION] ?? "";
   const from = looseText(looseFields<PodSpec>(spec).nodeName);
-  // The deadline starts when the pod goes.
   return to === "" || from === "" ? null : { podUid: metadata.uid ?? "", from, to, deadlineMs: Infinity };
 }
 

@@ -77,7 +77,6 @@ describe.each(KINDS_OF_OWNERS)("the only pod of a %s, owned by %o,", (kind, meta
       await rig.clock.advance(1_000);
       if (!isNewLeader) await record("n1");
       await gated("p-1");
-      // Its traffic is on n2.
       expect(await plannedNode()).toBe("n1");
       expect(await metric('isochrone_planner_moves_total{outcome="redeemed"}')).toBe(1);
     },

@@ -6,7 +6,6 @@ import type { GatedPod } from "./gated-workflows.ts";
 
 export interface Moves {
   readonly redeemed: ReadonlyMap<string, MoveRecord>;
-  /** By pod key: why a pod isn't planned to its target. */
   readonly refused: ReadonlyMap<string, string>;
 }
 
@@ -31,7 +30,6 @@ export function targetsOf(
   return { redeemed, refused };
 }
 
-/** Restricts moved pods to their targets. */
 export function movesInto(
   problem: FeasiblePlanProblem,
   pods: readonly GatedPod[],

@@ -3,7 +3,6 @@ import type { PlannerConfig } from "./settings.ts";
 
 export type Objective = PlannerConfig["objective"];
 
-/** Share of money in the objective; half if both count alike. */
 const MONEY_SHARES: Readonly<Record<Objective, number>> = {
   latency: 0,
   money: MONEY_LEADS,

@@ -6,7 +6,6 @@ import type { PlannerConfig } from "./settings.ts";
 /** Shared by gated pods and proposals, so that one thread holds the cluster graph. */
 export interface PlanTools {
   readonly search: PlanSearch;
-  /** Ends threads and their searches; the next use restarts them. */
   close(): Promise<void>;
 }
 

@@ -7,7 +7,6 @@ import type { UsableGraphs } from "./graphs.ts";
 import type { Moves } from "./moves.ts";
 import { costText } from "./reports.ts";
 
-/** A far lower bound isn't informative. */
 const TELLING_GAP = 0.5;
 
 export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: SearchResult): string[] {
@@ -33,7 +32,6 @@ export function planSentences(workflow: Pick<GatedWorkflow, "key">, result: Sear
   return sentences;
 }
 
-/** What decided, and the cost by both measures. */
 function moneySentences({ costs, fallback, latencyLimit }: SearchResult): string[] {
   const sentences: string[] = [];
   if (fallback !== null) sentences.push(`Latency decided, not money: ${FALLBACK_WORDS[fallback]}.`);

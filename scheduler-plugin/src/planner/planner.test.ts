@@ -15,7 +15,6 @@ describe("the planner", () => {
     const { plugin, metric } = await start();
     await gated("p-1");
     await rig.clock.advance(1_000);
-    // p exchanges twice as much with q on n2 as with r on n3.
     expect(await nominated("p-1")).toBe("n2");
     expect(await gates("p-1")).toEqual([]);
     expect((await decisionOf(plugin, "p-1")).outcome).toBeUndefined();
@@ -254,7 +253,6 @@ describe("the planner", () => {
 
   test("stale graphs are not planned by, and pods don't wait for them", async () => {
     const { plugin, metric } = await start();
-    // More than three windows of 30 s.
     await rig.clock.advance(120_000);
     await gated("p-1");
     await rig.clock.advance(1_000);

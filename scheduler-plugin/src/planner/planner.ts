@@ -40,7 +40,6 @@ export interface PlannerDeps {
   readonly leaseStore?: ClusterStore;
   /** For writes to pods, with its own rate limit. @default `store` */
   readonly landingStore?: ClusterStore;
-  /** Already started; gated pods are kept whole. */
   readonly pods: PodChanges;
   readonly objects: ClusterObjects;
   readonly graphs: GraphSource;
@@ -48,13 +47,10 @@ export interface PlannerDeps {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
   readonly tools: PlanTools;
-  /** Zones where Services lack replicas. */
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
   readonly newId: () => string;
   readonly leadership: SharedLeadership;
-  /** Namespace of the heartbeat's Lease. */
   readonly namespace: string;
-  /** Name of this replica; null for a single replica. */
   readonly replica: string | null;
   /** True if the descheduler moves or may move a pod of that controller. Makes no request. */
   readonly isMoving: (controllerUid: string) => boolean;
@@ -69,7 +65,6 @@ export interface PlannerDeps {
 
 export interface Planner {
   readonly parts: readonly Part[];
-  /** Why it can't plan now; null if it can. */
   trouble(): string | null;
   /** Nodes for a pod about to be created; null: it waits for a plan, or another replica leads. */
   promise(asked: AskedPod): PromisedNodes | null;
@@ -89,7 +84,6 @@ class LeadersPlanner implements Planner {
   readonly #deps: PlannerDeps;
   readonly #metrics: PlannerMetrics;
   readonly #terms: Terms<PlannerTerm>;
-  /** Both write only while this replica leads. */
   readonly #store: ClusterStore;
   readonly #landingStore: ClusterStore;
   readonly #events: EventRecorder | null;
@@ -219,7 +213,6 @@ class LeadersPlanner implements Planner {
     return new UpcomingWorkloads({ store: this.#store, clock, random, logger, maxPods });
   }
 
-  /** Plans for pods that don't exist yet. */
   #ahead(
     model: ClusterModel,
     gated: GatedWorkflows,

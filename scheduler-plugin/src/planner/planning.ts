@@ -41,15 +41,12 @@ interface Unplanned {
 export interface PlacedByPlan {
   readonly pod: GatedPod;
   readonly node: string;
-  /** Alternative nodes, cheapest first; room isn't checked. */
   readonly others: readonly string[];
-  /** namespace/workflow */
   readonly workflow: string;
   readonly decision: string;
 }
 
 export type PlanningResult =
-  /** A graph that knows the workflow may come. */
   | { readonly kind: "wait" }
   | {
       readonly kind: "planned";
@@ -59,7 +56,6 @@ export type PlanningResult =
     };
 
 interface PlanningTime {
-  /** Whether there is time to wait for better graphs. */
   readonly mayWait: boolean;
   /** Waiting pods of other workflows; they shorten the search. */
   readonly othersWaiting: number;
@@ -77,7 +73,6 @@ interface WorkflowPlanningOptions {
   readonly orders: ReleaseOrders;
   readonly ledger: Ledger;
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
-  /** Pods that will replace others later. */
   readonly joint: Pick<JointPlans, "ahead">;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
@@ -103,7 +98,6 @@ interface Searched {
 
 interface PlacedPod {
   readonly pod: GatedPod;
-  /** Index in the problem. */
   readonly index: number;
   readonly node: string;
   /** Must be bound before later pods are nominated, because a nomination counts as an existing pod. */
@@ -117,7 +111,6 @@ export class WorkflowPlanning {
     this.#options = options;
   }
 
-  /** Why nothing can be planned now; null if it can. */
   trouble(): string | null {
     const found = usableGraphs(this.#options.graphs, null, this.#options.clock.now());
     return "reason" in found && found.reason !== "unknown_workflow" ? found.text : null;
@@ -130,7 +123,6 @@ export class WorkflowPlanning {
     if (clock.monotonic() - sinceMs >= budgetOf(config.planMs, pods, othersWaiting)) search.hurry();
   }
 
-  /** Rejects if the search fails. */
   async plan(workflow: GatedWorkflow, { mayWait, othersWaiting }: PlanningTime): Promise<PlanningResult> {
     const { graphs, clock, config, model } = this.#options;
     const found = usableGraphs(graphs, workflow, clock.now());
@@ -159,7 +151,6 @@ export class WorkflowPlanning {
     await search.runEarly(problem, this.#snapshotOf(problem), this.#limits(problem, budgetMs));
   }
 
-  /** Ends an early search because another pod has come. */
   endEarly(): void {
     this.#options.search.hurry();
   }
@@ -256,7 +247,6 @@ export class WorkflowPlanning {
     });
   }
 
-  /** Pods wait for it: quick, starting from the early result. */
   #run(problem: FeasiblePlanProblem, budgetMs: number): Promise<SearchResult> {
     const limits = { ...this.#limits(problem, budgetMs), effort: quickEffort(problem) };
     return this.#options.search.run(problem, this.#snapshotOf(problem), limits, "due");
@@ -274,7 +264,6 @@ export class WorkflowPlanning {
     };
   }
 
-  /** Null if unavailable. */
   #snapshotOf({ cluster }: FeasiblePlanProblem): ClusterGraphSnapshot | null {
     const { graphs } = this.#options;
     return cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;

@@ -34,7 +34,6 @@ interface PlannerReportsOptions {
   readonly decisions: DecisionLog;
   readonly plans: PlanLog;
   readonly ledger: Ledger;
-  /** null: no Events. */
   readonly events: Pick<EventRecorder, "event"> | null;
   readonly landing: Landing;
   readonly newId: () => string;
@@ -56,7 +55,6 @@ export class PlannerReports {
     this.#options = options;
   }
 
-  /** Returns decision ids in the order of the pods. */
   planned({ placed, inputs, graph, cluster, ...plan }: ReportedPlan): string[] {
     const { decisions, plans, ledger, landing, newId, clock } = this.#options;
     const id = newId();
@@ -116,7 +114,6 @@ export class PlannerReports {
     return id;
   }
 
-  /** The pods are released without a plan. */
   unplanned(pods: readonly GatedPod[], reason: ReleaseReason, text: string): void {
     const { decisions, events, landing, newId, clock } = this.#options;
     const at = new Date(clock.now()).toISOString();
@@ -144,7 +141,6 @@ export class PlannerReports {
     }
   }
 
-  /** Someone else nominated the pod, which stands. */
   taken({ object }: GatedPod, workflow: string, decision: string): void {
     this.#conclude(decision, "nominated_by_other", null, "somebody else has nominated the pod");
     this.#options.events?.event(object, {
@@ -184,7 +180,6 @@ export class PlannerReports {
 /** Computing peers takes time proportional to the pods. */
 const MAX_PODS_WITH_PEERS = 500;
 
-/** Includes the plan's other pods on their planned nodes. */
 function peersWithin(
   placed: readonly ReportedPod[],
   cluster: ClusterGraph,

@@ -13,14 +13,11 @@ const CHANNELS = [
   ["web", "auth", 1_000],
 ] as const;
 const ALL = ["web", "cart", "search", "db", "pay", "index", "auth"];
-/** Over all regions, callers apart from callees. */
 const scattered = (workload: string, replica: number): string =>
   NODES[(4 * ALL.indexOf(workload) + 5 * replica) % NODES.length]!;
-/** All in the region with the largest internal distances. */
 const far = (workload: string, replica: number): string =>
   NODES[6 + ((ALL.indexOf(workload) + replica) % 3)]!;
 
-/** Runs until the workflow is placed as planned. */
 async function wellPlaced(replicas: number) {
   const rig = await rolloutRig({ channels: CHANNELS, replicas, at: scattered });
   await rig.restart(...ALL);

@@ -10,7 +10,6 @@ interface Patience {
   readonly maxSettleMs: number;
   /** Limit for pods whose grace period ends by then. */
   readonly graphWaitMs: number;
-  /** Since the workflow's first pod was seen. */
   readonly waitedMs: number;
   /** Wall clock, as in the pods' deletionTimestamp. */
   readonly nowMs: number;
@@ -28,12 +27,10 @@ export function isRoomComing(
   );
 }
 
-/** Terminating pods of the workflow. @param workflow namespace/workflow */
 export function leavingOf(workflow: string, model: Pick<ClusterModel, "leaving">): KubernetesObject[] {
   return [...model.leaving()].filter((pod) => workflowOf(pod) === workflow);
 }
 
-/** namespace/workflow */
 export function workflowOf(pod: KubernetesObject): string {
   const { namespace, workflow } = identifyPod(pod);
   return `${namespace}/${workflow}`;

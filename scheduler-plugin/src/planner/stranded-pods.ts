@@ -23,7 +23,6 @@ import type { PlannerMetrics } from "./metrics.ts";
 
 interface StrandedPodsOptions {
   readonly store: Pick<ClusterStore, "evict">;
-  /** null: no Events. */
   readonly events: Pick<EventRecorder, "event"> | null;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -33,14 +32,12 @@ interface StrandedPodsOptions {
 interface Stranded {
   readonly pod: KubernetesObject;
   readonly owner: string;
-  /** Not replaced before; monotonic. */
   dueMs: number;
 }
 
 interface CoolDown {
   /** No pod of the controller gets an affinity before; monotonic. */
   readonly untilMs: number;
-  /** Replacements still to come. */
   owed: number;
 }
 
@@ -48,7 +45,6 @@ interface CoolDown {
 const REPLACING = new Set(["apps/v1 ReplicaSet", "apps/v1 StatefulSet", "v1 ReplicationController"]);
 /** kube-scheduler retries a pod at once after a relevant change. */
 const GRACE_MS = 5_000;
-/** Pause after a failed deletion. */
 const RETRY_MS = 5_000;
 /** How long pods of a controller get no affinity after one was replaced. */
 const COOL_DOWN_MS = 600_000;
@@ -68,7 +64,6 @@ export class StrandedPods {
     return owner !== null && !this.#isCoolingDown(owner);
   }
 
-  /** True once per replaced pod. */
   isReplacement(pod: KubernetesObject): boolean {
     const coolDown = this.#coolDowns.get(moveOwnerOf(pod)?.uid ?? "");
     if (coolDown === undefined || coolDown.owed === 0) return false;
@@ -97,7 +92,6 @@ export class StrandedPods {
     const due = [...this.#stranded.values()].filter(({ dueMs }) => dueMs <= nowMs);
     for (const each of due) {
       if (signal.aborted) return;
-      // Whatever the outcome, don't repeat it in the next turn.
       each.dueMs = nowMs + RETRY_MS;
       await this.#replace(each);
     }

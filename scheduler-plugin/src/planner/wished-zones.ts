@@ -1,9 +1,7 @@
-// Restricts pods to zones where their Service lacks replicas.
 import type { FeasiblePlanProblem } from "@isochrone/placement";
 import type { ZoneWishes } from "../dispatch/replicas/zone-wishes.ts";
 import type { GatedPod } from "./gated-workflows.ts";
 
-/** By pod key. Moved pods already have a target. */
 export function wishedZones(
   pods: readonly GatedPod[],
   moved: ReadonlyMap<string, unknown>,
@@ -61,7 +59,6 @@ function maskOf(
   return mask;
 }
 
-/** Null: no node of the zone accepts the pod. */
 function within({ nodes }: FeasiblePlanProblem, zone: string, open: Uint8Array | null): Uint8Array | null {
   const mask = Uint8Array.from(nodes, (node, at) => (node.zone === zone && open?.[at] !== 0 ? 1 : 0));
   return mask.includes(1) ? mask : null;

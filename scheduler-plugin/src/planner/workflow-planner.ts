@@ -31,7 +31,6 @@ interface WorkflowPlannerOptions {
   readonly stranded: StrandedPods;
   readonly marked: Pick<MarkedPods, "take" | "expire">;
   readonly promises: PodPromises;
-  /** Initially empty. */
   readonly gated: GatedWorkflows;
   readonly reports: PlannerReports;
   readonly metrics: PlannerMetrics;
@@ -39,15 +38,11 @@ interface WorkflowPlannerOptions {
   readonly logger: Logger;
 }
 
-/** Interval of deadline checks. */
 const LOOK_MS = 500;
-/** Interval of checking whether others wait during a search. */
 const HURRY_MS = 10;
 /** A loop idle this long beyond its searches' time is stuck. */
 const STUCK_MS = 8_000;
-/** Retry delay of a pod that couldn't be released. */
 const RETRY_MS = 2_000;
-/** Retry delay of a workflow that must wait. */
 const WAIT_MS = 200;
 
 export class WorkflowPlanner {
@@ -63,7 +58,6 @@ export class WorkflowPlanner {
   readonly #adopted = new Map<string, { readonly pod: KubernetesObject; readonly node: string }>();
   #wake = new AbortController();
   #replacing: Promise<void> | null = null;
-  /** Workflow of the running early search. */
   #early: string | null = null;
   #knowsPods = false;
   #roundMs: number;
@@ -87,7 +81,6 @@ export class WorkflowPlanner {
     this.#running = this.#run();
   }
 
-  /** Why no pods should be gated now; null if all is well. */
   trouble(): string | null {
     const { clock, config, model, planning } = this.#options;
     if (!this.#knowsPods || !model.isSynced) return "the cluster's objects were not listed yet";
@@ -95,7 +88,6 @@ export class WorkflowPlanner {
     return this.#lander.trouble ?? planning.trouble();
   }
 
-  /** Nodes for a pod about to be created; null: it must wait for a plan. */
   promise(asked: AskedPod): PromisedNodes | null {
     return this.trouble() === null ? this.#options.promises.promise(asked) : null;
   }
@@ -117,9 +109,7 @@ export class WorkflowPlanner {
       await this.#options.pods.synced(this.#stop.signal);
       this.#knowsPods = true;
       this.#wake.abort();
-    } catch {
-      // Stopped before.
-    }
+    } catch {}
   }
 
   async #run(): Promise<void> {
@@ -169,7 +159,6 @@ export class WorkflowPlanner {
     this.#early = workflow.key;
     void planning
       .searchEarly(workflow, gated.pods - workflow.pods.length)
-      // The search at its turn reports errors.
       .catch(() => undefined)
       .finally(() => {
         this.#early = null;
@@ -290,7 +279,6 @@ export class WorkflowPlanner {
     model.takePod(change, this.#lander.isAwaited(key) || this.#handled.has(uid));
   }
 
-  /** A pod admitted with nodes, or released by a previous process. */
   #adopt(pod: KubernetesObject): void {
     const { promises, model, clock } = this.#options;
     const node = pod.metadata.annotations?.[PLANNED_NODE_ANNOTATION];
@@ -332,7 +320,6 @@ export class WorkflowPlanner {
     this.#options.reports.taken(pod, workflow, decision);
   }
 
-  /** It keeps waiting: for others' gates, else for a retry. */
   #held(pod: GatedPod, error: unknown): void {
     const { model, clock } = this.#options;
     model.withdraw(pod.key);

@@ -14,7 +14,6 @@ import { assumedToBe, pressureShareOf, withoutGoing } from "./workflow-to-be.ts"
 const WORKLOADS = ["p", "q", "r"];
 const FATES = ["stays", "deleting", "deleted", "moving", "old", "drained", "evicted", "daemon"] as const;
 type Fate = (typeof FATES)[number];
-/** Cordoned, with an evicting taint. */
 const DRAINED = "n5";
 const EVICTING = "n6";
 const STAYING: readonly Fate[] = ["stays", "daemon"];

@@ -14,19 +14,16 @@ export interface Replacements {
   readonly pods: readonly GatedPod[];
   /** Key of the pod that each one replaces, including pods already waiting for a node. */
   readonly replaced: ReadonlyMap<object, string>;
-  /** Keys of all pods about to go. */
   readonly going: readonly string[];
 }
 
 const NONE: Replacements = { pods: [], replaced: new Map(), going: [] };
 
-/** Removes pods about to go from the neighbours. */
 export function withoutGoing(graphs: UsableGraphs, model: Pods): UsableGraphs {
   const workflow = graphToBe(graphs.workflow, model);
   return workflow === graphs.workflow ? graphs : { ...graphs, workflow };
 }
 
-/** Decisions that the graph doesn't show yet, without pods about to go. */
 export function assumedToBe(
   assumed: readonly AssumedPod[],
   { namespace }: Pick<WorkflowGraph, "namespace">,
@@ -54,7 +51,6 @@ export function replacementsIn(
   };
 }
 
-/** Null if it keeps its pods. */
 function replacementsOf({ state, newest, older, pods }: Replacing, model: Pods): Replacements | null {
   const all = [newest, ...older].flatMap((uid) => [...model.podsOf(uid)]);
   const going = all.filter(({ isGoing, node }) => isGoing && node !== null);
@@ -106,7 +102,6 @@ export function pressureShareOf(
 }
 
 interface ToBe {
-  /** Differences from the graph, in words. */
   readonly changes: string;
   readonly graph: WorkflowGraph;
 }
@@ -120,7 +115,6 @@ function graphToBe(graph: WorkflowGraph, model: Pods): WorkflowGraph {
     for (const { name, node } of pods) {
       const key = `${namespace}/${name}`;
       const toBe = model.nodeToBe(key);
-      // A waiting pod is in the graph, or the planner knows its node.
       if (toBe !== undefined && toBe !== node) nodes.set(key, toBe);
     }
   if (nodes.size === 0) return graph;

@@ -10,11 +10,9 @@ export interface GraphSource {
   /** Newest graph of the workflow; null if there is none or before the first read. */
   workflow(namespace: string, name: string): WorkflowGraph | null;
   workflows?(): Iterable<WorkflowGraph>;
-  /** True once all graphs were read. */
   ready(): boolean;
   /** Why the graphs aren't the graph API's, for readers of decisions; null if they are. */
   note?(): string | null;
-  /** Snapshot behind `cluster`, for threads that build their own; null if unavailable. */
   clusterSnapshot?(): ClusterGraphSnapshot | null;
   /** Null if not needed or not read yet. */
   prices?(): PriceTable | null;

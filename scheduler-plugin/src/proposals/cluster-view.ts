@@ -4,7 +4,6 @@ import { SchedulingModel } from "@isochrone/placement";
 import type { Clock } from "@isochrone/runtime";
 import type { ClusterObjectLists } from "../adapters/cluster-objects.ts";
 
-/** Snapshot of the cluster as kube-scheduler's filters see it. */
 export interface ClusterView {
   readonly model: SchedulingModel;
   readonly pods: ReadonlyMap<string, KubernetesObject>;
@@ -37,7 +36,6 @@ export async function clusterView(
   return { model, pods };
 }
 
-/** Yields to pending I/O. */
 export function yielded(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

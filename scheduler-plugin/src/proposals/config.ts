@@ -6,23 +6,16 @@ import { spreadLimits } from "../planner/spread.ts";
 
 export interface ProposalsConfig {
   readonly intervalMs: number;
-  /** Search budget per workflow. */
   readonly planMs: number;
-  /** Larger workflows (pods x nodes) are skipped. @default any */
   readonly maxPairs?: number;
-  /** Workflows with more pods are skipped. @default any */
   readonly maxPods?: number;
   /** Workflows per round, those with the most traffic. @default 50 */
   readonly perRound?: number;
   /** No search begins later in its round. @default a tenth of `intervalMs` */
   readonly roundMs?: number;
-  /** @default DEFAULT_SPREAD */
   readonly spread?: SpreadLimits;
-  /** @default that of plans */
   readonly maxCpuUse?: number;
-  /** @default those of plans */
   readonly objective?: Pick<PlanSettings, "maxLatencyLoss" | "moneyShare">;
-  /** Least gain of a step. @default that of plans */
   readonly leastGain?: Pick<MoveRules, "minGain" | "minGainRatio" | "minWorkflowGainRatio">;
   readonly seed: number;
   /** Search small plans in the thread too, starting it. @default inline for some ms */
@@ -32,7 +25,6 @@ export interface ProposalsConfig {
 /** Longest delay that a proposal causes gated pods. */
 const MOST_MS = 250;
 
-/** Uses the planner's and descheduler's rules; null if the planner is off. */
 export function proposalsOf(
   planner: PlannerConfig | undefined,
   descheduler?: DeschedulerConfig,

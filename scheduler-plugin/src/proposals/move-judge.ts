@@ -22,7 +22,6 @@ interface JudgedObjects {
 interface MoveJudgeInput {
   readonly objects: JudgedObjects;
   readonly rules: ExclusionRules;
-  /** null without a webhook. */
   readonly webhook: GateRules | null;
   readonly nowMs: number;
 }
@@ -49,7 +48,6 @@ export class MoveJudge {
     this.#isGated = gatedTemplates({ ...objects, webhook });
   }
 
-  /** Null if the pod can be moved. */
   obstacleOf(pod: KubernetesObject): string | null {
     const { rules, nowMs } = this.#input;
     const controller = this.#controllers.get(moveOwnerOf(pod)?.uid ?? "") ?? null;

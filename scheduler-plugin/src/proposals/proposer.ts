@@ -36,7 +36,6 @@ import type { GateRules } from "../webhook/gate-rules.ts";
 
 export interface ProposerDeps {
   readonly store: ClusterStore;
-  /** Already started, with all fields for moves. */
   readonly pods: Pick<ClusterPods, "items" | "isSynced">;
   readonly objects: ClusterObjects;
   /** The descheduler's rules: never propose what it wouldn't move. */
@@ -49,7 +48,6 @@ export interface ProposerDeps {
   /** Whether this replica proposes; else it copies the leader's proposals. */
   readonly leads: () => boolean;
   readonly newId: () => string;
-  /** Assumed size of requests without byte counts. */
   readonly bytesPerRequest: number;
   readonly clock: Clock;
   readonly random: Random;
@@ -60,7 +58,6 @@ export interface ProposerDeps {
 const PER_ROUND = 50;
 const PART_OF_INTERVAL = 0.1;
 
-/** Null if nothing runs. */
 type Outcome = LoggedProposal | LeftOutReason | null;
 
 /** Only the leader proposes: several replicas' proposals would differ a little. */
@@ -70,7 +67,7 @@ export class Proposer implements Service {
   readonly #metrics: ProposalMetrics;
   readonly #loop: Periodic;
   readonly #stopped = new AbortController();
-  /** By workflow. A shown proposal stays unless it changes by more than its error. */
+  /** Keyed by workflow. A shown proposal stays unless it changes by more than its error. */
   readonly #shown = new Map<string, ShownPlan>();
   #follower: ClusterFollower | null = null;
 
@@ -120,7 +117,6 @@ export class Proposer implements Service {
     if ("reason" in found && found.reason !== "unknown_workflow") {
       this.#metrics.rounds.inc({ outcome: "no_graph" });
       this.#metrics.proposals.set(0);
-      // Outdated graphs: show nothing.
       return plans.propose([]);
     }
     if (this.#config.isAllInThread === true) await this.#unlessStopped(search.start());
@@ -158,7 +154,6 @@ export class Proposer implements Service {
     }
   }
 
-  /** Null if stopped. */
   async #outcomes(cluster: ClusterView, judge: MoveJudge): Promise<Outcome[] | null> {
     const { graphs, clock, bytesPerRequest } = this.#deps;
     const { intervalMs, perRound = PER_ROUND, roundMs = intervalMs * PART_OF_INTERVAL } = this.#config;
@@ -181,7 +176,6 @@ export class Proposer implements Service {
     const { graphs, clock, logger } = this.#deps;
     const { maxPairs = Infinity, maxPods = Infinity } = this.#config;
     const usable = usableGraphs(graphs, workflow, clock.now());
-    // A vanished workflow needs none.
     if ("reason" in usable) return usable.reason === "unknown_workflow" ? null : "stale_graph";
     const pods = usable.workflow.workloads.reduce((sum, each) => sum + each.pods.length, 0);
     if (pods > maxPods || pods * cluster.model.nodes.length > maxPairs) return "too_large";

@@ -1,4 +1,3 @@
-// Checks whether zones could carry their callers' requests after a change.
 import { serviceZoneAdvice } from "@isochrone/placement";
 import type { Judgement, SavingsInput } from "@isochrone/prices";
 import type { KubernetesObject } from "@isochrone/kubernetes";

@@ -21,7 +21,6 @@ const QuerySchema = Type.Object(
   { additionalProperties: false },
 );
 
-/** @param view null if this replica follows no cluster */
 export function addSavingsRoute(app: HttpApp, view: SavingsView | null): void {
   app.get(
     "/api/v1/savings",

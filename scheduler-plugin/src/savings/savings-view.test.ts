@@ -1,4 +1,3 @@
-// Savings of a shop in two AWS zones, from test graphs, pods, prices and a proposal.
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { ManualClock } from "@isochrone/runtime/testing";
 import {
@@ -166,7 +165,6 @@ describe("savings of a cluster", () => {
     expect(perMonth).toBeCloseTo(0.06, 9);
     expect(routing).toMatchObject({ isAdvised: true, zones: 2 });
     expect(routing.savedPerMonth).toBeCloseTo(0.06, 9);
-    // 400 millicores in all, two thirds of them in a.
     expect(routing.headroomRatio).toBeCloseTo(1 - 0.4 * (2 / 3), 9);
     expect(routing.commands).toEqual([
       `kubectl -n shop patch service api --type merge -p '{"spec":{"trafficDistribution":"PreferSameZone"}}'`,
@@ -174,7 +172,6 @@ describe("savings of a cluster", () => {
     // Then only the third of web in b crosses zones. The second move waits for room.
     expect(moves.savedPerMonth).toBeCloseTo(0.02, 9);
     expect(moves.commands).toEqual(["isochrone plan shop --apply --pods api-2"]);
-    // With all of api in one zone no traffic can be kept local.
     expect(both).toMatchObject({ isAdvised: false, commands: [] });
   });
 

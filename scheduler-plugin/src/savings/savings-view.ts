@@ -23,20 +23,15 @@ export interface SavingsDeps {
   readonly readPrices: () => Promise<PriceList>;
   readonly pods: Pick<ClusterPods, "get" | "isSynced">;
   readonly plans: PlanLog;
-  /** Why nothing is proposed; null if something is. */
   readonly noProposals: string | null;
-  /** Usable share of an endpoint's CPU. */
   readonly maxCpuUse: number;
   readonly bytesPerRequest: number;
-  /** How long an answer is cached. */
   readonly keptMs: number;
   readonly clock: Clock;
 }
 
-/** As many workflows as get proposals, by traffic. */
 const MAX_WORKFLOWS = 50;
 const MAX_SERVICES = 50;
-/** Time slice before yielding. */
 const SLICE_MS = 5;
 
 export class SavingsView {
@@ -97,7 +92,6 @@ export class SavingsView {
     };
   }
 
-  /** Feasible moves. */
   #movesOf(namespace: string, name: string): readonly ProposedMove[] | string {
     const { plans, noProposals } = this.#deps;
     if (noProposals !== null) return noProposals;

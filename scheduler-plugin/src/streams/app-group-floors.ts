@@ -27,7 +27,6 @@ interface AppGroupFloorsOptions {
   readonly logger: Logger;
 }
 
-/** A flow on the kernel's own path. */
 export type FloorFlow = Omit<AddressedFlow, "route">;
 
 interface PlacedPod {
@@ -43,9 +42,7 @@ type Rates = ReadonlyMap<string, ReadonlyMap<string, number>>;
 interface WorkloadFloor {
   readonly bitsPerSecond: number;
   readonly sources: readonly PlacedPod[];
-  /** Pods of the called workload by node. */
   readonly targets: ReadonlyMap<string, readonly PlacedPod[]>;
-  /** Pairs of pods on different nodes. */
   readonly pairs: number;
 }
 
@@ -61,7 +58,6 @@ const MAX_NAME = 253;
 
 export class AppGroupFloors {
   readonly #groups: Informer;
-  /** By namespace, group and selector, then by name. */
   readonly #pods = new Map<string, Map<string, KubernetesObject>>();
   /** A new AppGroup version is a new object. */
   readonly #rates = new WeakMap<KubernetesObject, Rates>();
@@ -164,7 +160,6 @@ export class AppGroupFloors {
   }
 }
 
-/** Sums the rates of dependencies between the same two workloads. */
 function ratesOf(group: KubernetesObject): Rates {
   const rates = new Map<string, Map<string, number>>();
   for (const { selector, dependency, minBitsPerSecond } of bandwidthNeeds(group)) {

@@ -65,7 +65,6 @@ export function rejectionOf(
   return noTarget === null ? model.verdict(pod, node) : { plugin: "NodeState", message: noTarget };
 }
 
-/** First internal IP address by node name. */
 export function addressesOf(nodes: readonly KubernetesObject[]): Map<string, string> {
   const addresses = new Map<string, string>();
   for (const { metadata, status } of nodes) {

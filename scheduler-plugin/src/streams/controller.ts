@@ -21,12 +21,10 @@ import { StreamKeeper } from "./stream-keeper.ts";
 
 interface StreamsDeps {
   readonly store: ClusterStore;
-  /** Already started. */
   readonly pods: PodChanges;
   readonly objects: ClusterObjects;
   readonly graphs: GraphSource;
   readonly leadership: SharedLeadership;
-  /** Name of this replica; null for a single replica. */
   readonly replica: string | null;
   readonly newId: () => string;
   readonly clock: Clock;
@@ -39,7 +37,6 @@ interface StreamsDeps {
 
 export interface Streams {
   readonly parts: readonly Part[];
-  /** These are null while another replica leads. */
   plans(): FlowPlans | null;
   jobs(): readonly StreamJobView[] | null;
 }
@@ -49,7 +46,6 @@ interface StreamTerm extends Term {
   readonly jobs: () => readonly StreamJobView[];
 }
 
-/** Null if streams are off or there is no cluster. */
 export function createStreams(
   deps: Partial<StreamsDeps> & { readonly streams?: StreamsConfig },
 ): Streams | null {

@@ -19,9 +19,7 @@ interface CutFloors {
     readonly pairs: number;
     readonly planned: number;
   }[];
-  /** Floors above their share of a link. */
   readonly cut: readonly AddressedFlow[];
-  /** Flows without a place in a node's plan, including those of StreamJobs. */
   readonly withoutPlace: readonly AddressedFlow[];
 }
 
@@ -64,7 +62,6 @@ export class FloorNews {
     metrics.cutFlows.set({ reason: "link_share" }, cut.length);
   }
 
-  /** Called when this replica stops leading. */
   close(): void {
     this.#options.metrics.cutFlows.reset();
   }
@@ -89,7 +86,6 @@ interface Cuts {
   readonly links: readonly string[];
 }
 
-/** Null if nothing is cut. */
 function noteOf(declared: number, { pairs, places, links }: Cuts): string | null {
   const of = `of ${declared} pairs of pods`;
   const notes: string[] = [];

@@ -29,15 +29,12 @@ interface FlowNetworksOptions {
   readonly onChange: () => void;
 }
 
-/** Refused links named in a status. */
 const MAX_NAMED = 5;
 
 export class FlowNetworks {
   readonly #options: FlowNetworksOptions;
   readonly #informer: Informer;
-  /** All links. */
   readonly #whole = new NetworkKeeper();
-  /** What floors leave for stream jobs. */
   readonly #keeper = new NetworkKeeper();
   readonly #read = new Map<string, ReadNetwork>();
   #capacities: ReadonlyMap<string, number> = new Map();
@@ -91,7 +88,6 @@ export class FlowNetworks {
     this.#floors.takePod(change);
   }
 
-  /** Returns whether nodes, links or remaining capacities changed. */
   update(nodes: readonly string[], graph: ClusterGraph | null): boolean {
     const names = new Set(nodes);
     const taken = new Set<string>();

@@ -13,11 +13,8 @@ interface JobFlowsOptions {
 interface OfJob {
   /** Whether all tasks have pods: only the pod shows whether its address is the node's. */
   readonly isComplete: boolean;
-  /** Nodes on the routes of planned flows. */
   readonly nodes: Set<string>;
-  /** `from -> to` of flows that wait for a pod's address. */
   readonly withoutAddress: string[];
-  /** `from -> to` by flow id. */
   readonly ids: Map<string, string>;
 }
 
@@ -77,7 +74,6 @@ export class JobFlows {
     return this.#ofJob.get(uid)?.nodes ?? [];
   }
 
-  /** Flows that wait for a pod's address. */
   withoutAddress(uid: string): readonly string[] {
     return this.#ofJob.get(uid)?.withoutAddress ?? [];
   }
@@ -86,12 +82,10 @@ export class JobFlows {
     this.#leftOut = flows;
   }
 
-  /** Flows without a place in a node's plan, including those of AppGroups. */
   get leftOut(): readonly AddressedFlow[] {
     return this.#leftOut;
   }
 
-  /** The job's flows without a place in a node's plan. */
   withoutPlace(uid: string): readonly string[] {
     const ids = this.#ofJob.get(uid)?.ids;
     return this.#leftOut.flatMap(({ id }) => ids?.get(id) ?? []);

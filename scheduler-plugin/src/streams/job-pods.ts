@@ -4,7 +4,6 @@ import type { ClusterStore, KubernetesObject, PodSpec, PodStatus } from "@isochr
 import type { InformerChange } from "@isochrone/kubernetes";
 import { STREAM_JOB_LABEL } from "./task-pod.ts";
 
-/** UID of the owning StreamJob; null for other pods. */
 function ownerUidOf({ metadata }: KubernetesObject): string | null {
   if (metadata.labels?.[STREAM_JOB_LABEL] === undefined) return null;
   return metadata.ownerReferences?.find(({ kind }) => kind === KINDS.streamJob.kind)?.uid ?? null;
@@ -13,7 +12,6 @@ function ownerUidOf({ metadata }: KubernetesObject): string | null {
 export class JobPods {
   readonly #byJob = new Map<string, Map<string, KubernetesObject>>();
 
-  /** Returns whether the pod belongs to a stream job. */
   take({ type, object }: InformerChange): boolean {
     const uid = ownerUidOf(object);
     if (uid === null) return false;
@@ -29,7 +27,6 @@ export class JobPods {
     return this.#byJob.get(uid) ?? NONE;
   }
 
-  /** Pods of other jobs that aren't terminating yet. */
   *orphans(uids: ReadonlySet<string>): Generator<KubernetesObject> {
     for (const [uid, pods] of this.#byJob)
       if (!uids.has(uid))

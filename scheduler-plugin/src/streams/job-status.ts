@@ -18,9 +18,7 @@ export interface JobCondition {
 export interface JobView {
   readonly phase: JobPhase;
   readonly placement: Placement | null;
-  /** Frames/s; null if unknown. */
   readonly measured: number | null;
-  /** Pod name by task. */
   readonly pods: ReadonlyMap<string, string>;
   readonly conditions: readonly JobCondition[];
   /** Null: unchanged. */
@@ -29,7 +27,6 @@ export interface JobView {
 
 const DIGITS = 6;
 
-/** @param job with its current status */
 export function jobStatus(job: KubernetesObject, view: JobView, nowMs: number): Record<string, unknown> {
   const { phase, placement, measured, pods, conditions, profiles } = view;
   const { generation } = job.metadata;
@@ -66,7 +63,6 @@ function profilesOf({ status }: KubernetesObject): unknown {
   return looseFields<Record<"profiles", unknown>>(status).profiles ?? null;
 }
 
-/** Removes fields of another kind of limit. */
 const NO_LIMIT = { task: null, node: null, source: null, target: null, capacityBitsPerSecond: null };
 
 function flowStatus({ from, to, port, bitsPerSecond, route }: JobFlow): object {
@@ -88,7 +84,6 @@ export function limitText(limit: JobLimit): string {
   return limit.kind === "link" ? `link ${limit.source} -> ${limit.target}` : `source on ${limit.node}`;
 }
 
-/** What a job without nodes waits for; shown in the limit column. */
 function waitText(conditions: readonly JobCondition[]): string | null {
   const found = conditions.find(({ status }) => status === "False");
   return found === undefined ? null : `waits: ${found.reason}`;
@@ -112,7 +107,6 @@ type StatusFields = Record<"flows" | "limit" | "tasks" | "throughput", unknown>;
 type TaskFields = Record<"name" | "node" | "secondsPerFrame", unknown>;
 type FlowFields = Record<"bitsPerSecond" | "from" | "port" | "route" | "to", unknown>;
 
-/** Placement by an earlier leader; null without one. */
 export function readPlacement(job: KubernetesObject): Placement | null {
   const { status } = job;
   const { tasks, flows, throughput } = looseFields<StatusFields>(status);

@@ -12,16 +12,13 @@ import { podNameOf, taskPod } from "./task-pod.ts";
 
 interface JobWritesOptions {
   readonly writer: JobPodWriter;
-  /** Reserves places for pods on their way. */
   readonly model: ClusterModel;
   readonly awaitRules: boolean;
   readonly logger: Logger;
   readonly metrics: StreamMetrics;
-  /** The API server refused a pod of the job. */
   readonly onRefused: (job: KnownJob, message: string) => void;
 }
 
-/** A task's pod on a node outside the placement. */
 export interface BesidePod {
   readonly task: string;
   readonly node: string;
@@ -33,7 +30,6 @@ export class JobWrites {
   readonly #options: JobWritesOptions;
   /** Job UID by key of a created pod that isn't seen bound yet. */
   readonly #onTheirWay = new Map<string, string>();
-  /** Keys of created pods that aren't seen yet. */
   readonly #unseen = new Set<string>();
 
   constructor(options: JobWritesOptions) {
@@ -98,13 +94,11 @@ export class JobWrites {
     return name;
   }
 
-  /** Never rejects. */
   async delete(pod: KubernetesObject): Promise<void> {
     this.#forget(keyOf(pod));
     await this.#try("pod", () => this.#options.writer.delete(pod));
   }
 
-  /** Never rejects. */
   async openGates(pods: ReadonlyMap<string, KubernetesObject>): Promise<void> {
     for (const pod of pods.values())
       if (hasStreamGate(pod)) await this.#try("gate", () => this.#options.writer.openGate(pod));
@@ -138,7 +132,6 @@ export class JobWrites {
     if (this.#onTheirWay.delete(podKey)) this.#options.model.withdraw(podKey);
   }
 
-  /** Returns the error, which is counted; null on success. */
   async #try(write: "gate" | "pod", act: () => Promise<void>): Promise<StoreError | null> {
     const { logger, metrics } = this.#options;
     try {

@@ -7,7 +7,6 @@ import { worksOf } from "./profiling/profile-pod.ts";
 import { taskPod } from "./task-pod.ts";
 
 export interface KnownJob {
-  /** namespace/name */
   readonly key: string;
   readonly uid: string;
   readonly object: KubernetesObject;
@@ -16,17 +15,13 @@ export interface KnownJob {
   readonly createdMs: number;
   /** Time since first sight: machines' clocks differ and step. */
   readonly knownMs: number;
-  /** Sample pod by task, for the filters. */
   readonly samples: ReadonlyMap<string, KubernetesObject>;
-  /** Work digest by profiled task. */
   readonly works: ReadonlyMap<string, string>;
 }
 
 interface Read {
-  /** Monotonic. */
   readonly sinceMs: number;
   readonly generation: number | undefined;
-  /** A string is an error text. */
   readonly result: Pick<KnownJob, "definition" | "samples" | "works"> | string;
 }
 
@@ -38,7 +33,6 @@ export class KnownJobs {
     this.#clock = clock;
   }
 
-  /** Returns a string with the error if the spec can't be read. */
   of(object: KubernetesObject): KnownJob | string {
     const { uid = "", generation, creationTimestamp = "" } = object.metadata;
     const nowMs = this.#clock.monotonic();
@@ -59,7 +53,6 @@ export class KnownJobs {
     };
   }
 
-  /** Drops others. @param uids of StreamJobs */
   keep(uids: ReadonlySet<string>): void {
     for (const uid of this.#read.keys()) if (!uids.has(uid)) this.#read.delete(uid);
   }

@@ -48,7 +48,6 @@ const PLACEMENT: Placement = {
   nextBest: null,
 };
 
-/** A channel with `paces` frames of these bytes per second. */
 function counted(source: string, target: string, bytes: number, paces: number): Channel {
   const achievedBitsPerSecond = withHeaders(bytes) * 8 * paces;
   const figures = { allowedBitsPerSecond: 1e9, achievedBitsPerSecond, droppedPacketsPerSecond: 0 };

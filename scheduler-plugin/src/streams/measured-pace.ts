@@ -26,7 +26,6 @@ export class MeasuredPaces {
     this.#known.set(job.uid, { hosts, now, fastest: Math.max(fastest, now ?? 0) });
   }
 
-  /** Reads all placed jobs. Returns whether a task is faster than its placement says. */
   readAll(known: ReadonlyMap<string, KnownJob>, placements: ReadonlyMap<string, Placement>): boolean {
     this.keep(placements);
     let isAnyTooSlow = false;
@@ -34,7 +33,6 @@ export class MeasuredPaces {
       const job = known.get(uid);
       if (job === undefined) continue;
       this.read(job, placement);
-      // The source makes no more frames.
       const { framesPerSecond } = job.definition;
       const fastest = Math.min(this.fastest(uid) ?? 0, framesPerSecond ?? Infinity);
       isAnyTooSlow ||= [...placement.seconds.values()].some((seconds) => isTooSlow(seconds, fastest));
@@ -42,12 +40,10 @@ export class MeasuredPaces {
     return isAnyTooSlow;
   }
 
-  /** Current frames/s; null if unknown. */
   of(uid: string): number | null {
     return this.#known.get(uid)?.now ?? null;
   }
 
-  /** Highest frames/s on its nodes; null if unknown. */
   fastest(uid: string): number | null {
     const fastest = this.#known.get(uid)?.fastest ?? 0;
     return fastest === 0 ? null : fastest;

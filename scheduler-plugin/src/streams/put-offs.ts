@@ -4,7 +4,6 @@ import type { Clock, Random } from "@isochrone/runtime";
 interface PutOff {
   readonly message: string;
   readonly failures: number;
-  /** Monotonic. */
   readonly untilMs: number;
 }
 
@@ -12,7 +11,6 @@ const BACKOFF = { ...DEFAULT_BACKOFF, initialMs: 2_000, maxMs: 300_000 };
 /** A job without failures for this long starts over. */
 const FORGET_MS = 600_000;
 
-/** Backoff for jobs whose pods could not start, by UID. */
 export class PutOffs {
   readonly #clock: Clock;
   readonly #random: Random;
@@ -30,7 +28,6 @@ export class PutOffs {
     this.#putOffs.set(uid, { message, failures, untilMs: nowMs + delayMs(BACKOFF, failures, this.#random) });
   }
 
-  /** Why it must wait; null if it need not. */
   of(uid: string): string | null {
     const found = this.#putOffs.get(uid);
     return found === undefined || found.untilMs <= this.#clock.monotonic() ? null : found.message;

@@ -25,7 +25,6 @@ const AppliedSchema = Type.Object({
   ),
 });
 
-/** @param streams null if they are off */
 export function addStreamRoutes(app: HttpApp, streams: Pick<Streams, "jobs" | "plans"> | null): void {
   const ofLeader = <T>(value: T | null | undefined, reply: Headers): T => {
     if (value !== null && value !== undefined) return value;

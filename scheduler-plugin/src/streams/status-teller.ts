@@ -1,4 +1,3 @@
-// Writes statuses of StreamJobs that have changed.
 import { isStoreError, keyOf, KINDS, StoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock, Logger } from "@isochrone/runtime";
@@ -28,13 +27,10 @@ interface StatusTellerOptions {
 }
 
 interface FlowState {
-  /** Whether managers are awaited. */
   readonly isAwaited: boolean;
-  /** Flows that wait for a pod's address. */
   readonly withoutAddress: readonly string[];
   /** Flows in no plan because their namespace exceeds its share on a node. */
   readonly withoutPlace: readonly string[];
-  /** Whether managers have all planned flows. */
   readonly areApplied: boolean;
 }
 
@@ -47,7 +43,6 @@ interface JobNews {
   readonly pods: ReadonlyMap<string, KubernetesObject>;
   readonly podName: (task: string, node: string) => string;
   readonly flows: FlowState;
-  /** Null if none is wanted. */
   readonly profiles: ProfileView | null;
 }
 
@@ -69,7 +64,6 @@ export class StatusTeller {
     return !this.#told.has(metadata.uid ?? "");
   }
 
-  /** Queues a report that the spec is invalid. */
   refused(object: KubernetesObject, message: string): void {
     this.#refused.set(object.metadata.uid ?? "", [object, message]);
   }
@@ -93,7 +87,6 @@ export class StatusTeller {
       for (const uid of known.keys()) if (!uids.has(uid)) known.delete(uid);
   }
 
-  /** Called when this replica stops leading. */
   close(): void {
     this.#phases.clear();
     this.#broken.clear();
@@ -139,7 +132,6 @@ export class StatusTeller {
   }
 }
 
-/** Tolerance for rounding. */
 const KEPT = 1 - 1e-6;
 
 function isBroken({ definition }: KnownJob, placement: Placement | null): boolean {
@@ -194,7 +186,6 @@ function placedCondition(
     : { type: "Placed", status: "False", ...verdict.why };
 }
 
-/** Empty for a job without a promise. */
 function promisedCondition(job: KnownJob, placement: Placement): JobCondition[] {
   const { minThroughput = null } = job.definition.spec;
   if (minThroughput === null) return [];
@@ -228,7 +219,6 @@ function flowsCondition({ isAwaited, withoutAddress, withoutPlace, areApplied }:
     : condition("False", "NotApplied", "network managers don't have the flows yet");
 }
 
-/** Failures or flows named in a condition. */
 const MAX_NAMED = 3;
 
 function profiledCondition({ profiles, wanted }: ProfileView): JobCondition {

@@ -32,7 +32,6 @@ import { PutOffs } from "./put-offs.ts";
 import { StatusTeller } from "./status-teller.ts";
 
 interface StreamKeeperOptions {
-  /** Writes only while this replica leads. */
   readonly store: ClusterStore;
   readonly pods: PodChanges;
   readonly objects: ClusterObjects;
@@ -50,13 +49,11 @@ interface StreamKeeperOptions {
   readonly logger: Logger;
 }
 
-/** A decision and its inputs. */
 interface Decided {
   readonly basis: string;
   /** Replaced when nodes, volumes or namespaces change. */
   readonly model: SchedulingModel;
   readonly verdicts: Map<string, Verdict>;
-  /** Monotonic. */
   readonly untilMs: number;
 }
 
@@ -237,7 +234,6 @@ export class StreamKeeper {
     return this.#jobPods.of(job.uid).get(this.#writes.podName(job, task, node)) ?? null;
   }
 
-  /** After tasks have their room. */
   async #startProfiling(): Promise<void> {
     await this.#profiler.start({
       allows: (pod, node) => rejectionOf(this.#model.model, pod, node) === null,
@@ -254,7 +250,6 @@ export class StreamKeeper {
     return streamNodes(model, held, names);
   }
 
-  /** Parsed jobs by UID, and all UIDs including invalid ones. */
   #readJobs(): { readonly known: Map<string, KnownJob>; readonly uids: ReadonlySet<string> } {
     const known = new Map<string, KnownJob>();
     const uids = new Set<string>();
@@ -286,7 +281,6 @@ export class StreamKeeper {
     return { known, uids };
   }
 
-  /** Places tasks again whose node is gone or rejects their pod. */
   async #leaveLostNodes(job: KnownJob): Promise<void> {
     const placement = this.#placements.get(job.uid);
     if (placement === undefined) return;

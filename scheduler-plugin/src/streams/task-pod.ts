@@ -1,4 +1,3 @@
-// Builds a task's pod from the template, bound to the chosen node.
 import { createHash } from "node:crypto";
 import { KINDS, STREAM_GATE, STREAM_TASK_LABEL } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
@@ -14,17 +13,13 @@ interface TaskPodOptions {
   readonly job: KubernetesObject;
   readonly definition: JobDefinition;
   readonly task: string;
-  /** Null: any node, for the filters. */
   readonly node: string | null;
   readonly isGated: boolean;
 }
 
 const HASH_CHARACTERS = 8;
 
-/**
- * Deterministic per job, task and node, so that a second creation fails. StreamJob's limits keep it within
- * 253 characters.
- */
+/** Deterministic, so that a second creation fails. StreamJob's limits keep it within 253 characters. */
 export function podNameOf(job: KubernetesObject, task: string, node: string): string {
   const { name, uid = "" } = job.metadata;
   const hash = createHash("sha256").update(`${uid}\n${node}`).digest("hex").slice(0, HASH_CHARACTERS);

@@ -1,4 +1,3 @@
-// The AppGroup controller on a memory store and a manual clock.
 import { KINDS, SharedLeadership } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { createMemoryStore } from "@isochrone/kubernetes/memory";
@@ -17,7 +16,6 @@ export const APP_GROUP_CONFIG: AppGroupControllerConfig = {
   replicaName: null,
 };
 
-/** The example of design 004. */
 export const A1: Readonly<Record<string, string>> = { P1: "P2", P2: "P3", P3: "" };
 
 /** The name differs from the selector, as in upstream's manifests. */
@@ -67,7 +65,6 @@ export function patchedStore(store: ClusterStore, patch: ClusterStore["patch"]):
   });
 }
 
-/** For proxies: binds methods to the store. */
 export function memberOf(store: ClusterStore, name: string | symbol): unknown {
   const member: unknown = Reflect.get(store, name, store);
   return typeof member === "function" ? (member as () => unknown).bind(store) : member;
@@ -97,7 +94,6 @@ export class AppGroupRig {
   readonly clock = new ManualClock();
   readonly watched = new WatchedStore(this.clock);
   readonly store: ClusterStore = this.watched.store;
-  /** Of the newest controller. */
   registry: Registry = createRegistry();
   controller: Service | null = null;
   readonly #running: Service[] = [];
@@ -158,7 +154,6 @@ export class AppGroupRig {
     await this.store.patch({ ...KINDS.appGroup, namespace: "default", name: "a1" }, change);
   }
 
-  /** Written indices by selector. */
   async indices(name?: string): Promise<Record<string, number>> {
     const { status = {} } = await this.read(name);
     const order = (status["topologyOrder"] ?? []) as { workload: { selector: string }; index: number }[];

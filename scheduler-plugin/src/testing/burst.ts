@@ -17,16 +17,14 @@ export interface Amounts {
 
 export interface Burst {
   readonly strategy: string;
-  /** One workload each. */
   readonly kinds: readonly Amounts[];
-  /** Kind index by pod, in order. */
   readonly order: readonly number[];
   readonly nodes: readonly Amounts[];
   /** Breaks ties of the highest priority, as kube-scheduler does. */
   readonly seed: number;
 }
 
-/** By node: assigned over fair share, which is proportional to free capacity. */
+/** Keyed by node: assigned over fair share, which is proportional to free capacity. */
 interface Shares {
   readonly cpu: readonly number[];
   readonly memory: readonly number[];
@@ -55,7 +53,6 @@ export function runBurst({ strategy, kinds, order, nodes, seed }: Burst): Shares
   return { cpu: sharesOf("cpu", sent, nodes), memory: sharesOf("memory", sent, nodes) };
 }
 
-/** Largest share over all nodes and both resources. */
 export function herding({ cpu, memory }: Shares): number {
   return Math.max(...cpu, ...memory);
 }
@@ -67,7 +64,6 @@ function sharesOf(resource: keyof Amounts, sent: readonly Amounts[], nodes: read
   return sent.map((each, row) => each[resource] / (nodes[row]![resource] * perFree));
 }
 
-/** Rows with the highest priority; absent nodes have 0. */
 function highest(answer: string | Uint8Array, names: readonly string[]): number[] {
   const text = typeof answer === "string" ? answer : new TextDecoder().decode(answer);
   const listed = new Map(
@@ -82,7 +78,6 @@ interface Graphs {
   readonly workflow: WorkflowGraph;
 }
 
-/** No network data and no traffic. */
 function graphsOf(names: readonly string[], nodes: readonly Amounts[], kinds: readonly Amounts[]): Graphs {
   const [node] = clusterSnapshot().nodes as [ClusterNode];
   const [workload] = workflowSnapshot({}).workloads;

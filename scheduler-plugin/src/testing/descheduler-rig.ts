@@ -48,23 +48,18 @@ export class DeschedulerRig {
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
   readonly logger = new MemoryLogger({ clock: this.clock });
   readonly registry = createRegistry();
-  /** Progress of moves under all leaders. */
   readonly progress: MoveProgress[] = [];
-  /** The leader's term. */
   term: DeschedulerAlone;
   readonly #begin: () => DeschedulerAlone;
   /** From za to zb and to zc. */
   farMs = { zb: 50, zc: 5 };
   graphAgeMs = 0;
-  /** Error of each link's cost. */
   errorMs = 0;
   /** Millicores per pod by workload; unnamed ones are unknown. */
   useOf: Readonly<Record<string, number>> = {};
-  /** Pods of web that only the graph shows. */
   ghosts: { readonly name: string; readonly node: string }[] = [];
   /** `Recreate` evicts first; nothing here creates replacements. */
   strategy: "Recreate" | "RollingUpdate" = "Recreate";
-  /** A workload at the far end of a channel. */
   far: Workload | null = null;
   #created = 0;
   #isFirst = true;
@@ -104,7 +99,6 @@ export class DeschedulerRig {
     this.#isFirst = false;
   }
 
-  /** Creates the planner's Lease, which stores the memory. */
   async keepMemory(): Promise<void> {
     await this.store.create({ ...KINDS.lease, metadata: { namespace: "isochrone", name: PLANNER_LEASE } });
   }
@@ -139,7 +133,6 @@ export class DeschedulerRig {
     return name;
   }
 
-  /** Runs once on the current objects. */
   async run(): Promise<void> {
     await this.look();
     await this.term.run();
@@ -172,7 +165,6 @@ export class DeschedulerRig {
     );
   }
 
-  /** The value without labels, or with these. */
   async metric(name: string, labels = ""): Promise<number> {
     const lines = (await this.registry.metrics()).split("\n");
     const line = lines.find((text) => text.startsWith(`${name}${labels} `));
@@ -212,7 +204,6 @@ export class DeschedulerRig {
     });
   }
 
-  /** Allocatable minus usage of its pods, as a node's own measurement. */
   #availableOn(node: string): number | null {
     if (Object.keys(this.useOf).length === 0) return null;
     const used = this.#lists.pods

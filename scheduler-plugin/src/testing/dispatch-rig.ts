@@ -33,7 +33,6 @@ export class DispatchRig {
   /** Kind and name of each write by the leader. */
   writes: string[] = [];
   isWebhookThere = true;
-  /** Requests/s of shop/db by zone. */
   rates: Readonly<Record<string, number>> = { west: 60, east: 60, north: 60 };
   graph: ClusterGraphSnapshot = {
     version: 1,
@@ -49,7 +48,6 @@ export class DispatchRig {
   #keeper: DispatchKeeper | null = null;
   #asked: ClusterStore | null = null;
 
-  /** The API server with its webhook. */
   get asked(): ClusterStore {
     return this.#asked!;
   }
@@ -101,7 +99,6 @@ export class DispatchRig {
     await this.#follower?.stop();
   }
 
-  /** Rounds with a new graph each. */
   async rounds(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       this.#version++;
@@ -109,7 +106,6 @@ export class DispatchRig {
     }
   }
 
-  /** Joined hints by endpoint. */
   async hints(slice: string): Promise<string[]> {
     const found = await this.store.get({ ...KINDS.endpointSlice, namespace: "shop", name: slice });
     return zonesHinted(found!).map((zones) => zones.join(" "));
@@ -120,7 +116,6 @@ export class DispatchRig {
     return readPlan(found!.metadata.annotations?.[PLAN_ANNOTATION]);
   }
 
-  /** Number of Services in that state. */
   async metric(state: string): Promise<number> {
     const { values } = await this.#metrics.services.get();
     return values.filter(({ labels }) => labels.state === state).reduce((sum, { value }) => sum + value, 0);
@@ -139,7 +134,6 @@ export class DispatchRig {
     return { version: this.#version, observedAt: this.graph.observedAt, windowSeconds: 300, services };
   }
 
-  /** Calls the webhook on writes of EndpointSlices. */
   #askingStore(admission: SliceAdmission): ClusterStore {
     const { store } = this;
     const mutated = async (write: () => Promise<KubernetesObject>, before: KubernetesObject | null) => {

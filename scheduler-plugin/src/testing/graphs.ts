@@ -53,7 +53,6 @@ export function requestsOnlySnapshot(): WorkflowGraphSnapshot {
   return { ...snapshot, channels };
 }
 
-/** A pod of a Deployment's ReplicaSet, as kube-scheduler sends it. */
 export function podJson(name: string, workload: string, uid?: string): object {
   return {
     metadata: {

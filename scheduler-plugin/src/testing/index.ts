@@ -1,4 +1,3 @@
-// Exports for other packages' tests.
 export { ExactSolver } from "../adapters/exact-solver.ts";
 export { GraphApiSource } from "../adapters/graph-api-source.ts";
 export type { GraphSource } from "../ports/ports.ts";

@@ -26,7 +26,6 @@ export interface PeerReplica {
   readonly get: <T>(path: string) => Promise<T>;
   readonly decisions: (query?: string) => Promise<DecisionList>;
   readonly proposals: () => Promise<PlanAnswer>;
-  /** kube-scheduler asks this replica about a pending pod. */
   readonly decide: (pod: string) => Promise<void>;
   readonly metric: (name: string) => Promise<number>;
   readonly stop: () => Promise<void>;
@@ -36,7 +35,6 @@ export class PeerRig {
   readonly clock: ManualClock = rigClock();
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
   readonly graphs = new MemoryGraphs();
-  /** Ready replicas of the Service by name. */
   readonly #listed = new Map<string, string>();
   #seed = 1;
 
@@ -46,7 +44,6 @@ export class PeerRig {
     this.graphs.setWorkflow({ ...snapshot, channels });
   }
 
-  /** @param more of the plugin's parts */
   async start(
     name: string,
     more: Partial<SchedulerPluginDeps> = {},
@@ -98,7 +95,6 @@ export class PeerRig {
     };
   }
 
-  /** Adds a ready endpoint, as the EndpointSlice controller does. */
   async list(name: string, url: string): Promise<void> {
     this.#listed.set(name, url);
     const { hostname, port } = new URL(url);

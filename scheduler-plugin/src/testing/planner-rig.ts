@@ -20,12 +20,10 @@ export const NAMESPACE = "shop";
 
 interface Started {
   readonly plugin: SchedulerPlugin;
-  /** Value of the first line with this prefix. */
   readonly metric: (line: string) => Promise<number>;
 }
 
 interface PlannerRig {
-  /** This and the next two are new for each test. */
   readonly clock: ManualClock;
   readonly store: ClusterStore;
   readonly graphs: MemoryGraphs;
@@ -34,7 +32,6 @@ interface PlannerRig {
   readonly node: (name: string, cpu?: string) => KubernetesObject;
   /** Stopped with the test. @param mode of the descheduler, whose first run is an hour away */
   readonly start: (planner?: Readonly<Record<string, unknown>>, mode?: DeschedulerMode) => Promise<Started>;
-  /** Creates a pod that waits for the planner. */
   readonly gated: (
     name: string,
     workload?: string,

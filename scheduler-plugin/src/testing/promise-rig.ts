@@ -48,7 +48,6 @@ interface PodFields {
   readonly metadata?: object;
 }
 
-/** As a ReplicaSet creates it: without a name yet. */
 export const asked = ({
   workload: of = "p",
   cpu = "100m",
@@ -189,7 +188,6 @@ export function promiseRig(settings: Readonly<Record<string, unknown>> = {}) {
     wishes,
     store,
     gated,
-    /** Number of node listings by the model. */
     listed: () => listed,
   };
 }

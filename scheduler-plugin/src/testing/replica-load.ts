@@ -26,7 +26,6 @@ const NAMESPACE = "shop";
 const HOUR_MS = 3_600_000;
 const POLL_MS = 2;
 
-/** Runs frames in sequence, with a replica of each Service in each zone. */
 export class ReplicaLoad {
   readonly #frames: ReplicaFrames;
   #isStarted = false;
@@ -55,7 +54,6 @@ export class ReplicaLoad {
     const demand = demandOf(names, load);
     const logger = new MemoryLogger();
     const metrics = createReplicaMetrics(createRegistry());
-    // A frame begins on request.
     const clock: Clock = {
       now: () => systemClock.now(),
       monotonic: () => systemClock.monotonic(),

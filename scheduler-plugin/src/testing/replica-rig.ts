@@ -37,14 +37,11 @@ export class ReplicaRig {
   readonly store: ClusterStore = createMemoryStore({ clock: this.clock });
   /** Verb and object of each write by the plugin. */
   writes: string[] = [];
-  /** Requests/s by service and zone. */
   rates: Record<string, Readonly<Record<string, number>>> = {};
-  /** Nodes with the replicas' image, and its size. */
   image: { readonly on: readonly string[]; readonly mb: number } = {
     on: NODES.map(([name]) => name),
     mb: 500,
   };
-  /** Whether each frame has new demand. */
   isFresh = true;
   graph: ClusterGraphSnapshot = {
     version: 1,
@@ -80,7 +77,6 @@ export class ReplicaRig {
       readDemand: async () => this.#demand(),
     });
     await this.#plugin.start();
-    // Listed objects are known in the next frame.
     await this.frames(1);
   }
 
@@ -88,7 +84,6 @@ export class ReplicaRig {
     await this.#plugin?.stop();
   }
 
-  /** Frames with new demand, followed by the Deployments' changes. */
   async frames(count: number): Promise<void> {
     for (let i = 0; i < count; i++) {
       if (this.isFresh) this.#version++;
@@ -140,7 +135,6 @@ export class ReplicaRig {
     for (const at of nodes) await this.addPod(at, name);
   }
 
-  /** A ready replica, or a pending one without a node. */
   async addPod(
     at: string | null,
     app = "db",
@@ -192,7 +186,6 @@ export class ReplicaRig {
     return items.filter(({ metadata }) => metadata.name.startsWith(`${app}-`));
   }
 
-  /** The Service's slice with its pods that have a node. */
   async endpoints(app = "db"): Promise<void> {
     const zones = new Map<string, string>(NODES);
     const pods = (await this.pods(app)).filter(({ spec }) => spec?.nodeName !== undefined);
@@ -220,7 +213,6 @@ export class ReplicaRig {
     await this.store.patch({ ...KINDS.service, namespace: NAMESPACE, name }, { metadata: { annotations } });
   }
 
-  /** Reasons and notes of Events on Services. */
   async events(): Promise<string[]> {
     await this.clock.advance(0);
     const { items } = await this.store.list(KINDS.event, { namespace: NAMESPACE });
@@ -256,7 +248,6 @@ export class ReplicaRig {
     return { version: this.#version, observedAt: this.graph.observedAt, windowSeconds: 300, services };
   }
 
-  /** Records all writes except Events. */
   #noting(): ClusterStore {
     const note = (act: string, ref: { readonly kind: string; readonly name: string }): void => {
       if (ref.kind !== "Event") this.writes.push(`${act} ${ref.kind} ${ref.name}`);

@@ -24,26 +24,22 @@ export interface Running {
   readonly plugin: SchedulerPlugin;
   readonly clock: ManualClock;
   readonly graphs: MemoryGraphs;
-  /** Undefined without a cluster. */
   readonly store: ClusterStore | undefined;
   readonly metrics: () => Promise<string>;
   readonly post: (verb: string, body: unknown) => Promise<{ status: number; json: any; type: string | null }>; // oxlint-disable-line typescript/no-explicit-any
   readonly decisions: (query?: string) => Promise<Decision[]>;
 }
 
-/** Parts that several plugins may share. */
 export interface SharedParts {
   readonly clock?: ManualClock;
   readonly graphs?: MemoryGraphs;
   readonly store?: ClusterStore;
 }
 
-/** Starts at the time of the graphs. */
 export function rigClock(): ManualClock {
   return new ManualClock(START);
 }
 
-/** Stopped with the test. */
 export async function running(
   overrides: Record<string, unknown> = {},
   shared: SharedParts = {},

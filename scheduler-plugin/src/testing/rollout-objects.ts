@@ -11,7 +11,6 @@ import { pressureShareOf } from "../planner/workflow-to-be.ts";
 
 export const NAMESPACE = "shop";
 const REGIONS = ["eu", "us", "ap"];
-/** Three in each region. */
 export const NODES: readonly string[] = REGIONS.flatMap((region) => [1, 2, 3].map((at) => `${region}-${at}`));
 export const HASH = "pod-template-hash";
 export const CPU = "500m";
@@ -19,17 +18,14 @@ export const CPU = "500m";
 /** Caller, callee, bytes/s. */
 export type Channels = readonly (readonly [string, string, number])[];
 
-/** Ratios. */
 export interface OverBest {
   readonly network: number;
-  /** Including node load. */
   readonly total: number;
 }
 
 interface DeploymentFields {
   readonly replicas: number;
   readonly paused?: boolean;
-  /** Stands for the template. */
   readonly revision: number;
 }
 
@@ -54,7 +50,6 @@ export const isOf = (pod: KubernetesObject, workload: string): boolean => worklo
 export const isReady = (pod: KubernetesObject): boolean =>
   conditionsOf(pod).some(({ type, status }) => type === "Ready" && status === "True");
 
-/** In kube-scheduler's order of preference. */
 export function openTo({ metadata, status }: KubernetesObject): readonly string[] {
   const among = metadata.annotations?.["isochrone.dev/planned-among"]?.split(",") ?? NODES;
   const nominated = status?.nominatedNodeName;

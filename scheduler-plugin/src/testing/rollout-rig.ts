@@ -47,7 +47,6 @@ const STEP_MS = 100;
 interface RolloutOptions {
   readonly channels: Channels;
   readonly replicas: number;
-  /** Initial node of a pod. */
   readonly at: (workload: string, replica: number) => string;
   /** Steps between two graphs. @default 1 */
   readonly graphSteps?: number;
@@ -65,21 +64,14 @@ interface Version {
 interface RolloutRig {
   readonly clock: ManualClock;
   readonly store: ClusterStore;
-  /** As `kubectl rollout restart`. */
   readonly restart: (...workloads: readonly string[]) => Promise<void>;
   readonly patch: (workload: string, change: Readonly<Record<string, unknown>>) => Promise<void>;
-  /** Cordons the node and evicts its pods. */
   readonly drain: (node: string) => Promise<void>;
-  /** The controller reports that the rollout passed its deadline. */
   readonly gaveUp: (workload: string) => Promise<void>;
-  /** New pods of the workload never get ready. */
   readonly breaks: (workload: string) => void;
-  /** Steps of 100 ms. */
   readonly steps: (count: number) => Promise<void>;
-  /** Until no pod is replaced any more. */
   readonly settled: () => Promise<void>;
   readonly pods: () => Promise<KubernetesObject[]>;
-  /** Sorted nodes of staying pods by workload. */
   readonly placement: () => Promise<Record<string, string[]>>;
   /**
    * Cost of the placement relative to the best plan for these workloads while the others stay.
@@ -190,7 +182,6 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     });
   };
 
-  /** One pass of the Deployment controller. */
   const roll = async (name: string, all: readonly KubernetesObject[]): Promise<void> => {
     const deployment = (await store.get({ ...KINDS.deployment, namespace: NAMESPACE, name }))!;
     const { replicas: wanted, paused, revision } = fieldsOf(deployment);
@@ -219,7 +210,6 @@ export async function rolloutRig(options: RolloutOptions): Promise<RolloutRig> {
     await store.delete({ ...KINDS.pod, namespace: NAMESPACE, name: metadata.name });
   };
 
-  /** kube-scheduler and kubelets. */
   const place = async (all: readonly KubernetesObject[]): Promise<void> => {
     const left = new Map(NODES.map((name) => [name, parseMillicores(nodeCpu)!]));
     for (const pod of all) {

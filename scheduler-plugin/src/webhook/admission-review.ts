@@ -8,7 +8,6 @@ const KIND = "AdmissionReview";
 /** The API server sends UUIDs; echoed unchanged. */
 const MAX_UID_CHARACTERS = 256;
 
-/** Why a body isn't a review; a metric label. */
 export type ReviewFault = "not_json" | "wrong_kind" | "no_request" | "no_uid";
 
 /** Answered with 4xx; `detail` names field, rule and value. */
@@ -20,12 +19,9 @@ export interface FaultyReview {
 export interface AdmissionRequest {
   readonly uid: string;
   readonly namespace: string;
-  /** The pod; null unless the request creates one. */
   readonly pod: KubernetesObject | null;
-  /** As sent; null if absent. */
   readonly object: unknown;
   readonly oldObject: unknown;
-  /** The request is a dry run. */
   readonly isDryRun: boolean;
 }
 

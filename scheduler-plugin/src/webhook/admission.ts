@@ -18,18 +18,14 @@ import { annotationPatch, gatePatch, resourcePatch } from "./pod-patch.ts";
 
 export interface AdmissionSurroundings {
   readonly rules: GateRules;
-  /** Whether a waiting pod will be planned. */
   isPlannerAlive(): boolean;
-  /** Null if there is none or it is unknown. */
   appGroup(namespace: string, name: string): KubernetesObject | null;
-  /** Number of pods of an AppGroup's workloads, by selector. */
   replicasOf(namespace: string, appGroup: string): ReplicasOf;
   /** The extended resource that requests scoring; null unless such pods are known to get scheduled. */
   injectable(): string | null;
   readonly metrics: Pick<WebhookMetrics, "count" | "fault" | "bandwidth">;
   /** The planner's nodes for the pod, reserved until it appears; null if there are none. */
   promise(asked: AskedPod): PromisedNodes | null;
-  /** Patches for EndpointSlices; null if hints are off. */
   readonly slices: SlicePatches | null;
 }
 
@@ -40,7 +36,6 @@ export interface SlicePatches {
 interface Placed {
   readonly outcome: PodOutcome;
   readonly patch: JsonPatchOperation[];
-  /** Annotations of a pod that got its nodes. */
   readonly planned?: Readonly<Record<string, string>>;
 }
 
@@ -51,7 +46,6 @@ export class Admission {
     this.#around = around;
   }
 
-  /** Returns the answer's JSON, or why there is none. */
   answer(entry: ReviewPath, body: string): string | FaultyReview {
     const { metrics } = this.#around;
     const review = readReview(body);

@@ -11,18 +11,13 @@ import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import type { KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 import type { WebhookConfig } from "./settings.ts";
 
-/**
- * Registration entries. The API server matches their selectors itself, on newer namespace labels than any
- * cache has.
- */
+/** Registration entries. The API server matches selectors itself, on newer labels than any cache has. */
 const ENTRIES = ["namespace", "pod", "app-group"] as const;
 export type Entry = (typeof ENTRIES)[number];
 
-/** Paths for the API server: the entries for pods, and EndpointSlices. */
 export const REVIEW_PATHS = [...ENTRIES, "endpoint-slices"] as const;
 export type ReviewPath = (typeof REVIEW_PATHS)[number];
 
-/** Why a pod isn't gated. */
 export type Exclusion =
   | "excluded_namespace"
   | "daemon_set"
@@ -35,13 +30,11 @@ export type Exclusion =
   | "already_gated";
 
 export interface GateRules {
-  /** Pods of other schedulers are ignored. */
   readonly schedulerNames: ReadonlySet<string>;
   /** kube-system, our own, the canaries', and configured ones. */
   readonly excludedNamespaces: ReadonlySet<string>;
 }
 
-/** @param own namespaces of our own */
 export function gateRulesOf(
   { schedulerNames, excludedNamespaces }: Pick<WebhookConfig, "excludedNamespaces" | "schedulerNames">,
   own: readonly string[],
@@ -56,19 +49,14 @@ interface AskedPod {
   readonly pod: KubernetesObject;
   readonly namespace: string;
   readonly entry: Entry;
-  /** AppGroup of the pod's label; null if none or unknown. */
   readonly appGroup: KubernetesObject | null;
 }
 
-/** Annotation of static pods. */
 export const MIRROR = "kubernetes.io/config.mirror";
 const DEFAULT_SCHEDULER = "default-scheduler";
 const SYSTEM_PRIORITY = "system-";
 
-/**
- * Why the pod must not wait; null if it may. Pods that run regardless of place, or before everything else,
- * never wait.
- */
+/** Why the pod must not wait; null if it may. Pods that run regardless of place, or first, never wait. */
 export function exclusionOf(asked: AskedPod, rules: GateRules): Exclusion | null {
   const { pod, namespace } = asked;
   const spec = looseFields<PodSpec>(pod.spec);

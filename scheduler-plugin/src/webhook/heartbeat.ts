@@ -6,10 +6,7 @@ import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubern
 import { periodic } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic, Random, Service } from "@isochrone/runtime";
 
-/**
- * After removal nothing is gated or registered for this long: an uninstallation is over by then, or the
- * settings were changed.
- */
+/** Pause after removal without gates or registration, longer than an uninstallation takes. */
 const REMOVED_FOR_MS = 600_000;
 
 /** Share of the greatest age after which the Lease is read instead of relying on the watch. */
@@ -32,7 +29,6 @@ export class Heartbeat implements Service {
   readonly #options: HeartbeatOptions;
   readonly #loop: Periodic;
   #watch: Informer | null = null;
-  /** Last sight of the Lease, changed or not. */
   #heardMs = Number.NEGATIVE_INFINITY;
   #renewTime = "";
   #seenMs: number | null = null;
@@ -82,13 +78,11 @@ export class Heartbeat implements Service {
     return this.#seenMs === null ? null : this.#options.clock.monotonic() - this.#seenMs;
   }
 
-  /** Whether a waiting pod will be planned. */
   isAlive(): boolean {
     const ageMs = this.ageMs();
     return ageMs !== null && ageMs < this.#options.maxAgeMs && !this.isRemoved();
   }
 
-  /** Whether the webhook was recently removed on purpose. */
   isRemoved(): boolean {
     if (this.#removedAtMs === null) return false;
     return Math.abs(this.#options.clock.now() - this.#removedAtMs) < REMOVED_FOR_MS;
@@ -101,7 +95,6 @@ export class Heartbeat implements Service {
     this.#take(await store.get({ ...KINDS.lease, namespace, name: PLANNER_LEASE }), askedMs);
   }
 
-  /** Reads the Lease if the watch is unavailable or silent. */
   async #checkUnlessHeard(): Promise<void> {
     const { clock, maxAgeMs } = this.#options;
     if (clock.monotonic() - this.#heardMs >= ASKED_AFTER_SHARE * maxAgeMs) await this.check();

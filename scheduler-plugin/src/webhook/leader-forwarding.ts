@@ -4,15 +4,11 @@ import { checkServerIdentity } from "node:tls";
 import { pathOf } from "./registration.ts";
 import type { ReviewPath } from "./gate-rules.ts";
 
-/** Header of a forwarded review, which isn't forwarded again. */
 export const FORWARDED = "isochrone-forwarded";
 
 interface LeaderForwardingOptions {
-  /** Base URL of the leader's webhook; null if unknown or this replica. */
   readonly leader: () => string | null;
-  /** PEM of the authorities of its certificate; null if unknown. */
   readonly trusted: () => string | null;
-  /** Name in its certificate, whatever its address. */
   readonly serverName: string;
   readonly monotonicMs: () => number;
 }

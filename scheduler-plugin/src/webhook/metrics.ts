@@ -10,7 +10,6 @@ const BUCKETS = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2]
 
 /** Outcome for a pod. resource: asks for the managed resource instead of the gate. */
 export type PodOutcome = "planned" | "gated" | "resource" | "no_planner" | Exclusion;
-/** Requests without a new pod, or unreadable. */
 export type FaultReason =
   | ReviewFault
   | "no_pod"
@@ -37,7 +36,6 @@ export interface WebhookMetrics {
   readonly certificates: CertificateEvents;
 }
 
-/** @param heartbeatAgeSeconds NaN if none was seen */
 export function createWebhookMetrics(registry: Registry, heartbeatAgeSeconds: () => number): WebhookMetrics {
   const registers = [registry];
   new ScrapedMetrics(registry).gauge(

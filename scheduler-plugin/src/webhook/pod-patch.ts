@@ -3,7 +3,6 @@ import { gatesOf, PLACEMENT_GATE } from "@isochrone/kubernetes";
 import { looseFields, looseList } from "@isochrone/primitives";
 import type { JsonPatchOperation, KubernetesObject, PodSpec } from "@isochrone/kubernetes";
 
-/** Appends our gate to others'. */
 export function gatePatch(pod: KubernetesObject): JsonPatchOperation[] {
   const gate = { name: PLACEMENT_GATE };
   const gates = gatesOf(pod);
@@ -13,7 +12,6 @@ export function gatePatch(pod: KubernetesObject): JsonPatchOperation[] {
     : [{ op: "add", path: "/spec/schedulingGates", value: [gate] }];
 }
 
-/** Adds missing annotations; existing ones win. */
 export function annotationPatch(
   pod: KubernetesObject,
   annotations: Readonly<Record<string, string>>,
@@ -57,7 +55,6 @@ function asksFor({ resources }: Readonly<Record<string, unknown>>, resource: str
   return [limits, requests].some((part) => Object.hasOwn(looseFields(part), resource));
 }
 
-/** Escapes for a JSON pointer. */
 function escaped(name: string): string {
   return name.replaceAll("~", "~0").replaceAll("/", "~1");
 }

@@ -27,7 +27,6 @@ export interface RegistrationOptions {
   readonly timeoutMs: number;
   readonly schedulerNames: readonly string[];
   readonly excludedNamespaces: readonly string[];
-  /** Whether it covers EndpointSlices. */
   readonly endpointSlices: boolean;
 }
 
@@ -59,7 +58,6 @@ export async function register(
     try {
       await store.create({ ...wanted, metadata });
     } catch (error) {
-      // Another leader was faster; the next check compares again.
       if (!isStoreError(error, "already_exists")) throw error;
     }
     return true;
@@ -150,7 +148,6 @@ export function configuration(options: RegistrationOptions, trusted: string): Ku
   };
 }
 
-/** Reads the rules back from a registration. */
 export function rulesOfRegistration(registration: KubernetesObject): GateRules {
   const [first] = looseList<Webhook>(registration.webhooks);
   const excluded = looseList<LabelExpression>(
@@ -165,7 +162,6 @@ export function rulesOfRegistration(registration: KubernetesObject): GateRules {
   };
 }
 
-/** Reads the condition below; returns nothing usable for a foreign one. */
 function namesIn(expression: string): unknown {
   try {
     return JSON.parse(expression.slice(expression.lastIndexOf("[")));
@@ -191,9 +187,7 @@ function entryOf(
   };
 }
 
-/**
- * Excludes pods that never wait. The webhook repeats the rules, because an older registration may call it.
- */
+/** Excludes pods that never wait. The webhook repeats the rules: an older registration may call it. */
 function matchConditions(schedulerNames: readonly string[]): object[] {
   const names = schedulerNames.map((name) => JSON.stringify(name)).join(", ");
   return [
@@ -232,9 +226,7 @@ function expression(key: string, operator: "In" | "NotIn", values: readonly stri
   return { key, operator, values };
 }
 
-/**
- * True if all wanted fields exist. Lists must be equal, except selector conditions, where more are allowed.
- */
+/** True if all wanted fields exist. Lists must be equal; selectors may have more conditions. */
 function isCovered(wanted: unknown, found: unknown, name = ""): boolean {
   if (Array.isArray(wanted)) {
     if (!Array.isArray(found)) return false;

@@ -2,9 +2,7 @@ import { keyOf, LABELS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { InformerChange, KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 
-/** Counts the pods of each AppGroup workload. */
 export class GroupReplicas {
-  /** Workload by pod key. */
   readonly #workloads = new Map<string, string>();
   readonly #counts = new Map<string, number>();
 

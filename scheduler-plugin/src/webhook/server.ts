@@ -14,7 +14,6 @@ interface WebhookServerOptions {
   readonly host: string;
   readonly port: number;
   readonly maxBodyBytes: number;
-  /** Returns the answer's JSON or a fault. @param isForwarded came from another replica */
   readonly answer: (entry: ReviewPath, body: string, isForwarded: boolean) => Answer | Promise<Answer>;
   readonly onFault: (reason: FaultReason) => void;
   readonly onError: (error: unknown) => void;
@@ -30,9 +29,7 @@ const MIN_VERSION = "TLSv1.2";
 const REQUEST_TIMEOUT_MS = 5_000;
 const KEEP_ALIVE_MS = 120_000;
 const MAX_CONNECTIONS = 1_024;
-/** Bound on all bodies in flight, in units of the largest. */
 const MAX_BODIES = 16;
-/** How long the rest of an answered request is read. */
 const LINGER_MS = 5_000;
 const CLOSE_WITHIN_MS = 3_000;
 const PATHS: ReadonlyMap<string, ReviewPath> = new Map(REVIEW_PATHS.map((entry) => [pathOf(entry), entry]));
@@ -78,7 +75,6 @@ export class WebhookServer {
     this.#server = server;
   }
 
-  /** Answers pending requests, then closes all connections. */
   async close(): Promise<void> {
     const server = this.#server;
     if (server === null) return;
@@ -125,7 +121,6 @@ export class WebhookServer {
         return this.#refuse(request, response, 503, "too many reviews are under way");
       }
     } catch {
-      // The client disconnected or was too slow.
       return onFault("aborted");
     } finally {
       this.#bytesUnderWay -= bytes;

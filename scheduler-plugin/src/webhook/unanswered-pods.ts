@@ -7,9 +7,7 @@ interface UnansweredPodsOptions {
   readonly rules: GateRules;
   /** Wall clock. Earlier pods may have asked for the gate later, or another replica counted them. */
   readonly sinceMs: number;
-  /** The pod's current namespace and AppGroup. */
   readonly surroundings: (pod: KubernetesObject) => Omit<CreatedPod, "pod">;
-  /** Whether the webhook was removed on purpose. */
   readonly isRemoved: () => boolean;
   readonly onUnanswered: (pod: KubernetesObject) => void;
 }

@@ -13,9 +13,7 @@ import type { GateRules } from "./gate-rules.ts";
 
 export interface CreatedPod {
   readonly pod: KubernetesObject;
-  /** The pod's namespace; null if unknown. */
   readonly namespace: KubernetesObject | null;
-  /** AppGroup of the pod's label; null if none or unknown. */
   readonly appGroup: KubernetesObject | null;
 }
 

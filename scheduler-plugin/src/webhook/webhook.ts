@@ -37,16 +37,11 @@ import { UnansweredPods } from "./unanswered-pods.ts";
 
 export interface WebhookDeps {
   readonly store: ClusterStore;
-  /** Already started. */
   readonly pods: PodChanges;
-  /** Guard of the managed resource; null if none is configured. */
   readonly guard: { readonly resource: string; state(): Injectable } | null;
-  /** Patches for EndpointSlices; null if it doesn't cover them. */
   readonly slices: SlicePatches | null;
-  /** The planner's nodes for a pod about to be created; null without a planner. */
   readonly promise: AdmissionSurroundings["promise"] | null;
   readonly leadership: SharedLeadership;
-  /** Our own namespace, of Leases and Secret. */
   readonly namespace: string;
   readonly canaryNamespace: string;
   readonly clock: Clock;
@@ -57,13 +52,10 @@ export interface WebhookDeps {
 
 export interface Webhook {
   readonly parts: readonly Part[];
-  /** Null before the first certificate. */
   readonly address: ListenAddress | null;
-  /** URL for other replicas; null if there is none (yet). */
   readonly url: string | null;
 }
 
-/** Null if disabled. */
 export function createWebhook(config: WebhookConfig, deps: WebhookDeps): Webhook | null {
   return config.enabled ? new RunningWebhook(config, deps) : null;
 }
@@ -80,7 +72,6 @@ class RunningWebhook implements Webhook {
   readonly #leadership: Membership;
   readonly #checks: Periodic;
   readonly #stopping = new AbortController();
-  /** PEM of the authorities of the replicas' certificates. */
   #trusted: string | null = null;
   #appGroups: Informer | null = null;
   #namespaces: Informer | null = null;

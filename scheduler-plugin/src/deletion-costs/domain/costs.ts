@@ -15,12 +15,10 @@ interface RankedPod {
   readonly cost: number;
 }
 
-/** Returns costs in the order of `pods`, or null if the existing costs are good enough. */
 export function newCosts(pods: readonly RankedPod[]): readonly number[] | null {
   const losses = pods.map(({ loss }) => loss);
   const [least, most] = [Math.min(...losses), Math.max(...losses)];
   const range = most - least;
-  // All pods cause the same loss.
   if (!(range > LEAST)) return pods.some(({ cost }) => cost !== 0) ? pods.map(() => 0) : null;
   if (isInOrder(pods, Math.max(LEAST, MARGIN_SHARE * range))) return null;
   // `|| 0` removes -0.

@@ -14,7 +14,6 @@ export class ClockSteps {
     this.#aheadMs = clock.now() - clock.monotonic();
   }
 
-  /** Returns the wall clock's step since the last call, ms; 0 without one. */
   take(): number {
     const aheadMs = this.#clock.now() - this.#clock.monotonic();
     const stepMs = aheadMs - this.#aheadMs;

@@ -4,12 +4,9 @@ import { HOUR_MS } from "@isochrone/placement";
 import type { PlanProblem } from "@isochrone/placement";
 
 export interface LeftNode {
-  /** Owner as in `MovablePod`. */
   readonly owner: string;
-  /** namespace/name of its workflow */
   readonly workflow: string;
   readonly node: string;
-  /** Wall-clock ms. */
   readonly atMs: number;
 }
 
@@ -25,7 +22,6 @@ export class LeftNodes {
   readonly #keepMs: number;
   #notes: readonly LeftNode[] = [];
 
-  /** @param keepMs for how long no pod of the workload goes there again */
   constructor(keepMs: number) {
     this.#keepMs = keepMs;
   }
@@ -34,7 +30,6 @@ export class LeftNodes {
     return this.#notes;
   }
 
-  /** Restores the previous leader's records. */
   restore(notes: readonly LeftNode[]): void {
     this.#notes = notes;
   }
@@ -52,7 +47,6 @@ export class LeftNodes {
     return this.#notes.filter(({ atMs }) => nowMs - atMs < HOUR_MS);
   }
 
-  /** Returns the forbidden nodes by workload. Forgets older records. */
   current(nowMs: number): ReadonlyMap<string, ReadonlySet<string>> {
     this.#notes = this.#notes.filter(({ atMs }) => nowMs - atMs < Math.max(this.#keepMs, HOUR_MS));
     const kept = this.#notes.filter(({ atMs }) => nowMs - atMs < this.#keepMs);

@@ -2,18 +2,13 @@ import { EXCLUSION_REASONS, STAY_REASONS } from "@isochrone/placement";
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
-/** Why a decided eviction wasn't carried out. */
 const FAILURE_REASONS = ["pdb", "changed", "record", "refused", "other"] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/**
- * Outcome of a move: on its target; on another node; withdrawn, so the pod stayed; or no ready replacement by
- * the deadline.
- */
+/** Outcome of a move: on its target; elsewhere; withdrawn (the pod stayed); no ready replacement in time. */
 const MOVE_OUTCOMES = ["on_target", "elsewhere", "withdrawn", "lost"] as const;
 export type MoveOutcome = (typeof MOVE_OUTCOMES)[number];
 
-/** Why a pod of an examined workflow stays. */
 export const SKIP_REASONS = [
   ...EXCLUSION_REASONS,
   ...STAY_REASONS,

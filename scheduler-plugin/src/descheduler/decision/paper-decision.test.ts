@@ -15,11 +15,9 @@ import { survey } from "./survey.ts";
 const NOW = Date.parse("2026-01-01T00:00:00Z");
 const AT = new Date(NOW).toISOString();
 
-/** All arrays are by index. */
 interface Case {
   readonly cpu: readonly number[];
   readonly memory: readonly number[];
-  /** Asymmetric, ms. */
   readonly costMs: readonly (readonly number[])[];
   readonly workloads: readonly {
     readonly cpu: number;

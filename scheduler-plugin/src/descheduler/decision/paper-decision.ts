@@ -57,7 +57,6 @@ class PaperRun {
   readonly #check: ModelCheck;
   readonly #names: readonly string[];
   readonly #owners = new Set<string>();
-  /** By workflow, with pods on this run's targets. */
   readonly #graphs = new Map<string, WorkflowGraph>();
   readonly #assumed = new Map<string, readonly AssumedPod[]>();
   /** Expected usage of pods on this run's targets: no measurement shows it yet. */
@@ -151,7 +150,6 @@ class PaperRun {
   }
 }
 
-/** Scores as text for people. */
 export function scoresOf(
   { from, to }: PaperMove,
   { name, mode }: { readonly name: string; readonly mode: string },

@@ -3,10 +3,7 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import { tooManyUnready } from "@isochrone/placement";
 
 export interface Readiness {
-  /**
-   * All pods except those of the namespace with the most unready pods: one namespace can't stop the others'
-   * moves.
-   */
+  /** Excludes the namespace with most unready pods: one namespace can't stop the others' moves. */
   readonly pods: number;
   readonly unreadyPods: number;
   /** Namespaces with too many unready pods, with the counts. Nothing is moved there. */

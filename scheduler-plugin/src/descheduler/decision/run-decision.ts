@@ -38,10 +38,8 @@ export async function runDecision(
   }
 }
 
-/** The planner's cost options. */
 export type CostOptions = ReturnType<typeof costOf>;
 
-/** Cost and spread rules are the planner's own. */
 export function moveRules({
   config,
   bytesPerRequest,

@@ -1,11 +1,8 @@
 // Pods on the target of a move. They move again only if one of their channels has become slower since;
 // otherwise one fault could evict a pod repeatedly.
 export interface SettledPod {
-  /** namespace/name */
   readonly pod: string;
-  /** When its channels were measured after the move, wall-clock ms. */
   readonly atMs: number;
-  /** Mean round trip of its channels at that time, ms. */
   readonly afterMs: number;
 }
 
@@ -18,7 +15,6 @@ const SETTLED_MS = 30 * 60_000;
 const MAX_NOTES = 500;
 
 export class SettledPods {
-  /** By pod; most recently moved last. */
   readonly #notes = new Map<string, SettledPod>();
 
   get notes(): readonly SettledPod[] {
@@ -42,12 +38,10 @@ export class SettledPods {
     for (const [pod, note] of this.#notes) this.#notes.set(pod, { ...note, atMs: note.atMs + stepMs });
   }
 
-  /** Forgets pods that may move for any reason again. */
   expire(nowMs: number): void {
     for (const [pod, { atMs }] of this.#notes) if (nowMs - atMs >= SETTLED_MS) this.#notes.delete(pod);
   }
 
-  /** Returns null if the pod may move. */
   noteOf(pod: string): SettledPod | null {
     return this.#notes.get(pod) ?? null;
   }

@@ -43,26 +43,19 @@ export interface ClusterLists {
 export interface SurveyInput {
   readonly lists: ClusterLists;
   readonly cluster: ClusterGraph;
-  /** Prices of its nodes; undefined if unknown. */
   readonly prices?: PairPrices | undefined;
-  /** Returns null for a workflow without a fresh graph. */
   readonly workflowGraph: (namespace: string, name: string) => WorkflowGraph | null;
-  /** True if a pod of this controller would wait for the planner. */
   readonly isGated: (controller: KubernetesObject, namespace: string) => boolean;
   /** UIDs of controllers with an unfinished move of ours; the cluster may not show it yet. */
   readonly inFlight: ReadonlySet<string>;
-  /** UIDs of controllers that an eviction was recently refused to. */
   readonly backingOff: ReadonlySet<string>;
   /** UIDs of pods of larger moves that have begun; they skip the rest between two moves of a workload. */
   readonly begun: ReadonlySet<string>;
-  /** Reasons why settled pods of one workflow stay, by UID. */
   readonly settled: (pods: readonly SurveyedPod[]) => ReadonlyMap<string, string>;
   /** Nodes that each workload left recently; its pods don't return yet. */
   readonly left: ReadonlyMap<string, ReadonlySet<string>>;
   readonly rules: ExclusionRules;
-  /** Nothing is moved if a larger share of pods isn't ready. */
   readonly maxUnreadyRatio: number;
-  /** The planner's limits: it places the replacements. */
   readonly spread: SpreadLimits;
   readonly nowMs: number;
 }
@@ -71,10 +64,8 @@ export interface SurveyedPod {
   readonly movable: MovablePod;
   readonly object: KubernetesObject;
   readonly identity: PodIdentity;
-  /** Name in the workflow graph. */
   readonly workload: string;
   readonly node: string;
-  /** Its replacement may start before the eviction. */
   readonly canSurge: boolean;
 }
 
@@ -92,12 +83,9 @@ export interface Survey {
   readonly workflows: readonly WorkflowToImprove[];
   /** Pods on nodes that the workflow's graph doesn't show yet, by workflow. */
   readonly assumed: ReadonlyMap<string, readonly AssumedPod[]>;
-  /** Movable pods by UID. */
   readonly pods: ReadonlyMap<string, SurveyedPod>;
-  /** Pods of workflows that may not move. */
   readonly skipped: readonly SkippedPod[];
   readonly health: ClusterHealth;
-  /** UIDs of all existing pods. */
   readonly uids: ReadonlySet<string>;
 }
 
@@ -112,9 +100,7 @@ class Surveyor {
   readonly #claims: ReadonlyMap<string, KubernetesObject>;
   readonly #volumes: ReadonlyMap<string, KubernetesObject>;
   readonly #live: readonly KubernetesObject[];
-  /** By controller UID. */
   readonly #nodesOf = new Map<string, string[]>();
-  /** By namespace/name; only pods with a node. */
   readonly #nodeByPod = new Map<string, string>();
   readonly #model: SchedulingModel;
   readonly #readiness: Readiness;
@@ -295,7 +281,6 @@ function unsettledBy(graph: WorkflowGraph, nodeOfPod: (name: string) => string |
   return null;
 }
 
-/** Pods that the graph doesn't show yet. */
 function assumedOf(graph: WorkflowGraph, pods: readonly SurveyedPod[]): AssumedPod[] {
   return pods
     .filter(({ workload, identity }) => (graph.replicas(workload).get(identity.name) ?? null) === null)

@@ -4,7 +4,6 @@ import type { Clock } from "@isochrone/runtime";
 /** Work yields after this time, because kube-scheduler calls this process too. */
 const SLICE_MS = 10;
 
-/** Await between two steps of long work. */
 export class Turns {
   readonly #clock: Pick<Clock, "monotonic">;
   #beganMs: number;

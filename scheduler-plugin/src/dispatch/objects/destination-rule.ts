@@ -3,7 +3,6 @@ import { percents, type ZoneWeights } from "@isochrone/dispatch/zones";
 import { KINDS, type KubernetesObject } from "@isochrone/kubernetes";
 import { definedOf, looseFields, looseList, looseText } from "@isochrone/primitives";
 
-/** Field manager of our rules. */
 export const DISPATCH_FIELD_MANAGER = "isochrone-dispatch";
 
 const OWN_LABEL = "app.kubernetes.io/managed-by";
@@ -63,7 +62,6 @@ export function weightsOfRule(rule: KubernetesObject): ZoneWeights | null {
   return weights.size === 0 ? null : weights;
 }
 
-/** The locality settings, for comparison. */
 export function distributeOf({ spec }: KubernetesObject): { from?: unknown; to?: unknown }[] {
   const { loadBalancer } = looseFields<{ loadBalancer: object }>(looseFields(spec).trafficPolicy);
   const { localityLbSetting } = looseFields<{ localityLbSetting: object }>(loadBalancer);

@@ -12,7 +12,6 @@ export const PLAN_ANNOTATION = "isochrone.dev/zone-weights";
 /** Fits the largest plan: eight zones with long names. */
 const MAX_CHARACTERS = 32 * 1024;
 const DIGITS = 3;
-/** Bound on summed rounding errors. */
 const TOLERANCE = 0.02;
 
 export function planText({ weights, demand }: ZonePlan): string {

@@ -26,7 +26,6 @@ export function sharesNow(
   return isHinted ? hintedShares(view.zones, endpoints, hints) : evenWeights(view);
 }
 
-/** Shares by endpoint zone, largest first, without those that round to 0. */
 export function sharesOf(weights: ZoneWeights, zone: string): Readonly<Record<string, number>> {
   const shares = [...(weights.get(zone) ?? [])].filter(([, share]) => share >= 0.000_5);
   return Object.fromEntries(
@@ -36,13 +35,11 @@ export function sharesOf(weights: ZoneWeights, zone: string): Readonly<Record<st
 
 type SpreadOfService = Pick<ServiceTraffic, "deadlineMs" | "capacityPerSecond" | "abovePerSecond" | "zones">;
 
-/** Request rates of a Service whose endpoints are unknown. */
 export function askedTraffic(demand: ServiceDemand | null): SpreadOfService {
   const zones = (demand?.zones ?? []).map(({ zone }) => zoneTraffic(zone, demand));
   return { deadlineMs: demand?.deadlineMs ?? null, capacityPerSecond: null, abovePerSecond: null, zones };
 }
 
-/** @param standing current weights */
 export function spreadTraffic(
   { view }: OrderedService,
   standing: ZoneWeights,

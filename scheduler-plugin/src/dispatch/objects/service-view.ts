@@ -1,4 +1,3 @@
-// Collects the inputs of a Service's weights, or the reason why it has none.
 import {
   MAX_HINTED_ZONES,
   type HintedEndpoint,
@@ -36,7 +35,6 @@ export interface Refusal {
 
 export interface ClusterZones {
   readonly names: readonly string[];
-  /** Region by zone, for zones whose nodes name one. */
   readonly regions: ReadonlyMap<string, string>;
   readonly rttMs: ZoneView["rttMs"];
 }
@@ -67,13 +65,11 @@ export function clusterZones(graph: ClusterGraph, nodes: ClusterGraphSnapshot["n
 export interface OrderedService {
   readonly lever: DispatchLever;
   readonly view: ZoneView;
-  /** Ready endpoints of one address family. */
   readonly endpoints: readonly HintedEndpoint[];
 }
 
 const TOPOLOGY_MODES = ["service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"];
 
-/** Returns null for a Service that asks for nothing. */
 export function orderedService(state: ServiceState): OrderedService | Refusal | null {
   const { service, slices } = state;
   const order = dispatchOrderOf(service);
@@ -111,7 +107,6 @@ export function orderedService(state: ServiceState): OrderedService | Refusal | 
   return { lever, view, endpoints };
 }
 
-/** Another controller that writes hints. */
 function otherController(service: KubernetesObject, slices: readonly KubernetesObject[]): string | null {
   const mode = TOPOLOGY_MODES.map((name) => service.metadata.annotations?.[name] ?? "");
   if (mode.some((each) => each.toLowerCase() === "auto"))

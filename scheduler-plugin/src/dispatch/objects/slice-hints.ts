@@ -44,7 +44,6 @@ export function wantedHints(
   });
 }
 
-/** Patch for hints and plan; empty if both are already there. */
 export function hintPatch(
   slice: KubernetesObject,
   plan: ZonePlan,

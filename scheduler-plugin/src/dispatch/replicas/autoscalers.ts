@@ -1,4 +1,3 @@
-// Finds autoscalers of workloads: HorizontalPodAutoscalers, including KEDA's.
 import { createInformer, KINDS } from "@isochrone/kubernetes";
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterStore, Informer, KubernetesObject } from "@isochrone/kubernetes";

@@ -65,7 +65,6 @@ export class ReplicaRoom {
     return !nodes.some((node) => this.#fits(node) && this.#known.hasAll(node.name, this.#images));
   }
 
-  /** Returns null if unknown. */
   imageMb(): number | null {
     return this.#known.sizeMb(this.#images);
   }

@@ -5,27 +5,26 @@ import { wantedReplicas, type WantedReplicas } from "@isochrone/dispatch/replica
 type Floats = Float64Array<ArrayBuffer>;
 type Integers = Int32Array<ArrayBuffer>;
 
+/** `perSecond`, `replicas`, `isOpen`: by Service and zone. `capacityPerSecond`, `deadlineMs`: by Service. */
 export interface FrameProblem {
   readonly zones: number;
   readonly least: { readonly replicas: number; readonly zones: number };
   /** Zone to zone, ms; NaN if unknown. */
   readonly rttMs: Floats;
-  /** By Service and zone, up to the next comment. */
   readonly perSecond: Floats;
   readonly replicas: Integers;
   readonly isOpen: Uint8Array<ArrayBuffer>;
-  /** By Service, from here on. */
   readonly capacityPerSecond: Floats;
   /** NaN if not set. */
   readonly deadlineMs: Floats;
 }
 
+/** `wanted` and `inTimeRatio` are by Service and zone. */
 export interface FrameSolution {
-  /** By Service and zone, up to the next comment but one. */
   readonly wanted: Integers;
   /** NaN without requests. */
   readonly inTimeRatio: Floats;
-  /** By Service: number of replicas to add, then to remove. */
+  /** Number of replicas to add, then to remove, by Service. */
   readonly counts: Integers;
   readonly stepZones: Integers;
   readonly stepPerSecond: Floats;

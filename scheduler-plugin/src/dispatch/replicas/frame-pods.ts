@@ -1,4 +1,3 @@
-// Pods of one frame by workload, and their requests per node.
 import { keyOf, workloadOf } from "@isochrone/kubernetes";
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { ResourceAmounts } from "@isochrone/placement";
@@ -11,16 +10,13 @@ import { nodeOf, workloadKey, type Workload } from "./workload-pods.ts";
 const SLICE = 2_000;
 
 export class FramePods {
-  /** By namespace/name; without finished pods. */
   readonly #pods = new Map<string, KubernetesObject>();
   readonly #ofWorkload = new Map<string, KubernetesObject[]>();
   readonly #used = new Map<string, ResourceAmounts>();
-  /** Pods of any namespace whose deletion cost we wrote. */
   readonly marked: KubernetesObject[] = [];
 
   private constructor() {}
 
-  /** @param namespaces whose pods are grouped by workload */
   static async of(
     items: readonly KubernetesObject[],
     namespaces: ReadonlySet<string>,

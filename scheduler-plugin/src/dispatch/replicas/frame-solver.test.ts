@@ -5,7 +5,6 @@ import { ReplicaLoad } from "../../testing/replica-load.ts";
 import { problemOf, wantsOf, type FrameProblem } from "./frame-messages.ts";
 import { FrameSolver } from "./frame-solver.ts";
 
-/** Services with and without deadline, requests, room and replicas. */
 function problem(services = 30, zones = 4): FrameProblem {
   const draw = seeded(4);
   const each = <T>(make: () => T): T[] => Array.from({ length: zones }, make);

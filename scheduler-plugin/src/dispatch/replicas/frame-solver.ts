@@ -5,23 +5,18 @@ import type { FrameSolution } from "./frame-messages.ts";
 
 interface FrameSolverOptions {
   readonly clock: Clock;
-  /** Largest number of (Service, zone) pairs solved without a thread. @default 500 */
   readonly inlinePairs?: number;
   /** Entry file of the thread. @default frame-thread.ts */
   readonly threadUrl?: URL;
 }
 
-/** Takes a few milliseconds. */
 const INLINE_PAIRS = 500;
 /** Includes loading a new thread's code on a busy machine. */
 const TIMEOUT_MS = 20_000;
 /** More than any frame needs. Beyond it the thread ends, not the process. */
 const MAX_HEAP_MB = 1_024;
 
-/**
- * Solves small frames at once and large ones in a thread. A thread that dies or hangs is replaced with the
- * next frame.
- */
+/** Solves small frames at once, large ones in a thread. The next frame replaces a dead or hung thread. */
 export class FrameSolver {
   readonly #inlinePairs: number;
   readonly #thread: AnsweringThread<FrameRequest, FrameAnswer>;
@@ -42,7 +37,6 @@ export class FrameSolver {
     return solutionOf(await this.#thread.ask({ problem }, TIMEOUT_MS));
   }
 
-  /** Abandons a running solve. The next large frame starts a new thread. */
   async close(): Promise<void> {
     await this.#thread.close();
   }

@@ -135,7 +135,7 @@ describe("the metric", () => {
       (await rig.pods())
         .filter(({ metadata }) => metadata.annotations?.["isochrone.dev/surplus"] === "true")
         .map(({ spec }) => String(spec?.nodeName));
-    // Of two pods on one node, one goes before a pod that is alone.
+    // One of two pods on a node goes before a pod that is alone.
     expect((await marked())[0]).toBe("w1");
     expect((await marked()).every((at) => at.startsWith("w"))).toBe(true);
     rig.rates = { db: { west: 290, east: 90, north: 20 } };
@@ -170,7 +170,6 @@ describe("scaling", () => {
     await rig.app(["w1", "e1", "n1"], SCALE);
     rig.rates = { db: { west: 250, east: 20, north: 20 } };
     await rig.start();
-    // A new leader doesn't know earlier changes.
     expect(rig.writes).toEqual([]);
     expect((await rig.row()).state).toBe("waiting");
     await rig.frames(COOL_DOWN);

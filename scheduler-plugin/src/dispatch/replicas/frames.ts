@@ -42,7 +42,6 @@ export interface FramesOptions {
   readonly metrics: ReplicaMetrics;
   readonly frameMs: number;
   readonly changes: number;
-  /** How long a replica must be surplus before it is removed. */
   readonly surplusMs: number;
   readonly least: { readonly minNodes: number; readonly minZones: number };
   readonly clock: Clock;
@@ -53,7 +52,6 @@ export interface FramesOptions {
 
 type Row = ReplicaReport["services"][number];
 
-/** A Service whose target isn't computed yet. */
 type Entry = Omit<Asking, "frame"> & { readonly ask: ServiceAsk | ReplicaRefusal };
 
 /** Longest delay of a scoring request. */
@@ -89,7 +87,6 @@ export class ReplicaFrames implements Service {
 
   async stop(): Promise<void> {
     const ended = this.#rounds.stop();
-    // Otherwise a frame in the thread would be awaited.
     await this.#solver.close();
     await ended;
     this.#options.metrics.show([]);
@@ -112,7 +109,6 @@ export class ReplicaFrames implements Service {
     else this.#show(this.#reportOf([], trouble));
   }
 
-  /** Returns why no frame can be computed; null if it can. */
   #trouble(): string | null {
     const { follower, pods, scaler, demand } = this.#options;
     if (!follower.isSynced || !pods.isSynced || !scaler.isSynced)
@@ -156,7 +152,6 @@ export class ReplicaFrames implements Service {
     return services;
   }
 
-  /** Computes as many Services' inputs as the time allows. */
   async #entries(
     services: readonly KubernetesObject[],
     pods: FramePods,
@@ -256,7 +251,6 @@ export class ReplicaFrames implements Service {
   }
 }
 
-/** Yields to the event loop after a time slice. */
 class Slice {
   readonly #clock: Clock;
   #beganMs: number;

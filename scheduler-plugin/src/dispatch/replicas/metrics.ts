@@ -1,9 +1,7 @@
 import { Counter, Gauge, Histogram } from "prom-client";
 import type { Registry } from "prom-client";
 
-/**
- * State of a Service's replicas. idle: kept for lack of requests or endpoints. stale: kept for lack of data.
- */
+/** State of a Service's replicas. idle: kept without requests or endpoints. stale: kept without data. */
 const REPLICA_STATES = ["steady", "changing", "waiting", "idle", "refused", "stale"] as const;
 export type ReplicaState = (typeof REPLICA_STATES)[number];
 const MODES = ["proposal", "metric", "scale", "none"] as const;
@@ -12,7 +10,6 @@ type Mode = (typeof MODES)[number];
 export interface ReplicaMetrics {
   readonly changes: Counter<"kind" | "result">;
   readonly frameSeconds: Histogram;
-  /** Shows the wanted replicas of Services in mode metric, and the number of Services per state. */
   show(services: readonly ShownService[]): void;
 }
 

@@ -42,7 +42,6 @@ export class NodeImages implements Service {
     return there !== undefined && images.every((image) => there.has(fullName(image)));
   }
 
-  /** Sum of sizes; null if no node has any of the images. */
   sizeMb(images: readonly string[]): number | null {
     let sum = 0;
     for (const image of images) {

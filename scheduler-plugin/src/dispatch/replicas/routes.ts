@@ -1,4 +1,3 @@
-// The computed replicas for people, and the number that an autoscaler follows.
 import { ReplicaReportSchema, ProblemSchema, type ReplicaReport } from "@isochrone/topology";
 import { HttpError, type HttpApp } from "@isochrone/runtime/http";
 import { Type } from "typebox";
@@ -9,7 +8,6 @@ const MetricSchema = Type.Object(
   { $id: "WantedReplicas" },
 );
 
-/** @param report null if replicas aren't enabled */
 export function addReplicaRoutes(app: HttpApp, report: (() => ReplicaReport) | null): void {
   const read = (): ReplicaReport => {
     if (report !== null) return report();

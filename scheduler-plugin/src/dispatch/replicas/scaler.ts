@@ -26,12 +26,9 @@ export interface Outcome {
 }
 
 interface ScalerOptions {
-  /** Writes only while this replica leads. */
   readonly store: ClusterStore;
   readonly leads: () => boolean;
-  /** Null: nothing may be scaled. */
   readonly autoscalers: Pick<Autoscalers, "of" | "isSynced"> | null;
-  /** Whether deletion costs may be written. */
   readonly mayMark: boolean;
   readonly changes: number;
   readonly coolDownMs: number;
@@ -56,11 +53,9 @@ const IDLE: ReadonlySet<ReplicaRefusal["reason"]> = new Set(["no_requests", "no_
 
 export class ReplicaScaler {
   readonly #options: ScalerOptions;
-  /** By Service. */
   readonly #scaled = new Map<string, Scaled>();
   readonly #leftAlone = new Map<string, number>();
   #ledSinceMs: number | null = null;
-  /** Last message about each Service, to report it once. */
   #told = new Map<string, string>();
   #tells = new Map<string, string>();
 
@@ -98,7 +93,6 @@ export class ReplicaScaler {
     return outcomes;
   }
 
-  /** Nothing is changed without current data. */
   stale(asking: readonly Asking[]): Outcome[] {
     this.#begin(asking);
     const message = "the demand of zones is stale: nothing is changed";
@@ -113,7 +107,6 @@ export class ReplicaScaler {
   #begin(asking: readonly Asking[]): void {
     const { clock } = this.#options;
     this.#tells = new Map();
-    // A previous leader's changes aren't known.
     if (!this.leads) this.#ledSinceMs = null;
     else this.#ledSinceMs ??= clock.monotonic();
     const keys = new Set(asking.map(({ service }) => keyOf(service)));
@@ -121,7 +114,6 @@ export class ReplicaScaler {
       for (const key of known.keys()) if (!keys.has(key)) known.delete(key);
   }
 
-  /** Returns why nothing can be done; null if it can. */
   #obstacle({ service, mode, frame }: Asking): ReplicaRefusal | null {
     if ("reason" in frame) return frame;
     if (mode !== "scale") return null;
@@ -146,7 +138,6 @@ export class ReplicaScaler {
       : null;
   }
 
-  /** Changes allowed in this frame. */
   #open(each: Asking): readonly WantedChange[] {
     const { service, mode, frame } = each;
     if ("reason" in frame) return [];
@@ -173,7 +164,6 @@ export class ReplicaScaler {
     return pods.every(({ metadata }) => ready.has(metadata.name));
   }
 
-  /** Chooses the changes to write and those only to propose. */
   #choose(
     asking: readonly Asking[],
     open: readonly (readonly WantedChange[] | ReplicaRefusal)[],
@@ -254,7 +244,6 @@ export class ReplicaScaler {
     return last !== undefined && last.from === now && last.to !== now;
   }
 
-  /** Returns the number of pods with a lower deletion cost. */
   async #mark(frame: ServiceFrame, changes: readonly WantedChange[], going: Set<string>): Promise<number> {
     const pods = goingPods({
       pods: frame.pods,

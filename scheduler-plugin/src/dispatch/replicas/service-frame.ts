@@ -1,4 +1,3 @@
-// One Service in one frame: the target per zone, or why it can't be computed.
 import {
   expectedRate,
   isWorthItsImage,
@@ -35,15 +34,14 @@ export interface ReplicaRefusal {
 export interface FrameZones {
   readonly names: readonly string[];
   readonly indexOf: ReadonlyMap<string, number>;
-  /** By node. null: node without a zone. Absent: not in the graph yet. */
+  /** Keyed by node. null: node without a zone. Absent: not in the graph yet. */
   readonly ofNode: ReadonlyMap<string, string | null>;
-  /** Milliseconds; NaN if unknown. */
   readonly rttMs: (from: number, to: number) => number;
 }
 
 export interface KnownService {
   readonly rates: Map<string, KnownRate>;
-  /** By zone: start of the current surplus, monotonic ms. */
+  /** Keyed by zone: start of the current surplus, monotonic ms. */
   readonly surplusSinceMs: Map<string, number>;
 }
 
@@ -57,9 +55,7 @@ interface FrameInput {
   readonly zones: FrameZones | null;
   /** True if rates are recounted; else the previous frame's rates stay. */
   readonly isNews: boolean;
-  /** Length of the counting window. */
   readonly windowSeconds: number;
-  /** How long a replica must be surplus before it is removed. */
   readonly surplusMs: number;
   readonly nowMs: number;
 }
@@ -86,16 +82,12 @@ export interface ServiceFrame {
   readonly mode: ReplicaMode;
   readonly capacityPerSecond: number;
   readonly workload: Workload;
-  /** All unfinished pods. */
   readonly pods: readonly KubernetesObject[];
-  /** Names of pods that take requests. */
   readonly ready: ReadonlySet<string>;
-  /** By pod name; absent for pods without a node. */
   readonly zoneOf: ReadonlyMap<string, string>;
   readonly zones: readonly FrameZone[];
   /** Without changes that pending pods already cover. */
   readonly changes: readonly WantedChange[];
-  /** Pending pods that no zone wants. */
   readonly unwanted: number;
 }
 
@@ -110,7 +102,6 @@ export interface ServiceAsk {
   readonly room: ReplicaRoom;
 }
 
-/** Returns null for a Service that asks for nothing. */
 export function serviceAsk(input: FrameInput): ServiceAsk | ReplicaRefusal | null {
   const order = replicaOrderOf(input.service);
   if (order === null) return null;
@@ -289,7 +280,6 @@ function removesOf(
   });
 }
 
-/** @param changes including those that pending pods cover */
 function zonesOf(
   { zones, asked, placed: { counts }, row: { perSecond: expected } }: ServiceAsk,
   wants: WantedReplicas,

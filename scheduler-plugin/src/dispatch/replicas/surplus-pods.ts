@@ -3,7 +3,6 @@ import { KINDS, isStoreError } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import { nodeOf } from "./workload-pods.ts";
 
-/** Annotation of Kubernetes. */
 export const DELETION_COST = "controller.kubernetes.io/pod-deletion-cost";
 /** Annotation of a pod: its deletion cost is that of a replica too many. */
 const SURPLUS = "isochrone.dev/surplus";
@@ -18,7 +17,6 @@ export function isMarked({ metadata: { annotations = {} } }: KubernetesObject): 
   return annotations[SURPLUS] !== undefined;
 }
 
-/** True if another writer set the deletion cost. */
 export function hasForeignCost(pod: KubernetesObject): boolean {
   const { [DELETION_COST]: cost, [OWN_COST]: own } = pod.metadata.annotations ?? {};
   return cost !== undefined && cost !== own && !isMarked(pod);
@@ -48,20 +46,14 @@ async function annotate(
 }
 
 interface GoingPods {
-  /** All replicas. */
   readonly pods: readonly KubernetesObject[];
-  /** Returns null if unknown. */
   readonly zoneOf: (pod: KubernetesObject) => string | null;
-  /** One entry per replica to remove. */
   readonly zones: readonly string[];
   /** The remaining pods must keep this many nodes, if they use that many now. */
   readonly minNodes: number;
 }
 
-/**
- * Chooses pods of these zones, first from nodes with the most replicas. Returns fewer if the others need
- * their nodes.
- */
+/** Chooses pods of these zones, from nodes with most replicas. Fewer if the others need their nodes. */
 export function goingPods({ pods, zoneOf, zones, minNodes }: GoingPods): KubernetesObject[] {
   let left = [...pods];
   const going: KubernetesObject[] = [];

@@ -13,7 +13,6 @@ export function workloadKey({ namespace, kind, name }: Workload): string {
   return `${namespace}/${kind}/${name}`;
 }
 
-/** Actual or planned node; null if unknown. */
 export function nodeOf(pod: KubernetesObject): string | null {
   const { nodeName } = looseFields<PodSpec>(pod.spec);
   if (typeof nodeName === "string") return nodeName;

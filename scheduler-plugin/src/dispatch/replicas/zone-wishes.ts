@@ -5,7 +5,6 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import { workloadKey } from "./workload-pods.ts";
 
 export interface WorkloadWish {
-  /** Replicas by zone. */
   readonly wanted: ReadonlyMap<string, number>;
   /** Existing replicas by controller UID: a rollout begins without any of its own. */
   readonly there: ReadonlyMap<string, ReadonlyMap<string, number>>;
@@ -13,11 +12,9 @@ export interface WorkloadWish {
 
 export class ZoneWishes {
   #wishes: ReadonlyMap<string, WorkloadWish> = new Map();
-  /** Zone given to each pod since the newest frame. */
   readonly #said = new Map<string, string>();
   readonly #taken = new Map<string, number>();
 
-  /** By {@link workloadKey}. */
   replace(wishes: ReadonlyMap<string, WorkloadWish>): void {
     this.#wishes = wishes;
     this.#said.clear();
@@ -41,7 +38,6 @@ export class ZoneWishes {
     return found;
   }
 
-  /** Assigns the pod to the zone, which then lacks one less. */
   take(pod: KubernetesObject, zone: string): void {
     const owner = moveOwnerOf(pod)?.uid ?? "";
     if (this.#said.has(idOf(pod))) return;

@@ -12,15 +12,12 @@ import { periodic, withDeadline } from "@isochrone/runtime";
 import type { Clock, Logger, Periodic } from "@isochrone/runtime";
 
 interface HeartbeatOptions {
-  /** Refuses writes while another replica leads. */
   readonly store: ClusterStore;
   readonly namespace: string;
   readonly identity: string;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Why the planner can't work now; null if it can. */
   readonly trouble: () => string | null;
-  /** Called with whether the last renewal succeeded. */
   readonly onBeat: (beating: boolean) => void;
   readonly onFailure: (error: unknown) => void;
 }
@@ -67,7 +64,6 @@ export class Heartbeat {
 
   async #write(time: Date | null): Promise<void> {
     const { store, clock, namespace, identity } = this.#options;
-    // MicroTime has six fractional digits.
     const renewTime = time === null ? null : time.toISOString().replace("Z", "000Z");
     const spec = {
       holderIdentity: time === null ? "" : identity,

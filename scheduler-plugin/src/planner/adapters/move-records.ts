@@ -50,7 +50,6 @@ export class MoveRecords {
     return moves;
   }
 
-  /** Ends these moves, whether or not their targets admit the pods. */
   end(moves: ReadonlyMap<string, MoveRecord>): void {
     for (const move of moves.values()) this.#options.marked.done(move);
   }

@@ -5,17 +5,13 @@ import { definedOf } from "@isochrone/primitives";
 import type { PlanTurn } from "../domain/early-plans.ts";
 import type { SearchOptions, SearchResult } from "../domain/search.ts";
 
-/** Node properties that seldom change. */
 export interface NodeColumns {
   readonly names: readonly string[];
   readonly zones: readonly (string | null)[];
   readonly regions: readonly (string | null)[];
 }
 
-/**
- * A problem as sent to the thread: nodes in columns instead of thousands of small arrays, graphs as
- * snapshots.
- */
+/** A problem for the thread: nodes in columns instead of thousands of small arrays, graphs as snapshots. */
 interface PackedProblem {
   /** null: same as in the previous request. */
   readonly nodes: NodeColumns | null;
@@ -34,7 +30,6 @@ interface PackedProblem {
 
 export interface PlanRequest {
   readonly id: number;
-  /** null: only confirm that the code is loaded. */
   readonly task: PlanTask | null;
 }
 
@@ -55,7 +50,6 @@ export type PlanAnswer =
   | { readonly id: number; readonly result: SearchResult }
   | { readonly id: number; readonly failure: string };
 
-/** @param before returned if equal */
 export function columnsOf(nodes: PlanProblem["nodes"], before: NodeColumns | null): NodeColumns {
   const isSame =
     before?.names.length === nodes.length &&
@@ -71,7 +65,6 @@ export function columnsOf(nodes: PlanProblem["nodes"], before: NodeColumns | nul
   };
 }
 
-/** @param columns of its nodes; null: the thread has them */
 export function packed(problem: PlanProblem, columns: NodeColumns | null): PackedProblem {
   const { nodes, pods, resources, constraints, workflow, assumed, use, replicaCpu, prices } = problem;
   const free = new Float64Array(nodes.length * resources.length);
@@ -106,7 +99,6 @@ export function packed(problem: PlanProblem, columns: NodeColumns | null): Packe
   };
 }
 
-/** @param columns of its nodes */
 export function unpacked(
   problem: PackedProblem,
   { names, zones, regions }: NodeColumns,

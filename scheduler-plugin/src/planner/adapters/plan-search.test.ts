@@ -13,7 +13,6 @@ import type { PlanSearchOptions } from "./plan-search.ts";
 
 const OPTIONS = { seed: 1, budgetMs: 200, bytesPerRequest: 2_000, maxCpuUse: 0, maxAlternatives: 4 };
 
-/** @param names of pods; a pod's workload is the prefix of its name */
 function problemOf(snapshot = clusterSnapshot(), names = ["p-1"]): PlanProblem {
   const nodes = snapshot.nodes.map(({ name }) => ({
     metadata: { name, labels: { "kubernetes.io/hostname": name } },
@@ -43,7 +42,6 @@ function searchBy(options: Partial<PlanSearchOptions> = {}): PlanSearch {
 
 const threadOf = (text: string): URL => new URL(`data:text/javascript,${encodeURIComponent(text)}`);
 
-/** Loads, and runs this text when asked for a plan. */
 const thatThen = (text: string): URL =>
   threadOf(`import { parentPort } from "node:worker_threads"; parentPort.on("message", ({ id, task }) => {
     if (task === null) parentPort.postMessage({ id });
@@ -117,7 +115,6 @@ describe("the search for a plan", () => {
         },
         ...flow.workloads.filter(({ name }) => name !== "p"),
       ],
-      // It exchanges most with q on n2.
       channels: [
         {
           ...channel!,

@@ -18,7 +18,6 @@ export interface PlanSearchOptions {
   readonly inlinePairs?: number;
   /** Solves problems of up to EXACT_PAIRS pairs exactly. @default none */
   readonly solve?: LinearSolver;
-  /** Entry file of the thread. @default plan-thread.ts */
   readonly threadUrl?: URL;
 }
 
@@ -30,7 +29,6 @@ const INLINE_MS = 20;
 const PATIENT_INLINE_MS = 5;
 /** With less time a solver proves nothing. */
 const EXACT_MS = 100;
-/** Message latency, on top of the search's budget. */
 const GRACE_MS = 4_000;
 /** A thread that hasn't loaded by then is replaced. */
 const LOAD_MS = 60_000;
@@ -45,17 +43,13 @@ const MAX_HEAP_MB = 2_048;
 export class PlanSearch {
   readonly #options: PlanSearchOptions;
   readonly #thread: AnsweringThread<PlanRequest, PlanAnswer>;
-  /** Settles when the thread has loaded or died; null if nobody waits for that. */
   #loading: Promise<void> | null = null;
   #hasLoaded = false;
-  /** The cluster graph that the thread has. */
   #sent: ClusterGraphSnapshot | null = null;
   #sentNodes: NodeColumns | null = null;
   readonly #turns = new Turns();
-  /** Ends the thread's search early: see PlanTask. */
   readonly #cut = new Int32Array(new SharedArrayBuffer(4));
   #isPatient = false;
-  /** Aborted by `close`: waiting searches then get no turn. */
   #open = new AbortController();
 
   constructor(options: PlanSearchOptions) {
@@ -140,12 +134,10 @@ export class PlanSearch {
     return await this.#turn(problem, cluster, options, { isPatient: true });
   }
 
-  /** Ends the thread's search with the best plan so far. */
   hurry(): void {
     Atomics.store(this.#cut, 0, 1);
   }
 
-  /** Abandons searches under way. The next plan starts a new thread. */
   async close(): Promise<void> {
     this.#open.abort();
     this.#open = new AbortController();
@@ -180,7 +172,6 @@ export class PlanSearch {
     this.#hasLoaded = kind === "answer";
   }
 
-  /** The found plan, or a cheaper one that a solver proves in time. */
   async #proven(problem: PlanProblem, found: SearchResult, options: SearchOptions): Promise<SearchResult> {
     const { solve } = this.#options;
     const { now, budgetMs } = options;
@@ -196,7 +187,6 @@ export class PlanSearch {
       if (proof.kind !== "optimal") return { ...found, durationMs };
       return { ...provenResult(problem, found, proof, options), durationMs };
     } catch {
-      // The found plan stands; the next one may be proven again.
       return found;
     }
   }

@@ -46,9 +46,7 @@ const SPEC = [
   "schedulingGroup",
 ];
 
-/**
- * Keeps gated pods whole, because a plan reads the whole spec. Of 100,000 others a few hundred bytes stay.
- */
+/** Keeps gated pods whole, for plans read the whole spec. Of 100,000 others a few hundred bytes stay. */
 export function plannerPod(pod: KubernetesObject): KubernetesObject {
   if (hasOurGate(pod)) return pod;
   const { apiVersion, kind, metadata, status = {} } = pod;
@@ -88,7 +86,6 @@ const PLANNED = [PLANNED_NODE_ANNOTATION, PLANNED_AMONG_ANNOTATION, PROMISE_ANNO
 
 const OF_ALL = [MOVE_TO_ANNOTATION, MOVING_ANNOTATION, ...GANG_KEYS];
 
-/** Keeps annotations of plans, moves and AppGroups. */
 function annotationsOf(
   { metadata: { annotations = {} } }: KubernetesObject,
   isPlaced: boolean,
@@ -103,7 +100,6 @@ function affinityOf(spec: Unchecked<PodSpec>): LooseFields {
   return podAntiAffinity === undefined ? {} : { affinity: { podAntiAffinity } };
 }
 
-/** Claims that only one pod may use. */
 function volumesOf(spec: Unchecked<PodSpec>): LooseFields {
   const claims = looseList<PodVolume>(spec.volumes).filter(
     ({ persistentVolumeClaim }) => persistentVolumeClaim !== undefined,
@@ -111,7 +107,6 @@ function volumesOf(spec: Unchecked<PodSpec>): LooseFields {
   return claims.length === 0 ? {} : { volumes: claims };
 }
 
-/** Tolerations of taints that evict. */
 function tolerationsOf(spec: Unchecked<PodSpec>): LooseFields {
   const tolerations = looseList<Toleration>(spec.tolerations).filter(
     ({ effect, tolerationSeconds }) =>

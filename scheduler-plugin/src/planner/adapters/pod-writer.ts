@@ -25,14 +25,10 @@ import type { Landing } from "../settings.ts";
 /** Annotation of a pod that was admitted with its nodes: by which promise. */
 export const PROMISE_ANNOTATION = "isochrone.dev/promise";
 
-/**
- * `nominated_by_other`: released to someone else's nomination. `absent`: nothing to release. `held`: someone
- * else's gate remains.
- */
+/** `nominated_by_other`: released to another's nomination. `absent`: no gate. `held`: by another gate. */
 type LandingResult = "released" | "nominated_by_other" | "absent" | "held";
 
 interface PodWriterOptions {
-  /** Refuses writes while another replica leads. */
   readonly store: Pick<ClusterStore, "get" | "patch" | "jsonPatch">;
   readonly landing: Landing;
 }
@@ -42,7 +38,6 @@ const MAX_ATTEMPTS = 4;
 
 export class PodWriter {
   readonly #options: PodWriterOptions;
-  /** Our nominations by pod UID. */
   readonly #own = new Map<string, string>();
 
   constructor(options: PodWriterOptions) {
@@ -86,7 +81,6 @@ export class PodWriter {
     await openGate(this.#options.store, pod);
   }
 
-  /** Withdraws our nomination if it still stands. Throws the store's errors. */
   async takeBack(pod: KubernetesObject, node: string): Promise<void> {
     const { store } = this.#options;
     for (let attempt = 1; ; attempt++) {

@@ -1,4 +1,3 @@
-// Release order of a plan's pods: by their AppGroup, else by the workflow's channels.
 import { KINDS, LABELS } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Logger } from "@isochrone/runtime";

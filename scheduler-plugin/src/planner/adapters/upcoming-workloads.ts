@@ -23,7 +23,6 @@ interface UpcomingWorkloadsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Larger workloads are ignored. */
   readonly maxPods: number;
 }
 
@@ -31,7 +30,6 @@ export interface Replacing {
   readonly state: WorkloadState;
   /** UID of the controller of its newest pods: a ReplicaSet or the StatefulSet. */
   readonly newest: string;
-  /** UIDs of controllers of older pods. */
   readonly older: readonly string[];
   /** All desired pods as the controller creates them; a StatefulSet's by ordinal. */
   readonly pods: () => readonly GatedPod[];
@@ -39,7 +37,6 @@ export interface Replacing {
 
 interface Known {
   readonly state: WorkloadState;
-  /** Expected pods; only for workloads without pods. */
   readonly upcoming: readonly GatedPod[];
   /** Last step of its status, monotonic. */
   readonly progressMs: number;
@@ -47,7 +44,6 @@ interface Known {
 
 /** Template hash for a ReplicaSet that doesn't exist yet; not a possible real hash. */
 const HASH = "upcoming";
-/** Revision of a StatefulSet's pod. */
 const REVISION_LABEL = "controller-revision-hash";
 /** Default of `progressDeadlineSeconds`: a rollout without a step for longer has failed. */
 const STUCK_MS = 600_000;
@@ -57,12 +53,10 @@ export class UpcomingWorkloads {
   readonly #clock: Clock;
   readonly #informers: readonly Informer[];
   readonly #versions: WorkloadVersions;
-  /** By workload UID. */
   readonly #known = new Map<string, Known>();
   readonly #ofWorkflow = new Map<string, Set<string>>();
-  /** Start of each workflow's last rollout, monotonic. */
   readonly #beganMs = new Map<string, number>();
-  /** By workload UID. Stable objects: callers cache by identity. */
+  /** Keyed by workload UID. Stable objects: callers cache by identity. */
   readonly #pods = new Map<string, { readonly version: string; readonly pods: readonly GatedPod[] }>();
   readonly #listeners = new Set<(workflow: string) => void>();
 
@@ -75,12 +69,10 @@ export class UpcomingWorkloads {
     for (const informer of this.#informers) informer.onChange((change) => this.#take(change));
   }
 
-  /** Expected pods of workloads without pods. @param workflow namespace/workflow */
   of(workflow: string): (readonly GatedPod[])[] {
     return this.#in(workflow).flatMap(({ upcoming }) => (upcoming.length === 0 ? [] : [upcoming]));
   }
 
-  /** Workloads with pods. @param workflow namespace/workflow */
   running(workflow: string): Replacing[] {
     return this.#in(workflow).flatMap(({ state }): Replacing[] => {
       if (state.isUpcoming || state.replicas > this.#maxPods) return [];
@@ -93,7 +85,6 @@ export class UpcomingWorkloads {
     });
   }
 
-  /** True if its workload replaces the pod with a newer version. */
   isReplaced(pod: KubernetesObject): boolean {
     const owner = moveOwnerOf(pod);
     if (owner === null) return false;
@@ -126,7 +117,6 @@ export class UpcomingWorkloads {
     return beganMs !== undefined && this.#clock.monotonic() - beganMs < withinMs;
   }
 
-  /** Called for workflows with a new or changed workload without pods. */
   onChange(listener: (workflow: string) => void): void {
     this.#listeners.add(listener);
   }
@@ -177,7 +167,6 @@ export class UpcomingWorkloads {
       for (const listener of this.#listeners) listener(state.workflow);
   }
 
-  /** Returns the same objects while the workload is unchanged. */
   #upcomingOf(state: WorkloadState, before: Known | undefined): readonly GatedPod[] {
     if (!state.isUpcoming || state.claims.length > 0 || state.replicas > this.#maxPods) return [];
     const isSame = before !== undefined && before.state.generation === state.generation;
@@ -200,7 +189,6 @@ export class UpcomingWorkloads {
   }
 }
 
-/** Ordinal at the end of a StatefulSet's pod name; -1 without. */
 export function ordinalOf(podName: string): number {
   const digits = /-(\d+)(?:~.*)?$/.exec(podName)?.[1];
   return digits === undefined ? -1 : Number(digits);

@@ -16,23 +16,19 @@ export interface WorkloadState {
   readonly isDeployment: boolean;
   readonly namespace: string;
   readonly name: string;
-  /** namespace/workflow of its pods */
   readonly workflow: string;
   readonly generation: number | undefined;
   readonly replicas: number;
-  /** It has no pods yet and will create all at once. */
   readonly isUpcoming: boolean;
   /** True if its rollout continues: neither paused nor failed. */
   readonly replaces: boolean;
   /** Revision of a StatefulSet's newest pods; null if it replaces none. */
   readonly revision: string | null;
-  /** A StatefulSet's pods of lower ordinals keep their revision. */
   readonly partition: number;
   readonly firstOrdinal: number;
   readonly claims: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly podSpec: LooseFields;
-  /** Changes with each step of a rollout. */
   readonly progress: string;
 }
 
@@ -42,7 +38,6 @@ interface SpecFields extends DeploymentSpec {
   readonly ordinals: unknown;
 }
 
-/** Keeps what {@link workloadState} reads; of containers only requests and ports. */
 export function trimmedWorkload({
   apiVersion,
   kind,

@@ -11,7 +11,6 @@ export interface WorkloadVersion {
   /** Increases with each rollout, including rollbacks; 0 if the controller sets none. */
   readonly revision: number;
   readonly hasReplicas: boolean;
-  /** RFC 3339, in seconds. */
   readonly createdAt: string;
 }
 
@@ -30,7 +29,6 @@ const HASH = "pod-template-hash";
 export class WorkloadVersions {
   readonly #onRollout: (deploymentUid: string) => void;
   readonly #informer: Informer;
-  /** By Deployment UID, newest first. */
   readonly #versions = new Map<string, readonly WorkloadVersion[]>();
   readonly #deployments = new Map<string, string>();
 
@@ -45,12 +43,10 @@ export class WorkloadVersions {
     return this.#informer.isSynced;
   }
 
-  /** Newest first. */
   of(deploymentUid: string): readonly WorkloadVersion[] {
     return this.#versions.get(deploymentUid) ?? [];
   }
 
-  /** Returns null if unknown or without a Deployment. */
   deploymentOf(replicaSetUid: string): string | null {
     return this.#deployments.get(replicaSetUid) ?? null;
   }

@@ -14,7 +14,6 @@ const LONG = {
   now: () => 0,
   effort: 100_000,
 };
-/** Enough for little more than a greedy plan. */
 const QUICK = { ...LONG, effort: 2_000 };
 
 const problemOf = (seed: number): PlanProblem => randomProblem(seed, { pods: 16, nodes: 8, constraints: 0 });
@@ -23,7 +22,6 @@ function nodesOf(problem: PlanProblem, { assignment }: SearchResult): Map<string
   return new Map(problem.pods.map(({ name }, pod) => [name, problem.nodes[assignment[pod]!]!.name]));
 }
 
-/** The same cluster with its nodes in reverse order. */
 function reversed(problem: PlanProblem): PlanProblem {
   const pods = problem.pods.map((pod) => ({ ...pod, allowed: pod.allowed?.toReversed() ?? null }));
   return { ...problem, nodes: problem.nodes.toReversed(), pods };

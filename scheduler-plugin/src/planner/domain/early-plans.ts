@@ -7,7 +7,6 @@ import type { SearchOptions, SearchResult } from "./search.ts";
 /** `early`: more pods may come; keep the plan. `due`: start from the kept plan. `other`: neither. */
 export type PlanTurn = "early" | "due" | "other";
 
-/** Node names by pod. */
 interface EarlyPlan extends Pick<SearchResult, "durationMs" | "ended"> {
   readonly nodes: ReadonlyMap<string, string>;
 }

@@ -3,9 +3,7 @@ import type { WorkflowGraph } from "@isochrone/topology";
 import { looseFields, looseList } from "@isochrone/primitives";
 
 export interface Releasable {
-  /** Possible workload names, most certain first. */
   readonly workloads: readonly string[];
-  /** Selector label of AppGroups; null without. */
   readonly selector: string | null;
 }
 
@@ -68,7 +66,6 @@ export function channelLevels(workflow: WorkflowGraph): LevelOf {
     firstKnown(workloads, (name) => levelOf.get(name) ?? (callers.has(name) ? level : undefined));
 }
 
-/** Earlier levels first; stable within a level. */
 export function byLevel<T>(
   pods: readonly T[],
   releasableOf: (pod: T) => Releasable,

@@ -1,4 +1,3 @@
-// Searches and explains a plan; runs on the event loop or in a thread.
 import { createObjective, plan, trafficCosts, zoneLacks } from "@isochrone/placement";
 import type {
   OtherNode,
@@ -14,39 +13,27 @@ import { definedOf } from "@isochrone/primitives";
 export interface SearchOptions {
   readonly seed: number;
   readonly budgetMs: number;
-  /** See PlanOptions. @default until it converges */
   readonly effort?: number;
-  /** See PlanOptions. @default none */
   readonly start?: Int32Array;
   /** Polled: end now with the best plan so far. @default never */
   readonly isCut?: () => boolean;
   readonly bytesPerRequest: number;
-  /** See PlanSettings. @default that of plans */
   readonly maxCpuUse?: number;
-  /** See PlanSettings. @default that of plans */
   readonly moneyShare?: number;
-  /** See PlanSettings. @default that of plans */
   readonly maxLatencyLoss?: number;
-  /** See PlanSettings. @default that of plans */
   readonly moveCost?: number;
-  /** See PlanSettings. @default that of plans */
   readonly pressureShare?: number;
-  /** Nodes compared with each pod's, for the explanation. */
   readonly maxAlternatives: number;
-  /** Monotonic. */
   readonly now: () => number;
 }
 
 export interface SearchResult extends Omit<Plan, "greedyCost" | "others" | "tries"> {
-  /** By pod, cheapest first; empty for pods without a node. */
   readonly alternatives: readonly (readonly OtherNode[])[];
   readonly lacks: readonly ZoneLack[];
-  /** By traffic and money; null without prices. */
   readonly costs: (TrafficCosts & { readonly currency: string }) | null;
   readonly durationMs: number;
 }
 
-/** Larger plans explain fewer alternatives. */
 const PAIRS = 2_000;
 
 /** Leaves out pods without a possible node, with the reason. */
@@ -84,7 +71,6 @@ export function searchPlan(problem: PlanProblem, options: SearchOptions): Search
   };
 }
 
-/** The result for an assignment that is proven cheapest. */
 export function provenResult(
   problem: PlanProblem,
   found: SearchResult,
@@ -118,7 +104,6 @@ function costsOf(
   return { ...trafficCosts(problem, assignment, bytesPerRequest), currency: prices.currency };
 }
 
-/** Feasible nodes from the plan and a few more, ignoring room. */
 function alternativesOf(problem: PlanProblem, assignment: Int32Array, options: SearchOptions): OtherNode[][] {
   const { pods, nodes } = problem;
   const perPod = Math.min(options.maxAlternatives, Math.max(2, Math.floor(PAIRS / Math.max(1, pods.length))));
@@ -135,7 +120,6 @@ function alternativesOf(problem: PlanProblem, assignment: Int32Array, options: S
   });
 }
 
-/** The plan's nodes, some of the same zones, and others, up to `count`. */
 function nodesToTry(nodes: PlanProblem["nodes"], assignment: Int32Array, count: number): number[] {
   const used = new Set([...assignment].filter((node) => node >= 0));
   const tried = new Set(used);

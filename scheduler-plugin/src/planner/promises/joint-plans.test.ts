@@ -9,7 +9,6 @@ const PLANNED = "isochrone.dev/planned-node";
 const LABELS = { "isochrone.dev/workflow": "flow" };
 
 describe("pods of a workflow that is new", () => {
-  /** p and r talk to q; none has a pod. */
   function newWorkflow(settings: Readonly<Record<string, unknown>> = {}) {
     const rig = promiseRig({ hostnameMaxSkew: 0, ...settings });
     rig.graphs.setWorkflow({
@@ -61,7 +60,6 @@ describe("pods of a workflow that is new", () => {
     expect(decisions.get(decision)!.explanation[0]).toBe(
       `Planned to ${nodes[0]} together with 2 other pods.`,
     );
-    // The others' places are reserved; p's until the pod is shown.
     expect(model.model.verdict(asked({ cpu: "2500m", metadata: { name: "x" } }), nodes[1]!)).not.toBeNull();
   });
 
@@ -96,7 +94,6 @@ describe("pods of a workflow that is new", () => {
     await settle();
     const nodes = [ask("p")!, ask("q")!];
     expect(Math.abs(NAMES.indexOf(nodes[0]!) - NAMES.indexOf(nodes[1]!))).toBe(1);
-    // A waiting pod is planned at its turn.
     expect(gated.of("shop/flow")).toHaveLength(1);
   });
 

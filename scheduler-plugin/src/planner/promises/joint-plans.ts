@@ -31,27 +31,23 @@ interface JointPlansOptions extends PodsTogetherOptions {
   readonly graphs: GraphSource;
   readonly wishes: Pick<ZoneWishes, "zoneFor">;
   readonly upcoming: Pick<UpcomingWorkloads, "isFresh" | "of" | "onChange" | "running">;
-  /** Whether the pod's namespace or label asks for a plan. */
   readonly isAsking: (pod: GatedPod) => boolean;
   readonly search: Pick<PlanSearch, "run" | "runPatiently">;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-/** Places, each for one pod that doesn't exist yet. */
 interface JointPlan {
   readonly places: Set<SinglePlan>;
   /** Places of pods that replace others. */
   readonly replacing: Set<SinglePlan>;
   /** Number of replacing pods per workload, placed or not; the plan is valid while it holds. */
   readonly toCome: Map<string, number>;
-  /** The graph that it was made with. */
   readonly cluster: UsableGraphs["cluster"];
   readonly madeMs: number;
 }
 
 interface PlanAhead {
-  /** Future nodes of pods that replace others. */
   readonly assumed: readonly AssumedPod[];
   /** Planned node of each gated pod in the same plan, by key. */
   readonly nodes: ReadonlyMap<string, { readonly to: string }>;
@@ -63,11 +59,8 @@ const KEPT_MS = 10_000;
 const RENEWED_MS = 10_000;
 /** A new plan replaces it if this share cheaper; less is noise. */
 const BETTER_RATIO = 0.05;
-/** Quiet time for the workloads of one workflow to arrive. */
 const SETTLE_MS = 5;
-/** Budget of a plan that nobody waits for yet. */
 const AHEAD_MS = 100;
-/** Budget of a plan that gated pods wait for. */
 const GATED_MS = 250;
 /** Budget of a plan that the API server waits for; its most pairs of pod and node follow. */
 const NOW_MS = 10;
@@ -83,7 +76,6 @@ export class JointPlans {
   readonly #together: PodsTogether;
   readonly #plans = new Map<string, JointPlan>();
   readonly #due = new Set<string>();
-  /** Workflows. */
   readonly #awaitingRoom = new Set<string>();
   readonly #stop = new AbortController();
   #planning: Promise<void> | null = null;
@@ -102,7 +94,6 @@ export class JointPlans {
     await this.#planning;
   }
 
-  /** A planned place of its workload that would take the pod; null if none. */
   placeFor(pod: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { clock, model, wishes } = this.#options;
     const key = workflowOf(pod);
@@ -134,7 +125,6 @@ export class JointPlans {
     plan.places.delete(other);
   }
 
-  /** True if a pod of the workflow waits for room that is about to be freed. @param key namespace/workflow */
   awaitsRoom(key: string): boolean {
     return this.#awaitingRoom.has(key);
   }
@@ -167,7 +157,6 @@ export class JointPlans {
     return workflow.workloads.some(({ name }) => name !== own && isStanding(name));
   }
 
-  /** True if its workload replaces pods without a plan. */
   lacksPlan(pod: GatedPod, graphs: UsableGraphs): boolean {
     const key = workflowOf(pod);
     if (this.#together.replacements(key, graphs).pods.length === 0) return false;
@@ -186,7 +175,6 @@ export class JointPlans {
     return assumedAt(replacing.filter((_, index) => index !== left));
   }
 
-  /** Plans the asked pod's group now, if there is time; returns its place. */
   planFor(pod: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { model, clock } = this.#options;
     const workload = workloadOf(pod, graphs.workflow);
@@ -203,9 +191,7 @@ export class JointPlans {
     return this.placeFor(pod, graphs);
   }
 
-  /**
-   * Plans gated pods of a workflow in rollout together with all that will come. Rejects if the search fails.
-   */
+  /** Plans gated pods of a workflow in rollout with all that will come. Rejects if the search fails. */
   async ahead(key: string, graphs: UsableGraphs): Promise<PlanAhead> {
     const { search, gated } = this.#options;
     this.#awaitingRoom.delete(key);
@@ -231,7 +217,6 @@ export class JointPlans {
     });
   }
 
-  /** True if the number of pods to come per workload is unchanged. */
   #isValid(key: string, { toCome, madeMs }: JointPlan, graphs: UsableGraphs): boolean {
     const { pods } = this.#together.replacements(key, graphs);
     if (pods.length === 0 && toCome.size === 0) return this.#options.clock.monotonic() - madeMs <= KEPT_MS;
@@ -277,13 +262,11 @@ export class JointPlans {
     else this.#plans.set(key, { ...before, cluster: found.cluster, madeMs: clock.monotonic() });
   }
 
-  /** Null if unavailable. */
   #snapshotOf({ cluster }: FeasiblePlanProblem): ClusterGraphSnapshot | null {
     const { graphs } = this.#options;
     return cluster === graphs.cluster() ? (graphs.clusterSnapshot?.() ?? null) : null;
   }
 
-  /** True if the new plan improves placed pods by more than noise. */
   #isBetter(
     { replacing }: JointPlan,
     problem: FeasiblePlanProblem,
@@ -320,7 +303,6 @@ export class JointPlans {
     };
   }
 
-  /** Stores the plan's places, except those of pods already waiting. */
   #keep(
     key: string,
     { pods, coming }: Together,

@@ -31,24 +31,20 @@ import { standingIn } from "./standing.ts";
 import { TimeBudget } from "./time-budget.ts";
 import { withoutGoing } from "../workflow-to-be.ts";
 
-/** A pod that the API server is about to create. */
 export interface AskedPod {
   /** With its namespace; its name may be only a prefix. */
   readonly pod: KubernetesObject;
-  /** AppGroup of its label; null if none or unknown. */
   readonly appGroup: KubernetesObject | null;
   readonly isDryRun: boolean;
 }
 
 export interface PromisedNodes {
-  /** The pod's own affinity, narrowed to the nodes. */
   readonly affinity: object;
   readonly annotations: Readonly<Record<string, string>>;
 }
 
 interface KeptPromise {
   readonly node: string;
-  /** namespace/workflow */
   readonly workflow: string;
   readonly decision: string;
 }
@@ -74,7 +70,7 @@ interface Made {
   readonly madeMs: number;
 }
 
-/** By then the API server has created the pod, or refused it (for example over quota). */
+/** The API server has then created the pod or refused it (for example over quota). */
 const KEPT_MS = 10_000;
 /** How long after a request the model tracks nodes in advance. */
 const MODEL_KEPT_MS = 60_000;
@@ -85,7 +81,6 @@ export class PodPromises {
   readonly #options: PodPromisesOptions;
   readonly #promises = new Map<string, Made>();
   readonly #budget = new TimeBudget();
-  /** A request came while there was no model. */
   #isModelWanted = false;
   #askedMs = -Infinity;
 
@@ -106,12 +101,10 @@ export class PodPromises {
     }
   }
 
-  /** True if a pod of the workflow got no node at admission because terminating pods hold its place. */
   awaitsRoom({ key }: Pick<GatedWorkflow, "key">): boolean {
     return this.#options.joint.awaitsRoom(key);
   }
 
-  /** A new pod appeared. Null if it had no (recent) promise. */
   redeem(pod: KubernetesObject): KeptPromise | null {
     const id = pod.metadata.annotations?.[PROMISE_ANNOTATION] ?? "";
     const promise = this.#promises.get(id);
@@ -172,7 +165,6 @@ export class PodPromises {
     return affinity && { affinity, annotations: annotationsOf(id, among) };
   }
 
-  /** Plans with its workflow's coming pods, else for this pod alone. */
   #plan(asked: GatedPod, graphs: UsableGraphs): SinglePlan | null {
     const { joint } = this.#options;
     const place = joint.placeFor(asked, graphs);

@@ -1,4 +1,3 @@
-// Selects the pods to plan together before they exist, and builds their problem.
 import { keyOf } from "@isochrone/kubernetes";
 import { planProblem } from "@isochrone/placement";
 import type { FeasiblePlanProblem } from "@isochrone/placement";
@@ -25,7 +24,6 @@ export interface PodsTogetherOptions {
 
 export interface Together extends Pick<Replacements, "going" | "replaced"> {
   readonly pods: readonly GatedPod[];
-  /** Replacing pods, and some without room in `pods`. */
   readonly coming: readonly GatedPod[];
 }
 
@@ -36,7 +34,6 @@ export class PodsTogether {
     this.#options = options;
   }
 
-  /** Of workloads that the graph knows. */
   replacements(key: string, { workflow }: UsableGraphs): Replacements {
     const { upcoming, model } = this.#options;
     const found = replacementsIn(key, upcoming, model);
@@ -73,7 +70,6 @@ export class PodsTogether {
     const { upcoming, gated, model, ledger, config } = this.#options;
     const isStanding = standingIn(workflow, { model, ledger });
     const coming = Map.groupBy(upcoming.of(key).flat(), (pod) => workloadOf(pod, workflow));
-    // Existing pods of a workload are used for it.
     for (const [name, pods] of Map.groupBy(gated.of(key), (pod) => workloadOf(pod, workflow)))
       coming.set(name, pods);
     const pods: GatedPod[] = [];

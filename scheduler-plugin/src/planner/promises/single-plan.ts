@@ -23,15 +23,12 @@ export interface SinglePlanOptions {
   readonly bytesPerRequest: number;
   readonly model: ClusterModel;
   readonly ledger: Ledger;
-  /** Zones where Services lack replicas. */
   readonly wishes: Pick<ZoneWishes, "zoneFor" | "take">;
   readonly clock: Clock;
 }
 
 export interface SinglePlan extends ReportedPod {
-  /** Alternative nodes, cheapest first; room isn't checked. */
   readonly others: readonly string[];
-  /** Zone where its Service lacks replicas, if it goes there; else null. */
   readonly zone: string | null;
 }
 

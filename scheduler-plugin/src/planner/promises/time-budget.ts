@@ -10,7 +10,6 @@ export class TimeBudget {
   #spentMs = 0;
   #atMs = 0;
 
-  /** @param nowMs monotonic */
   isLeft(nowMs: number): boolean {
     this.#spentMs = Math.max(0, this.#spentMs - SHARE * (nowMs - this.#atMs));
     this.#atMs = nowMs;

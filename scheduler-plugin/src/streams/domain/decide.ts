@@ -25,10 +25,8 @@ import { inTurns } from "./turns.ts";
 import { waitReason, type WaitReason } from "./wait-reason.ts";
 
 export interface DecidedJob {
-  /** namespace/name */
   readonly key: string;
   readonly definition: JobDefinition;
-  /** Wall clock of the API server. */
   readonly createdMs: number;
   /** Time since first sight. */
   readonly knownMs: number;
@@ -37,7 +35,6 @@ export interface DecidedJob {
   /** Why it isn't placed now (a recent failure); null if it may be. */
   readonly putOff: string | null;
   readonly requestsOf: (task: string) => TaskRequests;
-  /** Null if kube-scheduler would accept the pod. */
   readonly rejection: (task: string, node: string) => NodeRejection | null;
   readonly measured: MeasuredSeconds;
   /** Highest frame rate reached on its nodes, frames/s; null if unknown. */
@@ -47,15 +44,13 @@ export interface DecidedJob {
 export interface DecideInput {
   readonly network: FlowNetwork;
   readonly paths: PathTable;
-  /** In the network's order. */
   readonly nodes: readonly StreamNode[];
   readonly jobs: readonly DecidedJob[];
   readonly strategy: StreamStrategy;
-  /** What changed since the last decision; null: only new jobs. */
+  /** Changes since the last decision; null: only new jobs. */
   readonly change: Change | null;
 }
 
-/** `refused`: its spec can't be planned. */
 export type Verdict =
   | { readonly kind: "placed"; readonly placement: Placement }
   | { readonly kind: "waiting"; readonly why: WaitReason }
@@ -90,7 +85,6 @@ export async function decide(input: DecideInput): Promise<Map<string, Verdict>> 
 
 export function systemOf({ network, paths, nodes, jobs }: Omit<DecideInput, "change" | "strategy">): {
   readonly system: StreamSystem;
-  /** Verdicts on jobs that can't be planned. */
   readonly verdicts: Map<string, Verdict>;
   readonly decidedOf: ReadonlyMap<StreamJob, DecidedJob>;
   readonly waiting: readonly Waiting[];
@@ -146,7 +140,6 @@ function restored({ hosts, flows }: Placement, job: StreamJob, system: StreamSys
   );
 }
 
-/** Returns the next best nodes in words, by key of placed jobs. */
 async function placeWaiting(
   waiting: readonly Waiting[],
   system: StreamSystem,
@@ -155,7 +148,6 @@ async function placeWaiting(
 ): Promise<ReadonlyMap<string, string | null>> {
   const { strategy, nodes } = input;
   const placedNow = new Map<string, string | null>();
-  /** Job with reserved room, by namespace. */
   const reserved = new Map<string, string>();
   let tried = 0;
   const wait = (key: string, why: WaitReason): void => void verdicts.set(key, { kind: "waiting", why });
@@ -202,7 +194,6 @@ function byAge(a: Waiting, b: Waiting): number {
   return a.decided.createdMs - b.decided.createdMs || (a.decided.key < b.decided.key ? -1 : 1);
 }
 
-/** True if the job would get nodes without other stream jobs. */
 async function fitsEmpty(decided: DecidedJob, input: DecideInput, system: StreamSystem): Promise<boolean> {
   const { definition, requestsOf, rejection, measured, placement } = decided;
   const job = plannedJob({

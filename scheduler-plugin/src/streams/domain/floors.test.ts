@@ -131,7 +131,6 @@ function total(floors: readonly { readonly bitsPerSecond: number }[]): number {
 
 type Hop = readonly [string, string];
 
-/** Directions with their own capacity. */
 function directionsOf({ source, target, duplex }: FlowLink): Hop[][] {
   const [there, back] = [[source, target] as const, [target, source] as const];
   return duplex === "half" ? [[there, back]] : [[there], [back]];

@@ -7,11 +7,9 @@ import type { AddressedFlow } from "./flow-plans.ts";
 /** Remainder of a full link in bit/s: capacity 0 is not allowed. */
 const NEXT_TO_NOTHING = 1;
 
-/** Bounds on declared floors, which tenants control. */
 export const FLOOR_BOUNDS = {
   /** Pairs of pods with a floor over all namespaces, shared max-min fairly. */
   pairs: 20_000,
-  /** Cap of `minBandwidth` between two pods. */
   bitsPerSecond: 1e15,
 } as const;
 
@@ -32,11 +30,9 @@ export function routed(
 
 export interface AdmittedFloors {
   readonly floors: readonly AddressedFlow[];
-  /** Floors that get less than declared, with their declared rates. */
   readonly cut: readonly AddressedFlow[];
 }
 
-/** One direction of a link, or both of a half-duplex link. */
 interface Pool {
   readonly capacityBitsPerSecond: number;
   readonly rates: Map<string, number[]>;
@@ -94,7 +90,6 @@ function poolsOf(links: readonly FlowLink[]): Map<string, Pool> {
   return pools;
 }
 
-/** `SOURCE TARGET` of each hop. */
 function hopsOf(route: readonly string[]): string[] {
   return route.slice(0, -1).map((node, at) => `${node} ${route[at + 1]!}`);
 }

@@ -6,7 +6,6 @@ import { FLOW_PLAN_BOUNDS, type FlowPlan, type PlannedFlow } from "@isochrone/to
 import { inTurns } from "./turns.ts";
 
 export interface AddressedFlow extends Pick<PlannedFlow, "channel" | "id" | "owner" | "source" | "target"> {
-  /** Names of nodes from source to target. */
   readonly route: readonly string[];
   readonly bitsPerSecond: number;
   /** Whether packets take this path without a rule. @default only for a direct hop */
@@ -15,7 +14,6 @@ export interface AddressedFlow extends Pick<PlannedFlow, "channel" | "id" | "own
 
 interface PlanSurroundings {
   readonly nodes: readonly string[];
-  /** IP address of a node; null without one. */
   readonly addressOf: (node: string) => string | null;
   /** Bit/s to the next node; null if unknown. */
   readonly capacityOf: (source: string, target: string) => number | null;
@@ -25,7 +23,6 @@ type Content = Pick<FlowPlan, "flows" | "neighbours">;
 
 interface FlowContents {
   readonly byNode: ReadonlyMap<string, Content>;
-  /** Flows left out because a node's plan is full. */
   readonly withoutPlace: readonly AddressedFlow[];
 }
 
@@ -68,11 +65,8 @@ export function contentsOf(flows: readonly AddressedFlow[], around: PlanSurround
 interface Draft {
   readonly flows: PlannedFlow[];
   readonly neighbours: Map<string, FlowPlan["neighbours"][number]>;
-  /** Flows that want a place, by namespace. */
   readonly demands: Map<string, number>;
-  /** Most places per namespace. */
   level: number;
-  /** Places taken, by namespace. */
   readonly taken: Map<string, number>;
 }
 
@@ -158,11 +152,9 @@ const VERSION_CHARACTERS = 32;
 export class FlowPlans {
   readonly epoch: string;
   readonly #plans = new Map<string, FlowPlan>();
-  /** Generation that each node's manager has confirmed. */
   readonly #applied = new Map<string, number>();
   #generation = 0;
 
-  /** @param epoch unique to this leader */
   constructor(epoch: string) {
     this.epoch = epoch;
   }
@@ -195,13 +187,11 @@ export class FlowPlans {
     return isChanged;
   }
 
-  /** A node's manager has applied a plan; ignores other leaders' plans. */
   confirm(node: string, epoch: string, generation: number): void {
     if (epoch === this.epoch && generation <= this.#generation)
       this.#applied.set(node, Math.max(generation, this.#applied.get(node) ?? 0));
   }
 
-  /** True if the managers of all these nodes have their newest plan. */
   areApplied(nodes: Iterable<string>): boolean {
     for (const node of nodes) {
       const plan = this.#plans.get(node);

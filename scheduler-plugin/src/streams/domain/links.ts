@@ -10,10 +10,8 @@ import {
 import { looseFields } from "@isochrone/primitives";
 import type { ClusterGraph } from "@isochrone/topology";
 
-/** The usable part of a FlowNetwork. */
 export interface ReadNetwork {
   readonly links: readonly FlowLink[];
-  /** One reason per refused link. */
   readonly refused: readonly string[];
 }
 
@@ -40,7 +38,6 @@ export function readNetwork(spec: unknown, nodes: ReadonlySet<string>, taken: Se
 function checked(link: FlowLink, nodes: ReadonlySet<string>, taken: Set<string>): FlowLink {
   const { source, target, duplex } = link;
   const ends = [...new Set([source, target])].filter((name) => nodes.has(name));
-  // Validates this link alone.
   void new FlowNetwork(ends, [link]);
   const pairs = [`${source} ${target}`, ...(duplex === "simplex" ? [] : [`${target} ${source}`])];
   if (pairs.some((pair) => taken.has(pair)))
@@ -72,7 +69,6 @@ export function measuredLinks(graph: ClusterGraph | null, nodes: readonly string
   return links;
 }
 
-/** Keeps the network and its cached paths while nothing changes. */
 export class NetworkKeeper {
   #key = "";
   #network = new FlowNetwork([], []);
@@ -86,7 +82,6 @@ export class NetworkKeeper {
     return this.#paths;
   }
 
-  /** Returns whether the network changed. */
   update(nodes: readonly string[], links: readonly FlowLink[]): boolean {
     const key = JSON.stringify([nodes, links]);
     if (key === this.#key) return false;

@@ -5,15 +5,12 @@ export interface JobFlow {
   /** Sending task; null: the source of the job. */
   readonly from: string | null;
   readonly to: string;
-  /** Null: any. */
   readonly port: number | null;
   /** Including headers. */
   readonly bitsPerSecond: number;
-  /** Names of nodes from sender to receiver. */
   readonly route: readonly string[];
 }
 
-/** The bottleneck of a job. */
 export type JobLimit =
   | { readonly kind: "task"; readonly task: string; readonly node: string }
   | {
@@ -26,9 +23,7 @@ export type JobLimit =
   | { readonly kind: "source"; readonly node: string };
 
 export interface Placement {
-  /** Node name by task. */
   readonly hosts: ReadonlyMap<string, string>;
-  /** Seconds per frame by task. */
   readonly seconds: ReadonlyMap<string, number>;
   readonly flows: readonly JobFlow[];
   /** Frames/s. */
@@ -38,7 +33,6 @@ export interface Placement {
   readonly nextBest: string | null;
 }
 
-/** Relative tolerance of equal rates. */
 const EQUAL = 1e-6;
 
 export function placementOf(

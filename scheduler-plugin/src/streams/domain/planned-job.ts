@@ -5,7 +5,6 @@ import type { Placement } from "./placement.ts";
 export interface StreamNode {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Total, whether used or not. */
   readonly totalCpuMillicores: number;
   /** Available to tasks; running ones count as free. */
   readonly memoryBytes: number;
@@ -17,7 +16,6 @@ export interface NodeRejection {
   readonly message: string;
 }
 
-/** As kube-scheduler counts it. */
 export interface TaskRequests {
   readonly memoryBytes: number;
   readonly cpuMillicores: number;
@@ -28,7 +26,6 @@ export type MeasuredSeconds = (task: string, node: StreamNode) => number | null;
 /** Margin for retransmitted frames, which counters include. */
 const SURELY_FASTER = 0.9;
 
-/** True if the job has made more frames than such a task could. */
 export function isTooSlow(seconds: number, fastest: number | null): boolean {
   return fastest !== null && fastest * seconds * SURELY_FASTER > 1;
 }
@@ -42,7 +39,6 @@ interface PlannedJobOptions {
   readonly measured: MeasuredSeconds;
   /** Highest frame rate at its nodes, frames/s: bounds how slow a task can be. Null if unknown. */
   readonly fastest: number | null;
-  /** Tasks with a node stay there. */
   readonly placement: Pick<Placement, "hosts" | "seconds"> | null;
 }
 

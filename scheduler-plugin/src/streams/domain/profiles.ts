@@ -1,4 +1,3 @@
-// Measured seconds per frame by kind of node, and their validity.
 import type { StreamNode } from "./planned-job.ts";
 
 export interface Profile {
@@ -6,23 +5,16 @@ export interface Profile {
   readonly kind: string;
   /** Digest of the pod's work, equal for pods that differ only in job and node. */
   readonly work: string;
-  /** Digest of the image; null if unknown. */
   readonly image: string | null;
   readonly node: string;
-  /** Null: no attempt succeeded. */
   readonly secondsPerFrame: number | null;
-  /** Wall clock of the last attempt. */
   readonly atMs: number;
-  /** Error of the last attempt; null if it succeeded. */
   readonly failure: string | null;
 }
 
-/** A profile is measured again after this. */
 const PROFILE_MS = 86_400_000;
-/** A failed attempt is repeated after this. */
 const RETRY_MS = 3_600_000;
 
-/** True if task and kind need no profiling pod now. */
 export function isSettled({ failure, atMs, work }: Profile, wantedWork: string, nowMs: number): boolean {
   // A future time comes from a clock that was ahead.
   return work === wantedWork && Math.abs(nowMs - atMs) < (failure === null ? PROFILE_MS : RETRY_MS);
@@ -30,9 +22,7 @@ export function isSettled({ failure, atMs, work }: Profile, wantedWork: string, 
 
 const KIND_LABELS = ["kubernetes.io/arch", "node.kubernetes.io/instance-type"];
 
-/**
- * Nodes of one kind count as equally fast: same architecture, instance type, CPUs and values of these labels.
- */
+/** Nodes are equally fast if of the same architecture, instance type, CPUs and values of these labels. */
 export function kindOf({ labels, totalCpuMillicores }: StreamNode, names: readonly string[]): string {
   const known = KIND_LABELS.flatMap((name) => labels[name] ?? []);
   const named = names.map((name) => `${name}=${labels[name] ?? ""}`);

@@ -4,18 +4,15 @@ import { systemOf, type DecidedJob, type DecideInput } from "./decide.ts";
 import { plannedJob } from "./planned-job.ts";
 
 export interface ProposedMove {
-  /** namespace/name of the job. */
   readonly key: string;
   readonly task: string;
   readonly from: string;
   readonly to: string;
-  /** Frames/s of the job. */
   readonly before: number;
   readonly after: number;
 }
 
 interface ProposeInput extends Omit<DecideInput, "change" | "strategy"> {
-  /** Least relative gain in throughput. */
   readonly margin: number;
   readonly mayMove: (key: string, task: string) => boolean;
 }
@@ -43,7 +40,6 @@ export function proposeMove(input: ProposeInput): ProposedMove | null {
   };
 }
 
-/** Adds task times for all nodes that accept the task. */
 function unpinned(
   job: StreamJob,
   hosts: readonly number[],

@@ -2,7 +2,6 @@
 import type { JobDefinition, StreamJob, StreamStrategy, StreamSystem } from "@isochrone/streams";
 import type { NodeRejection, StreamNode } from "./planned-job.ts";
 
-/** `reason`: a code. */
 export interface WaitReason {
   readonly reason: "NoNode" | "NoRoom" | "NoRoomTogether" | "Promises" | "Behind" | "Retrying";
   readonly message: string;
@@ -43,7 +42,6 @@ export async function waitReason(question: WaitQuestion): Promise<WaitReason> {
   };
 }
 
-/** Null if a node has room for the task. */
 function ofTask(task: number, question: WaitQuestion): WaitReason | null {
   const { job, system, nodes, rejection } = question;
   const { name, memoryBytes, cpuMillicores } = job.tasks[task]!;
@@ -71,7 +69,6 @@ function ofTask(task: number, question: WaitQuestion): WaitReason | null {
 
 const MAX_REASONS = 3;
 
-/** In kube-scheduler's wording: number of nodes and reason. */
 function rejections(task: string, { definition, nodes, rejection }: WaitQuestion): string {
   const isUnmeasured = definition.tasks.get(task)!.profiling?.isAnywhere === true;
   const noProfile = isUnmeasured ? "its time isn't measured there yet" : "no entry of its profile matches";

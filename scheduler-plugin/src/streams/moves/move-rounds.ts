@@ -1,4 +1,3 @@
-// Connects task moves with the controller's rounds.
 import type { KubernetesObject } from "@isochrone/kubernetes";
 import type { FlowNetwork, PathTable } from "@isochrone/streams";
 import type { DecidedJob } from "../domain/decide.ts";
@@ -10,16 +9,13 @@ import type { TaskMoves } from "./task-moves.ts";
 
 interface MoveRoundsOptions {
   readonly moves: TaskMoves;
-  /** Placed node of the task; null without one. @param uid of the job */
   readonly hostOf: (uid: string, task: string) => string | null;
   readonly podOn: (job: KnownJob, task: string, node: string) => KubernetesObject | null;
   readonly toDecide: (job: KnownJob) => DecidedJob;
 }
 
 interface RoundEnd {
-  /** Whether managers have all flows of the job with this UID. */
   readonly areFlowsApplied: (uid: string) => boolean;
-  /** Nothing changed since the decision. */
   readonly isCalm: boolean;
   readonly known: readonly KnownJob[];
   readonly nodes: readonly StreamNode[];
@@ -44,7 +40,6 @@ export class MoveRounds {
     this.#moves.keep(uids);
   }
 
-  /** Returns the task that has just moved; null if none. */
   async advance(
     known: ReadonlyMap<string, KnownJob>,
   ): Promise<{ readonly uid: string; readonly task: string; readonly node: string } | null> {
@@ -64,7 +59,6 @@ export class MoveRounds {
     return step === null ? null : { uid, ...step };
   }
 
-  /** Proposes a move if one is due. */
   end({ areFlowsApplied, isCalm, known, nodes, networks: { network, paths } }: RoundEnd): void {
     this.#areFlowsApplied = areFlowsApplied;
     const { hostOf, podOn, toDecide, moves } = this.#options;

@@ -39,34 +39,27 @@ interface Move {
   readonly from: string;
   readonly to: string;
   readonly stage: "leaving" | "starting";
-  /** Monotonic. */
   readonly untilMs: number;
 }
 
 interface MovedJob {
-  /** Null without a node. */
   readonly host: string | null;
   readonly podOn: (node: string) => KubernetesObject | null;
-  /** Whether managers have the job's current flows. */
   readonly areFlowsApplied: boolean;
 }
 
 /** How long an old pod waits for its successor's rules where no manager exists. */
 const WITHOUT_MANAGERS_MS = 10_000;
 
-/** Bound on remembered pods. */
 const MAX_SEEN = 10_000;
 
 export class TaskMoves {
   readonly #options: TaskMovesOptions;
   readonly #windows: ReturnType<typeof parseMaintenanceWindow>[];
-  /** Rest by job UID, monotonic. */
   readonly #rests = new Map<string, number>();
-  /** First sight by pod UID, monotonic. */
   readonly #seenMs = new BoundedMap<number>(MAX_SEEN);
   #move: Move | null = null;
   #nextMs = Number.NEGATIVE_INFINITY;
-  /** The last proposal and its number of repetitions. */
   #proposed = { text: "", rounds: 0 };
 
   constructor(options: TaskMovesOptions) {
@@ -78,12 +71,10 @@ export class TaskMoves {
     return this.#options.rules.minGainRatio;
   }
 
-  /** UID of the job with a moving task; null if none. */
   get moving(): string | null {
     return this.#move?.uid ?? null;
   }
 
-  /** Call once per look. */
   isDue(): boolean {
     const { clock, rules } = this.#options;
     if (this.#move !== null || clock.monotonic() < this.#nextMs) return false;
@@ -91,7 +82,6 @@ export class TaskMoves {
     return isOpen(this.#windows, clock.now());
   }
 
-  /** Whether the task's pod may move now. */
   mayMove(uid: string, pod: KubernetesObject | null): boolean {
     const { clock, rules } = this.#options;
     if (pod === null || !isReady(pod) || clock.monotonic() < (this.#rests.get(uid) ?? -Infinity))
@@ -132,7 +122,6 @@ export class TaskMoves {
     logger.info("a task of a stream job is moved", { ...proposed });
   }
 
-  /** The moving task's pod on the other node; null if none. */
   besides(uid: string): BesidePod | null {
     if (this.#move?.uid !== uid) return null;
     const { task, from, to, stage } = this.#move;

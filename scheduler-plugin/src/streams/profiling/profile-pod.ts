@@ -13,11 +13,10 @@ interface ProfiledJob {
 /** Label of profiling pods: the StreamJob of their namespace. Services of the job don't select them. */
 export const STREAM_PROFILE_LABEL = "isochrone.dev/stream-profile";
 
-/** The kubelet ends it then. */
 const DEADLINE_SECONDS = 300;
 const WORK_CHARACTERS = 16;
 
-/** By profiled task: digest of the pod without job and node. Equal digests share measurements. */
+/** Digest of the pod without job and node, by profiled task. Equal digests share measurements. */
 export function worksOf(job: ProfiledJob): Map<string, string> {
   const works = new Map<string, string>();
   for (const [task, { profiling }] of job.definition.tasks) {
@@ -34,7 +33,6 @@ export function profilePodName({ object }: ProfiledJob, task: string, kind: stri
   return podNameOf(object, `${task}-profile`, kind);
 }
 
-/** @param node null: any */
 export function profilePod(
   job: ProfiledJob,
   task: string,

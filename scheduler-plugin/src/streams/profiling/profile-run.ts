@@ -5,7 +5,6 @@ import { readReport } from "../domain/profiles.ts";
 
 type ProfileRun =
   | { readonly kind: "under_way" }
-  /** No room on its node any more. */
   | { readonly kind: "homeless" }
   | { readonly kind: "measured"; readonly secondsPerFrame: number; readonly image: string | null }
   | { readonly kind: "failed"; readonly failure: string };
@@ -13,7 +12,6 @@ type ProfileRun =
 /** For pods that the kubelet doesn't end, or never starts. */
 const OVERDUE_MS = 600_000;
 
-/** @param knownMs since first sight */
 export function runOf(pod: KubernetesObject, knownMs: number): ProfileRun {
   const status = looseFields<PodStatus>(pod.status);
   const [container = {}] = looseList<ContainerStatus>(status.containerStatuses);
@@ -32,7 +30,6 @@ export function runOf(pod: KubernetesObject, knownMs: number): ProfileRun {
   return { kind: "under_way" };
 }
 
-/** Digest of the container's image; null if unknown. */
 export function digestOf({ imageID }: Unchecked<ContainerStatus>): string | null {
   return /sha256:[0-9a-f]{64}/.exec(looseText(imageID))?.[0] ?? null;
 }

@@ -21,7 +21,6 @@ import { readProfiles } from "./profile-status.ts";
 
 interface ProfilerOptions {
   readonly writer: JobPodWriter;
-  /** Reserves places for pods on their way. */
   readonly model: ClusterModel;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -30,11 +29,9 @@ interface ProfilerOptions {
 
 interface Surroundings {
   readonly allows: (pod: KubernetesObject, node: string) => boolean;
-  /** Pod that runs the task; null if none. */
   readonly runningPod: (job: KnownJob, task: string) => KubernetesObject | null;
 }
 
-/** A task on one kind of node. */
 interface Pair {
   readonly job: KnownJob;
   readonly task: string;
@@ -45,7 +42,6 @@ interface Pair {
 
 export interface ProfileView {
   readonly profiles: readonly Profile[];
-  /** Pairs of task and kind. */
   readonly wanted: number;
 }
 
@@ -53,23 +49,18 @@ export interface ProfileView {
 const MAX_PODS = 4;
 /** Pairs per job; further ones keep their declared times. */
 const MAX_PAIRS = 256;
-/** Bound on measurements kept for other jobs. */
 const MAX_KEPT = 10_000;
-/** Retry delay of a pod without room. */
 const PAUSE_MS = 60_000;
 
 export class Profiler {
   readonly #options: ProfilerOptions;
-  /** By job UID, then by task and kind. */
   readonly #profiles = new Map<string, Map<string, Profile>>();
   readonly #wanted = new Map<string, number>();
-  /** By work and kind, including jobs that are gone. */
+  /** Keyed by work and kind, including jobs that are gone. */
   readonly #kept = new Map<string, Profile>();
-  /** By key. */
   readonly #pods = new Map<string, KubernetesObject>();
   /** First sight by UID, monotonic. */
   readonly #seenMs = new Map<string, number>();
-  /** Node by key of a created pod that isn't seen bound yet. */
   readonly #onTheirWay = new Map<string, string>();
   /** Earliest creation by pod key, monotonic. */
   readonly #pauses = new Map<string, number>();
@@ -83,7 +74,6 @@ export class Profiler {
     return this.#onTheirWay.has(podKey);
   }
 
-  /** Returns whether it is a profiling pod. */
   takePod({ type, object }: InformerChange): boolean {
     if (object.metadata.labels?.[STREAM_PROFILE_LABEL] === undefined) return false;
     const key = keyOf(object);
@@ -151,7 +141,6 @@ export class Profiler {
     }
   }
 
-  /** Drops profiles of other tasks or other work. */
   #pairsOf(job: KnownJob, kinds: Kinds): Pair[] {
     const pairs: Pair[] = [];
     for (const [task, work] of job.works) {
@@ -182,7 +171,6 @@ export class Profiler {
     return hasChanged;
   }
 
-  /** Returns whether there is a new measurement. */
   async #finish(pod: KubernetesObject, pair: Pair): Promise<boolean> {
     const { clock, logger, metrics } = this.#options;
     const nowMs = clock.now();
@@ -298,7 +286,6 @@ export class Profiler {
   }
 }
 
-/** Nodes by kind, cached per set of labels. */
 class Kinds {
   readonly #nodes: readonly StreamNode[];
   readonly #byLabels = new Map<string, Map<string, StreamNode[]>>();
