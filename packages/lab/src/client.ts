@@ -1,4 +1,3 @@
-// Client of a running lab without the lab's code: one-question commands load no emulator.
 export { LabClient, LabClientError } from "./lab-client.ts";
 export { listLabs, readControlToken } from "./control-token.ts";
 export type { RunningLab } from "./control-token.ts";

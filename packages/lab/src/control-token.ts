@@ -21,11 +21,8 @@ interface StoredToken {
   remove(): Promise<void>;
 }
 
-/** An embedded cluster of this user according to its file; it may have ended without removing it. */
 export interface RunningLab {
-  /** URL of the graph API and page. */
   readonly page: string;
-  /** URL of the emulator's controls. */
   readonly lab: string;
 }
 
@@ -76,7 +73,6 @@ export async function readControlToken(url: string, env: Env): Promise<string | 
   return null;
 }
 
-/** Lists the user's embedded clusters by port. */
 export async function listLabs(env: Env): Promise<RunningLab[]> {
   const found = new Map<number, RunningLab>();
   for (const folder of foldersOf(env))
@@ -102,7 +98,6 @@ function fileName(port: number): string {
   return `lab-${port}.token`;
 }
 
-/** Token, then page address; empty if the file can't be read. */
 async function linesOf(file: string): Promise<string[]> {
   try {
     return (await readFile(file, "utf8")).trim().split("\n");

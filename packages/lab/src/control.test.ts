@@ -180,7 +180,6 @@ test.each([
   });
   expect(network.link("a", "b")).toEqual(before);
   expect((await fetch(`${base}/lab/v1/matrix`)).status).toBe(200);
-  // Except objects, which may contain private data.
   expect((await fetch(`${base}/lab/v1/objects`, { headers })).status).toBe(401);
 });
 

@@ -16,7 +16,6 @@ import type { EmulatedNetwork } from "./network/emulated-network.ts";
 import type { PairRecord } from "./network/record.ts";
 import type { LabTimeline } from "./timeline.ts";
 
-/** Emulator's effect on packets in the requested period. */
 export interface RecordAnswer {
   readonly lastMs: number;
   readonly pairs: readonly PairRecord[];
@@ -26,7 +25,6 @@ export interface RecordAnswer {
 export interface ClusterReport {
   receiverCounts(): unknown;
   endToEnd(): unknown;
-  /** Process ids of relay and pods. */
   processes(): unknown;
   /** Kills a node; absent if the nodes aren't the lab's. Resolves when its pods have ended. */
   killNode?(node: string): Promise<void>;
@@ -42,34 +40,25 @@ export interface StoreCall {
   readonly args: readonly unknown[];
 }
 
-/** The value, or code and message of a StoreError. */
 export type StoreAnswer<T = unknown> =
   | { readonly value: T }
   | { readonly error: { readonly code: StoreError["code"]; readonly message: string } };
 
-/** Metrics page of a service inside the embedded cluster. */
 export interface MetricsPage {
-  /** Job name, as in scrape configurations. */
   readonly job: string;
-  /** Instance within the job, usually a node. */
   readonly instance: string;
   readonly registry: { metrics(): Promise<string> };
 }
 
 interface LabControlOptions {
   readonly network: Pick<EmulatedNetwork, "matrix" | "setLink" | "link" | "record">;
-  /** Absent: the cluster's paths answer 404. */
   readonly cluster?: ClusterReport;
   /** Records changes of links; absent: its path answers 404. */
   readonly timeline?: LabTimeline;
   /** Metrics pages of services without their own listener; read per request. @default none */
   readonly pages?: readonly MetricsPage[];
-  /**
-   * Required for changes and for reading objects. Commands read it from a file; a page may get it from its
-   * server.
-   */
+  /** Required for changes and for reading objects. Commands read it from a file. */
   readonly token: string;
-  /** Accepted host names besides loopback. @default none */
   readonly allowedHosts?: AllowedHosts;
   readonly logger: Logger;
   readonly registry: HttpAppOptions["registry"];
@@ -153,7 +142,6 @@ export async function createLabControl(options: LabControlOptions): Promise<LabC
     },
   );
 
-  // Format of Prometheus' http_sd_configs.
   app.get(TARGETS_PATH, (request) =>
     pages.map(({ job, instance }) => ({
       targets: [request.headers.host],

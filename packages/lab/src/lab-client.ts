@@ -6,9 +6,7 @@ import type { LinkAnswer } from "./link-routes.ts";
 import type { NetworkTruth } from "./network/emulated-network.ts";
 import type { LinkChange } from "./network/links.ts";
 
-/** The control API answered with an error, or not at all. */
 export class LabClientError extends CodedError {
-  /** Null without an answer. */
   readonly status: number | null;
 
   constructor(code: string, message: string, status: number | null, cause?: unknown) {
@@ -19,7 +17,6 @@ export class LabClientError extends CodedError {
 }
 
 interface LabClientOptions {
-  /** @default 5000 */
   readonly timeoutMs?: number;
   /** Required for changes and for reading objects. @default none */
   readonly token?: string | null;
@@ -30,14 +27,12 @@ export class LabClient {
   readonly #timeoutMs: number;
   readonly #token: string | null;
 
-  /** @param url such as http://127.0.0.1:8090 */
   constructor(url: string, options: LabClientOptions = {}) {
     this.#url = url.replace(/\/+$/, "");
     this.#timeoutMs = options.timeoutMs ?? 5000;
     this.#token = options.token ?? null;
   }
 
-  /** The emulator's ground truth. */
   async matrix(): Promise<NetworkTruth> {
     return this.#ask("GET", "/lab/v1/matrix");
   }
@@ -75,7 +70,6 @@ export class LabClient {
     return this.#ask("GET", "/lab/v1/workflow");
   }
 
-  /** Objects of the embedded cluster, as a Kubernetes List. */
   async objects(): Promise<{ readonly items: readonly KubernetesObject[] }> {
     return this.#ask("GET", "/lab/v1/objects");
   }
@@ -84,7 +78,6 @@ export class LabClient {
     return this.#ask("POST", "/lab/v1/store", call);
   }
 
-  /** @typeParam T format of the answer */
   async #ask<T>(method: "GET" | "PUT" | "POST", path: string, body?: unknown): Promise<T> {
     let response: Response;
     try {

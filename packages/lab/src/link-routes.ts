@@ -6,9 +6,7 @@ import { NetworkError, type NetworkErrorCode } from "./network/errors.ts";
 import type { LinkChange, LinkSettings } from "./network/links.ts";
 import type { LabTimeline } from "./timeline.ts";
 
-/** Absent fields stay unchanged. */
 interface LinkRequest {
-  /** Round-trip time. */
   readonly delayMs?: number;
   readonly jitterMs?: number;
   readonly lossRatio?: number;
@@ -26,14 +24,12 @@ export interface LinkAnswer {
 }
 
 interface LinkState extends LinkAnswer {
-  /** Settings before the first change. */
   readonly initial: LinkSettings;
 }
 
 export interface LinkRoutesOptions {
   readonly network: Pick<EmulatedNetwork, "setLink" | "link">;
   readonly token: string;
-  /** Absent: changes aren't recorded. */
   readonly timeline?: LabTimeline | undefined;
 }
 
@@ -90,7 +86,6 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
         ...OF_LAB,
         bodyLimit: BODY_LIMIT_BYTES,
         schema: { hide: true, body: LINK_REQUEST, params: NODE_PAIR },
-        // Before the body is read.
         onRequest: async (request, reply) => {
           const refusal = refusalOf(request.headers.authorization, "changing the emulated network");
           if (refusal === null) return undefined;
@@ -119,7 +114,6 @@ export async function addLinkRoutes(server: HttpApp, options: LinkRoutesOptions)
   });
 }
 
-/** Returns the refusal of a request without the token; null if it has it. */
 export function tokenCheck(
   token: string,
 ): (authorization: string | undefined, what: string) => Refusal | null {
@@ -154,7 +148,6 @@ const STATUS: Readonly<Record<NetworkErrorCode, number>> = {
   invalid_matrix: 400,
 };
 
-/** Converts the network's refusals to HTTP errors. */
 export async function asHttp<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();

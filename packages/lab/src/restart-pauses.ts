@@ -3,7 +3,6 @@ import type { Clock } from "@isochrone/runtime";
 
 /** A kubelet's backoff, at the lab's pace. */
 const GROWTH: BackoffGrowth = { initialMs: 1_000, maxMs: 30_000, factor: 2 };
-/** A longer run resets the backoff. */
 const SOUND_AFTER_MS = 60_000;
 
 /** Backoff before restarting a process that ended by itself; grows with consecutive crashes. */
@@ -23,7 +22,6 @@ export class RestartPauses {
     this.#startedMs = this.#clock.monotonic();
   }
 
-  /** Delay in ms; call once per crash. */
   next(): number {
     const isSound = this.#clock.monotonic() - this.#startedMs > SOUND_AFTER_MS;
     this.#crashes = isSound ? 1 : this.#crashes + 1;

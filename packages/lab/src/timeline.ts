@@ -6,7 +6,6 @@ import type { LinkSettings } from "./network/links.ts";
 
 /** Latency of requests that the load generator planned in the preceding seconds. */
 interface TimelinePoint {
-  /** RFC 3339 */
   readonly at: string;
   readonly requests: number;
   readonly errors: number;
@@ -34,7 +33,6 @@ type TimelineMark =
   | { readonly at: string; readonly kind: "killed"; readonly node: string };
 
 export interface Timeline {
-  /** Length of the period that each point covers. */
   readonly spanSeconds: number;
   readonly points: readonly TimelinePoint[];
   readonly marks: readonly TimelineMark[];
@@ -46,7 +44,6 @@ export interface TimelineSource {
 }
 
 interface TimelineOptions {
-  /** Null: there is none yet. */
   readonly cluster: () => TimelineSource | null;
   /** Its current links are the initial ones. @default the links before a change through the API */
   readonly network?: Pick<EmulatedNetwork, "nodes" | "link">;
@@ -100,7 +97,6 @@ export class LabTimeline implements Service {
     this.#noteMoves(cluster);
     const at = this.#at();
     const { count: requests, errors, p50Ms, p95Ms } = await cluster.endToEnd({ lastMs: SPAN_MS });
-    // No points before the first request.
     if (requests + errors === 0 && this.#points.length === 0) return;
     push(this.#points, { at, requests, errors, p50Ms, p95Ms }, MAX_POINTS);
   }
@@ -159,7 +155,6 @@ function push<T>(list: T[], item: T, most: number): void {
   if (list.length > most) list.shift();
 }
 
-/** Multiset difference. */
 function without(nodes: readonly string[], others: readonly string[]): string[] {
   const left = [...others];
   return nodes.filter((node) => {

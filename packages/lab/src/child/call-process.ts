@@ -14,14 +14,10 @@ type CallTable<C> = {
 interface CallProcessOptions {
   readonly entry: string;
   readonly execArgv?: readonly string[];
-  /** @default json */
   readonly serialization?: ForkOptions["serialization"];
-  /** Error of every call while the process isn't running. */
   readonly downError: (reason: string) => Error;
-  /** Error of a call that the child failed. */
   readonly failedError: (message: string) => Error;
   readonly onDown?: (reason: string) => void;
-  /** Unsolicited messages of the child. */
   readonly onOther?: (message: unknown) => void;
 }
 
@@ -40,7 +36,6 @@ export class CallProcess<C extends CallTable<C>> {
   #stderr = "";
   #down: string | null = null;
 
-  /** Resolves when the child accepts calls; rejects with its `downError`. */
   static async spawn<C extends CallTable<C>>(options: CallProcessOptions): Promise<CallProcess<C>> {
     const child = new CallProcess<C>(options);
     await new Promise<void>((resolve, reject) => child.#pending.set(0, { resolve: () => resolve(), reject }));

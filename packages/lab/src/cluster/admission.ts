@@ -38,7 +38,6 @@ export class MutatingAdmission {
     this.#logger = options.logger;
   }
 
-  /** @param before null on creation */
   async admit<T extends KubernetesObject>(object: T, before: KubernetesObject | null = null): Promise<T> {
     const operations = await this.patchOf(object, before);
     return operations.length === 0 ? object : jsonPatched(object.metadata.name, object, operations);

@@ -22,12 +22,9 @@ class ClusterError extends CodedError {
   }
 }
 
-/** A broken rule of a workflow manifest with its location. */
 export interface ManifestProblem {
   readonly file: string;
-  /** 1-based. */
   readonly document: number;
-  /** 1-based. */
   readonly line: number;
   readonly message: string;
 }
@@ -51,16 +48,13 @@ export class SiteError extends ClusterError {
   }
 }
 
-/** Thrown if the scheduler extender is unreachable, too slow, or breaks its protocol. */
 export class ExtenderError extends ClusterError {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super("extender_failed", message, { ...options, retryable: true });
   }
 }
 
-/** Thrown if pods didn't become ready in time. */
 export class NotReadyError extends ClusterError {
-  /** Pods or workloads that aren't ready. */
   readonly missing: readonly string[];
 
   constructor(message: string, missing: readonly string[]) {
@@ -69,7 +63,6 @@ export class NotReadyError extends ClusterError {
   }
 }
 
-/** Thrown if a child process of the cluster didn't start or answer. */
 export class PodProcessError extends ClusterError {
   constructor(message: string, options: { cause?: unknown } = {}) {
     super("pod_failed", message, { ...options, retryable: true });

@@ -15,7 +15,6 @@ import type { LabPod } from "./lab-pod.ts";
 import { DirectNetwork } from "./testing/direct-network.ts";
 import { sites, threeServices } from "./testing/builders.ts";
 
-/** Generous: other processes slow this down. */
 const WITHIN = { timeout: 120_000 };
 const PODS = {
   terminationGraceMs: 400,
@@ -54,7 +53,6 @@ async function startCluster(options: Partial<LabClusterOptions> = {}): Promise<W
   return { cluster, store, network };
 }
 
-/** Blocks `resolve` until opened. */
 class SlowNetwork extends DirectNetwork {
   readonly #opened = Promise.withResolvers<void>();
 
@@ -78,7 +76,6 @@ const isAlive = (pid: number): boolean => {
   }
 };
 
-/** Sums a sidecar metric over series with matching labels. */
 async function metric(
   pod: LabPod,
   family: string,
@@ -112,7 +109,6 @@ async function stopLoad(cluster: LabCluster): Promise<number> {
         ["b", "c"],
       ] as const)
         expect(await received(cluster, source, target)).toBe(entered);
-      // No requests were on their way to the entry.
       await systemClock.sleep(150);
       expect(await received(cluster, "unknown", "a")).toBe(entered);
       return entered;
@@ -354,7 +350,6 @@ describe("the embedded cluster", { timeout: 400_000 }, () => {
       logger: new MemoryLogger(),
     });
     onTestFinished(() => cluster.stop());
-    // The node has room for two of the three.
     await vi.waitFor(() => expect(cluster.pods().filter(({ ready }) => ready)).toHaveLength(2), WITHIN);
     await expect(cluster.waitReady(100)).rejects.toMatchObject({
       code: "not_ready",

@@ -42,21 +42,15 @@ export interface LabClusterOptions {
   readonly logger: Logger;
   /** Load on the entry service; 0 = none. @default 5 */
   readonly requestsPerSecond?: number;
-  /** @default "score" */
   readonly placement?: Placement;
-  /** May be set later. */
   readonly extender?: ExtenderConfig;
   readonly pods?: Partial<RunnerOptions>;
   /** CPU limit of each node's pods. @default unlimited */
   readonly cpuBudget?: CpuBudget;
-  /** Replaces `requestsPerSecond`. */
   readonly load?: LoadPlan;
   /** Node of the users, who then send over the network. @default beside the entry */
   readonly usersAt?: string;
-  /**
-   * Creates EndpointSlices and routes by their hints, like kube-proxy. Only with the stand-in.
-   * @default false
-   */
+  /** Creates EndpointSlices and routes by their hints. Only with the stand-in. @default false */
   readonly slices?: boolean;
   /** Load balancing: random, as kube-proxy does, or in turn. @default "random" */
   readonly choice?: "in-turn" | "random";
@@ -185,7 +179,6 @@ export class LabCluster {
       .sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
-  /** Cumulative, including ended pods. */
   async receiverCounts(): Promise<ReceiverCount[]> {
     const totals = new Map<string, Map<string, number>>();
     await Promise.all(this.#kubelets.map((kubelet) => kubelet.addReceived(totals)));
@@ -194,7 +187,6 @@ export class LabCluster {
     );
   }
 
-  /** Load generator's measurements over the last `lastMs`. */
   async endToEnd(options: { readonly lastMs: number }): Promise<EndToEnd> {
     if (this.#load === null) return NO_REQUESTS;
     return this.#load.report(options.lastMs);
@@ -205,15 +197,11 @@ export class LabCluster {
     return new Map((await Promise.all(this.#kubelets.map((kubelet) => kubelet.sidecarPages()))).flat());
   }
 
-  /** Multiplies the time between requests. */
   setPace(factor: number): void {
     this.#load?.setPace(factor);
   }
 
-  /**
-   * All requests of a period that starts at the end of the previous one. Resolves when all are answered. One
-   * at a time.
-   */
+  /** Requests of the period since the previous one's end. Resolves when all are answered. One at a time. */
   async stretch(durationMs: number): Promise<RawStretch> {
     return (await this.#load?.stretch(durationMs)) ?? { responseMs: [] };
   }
@@ -231,7 +219,6 @@ export class LabCluster {
     );
   }
 
-  /** Changes running programs only. */
   setBehaviour(workload: string, behaviour: Behaviour): void {
     for (const kubelet of this.#kubelets) kubelet.setBehaviour(workload, behaviour);
   }
@@ -241,12 +228,10 @@ export class LabCluster {
     this.#kubelets.find((kubelet) => kubelet.node === node)?.setProxy(service, address);
   }
 
-  /** Kills the node's kubelet and processes without telling the store. */
   async killNode(node: string): Promise<void> {
     await this.#kubelets.find((kubelet) => kubelet.node === node)?.stop();
   }
 
-  /** URL of the node's usage page; null for an unknown node. */
   usagePage(node: string): string | null {
     const kubelet = this.#kubelets.find((candidate) => candidate.node === node);
     if (kubelet === undefined) return null;
@@ -261,9 +246,7 @@ export class LabCluster {
     return new Map(this.#load?.pid === undefined ? named : [...named, ["load", this.#load.pid]]);
   }
 
-  /**
-   * Sets the extender and placement by score; null removes it. A real scheduler has its own configuration.
-   */
+  /** Sets extender and placement by score; null removes it. Real schedulers have their own configuration. */
   setExtender(config: ExtenderConfig | null): void {
     this.#controllers?.setExtender(config);
   }

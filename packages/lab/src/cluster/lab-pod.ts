@@ -4,7 +4,6 @@ import type { KubernetesObject, PodStatus } from "@isochrone/kubernetes";
 import { PUBLISHED } from "./names.ts";
 import type { PodNetwork } from "./ports.ts";
 
-/** A pod for display. */
 export interface LabPod {
   readonly name: string;
   readonly namespace: string;
@@ -14,7 +13,6 @@ export interface LabPod {
   readonly ready: boolean;
   readonly deleting: boolean;
   readonly restarts: number;
-  /** Null until the pod has run. */
   readonly metricsUrl: string | null;
 }
 

@@ -1,22 +1,13 @@
-// Labels, annotations and names of the embedded cluster. The stand-in program's are lab.isochrone.dev/*.
-
 export const WORKFLOW_LABEL = "isochrone.dev/workflow";
 
-/** Annotations of a pod template that configure the stand-in program. */
 export const BEHAVIOUR = {
-  /** Services called in parallel on each request, comma-separated. */
   calls: "lab.isochrone.dev/calls",
-  /** Body size of a response. */
   responseBytes: "lab.isochrone.dev/response-bytes",
-  /** Body size of each request to a callee. */
   requestBytes: "lab.isochrone.dev/request-bytes",
-  /** Busy work per request, milliseconds. */
   cpuMs: "lab.isochrone.dev/cpu-ms",
   /** "exponential": busy work is drawn per request with mean `cpu-ms`. */
   cpuSpread: "lab.isochrone.dev/cpu-spread",
-  /**
-   * "modelled": busy work takes time and counts as CPU time without using the machine; one request at a time.
-   */
+  /** "modelled": busy work counts as CPU time without using the machine; one request at a time. */
   cpuKind: "lab.isochrone.dev/cpu-kind",
   /**
    * JSON by service with overrides per call, such as `{"b": {"probability": 0.5, "requestBytes": 100,
@@ -28,7 +19,6 @@ export const BEHAVIOUR = {
 } as const;
 
 export const PUBLISHED = {
-  /** Port of the pod's inbound proxy on the node's address. */
   port: "lab.isochrone.dev/port",
   scrape: "prometheus.io/scrape",
   scrapePort: "prometheus.io/port",
@@ -44,11 +34,9 @@ export const SOURCE_WORKLOAD_HEADER = "x-source-workload";
 export const RESPONSE_BYTES_HEADER = "x-response-bytes";
 /** ORCA header with the responder's load. */
 export const LOAD_HEADER = "endpoint-load-metrics";
-/** Path that only returns the load. */
 export const LOAD_PATH = "/load";
 /** Istio headers that identify the calling sidecar. */
 export const PEER_METADATA_HEADER = "x-envoy-peer-metadata";
 export const PEER_ID_HEADER = "x-envoy-peer-metadata-id";
 
-/** Istio's value for unknown labels. */
 export const UNKNOWN = "unknown";

@@ -1,5 +1,3 @@
-// Ports of the embedded cluster.
-
 export interface NodePort {
   readonly protocol: "tcp" | "udp";
   readonly port: number;
@@ -14,10 +12,8 @@ export interface SocketAddress {
 export interface PodNetwork {
   /** Address on which the node's processes listen. */
   nodeAddress(node: string): string;
-  /** Makes a node's port reachable from the other nodes. */
   expose(node: string, port: NodePort): Promise<void> | void;
   unexpose(node: string, port: NodePort): Promise<void> | void;
-  /** Address of the port as seen from `source`. */
   resolve(source: string, target: string, port: NodePort): SocketAddress | Promise<SocketAddress>;
   /** Command prefix that runs a program on that node, such as in a network namespace. @default none */
   commandOn?(node: string): readonly string[];

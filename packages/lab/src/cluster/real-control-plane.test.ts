@@ -46,7 +46,6 @@ async function world(): Promise<World> {
   };
 }
 
-/** As KWOK creates it: all nodes have KWOK's address. */
 function kwokNode(name: string): KubernetesObject {
   return {
     ...KINDS.node,
@@ -77,7 +76,6 @@ async function readyStatus(store: ClusterStore, name: string): Promise<Record<st
   }, WITHIN);
 }
 
-/** A store with some calls replaced. */
 function storeWith(store: ClusterStore, changed: Partial<ClusterStore>): ClusterStore {
   return new Proxy(store, {
     get(target, property: keyof ClusterStore) {
@@ -109,7 +107,6 @@ test("pods report addresses that an API server and its endpoint controllers take
     const usage = await (await fetch(cluster.usagePage("n1")!)).text();
     expect(usage).toMatch(/container_memory_working_set_bytes\{container="app",.*pod="b-1"\} [1-9]/);
   }, WITHIN);
-  // The node isn't ours.
   expect(await store.get({ ...KINDS.node, name: "n1" })).toEqual(before);
 }, 60_000);
 

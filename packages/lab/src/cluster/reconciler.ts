@@ -27,7 +27,6 @@ export class Reconciler {
     this.trigger();
   }
 
-  /** Never blocks. */
   trigger(): void {
     if (!this.#started || this.#stop.signal.aborted) return;
     this.#wanted = true;

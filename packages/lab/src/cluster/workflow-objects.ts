@@ -45,7 +45,6 @@ export async function createObjects(
   if (failed?.status === "rejected") throw failed.reason;
 }
 
-/** Removes the objects from a real cluster. Logs and skips what can't be removed. */
 export async function removeObjects(options: Options): Promise<void> {
   const { store, manifest, controlPlane, clock, random, logger } = options;
   if (controlPlane !== "real") return;

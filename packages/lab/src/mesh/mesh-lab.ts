@@ -36,7 +36,6 @@ export class MeshLab implements StageNetwork<number> {
   readonly #reaper: Reaper;
   readonly #libc: Libc;
 
-  /** @throws NamespaceError `invalid_argument`, `unsupported`, or of failing commands */
   static async create(options: MeshOptions): Promise<MeshLab> {
     check(options);
     const support = await namespaceLabSupport();
@@ -97,7 +96,6 @@ export class MeshLab implements StageNetwork<number> {
     return { client, peer, close };
   }
 
-  /** Descriptor of a TCP socket on the node; the caller owns it. */
   #openSocket(node: number): number {
     const kind = { family: SYS.AF_INET, type: SYS.SOCK_STREAM, protocol: 0 };
     return this.within(node, () => KernelSocket.open(this.#libc, kind)).fd;
@@ -112,7 +110,6 @@ export class MeshLab implements StageNetwork<number> {
     });
   }
 
-  /** Ends programs on the nodes and removes everything. */
   async close(): Promise<void> {
     await this.#reaper.remove();
   }
@@ -136,7 +133,6 @@ export class MeshLab implements StageNetwork<number> {
     });
   }
 
-  /** Next hop to each node on a shortest path; null if unreachable. */
   #nextHops(node: number): (number | null)[] {
     const next = new Map<number, number>([[node, node]]);
     for (const [at, by] of next)

@@ -1,10 +1,8 @@
-// Commands for ip(8) and tc(8): links with capacities, flows with path and rate.
 import type { MeshFlow, MeshLink } from "./mesh-plan.ts";
 
 /** TCP segment on Ethernet: header bytes, then largest payload. */
 const HEADER_BYTES = 66;
 const SEGMENT_BYTES = 1448;
-/** Extra link capacity for acknowledgements. */
 const ACKNOWLEDGED = 1.04;
 /** Extra relay rate, so that a flow waits only at its source. */
 const RELAYED = 1.02;
@@ -31,7 +29,6 @@ function deviceOf(link: number): string {
   return `l${link}`;
 }
 
-/** One command creates both ends, each in its node's namespace. */
 export function cableLine(link: number, [a, b]: readonly [string, string]): string {
   const device = deviceOf(link);
   return `link add name ${device} netns ${a} type veth peer name ${device} netns ${b}`;
@@ -53,7 +50,6 @@ export function portsOf(node: number, links: readonly MeshLink[]): MeshPort[] {
   });
 }
 
-/** @param next next hop to each node; null if unreachable */
 export function addressLines(
   node: number,
   ports: readonly MeshPort[],
@@ -84,7 +80,6 @@ function rateText(bitsPerSecond: number): string {
 const onWire = (bitsPerSecond: number, bytesPerFrame: number): number =>
   bitsPerSecond * (1 + HEADER_BYTES / Math.min(SEGMENT_BYTES, bytesPerFrame));
 
-/** The link's capacity, and the class for other traffic. */
 export function capacityLines({ device, bitsPerSecond }: MeshPort): string[] {
   const full = onWire(bitsPerSecond, SEGMENT_BYTES) * ACKNOWLEDGED;
   const rest = full * (1 - 1 / ACKNOWLEDGED);
@@ -96,7 +91,6 @@ export function capacityLines({ device, bitsPerSecond }: MeshPort): string[] {
   ];
 }
 
-/** Rules for flows that the node sends or forwards. */
 export function flowLines(
   node: number,
   ports: readonly MeshPort[],

@@ -1,11 +1,7 @@
 // Node addresses. Valid only inside a lab's namespaces, so all labs use the same.
 
-/** Network device of every node. */
 export const DEVICE = "eth0";
-/**
- * "02": locally administered; then letters that identify the lab in packet dumps; the last two bytes are the
- * node.
- */
+/** "02": locally administered; then letters that identify the lab in dumps. The last two bytes: node. */
 const MAC_HEAD = [0x02, 0x49, 0x53, 0x4f] as const;
 
 interface NodeAddresses {
@@ -17,7 +13,6 @@ interface NodeAddresses {
 export const V4_PREFIX_BITS = 16;
 export const V6_PREFIX_BITS = 64;
 
-/** Addresses of the node with that index. */
 export function nodeAddresses(index: number): NodeAddresses {
   const number = index + 1;
   const mac = [...MAC_HEAD, number >> 8, number & 0xff];
@@ -34,7 +29,6 @@ export function nodeOfMac(frame: Uint8Array, offset: number): number {
   return frame[offset + 4]! * 256 + frame[offset + 5]! - 1;
 }
 
-/** The hub's device that leads to a node. */
 export function portName(index: number): string {
   return `n${index}`;
 }

@@ -23,7 +23,6 @@ export function run(command: string, args: readonly string[], input = ""): Promi
   });
 }
 
-/** Runs many ip(8) commands in one process inside a namespace. */
 export function ipBatch(namespace: string, lines: readonly string[]): Promise<string> {
   return run("ip", ["-n", namespace, "-batch", "-"], `${lines.join("\n")}\n`);
 }

@@ -5,7 +5,6 @@ const O_CLOEXEC = 0o2000000;
 /** This thread's namespace; /proc/self would be the main thread's. */
 const OWN_NAMESPACE = "/proc/thread-self/ns/net";
 
-/** Returns to the previous namespace; idempotent. */
 type LeaveNamespace = () => void;
 
 /**
@@ -19,7 +18,6 @@ export async function enterNamespace(path: string): Promise<LeaveNamespace> {
   return enterNamespaceWith(await loadLibc(), path);
 }
 
-/** {@link enterNamespace} with a loaded libc. */
 function enterNamespaceWith(libc: Libc, path: string): LeaveNamespace {
   const before = openNamespace(libc, OWN_NAMESPACE);
   try {

@@ -46,10 +46,7 @@ function exchange(request: WirePacket, answer: WirePacket): WireExchange {
   };
 }
 
-/**
- * ICMP: identifier and sequence. UDP and TCP: the flow and the first bytes of payload, which an echo returns
- * unchanged.
- */
+/** ICMP: identifier and sequence. UDP and TCP: flow and first bytes of payload, which an echo repeats. */
 function defaultKey(packet: WirePacket): string | null {
   const { echo, family, protocol, sourcePort, targetPort, head } = packet;
   if (echo !== null) return `${family} ${echo.id} ${echo.sequence}`;

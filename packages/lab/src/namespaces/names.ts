@@ -1,6 +1,5 @@
 import { NamespaceError } from "./errors.ts";
 
-/** Prefix of all our namespaces. */
 const MARK = "isolab";
 /** Namespace of a lab's bridge or wire; no node has this name. */
 export const HUB = "_hub";
@@ -16,19 +15,16 @@ export interface Owner {
   readonly startTicks: number;
 }
 
-/** Prefix of one lab's namespaces. `random`: hexadecimal digits. */
 export function labPrefix({ pid, startTicks }: Owner, random: string): string {
   return `${MARK}-${pid}-${startTicks}-${random}-`;
 }
 
-/** The lab of a namespace; null if no lab made it. */
 export function labOf(namespace: string): { readonly prefix: string; readonly owner: Owner } | null {
   const match = PREFIX.exec(namespace);
   if (match === null) return null;
   return { prefix: match[0], owner: { pid: Number(match[1]), startTicks: Number(match[2]) } };
 }
 
-/** @throws NamespaceError `invalid_argument` naming the fault */
 export function checkNodeNames(nodes: readonly string[]): void {
   if (nodes.length === 0 || nodes.length > MAX_NODES) {
     throw new NamespaceError("invalid_argument", `a lab has 1 to ${MAX_NODES} nodes, got ${nodes.length}`);

@@ -35,7 +35,6 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 20));
 }
 
-/** Accepts one connection on port 9001, reads it to the end, prints the hash. */
 const HASH_SERVER = `
   import { createHash } from "node:crypto";
   import { createServer } from "node:net";
@@ -46,7 +45,6 @@ const HASH_SERVER = `
   });
   server.listen(9001, "::", () => console.log("ready"));`;
 
-/** Bytes that reveal any loss or reordering. */
 const PAYLOAD = `Buffer.from(Uint32Array.from({ length: ${TRANSFER_BYTES / 4} }, (_, i) => Math.imul(i, 2654435761)).buffer)`;
 
 function sender(address: string): string {
@@ -139,7 +137,6 @@ describe.skipIf(!support.supported)("a lab of network namespaces", () => {
     expect(await pingUdp(lab, { count: 50, intervalMs: 1 })).toEqual([]);
     await lab.setPath("a", "b", { corruptKind: "swap" });
     const seen = await pingUdp(lab, { count: 50, intervalMs: 1 });
-    // The pinger negates the number of an altered answer.
     expect(seen).toEqual(Array.from({ length: 50 }, (_, i) => -1 - i));
     const { counts } = await lab.record({ source: "a", target: "b", protocol: "udp" });
     expect(counts).toMatchObject({ delivered: 100, corrupted: 100 });

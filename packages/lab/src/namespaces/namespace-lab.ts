@@ -29,7 +29,6 @@ import { applyPathChange, IDEAL_PATH, type PathChange, type PathSettings } from 
 export interface NamespaceLabOptions {
   /** 1 to 128 names; their order determines the addresses. */
   readonly nodes: readonly string[];
-  /** @default "wire" */
   readonly topology?: Topology;
   /** Seed of the wire's jitter, loss and other draws. @default 1 */
   readonly seed?: number;
@@ -43,7 +42,6 @@ export interface NamespaceLabOptions {
   readonly offloads?: boolean;
   /** Capacity of the wire's queue; further frames are dropped and counted. @default 16384 */
   readonly queueFrames?: number;
-  /** Capacity of the wire's record. @default 262144 */
   readonly recordPackets?: number;
   /**
    * TCP slow start after idle longer than a retransmission timeout (kernel default). Disable when time is
@@ -51,10 +49,7 @@ export interface NamespaceLabOptions {
    * @default true
    */
   readonly slowStartAfterIdle?: boolean;
-  /**
-   * Congestion control of all nodes, such as reno, which every kernel has. null: the machine's.
-   * @default null
-   */
+  /** Congestion control of nodes, such as reno, which every kernel has. @default null: the machine's */
   readonly congestionControl?: string | null;
 }
 
@@ -63,10 +58,7 @@ const MAX_MTU = 9000;
 const DEFAULT_QUEUE_FRAMES = 16_384;
 const DEFAULT_RECORD_PACKETS = 262_144;
 
-/**
- * Groups allowed to open ICMP datagram sockets: everybody in container runtimes, nobody in new namespaces.
- * Per namespace.
- */
+/** Groups allowed to open ICMP datagram sockets; nobody in a new namespace, unlike in containers. */
 const PING_GROUPS = "/proc/sys/net/ipv4/ping_group_range";
 const EVERY_GROUP = "0 2147483647";
 const CONGESTION_CONTROL = "/proc/sys/net/ipv4/tcp_congestion_control";
@@ -86,7 +78,6 @@ export class NamespaceLab {
   #wire: WireProcess | null = null;
   #closing: Promise<void> | null = null;
 
-  /** @throws NamespaceError `invalid_argument`, `unsupported` with the reason, or of failing commands */
   static async create(options: NamespaceLabOptions): Promise<NamespaceLab> {
     const plan = resolve(options);
     const support = await namespaceLabSupport();
@@ -113,7 +104,6 @@ export class NamespaceLab {
     this.#reaper = new Reaper([prefix]);
   }
 
-  /** Process id of the emulator; null without one. */
   get wirePid(): number | null {
     return this.#wire?.pid ?? null;
   }
@@ -122,13 +112,11 @@ export class NamespaceLab {
     return DEVICE;
   }
 
-  /** @param family of IP @default 4 */
   address(node: string, family: 4 | 6 = 4): string {
     const { v4, v6 } = nodeAddresses(this.#index(node));
     return family === 4 ? v4 : v6;
   }
 
-  /** Namespace name for ip(8). */
   namespace(node: string): string {
     this.#index(node);
     return this.#prefix + node;
@@ -176,7 +164,6 @@ export class NamespaceLab {
     this.#paths[from]![to] = path;
   }
 
-  /** Changes both directions alike. */
   async setPaths(a: string, b: string, change: PathChange): Promise<void> {
     await this.setPath(a, b, change);
     await this.setPath(b, a, change);
@@ -191,7 +178,6 @@ export class NamespaceLab {
     return this.#needWire().call("record", this.#byIndex(filter));
   }
 
-  /** In order of entry. */
   async packets(filter: PacketFilter = {}): Promise<readonly WirePacket[]> {
     const { packets } = await this.#needWire().call("packets", this.#byIndex(filter));
     return packets.map((packet) => ({
@@ -222,7 +208,6 @@ export class NamespaceLab {
     return pairExchanges(await this.packets(filter), await this.packets(answers), key);
   }
 
-  /** Counts since creation for every ordered pair and the wire. */
   async totals(): Promise<WireTotals> {
     const { paths, wire } = await this.#needWire().call("totals", null);
     const pairs = this.nodes.flatMap((source, i) =>
@@ -248,7 +233,6 @@ export class NamespaceLab {
     await addShape(received, shape);
   }
 
-  /** Removes the filters of `shape`. */
   async unshape(node: string): Promise<void> {
     this.#checkOpen();
     const { sent, received } = this.#shapingPoints(node);
@@ -301,7 +285,6 @@ export class NamespaceLab {
     });
   }
 
-  /** Call with the thread on the node. */
   #prepareNode(plan: Required<NamespaceLabOptions>): void {
     const { topology, offloads, slowStartAfterIdle, congestionControl } = plan;
     if (topology === "wire" || !offloads) switchOffloadsOff(this.#libc, DEVICE);
@@ -349,7 +332,6 @@ export class NamespaceLab {
   }
 }
 
-/** @throws NamespaceError `invalid_argument` */
 function resolve(options: NamespaceLabOptions): Required<NamespaceLabOptions> {
   const plan = {
     nodes: [...options.nodes],

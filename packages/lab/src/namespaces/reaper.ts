@@ -7,7 +7,6 @@ import { NamespaceError } from "./errors.ts";
 import { labOf, startTicksOf, type Owner } from "./names.ts";
 
 const SCRIPT = fileURLToPath(new URL("reaper.sh", import.meta.url));
-/** Folder of ip(8)'s named namespaces. */
 export const NAMESPACE_FOLDER = "/run/netns";
 
 /**
@@ -18,7 +17,6 @@ export class Reaper {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown[]>;
 
-  /** @param prefixes of the namespaces' names */
   constructor(prefixes: readonly string[]) {
     // Detached, so that a terminal's Ctrl-C doesn't reach it.
     this.#child = spawn("sh", [SCRIPT, ...prefixes], {
@@ -26,7 +24,6 @@ export class Reaper {
       stdio: ["pipe", "ignore", "ignore"],
     });
     this.#exited = once(this.#child, "exit");
-    // Awaited only by `remove`.
     this.#exited.catch(() => undefined);
     this.#child.stdin?.on("error", () => undefined);
     // It ends with this process and must not keep it alive.
@@ -38,7 +35,6 @@ export class Reaper {
     return this.#child.pid;
   }
 
-  /** @throws NamespaceError `command_failed` if something remains */
   async remove(): Promise<void> {
     this.#child.ref();
     this.#child.stdin?.end();

@@ -1,9 +1,7 @@
 import type { PathCounts, WireCounts } from "./wire/counters.ts";
 import type { PacketOutcome } from "./wire/packet-ring.ts";
 
-/** Selects packets of the record; absent fields match all. */
 export interface PacketFilter {
-  /** Names of sending and receiving node. */
   readonly source?: string | undefined;
   readonly target?: string | undefined;
   readonly family?: 4 | 6 | undefined;
@@ -38,22 +36,16 @@ export interface WireRecord {
   readonly variationMs: number | null;
   /** Delivered packets without a kernel timestamp; their times come from the emulator's clock. */
   readonly unstamped: number;
-  /** Packets waiting at the time of the query. */
   readonly waiting: number;
-  /**
-   * Packets since the filter's mark that the ring has overwritten. If nonzero, the record covers only the
-   * newest.
-   */
+  /** Packets since the filter's mark that the ring has overwritten; nonzero: only the newest remain. */
   readonly forgotten: number;
 }
 
-/** Since the wire's start. */
 export interface WireTotals {
   readonly paths: readonly (PathCounts & { readonly source: string; readonly target: string })[];
   readonly wire: WireCounts;
 }
 
-/** One packet of the record. `Node`: type of node names. */
 export interface WirePacket<Node = string> {
   /** From 0 in order of entry. */
   readonly number: number;
@@ -73,14 +65,12 @@ export interface WirePacket<Node = string> {
   readonly bytes: number;
   /** Kernel timestamp, ns since 1970. */
   readonly enteredAtNs: bigint;
-  /** Null unless delivered. */
   readonly leftAtNs: bigint | null;
   /** Exit minus entry. */
   readonly addedMs: number | null;
   /** Null if it was not to be delivered. */
   readonly intendedMs: number | null;
   readonly outcome: PacketOutcome;
-  /** A copy made by the emulator. */
   readonly duplicate: boolean;
   readonly corrupted: boolean;
   readonly reordered: boolean;
@@ -90,7 +80,6 @@ export interface WirePacket<Node = string> {
 
 export interface PacketList<Node = string> {
   readonly packets: readonly WirePacket<Node>[];
-  /** See {@link WireRecord}. */
   readonly forgotten: number;
 }
 

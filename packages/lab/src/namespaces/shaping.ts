@@ -3,7 +3,6 @@ import { DEVICE, portName } from "./addresses.ts";
 import { run } from "./commands.ts";
 import { NamespaceError } from "./errors.ts";
 
-/** Token bucket filter (tbf) of the kernel. */
 export interface Shape {
   /** Whole Ethernet frames. */
   readonly rateBitsPerSecond: number;
@@ -15,7 +14,6 @@ export interface Shape {
   readonly direction?: "sent" | "received" | "both";
 }
 
-/** Device whose output is shaped. */
 export interface ShapingPoint {
   readonly namespace: string;
   readonly device: string;
@@ -27,7 +25,6 @@ const LIMITS = {
   latencyMs: { min: 1, max: 60_000 },
 } as const;
 
-/** @throws NamespaceError `invalid_argument` */
 export function checkShape(node: string, shape: Shape): void {
   for (const [name, { min, max }] of entriesOf(LIMITS)) {
     const value = shape[name];
@@ -60,7 +57,6 @@ export async function addShape(point: ShapingPoint, shape: Shape): Promise<void>
   await run("tc", ["-n", namespace, "qdisc", "add", "dev", device, "root", ...tbf]);
 }
 
-/** No-op without a shape. */
 export async function removeShape({ namespace, device }: ShapingPoint): Promise<void> {
   const shown = await run("tc", ["-n", namespace, "qdisc", "show", "dev", device]);
   if (shown.includes("qdisc tbf")) await run("tc", ["-n", namespace, "qdisc", "del", "dev", device, "root"]);

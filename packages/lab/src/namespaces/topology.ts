@@ -11,7 +11,6 @@ export type Topology = "direct" | "bridge" | "wire";
 interface TopologyPlan {
   readonly topology: Topology;
   readonly namespaces: readonly string[];
-  /** Namespace of the bridge or the emulator. */
   readonly hub: string;
   readonly mtu: number;
 }
@@ -29,7 +28,6 @@ export async function buildTopology(plan: TopologyPlan): Promise<void> {
   await Promise.all(namespaces.map((namespace, node) => ipBatch(namespace, nodeLines(plan, node))));
 }
 
-/** Devices of the hub; the cables' other ends are created in the nodes' namespaces. */
 function hubLines({ topology, namespaces, mtu }: TopologyPlan): string[] {
   if (topology === "direct") {
     const [a, b] = namespaces.map((namespace, node) => `${DEVICE} netns ${namespace} ${link(node, mtu)}`);

@@ -8,7 +8,6 @@ const ENTRY = fileURLToPath(new URL("wire/main.ts", import.meta.url));
 /** Calls reject with NamespaceError `wire_down` or `wire_failed`. */
 export type WireProcess = CallProcess<WireCalls>;
 
-/** Resolves when it accepts calls. @throws NamespaceError `wire_down` */
 export function spawnWire(): Promise<WireProcess> {
   return CallProcess.spawn<WireCalls>({
     entry: ENTRY,

@@ -14,11 +14,9 @@ import { downError, spawnRelay, type RelayProcess } from "./relay-process.ts";
 import type { ExposePlan } from "./relay/messages.ts";
 
 export interface EmulatedNetworkOptions {
-  /** Names in the order of the rows of `links`. */
   readonly nodes: readonly string[];
   readonly links: LinkMatrix;
   readonly logger: Logger;
-  /** @default "auto" */
   readonly addressing?: Addressing;
   /** Seed of jitter and loss. @default 1 */
   readonly seed?: number;
@@ -87,11 +85,9 @@ export class EmulatedNetwork {
   get nodes(): readonly string[] {
     return this.#table.nodes;
   }
-  /** How this system distinguishes pairs. */
   get addressing(): "loopback" | "ports" {
     return this.#plan.kind;
   }
-  /** Null while the relay is down. */
   get relayPid(): number | null {
     return this.#relay?.pid ?? null;
   }
@@ -101,7 +97,6 @@ export class EmulatedNetwork {
     return this.#plan.nodeHost(this.#table.index(node));
   }
 
-  /** Makes a node's port reachable from all other nodes; idempotent. */
   async expose(node: string, { protocol, port }: ExposedPort): Promise<void> {
     const index = this.#table.index(node);
     if (!Number.isInteger(port) || port < 1 || port > 65_535) {
@@ -175,7 +170,7 @@ export class EmulatedNetwork {
   }
 
   /**
-   * What happened to packets, per ordered pair with traffic.
+   * Outcomes of packets per ordered pair with traffic.
    * @param options.lastMs up to 120 s in whole seconds @default 30000
    */
   async record(options: { readonly lastMs?: number } = {}): Promise<readonly PairRecord[]> {

@@ -7,7 +7,6 @@ interface KeeperOptions {
   readonly logger: Logger;
 }
 
-/** Restarts a relay that ended by itself, with unchanged links and ports. */
 export class RelayKeeper {
   readonly #network: Pick<EmulatedNetwork, "onDown" | "restartRelay">;
   readonly #options: KeeperOptions;
@@ -22,7 +21,6 @@ export class RelayKeeper {
     network.onDown(() => void this.#again());
   }
 
-  /** Call before the network stops. */
   stop(): void {
     this.#stop.abort();
   }

@@ -1,7 +1,6 @@
 import { NetworkError } from "./errors.ts";
 import { applyChange, IDEAL_LINK, type LinkChange, type LinkMatrix, type LinkSettings } from "./links.ts";
 
-/** Entry by node indexes. */
 interface LinkEntry {
   readonly source: number;
   readonly target: number;
@@ -13,10 +12,6 @@ export class LinkTable {
   readonly #index: ReadonlyMap<string, number>;
   readonly #links: LinkSettings[][];
 
-  /**
-   * @throws NetworkError `invalid_argument` for duplicate names, a matrix of another size, or links out of
-   * range
-   */
   constructor(nodes: readonly string[], links: LinkMatrix) {
     this.nodes = [...nodes];
     this.#index = new Map(nodes.map((node, index) => [node, index]));
@@ -39,7 +34,6 @@ export class LinkTable {
     });
   }
 
-  /** @throws NetworkError `unknown_node` */
   index(node: string): number {
     const index = this.#index.get(node);
     if (index !== undefined) return index;

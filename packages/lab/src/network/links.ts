@@ -1,17 +1,11 @@
 import { definedOf, isKeyOf } from "@isochrone/primitives";
 import { NetworkError } from "./errors.ts";
 
-/**
- * Properties of exchanges that one node initiates with another. Half of the round trip is added in each
- * direction.
- */
+/** Properties of exchanges that one node initiates. Each direction adds half of the round trip. */
 export interface LinkSettings {
   /** Round-trip time without jitter and queueing. */
   readonly rttMs: number;
-  /**
-   * Uniform variation of the round trip by at most this much up or down; each direction draws half of it
-   * independently.
-   */
+  /** Largest deviation of the round trip, uniform; each direction draws half of it independently. */
   readonly jitterMs: number;
   /** Share of exchanges that lose the request or the answer, 0 to 1. */
   readonly lossRatio: number;
@@ -21,7 +15,6 @@ export interface LinkSettings {
   readonly cut: boolean;
 }
 
-/** Absent fields stay unchanged. */
 export type LinkChange = { readonly [K in keyof LinkSettings]?: LinkSettings[K] | undefined };
 
 /** Rows: initiators. Columns: responders. The diagonal is unused. */
@@ -81,10 +74,7 @@ export function applyChange(subject: string, link: LinkSettings, change: LinkCha
   return { ...link, ...definedOf(change) };
 }
 
-/**
- * Loss of one direction such that two independent directions lose `roundTripLossRatio`: 1 - (1 - q)^2 = p, so
- * q = 1 - sqrt(1 - p).
- */
+/** Loss per independent direction: 1 - (1 - q)^2 = p, so q = 1 - sqrt(1 - p). */
 export function oneWayLossRatio(roundTripLossRatio: number): number {
   return 1 - Math.sqrt(1 - roundTripLossRatio);
 }

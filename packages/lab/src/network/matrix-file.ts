@@ -8,19 +8,14 @@ import { splitTable } from "./table-text.ts";
 export type RttMatrix = readonly (readonly (number | null)[])[];
 
 const DEFAULT_MATRIX = fileURLToPath(new URL("../../data/planetlab-16.txt", import.meta.url));
-/** Larger matrices don't fit on one machine. */
 const MAX_ROWS = 2000;
 const MAX_RTT_MS = 60_000;
-/** MAX_ROWS squared, with 16 characters per time. */
 const MAX_BYTES = 64 * 1024 * 1024;
 
-/** A matrix with the names of its rows and columns; null without names. */
 export interface RttTable {
   readonly names: readonly string[] | null;
-  /** File and line of the names, for messages. */
   readonly namesPlace: string;
   readonly rttMs: RttMatrix;
-  /** File and line by row, for messages. */
   readonly places: readonly string[];
 }
 
@@ -29,7 +24,6 @@ export function defaultMatrix(): RttMatrix {
   return loadMatrix(DEFAULT_MATRIX);
 }
 
-/** {@link loadTable} without names. */
 export function loadMatrix(path: string): RttMatrix {
   return loadTable(path).rttMs;
 }
@@ -52,19 +46,16 @@ export function loadTable(path: string): RttTable {
   return parseTable(text, path);
 }
 
-/** {@link loadMatrix} of a text; `name` is used in errors. */
 export function parseMatrix(text: string, name: string): RttMatrix {
   return parseTable(text, name).rttMs;
 }
 
 interface Row {
   readonly place: string;
-  /** null without a name. */
   readonly name: string | null;
   readonly cells: readonly (number | null)[];
 }
 
-/** {@link loadTable} of a text; `file` is used in errors. */
 export function parseTable(text: string, file: string): RttTable {
   const lines = splitTable(text);
   const header = lines[0] !== undefined && isHeader(lines[0].cells) ? lines.shift() : undefined;

@@ -1,6 +1,5 @@
 export type Protocol = "udp" | "tcp";
 
-/** Traffic of one protocol between an ordered pair of nodes. */
 export interface TrafficRecord {
   /** Exchanges: a request and the next answer on its flow or connection. */
   readonly count: number;
@@ -22,5 +21,4 @@ export interface PairRecord {
   readonly tcp: TrafficRecord;
 }
 
-/** Depth of the emulator's record. */
 export const RECORD_DEPTH_MS = 120_000;

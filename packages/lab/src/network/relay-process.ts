@@ -6,10 +6,8 @@ import type { RelayCalls, RelayFault } from "./relay/messages.ts";
 
 const ENTRY = fileURLToPath(new URL("relay/main.ts", import.meta.url));
 
-/** Calls reject with NetworkError `relay_down` or `relay_failed`. */
 export type RelayProcess = CallProcess<RelayCalls>;
 
-/** Resolves when the relay accepts calls. `onDown` is called once when the process ends. */
 export function spawnRelay(logger: Logger, onDown: (reason: string) => void): Promise<RelayProcess> {
   return CallProcess.spawn<RelayCalls>({
     entry: ENTRY,
@@ -23,7 +21,6 @@ export function spawnRelay(logger: Logger, onDown: (reason: string) => void): Pr
   });
 }
 
-/** Error of calls while there is no relay. */
 export function downError(reason: string): NetworkError {
   return new NetworkError("relay_down", `the relay of the emulated network is down (${reason})`);
 }

@@ -1,11 +1,9 @@
 import { NetworkError } from "./errors.ts";
 
-/** A node with the matrix row whose round-trip times it uses. */
 export interface NetworkSite {
   readonly name: string;
   readonly region: string;
   readonly zone: string;
-  /** Row and column of the matrix. */
   readonly row: number;
 }
 

@@ -9,7 +9,6 @@ export const REGION_MS = 40;
 
 export interface TableSites {
   readonly sites: readonly NetworkSite[];
-  /** Labels derived from round-trip times. */
   readonly derived: readonly ("regions" | "zones")[];
 }
 
@@ -78,7 +77,6 @@ function readName(text: string, place: string): GivenName {
   return { name, zone: zone ?? (cloudRegion === null ? null : name), region: region ?? cloudRegion };
 }
 
-/** Converts to a valid Kubernetes name. */
 function labelOf(text: string): string {
   return text
     .toLowerCase()
@@ -148,7 +146,6 @@ function groupsWithin(open: readonly number[], farMs: FarMs, limitMs: number): n
   }
 }
 
-/** The only member's name, the members' exclusive common prefix, or a number. */
 function groupName(
   group: readonly number[],
   members: readonly string[],

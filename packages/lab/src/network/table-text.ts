@@ -1,6 +1,4 @@
-/** A nonblank line of a table. */
 interface TableLine {
-  /** 1-based. */
   readonly line: number;
   readonly cells: readonly string[];
 }
@@ -11,7 +9,6 @@ interface TableLine {
  */
 export function splitTable(text: string): TableLine[] {
   const lines = text
-    // Spreadsheets write a byte order mark.
     .replace(/^\uFEFF/, "")
     .split(/\r?\n/)
     .map((line, index) => ({ line: index + 1, text: line }))
@@ -42,7 +39,6 @@ function quotedCells(row: string, separator: string): string[] {
   }
 }
 
-/** Text of a quoted cell; numbers may have a decimal comma. */
 function unquoted(text: string): string {
   return text
     .replaceAll('""', '"')

@@ -28,7 +28,6 @@ function build(bitsPerSecond: number, classes: readonly QueueClass[]) {
   const put = (flow: number, packets: number): void => {
     for (let at = 0; at < packets; at++) queue.put({ bytes: BYTES, flow }, flow);
   };
-  /** Packets/s by flow. */
   const rates = async (...flows: readonly number[]): Promise<number[]> => {
     sent.length = 0;
     for (let ms = 0; ms < 1_000; ms++) await clock.advance(1);

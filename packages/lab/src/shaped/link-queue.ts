@@ -3,16 +3,13 @@ import type { Clock } from "@isochrone/runtime";
 import type { QueueClass } from "./node-rules.ts";
 
 interface Sized {
-  /** On the wire. */
   readonly bytes: number;
 }
 
-/** Counters since the class was created. */
 export interface ClassCounters {
   readonly sentBytes: number;
   /** Nothing is dropped: senders wait. */
   readonly droppedPackets: 0;
-  /** Currently waiting. */
   readonly queuedPackets: number;
 }
 
@@ -76,7 +73,6 @@ function spent(freeMs: number, bitsPerSecond: number, bits: number, nowMs: numbe
 interface LinkQueueOptions<Packet> {
   readonly bitsPerSecond: number;
   readonly clock: Clock;
-  /** The packet has left the link. */
   readonly onSent: (packet: Packet) => void;
 }
 
@@ -125,7 +121,6 @@ export class LinkQueue<Packet extends Sized> {
     this.#send();
   }
 
-  /** By minor number. */
   counters(): Map<number, ClassCounters> {
     return new Map(
       [...this.#classes, ...this.#parents].map(([minor, { sentBytes, length }]) => [
@@ -135,7 +130,6 @@ export class LinkQueue<Packet extends Sized> {
     );
   }
 
-  /** @param minor of a class; unknown: default class */
   put(packet: Packet, minor: number): void {
     (this.#classes.get(minor) ?? this.#classes.get(0)!).push(packet);
     this.#send();

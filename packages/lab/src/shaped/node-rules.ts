@@ -1,10 +1,8 @@
 // A node's packet handling in kernel terms (queue classes, marks, rules, routes), held by the emulator of the
 // node's kernel.
 
-/** A class below a device's root queue. */
 export interface QueueClass {
   readonly minor: number;
-  /** Null: the root itself. */
   readonly parent: number | null;
   readonly rateBitsPerSecond: number;
   readonly ceilBitsPerSecond: number;
@@ -19,11 +17,8 @@ export interface NodeRules {
   readonly devices: ByKey<ReadonlyMap<number, QueueClass>>;
   /** Class of a flow's packets, by match key (see `matchKeys`). */
   readonly marks: ByKey<{ readonly minor: number }>;
-  /** Class of other traffic to a neighbour, by its address. */
   readonly hops: ByKey<{ readonly minor: number }>;
-  /** Routing table of a flow's packets. */
   readonly rules: ByKey<{ readonly match: PacketMatch; readonly table: number }>;
-  /** Default route of each table. */
   readonly routes: ByKey<{ readonly table: number; readonly gateway: string }>;
 }
 
@@ -55,7 +50,6 @@ export function matchKey({ protocol, source, sourcePort, target, targetPort }: P
   return [protocol, source, sourcePort ?? "-", target, targetPort ?? "-"].join(" ");
 }
 
-/** One queue per device. */
 export const NO_RULES: NodeRules = {
   devices: new Map(),
   marks: new Map(),

@@ -12,7 +12,6 @@ import { matchKey, matchKeys, NO_RULES, type NodeRules, type PacketEnds } from "
 export interface ShapedLink {
   readonly a: string;
   readonly b: string;
-  /** Including headers. */
   readonly bitsPerSecond: number;
 }
 
@@ -40,16 +39,13 @@ interface Packet {
 interface ShapedNode {
   readonly name: string;
   readonly address: string;
-  /** By neighbour. */
   readonly queues: Map<string, LinkQueue<Packet>>;
   /** Next hop on the shortest path, by node. */
   readonly nextHops: Map<string, string>;
   rules: NodeRules;
-  /** Counts rule changes. */
   version: number;
 }
 
-/** A node's forwarding of one connection. */
 interface Decision {
   readonly version: number;
   readonly queue: LinkQueue<Packet>;
@@ -61,7 +57,6 @@ class Connection {
   readonly ends: PacketEnds;
   readonly target: string;
   readonly deliver: (payload: Buffer) => void;
-  /** By node. */
   readonly decisions = new Map<string, Decision>();
 
   constructor(ends: PacketEnds, target: string, deliver: (payload: Buffer) => void) {
@@ -77,7 +72,6 @@ export class ShapedNetwork implements StageNetwork<string> {
   readonly #open = new Set<() => void>();
   #connections = 0;
 
-  /** Throws NetworkError. */
   constructor({ nodes, links, clock }: ShapedNetworkOptions) {
     const made = nodes.map((name, at): ShapedNode => {
       const address = `10.86.${at >> 8}.${(at & 255) + 1}`;
@@ -102,7 +96,6 @@ export class ShapedNetwork implements StageNetwork<string> {
     for (const node of made) findNextHops(node, this.#nodes);
   }
 
-  /** The node's address within this network. */
   address(node: string): string {
     return this.#node(node).address;
   }
@@ -123,7 +116,6 @@ export class ShapedNetwork implements StageNetwork<string> {
     for (const [device, queue] of shaped.queues) queue.setClasses(rules.devices.get(device)?.values() ?? []);
   }
 
-  /** Changes both directions. Throws NetworkError. */
   setCapacity({ a, b, bitsPerSecond }: ShapedLink): void {
     for (const [from, to] of [
       [a, b],
@@ -136,12 +128,10 @@ export class ShapedNetwork implements StageNetwork<string> {
     }
   }
 
-  /** Sent bytes per class, by device and minor number. */
   counters(node: string): Map<string, Map<number, ClassCounters>> {
     return new Map([...this.#node(node).queues].map(([device, queue]) => [device, queue.counters()]));
   }
 
-  /** Throws NetworkError. */
   async open({ from, to, port }: StageFlow<string>): Promise<FlowEnds> {
     const source = this.#node(from);
     const ends: PacketEnds = {
@@ -219,9 +209,8 @@ export class ShapedNetwork implements StageNetwork<string> {
     return { version, queue, minor, next };
   }
 
-  /** Null if no rule matches. */
   #routed({ rules: { rules, routes } }: ShapedNode, keys: readonly string[]): ShapedNode | null {
-    // Of two rules for the same packets, the kernel uses the older one.
+    // The kernel uses the older of two rules for the same packets.
     const tables = new Map(
       [...rules.values()].toReversed().map(({ match, table }) => [matchKey(match), table]),
     );
@@ -247,7 +236,6 @@ function findNextHops(node: ShapedNode, nodes: ReadonlyMap<string, ShapedNode>):
   for (const [target, by] of seen) if (by !== "") node.nextHops.set(target, by);
 }
 
-/** Both ends of a loopback connection. */
 async function socketPair(sockets: Socket[]): Promise<[Socket, Socket]> {
   const server: Server = createServer().listen(0, LOOPBACK);
   try {

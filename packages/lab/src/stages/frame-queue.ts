@@ -16,7 +16,6 @@ export class FrameQueue {
     return this.#frames < this.#capacity;
   }
 
-  /** Called after each change. */
   onChange(listener: () => void): void {
     this.#listeners.push(listener);
   }

@@ -2,14 +2,11 @@
 import type { Socket } from "node:net";
 import { FrameQueue } from "./frame-queue.ts";
 
-/** A job of stages. `Node`: type of node names. */
 export interface StagedJob<Node = number> {
   readonly name: string;
-  /** Node that produces frames. */
   readonly source: Node;
   /** Seconds between frames. @default 0: as fast as the stages go */
   readonly sourceSecondsPerFrame?: number;
-  /** In topological order. */
   readonly tasks: readonly { readonly node: Node; readonly secondsPerFrame: number }[];
   readonly dependencies: readonly {
     /** Index of a task; -1: the source. */
@@ -36,7 +33,6 @@ export interface StageFlow<Node> {
   readonly port: number;
 }
 
-/** Connects stages on different nodes. */
 export interface StageNetwork<Node> {
   open(flow: StageFlow<Node>): Promise<FlowEnds>;
 }
@@ -55,7 +51,6 @@ const CHUNK = Buffer.alloc(16_384);
 /** A timer later than this loses the excess. */
 const LATE_SECONDS = 0.15;
 
-/** Runs jobs together. Returns frames/s of each after the warm-up. */
 export async function runStages<Node>(
   network: StageNetwork<Node>,
   jobs: readonly StagedJob<Node>[],
@@ -73,14 +68,10 @@ export async function runStages<Node>(
 }
 
 const now = (): number => performance.now() / 1_000;
-/** Bound on kept frame times. */
 const KEPT_FRAMES = 20_000;
 
-/** A running job, until `stop`. */
 export class RunningStages<Node> {
-  /** Rejects if a connection can't be made. */
   readonly opened: Promise<void>;
-  /** Completion times of the last task, seconds. */
   readonly #done: number[] = [];
   readonly #ends: FlowEnds[] = [];
   readonly #stop = new AbortController();
@@ -96,7 +87,6 @@ export class RunningStages<Node> {
     return times.length > 2 ? (times.length - 1) / (times.at(-1)! - times[0]!) : times.length / seconds;
   }
 
-  /** Over the last seconds. */
   recentFramesPerSecond(seconds: number): number {
     return this.framesPerSecond(now() - seconds, seconds);
   }
@@ -137,7 +127,6 @@ export class RunningStages<Node> {
     if (this.#done.length > KEPT_FRAMES) this.#done.splice(0, KEPT_FRAMES / 2);
   }
 
-  /** Returns the queue of arriving frames on the other node. */
   async #openFlow(
     network: StageNetwork<Node>,
     flow: StageFlow<Node>,

@@ -3,7 +3,6 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 
 type Fields<K extends string> = Record<K, unknown>;
 
-/** Node of a DaemonSet-like required affinity; null without one. */
 export function boundNode({ spec }: KubernetesObject): string | null {
   const { affinity } = looseFields<Fields<"affinity">>(spec);
   const { nodeAffinity } = looseFields<Fields<"nodeAffinity">>(affinity);

@@ -20,7 +20,6 @@ import type { ShapedNetwork } from "../shaped/shaped-network.ts";
 import { RunningStages, type StagedJob } from "../stages/stages.ts";
 import { boundNode } from "./affinity.ts";
 
-/** Labels that the controller sets on pods of stream jobs. */
 const JOB_LABEL = "isochrone.dev/stream-job";
 const TASK_LABEL = "isochrone.dev/stream-task";
 
@@ -40,7 +39,6 @@ interface StreamClusterOptions {
 }
 
 interface Runner {
-  /** Placement of its tasks. */
   readonly key: string;
   readonly stages: RunningStages<string>;
 }
@@ -50,10 +48,8 @@ export class StreamCluster {
   readonly #pods: Informer;
   readonly #jobs: Informer;
   readonly #reconciler: Reconciler;
-  /** By namespace/name of the job. */
   readonly #runners = new Map<string, Runner>();
 
-  /** Resolves when the nodes are registered. */
   static async start(options: StreamClusterOptions): Promise<StreamCluster> {
     const { store, sites, network, clock } = options;
     for (const site of sites) {
@@ -135,7 +131,6 @@ export class StreamCluster {
     return null;
   }
 
-  /** Binds to the node in its affinity, as kube-scheduler would. */
   async #bind(pod: KubernetesObject): Promise<void> {
     const node = boundNode(pod);
     if (node === null || gatesOf(pod).length > 0) return;

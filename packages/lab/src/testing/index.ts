@@ -1,4 +1,3 @@
-// Exports for other packages' tests.
 export { StandIn } from "../cluster/controllers/stand-in.ts";
 export { nodeObject } from "../cluster/kubelet/node-object.ts";
 export { podStatus } from "../cluster/kubelet/pod-status.ts";

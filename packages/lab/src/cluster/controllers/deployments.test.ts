@@ -26,7 +26,6 @@ async function setUp(): Promise<ClusterStore> {
   return store;
 }
 
-/** Waits until the workload has `count` pods. */
 function podsOf(store: ClusterStore, workload: string, count: number): Promise<KubernetesObject[]> {
   return vi.waitFor(async () => {
     const pods = (await store.list(KINDS.pod)).items.filter((pod) => workloadOf(pod).name === workload);

@@ -55,7 +55,6 @@ export class DeploymentController {
     return this.#reconciler.stop();
   }
 
-  /** Resolves when these controllers have nothing left to do. */
   settled(): Promise<void> {
     return this.#reconciler.settled();
   }

@@ -4,7 +4,6 @@ import { PUBLISHED, UNKNOWN } from "../names.ts";
 import { serviceSelects } from "../objects.ts";
 import type { Identity } from "../pod/protocol.ts";
 
-/** A ready pod of a Service before its address is resolved for a caller. */
 interface ServiceEndpoint {
   readonly node: string;
   /** Port of the inbound proxy on the node's address. */
@@ -18,7 +17,6 @@ export interface ServiceEndpoints {
   readonly endpoints: readonly ServiceEndpoint[];
 }
 
-/** Identity of a pod in metrics. */
 export function identityOf(pod: KubernetesObject, address: string): Identity {
   const labels = pod.metadata.labels ?? {};
   return {

@@ -1,4 +1,3 @@
-// The control plane's reaction to a silent kubelet: the node becomes unready and its pods are replaced.
 import { isStoreError, KINDS, podView, timestamp, withConditions } from "@isochrone/kubernetes";
 import type { ClusterStore, KubernetesObject } from "@isochrone/kubernetes";
 import type { Clock } from "@isochrone/runtime";

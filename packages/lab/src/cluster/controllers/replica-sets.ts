@@ -79,7 +79,6 @@ export class ReplicaSets {
   }
 }
 
-/** @param withoutSelector result for a ReplicaSet without a selector */
 function isSelected(
   { metadata: { labels } }: KubernetesObject,
   { spec }: KubernetesObject,
@@ -89,7 +88,6 @@ function isSelected(
   return selector === undefined ? withoutSelector : matchesSelector(selector, labels);
 }
 
-/** Sorts pods as Kubernetes deletes them. */
 export function deletionOrder(pods: readonly KubernetesObject[]): KubernetesObject[] {
   const onNode = Map.groupBy(pods, (pod) => podView(pod).node);
   const keysOf = (pod: KubernetesObject): readonly (number | string)[] => {

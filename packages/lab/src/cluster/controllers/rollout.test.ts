@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { rolloutSizes } from "./rollout.ts";
 import type { RolloutStrategy } from "./rollout.ts";
 
-/** Runs a rollout to its end; new pods are ready at once, deleted ones gone at once. */
 function rolledOut(replicas: number, strategy: RolloutStrategy): { total: number; ready: number }[] {
   let [current, old] = [0, replicas];
   const steps: { total: number; ready: number }[] = [];

@@ -2,15 +2,12 @@
 import { looseFields } from "@isochrone/primitives";
 
 export interface RolloutStrategy {
-  /** @default "RollingUpdate" */
   readonly type?: string;
   readonly rollingUpdate?: { readonly maxSurge?: number | string; readonly maxUnavailable?: number | string };
 }
 
 interface Size {
-  /** Its spec.replicas. */
   readonly wanted: number;
-  /** Its pods, including terminating ones. */
   readonly running: number;
   readonly ready: number;
 }
@@ -18,7 +15,6 @@ interface Size {
 interface Rollout {
   readonly replicas: number;
   readonly strategy: RolloutStrategy;
-  /** ReplicaSet of the newest template. */
   readonly current: Size;
   readonly old: readonly Size[];
 }

@@ -19,7 +19,6 @@ interface StandInOptions {
   readonly logger: Logger;
 }
 
-/** Controllers and scheduler of a cluster without real ones. */
 export class StandIn {
   readonly #deployments: DeploymentController;
   readonly #scheduler: Scheduler;

@@ -7,7 +7,6 @@ import type { ServiceEndpoints } from "../controllers/endpoints.ts";
 import { Reconciler } from "../reconciler.ts";
 
 interface SliceControllerOptions {
-  /** Passes slices through webhooks. */
   readonly store: ClusterStore;
   readonly services: Informer;
   readonly pods: Informer;
@@ -27,7 +26,6 @@ export class EndpointSliceController {
   readonly #reconciler: Reconciler;
   /** Last write by slice; others' hints don't count as a difference. */
   readonly #written = new Map<string, string>();
-  /** Pod addresses as a pod network would assign them. */
   readonly #addresses = new Map<string, string>();
 
   constructor(options: SliceControllerOptions) {
@@ -66,7 +64,6 @@ export class EndpointSliceController {
       if (before === null) await store.create(slice);
       else await store.update({ ...before, endpoints: slice.endpoints });
     } catch (error) {
-      // Someone else has written it: retry with the new version.
       if (!isStoreError(error, "conflict") && !isStoreError(error, "already_exists")) throw error;
       return this.#reconciler.trigger();
     }

@@ -6,7 +6,6 @@ import type { ServiceEndpoints } from "../controllers/endpoints.ts";
 
 interface SliceEndpoint {
   readonly pod: string;
-  /** Empty: no hint of that kind. */
   readonly forNodes: readonly string[];
   readonly forZones: readonly string[];
 }
@@ -16,10 +15,7 @@ interface Place {
   readonly zone: string;
 }
 
-/**
- * Endpoints per Service that slices contain and hints allow for the place. Pods without a slice entry get no
- * requests yet.
- */
+/** Endpoints per Service in slices, as hints allow for the place. Pods without an entry get no requests. */
 export function endpointsFor(
   services: readonly ServiceEndpoints[],
   slices: readonly KubernetesObject[],
@@ -36,10 +32,7 @@ export function endpointsFor(
   });
 }
 
-/**
- * Applies hints if every endpoint has one and one matches: node hints first, then zone hints. Otherwise
- * returns all endpoints.
- */
+/** Applies hints if every endpoint has one and one matches: nodes first, then zones. Else returns all. */
 export function byHints<T extends Pick<SliceEndpoint, "forNodes" | "forZones">>(
   endpoints: readonly T[],
   { node, zone }: Place,

@@ -12,7 +12,6 @@ import { Reconciler } from "../reconciler.ts";
 interface NodeViewOptions {
   readonly node: string;
   readonly store: ClusterStore;
-  /** Initially empty; filled with the view. */
   readonly view: ClusterStore;
   readonly network: Pick<PodNetwork, "resolve">;
   readonly zoneOf: (node: string) => string;
@@ -26,7 +25,6 @@ export class NodeView {
   readonly #services: Informer;
   readonly #pods: Informer;
   readonly #reconciler: Reconciler;
-  /** Content of the view by object. */
   #written = new Map<string, string>();
 
   constructor(options: NodeViewOptions) {

@@ -54,7 +54,6 @@ it(
     const plan = { phasesMs: [0], periodMs: 20, timeoutMs: 10_000, maxPending: 100 };
     const users = new ZoneUsers({ ...around, plans: new Map([["web", plan]]) });
     onTestFinished(() => users.stop());
-    /** Requests received by each api pod, by zone. */
     const asked = async (): Promise<Map<string, number>> => {
       const pages = await cluster.sidecarPages();
       const byUid = new Map((await store.list(KINDS.pod)).items.map((pod) => [pod.metadata.uid, pod]));

@@ -19,7 +19,6 @@ interface SimEndpoint {
 
 interface Case {
   readonly endpoints: readonly SimEndpoint[];
-  /** Requests/s by zone. */
   readonly rates: ReadonlyMap<string, number>;
   readonly cpuMs: number;
   readonly idleMillicores: number;
@@ -62,7 +61,6 @@ function adviceOn({ endpoints, rates, cpuMs, idleMillicores, farMs }: Case) {
 }
 
 interface Outcome {
-  /** Highest CPU utilization of endpoints over the zones. */
   readonly use: number;
   readonly p95Ms: number;
 }

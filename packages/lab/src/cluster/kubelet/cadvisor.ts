@@ -1,5 +1,3 @@
-// The kubelet's /metrics/cadvisor page, with the families that the collector reads.
-
 export interface ContainerUsage {
   readonly namespace: string;
   readonly pod: string;
@@ -20,7 +18,6 @@ interface NodeUsage {
   readonly nowMs: number;
   readonly cpuMillicores: number;
   readonly memoryBytes: number;
-  /** CPU of pods that have gone. */
   readonly endedCpuSeconds: number;
   readonly containers: readonly ContainerUsage[];
 }

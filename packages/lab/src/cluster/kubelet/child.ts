@@ -23,7 +23,6 @@ export function sendTo(child: ChildProcess, message: object): void {
   if (child.connected) child.send(message, () => {});
 }
 
-/** Kills a process that didn't end by itself, and waits for its exit. */
 export async function endChild(child: ChildProcess, waited: Promise<unknown>): Promise<void> {
   await waited;
   if (hasEnded(child)) return;

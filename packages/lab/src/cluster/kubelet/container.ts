@@ -19,7 +19,6 @@ export interface ContainerPorts {
 /** Requests CPU of the node; calls `done` once the work has had it. */
 type AskCpu = (cpuMs: number, done: () => void) => void;
 
-/** One run of a pod's process. */
 export class Container {
   /** Resolves with the exit code; null if killed by a signal. */
   readonly exited: Promise<number | null>;
@@ -62,7 +61,6 @@ export class Container {
     return this.#usage;
   }
 
-  /** Received requests; at most one usage interval old. */
   get received(): ReceivedCounts {
     return this.#received;
   }
@@ -86,7 +84,6 @@ export class Container {
     return result;
   }
 
-  /** Doesn't send unchanged routes again. */
   setRoutes(routes: readonly Route[], text: string): void {
     if (text === this.#routesSent) return;
     this.#routesSent = text;
@@ -97,7 +94,6 @@ export class Container {
     this.#send({ type: "behaviour", behaviour });
   }
 
-  /** Current counts; the last known ones if the process doesn't answer. */
   async askReceived(): Promise<ReceivedCounts> {
     return (await this.#counts.ask((id) => this.#send({ type: "counts", id }))) ?? this.#received;
   }

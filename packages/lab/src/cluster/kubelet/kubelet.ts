@@ -35,13 +35,11 @@ interface KubeletDependencies {
   readonly services: Informer;
   /** EndpointSlices that routes follow; null: route to all ready pods. */
   readonly slices: Informer | null;
-  /** Load balancing over a slice's endpoints. */
   readonly choice: "in-turn" | "random";
   readonly options: RunnerOptions;
   /** False: the node exists and isn't ours. */
   readonly registersNode: boolean;
   readonly addresses: PodAddresses;
-  /** CPU limit of the site's pods; null: unlimited. */
   readonly cpuBudget: CpuBudget | null;
   onRestart(pod: string): void;
 }
@@ -76,7 +74,6 @@ export class Kubelet {
     return this.#deps.site.name;
   }
 
-  /** Address of the usage page. */
   get address(): { readonly host: string; readonly port: number } {
     const { network } = this.#deps;
     return {
@@ -85,7 +82,6 @@ export class Kubelet {
     };
   }
 
-  /** Serves the usage page, registers the node and follows its pods. */
   async start(): Promise<void> {
     const { pods, services, slices } = this.#deps;
     this.#server = createServer((incoming, outgoing) => this.#serve(incoming, outgoing));
@@ -133,7 +129,6 @@ export class Kubelet {
     return !answers.includes(false);
   }
 
-  /** Changes running programs only. */
   setBehaviour(workload: string, behaviour: Behaviour): void {
     for (const runner of this.#runners.values())
       if (runner.workload === workload) runner.setBehaviour(behaviour);
@@ -160,7 +155,6 @@ export class Kubelet {
     return pages.flatMap(([pod, page]) => (page === null ? [] : [[pod, page]]));
   }
 
-  /** Adds requests received on this node by target and source, including ended containers. */
   async addReceived(totals: Map<string, Map<string, number>>): Promise<void> {
     const live = [...this.#runners.values()];
     // A pod that ends during the request counts once: the ledger is read after the answers, for pods that

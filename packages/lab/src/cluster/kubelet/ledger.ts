@@ -1,6 +1,5 @@
 import type { ReceivedCounts, Usage } from "../pod/protocol.ts";
 
-/** Requests between two workloads, counted by the receiving applications. */
 export interface ReceiverCount {
   /** "unknown" for callers outside the cluster, such as the load generator. */
   readonly source: string;

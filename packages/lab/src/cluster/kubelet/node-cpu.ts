@@ -1,6 +1,5 @@
 import type { Clock } from "@isochrone/runtime";
 
-/** CPU budget shared by a node's pods. */
 export interface CpuBudget {
   /** Factor on all work, at least 1; 1: as declared. */
   readonly slowdown: number;
@@ -14,7 +13,6 @@ interface Work {
 interface PodQueue {
   readonly waiting: Work[];
   current: Work;
-  /** Virtual time at which the current work is done. */
   finishAt: number;
 }
 
@@ -57,7 +55,6 @@ export class NodeCpu {
     this.#rearm();
   }
 
-  /** Drops the pod's queue; done work stays counted. */
   remove(pod: string): void {
     this.#advance();
     this.#busy.delete(pod);

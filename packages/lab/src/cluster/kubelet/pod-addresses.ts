@@ -2,15 +2,12 @@ import type { KubernetesObject } from "@isochrone/kubernetes";
 import { looseFields, looseList, looseText } from "@isochrone/primitives";
 import { PodProcessError } from "../errors.ts";
 
-/** Addresses in the status of a node's pods. */
 export interface PodAddresses {
-  /** Null: the node has no address. */
   host(): string | null;
   take(): string;
   give(address: string): void;
 }
 
-/** The address where pods' processes listen. */
 export function listeningAddresses(address: string): PodAddresses {
   return { host: () => address, take: () => address, give: () => undefined };
 }

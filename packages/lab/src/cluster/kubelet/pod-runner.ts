@@ -24,18 +24,12 @@ export interface RunnerOptions {
   readonly terminationGraceMs: number;
   /** First pause before restarting a crashed container; doubles with each crash. @default 1000 */
   readonly restartBackoffMs: number;
-  /** @default 30000 */
   readonly maxRestartBackoffMs: number;
-  /** @default 5000 */
   readonly callTimeoutMs: number;
-  /** @default 1000 */
   readonly usageIntervalMs: number;
   /** Idle timeout of connections between pods. @default 30000 */
   readonly idleTimeoutMs: number;
-  /**
-   * Niceness of the pods' processes; null: inherited. The default yields to probes and relay.
-   * @default 5
-   */
+  /** Niceness of pods' processes, which yields to probes and relay; null: inherited. @default 5 */
   readonly niceness: number | null;
 }
 
@@ -70,7 +64,6 @@ interface RunnerDependencies {
   readonly logger: Logger;
   readonly options: RunnerOptions;
   readonly ledger: Ledger;
-  /** Null: unlimited CPU. */
   readonly cpu: NodeCpu | null;
   onRestart(pod: string): void;
 }
@@ -130,7 +123,6 @@ export class PodRunner {
     this.#container?.setBehaviour(behaviour);
   }
 
-  /** The pod keeps serving for its grace period. */
   terminate(): void {
     this.#terminate.abort();
   }
@@ -146,7 +138,6 @@ export class PodRunner {
     return (await this.#container?.askReceived()) ?? {};
   }
 
-  /** True if the process has handled everything sent before. */
   async answers(): Promise<boolean> {
     return (await this.#container?.answers()) ?? false;
   }
@@ -195,7 +186,6 @@ export class PodRunner {
     await this.#insist("deletion", this.#abort.signal, () => this.#deletePod());
   }
 
-  /** Returns when the process has exited, for whatever reason. */
   async #runContainer(): Promise<void> {
     const { clock, cpu } = this.#deps;
     const askCpu = cpu === null ? null : (cpuMs: number, done: () => void) => cpu.work(this.uid, cpuMs, done);
@@ -223,7 +213,6 @@ export class PodRunner {
     }
   }
 
-  /** Resolves when the grace period after deletion is over. */
   async #graceOver(): Promise<void> {
     const { terminate, abort } = { terminate: this.#terminate.signal, abort: this.#abort.signal };
     if (!terminate.aborted)
@@ -309,7 +298,6 @@ export class PodRunner {
     try {
       await retry({ clock, random, policy: STORE_RETRIES, signal, run });
     } catch (error) {
-      // A deleted pod needs neither.
       if (signal.aborted || isStoreError(error, "not_found")) return;
       logger.error(`${what} of a pod refused by the store`, { pod, node: this.#deps.node, error });
     }

@@ -6,7 +6,6 @@ import { podSpec } from "../objects.ts";
 export interface PodReport {
   readonly state: "running" | "crashed";
   readonly nowMs: number;
-  /** Null: the node has none. */
   readonly hostAddress: string | null;
   readonly address: string;
   readonly containerId: string;

@@ -35,7 +35,6 @@ export class Questions<Answer> {
     return answer;
   }
 
-  /** Late answers are ignored. */
   settle(id: number, answer: Answer): void {
     this.#open.get(id)?.(answer);
   }

@@ -5,15 +5,12 @@ import type { SocketAddress } from "../ports.ts";
 import { ANSWER_MS, LoadProcess } from "./load-process.ts";
 import type { EndToEnd, LoadPlan, RawStretch } from "./protocol.ts";
 
-/** Equidistant requests. */
 export function steadyLoad(requestsPerSecond: number): LoadPlan {
   return { phasesMs: [0], periodMs: 1000 / requestsPerSecond, timeoutMs: 10_000, maxPending: 500 };
 }
 
 interface GeneratorOptions {
-  /** Command prefix. @default none */
   readonly commandOn?: readonly string[];
-  /** Called on each restart with the number so far. */
   readonly onRestart?: (restarts: number) => void;
 }
 
@@ -47,13 +44,11 @@ export class LoadGenerator {
     this.#process.send({ type: "endpoints", host, endpoints });
   }
 
-  /** Multiplies the time between requests. */
   setPace(factor: number): void {
     this.#pace = factor;
     this.#process.send({ type: "pace", factor });
   }
 
-  /** Throws PodProcessError if the process doesn't answer. */
   async report(lastMs: number): Promise<EndToEnd> {
     const { reports } = this.#process;
     const report = await reports.ask((id) => this.#process.send({ type: "report", id, lastMs }));

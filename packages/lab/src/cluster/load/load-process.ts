@@ -6,7 +6,6 @@ import type { EndToEnd, FromLoad, LoadPlan, RawStretch, ToLoad } from "./protoco
 
 const LOAD_ENTRY = new URL("main.ts", import.meta.url);
 export const ANSWER_MS = 10_000;
-/** Longest period of load. */
 const LONGEST_STRETCH_MS = 24 * 3_600_000;
 
 export class LoadProcess {

@@ -10,7 +10,6 @@ import { Stretches } from "./stretches.ts";
 /** Kept connections: long round trips have this many requests in flight. */
 const MAX_FREE_SOCKETS = 4_096;
 
-/** Requests sent before messages are handled. */
 const MAX_PER_TURN = 500;
 
 class Generator {
@@ -33,7 +32,6 @@ class Generator {
   }
 
   setEndpoints(host: string, endpoints: readonly SocketAddress[]): void {
-    // Before the entry is first ready there is nothing to call.
     const first = this.#host === "" && endpoints.length > 0;
     if (endpoints.length > 0) this.#host = host;
     this.#endpoints = endpoints;

@@ -1,10 +1,8 @@
-// IPC messages between the cluster and the load generator.
 import type { SocketAddress } from "../ports.ts";
 
 /** Lowest and highest value, milliseconds. */
 export type RangeMs = readonly [number, number];
 
-/** Users' experience, measured at the workflow's entry. */
 export interface EndToEnd {
   /** Requests answered 200. */
   readonly count: number;
@@ -23,11 +21,9 @@ export interface EndToEnd {
   readonly requestsPerSecond: number;
   /** Lateness of sending, p95: this machine's part of the times above. Null without requests. */
   readonly sendLateMs: number | null;
-  /** Most frequent failure; null without any. */
   readonly failure: string | null;
 }
 
-/** Schedule and timeouts of users' requests. */
 export interface LoadPlan {
   /** Request times within each period, ascending. */
   readonly phasesMs: readonly number[];
@@ -37,7 +33,6 @@ export interface LoadPlan {
   readonly maxPending: number;
 }
 
-/** Every request of a period. */
 export interface RawStretch {
   /** In sending order, from the planned time; null: failed. */
   readonly responseMs: readonly (number | null)[];
@@ -45,7 +40,6 @@ export interface RawStretch {
 
 export type ToLoad =
   | { readonly type: "configure"; readonly plan: LoadPlan }
-  /** Multiplies the period. */
   | { readonly type: "pace"; readonly factor: number }
   | { readonly type: "endpoints"; readonly host: string; readonly endpoints: readonly SocketAddress[] }
   | { readonly type: "report"; readonly id: number; readonly lastMs: number }

@@ -34,7 +34,6 @@ export class LoadResults {
     this.#startedMs = startedMs;
   }
 
-  /** @param failure null: answered */
   record(plannedMs: number, latencyMs: number, failure: string | null): void {
     const { latency, failures } = this.#pane(Math.floor(plannedMs / PANE_MS) * PANE_MS);
     if (failure !== null) failures.set(failure, (failures.get(failure) ?? 0) + 1);
@@ -46,7 +45,6 @@ export class LoadResults {
     lateness.record(Math.max(0, nowMs - plannedMs) / 1000);
   }
 
-  /** Figures of requests planned in the last `lastMs`. */
   report(nowMs: number, lastMs: number): EndToEnd {
     const merged = new Distribution();
     const lateness = new Distribution();

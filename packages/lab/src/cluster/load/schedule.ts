@@ -4,7 +4,6 @@ export class Schedule {
   readonly #plan: Pick<LoadPlan, "phasesMs" | "periodMs">;
   #begunMs: number;
   #pace: number;
-  /** Since `#begunMs`. */
   #taken = 0;
 
   constructor(plan: Pick<LoadPlan, "phasesMs" | "periodMs">, nowMs: number, pace = 1) {
@@ -20,7 +19,6 @@ export class Schedule {
     return this.#begunMs + this.#pace * (round * periodMs + inRoundMs);
   }
 
-  /** Returns when the next request was due, and advances. */
   take(): number {
     const dueMs = this.nextMs;
     this.#taken++;

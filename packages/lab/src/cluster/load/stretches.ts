@@ -11,7 +11,6 @@ interface Stretch {
 /** Records the requests of one period at a time; requests sent after its end belong to the next one. */
 export class Stretches {
   #current: Stretch | null = null;
-  /** Requests sent after the last period's end. */
   #early = new Map<number, { readonly plannedMs: number; responseMs: number | null | undefined }>();
   #endMs = -Infinity;
   #planned = 0;
@@ -30,7 +29,6 @@ export class Stretches {
     this.end(nowMs);
   }
 
-  /** Returns the number of the request. */
   planned(plannedMs: number): number {
     const request = this.#planned++;
     const stretch = this.#current;
@@ -41,7 +39,6 @@ export class Stretches {
     return request;
   }
 
-  /** @param responseMs null: failed */
   settled(request: number, responseMs: number | null, nowMs: number): void {
     const early = this.#early.get(request);
     if (early !== undefined) early.responseMs = responseMs;
@@ -53,9 +50,7 @@ export class Stretches {
     this.end(nowMs);
   }
 
-  /**
-   * Ends the period if its time is over and no request is open. Call regularly, for periods without requests.
-   */
+  /** Ends the period if its time is over and no request is open. Call regularly, even without requests. */
   end(nowMs: number): void {
     const stretch = this.#current;
     if (stretch === null || nowMs < stretch.endMs || stretch.open > 0) return;

@@ -10,7 +10,6 @@ import type { LoadPlan } from "./protocol.ts";
 interface ZoneUsersOptions {
   readonly store: ClusterStore;
   readonly network: Pick<PodNetwork, "nodeAddress">;
-  /** By name of the Service that users call. */
   readonly plans: ReadonlyMap<string, LoadPlan>;
   readonly clock: Clock;
   readonly random: Random;
@@ -23,9 +22,7 @@ export class ZoneUsers {
   readonly #services: Informer;
   readonly #loads: ReadonlyMap<string, LoadGenerator>;
   readonly #clock: Clock;
-  /** End of the last period. */
   #endMs: number | null = null;
-  /** Users whose Service was ready once. */
   readonly #begun = new Set<string>();
 
   constructor({ network, plans, ...around }: ZoneUsersOptions) {
@@ -41,15 +38,11 @@ export class ZoneUsers {
     return this.#begun.size === this.#loads.size;
   }
 
-  /** Multiplies the time between a Service's requests. */
   setPace(service: string, factor: number): void {
     this.#loads.get(service)?.setPace(factor);
   }
 
-  /**
-   * Latency (ms; null: failed) of every request from now on, by Service. Resolves when all are answered. One
-   * at a time.
-   */
+  /** Latency (ms; null: failed) of requests from now on, by Service. Waits for all. One call at a time. */
   async stretch(durationMs: number): Promise<ReadonlyMap<string, readonly (number | null)[]>> {
     const nowMs = this.#clock.monotonic();
     // Generators continue where the last period ended.

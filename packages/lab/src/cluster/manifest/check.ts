@@ -77,7 +77,6 @@ export function checkManifest(file: string, documents: readonly ManifestDocument
   };
 }
 
-/** Documents with a valid kind and unique name, with namespaces filled in. */
 function checkObjects(documents: readonly ManifestDocument[], refuse: Refuse): ManifestDocument[] {
   const seen = new Map<string, number>();
   let namespace: string | null = null;
@@ -170,7 +169,6 @@ function checkSelector(
   refuse(document, ["spec", "selector"], `Deployment "${document.object.metadata.name}": ${rule}`);
 }
 
-/** Refuses values that aren't strings. */
 function readAnnotations(
   document: ManifestDocument,
   spec: DeploymentSpec,
@@ -222,7 +220,6 @@ function checkContainers(document: ManifestDocument, spec: DeploymentSpec, refus
   }
 }
 
-/** Workload by Service. */
 function matchServices(
   services: readonly ManifestDocument[],
   drafts: readonly Draft[],
@@ -284,7 +281,6 @@ function checkCalls(
   const callees = new Map<string, string[]>();
   for (const { document, name, behaviour, entry } of drafts) {
     callees.set(name, []);
-    // Repeated calls are one callee.
     for (const service of new Set(behaviour.calls)) {
       const workload = serving.get(service);
       if (workload === undefined)
@@ -320,7 +316,6 @@ function checkCycle(
   return [];
 }
 
-/** Copies of the manifest's objects. */
 export function copyObjects(manifest: WorkflowManifest): KubernetesObject[] {
   return structuredClone([...manifest.objects]);
 }

@@ -9,12 +9,10 @@ import type { Cpu } from "./cpu.ts";
 interface ApplicationDependencies {
   readonly workload: string;
   readonly behaviour: Behaviour;
-  /** The sidecar's outbound listener. */
   readonly outbound: () => SocketAddress;
   readonly cpu: Cpu;
   /** Load reported in responses with a modelled CPU; null: none. */
   readonly load: () => { readonly queueLength: number; readonly worksPerSecond: number } | null;
-  /** Uniform in [0, 1). */
   readonly random: () => number;
 }
 
@@ -56,7 +54,6 @@ export class Application {
     this.#calls = behaviour.calls.map((service) => this.#callOf(service, behaviour));
   }
 
-  /** Received requests by calling workload. */
   received(): Record<string, number> {
     return Object.fromEntries(this.#received);
   }

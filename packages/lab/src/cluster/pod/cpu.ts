@@ -1,4 +1,3 @@
-/** Executes a program's busy work. */
 export interface Cpu {
   /** Calls `done` after `cpuMs` of one core; works run one after the other. */
   work(cpuMs: number, done: () => void): void;
@@ -9,7 +8,6 @@ function burn(cpuMs: number, monotonic: () => number): void {
   while (monotonic() < endMs);
 }
 
-/** Uses the machine at full speed. */
 export class OwnCpu implements Cpu {
   readonly #monotonic: () => number;
 
@@ -25,17 +23,13 @@ export class OwnCpu implements Cpu {
 
 const RATE_MS = 3_000;
 
-/**
- * A simulated core: works take their time in sequence and count as CPU time without using the machine. The
- * queue is bounded.
- */
+/** Simulated core with a bounded queue: works run in sequence and only count as CPU time. */
 export class ModelledCpu implements Cpu {
   readonly #waiting: { readonly cpuMs: number; readonly done: () => void }[] = [];
   readonly #monotonic: () => number;
   #freeAtMs: number;
   #isBusy = false;
   #workedMs = 0;
-  /** Completion times of the last seconds. */
   #endsMs: number[] = [];
 
   constructor(monotonic: () => number) {
@@ -47,12 +41,10 @@ export class ModelledCpu implements Cpu {
     return this.#workedMs / 1000;
   }
 
-  /** Waiting and running works. */
   get queueLength(): number {
     return this.#waiting.length + (this.#isBusy ? 1 : 0);
   }
 
-  /** Over the last seconds. */
   get worksPerSecond(): number {
     const sinceMs = this.#monotonic() - RATE_MS;
     this.#endsMs = this.#endsMs.filter((endMs) => endMs >= sinceMs);
@@ -76,7 +68,6 @@ export class ModelledCpu implements Cpu {
       () => {
         this.#workedMs += next.cpuMs;
         this.#endsMs.push(this.#monotonic());
-        // Done work isn't in the queue any more.
         this.#next();
         next.done();
       },
@@ -92,7 +83,6 @@ export class SharedCpu implements Cpu {
   readonly #open = new Map<number, () => void>();
   #lastId = 0;
 
-  /** @param ask sends the work to the node, which answers through {@link worked} */
   constructor(monotonic: () => number, ask: (id: number, cpuMs: number) => void) {
     this.#monotonic = monotonic;
     this.#ask = ask;

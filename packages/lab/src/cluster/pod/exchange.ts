@@ -13,7 +13,6 @@ import type { SocketAddress } from "../ports.ts";
 /** Buffers request bodies, so that a request on a connection just closed by the peer can be resent. */
 const MAX_REQUEST_BYTES = 8 * 1024 * 1024;
 
-/** One proxied request. */
 interface Exchange {
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
@@ -23,7 +22,6 @@ interface Exchange {
   /** Headers to set (string) or remove (undefined). */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly monotonic: (this: void) => number;
-  /** Called exactly once. */
   done(this: void, outcome: Outcome): void;
 }
 

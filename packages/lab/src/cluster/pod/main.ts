@@ -36,7 +36,6 @@ function listen(
     const keepAliveTimeout = idleTimeoutMs + KEEP_LONGER_MS;
     const server = createServer({ keepAliveTimeout, requestTimeout: 0 }, handler);
     server.on("error", (error: NodeJS.ErrnoException) => {
-      // The previous run's port may be taken; use any other.
       if (port !== 0 && error.code === "EADDRINUSE") resolve(listen(handler, host, 0, idleTimeoutMs));
       else reject(error);
     });

@@ -6,7 +6,6 @@ const BOUNDS = [
   1_800_000, 3_600_000,
 ] as const;
 
-/** Envoy's response flags that this proxy can raise. */
 export const FLAGS = {
   none: "-",
   noHealthyUpstream: "UH",
@@ -20,7 +19,6 @@ export type Flag = (typeof FLAGS)[keyof typeof FLAGS];
 
 const FLAG_LIST = Object.values(FLAGS);
 
-/** One finished exchange. Byte counts are of bodies. */
 export interface Outcome {
   readonly code: number;
   readonly flag: Flag;
@@ -129,9 +127,7 @@ export class SidecarMetrics {
   }
 }
 
-/**
- * Labels of Istio's standard metrics. Plain text traffic, so principals are unknown and the policy is none.
- */
+/** Labels of Istio's standard metrics. Plain text traffic: principals are unknown, the policy is none. */
 function labelText(labels: ChannelLabels, code: number, flag: Flag): string {
   const { reporter, source, destination, service, serviceNamespace } = labels;
   const known = service !== "unknown";

@@ -2,7 +2,6 @@
 import type { Behaviour } from "../manifest/model.ts";
 import type { SocketAddress } from "../ports.ts";
 
-/** Identity of a pod, as its sidecar announces it. */
 export interface Identity {
   readonly pod: string;
   readonly namespace: string;
@@ -20,14 +19,11 @@ export interface PodConfig {
   /** Ports of the container's previous run, tried first to keep routes valid; 0 = any. */
   readonly port: number;
   readonly metricsPort: number;
-  /** Timeout of outbound calls, answered 504. */
   readonly callTimeoutMs: number;
   readonly usageIntervalMs: number;
-  /** Idle timeout of kept connections. */
   readonly idleTimeoutMs: number;
   /** Its node has a CPU budget that busy work must request from. */
   readonly sharesCpu: boolean;
-  /** Null: inherited. */
   readonly niceness: number | null;
 }
 
@@ -51,7 +47,6 @@ export type ReceivedCounts = Readonly<Record<string, number>>;
 
 export interface Usage {
   readonly timeMs: number;
-  /** Since process start. */
   readonly cpuSeconds: number;
   readonly memoryBytes: number;
 }

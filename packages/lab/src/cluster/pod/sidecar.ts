@@ -23,7 +23,6 @@ interface SidecarDependencies {
   readonly config: Pick<PodConfig, "identity" | "service" | "callTimeoutMs" | "idleTimeoutMs">;
   readonly application: () => SocketAddress;
   readonly monotonic: () => number;
-  /** Uniform in [0, 1). */
   readonly random: () => number;
 }
 
@@ -53,7 +52,6 @@ export class Sidecar {
     };
   }
 
-  /** Connections to removed endpoints end by idle timeout. */
   setRoutes(routes: readonly Route[]): void {
     const states = new Map<string, RouteState>();
     for (const route of routes) {
@@ -79,7 +77,6 @@ export class Sidecar {
       timeoutMs: this.#config.callTimeoutMs * 2,
       headers: STRIP_PEER,
       monotonic: this.#monotonic,
-      // Load requests aren't counted.
       done: (outcome) => (incoming.url === LOAD_PATH ? undefined : channel.record(outcome)),
     });
   };
@@ -184,7 +181,6 @@ function isIdentity(value: unknown): value is Identity {
   return isRecord(value) && IDENTITY_FIELDS.every((field) => typeof value[field] === "string");
 }
 
-/** Undecodable metadata counts as unknown. */
 function decodePeer(metadata: string): Identity | null {
   try {
     const value: unknown = JSON.parse(Buffer.from(metadata, "base64").toString("utf8"));

@@ -5,16 +5,13 @@ import { isRecord, looseFields, looseList, looseText, reasonOf } from "@isochron
 import { ExtenderError } from "../errors.ts";
 import { podSpec } from "../objects.ts";
 
-/** An entry of `extenders` in kube-scheduler's configuration. */
 export interface ExtenderConfig {
   readonly urlPrefix: string;
   /** Empty or absent: doesn't filter. */
   readonly filterVerb?: string;
   /** Empty or absent: doesn't score. */
   readonly prioritizeVerb?: string;
-  /** @default 1 */
   readonly weight?: number;
-  /** @default 5000 */
   readonly httpTimeoutMs?: number;
   /** Only node names are sent. @default false */
   readonly nodeCacheCapable?: boolean;
@@ -100,7 +97,6 @@ export class ExtenderClient {
     return scores;
   }
 
-  /** An absent list means no feasible node, as in kube-scheduler. */
   #namesIn(reply: unknown): string[] {
     const names = field(reply, "NodeNames");
     if (this.config.nodeCacheCapable === true && Array.isArray(names)) return names.map(String);

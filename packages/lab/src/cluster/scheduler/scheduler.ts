@@ -39,16 +39,13 @@ interface Backoff {
   untilMs: number;
 }
 
-/** The cluster as seen for one pod. */
 interface Snapshot {
   readonly nodes: readonly KubernetesObject[];
   readonly model: SchedulingModel;
   readonly scores: DefaultScores;
 }
 
-/**
- * A minimal kube-scheduler: one pod at a time, with filters, scores, extender and binding, but no preemption.
- */
+/** Minimal kube-scheduler: one pod at a time; filters, scores, extender and binding, but no preemption. */
 export class Scheduler {
   readonly #store: ClusterStore;
   readonly #clock: Clock;
@@ -86,7 +83,6 @@ export class Scheduler {
     options.nodes.onChange(() => this.#reconciler.trigger());
   }
 
-  /** Null removes the extender. Setting one switches to placement by score. */
   setExtender(config: ExtenderConfig | null): void {
     this.#extender = config === null ? null : new ExtenderClient(config, this.#clock);
     if (config !== null) this.#placement = "score";
@@ -135,7 +131,6 @@ export class Scheduler {
       this.#backoff.delete(keyOf(pod));
       this.#logger.debug("pod bound", { pod: pod.metadata.name, node: chosen, feasible: feasible.length });
     } catch (error) {
-      // Gone or bound meanwhile.
       if (isStoreError(error, "not_found") || isStoreError(error, "conflict")) return;
       if (!(error instanceof ExtenderError)) throw error;
       await this.#reject(pod, error.message);
@@ -191,7 +186,6 @@ export class Scheduler {
     }
   }
 
-  /** The next feasible node in turn. */
   #nextOf(nodes: readonly KubernetesObject[], feasible: readonly string[]): string {
     const names = new Set(feasible);
     for (let step = 0; step < nodes.length; step++) {
@@ -217,7 +211,6 @@ export class Scheduler {
     return ties[Math.floor(this.#random.next() * ties.length)]!;
   }
 
-  /** A failing extender is skipped. */
   async #extenderScores(
     pod: KubernetesObject,
     feasible: readonly KubernetesObject[],

@@ -1,6 +1,5 @@
 import type { NodePort, PodNetwork, SocketAddress } from "../ports.ts";
 
-/** All nodes on loopback, without emulation. */
 export class DirectNetwork implements PodNetwork {
   readonly exposed = new Set<string>();
   readonly #hosts: ReadonlyMap<string, string>;

@@ -1,5 +1,3 @@
-// Prints the lateness of the wire's packets: node tools/node24.mjs
-// packages/lab/src/namespaces/testing/accuracy.ts
 import { cpus, loadavg } from "node:os";
 import { NamespaceLab } from "../namespace-lab.ts";
 import type { ExactTimes } from "../record.ts";

@@ -1,4 +1,3 @@
-// Creates a lab with a server, prints its processes, and runs until killed.
 import { readdirSync, readFileSync } from "node:fs";
 import { NamespaceLab } from "../namespace-lab.ts";
 

@@ -1,4 +1,3 @@
-// Programs for a lab's nodes.
 import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
@@ -16,7 +15,6 @@ export async function runOn(lab: NamespaceLab, node: string, program: string): P
   return printed;
 }
 
-/** Starts a program on a node and waits for its first output. Killed with the lab. */
 export async function serveOn(lab: NamespaceLab, node: string, program: string): Promise<ChildProcess> {
   const child = start(lab, node, program);
   const complaint = text(child.stderr!);
@@ -33,7 +31,6 @@ function start(lab: NamespaceLab, node: string, program: string): ChildProcess {
   return lab.spawn(node, process.execPath, args, { stdio: ["ignore", "pipe", "pipe"] });
 }
 
-/** Echoes datagrams on port 9000 of all addresses. */
 export const UDP_ECHO = `
   import { createSocket } from "node:dgram";
   for (const type of ["udp4", "udp6"]) {

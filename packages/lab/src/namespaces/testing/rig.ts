@@ -12,14 +12,12 @@ import { onTestFinished } from "vitest";
 import { NamespaceLab, type NamespaceLabOptions } from "../namespace-lab.ts";
 import { runOn, udpPinger } from "./programs.ts";
 
-/** A lab of `a` and `b` (or the given nodes), closed with the test. */
 export async function makeLab(options: Partial<NamespaceLabOptions> = {}): Promise<NamespaceLab> {
   const lab = await NamespaceLab.create({ nodes: ["a", "b"], ...options });
   onTestFinished(() => lab.close());
   return lab;
 }
 
-/** Runs the UDP pinger from `a` to `b`; returns the numbers that came back. */
 export async function pingUdp(
   lab: NamespaceLab,
   options: { count: number; intervalMs: number; lingerMs?: number; family?: 4 | 6 },
@@ -28,9 +26,7 @@ export async function pingUdp(
   return JSON.parse(printed) as number[];
 }
 
-/**
- * Sequential echo requests from `a` to `b`: round-trip times in ms by kernel timestamps on `a`, by sequence.
- */
+/** Sequential echoes from `a` to `b`: round-trip times in ms by kernel timestamps on `a`, by sequence. */
 export async function pingIcmp(
   lab: NamespaceLab,
   family: 4 | 6,

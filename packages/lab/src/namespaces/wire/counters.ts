@@ -1,20 +1,15 @@
 import { recordOf } from "@isochrone/primitives";
 
-/** Counts of an ordered pair of nodes since the wire's start, or of one query. */
 export interface PathCounts {
-  /** Received packets, without copies made by the emulator. */
   readonly entered: number;
   readonly enteredBytes: number;
-  /** Sent packets, with copies. */
   readonly delivered: number;
-  /** By random loss. */
   readonly lost: number;
   readonly cut: number;
   /** The rate's or the emulator's queue was full. */
   readonly queueFull: number;
   /** Refused by the kernel, for example because the receiver's device is down. */
   readonly refused: number;
-  /** Copies made. */
   readonly duplicated: number;
   readonly corrupted: number;
   /** Left after a packet of the same path that entered later (RFC 4737). */
@@ -34,7 +29,6 @@ export const PATH_COUNTS = [
   "reordered",
 ] as const satisfies readonly (keyof PathCounts)[];
 
-/** Counts of the whole wire. */
 export interface WireCounts {
   /** Frames other than unicast between nodes: multicast, foreign addresses, longer than the MTU. */
   readonly ignored: number;
@@ -44,7 +38,6 @@ export interface WireCounts {
   readonly unstampedEntries: number;
   /** Entry timestamps in the future or over a second old: the clock was set, or the emulator stalled. */
   readonly oddStamps: number;
-  /** Largest number of waiting frames. */
   readonly mostWaiting: number;
   /** How early a frame is passed to the kernel, µs; learned from kernel timestamps. */
   readonly leadUs: number;

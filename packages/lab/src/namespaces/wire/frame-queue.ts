@@ -30,17 +30,14 @@ export class FrameQueue {
     return this.#size;
   }
 
-  /** Earliest due time; Infinity if empty. */
   get nextDueMs(): number {
     return this.#size === 0 ? Infinity : this.#dueMs[this.#slots[0]!]!;
   }
 
-  /** Slot to write the next frame to, for `add`; -1: full. */
   freeSlot(): number {
     return this.#size === this.capacity ? -1 : this.#slots[this.#size]!;
   }
 
-  /** Queues the frame in {@link freeSlot}. `packet`: its number in the record. */
   add(dueMs: number, length: number, target: number, packet: number): void {
     const slot = this.#slots[this.#size]!;
     this.#lengths[slot] = length;

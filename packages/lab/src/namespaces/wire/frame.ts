@@ -10,13 +10,11 @@ const SWAP_REACH_BYTES = 32;
 export interface FrameLayout {
   family: 4 | 6;
   protocol: number;
-  /** Offset of the transport header. */
   transportAt: number;
   /** End of the IP packet: Ethernet pads short frames. */
   end: number;
 }
 
-/** Returns false unless it is a whole IP packet. */
 export function readFrame(bytes: Buffer, at: number, length: number, into: FrameLayout): boolean {
   if (length < ETHERNET_BYTES + 20) return false;
   const ip = at + ETHERNET_BYTES;

@@ -12,18 +12,13 @@ import { Recorder, type Arrival } from "./recorder.ts";
 
 const RECEIVE_SLOTS = 64;
 const SEND_SLOTS = 16;
-/** Frames sent before arrivals are read again. */
 const MAX_SENDS_IN_A_ROW = 64;
-/** Longest time between checks for orders. */
 const MAX_WAIT_MS = 20;
 /** The kernel wakes a sleeper some tens of µs late, so the end of a wait spins. */
 const SPIN_MS = 0.12;
-/**
- * Share of time for spinning and the most that can be saved up: a busy wire must leave the core to others.
- */
+/** Share of time for spinning, and the most that is saved up: a busy wire must leave the core to others. */
 const SPIN_SHARE = 0.3;
 const MAX_SPIN_CREDIT_MS = 30;
-/** Step by which the lead follows the median lateness. */
 const LEAD_STEP_MS = 0.000_5;
 const MAX_LEAD_MS = 0.06;
 /** Older timestamps mean that the clock was set. */
@@ -47,7 +42,6 @@ interface WireLoopOptions {
   readonly monotonic: () => number;
 }
 
-/** Forwards frames between the nodes' cables at their due times. */
 export class WireLoop {
   readonly #libc: Libc;
   readonly #monotonic: () => number;
@@ -55,7 +49,6 @@ export class WireLoop {
   readonly #counters: Counters;
   readonly #ports: readonly WirePort[];
   readonly #paths: readonly (readonly WirePath[])[];
-  /** Draws corruption. */
   readonly #random: Random;
   readonly #queue: FrameQueue;
   readonly #poller: Poller;
@@ -63,10 +56,8 @@ export class WireLoop {
   readonly #stamps: ReceiveBatch;
   readonly #sends: SendBatch;
   readonly #arrival: Arrival;
-  /** Packet numbers of the send batch and their receivers. */
   readonly #sending: number[] = [];
   #sendingTo = -1;
-  /** How early a frame is passed to the kernel. */
   #leadMs = 0.01;
   #spinCreditMs = MAX_SPIN_CREDIT_MS;
   #lastTurnMs: number;
@@ -119,7 +110,6 @@ export class WireLoop {
     this.#paths[source]![target]!.change(path, this.#monotonic());
   }
 
-  /** Sends due frames, then waits for the next event, at most 20 ms. Call in a loop. */
   turn(): void {
     this.#sendDue();
     const nowMs = this.#monotonic();
@@ -161,7 +151,6 @@ export class WireLoop {
     this.#counters.maxWire("mostWaiting", this.#queue.size);
   }
 
-  /** True for unicast between nodes within the MTU. */
   #isForwarded(): boolean {
     const { source, bytes, at, length, layout } = this.#arrival;
     const target = nodeOfMac(bytes, at);
@@ -170,7 +159,6 @@ export class WireLoop {
     return length < this.#queue.frameBytes && readFrame(bytes, at, length, layout);
   }
 
-  /** Entry time on both clocks. */
   #time(kernelTime: number): void {
     const arrival = this.#arrival;
     arrival.isStamped = !Number.isNaN(kernelTime);

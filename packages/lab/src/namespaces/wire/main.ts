@@ -1,4 +1,3 @@
-// Wire process, controlled over the IPC channel; ends without its parent.
 import { constants, setPriority } from "node:os";
 import { reasonOf } from "@isochrone/primitives";
 import type { CallMessage } from "../../child/call-process.ts";

@@ -3,20 +3,17 @@ import type { PathCounts, WireCounts } from "./counters.ts";
 import type { PacketRingMemory } from "./packet-ring.ts";
 import type { PathMatrix, PathSettings } from "./settings.ts";
 
-/** The emulator enters the hub's namespace itself. */
 export interface WirePlan {
   readonly hubPath: string;
   /** Number of nodes; the hub's device of node i is `portName(i)`. */
   readonly nodes: number;
   readonly paths: PathMatrix;
   readonly seed: number;
-  /** Of the IP packet; longer frames are ignored. */
   readonly mtu: number;
   readonly queueFrames: number;
   readonly recordPackets: number;
 }
 
-/** A filter by node indexes. */
 export interface IndexFilter extends Omit<PacketFilter, "source" | "target"> {
   readonly source?: number | undefined;
   readonly target?: number | undefined;
@@ -32,7 +29,6 @@ export interface WireCalls {
   record: { readonly arguments: IndexFilter; readonly result: WireRecord };
   totals: {
     readonly arguments: null;
-    /** By sender, then receiver. */
     readonly result: { readonly paths: readonly (readonly PathCounts[])[]; readonly wire: WireCounts };
   };
   packets: { readonly arguments: IndexFilter; readonly result: PacketList<number> };
@@ -46,7 +42,6 @@ export interface WireRequest<C extends WireCall = WireCall> {
   readonly arguments: WireCalls[C]["arguments"];
 }
 
-/** Initial data of the packet thread. */
 export interface ThreadPlan {
   readonly plan: WirePlan;
   readonly ring: PacketRingMemory;

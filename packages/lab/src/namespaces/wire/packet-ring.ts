@@ -2,7 +2,6 @@
 export const OUTCOMES = ["waiting", "delivered", "lost", "cut", "queue_full", "refused"] as const;
 export type PacketOutcome = (typeof OUTCOMES)[number];
 
-/** Bit flags of a packet. */
 export const FLAGS = {
   duplicate: 1,
   corrupted: 2,
@@ -13,10 +12,8 @@ export const FLAGS = {
   v6: 32,
 } as const;
 
-/** Bytes kept per packet from its transport header on. */
 export const HEAD_BYTES = 80;
 
-/** Memory of the ring, for another thread. */
 export interface PacketRingMemory {
   readonly capacity: number;
   readonly buffer: SharedArrayBuffer;
@@ -31,7 +28,6 @@ export class PacketRing {
   /** ns since the writer's time base; NaN if unknown. */
   readonly entryNs: Float64Array;
   readonly exitNs: Float64Array;
-  /** Intended delay, ms. */
   readonly intendedMs: Float64Array;
   readonly bytes: Uint16Array;
   readonly source: Uint8Array;
@@ -76,7 +72,6 @@ export class PacketRing {
     return Atomics.load(this.#written, 0);
   }
 
-  /** Number of the oldest packet still present. */
   get oldest(): number {
     return Math.max(0, this.written - this.capacity);
   }

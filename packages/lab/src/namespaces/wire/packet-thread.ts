@@ -8,15 +8,12 @@ import { PacketRing } from "./packet-ring.ts";
 export class PacketThread {
   readonly ring: PacketRing;
   readonly counters: Counters;
-  /** Time base of the ring, seconds since 1970. */
   readonly kernelTimeBase: number;
   readonly #worker: Worker;
   readonly #orders: Int32Array;
   readonly #pending = new Map<number, () => void>();
 
-  /**
-   * Resolves when it forwards. Runs in the calling thread's namespace. Rejects with the reason of a failure.
-   */
+  /** Resolves when it forwards, in the calling thread's namespace. Rejects with the reason of a failure. */
   static async start(plan: WirePlan, onError: (error: Error) => void): Promise<PacketThread> {
     const data: ThreadPlan = {
       plan,
@@ -45,7 +42,6 @@ export class PacketThread {
     });
   }
 
-  /** Resolves when the path applies to the next frame. */
   setPath(order: Omit<PathOrder, "id">): Promise<void> {
     return new Promise((resolve) => {
       // Increment the number only after the order was posted.

@@ -11,14 +11,11 @@ export const NOT_ADMITTED = { lost: -1, cut: -2, queueFull: -3 } as const;
 
 /** One direction between two nodes: decides whether, when and how a frame is delivered. */
 export class WirePath {
-  /** The last admitted frame arrives twice. */
   duplicated = false;
-  /** The last admitted frame must be altered. */
   corrupted = false;
   readonly #random: Random;
   #settings: PathSettings = IDEAL_PATH;
   #queueBytes = Infinity;
-  /** End of transmission of everything admitted, without a bucket. */
   #wireFreeAtMs = -Infinity;
   #lastDueMs = -Infinity;
   #inBurst = false;
@@ -55,10 +52,7 @@ export class WirePath {
     return this.#arrivalMs(sentMs);
   }
 
-  /**
-   * End of transmission; negative: no room. A bucket lets `burstBytes` pass at once; without one, frames are
-   * serialised.
-   */
+  /** End of transmission; negative: no room. A bucket passes `burstBytes` at once, else frames serialise. */
   #putOnWire(bytes: number, nowMs: number): number {
     const { bandwidthBitsPerSecond: rate, burstBytes } = this.#settings;
     if (rate === null) return nowMs;
@@ -69,10 +63,7 @@ export class WirePath {
     return Math.max(nowMs, this.#wireFreeAtMs - burstBytes * msPerByte);
   }
 
-  /**
-   * Bursts: Gilbert model of two states (lose all, lose nothing), with transition probabilities from ratio
-   * and mean length.
-   */
+  /** Gilbert model (lose all, lose nothing), with transition probabilities from ratio and mean length. */
   #isLost(): boolean {
     const { lossRatio, lossBurstPackets } = this.#settings;
     if (lossBurstPackets === null || lossRatio === 0 || lossRatio === 1) return this.#draw(lossRatio);

@@ -12,7 +12,6 @@ const RECEIVE_BUFFER_BYTES = 8 * 1024 * 1024;
 /** Bound on outstanding send timestamps. A power of two. */
 const REMEMBERED_SENDS = 4096;
 
-/** Receives the kernel's timestamp of a packet's departure. */
 type StampListener = (packet: number, kernelTime: number) => void;
 
 /** The lab's end of the cable to one node: sends and receives frames with kernel timestamps. */
@@ -23,7 +22,6 @@ export class WirePort {
   #sends = 0;
   #overflows = 0;
 
-  /** @throws SystemCallError */
   static open(libc: Libc, device: string): WirePort {
     const socket = KernelSocket.open(libc, { family: SYS.AF_PACKET, type: SYS.SOCK_RAW, protocol: 0 });
     try {
@@ -44,10 +42,7 @@ export class WirePort {
     this.fd = socket.fd;
   }
 
-  /**
-   * Sends the batch of packets with these numbers; returns how many the kernel accepted. Read earlier
-   * timestamps first.
-   */
+  /** Sends the batch and returns how many the kernel accepted. Read earlier timestamps first. */
   send(batch: SendBatch, packets: readonly number[]): number {
     const sent = batch.send(this.fd);
     for (let i = 0; i < sent; i++) {
@@ -57,9 +52,7 @@ export class WirePort {
     return sent;
   }
 
-  /**
-   * Call after a refused send, which leaves the next send's number unknown. Read earlier timestamps first.
-   */
+  /** Call after a refused send: the next one's number is unknown. Read earlier timestamps first. */
   restart(): void {
     this.#socket.restartNumbering();
     this.#sends = 0;
@@ -75,7 +68,6 @@ export class WirePort {
     }
   }
 
-  /** Frames that the kernel dropped since the last call, from the message's counter. */
   newOverflows({ overflows }: MessageInfo): number {
     if (overflows < 0) return 0;
     const more = (overflows - this.#overflows) >>> 0;

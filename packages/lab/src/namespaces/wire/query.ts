@@ -11,7 +11,6 @@ const PROTOCOLS: Readonly<Record<number, "icmp" | "udp" | "tcp">> = {
   17: "udp",
 };
 const STAMPED = FLAGS.entryStamped | FLAGS.exitStamped;
-/** ICMP types of echo messages: [request, reply]. */
 const ECHO_TYPES: Readonly<Record<number, readonly [number, number]>> = { 1: [8, 0], 58: [128, 129] };
 const COUNT_OF: Readonly<Record<PacketOutcome, keyof PathCounts | null>> = {
   waiting: null,
@@ -60,7 +59,6 @@ export function readPackets(ring: PacketRing, filter: IndexFilter, baseNs: bigin
   return { packets, forgotten };
 }
 
-/** Nearest-rank quantiles. */
 function exactTimes(values: Float64Array): ExactTimes {
   const sorted = values.toSorted();
   const count = sorted.length;

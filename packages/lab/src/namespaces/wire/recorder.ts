@@ -10,24 +10,19 @@ export interface Arrival {
   source: number;
   target: number;
   bytes: Buffer;
-  /** Offset in `bytes`. */
   at: number;
   length: number;
   layout: FrameLayout;
   /** ns since the kernel's time base. */
   entryNs: number;
-  /** The same instant on the thread's clock. */
   entryMs: number;
-  /** `entryNs` is a kernel timestamp. */
   isStamped: boolean;
 }
 
-/** Writes the packet ring and the counters in shared memory. */
 export class Recorder {
   readonly #ring: PacketRing;
   readonly #counters: Counters;
   readonly #nodes: number;
-  /** Highest number that left, by sender and receiver. */
   readonly #lastLeft: Float64Array;
 
   constructor(ring: PacketRing, counters: Counters, nodes: number) {

@@ -18,7 +18,7 @@ function tell(message: ThreadMessage): void {
   port.postMessage(message, []);
 }
 
-/** By default the kernel may wake a sleeper 50 µs late to save power. */
+/** The kernel may by default wake a sleeper 50 µs late to save power. */
 function sharpenTimers(): void {
   const thread = readlinkSync("/proc/thread-self").split("/").pop();
   writeFileSync(`/proc/${thread}/timerslack_ns`, "1");

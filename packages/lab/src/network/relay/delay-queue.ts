@@ -1,6 +1,5 @@
 import { MinHeap } from "@isochrone/primitives";
 
-/** Wakes the queue at a time of the relay's clock; an earlier time replaces a later one. */
 export interface WakeTimer {
   wakeAt(timeMs: number): void;
 }

@@ -2,10 +2,7 @@ import type { Socket } from "node:net";
 import type { RelayContext } from "./context.ts";
 import type { Path } from "./path.ts";
 
-/**
- * Window of the emulated connection: at this many bytes in flight per direction, reading stops, which slows
- * the sender down.
- */
+/** Window per direction: at this many bytes in flight reading stops, which slows the sender down. */
 const MAX_HELD_BYTES = 1024 * 1024;
 
 type Step =
@@ -13,20 +10,16 @@ type Step =
   | { readonly kind: "end" }
   | { readonly kind: "reset" };
 
-/** An item in flight; items arrive in order. */
 interface Item {
   readonly step: Step;
   readonly arrivedMs: number;
   dueMs: number;
-  /** Called on delivery with the time spent inside. */
   readonly onRelease: ((spentMs: number, nowMs: number) => void) | null;
 }
 
-/** Observer of one direction. */
 interface StreamObserver {
   /** A chunk arrived; the result is called on its delivery. */
   arrived(nowMs: number): ((spentMs: number, nowMs: number) => void) | null;
-  /** A chunk was retransmitted. */
   retransmitted(count: number, nowMs: number): void;
 }
 
@@ -63,7 +56,6 @@ export class DelayedStream {
     from.on("error", () => this.#accept({ kind: "reset" }, 0));
   }
 
-  /** Sets the destination once it is connected or connecting. */
   attach(to: Socket): void {
     this.#to = to;
     to.on("drain", () => {
@@ -98,7 +90,6 @@ export class DelayedStream {
     this.#context.queue.add(this.#lastDueMs, () => this.#pump());
   }
 
-  /** Delivers due items until the receiver is full or the path stalls. */
   #pump(): void {
     for (let item = this.#items[0]; item !== undefined; item = this.#items[0]) {
       const nowMs = this.#context.monotonic();

@@ -1,4 +1,3 @@
-// Relay process, controlled over the IPC channel; ends without its parent.
 import { constants, setPriority } from "node:os";
 import { reasonOf } from "@isochrone/primitives";
 import { DelayQueue } from "./delay-queue.ts";

@@ -2,11 +2,9 @@ import type { CallMessage } from "../../child/call-process.ts";
 import type { LinkMatrix, LinkSettings } from "../links.ts";
 import type { Protocol, TrafficRecord } from "../record.ts";
 
-/** Listener of an exposed port for traffic of `source`. */
 export interface ListenerPlan {
   readonly source: number;
   readonly host: string;
-  /** 0: the system chooses. */
   readonly port: number;
   /** Source address of forwarded traffic; null: the system chooses. */
   readonly egressHost: string | null;
@@ -36,7 +34,6 @@ export interface RelayCalls {
     readonly arguments: { readonly source: number; readonly target: number; readonly link: LinkSettings };
     readonly result: null;
   };
-  /** Port of every listener, in the order of the plan. */
   expose: { readonly arguments: ExposePlan; readonly result: readonly number[] };
   unexpose: {
     readonly arguments: { readonly target: number; readonly protocol: Protocol; readonly port: number };
@@ -53,7 +50,6 @@ export interface RelayRequest<C extends RelayCall = RelayCall> {
   readonly arguments: RelayCalls[C]["arguments"];
 }
 
-/** A fault for the parent's log. */
 export interface RelayFault {
   readonly kind: "fault";
   readonly event: string;

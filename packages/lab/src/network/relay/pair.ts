@@ -3,7 +3,6 @@ import type { LinkSettings } from "../links.ts";
 import { Path } from "./path.ts";
 import { TrafficLog } from "./traffic-log.ts";
 
-/** An ordered pair of nodes: paths of requests and answers, with their record. */
 export class Pair {
   readonly source: number;
   readonly target: number;

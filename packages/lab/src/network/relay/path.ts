@@ -10,7 +10,6 @@ const MAX_BYTES_IN_FLIGHT = 4 * 1024 * 1024;
 const MIN_RETRANSMISSION_MS = 200;
 const MAX_RETRANSMISSIONS = 6;
 
-/** Arrival of a TCP chunk, and its losses before. */
 interface ChunkPassage {
   readonly dueMs: number;
   readonly retransmissions: number;
@@ -23,7 +22,6 @@ export class Path {
   #link: LinkSettings;
   #lossRatio = 0;
   #bytesInFlight = 0;
-  /** End of transmission of everything admitted. */
   #wireFreeAtMs = -Infinity;
 
   constructor(link: LinkSettings, random: Random) {
@@ -35,7 +33,6 @@ export class Path {
   get isCut(): boolean {
     return this.#link.cut;
   }
-  /** Nothing can pass, so TCP waits. */
   get stalls(): boolean {
     return this.#link.cut || this.#lossRatio === 1;
   }
@@ -55,7 +52,6 @@ export class Path {
     for (const listener of listeners) listener(nowMs);
   }
 
-  /** Called once when the path no longer stalls. Returns an unsubscribe function. */
   onceHealed(listener: (nowMs: number) => void): () => void {
     this.#healListeners.add(listener);
     return () => this.#healListeners.delete(listener);
@@ -98,7 +94,6 @@ export class Path {
     return waitingBytes + bytes > Math.max(MIN_QUEUE_BYTES, (QUEUE_MS * bandwidth) / 8000);
   }
 
-  /** End of transmission, after everything admitted before. */
   #putOnWire(bytes: number, nowMs: number): number {
     const bandwidth = this.#link.bandwidthBitsPerSecond;
     if (bandwidth === null) return nowMs;

@@ -9,7 +9,6 @@ const echo = (socket: Socket): void => {
   socket.pipe(socket);
 };
 
-/** Connects and sends a byte; resolves with its answer. */
 async function connectAndExchange(network: HandDrivenNetwork, port: number): Promise<[Socket, number[]]> {
   const client = tcpClient(network, "a", "b", port);
   client.write("x");
@@ -21,7 +20,6 @@ async function connectAndExchange(network: HandDrivenNetwork, port: number): Pro
   return [client, times];
 }
 
-/** Times of a request's arrival at the server and of its answer at the client. */
 async function exchangeOn(network: HandDrivenNetwork, client: Socket): Promise<[number, number]> {
   client.write("x");
   await until(() => network.held === 1);
@@ -140,7 +138,6 @@ test("a queue that is full drops packets and counts them", async () => {
   });
   const client = await udpClient(network, "a", "b", port);
   const dropped = (): number => network.record()?.udp.dropped ?? 0;
-  // In batches, so that no socket buffer overflows.
   for (let sent = 20; sent <= 200; sent += 20) {
     for (let i = 0; i < 20; i++) client.send(Buffer.alloc(1000));
     await until(() => network.held + dropped() === sent);

@@ -12,7 +12,6 @@ type Handlers = {
   ) => RelayCalls[C]["result"] | Promise<RelayCalls[C]["result"]>;
 };
 
-/** Pairs and their listeners, controlled by the parent. */
 export class Relay implements Handlers {
   readonly #context: RelayContext;
   readonly #pairs = new Map<string, Pair>();
@@ -67,7 +66,6 @@ export class Relay implements Handlers {
     return records;
   }
 
-  /** Call regularly: closes idle sockets. */
   expire(): void {
     const nowMs = this.#context.monotonic();
     for (const listeners of this.#listeners.values()) {

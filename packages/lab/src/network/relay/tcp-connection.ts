@@ -36,7 +36,6 @@ export class TcpConnection {
     context.queue.add(synArrivesMs, () => this.#whenPassable(() => this.#dial(expose, plan, forward)));
   }
 
-  /** Resets both ends. */
   destroy(): void {
     this.#client.resetAndDestroy();
     this.#upstream?.resetAndDestroy();

@@ -6,10 +6,8 @@ import type { ExposePlan, ListenerPlan } from "./messages.ts";
 import type { Pair } from "./pair.ts";
 import { TcpConnection } from "./tcp-connection.ts";
 
-/** Concurrent connections per listener; more are closed at once. */
 const MAX_CONNECTIONS = 2048;
 
-/** A target's TCP port as seen by one source. */
 export class TcpListener implements Listener {
   readonly #server: Server;
   readonly #connections = new Set<TcpConnection>();

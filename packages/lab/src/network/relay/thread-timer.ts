@@ -6,7 +6,6 @@ import { WakeSignal } from "./wake-signal.ts";
 export class ThreadTimer implements WakeTimer {
   readonly #signal = new WakeSignal();
   readonly #worker: Worker;
-  /** Time that the thread waits for; a later wake-up needs no message. */
   #armedMs = Infinity;
 
   /** `onWake` may come early, but is never lost. */

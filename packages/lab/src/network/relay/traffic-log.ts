@@ -11,9 +11,7 @@ interface Pane {
   dropped: number;
 }
 
-/** A forwarded request without an answer yet. */
 export interface OpenExchange {
-  /** Time of the request inside the relay. */
   readonly spentMs: number;
   readonly releasedMs: number;
 }
@@ -47,7 +45,6 @@ export class TrafficLog {
     this.#pane(nowMs).exchangeSeconds.record(spentMs / 1000);
   }
 
-  /** Null without traffic. */
   read(nowMs: number, lastMs: number): TrafficRecord | null {
     const pane = this.#window.read(nowMs, { panes: Math.ceil(lastMs / PANE_MS) });
     if (pane === null) return null;

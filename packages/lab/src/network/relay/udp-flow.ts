@@ -5,9 +5,7 @@ import type { Pair } from "./pair.ts";
 import type { Path } from "./path.ts";
 import { isExpired, type OpenExchange } from "./traffic-log.ts";
 
-/** Open requests per flow; the oldest are dropped. */
 const MAX_OPEN_EXCHANGES = 1024;
-/** Packets buffered for a socket that isn't connected yet. */
 const MAX_UNSENT = 64;
 
 interface UdpFlowEnds {
@@ -92,7 +90,6 @@ export class UdpFlow {
     return dueMs;
   }
 
-  /** Release time; null if the path was cut or the flow closed meanwhile. */
   #release(path: Path, packet: Buffer): number | null {
     path.left(packet.length);
     const nowMs = this.#context.monotonic();

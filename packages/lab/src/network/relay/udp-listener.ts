@@ -5,7 +5,6 @@ import type { ExposePlan, ListenerPlan } from "./messages.ts";
 import type { Pair } from "./pair.ts";
 import { UdpFlow } from "./udp-flow.ts";
 
-/** Concurrent clients per listener; the longest idle one is dropped. */
 const MAX_FLOWS = 512;
 const FLOW_IDLE_MS = 60_000;
 /** Buffers bursts while the process is busy; the system may grant less. */
@@ -20,7 +19,6 @@ function openUdpSocket(): Socket {
   });
 }
 
-/** A target's UDP port as seen by one source. */
 export class UdpListener implements Listener {
   readonly #context: RelayContext;
   readonly #expose: ExposePlan;
@@ -66,7 +64,6 @@ export class UdpListener implements Listener {
     this.#flows.clear();
   }
 
-  /** Closes flows idle for a minute. */
   expire(nowMs: number): void {
     for (const [key, flow] of this.#flows) {
       if (nowMs - flow.lastUsedMs > FLOW_IDLE_MS) this.#remove(key, flow);

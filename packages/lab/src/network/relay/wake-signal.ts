@@ -1,7 +1,4 @@
-/**
- * Memory shared with the timer thread: bytes 0-7 wake time (ms, monotonic), bytes 8-11 a version that changes
- * with every new time.
- */
+/** Memory shared with the timer thread: bytes 0-7 wake time (monotonic ms), 8-11 version of the time. */
 export class WakeSignal {
   readonly memory: SharedArrayBuffer;
   readonly #time: Float64Array;
@@ -13,7 +10,6 @@ export class WakeSignal {
     this.#version = new Int32Array(memory, 8, 1);
   }
 
-  /** Relay side. */
   set(timeMs: number): void {
     this.#time[0] = timeMs;
     Atomics.add(this.#version, 0, 1);

@@ -49,7 +49,6 @@ export class HandDrivenNetwork implements Reachable {
     return this.#nowMs;
   }
 
-  /** Items in flight. */
   get held(): number {
     return this.#queue.size;
   }
@@ -60,13 +59,11 @@ export class HandDrivenNetwork implements Reachable {
     return this.#moveTo(this.#nextMs);
   }
 
-  /** Advances time in which nothing is due. */
   pass(ms: number): void {
     if (this.#nextMs <= this.#nowMs + ms) throw new Error(`something is due at ${this.#nextMs} ms`);
     this.#moveTo(this.#nowMs + ms);
   }
 
-  /** Changes the link initiated by `a`. */
   change(change: LinkChange): void {
     this.#links.a = { ...this.#links.a, ...(change as object) };
     this.#relay.setLink({ source: 0, target: 1, link: this.#links.a });

@@ -23,7 +23,6 @@ export async function startNetwork(
   return network;
 }
 
-/** An exposed UDP responder on `node`; echoes by default. Returns its port. */
 export async function udpResponder(
   network: Reachable,
   node: string,
@@ -57,7 +56,6 @@ export async function udpClient(
   return socket;
 }
 
-/** An exposed TCP server on `node`; returns its port. */
 export async function tcpServer(
   network: Reachable,
   node: string,
@@ -87,7 +85,6 @@ export function tcpClient(network: Reachable, source: string, target: string, po
   return socket;
 }
 
-/** The network's record of an ordered pair; empty if nothing passed yet. */
 export async function recordOf(
   network: EmulatedNetwork,
   source: string,
@@ -98,7 +95,6 @@ export async function recordOf(
   return found ?? { source, target, udp: NO_TRAFFIC, tcp: NO_TRAFFIC };
 }
 
-/** Polls every 5 ms; the test's timeout ends it. */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await pause(5);
 }
