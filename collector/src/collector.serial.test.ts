@@ -1,4 +1,3 @@
-// Many concurrent pages would disturb tests that run in parallel.
 import { randomBytes } from "node:crypto";
 import type { RequestListener } from "node:http";
 import { afterEach, expect, it } from "vitest";

@@ -87,7 +87,6 @@ describe("createCollector", () => {
       await running.until(async () => (await running.metric(failures, { reason })) >= 2);
       const before = running.records.length;
       await running.until(() => running.records.length >= before + 2);
-      // On a busy machine a page may also time out, which is another reason that is logged once.
       const told = running.logger.lines.filter(
         ({ event, fields }) => event === "page not taken" && fields["reason"] === reason,
       );

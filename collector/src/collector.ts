@@ -31,9 +31,7 @@ interface CollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Shared by collectors of one process and registry. */
   readonly metrics?: CollectorMetrics;
-  /** @default HTTP, kubelets as configured */
   readonly reader?: PageReader;
 }
 
@@ -49,10 +47,7 @@ const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
 };
 const CLOSE_DEADLINE_MS = 2_000;
 
-/**
- * Scrapes the node's pages at a fixed interval and publishes OTLP. A slow or hostile page doesn't delay
- * others.
- */
+/** Scrapes the node's pages at a fixed interval and publishes OTLP. No page delays others. */
 export function createCollector(
   config: CollectorConfig,
   dependencies: CollectorDependencies,
@@ -231,7 +226,6 @@ class Collector {
   #failed(target: Target, error: unknown): void {
     const { kind, instance } = target;
     const reason = error instanceof ScrapeError ? error.code : "connect";
-    // Frees its grown buffers.
     if (reason === "namespace_share") this.#memories.forget(target);
     this.#metrics.scrapes.inc({ kind, result: "failed" });
     this.#metrics.failures.inc({ kind, reason });
@@ -239,7 +233,6 @@ class Collector {
   }
 }
 
-/** Counts bytes of each page, whether accepted or not. */
 class MeasuredReader implements PageReader {
   readonly #reader: PageReader;
   bytes = 0;

@@ -37,7 +37,6 @@ export class FairQueue {
   readonly #shares = new Map<string, Share>();
   readonly #bytesEach: number;
 
-  /** @param maxBytes of all pages of the round */
   constructor(targets: readonly Target[], maxBytes: number) {
     for (const target of targets) {
       const { namespace = OPERATOR } = target;
@@ -64,7 +63,6 @@ export class FairQueue {
     return taken(first, 0);
   }
 
-  /** A page from `next` was read or skipped. */
   ended({ namespace = OPERATOR }: Target, bytes: number): void {
     const share = this.#shares.get(namespace);
     if (share === undefined) return;

@@ -4,13 +4,10 @@ import { Counter, Gauge, Histogram, type Registry } from "prom-client";
 const SKIP_REASONS = [
   /** Repeated failures: tried less often. */
   "backoff",
-  /** No time left in the round. */
   "round_time",
   /** The round's byte limit is reached. */
   "round_bytes",
-  /** More pages than collector.maxTargets. */
   "too_many_targets",
-  /** Another page has the same name. */
   "duplicate",
 ] as const;
 export type SkipReason = (typeof SKIP_REASONS)[number];
@@ -194,7 +191,6 @@ export class GaugeShare {
     shares.set(key, { labels, value });
   }
 
-  /** Removes the share. */
   clear(): void {
     for (const [gauge, shares] of this.#shares)
       for (const { labels, value } of shares.values()) gauge.dec(labels, value);

@@ -1,4 +1,3 @@
-// Pages of a node's collector, and its access to the kubelet.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import { ClusterTargets, type DiscoveryOptions } from "./adapters/cluster-targets.ts";
@@ -37,7 +36,6 @@ export function nodeTargets(
   return { targets: joinTargets(sources), parts: [discovery] };
 }
 
-/** Warns about insecure settings. */
 export function kubeletAccess(config: CollectorConfig, logger: Logger): KubeletAccess {
   const { kubeletCaFile, kubeletTokenFile, kubeletServerName, kubeletInsecureSkipVerify } = config;
   if (kubeletInsecureSkipVerify)
@@ -74,7 +72,6 @@ function inBackground(cluster: ClusterTargets, logger: Logger): Part["service"] 
     start() {
       void cluster.start().then(
         () => logger.info("pages of pods are found"),
-        // Stopped before.
         () => undefined,
       );
     },

@@ -17,7 +17,6 @@ interface Page {
   readonly more?: Partial<Target>;
 }
 
-/** Pages that take time on a manual clock. */
 function roundsOver(pages: Record<string, Page>, settings: Partial<CollectorConfig> = {}) {
   const clock = new ManualClock();
   const registry = createRegistry();
@@ -147,7 +146,6 @@ describe("Rounds", () => {
     expect(await value("isochrone_collector_targets_up", { kind: "resource" })).toBe(0);
     expect(await run()).toContain("spare");
     expect(await value(SKIPPED, { kind: "istio", reason: "backoff" })).toBe(1);
-    // Only kinds that this node has are counted.
     expect((await metrics.targets.get()).values).toHaveLength(4);
     rounds.close();
     expect(await value("isochrone_collector_targets", { kind: "istio", role: "sidecar" })).toBe(0);

@@ -15,7 +15,6 @@ interface RoundsOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: CollectorMetrics;
-  /** Never rejects. */
   readonly scrape: (target: Target, timeoutMs: number, signal: AbortSignal) => Promise<ScrapeEnd>;
 }
 
@@ -54,7 +53,6 @@ export class Rounds {
     this.#count(targets);
   }
 
-  /** Removes its share from the gauges. */
   close(): void {
     this.#gauges.clear();
   }
@@ -72,7 +70,6 @@ export class Rounds {
     );
   }
 
-  /** @returns bytes read */
   async #read(
     target: Target,
     spent: { readonly begunMs: number; bytes: number },
@@ -97,7 +94,6 @@ export class Rounds {
     return 0;
   }
 
-  /** Counts only kinds and roles seen here, because clusters have many nodes. */
   #count(targets: readonly Target[]): void {
     const { metrics } = this.#options;
     for (const { kind, role = "static" } of targets) this.#seen.set(`${kind} ${role}`, { kind, role });

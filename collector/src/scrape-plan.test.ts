@@ -18,7 +18,6 @@ const planOf = (options: { maxBackoffRounds?: number; maxTargets?: number } = {}
     ...options,
   });
 
-/** Round numbers in which a target is read, with outcomes from `ok`. */
 function roundsOf(
   plan: ScrapePlan,
   subject: Target,

@@ -4,7 +4,6 @@ import type { SkipReason } from "./metrics.ts";
 import type { Target } from "./ports/ports.ts";
 
 interface ScrapePlanOptions {
-  /** Round interval. */
   readonly intervalMs: number;
   /** Longest pause of a failing page, in rounds. */
   readonly maxBackoffRounds: number;
@@ -19,11 +18,9 @@ export const STAND_IN_AFTER = 3;
 export type ScrapeOutcome = "whole" | "incomplete" | "failed";
 
 interface Standing {
-  /** Consecutive. */
   failures: number;
   /** Consecutive scrapes that failed or were incomplete. */
   missed: number;
-  /** Null before the first scrape. */
   up: boolean | null;
   lastBegunMs: number;
   dueMs: number;
@@ -63,7 +60,6 @@ export class ScrapePlan {
     for (const target of wanted) {
       if (this.#standsBy(target)) continue;
       const { dueMs, failures } = this.#standing(target);
-      // Allows for jitter of rounds.
       if (dueMs - this.#options.intervalMs / 2 <= nowMs) due.push(target);
       else if (failures > 0) skipped.push({ target, reason: "backoff" });
     }
@@ -86,7 +82,6 @@ export class ScrapePlan {
     standing.dueMs = begunMs + Math.max(this.#options.intervalMs, backoffMs);
   }
 
-  /** Null before the first scrape, and for unknown targets. */
   isUp({ instance }: Target): boolean | null {
     return this.#standings.get(instance)?.up ?? null;
   }

@@ -14,7 +14,6 @@ const target = (instance: string, more: Partial<Target> = {}): Target => ({
 const memories = (): TargetMemories =>
   new TargetMemories({ maxBytes: MAX_BYTES, reduce: true, seed: () => 1 });
 
-/** A page with `count` rows of about 1 kB. */
 const rows = (count: number): string =>
   Array.from(
     { length: count },

@@ -2,10 +2,8 @@ import { TargetMemory } from "./domain/target-memory.ts";
 import type { Target } from "./ports/ports.ts";
 
 interface TargetMemoriesOptions {
-  /** Bound for all pages that belong to namespaces. */
   readonly maxBytes: number;
   readonly reduce: boolean;
-  /** 32 random bits. */
   readonly seed: () => number;
 }
 
@@ -60,7 +58,6 @@ export class TargetMemories {
     this.#entries.delete(instance);
   }
 
-  /** Drops all other targets. */
   retain(targets: readonly Target[]): void {
     const known = new Set(targets.map(({ instance }) => instance));
     for (const instance of this.#entries.keys()) if (!known.has(instance)) this.#entries.delete(instance);

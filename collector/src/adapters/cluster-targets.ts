@@ -47,11 +47,8 @@ interface ClusterTargetsOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Only this node's kubelet and pods. */
   readonly node: string;
-  /** Scheme of the kubelet's pages. @default "https" */
   readonly kubeletScheme?: "http" | "https";
-  /** @default DEFAULT_DISCOVERY */
   readonly discovery?: DiscoveryOptions;
 }
 
@@ -82,7 +79,6 @@ export class ClusterTargets implements TargetSource {
         : createInformer({ ...from, kind: KINDS.node, fields: { "metadata.name": node } });
   }
 
-  /** Resolves once everything is listed, retrying after errors. */
   async start(): Promise<void> {
     await Promise.all([this.#pods.synced(), this.#nodes?.synced()]);
   }

@@ -8,7 +8,6 @@ import { HttpReader } from "./http-reader.ts";
 
 const TEXT = "istio_requests_total 7\n";
 const MEBIBYTE = 1024 * 1024;
-/** For reads that don't test time limits. */
 const PATIENCE_MS = 30_000;
 
 const closers: (() => Promise<unknown> | void)[] = [];
@@ -59,7 +58,6 @@ const failing = (reading: Promise<unknown>): Promise<ScrapeError> =>
     (error: unknown) => error as ScrapeError,
   );
 
-/** Writes for as long as the client reads. */
 const endless =
   (headers: Record<string, string>, chunk: Uint8Array): RequestListener =>
   (_, response) => {
@@ -193,7 +191,6 @@ describe("HttpReader", () => {
       response.writeHead(200, TYPE);
       response.write("12345");
     });
-    // Long enough to receive what comes.
     expect((await failing(read(reader(), url, { timeoutMs: 3_000 }))).message).toContain(
       "within 3000 ms, was still receiving (5 bytes so far)",
     );

@@ -15,7 +15,6 @@ const ACCEPT =
 const METRICS_TYPES = /^(text\/plain|application\/openmetrics-text)\b/i;
 /** Idle timeout: the page's pod may be gone. */
 const IDLE_MS = 90_000;
-/** Quoted part of an error response. */
 const MAX_QUOTED_BYTES = 300;
 const UNPACKED_CHUNK_BYTES = 256 * 1024;
 const MAX_ATTEMPTS = 3;
@@ -32,7 +31,6 @@ interface Reading {
   readonly options: ReadOptions;
   readonly timeoutMs: number;
   readonly maxBytes: number;
-  /** Also aborted by the timeout. */
   readonly signal: AbortSignal;
   readonly progress: Progress;
 }
@@ -46,7 +44,6 @@ export class HttpReader implements PageReader {
   readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS });
   readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS });
 
-  /** @param kubelet null: kubelets' pages are read like others */
   constructor({ kubelet = null }: { readonly kubelet?: KubeletAccess | null } = {}) {
     this.#kubelet = kubelet;
   }
@@ -169,7 +166,6 @@ async function consume(reading: Reading, response: IncomingMessage): Promise<voi
   }
 }
 
-/** Decompresses the page. */
 function unpacked(reading: Reading, response: IncomingMessage): Readable {
   const { target, progress, maxBytes } = reading;
   const encoding = (response.headers["content-encoding"] ?? "identity").toLowerCase();
@@ -185,7 +181,6 @@ function unpacked(reading: Reading, response: IncomingMessage): Readable {
     progress.bytes += chunk.byteLength;
     if (progress.bytes > maxBytes) body.destroy(tooLarge(reading, "received"));
   });
-  // This passes connection errors on to the reader of `body`.
   return pipeline(response, body, () => undefined);
 }
 

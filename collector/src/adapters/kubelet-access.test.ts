@@ -111,7 +111,6 @@ describe("reading a kubelet", () => {
     await read(used, targetOf(server.url));
     accepted = "second";
     expect((await failing(read(used, targetOf(server.url)))).code).toBe("unauthorized");
-    // The kubelet replaces a projected token by renaming a new file.
     writeFileSync(`${tokenFile}.new`, "second\n");
     renameSync(`${tokenFile}.new`, tokenFile);
     expect(await read(used, targetOf(server.url))).toBe(TEXT);

@@ -9,7 +9,6 @@ import type { Target } from "../ports/ports.ts";
 export interface KubeletAccessOptions {
   /** Trusted authorities (PEM); null: the system's. */
   readonly caFile: string | null;
-  /** Bearer token; null: none is sent. */
   readonly tokenFile: string | null;
   /** Name required in the certificate; null: the address. */
   readonly serverName: string | null;
@@ -89,7 +88,6 @@ async function read(target: Target, path: string, setting: string): Promise<stri
 
 function checkAuthorities(target: Target, path: string, pem: string): void {
   try {
-    // Validates the first certificate.
     void new X509Certificate(pem);
   } catch (error) {
     throw credentials(

@@ -1,4 +1,3 @@
-// Error messages of requests, naming target and remedy.
 import { reasonOf, codeOf } from "@isochrone/primitives";
 import { ScrapeError, type ScrapeFailure } from "../ports/errors.ts";
 import type { Target } from "../ports/ports.ts";
@@ -8,7 +7,6 @@ export interface Progress {
   bytes: number;
 }
 
-/** OpenSSL and Node.js codes by failure. */
 const TLS_FAILURES: Readonly<Record<string, ScrapeFailure>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: "tls_unknown_ca",
   SELF_SIGNED_CERT_IN_CHAIN: "tls_unknown_ca",
@@ -24,7 +22,6 @@ const TLS_FAILURES: Readonly<Record<string, ScrapeFailure>> = {
   HOSTNAME_MISMATCH: "tls_name",
 };
 
-/** Converts any error during a read. */
 export function failureOf(target: Target, error: unknown, progress: Progress): ScrapeError {
   if (error instanceof ScrapeError) return error;
   const message = reasonOf(error);
@@ -54,7 +51,6 @@ export function timedOut(target: Target, timeoutMs: number, progress: Progress):
   );
 }
 
-/** For responses other than 200. `body`: its beginning. */
 export function refusal(target: Target, status: number, body: string): ScrapeError {
   const said = body === "" ? "" : `; it says ${JSON.stringify(body)}`;
   const kubelet = target.access === "kubelet";

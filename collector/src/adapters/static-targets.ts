@@ -1,6 +1,5 @@
 import { TARGET_KINDS, type Target, type TargetSource } from "../ports/ports.ts";
 
-/** Entry of collector.staticTargets. */
 export const STATIC_TARGET: RegExp = new RegExp(`(${TARGET_KINDS.join("|")})=(https?://\\S+)`);
 
 const SETTING = "collector.staticTargets";
@@ -29,7 +28,6 @@ function parts(entry: string): readonly (string | undefined)[] {
   return new RegExp(`^${STATIC_TARGET.source}$`).exec(entry) ?? [];
 }
 
-/** Hides a password. */
 function shownEntry(entry: string): string {
   return JSON.stringify(entry.replace(/\/\/[^/@]*@/, "//...@"));
 }

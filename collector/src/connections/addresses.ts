@@ -3,7 +3,6 @@ export function podAddress(raw: string): string | null {
   const bytes = Buffer.from(raw, "latin1");
   if (bytes.length === 4) {
     const [first = 0] = bytes;
-    // This host, loopback, link-local, multicast and beyond.
     const isNone = first === 0 || first === 127 || first >= 224 || (first === 169 && bytes[1] === 254);
     return isNone ? null : bytes.join(".");
   }

@@ -7,13 +7,10 @@ import type { Pair } from "./connection-table.ts";
 import type { Counted } from "./told-series.ts";
 
 interface ByDestination {
-  /** Both directions, between addresses of the cluster. */
   readonly inside: readonly Counted[];
-  /** One direction, between a cluster address and the outside. */
   readonly outside: readonly Counted[];
 }
 
-/** @param outside null: everything goes by address */
 export function byDestination(pairs: readonly Pair[], outside: Outside | null): ByDestination {
   const inside: Counted[] = [];
   const exchanged = new Exchanged();

@@ -27,7 +27,6 @@ interface ConnectionCollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** External destinations. @default none */
   readonly outside?: Outside | null;
 }
 
@@ -55,10 +54,7 @@ const REMEDIES: Readonly<Partial<Record<TrackingState, string>>> = {
   overflowed: "connections end faster than they are read: lower collector.intervalMs, or give it more CPU",
 };
 
-/**
- * Counts pods' traffic from the kernel's connection tracking: a dump per interval, plus events of ended
- * connections.
- */
+/** Counts pods' traffic from connection tracking: a dump per interval, plus events of ended connections. */
 export function createConnectionCollector(
   config: ConnectionConfig,
   dependencies: ConnectionCollectorDependencies,
@@ -164,7 +160,6 @@ class ConnectionCollector {
       });
   }
 
-  /** After a socket failure, counting restarts with the next one. */
   #failed(error: unknown): void {
     if (!(error instanceof SystemCallError))
       this.#deps.logger.error("round of connections failed", { error });

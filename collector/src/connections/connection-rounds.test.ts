@@ -7,11 +7,9 @@ import { connectionMessage, cpuMessage, type TestConnection } from "./testing/me
 const NOW = 1_700_000_000_000;
 const PAIR = "10.0.1.7 10.0.2.9";
 
-/** Simulates the kernel's table and events with real message bytes. */
 class Kernel {
   table: TestConnection[] = [];
   ended: TestConnection[] = [];
-  /** Runs between the start of a dump and its reading. */
   duringDump: (() => void) | null = null;
   overflows = 0;
   drops: [number, number, number] = [0, 0, 0];
@@ -41,7 +39,6 @@ class Kernel {
     return overflows;
   }
 
-  /** Removes the connection and sends an event with its last bytes. */
   end(id: number, bytes: number): void {
     const gone = this.table.find((connection) => connection.id === id) ?? { id };
     this.table = this.table.filter((connection) => connection !== gone);

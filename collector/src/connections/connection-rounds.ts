@@ -6,15 +6,12 @@ import { MESSAGE, type Connection, type NetlinkVisitor, type TableDrops } from "
 import { ToldSeries } from "./told-series.ts";
 import { interfaceBytesOf, TrackingJudge, type TrackingState } from "./tracking-state.ts";
 
-/** Kernel queries; implemented by ConntrackSocket. */
 interface ConnectionSource {
   ask(message: (typeof MESSAGE)[keyof typeof MESSAGE], visitor: Omit<NetlinkVisitor, "done">): Promise<void>;
   ends(onEnd: (connection: Connection) => void): number;
 }
 
-/** Kernel files of the connections' network namespace. */
 export interface KernelFiles {
-  /** Text of /proc/net/dev. */
   interfaces(): Promise<string>;
   /** Names of the node's network cards. @default decided by interface names */
   cards?(): Promise<readonly string[]>;
@@ -25,10 +22,8 @@ export interface KernelFiles {
 }
 
 export interface RoundResult {
-  /** Empty before the second round. */
   readonly metrics: readonly Metric[];
   readonly state: TrackingState;
-  /** Table entries, and entries without counters. */
   readonly tracked: number;
   readonly uncounted: number;
   readonly bytes: number;
@@ -40,7 +35,6 @@ export interface RoundResult {
   readonly drops: TableDrops;
 }
 
-/** Converts tracked connections to byte increments per pair of addresses. */
 export class ConnectionRounds {
   readonly #source: ConnectionSource;
   readonly #files: KernelFiles;
@@ -58,7 +52,6 @@ export class ConnectionRounds {
     losses: { lostEnds: 0, lostNewEnds: 0, heardEnds: 0, duplicates: 0 },
   };
 
-  /** @param outside null: no known external destinations */
   constructor(source: ConnectionSource, files: KernelFiles, outside: Outside | null = null) {
     this.#source = source;
     this.#files = files;

@@ -5,7 +5,6 @@ export interface Pair {
   readonly client: string;
   readonly server: string;
   bytes: number;
-  /** Part sent by the server. */
   answerBytes: number;
 }
 
@@ -24,13 +23,10 @@ interface Known {
   next: Known | null;
 }
 
-/** Incompletely counted items, cumulative. */
 interface TableLosses {
-  /** Connections that vanished without an end event. */
   lostEnds: number;
   /** Lost ends of connections that began after the first dump, so the kernel should have reported them. */
   lostNewEnds: number;
-  /** Reported ends. */
   heardEnds: number;
   /** Entries of another zone that count the same packets. */
   duplicates: number;
@@ -46,7 +42,6 @@ export class ConnectionTable {
   #pairs = new Map<string, Pair>();
   #dump = 0;
   #isBaseline = true;
-  /** Bytes of all connections except tunnels since the last {@link takeBytes}. */
   #bytes = 0;
 
   beginDump(): void {
@@ -63,9 +58,7 @@ export class ConnectionTable {
     else if (known.endedIn === null) this.#add(known, connection);
   }
 
-  /**
-   * Handles an end event. Each connection has one, so a second one of the same id belongs to its successor.
-   */
+  /** Handles an end event. Each connection has one, so a second of the same id is its successor's. */
   end(connection: Connection): void {
     this.losses.heardEnds++;
     if (connection.bytes === null) return;
@@ -77,7 +70,6 @@ export class ConnectionTable {
     }
   }
 
-  /** Drops connections missing in two consecutive dumps. */
   endDump(): void {
     this.#isBaseline = false;
     for (const [key, first] of this.#known) {
@@ -143,7 +135,6 @@ export class ConnectionTable {
     return true;
   }
 
-  /** Bytes since the last call by pair, and in total without tunnels. */
   takeBytes(): { readonly pairs: readonly Pair[]; readonly bytes: number } {
     const taken = { pairs: [...this.#pairs.values()], bytes: this.#bytes };
     this.#pairs = new Map();

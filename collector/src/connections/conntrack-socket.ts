@@ -13,7 +13,6 @@ import { type MESSAGE, NETLINK, NetlinkReader, request, type NetlinkVisitor } fr
 const RECEIVE_BYTES = 65_536;
 /** Space for some 20,000 end events. The kernel accounts twice as much. */
 const EVENT_BUFFER_BYTES = 8 * 1024 * 1024;
-/** Receives before yielding. */
 const RECEIVES_PER_TURN = 8;
 /** The kernel answers a request before it returns. */
 const MAX_EMPTY_RECEIVES = 200;
@@ -56,7 +55,6 @@ export class ConntrackSocket {
     this.#block = libc.block(RECEIVE_BYTES);
   }
 
-  /** Everything of one kind. Rejects with SystemCallError. */
   async ask(
     message: (typeof MESSAGE)[keyof typeof MESSAGE],
     visitor: Omit<NetlinkVisitor, "done">,
@@ -109,7 +107,6 @@ export class ConntrackSocket {
     this.#libc.free(this.#block);
   }
 
-  /** Returns the error's name, or null. */
   #receive(socket: KernelSocket, visitor: NetlinkVisitor): string | null {
     const count = this.#libc.receive(socket.fd, this.#block, RECEIVE_BYTES, SYS.MSG_DONTWAIT);
     if (count < 0) return this.#libc.lastError();

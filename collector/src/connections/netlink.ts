@@ -2,12 +2,10 @@
 // and netfilter/nfnetlink_conntrack.h. Headers are in host byte order, attribute values in network byte
 // order.
 
-/** netlink.h, nfnetlink.h. */
 export const NETLINK = {
   netfilter: 12,
   solNetlink: 270,
   addMembership: 1,
-  /** NFNLGRP_CONNTRACK_DESTROY. */
   destroyGroup: 3,
 } as const;
 
@@ -22,20 +20,15 @@ const ATTRIBUTE_HEAD = 4;
 /** Masks the nesting and byte order flags of an attribute's type. */
 const TYPE_MASK = 0x3fff;
 
-/** enum cntl_msg_types. */
 export const MESSAGE = { new: 0, get: 1, delete: 2, cpuStatistics: 4, statistics: 5 } as const;
-/** enum ctattr_type. */
 const CTA = { original: 1, reply: 2, originalCounters: 9, replyCounters: 10, id: 12, zone: 18 } as const;
-/** enum ctattr_tuple, ctattr_ip, ctattr_l4proto, ctattr_counters. */
 const TUPLE = { ip: 1, protocol: 2 } as const;
 const IP = { v4Source: 1, v6Source: 3 } as const;
 const PROTOCOL = { number: 1, sourcePort: 2, destinationPort: 3 } as const;
 const COUNTER_BYTES = 2;
-/** enum ctattr_stats_cpu, ctattr_stats_global. */
 const STATISTICS = { insertFailed: 9, drop: 10, earlyDrop: 11 } as const;
 const GLOBAL = { entries: 1, maximum: 2 } as const;
 
-/** Protocols with ports: TCP, UDP, DCCP, SCTP, UDP-Lite. */
 const WITH_PORTS: ReadonlySet<number> = new Set([6, 17, 33, 132, 136]);
 const UDP = 17;
 /** VXLAN (two ports in use), Geneve, WireGuard: they carry pods' packets, which are counted themselves. */
@@ -53,9 +46,7 @@ export interface Connection {
   zone: number;
   /** Both directions with IP headers; null: not counted (nf_conntrack_acct). */
   bytes: number | null;
-  /** Part sent by the responder. */
   answerBytes: number;
-  /** Packets of a tunnel. */
   isTunnel: boolean;
 }
 
@@ -63,7 +54,6 @@ export interface Connection {
 export interface TableDrops {
   /** Packets dropped because the table was full. */
   dropped: number;
-  /** Connections evicted early to make room. */
   evicted: number;
   insertsFailed: number;
 }
@@ -72,7 +62,6 @@ export interface NetlinkVisitor {
   connection?(connection: Connection, isEnd: boolean): void;
   drops?(drops: TableDrops): void;
   table?(size: { readonly entries: number; readonly maximum: number | null }): void;
-  /** @param errno 0: success */
   done(errno: number): void;
 }
 
@@ -127,7 +116,6 @@ export class NetlinkReader {
     else if (message === MESSAGE.statistics) visitor.table?.(sizeOf(bytes, attributes, end));
   }
 
-  /** Returns false without addresses. */
   #readConnection(bytes: Buffer, start: number, end: number): boolean {
     const one = this.#connection;
     one.id = 0;
@@ -162,9 +150,7 @@ export class NetlinkReader {
   }
 }
 
-/** Sender of one direction. */
 interface Tuple {
-  /** Raw bytes as latin1; "" if none. */
   source: string;
   protocol: number;
   sourcePort: number;

@@ -1,27 +1,22 @@
 import type { Metric } from "@isochrone/telemetry";
 
-/** Bytes of one series. */
 export interface Counted {
   readonly attributes: Readonly<Record<string, string>>;
   bytes: number;
 }
 
-/** Largest series published per round. */
 const MAX_SERIES = 20_000;
 /** How long a silent series is published as 0; otherwise its channel would keep its last rate. */
 const REMEMBERED_MS = 300_000;
 
-/** One byte metric over rounds. */
 export class ToldSeries {
   readonly #name: string;
-  /** Published series and when they last had bytes. */
   readonly #told = new Map<string, { readonly attributes: Counted["attributes"]; toldMs: number }>();
 
   constructor(name: string) {
     this.#name = name;
   }
 
-  /** Null if there is nothing to publish. */
   metricOf(
     all: readonly Counted[],
     startMs: number,
@@ -40,7 +35,6 @@ export class ToldSeries {
     return { metric: points.length === 0 ? null : metric, leftOutBytes: sum(all) - sum(kept) };
   }
 
-  /** Published series without bytes now. */
   #silent(speaking: readonly Counted[], nowMs: number): Counted[] {
     for (const { attributes } of speaking) this.#told.set(keyOf(attributes), { attributes, toldMs: nowMs });
     const silent: Counted[] = [];

@@ -20,9 +20,7 @@ export const TRACKING_STATES = [
 export type TrackingState = (typeof TRACKING_STATES)[number];
 
 interface RoundFacts {
-  /** Whether new connections get byte counters; null if unknown. */
   readonly isAccounting: boolean | null;
-  /** Table entries without counters, and with. */
   readonly uncounted: number;
   readonly counted: number;
   /** Since the previous round; interface bytes are null if unknown. */
@@ -30,9 +28,7 @@ interface RoundFacts {
   readonly interfaceBytes: number | null;
   readonly drops: number;
   readonly overflows: number;
-  /** Whether the kernel is configured to report ends. */
   readonly isReportingEnds: boolean;
-  /** Connections that vanished without an end event, and reported ends. */
   readonly lostEnds: number;
   readonly heardEnds: number;
 }
@@ -48,7 +44,6 @@ const LEAST_LOST_ENDS = 10;
 /** Rounds for which a loss is shown; five minutes by default. */
 const LOSS_ROUNDS = 30;
 
-/** Judges rounds. */
 export class TrackingJudge {
   #short = 0;
   readonly #sinceLoss = { ends_unreported: Infinity, table_full: Infinity, overflowed: Infinity };

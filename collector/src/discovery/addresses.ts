@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
 
-/** primary: the first address. */
 export type AddressFamily = "primary" | "ipv4" | "ipv6";
 
 /** Null without an address of the family: another may be unreachable. Ignores invalid addresses. */
@@ -15,7 +14,6 @@ export function urlOf(scheme: "http" | "https", address: string, port: number, p
   return new URL(path.replace(/^\/*/, "/"), `${scheme}://${host}:${port}`).href;
 }
 
-/** Parses a port of an annotation or container; null if invalid. */
 export function portOf(value: unknown): number | null {
   const port = typeof value === "string" && /^\d{1,5}$/.test(value) ? Number(value) : value;
   return typeof port === "number" && Number.isInteger(port) && port >= 1 && port <= 65_535 ? port : null;

@@ -26,7 +26,6 @@ export interface IstioOptions {
 
 const STATS_PATH = "/stats/prometheus";
 const PROXY = "istio-proxy";
-/** Istio's example Prometheus configuration selects ports with this suffix. */
 const ENVOY_PORT = /-envoy-prom$/;
 const ZTUNNEL_PORT = 15_020;
 const GATEWAY_NAMES = ["gateway.networking.k8s.io/gateway-name", "istio.io/gateway-name"];
@@ -71,10 +70,7 @@ function proxyOf({ containers }: ReadablePod): PodContainer | undefined {
   return containers.find(({ name }) => name === PROXY);
 }
 
-/**
- * Only if the pod's annotations say so. Other annotated pages are the application's own, without mesh
- * metrics.
- */
+/** Only if annotated so. Other annotated pages are the application's own, without mesh metrics. */
 function mergedPort({ annotations }: ReadablePod): number | null {
   const says = annotations["prometheus.io/scrape"] === "true";
   return says && annotations["prometheus.io/path"] === STATS_PATH

@@ -5,7 +5,6 @@ import { addressOf, urlOf, type AddressFamily } from "./addresses.ts";
 export interface KubeletOptions {
   /** The first is read; the others stand in for it. */
   readonly pages: readonly KubeletPage[];
-  /** @default "https" */
   readonly scheme?: "http" | "https";
 }
 
@@ -30,7 +29,6 @@ export function kubeletTargets(
   }));
 }
 
-/** Null until the node reports an address. */
 export function kubeletAddress(
   node: KubernetesObject,
   family: AddressFamily,

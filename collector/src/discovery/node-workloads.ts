@@ -3,11 +3,9 @@ import { meshNames, type KubernetesObject } from "@isochrone/kubernetes";
 /** Time after a pod's end for which a node proxy's rows about it are accepted. */
 const KEPT_MS = 600_000;
 
-/** Workloads with current or recent pods on the node. */
 export class NodeWorkloads {
   readonly #seenMs = new Map<string, number>();
 
-  /** @param nowMs monotonic */
   take(pods: readonly KubernetesObject[], nowMs: number): void {
     for (const pod of pods)
       for (const name of meshNames(pod))

@@ -5,7 +5,6 @@ import { portOf, urlOf } from "./addresses.ts";
 import { runs, type ReadablePod } from "./pod.ts";
 import { hasAccount, isOfDaemonSet } from "./trusted.ts";
 
-/** Pods with this label have such a page. */
 export interface PodTargetRule {
   readonly kind: TargetKind;
   /** "*": any, only for Istio's pages, which then report only their own pod. */
@@ -16,7 +15,6 @@ export interface PodTargetRule {
   readonly path: string;
 }
 
-/** Entry of collector.podTargets. */
 export const POD_TARGET: RegExp = new RegExp(
   `(${TARGET_KINDS.join("|")})=([^/=\\s]+)/([^=\\s]+)=([^:\\s]*):(\\d{1,5})(/\\S*)?`,
 );

@@ -22,7 +22,6 @@ interface ContainerPort {
 export interface PodContainer {
   readonly name: string;
   readonly ports: readonly ContainerPort[];
-  /** Null if the kubelet hasn't reported it. */
   readonly running: boolean | null;
 }
 
@@ -37,10 +36,7 @@ export interface ReadablePod extends PodView {
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/**
- * Null without an address, or if finished. Unready and terminating pods are read, or their last counts would
- * be lost.
- */
+/** Null if finished or without address. Unready and terminating pods are read for their last counts. */
 export function readablePod(pod: KubernetesObject, family: AddressFamily): ReadablePod | null {
   const view = podView(pod);
   const address = addressOf(podAddresses(pod), family);
@@ -61,7 +57,6 @@ export function runs({ phase }: ReadablePod, container: PodContainer | undefined
   return container?.running ?? phase === "Running";
 }
 
-/** podIPs repeats podIP and adds the other family. */
 function podAddresses({ status }: KubernetesObject): string[] {
   const { podIP, podIPs } = looseFields<PodStatus>(status);
   const all = [podIP, ...list<{ ip: string }>(podIPs).map(({ ip }) => ip)];

@@ -1,11 +1,9 @@
-// Trusted sources by settings: service accounts, DaemonSets, and namespaces served by a waypoint.
 import type { ReadablePod } from "./pod.ts";
 
 const NAME = "[a-z0-9](?:[-a-z0-9.]*[a-z0-9])?";
 
 /** namespace/service-account, each may be *. */
 export const ACCOUNT: RegExp = new RegExp(`(?:${NAME}|\\*)/(?:${NAME}|\\*)`);
-/** namespace/name. */
 export const OBJECT: RegExp = new RegExp(`${NAME}/${NAME}`);
 /** namespace=served namespace, * for all. */
 export const SERVED: RegExp = new RegExp(`${NAME}=(?:${NAME}|\\*)`);
@@ -20,10 +18,7 @@ export function hasAccount(
   });
 }
 
-/**
- * True if a listed DaemonSet controls the pod. Labels can be forged; the pods of a namespace are limited to
- * its authors.
- */
+/** True if a listed DaemonSet controls the pod. Only its namespace's authors can forge this. */
 export function isOfDaemonSet(
   { namespace, owner }: Pick<ReadablePod, "namespace" | "owner">,
   daemonSets: readonly string[],

@@ -1,4 +1,3 @@
-/** Cumulative buckets as on a page. */
 export interface CumulativeBuckets {
   readonly bounds: number[];
   readonly cumulative: number[];
@@ -10,7 +9,6 @@ export interface BucketCounts {
   readonly bucketCounts: readonly number[];
 }
 
-/** Null if the lines are inconsistent. */
 export function bucketCountsOf(
   { bounds, cumulative }: CumulativeBuckets,
   count: number,

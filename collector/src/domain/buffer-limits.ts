@@ -1,4 +1,3 @@
-/** Buffering during a bus outage, and the rate of catching up. */
 interface BufferSettings {
   readonly bufferBytes: number;
   readonly bufferMaxAgeMs: number;

@@ -15,7 +15,6 @@ export class ByteKeys {
   #size = 0;
   #bytes = new Uint8Array(FIRST_BYTES);
   #view = new DataView(this.#bytes.buffer);
-  /** End of each key; it begins where the previous one ends. */
   #ends = new Uint32Array(FIRST_SLOTS);
   #owners = new Int32Array(FIRST_SLOTS);
   #hashes = new Int32Array(FIRST_SLOTS);
@@ -32,7 +31,6 @@ export class ByteKeys {
     return this.#size;
   }
 
-  /** Approximate memory of the keys. */
   get memoryBytes(): number {
     return this.#bytes.length + this.#ends.length * BYTES_PER_SLOT;
   }
@@ -68,14 +66,12 @@ export class ByteKeys {
     return NONE;
   }
 
-  /** True if that slot exists and has this key. */
   isAt(slot: number, owner: number, view: DataView, start: number, end: number): boolean {
     if (slot < 0 || slot >= this.#size || this.#owners[slot] !== owner) return false;
     const from = this.startOf(slot);
     return this.#ends[slot]! - from === end - start && equalBytes(view, start, this.#view, from, end - start);
   }
 
-  /** Adds a key that `find` didn't find. @returns its slot, the old size */
   add(owner: number, bytes: Uint8Array, start: number, end: number): number {
     const slot = this.#size;
     if (slot === this.#ends.length) this.#growSlots();
@@ -117,7 +113,6 @@ export class ByteKeys {
     return renumbered;
   }
 
-  /** Removes the newest keys down to `size`. */
   truncate(size: number): void {
     if (size >= this.#size) return;
     this.#size = size;

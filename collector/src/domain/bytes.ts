@@ -18,7 +18,6 @@ const LABEL = 2;
 const METRIC_START = 4;
 const METRIC = 8;
 
-/** Character classes by byte. */
 const CLASSES = new Uint8Array(256);
 for (const [first, last, classes] of [
   ["a", "z", LABEL_START | LABEL | METRIC_START | METRIC],
@@ -46,14 +45,12 @@ function endOfName(bytes: Uint8Array, start: number, end: number, first: number,
   return at;
 }
 
-/** First byte that is neither space nor tab. */
 export function skipBlanks(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && isBlank(bytes[at]!)) at++;
   return at;
 }
 
-/** First blank, or the end. */
 export function endOfWord(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   while (at < end && !isBlank(bytes[at]!)) at++;

@@ -25,7 +25,6 @@ export class CanonicalText {
       this.bytes[this.end++] = BYTE.quote;
       before = BYTE.comma;
     }
-    // A row without labels has no braces.
     if (this.end > 0) this.bytes[this.end++] = BYTE.closeBrace;
     return this;
   }

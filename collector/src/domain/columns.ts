@@ -9,7 +9,6 @@ export function grown<T extends Column>(column: T, length: number): T {
   return into;
 }
 
-/** Moves the entries of kept slots; `renumbered` is the result of ByteKeys.retain. */
 export function move(column: Column, renumbered: Int32Array): void {
   for (let slot = 0; slot < renumbered.length; slot++) {
     const to = renumbered[slot]!;

@@ -10,14 +10,9 @@ export type PageFormat = "text" | "openmetrics";
 
 export type FamilyType = "counter" | "gauge" | "histogram" | "summary" | "untyped";
 
-/**
- * Receives a page line by line. `N`: a wanted sample name, `F`: a wanted family. Ranges are only valid during
- * the call.
- */
+/** Receives a page line by line. `N`: wanted sample, `F`: wanted family. Ranges are valid during the call. */
 export interface ExpositionVisitor<N, F> {
-  /** The name in a byte range if wanted; null skips its lines. */
   find(view: DataView, start: number, end: number): N | null;
-  /** The family declared under the name in a byte range, if wanted. */
   findFamily(view: DataView, start: number, end: number): F | null;
   type(family: F, type: FamilyType): void;
   /**
@@ -45,11 +40,9 @@ const EXCERPT_BYTES = 80;
 const FIRST_REST_BYTES = 1_024;
 const FIRST_NAME_BYTES = 128;
 
-/** Feeds arbitrary chunks to a visitor; call `end` after the last. */
 export class ExpositionReader<N, F> {
   readonly #visitor: ExpositionVisitor<N, F>;
   readonly #limits: ExpositionLimits;
-  /** An incomplete line. */
   #rest = new Uint8Array(FIRST_REST_BYTES);
   #restEnd = 0;
   #skipping = false;
@@ -62,11 +55,8 @@ export class ExpositionReader<N, F> {
   /** Lines with a sample or comment, to recognise a metrics page. */
   recognised = 0;
   malformed = 0;
-  /** Samples of unwanted names. */
   unwanted = 0;
-  /** The first malformed line and its broken rule. */
   firstFault: string | null = null;
-  /** `# EOF` was read. */
   ended = false;
 
   constructor(visitor: ExpositionVisitor<N, F>, limits: ExpositionLimits = DEFAULT_LIMITS) {
@@ -99,7 +89,6 @@ export class ExpositionReader<N, F> {
     if (this.#restEnd > 0 || this.#skipping) this.#takeRest();
   }
 
-  /** Keeps an incomplete line. */
   #keep(bytes: Uint8Array, start: number, end: number): void {
     const length = end - start;
     if (this.#skipping || length === 0) return;
@@ -169,7 +158,6 @@ export class ExpositionReader<N, F> {
     return equalBytes(view, start, this.#lastView, 0, length);
   }
 
-  /** A sample whose quoted name is inside the braces. */
   #quotedSample(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     const labels = new LabelSet(this.#limits.maxLabels);
     if (labels.read(bytes, view, start, end, null) < 0) return this.#fault(labels.fault, bytes, start, end);
@@ -193,7 +181,6 @@ export class ExpositionReader<N, F> {
     else this.#fault(rule, bytes, lineStart, end);
   }
 
-  /** Only "# TYPE" and "# EOF" matter. */
   #comment(bytes: Uint8Array, view: DataView, start: number, end: number): void {
     this.recognised++;
     const keyword = skipBlanks(bytes, start + 1, end);

@@ -1,4 +1,3 @@
-// Metric families kept per kind of page; others are skipped.
 import {
   AGENT_FAMILIES,
   LATENCY_BUCKETS,
@@ -40,7 +39,6 @@ export const PROCESS_START = "process_start_time_seconds";
 /** Families with which a kubelet reports (by 1) that its page is incomplete; read, not published. */
 export const SCRAPE_ERRORS = ["container_scrape_error", "scrape_error", "resource_scrape_error"] as const;
 
-/** Allow-list of families that graphs use. */
 export const DEFAULT_FAMILIES: Readonly<Record<TargetKind, readonly string[]>> = {
   cadvisor: [
     "container_cpu_usage_seconds_total",
@@ -97,13 +95,11 @@ export interface FamilySelection {
   readonly kind: TargetKind;
   /** Further families, kept with all labels and buckets. @default [] */
   readonly more?: readonly string[];
-  /** False keeps every row and label. @default true */
   readonly reduce?: boolean;
 }
 
 export interface WantedFamily {
   readonly name: string;
-  /** Undefined: keep all rows, labels and buckets. */
   readonly reduction: FamilyReduction | undefined;
 }
 

@@ -22,19 +22,16 @@ export class LabelSet {
   readonly #nameEnds: Int32Array;
   readonly #valueStarts: Int32Array;
   readonly #valueEnds: Int32Array;
-  /** 1: the value has a backslash. */
   readonly #escaped: Uint8Array;
   #bytes: Uint8Array = new Uint8Array(0);
   #view: DataView = new DataView(new ArrayBuffer(0));
   count = 0;
-  /** The names are the expected ones, in order. */
   expected = false;
   /** Exactly `{a="b",c="d"}`: no blanks, quoted names or trailing comma. */
   plain = false;
   /** Offset of a quoted metric name inside the braces; -1 without one. */
   quotedNameStart = -1;
   quotedNameEnd = -1;
-  /** Why `read` returned -1. */
   fault = "";
   #highBytes = false;
 
@@ -62,7 +59,6 @@ export class LabelSet {
   name(index: number): string {
     const start = this.#nameStarts[index]!;
     const end = this.#nameEnds[index]!;
-    // Expected names include their quotes.
     return this.#bytes[start] === BYTE.quote ? this.#text(start + 1, end - 1) : this.#text(start, end);
   }
 
@@ -127,7 +123,6 @@ export class LabelSet {
     }
   }
 
-  /** @returns the offset of the comma or brace after the pair */
   #readPair(bytes: Uint8Array, start: number, end: number, expected: Uint8Array | undefined): number {
     const valueStart =
       expected !== undefined && this.expected && beginsWith(bytes, start, end, expected)
@@ -162,7 +157,6 @@ export class LabelSet {
     return quote + 1;
   }
 
-  /** A quoted name without a value is the metric's, and must be first. */
   #metricName(quoted: boolean, start: number, end: number): number {
     if (!quoted || this.count > 0 || this.quotedNameStart >= 0) return this.#refuse(LABEL_RULES.name);
     this.quotedNameStart = start;
@@ -201,7 +195,6 @@ export class LabelSet {
     return at < end ? at : -1;
   }
 
-  /** Like skipBlanks; marks the set as not plain. */
   #skipBlanks(bytes: Uint8Array, start: number, end: number): number {
     if (start >= end || !isBlank(bytes[start]!)) return start;
     this.plain = false;
@@ -219,10 +212,7 @@ export class LabelSet {
   }
 }
 
-/**
- * True if four bytes contain no quote, backslash or non-ASCII: a zero byte borrows from its high bit on
- * subtraction.
- */
+/** True if four bytes contain no quote, backslash or non-ASCII: subtraction from zero bytes borrows. */
 function isOrdinary(word: number): boolean {
   const quote = word ^ 0x22222222;
   const backslash = word ^ 0x5c5c5c5c;

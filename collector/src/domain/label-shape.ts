@@ -11,17 +11,14 @@ export const BUCKET_LABEL = "le";
 const MAX_SHAPES = 64;
 const PLAIN_NAME = /^[a-zA-Z_][a-zA-Z0-9_]*$/;
 
-/** Label names of a row in their order. */
 export class LabelShape implements ExpectedNames {
   readonly encodedNames: readonly Uint8Array[];
   readonly positions: ReadonlyMap<string, number>;
   readonly keys: readonly AttributeKey[];
   /** Positions in canonical order, which identifies a row. */
   readonly order: readonly number[];
-  /** The names are already in canonical order. */
   readonly canonical: boolean;
 
-  /** @param identity names that identify a row, in canonical order */
   constructor(names: readonly string[], identity: readonly string[]) {
     this.encodedNames = names.map((name) => Buffer.from(`${quoted(name)}="`));
     this.positions = new Map(names.map((name, position) => [name, position]));
@@ -41,10 +38,8 @@ export class LabelShapes {
   readonly #shapes = new Map<string, LabelShape>();
   readonly #canonicalNames = new Map<string, readonly string[]>();
   readonly #boundIsLabel: boolean;
-  /** Shape of the last row, which the next usually shares. */
   last: LabelShape | null = null;
 
-  /** @param boundIsLabel whether `le` identifies a row */
   constructor(boundIsLabel: boolean) {
     this.#boundIsLabel = boundIsLabel;
   }

@@ -1,4 +1,3 @@
-// Kept rows of node_exporter's page; idle time stays monotonic when CPUs come and go.
 import { describe, expect, it } from "vitest";
 import { TargetMemory } from "./target-memory.ts";
 import { takePage } from "./testing/take-page.ts";
@@ -35,7 +34,6 @@ describe("node_exporter's page", () => {
       ["node_cpu_seconds_total", "sum", 1],
       ["node_memory_MemAvailable_bytes", "gauge", 1],
     ]);
-    // It counts since boot, not since the exporter's start.
     expect(metrics[0]!.points[0]).toMatchObject({ attributes: { mode: "idle" }, value: 300 });
     expect(metrics[0]!.points[0]).not.toHaveProperty("startMs");
     expect(metrics[1]!.points[0]).toMatchObject({ attributes: {}, value: 3e9 });

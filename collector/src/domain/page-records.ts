@@ -8,7 +8,6 @@ const MAX_RECORD_BYTES = 524_288;
 const SCOPE = { name: "isochrone.collector" };
 const KIND_NAMES = { [KIND.gauge]: "gauge", [KIND.counter]: "sum", [KIND.histogram]: "histogram" } as const;
 
-/** Summed series as OTLP requests of bounded size. */
 export function writeRecords(memory: TargetMemory, resource: Attributes): Uint8Array[] {
   const writer = new RecordWriter(resource, SCOPE);
   const records: Uint8Array[] = [];
@@ -33,7 +32,6 @@ export function writeRecords(memory: TargetMemory, resource: Attributes): Uint8A
   return records;
 }
 
-/** Live series by family and kind, in the families' order. */
 function slotsByOwner({ series }: TargetMemory): [number, number[]][] {
   const byOwner = new Map<number, number[]>();
   for (let slot = 0; slot < series.keys.size; slot++) {

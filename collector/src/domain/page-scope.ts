@@ -4,15 +4,11 @@ import type { LabelLookup } from "@isochrone/telemetry";
 
 /** Metric label `reason` of isochrone_collector_rows_refused_total. */
 export const ROW_REFUSALS = [
-  /** The page's pod isn't an end of the channel. */
   "not_an_end",
-  /** An end has an impossible workload or namespace name. */
   "name",
   /** The far end's certificate names another namespace than the row. */
   "principal",
-  /** The kept labels exceed the size limit. */
   "too_large",
-  /** The page exceeds the series limit of a pod. */
   "too_many",
 ] as const;
 export type RowRefusal = (typeof ROW_REFUSALS)[number];
@@ -21,13 +17,11 @@ export type RowRefusal = (typeof ROW_REFUSALS)[number];
 export interface PodScope {
   readonly of: "pod";
   readonly namespace: string;
-  /** Possible names of the pod's own workload in Istio. */
   readonly workloads: readonly string[];
   /** Namespaces served by a waypoint; "*": any. Empty for other proxies. */
   readonly serves: readonly string[];
 }
 
-/** Page of a node proxy: ztunnel. */
 export interface NodeScope {
   readonly of: "node";
   /** Whether the workload has or recently had pods on the node. */
@@ -36,21 +30,18 @@ export interface NodeScope {
 
 export type PageScope = PodScope | NodeScope;
 
-/** The row's ends, for people. */
 export interface RowEnds {
   readonly reporter: string;
   readonly source: string;
   readonly destination: string;
 }
 
-/** Istio's value for an unknown end. */
 const UNKNOWN = "unknown";
 const WORKLOAD = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 const NAMESPACE = /^[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?$/;
 const SPIFFE_NAMESPACE = /^spiffe:\/\/[^/]+\/ns\/([^/]+)\/sa\/[^/]+$/;
 const MAX_SHOWN_CHARACTERS = 80;
 
-/** Null if a page of this scope may have the row. */
 export function rowRefusal(scope: PageScope, label: LabelLookup): RowRefusal | null {
   const reporter = label("reporter");
   const near = reporter === "source" ? "source" : "destination";
@@ -66,7 +57,6 @@ export function rowRefusal(scope: PageScope, label: LabelLookup): RowRefusal | n
   return contradicts(label(`${far}_principal`), farNamespace) ? "principal" : null;
 }
 
-/** The claim of a refused row, for the log. */
 export function rowEnds(label: LabelLookup): RowEnds {
   const end = (side: string): string =>
     shown(`${label(`${side}_workload_namespace`)}/${label(`${side}_workload`)}`);
@@ -83,7 +73,6 @@ function isEnd(reporter: string): boolean {
   return reporter === "source" || reporter === "destination";
 }
 
-/** Empty or unknown names are allowed. */
 function isName(rule: RegExp, name: string): boolean {
   return name === "" || name === UNKNOWN || rule.test(name);
 }

@@ -5,14 +5,11 @@ import { PART, type RowTable } from "./row-table.ts";
 import { KIND, kindOfOwner, type Kind, type TargetMemory } from "./target-memory.ts";
 
 export interface SumFaults {
-  /** Histograms with inconsistent lines. */
   readonly incompleteHistograms: number;
-  /** Rows with a non-finite value or a negative counter. */
   readonly unusableValues: number;
 }
 
 interface PageSums extends SumFaults {
-  /** Series of pods' usage. */
   readonly podSeries: number;
 }
 
@@ -52,7 +49,6 @@ function isUsable(memory: TargetMemory, row: number, kind: Kind): boolean {
   );
 }
 
-/** Returns false if the histogram's buckets contradict its count. */
 function takeBuckets({ rows, series }: TargetMemory, row: number): boolean {
   const cumulative = rows.buckets.get(row);
   if (cumulative === undefined) return true;
@@ -61,14 +57,12 @@ function takeBuckets({ rows, series }: TargetMemory, row: number): boolean {
   return counts !== null;
 }
 
-/** Returns false if the row is gone or restarted. */
 function goesOn(rows: RowTable, row: number): boolean {
   if (rows.parts[row] === 0 || rows.a[row]! < rows.lastA[row]! || rows.b[row]! < rows.lastB[row]!)
     return false;
   return !(rows.createdMs[row]! > rows.lastCreatedMs[row]!);
 }
 
-/** Continues an existing row, or moves its lost count to the base. */
 function followRow(memory: TargetMemory, row: number): void {
   const { rows, series, startTimes } = memory;
   if (startTimes.beganAnew || !goesOn(rows, row)) addLost(memory, row);

@@ -4,7 +4,6 @@ import { TargetMemory } from "./target-memory.ts";
 import { SCRAPE_MS, takePage, type TakenPage } from "./testing/take-page.ts";
 import type { TargetKind } from "./families.ts";
 
-/** Result of a target's first page. */
 function metricsOf(kind: TargetKind, text: string, memory = new TargetMemory({ kind })): TakenPage {
   return takePage(memory, text);
 }
@@ -178,7 +177,6 @@ machine_cpu_cores 4
       const dead = row("old", 500, 60_000);
       expect(levels(dead)).toEqual([500]);
       expect(levels(dead, row("new", 100, 0))).toEqual([100]);
-      // The order on the page doesn't matter.
       expect(levels(row("new", 110, 0), dead)).toEqual([110]);
       expect(levels(row("new", 120, 0))).toEqual([120]);
     },

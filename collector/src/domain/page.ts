@@ -37,23 +37,18 @@ import {
 /** Timestamps further from the scrape are replaced by the scrape's time. */
 const MAX_TIMESTAMP_DISTANCE_MS = 600_000;
 
-/** Impossible values of `#row`. */
 const NOT_KEPT = -2;
 
 interface PageOptions {
   readonly scrapeMs: number;
-  /** Further wanted samples are dropped. */
   readonly maxSamples: number;
-  /** @default "text" */
   readonly format?: PageFormat;
-  /** Whose traffic the page may report; null: anyone's. @default null */
+  /** Owners whose traffic the page may report; null: anyone. @default null */
   readonly scope?: PageScope | null;
-  /** Bound on the target's series; further ones are refused. @default as many as samples */
   readonly maxSeries?: number;
 }
 
 export interface PageResult extends SumFaults {
-  /** OTLP requests for the bus. */
   readonly records: readonly Uint8Array[];
   /** Missing part of pods' usage; null if complete. */
   readonly lack: PageLack | null;
@@ -62,10 +57,7 @@ export interface PageResult extends SumFaults {
 /** Why a usage page lacks pods: it reports a partial failure, has unnamed pods, or no pods. */
 export type PageLack = "scrape_error" | "unnamed_pods" | "no_pods";
 
-/**
- * Collects the wanted samples of one page. End with `finish`, or with `discard` to restore the target's
- * memory.
- */
+/** Collects wanted samples of a page. End with `finish`, or `discard` to restore the target's memory. */
 export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> {
   readonly #memory: TargetMemory;
   readonly #options: PageOptions;
@@ -81,14 +73,12 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
   readonly #seriesBefore: number;
   #shape: LabelShape | null = null;
   #row = NOT_KEPT;
-  /** The previous kept row. */
   #lastRow = -1;
   #samples = 0;
   /** Samples in no record, except unwanted metrics, which the reader counts. */
   readonly unused: Record<UnusedRow, number> = recordOf(UNUSED_ROWS, () => 0);
   #hasScrapeError = false;
   #unnamedPods = 0;
-  /** Kind of the current row, in usage families. */
   #usageRow: UsageRow = "part";
 
   constructor(memory: TargetMemory, options: PageOptions) {
@@ -163,7 +153,6 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return podSeries === 0 ? "no_pods" : null;
   }
 
-  /** Discards a refused page. */
   discard(): void {
     this.#memory.rows.keys.truncate(this.#rowsBefore);
     this.#memory.series.keys.truncate(this.#seriesBefore);
@@ -265,7 +254,6 @@ export class PageBuilder implements ExpositionVisitor<WantedName, FamilyMemory> 
     return series < 0 ? NOT_KEPT : rows.add(owner, text.bytes, 0, text.end, series);
   }
 
-  /** @returns -1, counted, if labels are too long or there are too many series */
   #openSeries(family: FamilyMemory, kind: Kind, bytes: Uint8Array): number {
     const attributes = this.#attributes;
     attributes.begin(attributeFieldOf(kind));

@@ -7,7 +7,6 @@ import { SCRAPE_MS, takePage } from "./testing/take-page.ts";
 
 const INTERVAL_MS = 10_000;
 
-/** A row of a request counter. */
 interface Row {
   readonly workload: string;
   readonly code: string;
@@ -15,7 +14,6 @@ interface Row {
   readonly value: number;
 }
 
-/** Rows of a page by key. */
 type Page = ReadonlyMap<string, Row>;
 
 const CODES = ["200", "204", "503", "0"] as const;
@@ -59,7 +57,6 @@ function textOf(page: Page): string {
   return `# TYPE istio_requests_total counter\n${lines.join("\n")}\nistio_build 1\n`;
 }
 
-/** An aggregator's sums: increments of all series per channel and class. */
 class Totals {
   readonly #tracks = new CounterTracks();
   readonly #trackOfSeries = new Map<string, number>();
@@ -153,7 +150,6 @@ describe("reduction at the source", () => {
     expect(take({ a: 6 }, 1)).toEqual([0, 13]);
     expect(take({ a: 6, b: 2 }, 2)).toEqual([0, 15]);
     expect(take({ a: 1, b: 3 }, 3)).toEqual([0, 17]);
-    // None continues: another process.
     expect(take({ a: 0, b: 1 }, 4)).toEqual([SCRAPE_MS + 3 * INTERVAL_MS, 1]);
     expect(take({ c: 4 }, 5)).toEqual([SCRAPE_MS + 4 * INTERVAL_MS, 4]);
   });
@@ -167,7 +163,7 @@ describe("reduction at the source", () => {
     const restartedMs = SCRAPE_MS + 4_000;
     const { metrics } = takePage(memory, page(9, restartedMs), { scrapeMs: SCRAPE_MS + INTERVAL_MS });
     expect(metrics[0]!.points).toMatchObject([{ startMs: restartedMs, value: 9 }]);
-    // Of two processes on one page only the older counts; it is unchanged.
+    // Only the older of two processes on one page counts; it is unchanged.
     const { metrics: merged } = takePage(
       memory,
       `${page(10, restartedMs)}process_start_time_seconds{app="x"} ${(SCRAPE_MS + 15_000) / 1000}\n`,

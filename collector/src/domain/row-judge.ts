@@ -7,26 +7,22 @@ export const MAX_SERIES_BYTES = 4096;
 
 const MESH_FAMILIES: ReadonlySet<string> = new Set(DEFAULT_FAMILIES.istio);
 
-/** The first refused row of a page is logged. */
 export interface RefusedRow {
   readonly reason: RowRefusal;
   readonly metric: string;
   readonly ends: RowEnds;
 }
 
-/** Applies a scope to the rows of one page, and counts refusals. */
 export class RowJudge {
   readonly #scope: PageScope | null;
   readonly counts = new Map<RowRefusal, number>();
   first: RefusedRow | null = null;
   refused = 0;
 
-  /** @param scope null: any traffic */
   constructor(scope: PageScope | null) {
     this.#scope = scope;
   }
 
-  /** Returns false and counts a row that the page may not have. */
   admits(family: string, label: LabelLookup): boolean {
     if (this.#scope === null || !MESH_FAMILIES.has(family)) return true;
     const reason = rowRefusal(this.#scope, label);

@@ -4,18 +4,15 @@ import { grown, move } from "./columns.ts";
 
 const FIRST_SLOTS = 64;
 
-/** Bits for the parts of a row present on the page. */
 export const PART = { a: 1, b: 2, both: 3, bucket: 4 } as const;
 
 /** Metric label `reason` of isochrone_collector_rows_unused_total. */
 export const UNUSED_ROWS = [
-  /** No graph uses the metric. */
   "unread_metric",
   /** No graph uses the row, or another row contains it. */
   "not_needed",
   /** A part that isn't used, such as a summary's quantiles. */
   "not_a_value",
-  /** The row is repeated; the last one counts. */
   "repeated",
 ] as const;
 export type UnusedRow = (typeof UNUSED_ROWS)[number];
@@ -44,7 +41,6 @@ export class RowTable {
     this.keys = new ByteKeys(seed);
   }
 
-  /** Adds a row that `keys.find` didn't find. */
   add(owner: number, bytes: Uint8Array, start: number, end: number, series: number): number {
     const slot = this.keys.add(owner, bytes, start, end);
     if (slot === this.series.length) this.#grow(slot * 2);
@@ -54,7 +50,6 @@ export class RowTable {
     return slot;
   }
 
-  /** Call before the lines of a page. */
   begin(): void {
     const { size } = this.keys;
     this.parts.fill(0, 0, size);

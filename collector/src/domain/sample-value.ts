@@ -8,7 +8,6 @@ const VALUE_RULES = {
   more: "nothing but an exemplar may follow value and timestamp",
 } as const;
 
-/** Value and timestamp of a line. Instances are reused. */
 export class SampleValue {
   readonly #format: PageFormat;
   value = 0;

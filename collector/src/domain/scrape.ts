@@ -25,20 +25,15 @@ interface PageFaults {
 }
 
 export interface ScrapeResult {
-  /** OTLP requests for the bus. */
   readonly records: readonly Uint8Array[];
-  /** Wanted samples. */
   readonly samples: number;
   readonly faults: PageFaults;
-  /** Rows that the page may not have. */
   readonly refusals: PageRefusals;
-  /** Other samples in no record. */
   readonly unused: Readonly<Record<UnusedRow, number>>;
   /** Missing part of pods' usage; null if complete. */
   readonly lack: PageLack | null;
 }
 
-/** Refused rows: about others, or too long. */
 interface PageRefusals {
   readonly counts: ReadonlyMap<RowRefusal, number>;
   readonly first: RefusedRow | null;
@@ -48,7 +43,6 @@ interface ScrapeRequest {
   readonly target: Target;
   readonly memory: TargetMemory;
   readonly scrapeMs: number;
-  /** Resource attributes of the records. */
   readonly resource: Attributes;
   /** False if the namespace uses too much memory. @default always true */
   hasRoom?(): boolean;
@@ -96,7 +90,6 @@ class ScrapedPage {
     this.#format = format;
   }
 
-  /** Returns false if no more is wanted. */
   feed(chunk: Uint8Array): boolean {
     const { page, lines } = this.#opened();
     lines.feed(chunk);

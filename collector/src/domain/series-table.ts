@@ -14,10 +14,8 @@ export class SeriesTable {
   readonly keys: ByteKeys;
   baseA = new Float64Array(FIRST_SLOTS);
   baseB = new Float64Array(FIRST_SLOTS);
-  /** Last published. */
   totalA = new Float64Array(FIRST_SLOTS);
   totalB = new Float64Array(FIRST_SLOTS);
-  /** Sums over the current page's rows. */
   sumA = new Float64Array(FIRST_SLOTS);
   sumB = new Float64Array(FIRST_SLOTS);
   /** Counts of rows that vanished or restarted on the current page. */
@@ -28,11 +26,8 @@ export class SeriesTable {
   timeMs = new Float64Array(FIRST_SLOTS);
   /** Earliest creation time of its rows; NaN if one is unknown. */
   createdMs = new Float64Array(FIRST_SLOTS);
-  /** 1: usage of a pod. */
   ofPod = new Uint8Array(FIRST_SLOTS);
-  /** Rows on the current page. */
   rows = new Int32Array(FIRST_SLOTS);
-  /** Rows continuing from the previous page. */
   continuing = new Int32Array(FIRST_SLOTS);
   /** Current page, for histograms with kept buckets. */
   readonly buckets = new Map<number, BucketCounts>();
@@ -60,7 +55,6 @@ export class SeriesTable {
     return slot;
   }
 
-  /** Call before summing a page's rows. */
   beginSums(): void {
     const { size } = this.keys;
     for (const column of [this.sumA, this.sumB, this.lostA, this.lostB, this.timeMs]) column.fill(0, 0, size);

@@ -3,10 +3,8 @@
 // restarted.
 import { countsWithItsProcess, type TargetKind } from "./families.ts";
 
-/** Tolerance for rounding and clock corrections. */
 const SAME_START_MS = 1_000;
 
-/** Start information of one target's pages. */
 export class StartTimes {
   readonly #kind: TargetKind;
   #previousMs: number | undefined;
@@ -18,7 +16,6 @@ export class StartTimes {
     this.#kind = kind;
   }
 
-  /** Call before the lines of a page. */
   begin(scrapeMs: number): void {
     this.#scrapeMs = scrapeMs;
     this.#processMs = undefined;
@@ -44,7 +41,6 @@ export class StartTimes {
     return this.#processMs ?? this.#previousMs ?? 0;
   }
 
-  /** Start of a series that fell. */
   ofReset(): number {
     return Math.max(this.#processMs ?? 0, this.#previousMs ?? 0);
   }

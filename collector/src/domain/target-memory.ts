@@ -13,7 +13,6 @@ import { RowTable } from "./row-table.ts";
 import { SeriesTable } from "./series-table.ts";
 import { StartTimes } from "./start-times.ts";
 
-/** Numeric kinds of metrics, used in keys. */
 export const KIND = { gauge: 0, counter: 1, histogram: 2 } as const;
 export type Kind = (typeof KIND)[keyof typeof KIND];
 
@@ -26,14 +25,11 @@ export function attributeFieldOf(kind: Kind): number {
   return kind === KIND.histogram ? ATTRIBUTE_FIELDS.histogram : ATTRIBUTE_FIELDS.sum;
 }
 
-/** Bytes per row in columns beside the keys. */
 const BYTES_PER_ROW = 61;
 const BYTES_PER_SERIES = 97;
 
-/** Meaning of a sample's name in its family. */
 export type Part = "value" | "sum" | "count" | "bucket" | "created" | PagePart;
 
-/** Metrics about the page itself, outside any family. */
 type PagePart = "processStart" | "scrapeError";
 
 export function isPagePart(part: Part): part is PagePart {
@@ -56,7 +52,6 @@ export class FamilyMemory {
     this.keys = reduction?.labels?.map((label) => attributeKey(label.name)) ?? [];
   }
 
-  /** Key prefix of family and kind. */
   owner(kind: Kind): number {
     return this.index * 4 + kind;
   }
@@ -71,7 +66,6 @@ export interface WantedName {
 export class TargetMemory {
   readonly selection: FamilySelection;
   readonly families: readonly FamilyMemory[];
-  /** Whether its pages report pods' usage. */
   readonly hasPods: boolean;
   readonly rows: RowTable;
   readonly series: SeriesTable;
@@ -98,25 +92,21 @@ export class TargetMemory {
       this.#names.add(name, { family: this.families[0]!, part: "scrapeError" });
   }
 
-  /** Approximate. */
   get memoryBytes(): number {
     const { rows, series } = this;
     const columns = rows.keys.size * BYTES_PER_ROW + series.keys.size * BYTES_PER_SERIES;
     return rows.keys.memoryBytes + series.keys.memoryBytes + columns;
   }
 
-  /** Null if not wanted. */
   find(view: DataView, start: number, end: number): WantedName | null {
     return this.#names.find(view, start, end);
   }
 
-  /** Null if not wanted. */
   findFamily(view: DataView, start: number, end: number): FamilyMemory | null {
     return this.#declared.find(view, start, end);
   }
 }
 
-/** Small map keyed by bytes. */
 class ByNames<T> {
   readonly #keys: ByteKeys;
   readonly #values: T[] = [];

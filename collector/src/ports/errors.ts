@@ -1,29 +1,22 @@
 /** Metric label `reason` of isochrone_collector_scrape_failures_total. */
 const SCRAPE_FAILURES = [
-  /** No connection, or it broke. */
   "connect",
   "timeout",
   /** The token or authorities can't be read; nothing was sent. */
   "credentials",
-  /** The certificate's authority isn't trusted. */
   "tls_unknown_ca",
-  /** The certificate is expired or not yet valid. */
   "tls_expired",
-  /** The certificate has another name. */
   "tls_name",
-  /** Other TLS failures. */
   "tls",
   /** 401: the token is not accepted. */
   "unauthorized",
   /** 403: a right is missing. */
   "forbidden",
   "http_status",
-  /** Unrequested or damaged compression. */
   "encoding",
   "content_type",
   "too_large",
   "too_many_samples",
-  /** The namespace exceeds its share of memory. */
   "namespace_share",
   "not_metrics",
   "target_list",

@@ -3,7 +3,6 @@ import type { PageScope } from "../domain/page-scope.ts";
 
 export { TARGET_KINDS, type TargetKind } from "../domain/families.ts";
 
-/** Role of a page, for counts and for people. */
 const TARGET_ROLES = ["kubelet", "sidecar", "gateway", "waypoint", "ztunnel", "pod", "static"] as const;
 export type TargetRole = (typeof TARGET_ROLES)[number];
 
@@ -12,15 +11,13 @@ export interface Target {
   readonly url: string;
   /** Name for logs and `service.instance.id`; unique per target. */
   readonly instance: string;
-  /** @default "static" */
   readonly role?: TargetRole;
   /** Read with the service account's token and the kubelet's certificate rules. Never set for pods' pages. */
   readonly access?: "kubelet";
-  /** Whose traffic the page may report. @default anyone's: an operator named the page */
+  /** Owners whose traffic the page may report. @default anyone's: an operator named the page */
   readonly scope?: PageScope;
   /** Namespace whose share of the budgets it uses. @default the operator's, which goes first */
   readonly namespace?: string;
-  /** Pod of the page, if its rows don't name their source. */
   readonly pod?: { readonly namespace: string; readonly name: string };
   /** Instance of an equivalent page; this one is read while that one fails or lacks pods. */
   readonly standsInFor?: string;

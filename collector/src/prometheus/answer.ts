@@ -1,4 +1,3 @@
-// Validates the query API's answer.
 import { isList, isRecord, looseFields, parseJson } from "@isochrone/primitives";
 import { PrometheusError } from "./errors.ts";
 
@@ -16,13 +15,10 @@ export interface RawSample {
 
 export interface Answer {
   readonly series: readonly RawSeries[];
-  /** Entries and samples that are invalid. */
   readonly unreadable: number;
-  /** The server's warnings that parts may be missing. */
   readonly warnings: readonly string[];
 }
 
-/** Requested time range; other samples are dropped. */
 interface AnswerTimes {
   readonly fromMs: number;
   readonly toMs: number;
@@ -73,7 +69,6 @@ function samplesOf(values: readonly unknown[], { fromMs, toMs }: AnswerTimes): R
     if (typeof seconds !== "number" || typeof text !== "string" || text.trim() === "") continue;
     const timeMs = Math.round(seconds * 1000);
     const value = Number(text);
-    // NaN fails each of these.
     if (!(timeMs > lastMs && timeMs <= toMs + TIME_SLACK_MS) || !(value >= 0 && value < Infinity)) continue;
     samples.push({ timeMs, value });
     lastMs = timeMs;
@@ -85,7 +80,6 @@ function warningsOf(warnings: unknown): string[] {
   return Array.isArray(warnings) ? warnings.slice(0, MAX_WARNINGS).map(String) : [];
 }
 
-/** Null if one isn't a string. */
 function labelsOf(metric: unknown): Record<string, string> | null {
   if (!isRecord(metric)) return null;
   const labels: Record<string, string> = {};

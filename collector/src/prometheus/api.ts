@@ -19,16 +19,13 @@ interface ApiOptions {
 
 /** Read anew for each round, because files are rotated. */
 export interface Credentials {
-  /** `authorization` header, or null. */
   readonly authorization: string | null;
   /** PEM, or null for the system's. */
   readonly ca: string | null;
 }
 
-/** Bytes of an error's body that are searched for a reason. */
 const MAX_ERROR_BYTES = 65_536;
 
-/** @see createPrometheusCollector */
 export class PrometheusApi {
   readonly #options: ApiOptions;
   readonly #endpoint: URL;
@@ -39,7 +36,6 @@ export class PrometheusApi {
     this.#endpoint = new URL(`${options.url.replace(/\/+$/, "")}/api/v1/query`);
   }
 
-  /** Origin and path, without credentials. */
   get server(): string {
     return `${this.#endpoint.origin}${this.#endpoint.pathname}`;
   }
@@ -61,7 +57,6 @@ export class PrometheusApi {
     const form = new URLSearchParams({
       query: `${selector}[${rangeMs}ms]`,
       time: (timeMs / 1000).toFixed(3),
-      // So that the server also stops.
       timeout: `${timeoutMs}ms`,
     });
     const timeout = AbortSignal.timeout(timeoutMs);
@@ -164,7 +159,6 @@ function failureOf(status: number, reason: string): PrometheusFailure {
   return status === 504 ? "timeout" : "http_status";
 }
 
-/** The API's error in one short line; null for a proxy's page. */
 function reasonIn(body: string): string {
   try {
     const { error } = looseFields<Record<"error", unknown>>(JSON.parse(body));
@@ -193,7 +187,6 @@ async function readBounded(
   try {
     return await text(bounded());
   } catch (error) {
-    // Discards the rest of the body.
     response.destroy();
     throw error;
   }

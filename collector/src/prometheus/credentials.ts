@@ -3,7 +3,6 @@ import { codeOf } from "@isochrone/primitives";
 import type { Credentials } from "./api.ts";
 import { PrometheusError } from "./errors.ts";
 
-/** Null: not configured. */
 interface CredentialFiles {
   readonly prometheusTokenFile: string | null;
   readonly prometheusUsername: string | null;

@@ -2,22 +2,17 @@ import { CodedError } from "@isochrone/runtime";
 
 /** Metric label `reason` of isochrone_collector_prometheus_failures_total. */
 const PROMETHEUS_FAILURES = [
-  /** A token, password or certificate file can't be read. */
   "credentials",
   "connect",
-  /** The server's certificate isn't trusted. */
   "tls",
   "timeout",
-  /** 401 or 403. */
   "unauthorized",
   /** The server rejects the query: 400, or 422 except for too many samples. */
   "bad_query",
   /** The query exceeds the server's sample limit. */
   "too_many_samples",
-  /** 429 or 503. */
   "overloaded",
   "http_status",
-  /** More bytes than collector.prometheusMaxResponseBytes. */
   "too_large",
   /** Not a query API answer: truncated, not JSON, or of another form. */
   "malformed",

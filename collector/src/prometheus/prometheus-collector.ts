@@ -45,11 +45,9 @@ interface PrometheusCollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Shared by collectors of one process and registry. */
   readonly metrics?: PrometheusMetrics;
 }
 
-/** State of one round. */
 interface Round {
   readonly timeMs: number;
   readonly credentials: Credentials;
@@ -93,7 +91,6 @@ class PrometheusCollector {
   readonly #memory: SeriesMemory;
   readonly #rounds: Periodic;
   readonly #jobs = new Set<string>();
-  /** Time of the last answer, by query. */
   readonly #answeredMs = new Map<string, number>();
   /** End of the pause requested by the server, monotonic ms. */
   #pauseUntilMs = Number.NEGATIVE_INFINITY;
@@ -186,7 +183,6 @@ class PrometheusCollector {
     if (answer !== null) this.#pages.take(answer.series, answer.fromMs, round.timeMs);
   }
 
-  /** The resource page stands in for nodes whose cAdvisor page has no pods. */
   async #askResource(
     withPods: ReadonlySet<string> | undefined,
     nodes: ReadonlySet<string> | undefined,
@@ -205,12 +201,10 @@ class PrometheusCollector {
     this.#publish(query, { ...answer, series: answer.series.filter(lacks) });
   }
 
-  /** Returns the accepted series. */
   #publish(query: Query, answer: Answer): readonly RawSeries[] {
     const { fromMs } = answer;
     const series = this.#trusted(query, answer.series).map((one) => this.#trust.withPod(query, one));
     const leftOutBefore = this.#memory.leftOut;
-    // Usage comes from kubelets, one series per container.
     const namespaceOf = ({ labels }: RawSeries): string =>
       query.preset === null ? this.#trust.target(labels).namespace : "";
     const { keyed, samples } = freshMetrics(query, series, this.#memory, fromMs, namespaceOf);
@@ -229,7 +223,6 @@ class PrometheusCollector {
     return series;
   }
 
-  /** Series that their target may report. */
   #trusted(query: Query, series: readonly RawSeries[]): readonly RawSeries[] {
     return series.filter((one) => {
       const reason = this.#trust.refusal(query, one);
@@ -245,10 +238,7 @@ class PrometheusCollector {
     });
   }
 
-  /**
-   * Null on failure. Ranges back to the last answer, so that an outage of the server loses nothing that was
-   * scraped.
-   */
+  /** Null on failure. Ranges back to the last answer, so that a server's outage loses nothing. */
   async #ask(name: string, selector: string, { timeMs, credentials, signal }: Round): Promise<Answer | null> {
     const { prometheusWindowMs, prometheusCatchUpMs } = this.#config;
     const missedMs = timeMs - (this.#answeredMs.get(name) ?? timeMs) - this.#config.intervalMs;

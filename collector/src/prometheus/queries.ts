@@ -4,7 +4,6 @@ import { NODE_EXPORTER_FAMILIES } from "../domain/families.ts";
 import { NODE_EXPORTER, PRESETS, type Preset, type PresetName } from "./presets.ts";
 
 export interface Query {
-  /** Metric label `query`. */
   readonly name:
     | "pods"
     | "resource"
@@ -16,7 +15,6 @@ export interface Query {
     | "agents"
     | "service_graph";
   readonly topic: string;
-  /** Without the range. */
   readonly selector: string;
   /** Renames labels of usage series to cAdvisor's, plus the node's. */
   readonly preset: Preset | null;
@@ -74,7 +72,6 @@ export function queriesOf(settings: QuerySettings): Query[] {
             topic: TOPICS.usage,
             preset: NODE_EXPORTER,
             name: "node_exporter" as const,
-            // Memory has no mode.
             selector: select([IDLE_TIME, FREE_MEMORY], 'mode=~"idle|"'),
             startIsTold: false,
           },
@@ -100,7 +97,6 @@ export function queriesOf(settings: QuerySettings): Query[] {
         'dst_namespace!=""',
       ),
     },
-    // Others' series would be refused anyway.
     ...(settings.prometheusTrustedPods.length > 0 || settings.prometheusTrustUnlabelled
       ? [
           {
@@ -146,7 +142,6 @@ function selectorOf({ prometheusMatchers }: QuerySettings) {
     `{${[`__name__=~"${metrics.join("|")}"`, ...matchers, ...prometheusMatchers].join(",")}}`;
 }
 
-/** Selects scrape times and success of these jobs' targets. */
 export function scrapesSelector(settings: QuerySettings, jobs: readonly string[]): string {
   const pattern = jobs.map((job) => escaped(job.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))).join("|");
   return `up{${[`job=~"${pattern}"`, ...settings.prometheusMatchers].join(",")}}`;

@@ -1,9 +1,7 @@
 import type { RawSeries } from "./answer.ts";
 
 interface Target {
-  /** The start of later counters is observed. */
   readonly openMs: number;
-  /** Times of successful scrapes, sorted. */
   times: number[];
 }
 

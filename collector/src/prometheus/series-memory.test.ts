@@ -10,7 +10,6 @@ function series(values: Readonly<Record<number, number>>, more: Record<string, s
   return { metric: "m_total", labels: { ...LABELS, ...more }, samples };
 }
 
-/** `up` of the target at these times, with the listed failures. */
 function up(timesMs: readonly number[], failedMs: readonly number[] = []): RawSeries {
   const samples = timesMs.map((timeMs) => ({ timeMs, value: failedMs.includes(timeMs) ? 0 : 1 }));
   return { metric: "up", labels: LABELS, samples };

@@ -2,9 +2,7 @@ import { hash } from "node:crypto";
 import type { RawSample, RawSeries } from "./answer.ts";
 import type { ScrapedPages } from "./scraped-pages.ts";
 
-/** A sample not published yet. */
 export interface FreshSample extends RawSample {
-  /** Start of the counter; undefined if unknown. */
   readonly startMs: number | undefined;
 }
 
@@ -66,7 +64,6 @@ export class SeriesMemory {
     return fresh;
   }
 
-  /** Drops series without samples since. Must precede every future range. */
   forget(beforeMs: number): void {
     for (const [key, { timeMs, namespace }] of this.#series) {
       if (timeMs >= beforeMs) continue;

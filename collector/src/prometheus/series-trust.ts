@@ -10,11 +10,9 @@ import type { Query } from "./queries.ts";
 /** Metric label `reason` of isochrone_collector_prometheus_series_refused_total. */
 const SERIES_REFUSALS = [
   ...ROW_REFUSALS,
-  /** The source pod is unknown. */
   "no_target",
   /** Only pods named by an operator may report this. */
   "not_trusted",
-  /** The node is unknown. */
   "no_node",
 ] as const;
 type SeriesRefusal = (typeof SERIES_REFUSALS)[number];
@@ -41,7 +39,6 @@ interface RefusedSeries {
 
 const MESH = /^istio_/;
 const HUBBLE = /^hubble_/;
-/** Excludes an address with a port. */
 const NODE_NAME = /^[a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?$/;
 /** Istio's series have some 25. */
 const MAX_LABELS = 64;
@@ -55,7 +52,6 @@ export class SeriesTrust {
     this.#settings = settings;
   }
 
-  /** Null if the series may be used. */
   refusal({ name: query, preset }: Query, { metric, labels }: RawSeries): SeriesRefusal | null {
     if (isTooLarge(labels)) return "too_large";
     const { hubbleDaemonSets, prometheusTrustedPods, prometheusTrustUnlabelled } = this.#settings;
@@ -70,7 +66,6 @@ export class SeriesTrust {
     return HUBBLE.test(metric) && isPodOf(namespace, pod, hubbleDaemonSets) ? null : "not_trusted";
   }
 
-  /** For the log. */
   refused(reason: SeriesRefusal, { metric, labels }: RawSeries): RefusedSeries {
     const ends = MESH.test(metric) ? rowEnds((name) => labels[name] ?? "") : null;
     const { namespace, pod } = this.target(labels);
@@ -83,7 +78,6 @@ export class SeriesTrust {
     return { ...series, labels: { ...series.labels, ...this.target(series.labels) } };
   }
 
-  /** Scraped target; "" if unknown. */
   target(labels: RawSeries["labels"]): { readonly namespace: string; readonly pod: string } {
     const { prometheusNamespaceLabel, prometheusPodLabel } = this.#settings;
     return { namespace: labels[prometheusNamespaceLabel] ?? "", pod: labels[prometheusPodLabel] ?? "" };

@@ -9,10 +9,8 @@ import type { FreshSample, SeriesMemory } from "./series-memory.ts";
 /** Keys for series without a node: their records spread over partitions, each in order. */
 const KEYS_WITHOUT_NODE = 16;
 
-/** Metrics of one record key. */
 interface KeyedMetrics {
   readonly key: string;
-  /** Null if the series don't name a node. */
   readonly node: string | null;
   readonly metrics: readonly Metric[];
 }
@@ -32,7 +30,6 @@ export function freshMetrics(
     if (fresh.length === 0) continue;
     const attributes = attributesOf(one.labels, query.preset);
     const node = nodeOf(attributes);
-    // Only the last value of a gauge counts.
     const kept = isGauge(one.metric) ? fresh.slice(-1) : fresh;
     const group = entryOf(groups, node ?? keyWithoutNode(one.labels), () => ({ node, points: new Map() }));
     const points = entryOf(group.points, one.metric, (): NumberPoint[] => []);
@@ -63,7 +60,6 @@ function pointOf(
   return hasStart ? { attributes, timeMs, value, startMs } : { attributes, timeMs, value };
 }
 
-/** Uses cAdvisor's names for usage series. */
 function attributesOf(labels: RawSeries["labels"], preset: Preset | null): Record<string, string> {
   const attributes: Record<string, string> = { ...labels };
   if (preset === null) return attributes;
@@ -78,7 +74,6 @@ function nodeOf({ node }: Readonly<Record<string, string>>): string | null {
   return node === undefined || node === "" ? null : node;
 }
 
-/** Node from the preset's labels. */
 export function seriesNode({ labels }: RawSeries, { node }: Preset): string | null {
   return node.map((label) => labels[label] ?? "").find((text) => text !== "") ?? null;
 }

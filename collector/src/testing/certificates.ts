@@ -1,4 +1,3 @@
-// Authorities and certificates created per run by openssl.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +10,6 @@ export interface Certificate {
 
 const NEW_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"];
 
-/** Exists for the length of a test. */
 export class TestAuthority {
   readonly #folder = mkdtempSync(join(tmpdir(), "isochrone-certificates-"));
   #issued = 0;

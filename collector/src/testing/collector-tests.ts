@@ -1,4 +1,3 @@
-// A collector on real servers and a memory bus.
 import { createMemoryBus } from "@isochrone/bus/memory";
 import type { BusRecord } from "@isochrone/bus";
 import { createRegistry, loadSettings, seededRandom, systemClock } from "@isochrone/runtime";
@@ -13,9 +12,7 @@ import { serve } from "./servers.ts";
 interface RunningCollector {
   readonly records: BusRecord[];
   readonly logger: MemoryLogger;
-  /** First value with these labels; 0 if there is none. */
   metric(name: string, labels: Record<string, string>): Promise<number>;
-  /** Waits up to 15 s. */
   until(check: () => Promise<boolean> | boolean): Promise<void>;
 }
 
@@ -33,7 +30,6 @@ export class CollectorTests {
     for (const close of this.#closers.splice(0).reverse()) await close();
   }
 
-  /** Serves a page; returns its URL. */
   async serving(listener: RequestListener): Promise<string> {
     const server = await serve(listener);
     this.atEnd(() => server.close());
@@ -86,7 +82,6 @@ export class CollectorTests {
   }
 }
 
-/** Settings with a short interval. */
 export function testConfig(settings: Partial<CollectorConfig>): CollectorConfig {
   const defaults = {
     node: "n1",

@@ -1,4 +1,3 @@
-// Exports for other packages' tests.
 export { createConnectionCollector } from "../connections/connection-collector.ts";
 export { ConnectionRounds } from "../connections/connection-rounds.ts";
 export { ConntrackSocket } from "../connections/conntrack-socket.ts";

@@ -1,4 +1,3 @@
-// Parsers of untrusted pages and answers, for fuzzers and benchmarks.
 export { readAnswer } from "../prometheus/answer.ts";
 export { PrometheusError } from "../prometheus/errors.ts";
 export { readPage } from "../domain/testing/read-page.ts";

@@ -4,15 +4,12 @@ import type { AddressInfo } from "node:net";
 import type { Certificate } from "./certificates.ts";
 
 export interface TestServer {
-  /** Without a path. */
   readonly url: string;
   readonly port: number;
-  /** Connections opened so far. */
   connections(): number;
   close(): Promise<void>;
 }
 
-/** Listens on 127.0.0.1, with TLS if there is a certificate. */
 export async function serve(listener: RequestListener, certificate?: Certificate): Promise<TestServer> {
   const server: Server =
     certificate === undefined
@@ -34,7 +31,6 @@ export async function serve(listener: RequestListener, certificate?: Certificate
   };
 }
 
-/** Answers every request with a metrics page. */
 export const page =
   (text: string, contentType = "text/plain; version=0.0.4"): RequestListener =>
   (_, response) => {
@@ -42,10 +38,7 @@ export const page =
     response.end(text);
   };
 
-/**
- * A kubelet's token checks (TokenReview and SubjectAccessReview): 401 for unknown tokens, 403 without the
- * right.
- */
+/** Checks tokens like a kubelet: 401 for unknown ones, 403 without the right. */
 export const kubelet =
   (accepted: () => string, text = "", mayReadMetrics = (): boolean => true): RequestListener =>
   (request, response) => {

@@ -1,14 +1,9 @@
-// Builds the kernel's netlink messages of connection tracking.
-
 export interface TestConnection {
   readonly id: number;
-  /** Both directions; null: without counters. */
   readonly bytes?: number | null;
-  /** Part sent by the server. @default half */
   readonly answerBytes?: number;
   readonly client?: string;
   readonly server?: string;
-  /** Address that the client connected to. @default the server */
   readonly service?: string;
   readonly protocol?: number;
   readonly clientPort?: number;
@@ -18,7 +13,6 @@ export interface TestConnection {
 
 const NESTED = 0x8000;
 
-/** IPCTNL_MSG_CT_NEW (in a dump) or IPCTNL_MSG_CT_DELETE. */
 export function connectionMessage(connection: TestConnection, isEnd = false): Buffer {
   const {
     id,
@@ -48,7 +42,6 @@ function countersOf({ bytes = 0, answerBytes }: TestConnection): Buffer[] {
   return [attribute(9, counters(bytes - answered)), attribute(10, counters(answered))];
 }
 
-/** Statistics of one CPU. */
 export function cpuMessage(dropped: number, evicted: number, insertsFailed: number): Buffer {
   return message(
     0x104,
@@ -59,7 +52,6 @@ export function cpuMessage(dropped: number, evicted: number, insertsFailed: numb
   );
 }
 
-/** NLMSG_DONE, or NLMSG_ERROR with an errno. */
 export function doneMessage(errno = 0): Buffer {
   const code = Buffer.alloc(4);
   code.writeInt32LE(-errno, 0);

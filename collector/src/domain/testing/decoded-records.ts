@@ -98,7 +98,6 @@ function headOf({ attributes = [], timeUnixNano, startTimeUnixNano }: WirePoint)
   };
 }
 
-/** Whole microseconds fit a double. */
 function msOf(nanoseconds: string): number {
   return Number(BigInt(nanoseconds) / 1_000n) / 1_000;
 }

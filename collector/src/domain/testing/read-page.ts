@@ -14,7 +14,6 @@ export interface ReadSample {
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Unix milliseconds; null without one. */
   readonly timestampMs: number | null;
 }
 
@@ -28,14 +27,11 @@ interface ReadPage {
 }
 
 interface ReadOptions {
-  /** @default all */
   readonly wants?: (name: string) => boolean;
   readonly limits?: ExpositionLimits;
-  /** @default "text" */
   readonly format?: PageFormat;
 }
 
-/** Parses a page with PageBuilder's parts, and returns everything read. */
 export function readPage(chunks: readonly (string | Uint8Array)[], options: ReadOptions = {}): ReadPage {
   const { wants = () => true, limits = DEFAULT_LIMITS, format = "text" } = options;
   const samples: ReadSample[] = [];

@@ -18,15 +18,10 @@ export interface TakenPage extends PageResult {
 }
 
 interface TakeOptions {
-  /** @default SCRAPE_MS */
   readonly scrapeMs?: number;
-  /** @default "text" */
   readonly format?: PageFormat;
-  /** @default 100000 */
   readonly maxSamples?: number;
-  /** @default null */
   readonly scope?: PageScope | null;
-  /** @default maxSamples */
   readonly maxSeries?: number;
 }
 

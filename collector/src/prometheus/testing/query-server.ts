@@ -1,4 +1,3 @@
-// A fake Prometheus server, and a collector that queries it.
 import type { BusRecord } from "@isochrone/bus";
 import { createMemoryBus } from "@isochrone/bus/memory";
 import { createRegistry, seededRandom } from "@isochrone/runtime";
@@ -10,7 +9,6 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createPrometheusCollector, type PrometheusCollectorConfig } from "../prometheus-collector.ts";
 
-/** Closed after each test, last first. */
 export const closers: (() => unknown)[] = [];
 
 interface Asked {
@@ -55,10 +53,8 @@ export const json =
 export const errorAnswer = (errorType: string, error: string): string =>
   JSON.stringify({ status: "error", errorType, error });
 
-/** The collector's clock before the first round. */
 export const START_MS = 1_700_000_000_000;
 const INTERVAL_MS = 100;
-/** Real time, not the collector's clock. */
 const PATIENCE_MS = 60_000;
 
 /** A collector that queries every 100 ms of a manual clock, and its published records. */
@@ -123,7 +119,6 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
     await collector.stop();
     await bus.close();
   });
-  /** One complete round. */
   const round = async (): Promise<void> => {
     await clock.advance(INTERVAL_MS);
     for (const deadlineMs = Date.now() + PATIENCE_MS; clock.pending === 0; await sleep(1))
@@ -135,7 +130,6 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
       .filter((value) => Object.entries(labels).every(([key, expected]) => value.labels[key] === expected))
       .reduce((sum, { value }) => sum + value, 0);
   };
-  /** Runs rounds until `check` holds. */
   const until = async (check: () => Promise<boolean> | boolean): Promise<void> => {
     for (const deadlineMs = Date.now() + PATIENCE_MS; !(await check()); await round())
       if (Date.now() > deadlineMs) throw new Error(`it never holds; log: ${JSON.stringify(logger)}`);
@@ -143,7 +137,6 @@ export async function run(url: string, settings: Partial<PrometheusCollectorConf
   return { records, logger, metric, round, until };
 }
 
-/** Points as metric, value and time. */
 export function pointsOf(records: readonly BusRecord[]) {
   const points: {
     name: string;
@@ -163,7 +156,6 @@ export function pointsOf(records: readonly BusRecord[]) {
   return points;
 }
 
-/** Node of each point's resource. */
 export function nodesOf(records: readonly BusRecord[]): unknown[] {
   const nodes: unknown[] = [];
   for (const record of records)
