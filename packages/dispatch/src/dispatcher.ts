@@ -3,22 +3,17 @@ import type { NodeState, ServiceProfile, SystemState } from "./system.ts";
 export interface DispatchRequest {
   readonly id: number;
   readonly service: number;
-  /** Site whose access point received it. */
   readonly site: number;
-  /** Remaining time, a duration. */
   readonly leftSeconds: number;
 }
 
-/** A site's knowledge of a service on a node; its age depends on the source. */
 interface KnownLoad {
-  /** Requests there or on their way. */
   readonly ahead: number;
   readonly freeCores: number;
 }
 
 export interface DispatchView {
   readonly state: SystemState;
-  /** What the request's site knows of its service on the node. */
   load(node: NodeState): KnownLoad;
 }
 
@@ -49,7 +44,6 @@ export function hosts(service: number, nodes: readonly NodeState[]): NodeState[]
   return nodes.filter(({ ready }) => ready[service]! > 0);
 }
 
-/** Expected wait of a replica for its node's CPU, in multiples of work. */
 const CPU_WAIT = 0.4;
 
 /** Expected wait for a replica of the service on a node, as known to the site. */

@@ -1,12 +1,8 @@
-// Price of pulling a replica's image, in requests in time.
-
 /** Expected useful life of a replica. */
 const HORIZON_SECONDS = 300;
-/** Requests in time that each MB of image must bring. */
 const PRICE_PER_MB = 0.1;
 
 /**
- * True if a replica is worth pulling its image.
  * @param perSecond additional requests/s in time
  * @param imageMb null if unknown
  */

@@ -1,4 +1,3 @@
-// Request dispatch and replica orchestration: KaiS, its baselines, and Isochrone's policies. Pure.
 export { Cmmac, type Decision } from "./cmmac/cmmac.ts";
 export { AS_PRINTED, IMPROVED, type CmmacOptions } from "./cmmac/options.ts";
 export { CmmacTraining } from "./cmmac/training.ts";

@@ -1,9 +1,6 @@
 import type { NodeState } from "./system.ts";
 
-/**
- * A site's knowledge of endpoints' load: own requests in flight, plus reports by responses and probes. Adds
- * own requests between reports, so as not to flood an endpoint that looked idle.
- */
+/** Load of endpoints as a site knows it: reports plus own requests since, so as not to flood idle ones. */
 export class LoadTable {
   readonly #services: number;
   readonly #ahead: Float64Array;
@@ -23,7 +20,6 @@ export class LoadTable {
     this.#ahead[this.#at(node, service)]!++;
   }
 
-  /** A response without a report, or a timeout. */
   ended(node: NodeState, service: number): void {
     const at = this.#at(node, service);
     this.#ahead[at] = Math.max(0, this.#ahead[at]! - 1);

@@ -1,12 +1,9 @@
-// Port of orchestration, and a draft of changes with resource accounting.
 import type { NodeState, SystemState } from "./system.ts";
 
 export interface FrameView {
   readonly state: SystemState;
   readonly frameSeconds: number;
-  /** Requests/s of the last frame, by service. */
   readonly arrivals: readonly number[];
-  /** Late requests of the last frame, by service. */
   readonly failures: readonly number[];
   /** Share of replicas that was busy or requested, by service. */
   readonly utilizations: readonly number[];
@@ -24,13 +21,11 @@ export interface ReplicaChange {
 /** Chooses the replicas to start and stop each frame. Implementations MUST NOT change the view. */
 export interface Orchestrator {
   readonly name: string;
-  /** In order of execution: changes that make room come first. */
   decide(frame: FrameView): readonly ReplicaChange[];
 }
 
 const ROUNDING = 1e-9;
 
-/** Changes of a frame; adds where memory is free and removes idle replicas. */
 export class Draft {
   readonly changes: ReplicaChange[] = [];
   readonly #state: SystemState;
@@ -50,7 +45,6 @@ export class Draft {
     return this.#freeGb[node.index]!;
   }
 
-  /** After the changes, including starting ones. */
   replicas(node: NodeState, service: number): number {
     const at = this.#at(node, service);
     return node.ready[service]! + node.starting[service]! + this.#added[at]! - this.#removed[at]!;
@@ -68,7 +62,6 @@ export class Draft {
     return true;
   }
 
-  /** Idle ready replicas, except the last one if requests wait or are coming. */
   removable(node: NodeState, service: number): number {
     const removed = this.#removed[this.#at(node, service)]!;
     const idle = node.ready[service]! - node.busy[service]! - removed;
@@ -89,7 +82,6 @@ export class Draft {
   }
 }
 
-/** By service, including starting ones. */
 export function replicaCounts({ services, nodes }: SystemState): Int32Array {
   return Int32Array.from(services, (_, service) =>
     nodes.reduce((sum, { ready, starting }) => sum + ready[service]! + starting[service]!, 0),

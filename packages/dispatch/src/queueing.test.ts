@@ -60,7 +60,6 @@ describe("the share that is served when those leave that wait too long", () => {
   });
 });
 
-/** 60,000 requests of unit work, first come first served, that leave after their patience. */
 function simulated(servers: number, rate: number, patience: number): number {
   const draw = seeded(servers * 100 + rate);
   const free = Array.from({ length: servers }, () => 0);

@@ -1,7 +1,6 @@
 // Shares of requests in time in M/M/k queues (Poisson arrivals, exponential work).
 import { erlangC } from "@isochrone/primitives/algorithms";
 
-/** Relative tolerance of equal rates. */
 const BALANCED = 1e-9;
 
 /**
@@ -45,7 +44,6 @@ export function shareServed(
   }
   const drain = (servers - load) / workSeconds;
   const left = Math.exp(-drain * slackSeconds);
-  // Far above saturation all capacity is used.
   if (left === Number.POSITIVE_INFINITY) return servers / load;
   const within = perSecond * (Math.abs(drain) < BALANCED ? slackSeconds : (1 - left) / drain);
   const beyond = (perSecond * left * workSeconds) / servers;

@@ -1,6 +1,5 @@
 import type { Draw } from "@isochrone/primitives";
 
-/** Normalises advantages to mean 0 and variance 1. */
 export function normalize(steps: readonly { advantage: number }[]): void {
   const mean = steps.reduce((sum, { advantage }) => sum + advantage, 0) / steps.length;
   const variance = steps.reduce((sum, { advantage }) => sum + (advantage - mean) ** 2, 0) / steps.length;
@@ -16,7 +15,6 @@ export function shuffled<Step>(steps: readonly Step[], draw: Draw): Step[] {
   return order;
 }
 
-/** Concatenates rows. */
 export function matrix(rows: readonly Float32Array[]): Float32Array {
   const values = new Float32Array(rows.reduce((sum, { length }) => sum + length, 0));
   let at = 0;

@@ -1,6 +1,5 @@
 // Policies' view of a system: services, nodes of sites, and the cloud behind each site's uplink.
 
-/** A kind of request and its replicas' needs. */
 export interface ServiceProfile {
   readonly cores: number;
   readonly memoryGb: number;
@@ -20,18 +19,15 @@ export interface NodeState {
   readonly freeMemoryGb: number;
   readonly ready: ArrayLike<number>;
   readonly starting: ArrayLike<number>;
-  /** Requests in service, waiting here, and on their way here. */
   readonly busy: ArrayLike<number>;
   readonly waiting: ArrayLike<number>;
   readonly inFlight: ArrayLike<number>;
-  /** Whether the image is present: 0 or 1. */
   readonly cached: ArrayLike<number>;
   readonly queueLength: number;
 }
 
 interface SiteState {
   readonly nodes: readonly NodeState[];
-  /** Requests at the access point that wait for dispatch. */
   readonly queueLength: number;
   /** Time until the uplink has sent its backlog. */
   readonly uplinkBacklogSeconds: number;
@@ -39,7 +35,6 @@ interface SiteState {
 
 export interface SystemState {
   readonly services: readonly ServiceProfile[];
-  /** All sites' nodes by index. */
   readonly nodes: readonly NodeState[];
   readonly sites: readonly SiteState[];
   readonly cloud: { readonly cores: number; readonly freeCores: number; readonly queueLength: number };

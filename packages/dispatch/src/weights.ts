@@ -4,10 +4,8 @@ import { median } from "@isochrone/primitives";
 import { DispatchError } from "./errors.ts";
 import { shareInTime } from "./queueing.ts";
 
-/** A group of servers: in Kubernetes the ready endpoints of a zone. */
 interface WeightTarget {
   readonly site: string;
-  /** Requests/s without long waits; see `capacityPerSecond`. */
   readonly capacityPerSecond: number;
 }
 
@@ -26,35 +24,25 @@ export interface SiteWeights {
   /** Share of requests by target. Sums up to 1 with `cloud`; all 0 without any capacity. */
   readonly shares: readonly number[];
   readonly cloud: number;
-  /** Share that stays in the site. */
   readonly local: number;
   /** Requests/s above total capacity; they are distributed in proportion to capacity. */
   readonly abovePerSecond: number;
 }
 
 interface Weights {
-  /** In the order of the demand. */
   readonly sites: readonly SiteWeights[];
-  /** Remaining requests/s by target. */
   readonly headroomPerSecond: readonly number[];
 }
 
-/** Share of requests that must be in time. */
 const IN_TIME = 0.93;
-/** Acceptable wait of a request, in multiples of work. */
 const SLACK = 1.3;
 /** Utilization of an endpoint that serves one request at a time and so never meets the target. */
 const LEAST_UTILIZATION = 0.3;
 const CAPACITY_STEPS = 30;
-/** Sites within this factor of the nearest round trip count as equally near. */
 const EQUALLY_NEAR = 1.5;
 const NOTHING = 1e-9;
 
-/**
- * Requests/s of an endpoint at which 93 % are in time.
- * @param slots concurrent requests
- * @param workSeconds mean service time without waiting
- */
+/** Requests/s of an endpoint with `slots` concurrent requests at which 93 % are in time. */
 export function capacityPerSecond(slots: number, workSeconds: number): number {
   if (!(slots >= 0 && slots < Number.POSITIVE_INFINITY))
     throw new DispatchError("invalid_capacity", "slots of an endpoint", "must be a number from 0", slots);
@@ -98,7 +86,6 @@ interface Caller {
   readonly site: string;
   need: number;
   readonly flows: Float64Array;
-  /** By target; 0: own site. */
   readonly distances: readonly number[];
 }
 
@@ -130,7 +117,6 @@ function distancesFrom(site: string, { targets, rttSeconds }: WeightsInput): num
   });
 }
 
-/** Marks the nearest targets with remaining capacity, and equally near ones. */
 function nearest(distances: readonly number[], left: Float64Array): boolean[] {
   let least = Number.POSITIVE_INFINITY;
   for (const [at, distance] of distances.entries())
@@ -164,7 +150,6 @@ function spread(need: number, left: Float64Array, marked: readonly boolean[]): F
   return inProportion(need <= NOTHING ? 0 : need, open);
 }
 
-/** Zeros if all parts are 0. */
 function inProportion(amount: number, parts: Float64Array): Float64Array {
   const total = parts.reduce((sum, part) => sum + part, 0);
   return parts.map((part) => (total <= NOTHING ? 0 : (amount * part) / total));
@@ -180,7 +165,6 @@ function finished(
   const capacities = Float64Array.from(targets, (target) => target.capacityPerSecond);
   const more = inProportion(above, capacities);
   const all = flows.map((flow, at) => flow + more[at]!);
-  // A site without requests starts at its own targets, else at the nearest.
   const isNear = nearest(distances, capacities);
   const amounts =
     demand > NOTHING ? all : capacities.map((capacity, at) => (isNear[at] === true ? capacity : 0));

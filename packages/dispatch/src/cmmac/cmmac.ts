@@ -12,16 +12,13 @@ import {
 import { localSize, observeLocally, type Shape } from "./observation.ts";
 import type { CmmacOptions } from "./options.ts";
 
-/** Units of the actor's hidden layers, as in the paper. */
 const ACTOR = [256, 128, 32];
 
 export interface Decision {
   readonly request: DispatchRequest;
   readonly observation: Float32Array;
-  /** F of (4): allowed actions; 0 is the cloud, n + 1 is node n. */
   readonly mask: Uint8Array;
   readonly action: number;
-  /** Probability of the action by (5) at decision time. */
   readonly probability: number;
 }
 
@@ -30,7 +27,6 @@ interface CmmacDeps {
   readonly options: CmmacOptions;
   readonly seed: number;
   readonly draw: Draw;
-  /** Called with each decision and its view, for training. */
   readonly onDecision?: (decision: Decision, view: DispatchView) => void;
 }
 
@@ -62,7 +58,6 @@ export class Cmmac implements Dispatcher {
     return chosen(action === 0 ? CLOUD : action - 1, { probability });
   }
 
-  /** (4) F[j] = 1 for the cloud and for available nodes. */
   #mask(request: DispatchRequest, view: DispatchView): Uint8Array {
     const mask = new Uint8Array(view.state.nodes.length + 1);
     mask[0] = 1;
@@ -76,10 +71,6 @@ export class Cmmac implements Dispatcher {
   }
 }
 
-/**
- * (5) p = (ReLU(out) + 1) F before normalisation.
- * @param from start of the row of outputs
- */
 export function scoresOf(outputs: Float32Array, from: number, mask: Uint8Array): Float64Array {
   return Float64Array.from(mask, (isAllowed, at) =>
     isAllowed === 1 ? Math.max(0, outputs[from + at]!) + 1 : 0,
@@ -99,7 +90,6 @@ function sampled(scores: Float64Array, draw: Draw): number {
   return scores.findLastIndex((score) => score > 0);
 }
 
-/** Ties at random. */
 function greatest(scores: Float64Array, draw: Draw): number {
   const most = Math.max(...scores);
   const best = [...scores.keys()].filter((at) => scores[at] === most);

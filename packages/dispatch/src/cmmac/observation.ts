@@ -1,9 +1,7 @@
-// States of cMMAC as vectors of similar scale.
 import type { DispatchRequest, DispatchView } from "../dispatcher.ts";
 import type { NodeState, SystemState } from "../system.ts";
 import type { CmmacOptions } from "./options.ts";
 
-/** Dimensions of the networks. */
 export interface Shape {
   readonly sites: number;
   readonly nodesPerSite: number;

@@ -1,7 +1,4 @@
-/**
- * Choices that the paper leaves open, and Isochrone's changes. Equations are those of Han et al., INFOCOM
- * 2021 (KaiS).
- */
+/** Choices left open by the paper (Han et al., INFOCOM 2021: KaiS), and Isochrone's changes. */
 export interface CmmacOptions {
   /** Discount factor of (3) and (7). */
   readonly gamma: number;
@@ -11,7 +8,6 @@ export interface CmmacOptions {
   readonly credit: "shared" | "own";
   /** Slot whose reward follows an action: (3) and (7) write t + 1 for the slot that begins with it. */
   readonly reward: "this-slot" | "next-slot";
-  /** Weight of the policy's entropy; 0 in the paper. */
   readonly entropy: number;
   readonly learningRate: number;
   /** State of an access point: its own nodes (i) to (vi), or also the (older) load of other sites. */
@@ -50,7 +46,6 @@ export const AS_PRINTED: CmmacOptions = {
   episodeFrames: 20,
 };
 
-/** Credits each decision with the outcome of its own request. */
 export const IMPROVED: CmmacOptions = {
   ...AS_PRINTED,
   credit: "own",

@@ -1,4 +1,3 @@
-// Trains cMMAC by episode: decisions, rewards, then one update of critic and actor.
 import type { Draw } from "@isochrone/primitives";
 import { Adam, constant, DenseNet, Tape, type NamedArray } from "@isochrone/learning";
 import type { DispatchRequest, DispatchView } from "../dispatcher.ts";
@@ -8,10 +7,8 @@ import { globalSize, observeGlobally, type Shape } from "./observation.ts";
 import { matrix, normalize, shuffled } from "../steps.ts";
 import type { CmmacOptions } from "./options.ts";
 
-/** Units of the critic's hidden layers, as in the paper. */
 const CRITIC = [256, 128, 64, 32];
 const MAX_NORM = 5;
-/** Clip range of the probability ratio with several passes (PPO). */
 const CLIP = 0.2;
 /** ReLU has no gradient for outputs below 0; a small one lets them recover. */
 const COME_BACK = 0.1;
@@ -39,9 +36,7 @@ export class CmmacTraining {
   readonly #criticAdam: Adam;
   readonly #deps: TrainingDeps;
   #steps: Step[] = [];
-  /** Reward u by slot. */
   #rewards: number[] = [];
-  /** By request: 1 in time, 0 late. */
   readonly #outcomes = new Map<number, number>();
   #slot = 0;
 
@@ -82,7 +77,6 @@ export class CmmacTraining {
     this.#slot++;
   }
 
-  /** Updates critic and actor, then clears the episode. Returns the number of decisions. */
   learn(draw: Draw): number {
     const { options } = this.#deps;
     const steps = this.#steps;
@@ -118,7 +112,6 @@ export class CmmacTraining {
     return { actor: this.#actorAdam.state().steps, critic: this.#criticAdam.state().steps };
   }
 
-  /** Call after reading the arrays back. */
   resume(taken: { readonly actor: number; readonly critic: number }): void {
     this.#actorAdam.restore({ ...this.#actorAdam.state(), steps: taken.actor });
     this.#criticAdam.restore({ ...this.#criticAdam.state(), steps: taken.critic });
@@ -171,10 +164,7 @@ export class CmmacTraining {
     this.#criticAdam.step();
   }
 
-  /**
-   * (6) ∇J = ∇ log π(a
-   * s) A, plus entropy
-   */
+  /** (6) ∇J = ∇ log π(a | s) A, plus entropy */
   #updateActor(steps: readonly Step[]): void {
     const { actor } = this.#deps.policy;
     const tape = new Tape();

@@ -7,16 +7,13 @@ export interface Candidate {
   readonly load: EndpointLoad;
   /** Milliseconds; 0 if unknown. */
   readonly roundTripMs: number;
-  /** In another zone. */
   readonly isFar: boolean;
 }
 
 export interface Ask {
   /** Time until the deadline; null without one. */
   readonly leftMs: number | null;
-  /** Service time without waiting. */
   readonly workMs: number;
-  /** Monotonic. */
   readonly nowMs: number;
 }
 
@@ -29,23 +26,18 @@ export interface EndpointChoice<C extends Candidate> {
 
 /** Without a deadline, a request is late after this multiple of its work. */
 export const LATE_WITHOUT_DEADLINE = 3;
-/** Slope of the probability at zero slack. */
 const STEEPNESS = 6;
 /**
  * Price of waiting and round trip, in multiples of work: x / (x + this), initially 0.02 each. The total stays
  * below the price of a failure, or endpoints that fail at once would attract requests.
  */
 const TIME_SCALE = 50;
-/** Price of leaving the zone. */
 const FAR_PRICE = 0.01;
 /** Price of typical fullness: breaks ties towards the emptier one. */
 const FULLNESS_PRICE = 0.002;
 const TIE = 1e-3;
 
-/**
- * If no endpoint has a better chance, the best value is a guess that all dispatchers would share, so use the
- * least loaded of two.
- */
+/** Below this chance all dispatchers would share the same guess, so use the least loaded of two. */
 const EVEN_CHANCE = 0.5;
 
 /** The greatest value wins, near ties at random, so that many dispatchers don't herd. */
@@ -79,12 +71,10 @@ export function byDeadline<C extends Candidate>(
     best = { endpoint, inTime, waitMs };
   }
   if (bestChance >= EVEN_CHANCE) return best;
-  // Excludes endpoints too far away for any request.
   const near = candidates.filter(({ roundTripMs }) => roundTripMs + workMs <= mostMs);
   return byLeastRequest(near, ask, draw) ?? best;
 }
 
-/** A failure share of 1 multiplies the apparent load by this. */
 const MOST_PENALTY = 100;
 
 /** The better of two random endpoints by own requests; failures count as load. */

@@ -4,35 +4,26 @@
 /** An endpoint's ORCA report. Utilization 1 is full. */
 export interface LoadReport {
   readonly utilization: number;
-  /** Null if not reported. */
   readonly requestsPerSecond: number | null;
   readonly errorsPerSecond: number | null;
 }
 
-/** EWMA weight of a new response. */
 const NEWEST = 0.2;
-/**
- * EWMA weight of a response in the failure share: one failure in a hundred is no reason to avoid an endpoint.
- */
+/** EWMA weight of a response: one failure in a hundred is no reason to avoid an endpoint. */
 const NEWEST_FAILURE = 0.05;
 /** Smaller failure shares count as 0, so that an endpoint is tried again. */
 const NO_FAILURES = 0.03;
 /** Half-life of observed waiting: an endpoint without requests isn't observed. */
 const WAIT_HALF_LIFE_MS = 3_000;
 const FAILURE_HALF_LIFE_MS = 10_000;
-/** Older reports are ignored. */
 const REPORT_AGE_MS = 5_000;
 /** Largest utilization for the queueing formula; above it each request adds one service time. */
 const FULL = 0.98;
-/** Smaller utilizations don't allow estimating capacity. */
 const IDLE = 0.02;
 
 export class EndpointLoad {
   #inFlight = 0;
-  /**
-   * Means of response time and concurrent requests. They start at 0: the first response is slow because of
-   * its connection and must not deter others.
-   */
+  /** Start at 0: the first response is slow because of its connection and must not deter others. */
   #timeMs = 0;
   #atOnce = 0;
   #answeredAtMs = Number.NEGATIVE_INFINITY;
@@ -42,7 +33,6 @@ export class EndpointLoad {
   #reportedAtMs = Number.NEGATIVE_INFINITY;
   #inFlightThen = 0;
 
-  /** Own requests there or on their way. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -90,15 +80,11 @@ export class EndpointLoad {
     return worse < NO_FAILURES ? 0 : worse;
   }
 
-  /** Own requests relative to their usual number. */
   fullness(): number {
     return this.#inFlight / (this.#atOnce + 1);
   }
 
-  /**
-   * Expected wait of another request: the worse of responses and reports, because an endpoint may report idle
-   * and be slow.
-   */
+  /** Expected wait: the worse of responses and reports, because an endpoint may report idle and be slow. */
   waitMs(workMs: number, nowMs: number): number {
     return Math.max(this.#seenWaitMs(workMs, nowMs), this.#saidWaitMs(workMs, nowMs));
   }

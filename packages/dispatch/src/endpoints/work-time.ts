@@ -1,9 +1,5 @@
-/**
- * Quantile of response times that counts as work without concurrent requests; lower with them, or queues
- * everywhere would look like more work.
- */
+/** Quantile of response times that counts as work; lower with concurrent requests, which add waiting. */
 const SHARE = 0.4;
-/** Step of the estimate per response. */
 const STEP = 0.05;
 /** Smaller times are scheduling noise, which would make waits look long. Milliseconds. */
 const LEAST_MS = 1;
@@ -12,7 +8,6 @@ const LEAST_MS = 1;
 export class WorkTime {
   #ms: number | null = null;
 
-  /** Null before the first response. */
   get ms(): number | null {
     return this.#ms;
   }

@@ -100,7 +100,6 @@ describe("training by (10)", () => {
   });
 
   it("rewards short queues by option as printed, or by their mean", () => {
-    // With 20 waiting requests, the paper's reward is 2e-9: too small to learn from.
     expect(Math.exp(-20)).toBeLessThan(3e-9);
     const reward = (options: Partial<GpgOptions>): readonly number[] => {
       const training: GpgTraining[] = [];

@@ -8,7 +8,6 @@ const EMBEDDING_UNITS = [64, 32];
 const CHOICE_UNITS = [128, 64, 32];
 const NETS = ["f1", "f2", "f3", "h1", "h2", "h3", "g", "q"] as const;
 type NetName = (typeof NETS)[number];
-/** Distance between the seeds of a policy's networks. */
 const SEED_STRIDE = 101;
 const FIXED_FEATURES = 6;
 /** Initially embeddings are small compared to the states they are added to, and choices nearly equal. */
@@ -19,15 +18,12 @@ const CHOICE_SCALE = 0.1;
 export interface GpgDecision {
   /** s_n of each node */
   readonly observations: readonly Float32Array[];
-  /** Nodes of each site. */
   readonly sites: readonly (readonly number[])[];
-  /** Drawn nodes, in order. */
   readonly nodes: readonly number[];
   /** Action of each, shifted to start at 0: -W to W. */
   readonly actions: readonly number[];
 }
 
-/** A forward pass with its tape. */
 interface GpgPass {
   readonly tape: Tape;
   /** g of all nodes, and their probabilities σ. */
@@ -41,9 +37,7 @@ interface GpgDeps {
   readonly options: GpgOptions;
   readonly seed: number;
   readonly draw: Draw;
-  /** Whether to draw nodes and actions, as training must. @default false: by the options */
   readonly isExploring?: () => boolean;
-  /** Called with each decision and its frame, for training. */
   readonly onDecision?: (decision: GpgDecision, frame: FrameView) => void;
 }
 
@@ -109,7 +103,6 @@ export class Gpg implements Orchestrator {
     return this.#changes(frame.state, nodes, actions);
   }
 
-  /** Recomputes a decision's probabilities with gradients. */
   again(decision: GpgDecision): GpgPass {
     let [node, action] = [0, 0];
     return this.pass(decision, {
@@ -152,7 +145,6 @@ export class Gpg implements Orchestrator {
     const summaries: Tensor[] = [];
     const siteOf = new Map<number, number>();
     for (const [site, group] of sites.entries()) {
-      // Embedded neighbours contribute x, others s.
       const seen = new Map(group.map((node) => [node, f1.through(tape, x[node]!)]));
       for (const node of group) {
         siteOf.set(node, site);
@@ -176,7 +168,6 @@ export class Gpg implements Orchestrator {
     return tape.sumOfRows(rows, this.#deps.options.aggregate === "mean" ? 1 / rows.length : 1);
   }
 
-  /** One row per action l of -W to W. */
   #actionRows(context: readonly Tensor[]): Tensor[][] {
     const { services, options } = this.#deps;
     return Array.from({ length: 2 * services + 1 }, (_, at) => {
@@ -191,7 +182,6 @@ export class Gpg implements Orchestrator {
     });
   }
 
-  /** An infeasible action counts as 0. */
   #changes(state: SystemState, nodes: readonly number[], actions: readonly number[]): Draft["changes"] {
     const draft = new Draft(state);
     for (const [at, index] of nodes.entries()) {

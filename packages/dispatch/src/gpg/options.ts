@@ -2,7 +2,6 @@ import type { Activation } from "@isochrone/learning";
 
 /** Choices that the paper leaves open for GPG. Equations are those of Han et al., INFOCOM 2021 (KaiS). */
 export interface GpgOptions {
-  /** Nodes that change per frame, H. */
   readonly nodes: number;
   /** Choice of nodes from σ of (9): highest probability (paper), or drawn. */
   readonly selection: "sample" | "highest";
@@ -15,9 +14,7 @@ export interface GpgOptions {
   readonly actionInput: "one-hot" | "number";
   /** exp of minus the sum of queues (paper) or their mean, or the share of the frame in time. */
   readonly reward: "sum-of-queues" | "mean-of-queues" | "in-time";
-  /** Include the last frame's failures by service (not in the paper). */
   readonly seesFailures: boolean;
-  /** Discount factor; 1 in the paper. */
   readonly gamma: number;
   readonly entropy: number;
   readonly learningRate: number;
@@ -30,7 +27,6 @@ export const GPG_AS_PRINTED: GpgOptions = {
   aggregate: "mean",
   activation: "leaky-relu",
   actionInput: "one-hot",
-  // With the sum, 20 waiting requests give 2e-9.
   reward: "mean-of-queues",
   seesFailures: false,
   gamma: 1,

@@ -27,8 +27,7 @@ export class GpgTraining {
   }
 
   /**
-   * Assigns the ended frame's reward u to the last decision.
-   * @param queues lengths of the nodes' queues at its end
+   * @param queues lengths of the nodes' queues at the frame's end
    * @param inTime share of the frame's requests
    */
   frameEnded(queues: readonly number[], inTime: number): void {
@@ -39,7 +38,6 @@ export class GpgTraining {
     else last.reward = Math.exp(this.#options.reward === "sum-of-queues" ? -sum : -sum / queues.length);
   }
 
-  /** Updates the policy, then clears the episode. Returns the number of frames. */
   learn(): number {
     const steps = this.#decisions.splice(0);
     const advantages = this.#advantages(steps.map(({ reward }) => reward));
@@ -54,7 +52,6 @@ export class GpgTraining {
     return moments.map((values, at) => ({ name: `adam-gpg.${at}`, shape: [values.length], values }));
   }
 
-  /** Numbers besides the arrays that resumed training needs. */
   memory(): {
     readonly steps: number;
     readonly returns: readonly number[];

@@ -10,23 +10,17 @@ const HIDDEN = [24, 12];
 const KIND = "endpoints";
 /** Endpoints scored per decision, sampled if more: keeps a decision below 1 ms. */
 const MOST_JUDGED = 200;
-/** Above this a sample is too small to find the near ones. */
 const MOST_ENDPOINTS = 1_000;
 
 export class EndpointPolicy {
   readonly net: DenseNet;
-  /** Reused buffer. */
   #rows = new Float32Array(0);
 
-  /** @param seed of the initial weights */
   constructor(seed = 0) {
     this.net = new DenseNet({ sizes: [FEATURES, ...HIDDEN, 1], seed, lastScale: 0.1 });
   }
 
-  /**
-   * Loads weights. Throws WeightsError for another version, kind or shape, damage, or non-finite numbers.
-   * @param subject name of the file in messages
-   */
+  /** Loads weights. Throws WeightsError for another version, kind or shape, damage, or non-finite numbers. */
   static read(text: string, subject: string): EndpointPolicy {
     const policy = new EndpointPolicy();
     readWeights(text, { subject, kind: KIND, arrays: policy.arrays() });
@@ -63,7 +57,6 @@ export function featuresOf(candidates: readonly Candidate[], ask: Ask): Float32A
   return rows;
 }
 
-/** One row per endpoint. Times are multiples of work. */
 function fillFeatures(
   rows: Float32Array,
   candidates: readonly Candidate[],
@@ -87,16 +80,12 @@ function fillFeatures(
   }
 }
 
-/** Maps to [0, 1); `scale` gives a half. */
 function squashed(value: number, scale: number): number {
   const positive = Math.max(0, value);
   return Number.isFinite(positive) ? positive / (positive + scale) : 1;
 }
 
-/**
- * Softmax instead of (5), whose (ReLU(out) + 1) can't prefer one among hundreds. Null if a score isn't
- * finite.
- */
+/** Softmax, because (ReLU(out) + 1) of (5) can't prefer one among hundreds. Null if not finite. */
 export function probabilitiesOf(scores: Float32Array): Float64Array | null {
   let most = Number.NEGATIVE_INFINITY;
   for (const score of scores) {
@@ -121,7 +110,6 @@ export function sampled(probabilities: Float64Array, draw: Draw): number {
   return probabilities.length - 1;
 }
 
-/** Samples without replacement. */
 function drawn<T>(all: readonly T[], count: number, draw: Draw): T[] {
   const left = [...all];
   for (let at = 0; at < count; at++) {

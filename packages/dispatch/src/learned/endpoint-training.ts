@@ -6,20 +6,17 @@ import type { Ask, Candidate } from "../endpoints/choose.ts";
 import { matrix, normalize, shuffled } from "../steps.ts";
 import { FEATURES, featuresOf, probabilitiesOf, sampled, type EndpointPolicy } from "./endpoint-policy.ts";
 
-/** Units of the critic's hidden layers. */
 const CRITIC = [32, 16];
 const LEARNING_RATE = 5e-4;
 const MAX_NORM = 5;
 const PASSES = 3;
 const BATCH = 256;
 const CLIP = 0.2;
-/** Weight of the policy's entropy. */
 const ENTROPY = 0.003;
 /** Index of the slack feature, by which the critic picks the best endpoint. */
 const SLACK = 4;
 
 interface Step {
-  /** One row per endpoint. */
   readonly rows: Float32Array;
   readonly action: number;
   readonly probability: number;
@@ -58,7 +55,6 @@ export class EndpointTraining {
     return { action, settle: (reward) => (step.reward = reward) };
   }
 
-  /** Updates critic and actor, then clears the episode. Returns the number of decisions. */
   learn(draw: Draw): number {
     const steps = this.#steps;
     this.#steps = [];
@@ -86,10 +82,7 @@ export class EndpointTraining {
     this.#criticAdam.step();
   }
 
-  /**
-   * (6) ∇J = ∇ log π(a
-   * s) A, plus entropy
-   */
+  /** (6) ∇J = ∇ log π(a | s) A, plus entropy */
   #updateActor(steps: readonly Step[]): void {
     const tape = new Tape();
     const counts = steps.map(({ rows }) => rows.length / FEATURES);
@@ -126,7 +119,6 @@ function gradientOf({ action, advantage, probability }: Step, now: Float64Array)
   });
 }
 
-/** Mean over endpoints, and the endpoint with most slack. */
 function seenByCritic(rows: Float32Array): Float32Array {
   const seen = new Float32Array(2 * FEATURES);
   const count = rows.length / FEATURES;

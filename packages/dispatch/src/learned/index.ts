@@ -1,3 +1,2 @@
-// Learned choice of endpoints. Pure.
 export { EndpointPolicy } from "./endpoint-policy.ts";
 export { EndpointTraining } from "./endpoint-training.ts";

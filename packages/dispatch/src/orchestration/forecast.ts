@@ -9,14 +9,12 @@ import type { NodeState, SystemState } from "../system.ts";
 interface ForecastOptions {
   /** Replicas added per frame. @default 2 */
   readonly changes?: number;
-  /** Requests in time that each MB of image must bring. @default 0.1 */
   readonly pricePerMb?: number;
   /** Use the next frame's actual rates, for upper bounds. @default false */
   readonly knowsRates?: boolean;
 }
 
 const CHANGES = 2;
-/** Acceptable wait of a request, in multiples of work. */
 const SLACK = 1.3;
 const LEAST_GAIN = 1e-3;
 
@@ -32,7 +30,6 @@ export function forecast(options: ForecastOptions = {}): Orchestrator {
   };
 }
 
-/** By service. */
 class RateForecast {
   #rates: readonly KnownRate[] | null = null;
 
@@ -45,11 +42,9 @@ class RateForecast {
 
 interface Room {
   readonly node: NodeState;
-  /** Services that must lose a replica. */
   readonly leaving: readonly number[];
 }
 
-/** Greedy changes for given rates. */
 class Moves {
   readonly #state: SystemState;
   readonly #rates: readonly number[];
@@ -57,7 +52,6 @@ class Moves {
   readonly #draft: Draft;
   readonly #most: number;
   readonly #pricePerMb: number | undefined;
-  /** Services whose next replica isn't worth its image or doesn't fit. */
   readonly #given = new Set<number>();
 
   constructor(
@@ -93,7 +87,6 @@ class Moves {
     return this.#draft.changes;
   }
 
-  /** Service whose next replica brings most per memory. */
   #wanted(): number | null {
     let best: number | null = null;
     let most = LEAST_GAIN;
@@ -113,7 +106,6 @@ class Moves {
     return rate * more * (share(count + more) - share(count));
   }
 
-  /** Node with room: least requested CPU, few replicas of the service, and its image. */
   #roomFor(service: number): Room | null {
     let best: NodeState | null = null;
     let least = Number.POSITIVE_INFINITY;
@@ -135,7 +127,6 @@ class Moves {
     return cores / node.cores;
   }
 
-  /** Node where the replicas to remove are worth least, if below the gain. */
   #madeRoomFor(service: number, gain: number): Room | null {
     let best: Room | null = null;
     let least = gain;

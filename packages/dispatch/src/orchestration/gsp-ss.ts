@@ -1,7 +1,6 @@
 import { Draft, type Orchestrator } from "../orchestrator.ts";
 import type { NodeState, SystemState } from "../system.ts";
 
-/** Prefers an existing replica to a new one of equal use. */
 const KEEP = 1.0001;
 const LEAST_FLOW = 1e-6;
 
@@ -53,7 +52,6 @@ function placement({ nodes, services }: SystemState, rates: readonly number[]): 
   }
 }
 
-/** Removes replicas outside the goal as far as missing ones need memory. */
 function makeRoom(draft: Draft, { services }: SystemState, node: NodeState, goal: Goal): void {
   const surplus = [...services.keys()].map(
     (service) => node.ready[service]! + node.starting[service]! - goal(node, service),

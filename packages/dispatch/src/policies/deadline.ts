@@ -10,11 +10,8 @@ interface DeadlineOptions {
 
 const PRICE_PER_MB = 0.01;
 const OTHER_SITE = 0.3;
-/** Price of a second of uplink backlog. */
 const BACKLOG_PRICE = 0.05;
-/** Price of waiting, in multiples of work: others wait behind it. */
 const WAIT_PRICE = 0.02;
-/** Slope of the probability at zero slack. */
 const STEEPNESS = 6;
 const TIE = 1e-3;
 

@@ -1,4 +1,3 @@
-// Kubernetes' policies and simple bounds.
 import type { Draw } from "@isochrone/primitives";
 import { chosen, CLOUD, hosts, type Dispatcher } from "../dispatcher.ts";
 import type { NodeState } from "../system.ts";
@@ -40,7 +39,6 @@ export function preferSameZone(draw: Draw): Dispatcher {
   };
 }
 
-/** Node of a uniformly drawn replica; null if there is none. */
 export function anyReplica(service: number, nodes: readonly NodeState[], draw: Draw): number | null {
   const total = nodes.reduce((sum, { ready }) => sum + ready[service]!, 0);
   let left = Math.floor(draw() * total);

@@ -9,9 +9,7 @@ import { anyReplica } from "./plain.ts";
 type WeightedMode = "weights" | "hints";
 
 const RATE_SMOOTHING = 0.5;
-/** Planned share of an uplink. */
 const UPLINK_PART = 0.7;
-/** Smaller shares get no hint. */
 const LEAST_HINT = 0.02;
 
 interface Part {
@@ -20,10 +18,7 @@ interface Part {
 }
 
 export interface WeightedDispatcher extends Dispatcher {
-  /**
-   * Computes weights from the rates of the last frame.
-   * @param perSecond requests by service and site
-   */
+  /** @param perSecond requests of the last frame by service and site */
   plan(state: SystemState, perSecond: readonly (readonly number[])[]): void;
 }
 
@@ -43,7 +38,6 @@ export function weighted(mode: WeightedMode, draw: Draw): WeightedDispatcher {
     },
     choose({ service, site }, { state }): DispatchChoice {
       const drawn = pick(table?.[service]?.[site] ?? [], draw);
-      // A replica removed since is replaced by kube-proxy's choice.
       const isThere = drawn === CLOUD || (drawn !== undefined && state.nodes[drawn]!.ready[service]! > 0);
       return chosen(isThere ? drawn! : (anyReplica(service, state.nodes, draw) ?? CLOUD));
     },
@@ -94,7 +88,6 @@ function hintedParts(
   cloud: number,
 ): Part[] {
   const hinted = nodes.filter((_, at) => shares[at]! > LEAST_HINT);
-  // The cloud is one more endpoint.
   const endpoints = [
     ...hinted.map(({ index, ready }) => ({ node: index, count: ready[service]! })),
     ...(cloud > LEAST_HINT ? [{ node: CLOUD, count: 1 }] : []),

@@ -1,15 +1,10 @@
-// Selects a frame's changes from all Services' wanted ones.
-
 interface Candidate {
   readonly namespace: string;
   readonly kind: "add" | "remove";
-  /** Requests/s in time gained, or lost. */
   readonly perSecond: number;
-  /** Memory of a replica; null if unknown. */
   readonly memoryBytes: number | null;
 }
 
-/** Assumed memory of a replica if unknown. */
 const MEMORY_BYTES = 128 * 2 ** 20;
 
 /**

@@ -2,17 +2,11 @@
 // `capacityPerSecond`; a zone's replicas serve its requests and those of the nearest zones without replicas.
 import { shareServed } from "../queueing.ts";
 
-/** Inputs of a Service; arrays are by zone. */
 interface ReplicaView {
-  /** Expected requests/s. */
   readonly perSecond: ArrayLike<number>;
-  /** Current replicas, including starting ones. */
   readonly replicas: ArrayLike<number>;
-  /** Whether a replica may be added there. */
   readonly isOpen: (zone: number) => boolean;
-  /** Requests/s that one replica serves. */
   readonly capacityPerSecond: number;
-  /** Null if not set. */
   readonly deadlineMs: number | null;
   /** Round trip; NaN if unknown. */
   readonly rttMs: (from: number, to: number) => number;
@@ -22,7 +16,6 @@ interface ReplicaView {
 
 interface ReplicaStep {
   readonly zone: number;
-  /** Requests/s in time gained by one more replica, or lost by one less. */
   readonly perSecond: number;
 }
 
@@ -31,19 +24,14 @@ export interface WantedReplicas {
   readonly wanted: readonly number[];
   /** Share of the zone's requests in time with the current replicas; null without requests. */
   readonly inTimeRatio: readonly (number | null)[];
-  /** Best first. */
   readonly adds: readonly ReplicaStep[];
-  /** Least loss first. */
   readonly removes: readonly ReplicaStep[];
 }
 
 /** Acceptable wait of a request, in multiples of work. */
 const SLACK = 1.3;
-/** Least gain of an added replica, as a share of what it serves. */
 const WORTH_ADDING = 0.1;
-/** A replica that gains less is surplus. */
 const WORTH_KEEPING = 0.04;
-/** Bound per frame and Service; the next frames continue. */
 const MAX_STEPS = 100;
 
 export function wantedReplicas(view: ReplicaView): WantedReplicas {
@@ -83,13 +71,11 @@ function least(candidates: Iterable<ReplicaStep>, below: number): ReplicaStep | 
   return found;
 }
 
-/** Assignment of zones to serving zones, and the requests in time. */
 class Pools {
   readonly replicas: number[];
   readonly #view: ReplicaView;
   /** Serving zone by zone; -1: none. */
   #servers: Int32Array;
-  /** By serving zone. */
   #loads: Float64Array;
   /** Cached effect of one more or one less replica; NaN: recompute. */
   readonly #known: Readonly<Record<1 | -1, Float64Array>>;
@@ -146,10 +132,8 @@ class Pools {
     [this.#servers, this.#loads] = this.#assigned();
   }
 
-  /** Change of requests/s in time by one more or one less replica. */
   #difference(zone: number, more: 1 | -1): number {
     const count = this.replicas[zone]!;
-    // The assignment of zones stays the same.
     if (count > 0 && count + more > 0) {
       const near = this.#inTimeOf(zone);
       return near * Math.abs(this.#share(zone, more) - this.#share(zone, 0));
@@ -164,7 +148,6 @@ class Pools {
     return more * (after - before);
   }
 
-  /** Requests/s in time over all zones. */
   #total(): number {
     let sum = 0;
     for (const [zone, load] of this.#loads.entries())
@@ -172,7 +155,6 @@ class Pools {
     return sum;
   }
 
-  /** Requests/s in time that a zone serves, including distance. */
   #inTimeOf(server: number): number {
     const { perSecond, deadlineMs } = this.#view;
     if (deadlineMs === null) return this.#loads[server]!;

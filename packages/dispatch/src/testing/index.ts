@@ -1,2 +1,1 @@
-// Exports for other packages' tests and benchmarks.
 export { frame, request, system, viewOf } from "./system.ts";

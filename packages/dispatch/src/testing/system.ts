@@ -2,7 +2,6 @@ import type { DispatchRequest, DispatchView } from "../dispatcher.ts";
 import type { FrameView } from "../orchestrator.ts";
 import type { NodeState, ServiceProfile, SystemState } from "../system.ts";
 
-/** Counts by service; absent fields are empty. */
 interface NodeSpec {
   readonly site?: number;
   readonly cores?: number;
@@ -63,7 +62,6 @@ function nodeOf(spec: NodeSpec, index: number, services: readonly ServiceProfile
   };
 }
 
-/** A view with exact knowledge. */
 export function viewOf(state: SystemState, service = 0): DispatchView {
   return {
     state,

@@ -1,12 +1,10 @@
 // Weights as whole percents for Istio's `distribute`; each zone's must sum up to 100.
 import type { ZoneWeights } from "./zone-weights.ts";
 
-/** By calling zone; only nonzero percents. */
 export function percents(weights: ZoneWeights): ReadonlyMap<string, ReadonlyMap<string, number>> {
   return new Map(Array.from(weights, ([zone, shares]) => [zone, percentsOf(shares)]));
 }
 
-/** Largest remainder method. */
 function percentsOf(shares: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
   let total = 0;
   for (const share of shares.values()) total += share;

@@ -3,18 +3,14 @@
 import type { ZoneWeights } from "./zone-weights.ts";
 
 export interface HintedEndpoint {
-  /** Unique among the endpoints of a Service. */
   readonly id: string;
   readonly zone: string;
 }
 
-/** Kubernetes' limit of zones per endpoint. */
 export const MAX_HINTED_ZONES = 8;
 
-/** Demand and weights of a Service's calling zones. */
 export interface ZonePlan {
   readonly weights: ZoneWeights;
-  /** Requests/s by calling zone. */
   readonly demand: ReadonlyMap<string, number>;
 }
 
@@ -34,7 +30,6 @@ export function zoneHints(
   return new Map(Array.from(hints, ([id, zones]) => [id, [...zones].sort()]));
 }
 
-/** Distribution by kube-proxy with these hints. */
 export function hintedShares(
   zones: Iterable<string>,
   endpoints: readonly HintedEndpoint[],
@@ -51,7 +46,6 @@ export function hintedShares(
   );
 }
 
-/** Number of endpoints per other zone, besides all own ones. */
 function foreignCounts(
   zone: string,
   targets: ReadonlyMap<string, number>,
@@ -69,7 +63,6 @@ function foreignCounts(
   const wanted = others.map(([to, share]) => ({ to, exact: Math.min(size(to), share * scale) }));
   const counts = new Map(wanted.map(({ to, exact }) => [to, Math.floor(exact)]));
   let left = Math.round(wanted.reduce((total, { exact }) => total + exact - Math.floor(exact), 0));
-  // A zone without own endpoints needs at least one.
   if (own === 0 && [...counts.values()].every((count) => count === 0)) left = Math.max(left, 1);
   const byRest = wanted.toSorted((a, b) => (b.exact % 1) - (a.exact % 1) || compare(a.to, b.to));
   for (const { to } of byRest.slice(0, left)) counts.set(to, Math.min(size(to), counts.get(to)! + 1));

@@ -2,15 +2,10 @@
 // zone before its replicas follow.
 import type { ZoneWeights } from "./zone-weights.ts";
 
-/** Largest share of a zone's requests that moves at once. */
 const MAX_STEP = 0.1;
-/** Smaller differences are noise and ignored. */
 const HYSTERESIS = 0.05;
 
-/**
- * Next weights and whether they changed. Zones are those of `wanted`; shares of zones without endpoints move
- * at once.
- */
+/** Next weights of the zones of `wanted`. Shares of zones without endpoints move at once. */
 export function nextWeights(
   current: ZoneWeights,
   wanted: ZoneWeights,
@@ -35,7 +30,6 @@ function mixed(from: number, to: number, part: number): number {
   return part === 1 ? to : from + (to - from) * part;
 }
 
-/** Old shares restricted to current targets and normalised; current shares if none is left. */
 function carriedOver(
   current: ReadonlyMap<string, number> | undefined,
   targets: ReadonlyMap<string, number>,
@@ -47,7 +41,6 @@ function carriedOver(
   return new Map(Array.from(shares, ([zone, share]) => [zone, share / total]));
 }
 
-/** True if all of the zone's requests go to zones with endpoints. */
 function isCovered(
   current: ReadonlyMap<string, number> | undefined,
   targets: ReadonlyMap<string, number>,
@@ -55,7 +48,6 @@ function isCovered(
   return current !== undefined && [...current].every(([zone, share]) => share === 0 || targets.has(zone));
 }
 
-/** Share of requests that would move, 0 to 1. */
 function distance(a: ReadonlyMap<string, number>, b: ReadonlyMap<string, number>): number {
   let moved = 0;
   for (const [zone, share] of b) moved += Math.max(0, share - (a.get(zone) ?? 0));

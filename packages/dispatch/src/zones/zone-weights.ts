@@ -3,11 +3,8 @@
 import { weightsOf } from "../weights.ts";
 
 export interface ZoneView {
-  /** Zones with nodes; others call nothing. */
   readonly zones: readonly string[];
-  /** Requests/s by calling zone. */
   readonly demand: ReadonlyMap<string, number>;
-  /** Ready endpoints by zone. */
   readonly endpoints: ReadonlyMap<string, number>;
   /** Requests/s that one endpoint serves; null if not set. */
   readonly capacityPerSecond: number | null;
@@ -17,15 +14,12 @@ export interface ZoneView {
   readonly rttMs: (from: string, to: string) => number | null;
 }
 
-/** By calling zone: share per destination zone, summing up to 1. */
+/** Share per destination zone, keyed by calling zone; the shares of a zone add up to 1. */
 export type ZoneWeights = ReadonlyMap<string, ReadonlyMap<string, number>>;
 
-/** Computed weights and their effect. */
 interface ZoneAdvice {
   readonly weights: ZoneWeights;
-  /** Requests/s assumed per endpoint. */
   readonly capacityPerSecond: number;
-  /** By zone of endpoints: requests/s and utilization. */
   readonly loads: ReadonlyMap<string, { readonly perSecond: number; readonly ofCapacity: number }>;
   /** Requests/s above total capacity; 0 if there is room. */
   readonly abovePerSecond: number;
@@ -36,13 +30,9 @@ export interface NoWeights {
   readonly message: string;
 }
 
-/**
- * Assumed capacity per endpoint, as a multiple of its even share: zones stay local until one has a quarter
- * more than its share.
- */
+/** Capacity per endpoint over its even share: zones stay local until one has a quarter more. */
 const HEADROOM = 1.25;
 
-/** Best weights, or why there are none. */
 export function zoneAdvice(view: ZoneView): ZoneAdvice | NoWeights {
   const fault = faultOf(view);
   if (fault !== null) return fault;
@@ -77,7 +67,6 @@ export function zoneAdvice(view: ZoneView): ZoneAdvice | NoWeights {
   return { weights, capacityPerSecond, loads, abovePerSecond: sum(sites.map((each) => each.abovePerSecond)) };
 }
 
-/** Kubernetes' default: evenly over all ready endpoints. */
 export function evenWeights({ zones, endpoints }: Pick<ZoneView, "zones" | "endpoints">): ZoneWeights {
   const total = sum(endpoints.values());
   const even = new Map(Array.from(endpoints, ([zone, count]) => [zone, total === 0 ? 0 : count / total]));
@@ -100,7 +89,6 @@ function faultOf({ zones, demand, endpoints }: ZoneView): NoWeights | null {
   return null;
 }
 
-/** Raises the own zone's share if it has endpoints, scaling the others down. */
 function withLeastLocal(
   targets: ReadonlyMap<string, number>,
   own: string,
