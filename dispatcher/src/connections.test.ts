@@ -18,14 +18,12 @@ async function started(appProtocol?: string): Promise<void> {
 
 const retries = (): Promise<readonly object[]> => rig.metric("retries_total");
 
-/** Failure share of the only endpoint in the newest decision. */
 async function failureShare(): Promise<number | undefined> {
   await ask(rig.port);
   return rig.dispatcher.decisions(null, 1)[0]?.tries[0]?.failureShare;
 }
 
 describe("an HTTP/1.1 endpoint that ends a kept connection as the next request comes", () => {
-  /** Arrived requests by method; each connection serves one and ends at the second. */
   let arrived: string[] = [];
 
   async function closing(endpoints = 1): Promise<void> {
@@ -42,7 +40,6 @@ describe("an HTTP/1.1 endpoint that ends a kept connection as the next request c
     await known(rig, endpoints);
   }
 
-  /** Opens idle connections for the next requests. */
   const warm = (connections: number): Promise<unknown> =>
     Promise.all(Array.from({ length: connections }, () => ask(rig.port)));
 
@@ -152,7 +149,6 @@ describe("an HTTP/2 endpoint, the only one,", () => {
         http2Server((stream) => {
           const { id = 1, session } = stream;
           if (++streams % 10 !== 5) return answers(stream);
-          // Names the previous stream as the last one started.
           session?.goaway(code, Math.max(0, id - 2));
           return undefined;
         }),
@@ -204,7 +200,6 @@ describe("an HTTP/2 endpoint, the only one,", () => {
       socket.on("data", (data) => {
         if (isGreeted) return;
         before.push(data);
-        // The dispatcher would send its request in these turns.
         setImmediate(() =>
           setImmediate(() => {
             isGreeted = true;
@@ -227,7 +222,6 @@ const FRAME_HEAD_BYTES = 9;
 const HEADERS = 1;
 const EMPTY_SETTINGS = Buffer.from([0, 0, 0, 4, 0, 0, 0, 0, 0]);
 
-/** Types of frames sent by a client. */
 function frameTypes(bytes: Buffer): number[] {
   const types: number[] = [];
   for (let at = PREFACE_BYTES; at < bytes.length; at += FRAME_HEAD_BYTES + bytes.readUIntBE(at, 3))

@@ -1,22 +1,16 @@
-// A sample of decisions with their components, for people.
 import { TokenBucket } from "@isochrone/primitives";
 import type { Clock } from "@isochrone/runtime";
 import type { DeadlineSource } from "./domain/deadline-left.ts";
 import type { Outcome, Policy, RefusalReason } from "./ports/ports.ts";
 
-/** A request and its outcome. */
 export interface DispatchRecord {
-  /** RFC 3339. */
   at: string;
   readonly service: string;
-  /** Last policy used; null without a choice. */
   readonly policy: Policy | null;
   readonly leftMs: number | null;
   readonly deadlineFrom: DeadlineSource | null;
-  /** Service time without waiting; null if unknown. */
   readonly workMs: number | null;
   readonly endpoints: number;
-  /** All tries in order. */
   readonly tries: readonly Try[];
   outcome: Outcome;
   reason: RefusalReason | null;
@@ -24,7 +18,6 @@ export interface DispatchRecord {
   tookMs: number | null;
 }
 
-/** A chosen endpoint and the reasons. */
 export interface Try {
   readonly endpoint: string;
   readonly node: string | null;
@@ -35,7 +28,6 @@ export interface Try {
   readonly roundTripMs: number;
   readonly inFlight: number;
   readonly failureShare: number;
-  /** Why it was retried; null if it answered. */
   readonly fault: string | null;
 }
 
@@ -52,7 +44,6 @@ export class DecisionLog {
     this.#bucket = new TokenBucket(RATE, clock.monotonic());
   }
 
-  /** Whether the next request is sampled. */
   takes(): boolean {
     return this.#bucket.take(this.#clock.monotonic());
   }
@@ -62,7 +53,6 @@ export class DecisionLog {
     if (this.#records.length > 2 * MAX_RECORDS) this.#records = this.#records.slice(-MAX_RECORDS);
   }
 
-  /** Newest first. */
   list(service: string | null, limit: number): DispatchRecord[] {
     const found = this.#records.filter((record) => service === null || record.service === service);
     return found.toReversed().slice(0, Math.min(limit, MAX_RECORDS));

@@ -29,7 +29,6 @@ async function started(options?: ConstructorParameters<typeof DispatchRig>[0]): 
   return rig;
 }
 
-/** Waits until the dispatcher knows the endpoints. */
 async function ready(): Promise<void> {
   await vi.waitFor(async () => expect((await ask(rig.port)).status).not.toBe(404));
 }
@@ -108,7 +107,6 @@ describe("a request", () => {
       headers: { "isochrone-reason": "no_endpoints" },
     });
     await rig.endpoint(says("ending"), { conditions: { ready: false, serving: true, terminating: true } });
-    // Like kube-proxy, prefers a terminating endpoint to none.
     await vi.waitFor(async () => expect((await ask(rig.port)).body).toBe("ending"));
     await rig.endpoint(says("ready"));
     await vi.waitFor(async () => expect((await ask(rig.port)).body).toBe("ready"));
@@ -234,7 +232,6 @@ describe("a body", () => {
       }
     });
     encoded.pipe(socket);
-    // Without a reader all buffers fill, and the source is paused.
     await vi.waitFor(
       async () => {
         const before = made;

@@ -9,7 +9,6 @@ import { ask } from "./testing/client.ts";
 import { after, Counted } from "./testing/counted.ts";
 import { DispatchRig } from "./testing/dispatch-rig.ts";
 
-/** A foreign address. Pods of the rig have 127.0.0.1. */
 const VICTIM = "127.0.0.2";
 const NAMESPACE = "shop";
 const OWN = "127.0.0.1";
@@ -102,7 +101,6 @@ const forgeries: Readonly<Record<string, readonly [refusal: string | null, forge
   ],
 };
 
-/** A slice's author also controls this label. */
 const MANAGERS = ["endpointslice-controller.k8s.io", "tenant", null];
 
 test.each(Object.entries(forgeries))("a slice %s brings no request to the victim", async (_, kind) => {
@@ -121,7 +119,6 @@ test.each(Object.entries(forgeries))("a slice %s brings no request to the victim
   const answer = await ask(rig.port);
   expect(answer).toMatchObject({ status: 503, headers: { "isochrone-reason": "no_endpoints" } });
   expect(answer.body).toContain(`${refusal} ${MANAGERS.length}`);
-  // Nor does it block the Service's own pods.
   const own = new Counted(after(0));
   await rig.endpoint(own.listener);
   const expected = refusal === "no_selector" ? 503 : 200;

@@ -29,7 +29,6 @@ function http2Server(handler: StreamHandler): Http2Server {
   return server;
 }
 
-/** Echoes messages; trailers report success. */
 const echoes: StreamHandler = (stream, headers) => {
   stream.respond(
     { ":status": 200, "content-type": "application/grpc", "x-te": String(headers["te"]) },

@@ -1,4 +1,3 @@
-// Endpoints' load reports, in responses and by probes.
 import type { RequestListener } from "node:http";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { ask } from "./testing/client.ts";

@@ -3,14 +3,11 @@ import { ScrapedMetrics } from "@isochrone/runtime";
 import type { EndpointRefusal } from "./domain/pods.ts";
 import type { Outcome, RefusalReason } from "./ports/ports.ts";
 
-/** Services with their own series; the rest share one. */
 const MAX_SERVICES = 200;
-/** Zones with their own series, over all Services. */
 const MAX_ZONES = 50;
 const OTHER = "other";
 const SECONDS = [0.0001, 0.00025, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.05];
 
-/** Values read at scrape. */
 interface Readings {
   inFlight(): number;
   connections(): number;

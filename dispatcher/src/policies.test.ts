@@ -1,4 +1,3 @@
-// The learned policy, and the handling of unusable weights.
 import { EndpointPolicy } from "@isochrone/dispatch/learned";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

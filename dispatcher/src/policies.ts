@@ -12,9 +12,7 @@ import type { Endpoint } from "./services/endpoint.ts";
 type Ask = Parameters<typeof byDeadline>[1];
 
 interface Chosen {
-  /** Null without endpoints. */
   readonly choice: EndpointChoice<Endpoint> | null;
-  /** Policy that chose. */
   readonly policy: Policy;
 }
 

@@ -10,7 +10,6 @@ export interface GraphReader {
 
 interface GraphRoundTripsOptions {
   readonly graphs: GraphReader;
-  /** Null if not configured: then nothing is known. */
   readonly node: string | null;
   readonly refreshMs: number;
   readonly clock: Clock;

@@ -21,7 +21,6 @@ function startedRig(config: NonNullable<ConstructorParameters<typeof DispatchRig
   return new DispatchRig({ config }).start();
 }
 
-/** A client connection for arbitrary bytes. */
 async function raw(): Promise<Socket> {
   const socket = connect(rig.port, "127.0.0.1");
   onTestFinished(() => void socket.destroy());
@@ -30,12 +29,10 @@ async function raw(): Promise<Socket> {
   return socket;
 }
 
-/** Others' ordinary requests are answered. */
 async function isServing(): Promise<void> {
   await vi.waitFor(async () => expect((await ask(rig.port)).status).toBe(200), { timeout: 10_000 });
 }
 
-/** An endpoint that answers each request with these bytes. */
 async function answering(bytes: string): Promise<void> {
   const server = createServer((socket) => {
     socket.on("error", () => undefined);
@@ -220,14 +217,12 @@ describe("an answer", () => {
   });
 });
 
-/** The fuzzed endpoint may respond with anything. */
 async function settled(answer: Promise<unknown>): Promise<string> {
   await Promise.allSettled([answer]);
   return "done";
 }
 
 describe("one client leaves the others their share:", () => {
-  /** Others' requests meanwhile. */
   async function othersAreServed(): Promise<void> {
     const statuses = await load(rig, 100, 4);
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(99);

@@ -1,9 +1,6 @@
-// Maps a request's host name to a Service.
-
 interface Authority {
   /** namespace/name */
   readonly service: string;
-  /** Null if the request names none. */
   readonly port: number | null;
 }
 

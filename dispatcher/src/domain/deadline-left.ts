@@ -4,14 +4,11 @@ import type { HeaderValues } from "./headers.ts";
 const GRPC = "grpc-timeout";
 const ENVOY = "x-envoy-upstream-rq-timeout-ms";
 
-/** Origin of the deadline. */
 export type DeadlineSource = typeof GRPC | typeof ENVOY | "annotation";
 
 export interface DeadlineLeft {
-  /** Null without a deadline. */
   readonly leftMs: number | null;
   readonly source: DeadlineSource | null;
-  /** An unreadable header was ignored. */
   readonly isMalformed: boolean;
 }
 
@@ -23,7 +20,6 @@ const GRPC_UNITS_MS: Readonly<Record<string, number>> = {
   u: 1e-3,
   n: 1e-6,
 };
-/** Longer times count as no deadline. */
 const MAX_MS = 3_600_000;
 
 /** @param annotatedMs of the Service; null without one */
@@ -45,7 +41,6 @@ const READERS = [
   [ENVOY, envoyMs],
 ] as const;
 
-/** NaN if invalid. */
 function grpcMs(text: string): number {
   const [, number, unit] = /^(\d{1,8})([HMSmun])$/.exec(text) ?? [];
   return unit === undefined ? Number.NaN : Number(number) * GRPC_UNITS_MS[unit]!;
@@ -57,7 +52,6 @@ function envoyMs(text: string): number {
   return Number(text) === 0 ? Number.POSITIVE_INFINITY : Number(text);
 }
 
-/** At most eight digits. */
 const MAX_MICROSECONDS = 99_999_999;
 
 /** Header with the remaining time for the endpoint; null if the client sent none. */

@@ -1,6 +1,3 @@
-// End-to-end headers versus headers of one connection.
-
-/** By name in lower case. */
 export type HeaderValues = Readonly<Record<string, string | string[] | undefined>>;
 
 const OF_CONNECTION = new Set([
@@ -69,9 +66,7 @@ function namedBy(connection: string): Set<string> | null {
   return new Set(connection.split(",").map((name) => name.trim().toLowerCase()));
 }
 
-/**
- * Appends the Service to the hops; null for a loop, such as two dispatchers that are each other's endpoints.
- */
+/** Appends the Service to the hops; null for a loop, as between dispatchers that call each other. */
 export function withHop(hops: string | readonly string[] | undefined, service: string): string | null {
   const before =
     hops === undefined

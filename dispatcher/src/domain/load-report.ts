@@ -5,7 +5,6 @@ import type { LoadReport } from "@isochrone/dispatch/endpoints";
 export const LOAD_HEADER = "endpoint-load-metrics";
 
 const MAX_LENGTH = 4_096;
-/** Utilization may exceed 1, within reason. */
 const MAX_UTILIZATION = 100;
 const MAX_RATE = 1e9;
 
@@ -38,7 +37,6 @@ function textFields(text: string): LooseFields {
   );
 }
 
-/** Names as in the proto or in its JSON form. */
 function reportOf(fields: LooseFields): LoadReport | null {
   const application = amount(fields, ["application_utilization", "applicationUtilization"], MAX_UTILIZATION);
   const cpu = amount(fields, ["cpu_utilization", "cpuUtilization"], MAX_UTILIZATION);

@@ -4,7 +4,6 @@ import type { SliceEndpoint } from "../ports/ports.ts";
 
 export interface PodView {
   readonly uid: string;
-  /** Null: not bound yet. */
   readonly node: string | null;
   readonly labels: Readonly<Record<string, string>>;
   readonly addresses: readonly string[];
@@ -30,7 +29,6 @@ export type EndpointRefusal = (typeof ENDPOINT_REFUSALS)[number];
 /** Bound per Service: slices may repeat pods, and each choice examines all endpoints. */
 export const MAX_ENDPOINTS = 5_000;
 
-/** Label selector of a Service. */
 export type Selector = Readonly<Record<string, string>>;
 
 /**

@@ -1,20 +1,13 @@
-// Which requests may be retried, and how many.
-
 /** Safe methods by RFC 9110. */
 const SAFE_METHODS = new Set(["GET", "HEAD", "OPTIONS", "TRACE"]);
 /** Idempotent methods (RFC 9110, section 9.2.2). */
 const IDEMPOTENT_METHODS = new Set([...SAFE_METHODS, "PUT", "DELETE"]);
 
-/** Retries of one request. */
 const MAX_RETRIES = 2;
-/**
- * Share of a port's requests that may be retries, plus a small burst: failing endpoints must not get more
- * load.
- */
+/** Share of a port's requests that may be retries, plus a burst: failing endpoints must not get more load. */
 const SHARE = 0.2;
 const AT_ONCE = 10;
 
-/** State of a failed request. */
 interface Failed {
   readonly method: string;
   readonly retries: number;
@@ -22,7 +15,6 @@ interface Failed {
   readonly isUntouched: boolean;
   /** A kept connection ended before any byte of the response. */
   readonly isClosed: boolean;
-  /** Part of the body was sent. */
   readonly hasSentBody: boolean;
 }
 
@@ -40,7 +32,6 @@ export function isRegular(fault: string | null): boolean {
   return fault === "closed" || fault === "refused_stream";
 }
 
-/** Prefers untried endpoints to those that only closed a connection regularly. */
 export function afterTries<E extends { readonly id: string }>(
   all: readonly E[],
   tries: readonly { readonly endpoint: string; readonly fault: string | null }[],
@@ -58,7 +49,6 @@ export class RetryBudget {
     this.#left = Math.min(AT_ONCE, this.#left + SHARE);
   }
 
-  /** Returns false if too many requests were retried recently. */
   take(): boolean {
     if (this.#left < 1) return false;
     this.#left--;

@@ -3,7 +3,6 @@ type UpstreamFault = "connect" | "full" | "refused_stream" | "closed" | "reset" 
 
 const UNTOUCHED: ReadonlySet<UpstreamFault> = new Set(["connect", "full", "refused_stream"]);
 
-/** Thrown if an endpoint didn't respond. */
 export class UpstreamError extends Error {
   readonly code: UpstreamFault;
   /** The endpoint can't have started the request. */

@@ -1,18 +1,14 @@
 export type Policy = "deadline" | "least-request" | "learned";
-/** Prefix of a weights file's path in the setting. */
 export const LEARNED_FILE = "learned:";
 
 /** Round trips from the dispatcher's node, and zones of nodes. */
 export interface RoundTrips {
-  /** Increases with each change. */
   readonly version: number;
   /** Milliseconds to a node; NaN if unknown, infinite if unreachable. */
   toNode(name: string): number;
-  /** Zone of the dispatcher's node; null if unknown. */
   readonly ownZone: string | null;
 }
 
-/** Responses made by the dispatcher, by reason. */
 export const REFUSALS = {
   bad_request: { status: 400, grpc: 13 },
   unknown_service: { status: 404, grpc: 12 },
@@ -30,16 +26,13 @@ export const REFUSALS = {
 } as const;
 export type RefusalReason = keyof typeof REFUSALS;
 
-/** Protocol of a port's endpoints. */
 export type Speech = "http1" | "http2" | "tls";
 
-/** Outcome of a request. */
 export type Outcome = "in_time" | "late" | "answered" | "failed" | "refused" | "abandoned";
 
 export interface EndpointSliceView {
   /** IPv4, IPv6 or FQDN. */
   readonly family: string;
-  /** By the name of the Service's port. */
   readonly ports: ReadonlyMap<string, number>;
   readonly endpoints: readonly SliceEndpoint[];
 }
@@ -48,7 +41,6 @@ export interface SliceEndpoint {
   readonly address: string;
   /** Name of its pod in the slice's namespace; null if absent. */
   readonly pod: string | null;
-  /** UID of the pod; null if absent. */
   readonly uid: string | null;
   readonly zone: string | null;
   readonly ready: boolean;

@@ -8,9 +8,7 @@ import type { DispatcherMetrics } from "../metrics.ts";
 import type { Upstreams } from "../proxy/upstreams.ts";
 import type { Endpoint } from "../services/endpoint.ts";
 
-/** Endpoints probed per request. */
 const AT_A_TIME = 2;
-/** Newer reports suffice. */
 const FRESH_MS = 250;
 const TIMEOUT_MS = 500;
 const MAX_UNDER_WAY = 64;
@@ -31,7 +29,6 @@ export class LoadProber {
     this.#deps = deps;
   }
 
-  /** Fire and forget. */
   ask(endpoints: readonly Endpoint[], path: string): void {
     const { clock, draw } = this.#deps;
     const freshMs = clock.monotonic() - FRESH_MS;

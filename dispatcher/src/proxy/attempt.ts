@@ -2,30 +2,25 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Readable } from "node:stream";
 
-/** A client's request over either protocol. */
 export interface Inbound extends Readable {
   readonly headers: IncomingHttpHeaders;
   readonly trailers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** The request to an endpoint. */
 export interface Outbound {
   readonly method: string;
   readonly path: string;
   readonly authority: string;
-  /** End-to-end headers without the host. */
   readonly headers: Record<string, string | string[]>;
   readonly hasBody: boolean;
   /** Asks the endpoint to switch this connection to WebSocket. */
   readonly wantsWebSocket: boolean;
 }
 
-/** The response once its head has arrived. */
 export interface Answer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly body: Readable;
-  /** Nothing follows the head. */
   readonly isWhole: boolean;
   /** Complete when the body has ended. */
   trailers(): IncomingHttpHeaders;
@@ -33,12 +28,10 @@ export interface Answer {
   readonly switched?: { readonly socket: Socket; readonly head: Buffer };
 }
 
-/** One try at one endpoint. */
 export interface Attempt {
   /** Resolves when connected, before anything is sent. Rejects with UpstreamError. */
   readonly ready: Promise<void>;
   /** Sends the request and streams the client's body. Rejects with UpstreamError. */
   send(body: Inbound): Promise<Answer>;
-  /** Cancels the request at the endpoint. */
   abort(): void;
 }

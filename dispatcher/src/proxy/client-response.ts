@@ -1,4 +1,3 @@
-// Response to the client over either protocol.
 import type { OutgoingHttpHeaders } from "node:http";
 import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
@@ -7,7 +6,6 @@ import { REFUSALS } from "../ports/ports.ts";
 import type { Inbound } from "./attempt.ts";
 import type { Refusal } from "./target.ts";
 
-/** Common interface of both Node.js servers. */
 export interface ResponseStream extends Writable {
   statusCode: number;
   readonly headersSent: boolean;
@@ -16,11 +14,9 @@ export interface ResponseStream extends Writable {
   removeHeader(name: string): unknown;
   writeHead(status: number, headers: OutgoingHttpHeaders): unknown;
   addTrailers(headers: OutgoingHttpHeaders): void;
-  /** HTTP/1.1 only. */
   flushHeaders?(): void;
 }
 
-/** A client over either protocol. */
 export interface Client {
   readonly request: Inbound;
   readonly response: ResponseStream;
@@ -31,7 +27,6 @@ export interface Client {
   readonly wasSent: () => boolean;
 }
 
-/** Reason of a response made by the dispatcher. */
 const REASON_HEADER = "isochrone-reason";
 
 /** The dispatcher's own response: a problem document or a gRPC status. */

@@ -1,4 +1,3 @@
-// One request from a client to an endpoint, with its response.
 import type { EndpointChoice } from "@isochrone/dispatch/endpoints";
 import type { Draw } from "@isochrone/primitives";
 import { reasonOf } from "@isochrone/primitives";
@@ -23,7 +22,6 @@ import { isFailure, takeReport } from "./outcomes.ts";
 import { noEndpoints, targetOf, type Refusal, type RequestHead, type Target } from "./target.ts";
 import type { Upstreams } from "./upstreams.ts";
 
-/** Shared by all exchanges. */
 export interface ExchangeDeps {
   readonly table: ServiceTable;
   readonly trips: RoundTrips;
@@ -39,7 +37,6 @@ export interface ExchangeDeps {
   readonly isDraining: () => boolean;
 }
 
-/** Assumed until the first response. */
 const FIRST_WORK_MS = 10;
 
 export class Exchange {
@@ -51,7 +48,6 @@ export class Exchange {
   readonly #timer = new AbortController();
   readonly #tries: Try[] = [];
   #target: Target | null = null;
-  /** Policy of the last choice; null without one. */
   #chosenBy: Policy | null = null;
   #attempt: Attempt | null = null;
   #endpoint: Endpoint | null = null;
@@ -70,7 +66,6 @@ export class Exchange {
   /** Never rejects. Ends when the head of a response is on its way. */
   async run(): Promise<void> {
     this.#response.once("close", () => this.#closed());
-    // Reported by close.
     this.#client.request.on("error", () => undefined);
     this.#response.on("error", () => undefined);
     try {
@@ -95,7 +90,6 @@ export class Exchange {
     }
   }
 
-  /** The client's protocol can't express the response. */
   #undeliverable(answer: Answer, error: Error): void {
     answer.switched?.socket.destroy();
     answer.body.on("error", () => undefined);
@@ -114,7 +108,6 @@ export class Exchange {
     );
   }
 
-  /** Null if the client got a refusal or is gone. */
   async #answer(target: Target): Promise<Answer | null> {
     let last: UpstreamError | null = null;
     for (let retries = 0; this.#ended === null; retries++) {
@@ -280,7 +273,6 @@ export class Exchange {
     this.#response.end();
   }
 
-  /** Joins both connections; the end of one ends the other. */
   #switch({ socket, head }: NonNullable<Answer["switched"]>, headers: OutgoingHttpHeaders): void {
     const client = this.#client.socket!;
     this.#response.writeHead(101, { ...headers, connection: "Upgrade", upgrade: "websocket" });

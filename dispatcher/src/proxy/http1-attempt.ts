@@ -17,10 +17,8 @@ export class Http1Attempt implements Attempt {
   #fail: (error: UpstreamError) => void = () => undefined;
   #isReady = false;
   #socket: Socket | null = null;
-  /** Bytes read on the connection before this request. */
   #bytesBefore = 0;
 
-  /** @param agent false: its own connection */
   constructor(
     agent: Agent | false,
     { address, port }: Address,
@@ -110,9 +108,7 @@ export class Http1Attempt implements Attempt {
 
 /** Node.js documents it for all outgoing messages; its types only have it for responses. */
 const STRICT_LENGTH = { strictContentLength: true };
-/** Error codes after the peer has closed a connection. */
 const CLOSED = new Set(["ECONNRESET", "EPIPE"]);
-/** Hop-by-hop headers. */
 const WEBSOCKET = { connection: "Upgrade", upgrade: "websocket" };
 
 /**

@@ -6,7 +6,6 @@ import type { Answer, Attempt, Inbound, Outbound } from "./attempt.ts";
 import { guarded } from "./guarded.ts";
 import type { Http2Sessions, Place } from "./http2-sessions.ts";
 
-/** One HTTP/2 request: a stream of a shared session. */
 export class Http2Attempt implements Attempt {
   readonly ready: Promise<void>;
   readonly #outbound: Outbound;

@@ -7,14 +7,11 @@ const MAX_STREAMS = 100;
 /** Receive window of a connection, shared by its streams. */
 const WINDOW_BYTES = 1_048_576;
 
-/** Connections per endpoint. */
 const MAX_SESSIONS = 16;
 const IDLE_MS = 60_000;
 
-/** A stream slot in a session; release once. */
 export interface Place {
   readonly session: ClientHttp2Session;
-  /** The connection has carried streams before. */
   readonly isReused: boolean;
   /** Last stream that the endpoint may have processed, from its GOAWAY; null without one. */
   lastStreamId(): number | null;
@@ -22,7 +19,6 @@ export interface Place {
 }
 
 interface SessionState {
-  /** In flight. */
   streams: number;
   isUsed: boolean;
   lastStreamId: number | null;
@@ -33,7 +29,6 @@ export class Http2Sessions {
   readonly #url: string;
   readonly #connectTimeoutMs: number;
   readonly #sessions = new Map<ClientHttp2Session, SessionState>();
-  /** The connection being opened, shared by all waiters. */
   #opening: Promise<void> | null = null;
   /** Resolvers of waits for a slot while all connections are full, in order. */
   readonly #waiting = new Set<() => void>();
@@ -61,7 +56,6 @@ export class Http2Sessions {
     }
   }
 
-  /** Resolves when a slot may be free, or on timeout. */
   #released(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
@@ -100,7 +94,6 @@ export class Http2Sessions {
     for (const [session, { streams, isUsed }] of this.#sessions) if (streams === 0 && isUsed) session.close();
   }
 
-  /** Lets streams in flight finish. */
   close(): void {
     for (const session of this.#sessions.keys()) session.close();
   }

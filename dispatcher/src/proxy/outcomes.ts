@@ -9,7 +9,6 @@ const GRPC_STATUS = "grpc-status";
 /** RESOURCE_EXHAUSTED, INTERNAL and UNAVAILABLE. */
 const GRPC_FAILURES = new Set(["8", "13", "14"]);
 
-/** @param headers of the response, or its trailers */
 export function isFailure(status: number, headers: HeaderValues): boolean {
   return FAILURES.has(status) || GRPC_FAILURES.has(String(headers[GRPC_STATUS]));
 }

@@ -34,13 +34,11 @@ interface ProxyServerOptions {
   readonly maxConnections: number;
   /** @param clientKey whose share it uses: the client's address, or its /64 network */
   readonly onRequest: (arrival: Arrival, clientKey: string) => void;
-  /** A connection was closed for too many connections or pipelined requests. */
   readonly onClosedConnection: (reason: "connections" | "pipelined") => void;
 }
 
 /** Preface of HTTP/2; no HTTP/1.1 method begins like it. */
 const PREFACE = Buffer.from("PRI");
-/** Time for a client's first byte, and for its headers. */
 const HEADERS_TIMEOUT_MS = 10_000;
 /** Idle timeout of connections; long, because streams may be slow. */
 const IDLE_MS = 300_000;
@@ -48,9 +46,7 @@ const MAX_STREAMS = 250;
 /** Pipelined HTTP/1.1 requests per connection. Node.js itself sets no limit. */
 const MAX_PIPELINED = 32;
 const SWITCHED = 101;
-/** Client key of a closed connection. */
 const GONE = "gone";
-/** Bytes of headers, as for HTTP/1.1. */
 const MAX_HEADER_BYTES = 16_384;
 
 export class ProxyServer {
@@ -86,7 +82,6 @@ export class ProxyServer {
     this.#guard = this.#wire();
   }
 
-  /** @returns the port */
   listen(): Promise<number> {
     const { host, port } = this.#options;
     return new Promise((resolve, reject) => {
@@ -106,7 +101,6 @@ export class ProxyServer {
     return this.#sockets.size;
   }
 
-  /** Accepts no more connections, and asks existing ones to close after current requests. */
   drain(): void {
     this.#isClosing = true;
     this.#http1.close();
@@ -120,7 +114,6 @@ export class ProxyServer {
 
   #wire(): ConnectionGuard {
     const http1 = this.#http1;
-    // Node's own connection handler, for HTTP/1.1.
     const [onHttp1] = http1.listeners("connection");
     http1.removeAllListeners("connection");
     http1.on("connection", (socket: Socket) => {
@@ -188,7 +181,6 @@ export class ProxyServer {
   }
 }
 
-/** Detects by the first bytes and unshifts them. */
 function sniff(socket: Socket, found: (isHttp2: boolean) => void): void {
   const onTimeout = (): unknown => socket.destroy();
   const onError = (): void => undefined;

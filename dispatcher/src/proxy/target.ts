@@ -7,7 +7,6 @@ import type { ServicePort } from "../services/endpoint.ts";
 import type { ServiceEntry, ServiceTable } from "../services/service-table.ts";
 import type { Outbound } from "./attempt.ts";
 
-/** Head of a request over either protocol. */
 export interface RequestHead {
   readonly method: string;
   readonly url: string;
@@ -33,7 +32,6 @@ export interface Refusal {
   readonly detail: string;
 }
 
-/** Names the endpoints of its slices that aren't its pods. */
 export function noEndpoints({ refused }: ServiceEntry): Refusal {
   const counts = Object.entries(refused).map(([reason, count]) => `${reason} ${count}`);
   const others = counts.length === 0 ? "" : `, got endpoints that are not its pods: ${counts.join(", ")}`;
@@ -98,7 +96,6 @@ function serviceOf(
     : { entry, port };
 }
 
-/** Without a port in the request: 80, or the only one. */
 function portOf({ ports }: ServiceEntry, number: number | null): ServicePort | null {
   if (number !== null) return ports.get(number) ?? null;
   const [only, ...others] = ports.values();

@@ -5,14 +5,12 @@ import { Http1Attempt } from "./http1-attempt.ts";
 import { Http2Attempt } from "./http2-attempt.ts";
 import { Http2Sessions } from "./http2-sessions.ts";
 
-/** Idle connections per endpoint. */
 const MAX_IDLE = 64;
 /** Many servers close idle connections after 5 s: close earlier. */
 const IDLE_MS = 4_000;
 
 interface AttemptOptions {
   readonly speaksHttp2: boolean;
-  /** Requires a connection that was never idle. */
   readonly isFresh: boolean;
 }
 

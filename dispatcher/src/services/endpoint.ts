@@ -3,7 +3,6 @@ import { RetryBudget } from "../domain/retries.ts";
 import type { Address } from "../domain/slices.ts";
 import type { RoundTrips, Speech } from "../ports/ports.ts";
 
-/** An endpoint of a Service's port, while its slice contains it. */
 export class Endpoint implements Candidate {
   readonly load = new EndpointLoad();
   readonly where: Address;
@@ -12,7 +11,6 @@ export class Endpoint implements Candidate {
   isFar = false;
   /** Removed from its slice: must get no requests. */
   isGone = false;
-  /** A probe is in flight. */
   isProbed = false;
 
   constructor(where: Address) {
@@ -23,7 +21,6 @@ export class Endpoint implements Candidate {
   }
 }
 
-/** A port of a Service with its endpoints and service time. */
 export class ServicePort {
   readonly work = new WorkTime();
   /** Per port, so that other Services' dead endpoints don't use it up. */
@@ -42,7 +39,6 @@ export class ServicePort {
     return this.#endpoints;
   }
 
-  /** @returns removed endpoints */
   take(addresses: readonly Address[]): readonly Endpoint[] {
     const before = new Map(this.#endpoints.map((endpoint) => [endpoint.id, endpoint]));
     this.#endpoints = addresses.map((where) => {

@@ -5,20 +5,16 @@ import { definedOf, looseFields, looseList, looseText } from "@isochrone/primiti
 import type { PodView, Selector } from "../domain/pods.ts";
 import type { EndpointSliceView, Speech } from "../ports/ports.ts";
 
-/** A Service that opted in. */
 export interface DispatchedService {
   readonly deadlineMs: number | null;
-  /** Path of the load report; null: no probes. */
   readonly loadPath: string | null;
-  /** Pod selector; null without one. */
   readonly selector: Selector | null;
   /** Invalid annotations, in words for their author. */
   readonly faults: readonly string[];
-  /** By the Service's port. */
   readonly ports: ReadonlyMap<number, { readonly name: string; readonly speaks: Speech }>;
 }
 
-/** By `appProtocol`; all others use HTTP/1.1. */
+/** Keyed by `appProtocol`; all others use HTTP/1.1. */
 const SPEECHES: ReadonlyMap<string, Speech> = new Map([
   ...["kubernetes.io/h2c", "h2c", "grpc"].map((name) => [name, "http2"] as const),
   ...["https", "kubernetes.io/wss", "wss", "tls"].map((name) => [name, "tls"] as const),
@@ -82,7 +78,6 @@ export function sliceView(slice: KubernetesObject): EndpointSliceView {
           pod: kind === "Pod" ? looseText(name) || null : null,
           uid: looseText(uid) || null,
           zone: looseText(endpoint.zone) || null,
-          // Ready unless stated otherwise.
           ready: ready !== false && terminating !== true,
           serving: (serving ?? ready) !== false,
           terminating: terminating === true,

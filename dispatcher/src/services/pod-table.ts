@@ -16,16 +16,13 @@ interface PodTableOptions {
 
 interface FollowedNamespace {
   readonly informer: Informer;
-  /** Pods by name. */
   readonly pods: Map<string, PodView>;
-  /** Services that need the namespace. */
   users: number;
 }
 
 export class PodTable {
   readonly #options: PodTableOptions;
   readonly #namespaces = new Map<string, FollowedNamespace>();
-  /** Informers that are stopping. */
   readonly #stopping = new Set<Promise<void>>();
 
   constructor(options: PodTableOptions) {
@@ -62,7 +59,6 @@ export class PodTable {
     return this.#namespaces.get(namespace)?.pods.get(name) ?? null;
   }
 
-  /** True if all followed namespaces were listed. */
   get isSynced(): boolean {
     return this.#namespaces.values().every(({ informer }) => informer.isSynced);
   }

@@ -27,12 +27,10 @@ interface ServiceTableOptions {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** A slice no longer contains the endpoint. */
   readonly onGone: (endpoint: Endpoint) => void;
 }
 
 export interface ServiceEntry {
-  /** namespace/name */
   readonly name: string;
   readonly namespace: string;
   readonly order: DispatchedService;
@@ -44,7 +42,6 @@ export interface ServiceEntry {
 export class ServiceTable implements Service {
   readonly #options: ServiceTableOptions;
   readonly #entries = new Map<string, ServiceEntry>();
-  /** By Service, then by slice. */
   readonly #slices = new Map<string, Map<string, EndpointSliceView>>();
   readonly #pods: PodTable;
   #informers: readonly Informer[] = [];
@@ -88,7 +85,6 @@ export class ServiceTable implements Service {
     return this.#entries.values();
   }
 
-  /** Over all Services. */
   refusedEndpoints(): (readonly [labels: { readonly reason: EndpointRefusal }, count: number])[] {
     const entries = [...this.#entries.values()];
     return ENDPOINT_REFUSALS.map((reason) => [
@@ -150,7 +146,6 @@ export class ServiceTable implements Service {
       this.#gone(port.take(addressesOf(slices, entry.order.ports.get(number)!.name)));
   }
 
-  /** Slices reduced to pods of the Service; counts the rest. */
   #podSlicesOf(entry: ServiceEntry): PodSlice[] {
     const { name, namespace, order } = entry;
     const refused: Partial<Record<EndpointRefusal, number>> = {};
@@ -175,7 +170,6 @@ export class ServiceTable implements Service {
   }
 }
 
-/** Unchanged ports keep their endpoints' state. */
 function portsOf(order: DispatchedService, before: ServiceEntry | undefined): Map<number, ServicePort> {
   const ports = new Map<number, ServicePort>();
   for (const [number, { name, speaks }] of order.ports) {

@@ -1,4 +1,3 @@
-// Test clients for HTTP/1.1 and HTTP/2.
 import { request, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http";
 import {
   connect,
@@ -58,7 +57,6 @@ export function ask(port: number, asked: Asked = {}): Promise<Received> {
   });
 }
 
-/** One request over its own connection. */
 export function ask2(port: number, asked: Asked = {}): Promise<Received> {
   const { method = "GET", path = "/", host = "web.shop", headers = {}, body } = asked;
   const session = connect(`http://127.0.0.1:${port}`);

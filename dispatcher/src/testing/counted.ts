@@ -1,4 +1,3 @@
-// Counting endpoints and load-generating clients.
 import type { RequestListener } from "node:http";
 import { expect, vi } from "vitest";
 import { ask } from "./client.ts";
@@ -21,7 +20,6 @@ export const after =
   (_request, response) =>
     void setTimeout(() => response.writeHead(status).end(), ms);
 
-/** Concurrent requests from a few clients with their own connections. */
 export async function load(rig: DispatchRig, requests: number, clients: number): Promise<number[]> {
   const statuses: number[] = [];
   const client = async (): Promise<void> => {
@@ -34,7 +32,6 @@ export async function load(rig: DispatchRig, requests: number, clients: number):
   return statuses;
 }
 
-/** Waits until the dispatcher knows `endpoints` endpoints. */
 export async function known(rig: DispatchRig, endpoints: number): Promise<void> {
   await vi.waitFor(
     async () => {

@@ -80,7 +80,6 @@ export class DispatchRig {
     return this.dispatcher.port ?? 0;
   }
 
-  /** A Service that opts in. */
   async service(name: string, { annotations, appProtocol, port = 80 }: ServiceFields = {}): Promise<void> {
     await this.store.create({
       apiVersion: "v1",
@@ -100,12 +99,10 @@ export class DispatchRig {
     });
   }
 
-  /** An HTTP/1.1 server with its own slice. */
   async endpoint(listener: RequestListener, fields: EndpointFields = {}): Promise<RigEndpoint> {
     return await this.serve(createHttp1({ keepAliveTimeout: 60_000 }, listener), fields);
   }
 
-  /** Any server with its own slice. */
   async serve(server: Server | NetServer, fields: EndpointFields = {}): Promise<RigEndpoint> {
     const port = await this.listen(server);
     const name = `endpoint-${this.#count++}`;
@@ -152,7 +149,6 @@ export class DispatchRig {
     });
   }
 
-  /** A running pod at the loopback address. */
   async pod(
     name: string,
     { labels, node, status = {}, namespace = NAMESPACE }: PodFields,
@@ -165,7 +161,6 @@ export class DispatchRig {
     });
   }
 
-  /** Removes the endpoint's slice. */
   async remove({ name }: RigEndpoint): Promise<void> {
     await this.store.delete({ ...KINDS.endpointSlice, name, namespace: NAMESPACE });
   }

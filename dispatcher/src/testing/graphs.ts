@@ -13,7 +13,6 @@ const NODE: Omit<ClusterNode, "name" | "zone"> = {
   usageAgeSeconds: null,
 };
 
-/** Nodes with zones, and one round trip between any two zones. */
 export function snapshotOf(
   zoneOf: Readonly<Record<string, string>>,
   betweenMs: number,
