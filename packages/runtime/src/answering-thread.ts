@@ -5,7 +5,6 @@ import type { Clock } from "./clock.ts";
 interface AnsweringThreadOptions {
   /** Entry file of the thread, which answers each message with one of the same `id`. */
   readonly url: URL;
-  /** Name in debuggers. */
   readonly name: string;
   /** Heap limit, beyond which the thread ends instead of the process. @default Node's own */
   readonly maxHeapMb?: number;
@@ -15,11 +14,8 @@ interface AnsweringThreadOptions {
 /** Outcome of a request. Except after `busy` and an answer, the next request gets a new thread. */
 export type ThreadOutcome<Answer> =
   | { readonly kind: "answer"; readonly answer: Answer }
-  /** Another request is in progress. */
   | { readonly kind: "busy" }
-  /** The thread was closed meanwhile. */
   | { readonly kind: "closed" }
-  /** The thread exceeded the timeout and was ended. */
   | { readonly kind: "timeout" }
   | { readonly kind: "died"; readonly cause: unknown };
 
@@ -28,10 +24,7 @@ interface Pending<Answer> {
   readonly outcome: PromiseWithResolvers<ThreadOutcome<Answer>>;
 }
 
-/**
- * A worker thread that handles one request at a time. Started by the first request, and again after it died
- * or hung.
- */
+/** Worker thread that handles one request at a time. Restarts on the request after it died or hung. */
 export class AnsweringThread<
   Request extends { readonly id: number },
   Answer extends { readonly id: number },

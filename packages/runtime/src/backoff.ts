@@ -12,7 +12,6 @@ interface BackoffPolicy extends BackoffDelays {
   readonly maxAttempts: number;
 }
 
-/** From 0.1 s to 30 s, without an end. */
 export const DEFAULT_BACKOFF: BackoffPolicy = Object.freeze({
   initialMs: 100,
   maxMs: 30_000,
@@ -21,24 +20,17 @@ export const DEFAULT_BACKOFF: BackoffPolicy = Object.freeze({
   maxAttempts: Number.POSITIVE_INFINITY,
 });
 
-/**
- * Whether to retry after `attempt` failures (1 after the first). Obeys `retryable` of the project's errors;
- * others count as transient.
- */
+/** Whether to retry after `attempt` failures, from 1. Errors without `retryable` count as transient. */
 export function shouldRetry(policy: BackoffPolicy, attempt: number, error: unknown): boolean {
   if (attempt >= policy.maxAttempts) return false;
   return error instanceof CodedError ? error.retryable : true;
 }
 
-/** Delay after `attempt` failures (1 after the first). */
 export function delayMs(policy: BackoffDelays, attempt: number, random: Random): number {
   return backoffMs(policy, attempt) * (1 - policy.jitterRatio * random.next());
 }
 
-/**
- * Retries until success. Throws the last error if it must not be retried, or the reason of an aborted
- * `signal`.
- */
+/** Retries until success. Throws an error that must not be retried, or the reason of an aborted `signal`. */
 export async function retry<T>(options: {
   readonly clock: Clock;
   readonly random: Random;

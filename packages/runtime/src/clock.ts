@@ -4,7 +4,6 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start with sub-millisecond resolution; never decreases. For durations. */
   monotonic(): number;
-  /** Rejects with the signal's reason if aborted. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>;
 }
 

@@ -19,7 +19,6 @@ export async function withDeadline<T>(
       deadline.abort(error);
       throw error;
     },
-    // Aborted because the work is done; the race is already decided.
     () => new Promise<never>(() => undefined),
   );
   try {

@@ -25,7 +25,6 @@ export const RUNTIME_ERROR_CODES = [
   "credentials_unusable",
 ] as const;
 
-/** Lists every invalid setting, one per line. */
 export class SettingsError extends CodedError {
   readonly mistakes: readonly string[];
 
@@ -37,7 +36,6 @@ export class SettingsError extends CodedError {
   }
 }
 
-/** Thrown if work missed its deadline. */
 export class DeadlineError extends CodedError {
   constructor(subject: string, deadlineMs: number) {
     super("deadline_exceeded", `${subject} must end within ${deadlineMs} ms and did not`, {
@@ -62,7 +60,6 @@ export class ListenError extends CodedError {
   }
 }
 
-/** Thrown for a state that can't follow the current one. */
 export class LifecycleError extends CodedError {
   constructor(from: string, to: string) {
     super("lifecycle_order", `a lifecycle that is ${from} can't become ${to}`);

@@ -21,15 +21,11 @@ export function keepHeapDense(): void {
   for (const flag of ["--heap-growing-percent=25", "--optimize-for-size"]) setFlagsFromString(flag);
 }
 
-/**
- * Makes V8 prefer memory to speed: earlier collections, less compiled code for rarely used functions.
- * Process-wide including later threads; call first.
- */
+/** Makes V8 prefer memory to speed, process-wide including later threads; call first. */
 export function keepHeapSmall(): void {
   setFlagsFromString("--optimize-for-size");
 }
 
-/** True if a heap size was set from outside. */
 export function hasHeapLimit(
   env: NodeJS.ProcessEnv,
   execArgv: readonly string[] = process.execArgv,

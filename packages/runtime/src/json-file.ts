@@ -1,17 +1,12 @@
 import { open, rename, writeFile } from "node:fs/promises";
 import { codeOf } from "@isochrone/primitives";
 
-/** JSON kept on disk for the next start. */
 export interface JsonFile {
-  /**
-   * Null without a file. The result is as untrusted as network input. Rejects for too many bytes or invalid
-   * JSON.
-   */
+  /** Null without a file. As untrusted as network input. Rejects for too many bytes or invalid JSON. */
   read(): Promise<unknown>;
   write(value: unknown): Promise<void>;
 }
 
-/** @param path null: keep nothing */
 export function jsonFile(path: string | null, maxBytes: number): JsonFile {
   if (path === null) return { read: async () => null, write: async () => {} };
   return {

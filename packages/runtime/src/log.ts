@@ -12,5 +12,4 @@ export interface Logger {
   child(fields: LogFields): Logger;
 }
 
-/** `error` may hold an Error: message, code and cause chain are written. Never log secrets. */
 export type LogFields = Readonly<Record<string, unknown>>;

@@ -2,11 +2,8 @@ import { visibleExposition } from "./visible.ts";
 import { collectDefaultMetrics, Registry } from "prom-client";
 
 interface RegistryOptions {
-  /** Adds process metrics (CPU, memory, event loop, garbage collection). @default false */
   readonly processMetrics?: boolean;
-  /** Prefix of process metrics. @default "isochrone_" */
   readonly prefix?: string;
-  /** Labels of every metric. */
   readonly labels?: Readonly<Record<string, string>>;
 }
 

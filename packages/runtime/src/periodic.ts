@@ -4,17 +4,13 @@ export interface PeriodicOptions {
   readonly clock: Clock;
   /** From start to start; a longer run skips missed ones. A function is called before each wait. */
   readonly intervalMs: number | (() => number);
-  /** `stop` aborts the signal. */
   run(signal: AbortSignal): Promise<void> | void;
   /** Receives errors of runs, except aborts; must not throw. */
   onError(error: unknown): void;
-  /** Run at once instead of after an interval. @default false */
   readonly immediate?: boolean;
 }
 
-/** Periodic work that never overlaps. */
 export interface Periodic {
-  /** Idempotent; no-op after `stop`. */
   start(): void;
   /** Aborts the run in flight and waits for its end. */
   stop(): Promise<void>;
@@ -74,7 +70,6 @@ class PeriodicLoop implements Periodic {
     const waitMs = dueMs - this.#options.clock.monotonic();
     if (waitMs > 0 && !this.#triggered && !this.#stopped.signal.aborted) {
       this.#wake = new AbortController();
-      // The sleep only rejects when woken by trigger or stop.
       await this.#options.clock.sleep(waitMs, this.#wake.signal).catch(() => undefined);
       this.#wake = null;
     }

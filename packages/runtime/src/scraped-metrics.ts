@@ -23,7 +23,6 @@ export class ScrapedMetrics {
     });
   }
 
-  /** @param read all current series */
   gauges<L extends string>(
     name: string,
     help: string,
@@ -56,7 +55,6 @@ export class ScrapedMetrics {
     });
   }
 
-  /** @param read all current series, none of which ever decreases */
   counters<L extends string>(name: string, help: string, labelNames: L[], read: () => Labelled<L>): void {
     const counter: Counter<L> = new Counter({
       name,

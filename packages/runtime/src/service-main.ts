@@ -23,7 +23,6 @@ interface ProcessSurroundings {
   readonly registry: Registry;
 }
 
-/** Sections shared by several services, by name. */
 type SharedSections = Readonly<Record<string, Section>>;
 
 interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
@@ -38,7 +37,6 @@ interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
   readonly isLean?: boolean;
   /** Usually process.env. ISOCHRONE_CONFIG names the settings file, which services may share. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Returns the parts, started in order and stopped in reverse. */
   create(
     config: SettingsOf<S>,
     surroundings: ProcessSurroundings,
@@ -46,10 +44,8 @@ interface ServiceMainOptions<S extends Section, Shared extends SharedSections> {
   ): Promise<readonly Part[]> | readonly Part[];
 }
 
-/** Per part. */
 const START_DEADLINE_MS = 30_000;
 
-/** Sections of all services: one file may configure them all. */
 const ALL_SECTIONS = [
   "client",
   "probe",
@@ -75,10 +71,7 @@ const ALL_SECTIONS = [
   "dispatcher",
 ];
 
-/**
- * Body of a service's main.ts. Exits with 0 after a clean stop, else 1. Prints invalid settings plainly,
- * other start failures with their stack.
- */
+/** Body of main.ts. Exits with 0 after a clean stop, else 1. Prints invalid settings without a stack. */
 export async function serviceMain<S extends Section, Shared extends SharedSections = SharedSections>(
   options: ServiceMainOptions<S, Shared>,
 ): Promise<void> {

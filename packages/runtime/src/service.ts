@@ -4,7 +4,6 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** A part of a service: a name for messages, and optional start and stop. */
 export interface Part {
   readonly name: string;
   /** null: no such part. */
@@ -16,7 +15,6 @@ export interface Part {
   } | null;
 }
 
-/** A service that exposes its parts in start order. */
 export interface ComposedService extends Service {
   readonly parts: readonly Part[];
 }

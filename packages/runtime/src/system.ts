@@ -1,7 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Clock, Random } from "./clock.ts";
 
-/** Real time. Only main.ts uses it. */
 export const systemClock: Clock = Object.freeze({
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -17,5 +16,4 @@ export const systemClock: Clock = Object.freeze({
   },
 });
 
-/** Real randomness (not for keys). Only main.ts uses it. */
 export const systemRandom: Random = Object.freeze({ next: () => Math.random() });

@@ -7,7 +7,6 @@ import { NodeSDK } from "@opentelemetry/sdk-node";
 const EXPORT_TIMEOUT_MS = 5000;
 const METRIC_INTERVAL_MS = 60_000;
 
-/** The only file that loads the SDK. */
 export function buildSdk(options: {
   readonly serviceName: string;
   readonly endpoint: string;

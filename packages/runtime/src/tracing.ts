@@ -19,7 +19,6 @@ const TRACER_NAME = "isochrone";
 export const TRACEPARENT_HEADER = "traceparent";
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** Active tracings of this process. */
 let running = 0;
 
 interface TracingOptions {
@@ -27,21 +26,17 @@ interface TracingOptions {
   /** Base URL of the receiver, such as http://collector:4318. Null or absent: off. */
   readonly endpoint?: string | null | undefined;
   readonly serviceVersion?: string;
-  /** Export interval of metrics. @default 60000 */
   readonly metricIntervalMs?: number;
-  /** Flush deadline of `stop`. @default 5000 */
   readonly flushDeadlineMs?: number;
   readonly clock?: Clock;
 }
 
-/** `enabled` is false without an endpoint. */
 interface Tracing {
   readonly enabled: boolean;
   /** Flushes within the deadline; rejects with DeadlineError if the receiver is too slow. */
   stop(): Promise<void>;
 }
 
-/** The setting or, without one, OTEL_EXPORTER_OTLP_ENDPOINT. */
 export function tracingEndpoint(
   setting: string | null,
   env: Readonly<Record<string, string | undefined>>,
@@ -81,7 +76,6 @@ export function isTracing(): boolean {
   return running > 0;
 }
 
-/** Relations of a span besides the active one. */
 interface SpanRelations {
   /** Remote parent; null or absent: the active span. */
   readonly parent?: SpanContext | null;

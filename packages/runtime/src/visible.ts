@@ -7,7 +7,6 @@
 const HIDDEN =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
-/** {@link HIDDEN} without the layout characters of our own text. */
 const HIDDEN_IN_LINES =
   // oxlint-disable-next-line no-control-regex
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
@@ -36,12 +35,10 @@ export function visibleSource(source: string): string {
   );
 }
 
-/** For a metrics page, whose labels write a backslash as two. */
 export function visibleExposition(page: string): string {
   return page.replace(HIDDEN_IN_LINES, (character) => `\\${shown(character)}`);
 }
 
-/** True if {@link visible} would change the text. */
 export function hasHidden(text: string): boolean {
   return text.search(HIDDEN) >= 0;
 }

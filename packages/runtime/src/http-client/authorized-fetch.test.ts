@@ -31,11 +31,9 @@ afterAll(() => rm(folder, { recursive: true, force: true }));
 interface Seen {
   readonly url: string;
   readonly tokens: (string | undefined)[];
-  /** Names of the clients' certificates. */
   readonly names: (string | undefined)[];
 }
 
-/** Echoes the request; status 401 for the token "old". */
 async function serve(
   certificate: TestCertificate | null = null,
   clients: TestAuthority | null = null,
@@ -182,7 +180,6 @@ test("a request that is given up ends at once", async () => {
   expect(seen.tokens).toEqual([]);
 });
 
-/** A client's files, mounted like a Secret, and their replacement. */
 async function mounted(name: string) {
   const files = { certFile: join(folder, `${name}-tls.crt`), keyFile: join(folder, `${name}-tls.key`) };
   const replace = async ({ certFile, keyFile }: Partial<TestCertificate>): Promise<void> => {

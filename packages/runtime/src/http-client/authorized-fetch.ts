@@ -3,24 +3,19 @@ import type { Agent, IncomingMessage, request as nodeRequest } from "node:http";
 import type { Clock } from "../clock.ts";
 
 interface AuthorizedFetchOptions {
-  /** Bearer token file, reread when replaced. @default no token */
   readonly tokenFile?: string | null;
-  /** PEM file of trusted authorities, reread when changed. @default the system's */
   readonly caFile?: string | null;
   /** Trusted authorities (PEM) instead of a caFile, called for each request. @default none */
   readonly ca?: (() => string) | null;
   /** Name required in the server's certificate; only with authorities. @default the address's host */
   readonly serverName?: string | null;
-  /** PEM file of the client certificate, reread when changed. @default none */
   readonly certFile?: string | null;
-  /** PEM file of its key. */
   readonly keyFile?: string | null;
   /** Called with the expiry of a newly used certificate, Unix seconds. @default none */
   readonly onCertificate?: (notAfterSeconds: number) => void;
   readonly clock: Clock;
 }
 
-/** Used subset of `fetch` options. */
 interface FetchInit {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
@@ -28,7 +23,6 @@ interface FetchInit {
   readonly signal?: AbortSignal;
 }
 
-/** Used subset of `fetch` responses, compatible with the platform's. */
 export interface FetchAnswer {
   readonly status: number;
   readonly ok: boolean;
@@ -39,16 +33,12 @@ export interface FetchAnswer {
   json(): Promise<unknown>;
 }
 
-/** Used subset of the platform's `fetch`; clients accept either. */
 export type Fetch = (url: string, init?: FetchInit & { readonly redirect?: "error" }) => Promise<FetchAnswer>;
 
 /** Idle timeout, shorter than our servers'. Milliseconds. */
 const IDLE_MS = 30_000;
 
-/**
- * A `fetch` with token, authorities and client certificate from files. Rejects with CredentialsError if one
- * is unusable.
- */
+/** `fetch` with credentials from files. Rejects with CredentialsError if one is unusable. */
 export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
   const { tokenFile = null, clock } = options;
   let token: Promise<TokenFile> | null = null;
@@ -62,7 +52,6 @@ export function authorizedFetch(options: AuthorizedFetchOptions): Fetch {
     }
     const send = url.startsWith("https:") ? (tls ??= tlsFetch(options)) : (plain ??= plainFetch());
     const response = await (await send)(url, { ...init, headers });
-    // It may have just been replaced.
     if (response.status === 401) (await token)?.forget();
     return response;
   };
@@ -113,7 +102,6 @@ function agentFetch(
       request.on("error", failed);
       request.end(body);
     } catch (error) {
-      // For example an invalid address.
       failed(error);
     }
   });

@@ -10,7 +10,6 @@ export async function boundedBody(
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    // Leaving the loop cancels the rest of the body.
     if (bytes > maxBytes) throw onMore();
     chunks.push(chunk);
   }

@@ -3,7 +3,6 @@ import { readFile } from "node:fs/promises";
 import type { Clock } from "../clock.ts";
 import { CredentialsError } from "../errors.ts";
 
-/** A small file that is replaced at run time. */
 export class WatchedFile {
   readonly #path: string;
   readonly #clock: Clock;
@@ -31,7 +30,6 @@ export class WatchedFile {
     }
   }
 
-  /** Forces a reread. */
   forget(): void {
     this.#reading = null;
   }

@@ -14,20 +14,16 @@ interface TlsAgentOptions {
   /** Called with the expiry of a newly used certificate, Unix seconds. */
   readonly onCertificate?: (notAfterSeconds: number) => void;
   readonly clock: Clock;
-  /** Idle timeout of a connection. */
   readonly idleMs: number;
 }
 
-/** Contents of the configured files, PEM. */
 interface Material {
   readonly ca?: string;
   readonly cert?: string;
   readonly key?: string;
 }
 
-/**
- * TLS connections with authorities and client certificate from files; replacements apply to the next request.
- */
+/** TLS connections with credentials from files; replacements apply to the next request. */
 export class TlsAgent {
   readonly #options: TlsAgentOptions;
   readonly #files: Readonly<Partial<Record<keyof Material, WatchedFile>>>;
@@ -104,14 +100,12 @@ function retire(agent: Agent): void {
 
 function checkCertificates(pem: string, path: string): void {
   try {
-    // Validates the first certificate.
     void new X509Certificate(pem);
   } catch (error) {
     throw new CredentialsError(`${path} must hold certificates (PEM)`, error);
   }
 }
 
-/** True if the key belongs to the certificate, or without any. */
 function isPair({ cert, key }: Material): boolean {
   if (cert === undefined && key === undefined) return true;
   try {

@@ -6,7 +6,6 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet("127.0.0.0", 8, "ipv4");
 LOOPBACK.addAddress("::1", "ipv6");
 
-/** True for loopback addresses and `localhost`. */
 export function isLoopback(host: string): boolean {
   const family = isIP(host);
   return family === 0 ? host === "localhost" : LOOPBACK.check(host, family === 6 ? "ipv6" : "ipv4");
@@ -30,12 +29,8 @@ export function addressKey(address: string | undefined): string {
   return `${groups.slice(0, NETWORK_GROUPS).join(":")}::/64`;
 }
 
-/**
- * Key of the client's share: the proven identity, else the address. Pods of one account are distinct, such as
- * probes of all nodes.
- */
+/** Key of the client's share: the proven identity, distinct for pods of an account, else the address. */
 export function clientKey(request: Pick<FastifyRequest, "ip"> & { principal?: Principal | null }): string {
-  // Without gates there are no principals.
   const principal = request.principal ?? null;
   return principal === null
     ? addressKey(request.ip)

@@ -29,7 +29,6 @@ interface Asked {
 class Rig {
   readonly app: HttpApp;
   readonly port: number;
-  /** Requests for /gated waiting at the gate. */
   waiting = 0;
   readonly gate = Promise.withResolvers<void>();
 
@@ -55,7 +54,6 @@ class Rig {
     });
   }
 
-  /** Sends `text` and collects the answer. */
   async open(text: string, from = ATTACKER): Promise<Held> {
     const socket = connect({ host: "127.0.0.1", port: this.port, localAddress: from });
     const held = new Held(socket);
@@ -68,7 +66,6 @@ class Rig {
     return held;
   }
 
-  /** Head of a request with a body of that size. */
   post(bytes: number): string {
     return `POST /echo HTTP/1.1\r\nhost: 127.0.0.1:${this.port}\r\ncontent-type: application/json\r\ncontent-length: ${bytes}\r\n\r\n`;
   }
@@ -269,7 +266,6 @@ describe("slow and idle connections", () => {
   });
 
   test("a client that has proven who it is has a share of its own, wherever its requests come from", async () => {
-    // The token is the name of a pod of the only account.
     const gate: RequestGate = {
       check: ({ authorization = "" }) => ({
         principal: {
@@ -324,7 +320,6 @@ describe("bytes of bodies", () => {
     const body = JSON.stringify("z".repeat(12_000));
     const held = Array.from({ length: 2 }, () => rig.ask("/gated", { method: "POST", headers, body }));
     await until(() => rig.waiting === 2);
-    // An announced body isn't in memory yet.
     const announced = await rig.open(`${rig.post(12_000)}"`);
     expect((await rig.ask("/echo", { method: "POST", headers, body: '"short"' })).status).toBe(200);
     expect((await rig.ask("/echo", { method: "POST", headers, body })).status).toBe(503);

@@ -16,7 +16,6 @@ declare module "fastify" {
 }
 
 interface BodyLimits {
-  /** All bodies together, including decompressed ones. */
   readonly totalBytes: number;
   /** Time allowed for a body besides its bytes at the least rate. @default 5000 */
   readonly graceMs?: number | undefined;
@@ -30,11 +29,9 @@ const DEFAULT_HANDLER_TIMEOUT_MS = 30_000;
 /** Slow lines are faster; below it, the largest body would exceed the request timeout. */
 const LEAST_BYTES_PER_SECOND = 4096;
 const MOST_CHECK_MS = 500;
-/** Node's limit of headers. */
 const SMALL_BODY_BYTES = 16 * 1024;
 const PIECES_BYTES = 1024 * 1024;
 
-/** Counts every body against the budget, and ends slow ones. */
 export function installBodyLimits(app: FastifyInstance, limits: BodyLimits): void {
   const { totalBytes, handlerTimeoutMs = DEFAULT_HANDLER_TIMEOUT_MS, onRefused = () => undefined } = limits;
   const budget = new BodyBudget(totalBytes, () => onRefused("body_budget"));
@@ -87,7 +84,6 @@ function isReadByFastify({ headers }: FastifyRequest): boolean {
   return JSON_BODY.test(headers["content-type"] ?? "");
 }
 
-/** True if fastify reads it and its declared size is small. */
 function isSmall(request: FastifyRequest): boolean {
   return isReadByFastify(request) && declaredBytes(request) <= SMALL_BODY_BYTES;
 }
@@ -99,19 +95,14 @@ function countedBody(request: FastifyRequest, payload: Readable, lease: BodyLeas
   return [body, body];
 }
 
-/** An arriving body as seen by the rate check. */
 interface ArrivingBody {
   readonly receivedBytes: number;
-  /** Advanced by the checks. */
   ageMs: number;
   readonly isComplete: boolean;
   fail(error: HttpError): void;
 }
 
-/**
- * A body no larger than headers may be. Counted when complete, because listening to chunks takes a tenth of a
- * short request's time. The number of connections bounds it.
- */
+/** Counted when complete: listening to chunks takes a tenth of a short request. Bounded by connections. */
 class SmallBody implements ArrivingBody {
   readonly #source: IncomingMessage;
   readonly #bytesBefore: number;
@@ -136,10 +127,7 @@ class SmallBody implements ArrivingBody {
   }
 }
 
-/**
- * Counts a body while fastify reads it, without a stream in between, which would take as long as a small
- * request.
- */
+/** Counts a body while fastify reads it: a stream in between would take as long as a small request. */
 class WatchedBody implements ArrivingBody {
   readonly #source: Readable;
   #hasFailed = false;
@@ -151,7 +139,6 @@ class WatchedBody implements ArrivingBody {
     const giveWay = (error: HttpError): void => this.fail(error);
     lease.giveWay = giveWay;
     source.on("data", (chunk: Buffer) => {
-      // Bytes after the answer are discarded.
       if (!lease.isOpen || this.#hasFailed) return;
       this.receivedBytes += chunk.length;
       try {
@@ -191,7 +178,6 @@ class CountedBody extends Transform implements ArrivingBody {
     this.#lease = lease;
     this.#giveWay = (error) => this.fail(error);
     lease.giveWay = this.#giveWay;
-    // The reader has handled it; after an early answer there is none.
     this.on("error", () => undefined);
     source.on("error", (error) => this.destroy(error));
     source.once("close", () => {
@@ -214,7 +200,6 @@ class CountedBody extends Transform implements ArrivingBody {
   }
 
   override _transform(chunk: Buffer, _encoding: BufferEncoding, taken: TransformCallback): void {
-    // Bytes after the answer are discarded.
     if (!this.#lease.isOpen) return taken();
     try {
       this.#lease.take(chunk.length);

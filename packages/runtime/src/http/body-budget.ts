@@ -1,15 +1,12 @@
 import { HttpError } from "./problem.ts";
 
-/** One body's share of a {@link BodyBudget}. */
 export interface BodyLease {
   readonly bytes: number;
-  /** False after release, or when it was evicted. */
   readonly isOpen: boolean;
   /** Ends the reading of this body to make room; null if impossible. Set by the reader. */
   giveWay: ((error: HttpError) => void) | null;
   /** Call before keeping that many more bytes. Throws HttpError 503 `overloaded` without room. */
   take(bytes: number): void;
-  /** Idempotent. */
   release(): void;
 }
 

@@ -8,7 +8,6 @@ import type { Refusal, RequestGate } from "./gate.ts";
 import { reuse } from "./http-metrics.ts";
 
 interface ClientCertificateOptions {
-  /** Name of the server in logs and metrics. */
   readonly server: string;
   /** Common or DNS names, one of which is required; empty: any certificate of the authorities. */
   readonly names: readonly string[];
@@ -22,7 +21,6 @@ type Reason = "none" | "expired" | "not_yet_valid" | "untrusted" | "name";
 
 const SHOWN_NOT_AFTER_SECONDS = "isochrone_tls_shown_certificate_not_after_seconds";
 const REFUSED_TOTAL = "isochrone_tls_clients_refused_total";
-/** OpenSSL errors with a reason of their own. */
 const REASONS: Readonly<Record<string, Reason>> = {
   CERT_HAS_EXPIRED: "expired",
   CERT_NOT_YET_VALID: "not_yet_valid",

@@ -7,7 +7,6 @@ import { Tally } from "./tally.ts";
 interface Connection {
   readonly socket: Socket;
   readonly key: string;
-  /** Requests in flight on it. */
   requests: number;
   /** Increases with each answer or opening, over all connections. */
   turn: number;
@@ -24,7 +23,6 @@ export class ConnectionGuard {
   /** TLS connections in handshake; their requests arrive on another object. */
   readonly #handshakes = new Map<string, Connection>();
   readonly #perClient = new Tally();
-  /** By client; the longest idle first. */
   readonly #byTurn = new Map<string, Set<Connection>>();
   #open = 0;
   #turns = 0;
@@ -49,7 +47,6 @@ export class ConnectionGuard {
 
   answered(connection: Connection): void {
     connection.requests--;
-    // Already last, the common case of one client with one connection.
     if (connection.turn === this.#turns) return;
     const ofClient = this.#byTurn.get(connection.key);
     if (ofClient?.delete(connection) !== true) return;
@@ -94,10 +91,7 @@ export class ConnectionGuard {
     victim.socket.destroy();
   }
 
-  /**
-   * Closes connections that have never sent anything. Node.js treats them as busy and would wait on close, so
-   * call this first.
-   */
+  /** Call before closing: Node.js waits for connections that have never sent anything. */
   closeUnused(): void {
     for (const ofClient of this.#byTurn.values())
       for (const { socket } of ofClient) if (socket.bytesRead === 0) socket.destroy();

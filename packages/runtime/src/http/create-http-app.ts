@@ -17,58 +17,40 @@ import { ServerTls, type ServerTlsOptions } from "./server-tls.ts";
 
 declare module "fastify" {
   interface FastifyContextConfig {
-    /**
-     * The handler is synchronous, so it needs no timeout: timer and signal take a tenth of a short answer's
-     * time.
-     */
+    /** The handler is synchronous and needs no timeout, which costs a tenth of a short answer. */
     readonly answersAtOnce?: boolean;
   }
 }
 
 export interface HttpAppOptions {
-  /** Label `server` of the metrics. */
   readonly name: string;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly bodyLimitBytes: number;
   ready(): Readiness | Promise<Readiness>;
-  /** Whether routes have validation schemas. @default true */
   readonly hasSchemas?: boolean;
-  /** Serves an OpenAPI document of the routes registered after this call. */
   readonly openapi?: { readonly path: string; readonly title: string; readonly version: string };
-  /**
-   * Concurrent requests, half of them per client; more are answered with 503 and Retry-After.
-   * @default 512
-   */
+  /** Concurrent requests, half of them per client; more are answered with 503. @default 512 */
   readonly maxConcurrentRequests?: number;
-  /** Open connections; beyond it idle ones are closed. @default 4096 */
   readonly maxConnections?: number;
   /** Bytes of all bodies in memory. @default eight bodies of the largest size, and 16 MiB */
   readonly bodyBudgetBytes?: number;
   /** Time allowed for a body besides its bytes at the least rate. @default 5000 */
   readonly bodyGraceMs?: number;
-  /** Further host names of a server on a loopback address. @default none */
   readonly allowedHosts?: AllowedHosts;
   /** Time for a complete request. @default 30000 */
   readonly requestTimeoutMs?: number;
   /** Time for a route; afterwards the client gets 503 and `request.signal` is aborted. @default 30000 */
   readonly handlerTimeoutMs?: number;
-  /** Idle timeout of a connection. @default 65000 */
   readonly keepAliveTimeoutMs?: number;
   /** Time that `close` waits for answers before it cuts connections. @default 5000 */
   readonly closeDeadlineMs?: number;
-  /**
-   * Serves TLS 1.2 and above only, with certificates reloaded when their files change.
-   * @default plain text
-   */
   readonly tls?: ServerTlsOptions | undefined;
-  /** Authorisation; health is always open. @default everyone, everything */
   readonly gate?: RequestGate | undefined;
   /** Whether /metrics is open despite a gate or client certificates. @default true */
   readonly isMetricsOpen?: boolean;
 }
 
-/** A fastify instance with typebox route types. */
 export type HttpApp = FastifyInstance<
   RawServerDefault,
   IncomingMessage,
@@ -81,7 +63,6 @@ export type HttpApp = FastifyInstance<
 const BODIES_AT_ONCE = 8;
 const SMALL_BODIES_BYTES = 16 * 1024 * 1024;
 
-/** A server that isn't listening yet, with errors, health, readiness, metrics and limits. */
 export async function createHttpApp(options: HttpAppOptions): Promise<HttpApp> {
   const requestTimeoutMs = options.requestTimeoutMs ?? SERVER_TIMES.requestTimeout;
   const tls = options.tls === undefined ? null : await ServerTls.load(options.tls, options);

@@ -8,17 +8,14 @@ import { isLoopback } from "./addresses.ts";
 import type { HttpMetrics } from "./http-metrics.ts";
 import { problem, sendProblem, type Problem } from "./problem.ts";
 
-/** Further host names of a server. */
 export interface AllowedHosts {
   /** `name`, with any port, or `name:port`. */
   readonly hosts: readonly string[];
-  /** Setting or flag that adds names, for messages. */
   readonly setting: string;
 }
 
 const HOST_PATTERN = /(?:[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,252})|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?/;
 
-/** Setting of the names, for a server's section. */
 export const ALLOWED_HOSTS_SETTING = list({
   default: [],
   maxItems: 100,
@@ -28,12 +25,9 @@ export const ALLOWED_HOSTS_SETTING = list({
     "Further names, or name:port, by which browsers may reach this server, such as those of a proxy in front of it. On a loopback address requests by other names than localhost or a loopback address are refused; on any address, requests of foreign web pages that would change something.",
 });
 
-/** Methods that change nothing. */
 const SAFE_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
-/** Longer ones aren't host names. */
 const MAX_CHARACTERS = 300;
 
-/** For a server without further names. */
 export const NO_HOSTS: AllowedHosts = {
   hosts: [],
   setting: "a setting of allowed hosts, which this server has none of",
@@ -67,7 +61,6 @@ export function installCrossSiteGuard(
   });
 }
 
-/** From a server's address. */
 export function placeOf(address: AddressInfo | string | null): Place | null {
   return address === null || typeof address === "string"
     ? null
@@ -78,7 +71,6 @@ export class CrossSiteGuard {
   readonly #names: ReadonlySet<string>;
   readonly #setting: string;
   #place: Place | null = null;
-  /** Cache: clients usually repeat the same name. */
   #lastOurs: string | null = null;
 
   constructor({ hosts, setting }: AllowedHosts) {
@@ -102,7 +94,6 @@ export class CrossSiteGuard {
     if (host === undefined || host.length > MAX_CHARACTERS) return false;
     const split = splitHost(host);
     if (split === null) return false;
-    // Browsers omit default ports.
     const isPort = split.port === undefined ? port === 80 || port === 443 : Number(split.port) === port;
     if (isLoopback(split.name) && isPort) return true;
     return this.#isNamed(host, split.name);

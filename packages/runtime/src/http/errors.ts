@@ -33,7 +33,6 @@ function toProblem(error: FastifyError, request: FastifyRequest): Problem {
     return problem(status, { code, detail: message, ...(mistakes.length > 0 ? { errors: mistakes } : {}) });
   }
   const status = error.statusCode ?? 500;
-  // Details of 5xx go to the log, not to the client.
   if (error.code === "FST_ERR_HANDLER_TIMEOUT")
     return problem(503, { code: "handler_timeout", detail: "the answer took too long" });
   if (!(status >= 400 && status < 500)) return problem(500, { code: "internal" });

@@ -18,7 +18,6 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A pod as stated by its bound token. */
 export interface PrincipalPod {
   readonly namespace: string;
   readonly name: string;
@@ -27,7 +26,6 @@ export interface PrincipalPod {
 
 /** Proven identity of a request's sender. */
 export interface Principal {
-  /** Such as system:serviceaccount:NAMESPACE:NAME. */
   readonly user: string;
   /** Node of the account's pod; null if the token is unbound or doesn't say. */
   readonly node: string | null;
@@ -35,7 +33,6 @@ export interface Principal {
   readonly pod: PrincipalPod | null;
 }
 
-/** The request is allowed, with a known sender. */
 interface Admission {
   readonly principal: Principal;
 }
@@ -48,14 +45,12 @@ export interface RequestGate {
   check(request: GateRequest): GateAnswer | Promise<GateAnswer>;
 }
 
-/** Health routes, which reveal no data. */
 const HEALTH_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz"]);
 
 declare module "fastify" {
   interface FastifyContextConfig {
     /** Path to authorise instead of the request's own: one review for all values of a parameter. */
     readonly reviewedPath?: string;
-    /** Open to everyone, whatever the gate says. */
     readonly isOpen?: boolean;
   }
   interface FastifyRequest {

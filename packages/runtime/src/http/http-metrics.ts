@@ -20,25 +20,20 @@ export type HttpRefusal =
   | "connection_closed";
 
 export interface HttpMetrics {
-  /** Counts protective refusals. */
   refused(reason: HttpRefusal): void;
-  /** Counts requests refused for overload. */
   rejected(): void;
-  /** Sets the source of the number of requests in flight. */
   inFlight(count: () => number): void;
-  /** By route pattern, never by path, which clients choose. */
+  /** Keyed by route pattern, never by path, which clients choose. */
   answered(request: AnsweredRequest): void;
 }
 
 interface AnsweredRequest {
-  /** Undefined for an unknown route. */
   readonly route: string | undefined;
   readonly method: string;
   readonly status: number;
   readonly seconds: number;
 }
 
-/** Observes every request of the app. */
 export function createHttpMetrics(app: FastifyInstance, server: string, registry: Registry): HttpMetrics {
   const metrics = httpMetrics(server, registry);
   app.addHook("onResponse", ({ routeOptions, method }, { statusCode: status, elapsedTime }, done) => {

@@ -2,7 +2,6 @@ import { isNestedTooDeeply, JSON_LEVELS_RULE } from "@isochrone/primitives";
 import type { FastifyInstance } from "fastify";
 import { HttpError } from "./problem.ts";
 
-/** Refuses deeply nested JSON before anything recurses into it. */
 export function installJsonDoor(app: FastifyInstance): void {
   const parse = app.getDefaultJsonParser("error", "error");
   app.removeContentTypeParser("application/json");

@@ -6,7 +6,6 @@ import { ListenError } from "../errors.ts";
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
-  /** http://host:port, or https:// */
   readonly url: string;
 }
 

@@ -12,17 +12,14 @@ declare module "fastify" {
   }
 }
 
-/** Paths answered at any load. */
 const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics"]);
 
-/** Interval of checking unread answers. */
 const READER_CHECK_MS = 5_000;
 /** How long a client may not read its answer. */
 const READER_STALL_MS = 20_000;
 
 interface UnderWay {
   readonly key: string;
-  /** The answer waits for the client, and is watched. */
   isWatched: boolean;
 }
 
@@ -50,7 +47,6 @@ export function installOverloadGuard(
   };
   app.addHook("onRequest", (request, reply, done) => {
     if (isExempt(request)) return done();
-    // Refuse before reading the body if possible.
     const reason = places.whyNot(clientKey(request));
     return reason === null ? done() : void refuse(reply, reason);
   });
@@ -96,7 +92,6 @@ class Places {
     this.#perClient.set(key, this.#of(key) + 1);
   }
 
-  /** No-op for a response without a place. */
   leave(response: ServerResponse): void {
     const key = this.#underWay.get(response)?.key;
     if (key === undefined) return;

@@ -1,4 +1,3 @@
-// These pages equal those of createHttpApp, byte for byte where it matters.
 import { once } from "node:events";
 import { request as ask, type IncomingHttpHeaders, type IncomingMessage } from "node:http";
 import { connect } from "node:net";

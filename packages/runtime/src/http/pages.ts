@@ -11,14 +11,12 @@ import { listen } from "./listen.ts";
 import { problem, type Problem } from "./problem.ts";
 
 interface PagesOptions {
-  /** Label `server` of the metrics. */
   readonly name: string;
   readonly logger: Logger;
   readonly registry: Registry;
   ready(): Readiness | Promise<Readiness>;
   readonly host: string;
   readonly port: number;
-  /** Setting of the port, for the message if it is taken. */
   readonly setting: string;
 }
 
@@ -29,7 +27,6 @@ interface Answer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Not listening before `start`. */
 interface Pages {
   start(): Promise<void>;
   stop(): Promise<void>;
@@ -61,7 +58,6 @@ class PagesServer implements Pages {
     this.#options = options;
     this.#server = createServer(SERVER_TIMES, (request, response) => void this.#serve(request, response));
     this.#metrics = httpMetrics(options.name, options.registry);
-    // Its own pages don't count.
     this.#metrics.inFlight(() => 0);
     this.#connections = new ConnectionGuard(this.#server, MAX_CONNECTIONS, this.#metrics);
   }
@@ -113,7 +109,6 @@ class PagesServer implements Pages {
     if (refusal !== null)
       this.#metrics.refused(refusal.code === "foreign_host" ? "foreign_host" : "foreign_origin");
     const answer = refusal === null ? await this.#answer(page, method, path) : answerOf(refusal);
-    // Bodies aren't read; the connection closes.
     if (this.#isClosing || hasBody(request)) response.setHeader("connection", "close");
     response.setHeader("x-content-type-options", "nosniff");
     const { status, type, body } = answer;

@@ -6,7 +6,6 @@ export interface FieldMistake {
   /** body, querystring, params or headers, then the path of the field. */
   readonly field: string;
   readonly rule: string;
-  /** Shortened value; absent if there was none. */
   readonly value?: unknown;
 }
 
@@ -20,7 +19,6 @@ export interface Problem {
   readonly errors?: readonly FieldMistake[];
 }
 
-/** Thrown by routes to answer with a specific problem. */
 export class HttpError extends CodedError {
   readonly status: number;
   readonly mistakes: readonly FieldMistake[];
@@ -37,7 +35,6 @@ export class HttpError extends CodedError {
   }
 }
 
-/** The title is the status' standard text. */
 export function problem(status: number, rest: Omit<Partial<Problem>, "status"> = {}): Problem {
   return { type: "about:blank", title: STATUS_CODES[status] ?? "Error", status, ...rest };
 }

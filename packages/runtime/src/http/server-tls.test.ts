@@ -29,7 +29,6 @@ let client: TestCertificate;
 let strangeClient: TestCertificate;
 let ca: string;
 const open: HttpApp[] = [];
-/** Each answers one request for /gated. */
 const gated: (() => void)[] = [];
 
 beforeAll(async () => {
@@ -78,7 +77,6 @@ async function serve(
 interface Answer {
   readonly status: number;
   readonly body: string;
-  /** Common name of the server's certificate. */
   readonly server: string;
 }
 

@@ -12,7 +12,6 @@ import { ClientCertificates } from "./client-certificates.ts";
 import type { RequestGate } from "./gate.ts";
 import { reuse } from "./http-metrics.ts";
 
-/** From reloaded files, or self-managed. */
 export type ServerTlsOptions = ServerTlsFiles | ServerTlsKept;
 
 interface ServerTlsCommon {
@@ -24,28 +23,20 @@ interface ServerTlsCommon {
 export interface ServerTlsFiles extends ServerTlsCommon {
   /** PEM: server certificate, then intermediates. */
   readonly certFile: string;
-  /** PEM: key of the first certificate. */
   readonly keyFile: string;
   /** PEM: authorities of client certificates, which are then required except for health. */
   readonly clientCaFile?: string | null;
-  /**
-   * Common or DNS names, one of which a client certificate must have.
-   * @default any certificate of the authorities
-   */
+  /** Common or DNS names, one of which a client certificate must have. @default any certificate */
   readonly clientNames?: readonly string[];
 }
 
 interface ServerTlsKept extends ServerTlsCommon {
   /** Current material; `ca`: authorities of client certificates, if required. */
   readonly current: () => TlsMaterial;
-  /**
-   * See {@link ServerTlsFiles}; requires client certificates except for health.
-   * @default not required
-   */
+  /** See {@link ServerTlsFiles}; requires client certificates except for health. @default not required */
   readonly clientNames?: readonly string[];
 }
 
-/** PEM. */
 export interface TlsMaterial {
   readonly cert: string;
   readonly key: string;
@@ -53,7 +44,6 @@ export interface TlsMaterial {
 }
 
 const DEFAULT_CHECK_MS = 10_000;
-/** Lowest TLS version. */
 const MIN_VERSION = "TLSv1.2";
 
 /**
@@ -99,14 +89,12 @@ export class ServerTls {
     }
   }
 
-  /** For `https.createServer`. */
   get serverOptions(): object {
     const requestCert = asksClients(this.#options);
     // Client certificates are checked per request, so that health works without one.
     return { ...contextOf(this.#material), requestCert, rejectUnauthorized: false };
   }
 
-  /** Active while `app` listens. */
   install(app: FastifyInstance): void {
     app.addHook("onListen", async () => {
       this.#server = app.server as unknown as Server;
@@ -115,7 +103,6 @@ export class ServerTls {
     app.addHook("onClose", async () => this.#loop.stop());
   }
 
-  /** Null if client certificates aren't required. */
   get gate(): RequestGate | null {
     return this.#clients;
   }

@@ -18,7 +18,6 @@ export class Tally {
     this.#move(key, this.of(key) + 1);
   }
 
-  /** No-op for a key without counts. */
   decrement(key: string): void {
     if (this.of(key) > 0) this.#move(key, this.of(key) - 1);
   }

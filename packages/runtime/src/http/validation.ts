@@ -16,7 +16,6 @@ interface RequestParts {
   readonly params: unknown;
 }
 
-/** Converts schema errors to problem fields: field, rule, value. */
 export function describeMistakes(
   mistakes: readonly unknown[],
   context: string,
@@ -59,7 +58,6 @@ function describe(mistake: SchemaMistake, context: string, request: RequestParts
   const unknown = names(mistake.params, "additionalProperties");
   if (mistake.keyword === "additionalProperties")
     return unknown.map((key) => ({ field: name(key), rule: "is not known" }));
-  // The same unknown field again, as refused by the schema `false`.
   if (mistake.keyword === "boolean") return [];
   const value = valueAt(request, context, path);
   return [

@@ -6,10 +6,7 @@ import { Value } from "typebox/value";
 
 const MAX_MISTAKES = 8;
 
-/**
- * Validates with typebox. Converts query, path and headers from text; a body must have the exact types ("5"
- * isn't a number).
- */
+/** Converts query, path and headers from text; a body must have the exact types ("5" isn't a number). */
 export function installValidation(app: FastifyInstance): void {
   app.setValidatorCompiler<TSchema>(({ schema, httpPart }) => {
     const check = Compile(schema);

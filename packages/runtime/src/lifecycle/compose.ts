@@ -5,7 +5,6 @@ import { ServiceError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { ComposedService, Part } from "../service.ts";
 
-/** Time for each part to start and to stop. */
 interface Deadlines {
   readonly clock: Clock;
   readonly startMs: number;
@@ -48,7 +47,6 @@ class Composition implements ComposedService {
   async start(): Promise<void> {
     const { logger, deadlines } = this.#options;
     for (const part of this.parts) {
-      // Stopped while a part was starting: skip the rest.
       if (this.#stop !== null) return;
       const { name, service } = part;
       this.#started.push(part);

@@ -1,6 +1,5 @@
 import { LifecycleError } from "../errors.ts";
 
-/** In order. */
 export type LifecycleState = "starting" | "running" | "draining" | "stopped";
 
 const NEXT: Readonly<Record<LifecycleState, readonly LifecycleState[]>> = {
@@ -10,7 +9,6 @@ const NEXT: Readonly<Record<LifecycleState, readonly LifecycleState[]>> = {
   stopped: [],
 };
 
-/** A service's state, which only moves forward. */
 export class Lifecycle {
   #state: LifecycleState = "starting";
   readonly #listeners = new Set<(state: LifecycleState) => void>();
@@ -27,7 +25,6 @@ export class Lifecycle {
     for (const listener of this.#listeners) listener(next);
   }
 
-  /** Returns an unsubscribe function. */
   onChange(listener: (state: LifecycleState) => void): () => void {
     this.#listeners.add(listener);
     return () => void this.#listeners.delete(listener);

@@ -1,8 +1,6 @@
 export type StopSignal = "SIGTERM" | "SIGINT";
 
-/** Process functions that a running service needs. */
 export interface ProcessHost {
-  /** Returns an unsubscribe function. */
   onSignal(listener: (signal: StopSignal) => void): () => void;
   /** Called for uncaught exceptions and rejections. Returns an unsubscribe function. */
   onFatal(listener: (error: unknown) => void): () => void;

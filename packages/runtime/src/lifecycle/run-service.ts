@@ -19,9 +19,7 @@ export interface RunServiceOptions {
   readonly lifecycle?: Lifecycle;
   /** Stops accepting work and finishes what is in flight. @default nothing */
   drain?(signal: AbortSignal): Promise<void>;
-  /** @default 10000 */
   readonly drainDeadlineMs?: number;
-  /** @default 10000 */
   readonly stopDeadlineMs?: number;
 }
 

@@ -12,7 +12,6 @@ const LOG_LEVELS = ["debug", "info", "warn", "error"] as const;
 
 type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Receives whole lines with line breaks, like process.stdout. */
 interface LogDestination {
   write(line: string): unknown;
 }
@@ -20,9 +19,7 @@ interface LogDestination {
 export interface LoggerOptions {
   readonly service: string;
   readonly level: LogLevel;
-  /** @default "json" */
   readonly format?: "json" | "text";
-  /** @default standard output */
   readonly destination?: LogDestination;
   readonly clock?: Clock;
   /** Interval of warnOnce per key. @default 3600000 */

@@ -7,7 +7,6 @@ interface Entry {
   suppressed: number;
 }
 
-/** Passes a key once per interval and counts the rest. */
 export class OnceFilter {
   readonly #clock: Pick<Clock, "monotonic">;
   readonly #intervalMs: number;

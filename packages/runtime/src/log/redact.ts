@@ -15,7 +15,6 @@ export function printableFields(fields: Readonly<Record<string, unknown>>): Reco
   return printableObject(fields, 0, new Set());
 }
 
-/** Type, message, code, stack (outermost only) and causes. */
 function printableError(error: Error): Record<string, unknown> {
   const seen = new Set<unknown>();
   let root: Record<string, unknown> | null = null;
@@ -70,7 +69,6 @@ function printableScalar(value: unknown): unknown {
   return value;
 }
 
-// Objects written as one value.
 function printableLeaf(value: object): unknown {
   if (value instanceof Error) return printableError(value);
   if (value instanceof Secret) return REDACTED;

@@ -1,9 +1,6 @@
 import { visible } from "../visible.ts";
 
-/**
- * A line for people: `12:00:00.000 INFO probe round done sent=12`. Can't contain line breaks or terminal
- * control sequences.
- */
+/** A line such as `12:00:00.000 INFO probe round done sent=12`, without line breaks or control sequences. */
 export function textLine(
   time: Date,
   level: string,
@@ -37,7 +34,6 @@ function isError(value: unknown): value is PlainError {
   );
 }
 
-// Messages of the cause chain without stacks, which JSON has.
 function chain(error: PlainError): string {
   const parts: string[] = [];
   let current: unknown = error;

@@ -22,7 +22,6 @@ export function checkedFile<T>(path: string, subject: string, read: (value: unkn
   }
 }
 
-/** {@link checkedFile}; null without a file. */
 export function checkedFileIfAny<T>(path: string, subject: string, read: (value: unknown) => T): T | null {
   return existsSync(path) ? checkedFile(path, subject, read) : null;
 }

@@ -18,13 +18,11 @@ interface SettingsSources {
   readonly overrides?: RawSections | undefined;
   /** Owner of the file. @default operator for a path, program for an object */
   readonly fileOf?: "operator" | "program";
-  /** Sections of other programs in the file. */
   readonly ignoreSections?: readonly string[] | undefined;
   /** Called with a sentence for each given setting that was removed. */
   readonly onRemoved?: ((sentence: string) => void) | undefined;
 }
 
-/** Frozen values by section name. */
 type LoadedSettings<S extends readonly Section[]> = {
   readonly [X in S[number] as X["name"]]: SettingsOf<X>;
 };
@@ -66,14 +64,11 @@ interface Layers {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: Readonly<Record<string, unknown>> | undefined;
   readonly overrides: Readonly<Record<string, unknown>> | undefined;
-  /** Operators can't change constants. */
   readonly isOfOperator: boolean;
 }
 
-/** What is needed to tell whether a setting exists. */
 type KnownSection = Pick<Section, "name" | "table">;
 
-/** Includes sections that settings inherit from. */
 function withInherited(sections: readonly Section[]): KnownSection[] {
   const known = new Map<string, KnownSection>();
   for (const section of sections) {
@@ -147,7 +142,6 @@ function addConstants(
   }
 }
 
-/** Removed settings that an operator still sets. */
 function removedOnes(section: Section, { env, file, isOfOperator }: Layers): string[] {
   return Object.entries(section.table).flatMap(([key, { removed, default: value, derive }]) => {
     if (removed === null) return [];

@@ -1,7 +1,6 @@
 import { bad, makeSetting, within } from "./setting.ts";
 import type { Bounds, JsonSchema, OrNull, Setting, SettingOptions } from "./setting.ts";
 
-/** Bounds are inclusive. */
 interface NumberOptions<D> extends SettingOptions<D> {
   readonly min?: number;
   readonly max?: number;
@@ -156,7 +155,6 @@ function boundsSchema({ min, max }: Bounds): JsonSchema {
 
 /** A number, or text with a unit, of which only the form is checked. */
 function quantitySchema(bounds: Bounds, units: Readonly<Record<string, number>>): JsonSchema {
-  // Both cases spelled out, because not every regex dialect can ignore case.
   const anyCase = (unit: string): string => unit.replaceAll(/[a-z]/g, (c) => `[${c}${c.toUpperCase()}]`);
   const pattern = `^\\s*[+-]?(\\d+(\\.\\d*)?|\\.\\d+)([eE][+-]?\\d+|\\s*(${Object.keys(units).map(anyCase).join("|")}))?\\s*$`;
   return { type: ["number", "string"], ...boundsSchema(bounds), pattern };

@@ -11,7 +11,6 @@ export class Secret {
     this.#value = value;
   }
 
-  /** Pass the result on directly; don't store it. */
   reveal(): string {
     return this.#value;
   }

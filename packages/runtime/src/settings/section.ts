@@ -10,11 +10,9 @@ type ValuesOfTable<T extends SettingsTable> = { readonly [K in keyof T]: ValueOf
  */
 export type SectionRule<V> = (values: V) => string | null;
 
-/** A named table of settings with cross-field rules. */
 export interface Section<N extends string = string, T extends SettingsTable = SettingsTable> {
   readonly name: N;
   readonly table: T;
-  /** Introduction in the documentation. */
   readonly description: string | null;
   // A method (bivariant), so that sections with narrower values are sections.
   check(values: ValuesOfTable<T>): readonly string[];
@@ -55,7 +53,6 @@ export function environmentName(sectionName: string, key: string): string {
   return `${environmentPrefix(sectionName)}${upperSnake(key)}`;
 }
 
-/** Prefix of a section's variables. */
 export function environmentPrefix(sectionName: string): string {
   return `ISOCHRONE_${upperSnake(sectionName)}_`;
 }

@@ -5,9 +5,7 @@ export type Parsed<T> =
 
 export interface Setting<T> {
   readonly kind: SettingKind;
-  /** One sentence for the documentation. */
   readonly description: string;
-  /** Type, unit and bounds for the documentation. */
   readonly type: string;
   /** JSON Schema of the value in a file. It can't express bounds of text with a unit, such as "5s". */
   readonly schema: JsonSchema;
@@ -15,27 +13,22 @@ export interface Setting<T> {
   readonly units: Readonly<Record<string, number>> | null;
   /** Raw default; null: optional; undefined: required. */
   readonly default: unknown;
-  /** Suffix that the key must have, for kinds with a unit. */
   readonly keySuffix: string | null;
   /** Why the setting was removed; null if it exists. */
   readonly removed: string | null;
-  /** Computes a constant from other values of its section. */
   readonly derive: ((values: Readonly<Record<string, unknown>>) => T) | null;
   /** Setting of another section that supplies a missing value; null: none. */
   readonly inherits: Inherited | null;
   parse(raw: unknown): Parsed<T>;
 }
 
-/** A schema or a part of one. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** A setting by section and key. */
 interface Inherited {
   readonly section: SharedSection;
   readonly key: string;
 }
 
-/** A section that settings inherit from. */
 type SharedSection = {
   readonly name: string;
   readonly table: Readonly<Record<string, Setting<unknown>>>;
@@ -66,13 +59,11 @@ export interface SettingOptions<D> {
  */
 export type OrNull<D> = D extends null ? null : never;
 
-/** Value type of a setting. */
 export type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
 export const good = <T>(value: T): Parsed<T> => ({ ok: true, value });
 export const bad = (rule: string): Parsed<never> => ({ ok: false, rule });
 
-/** Inclusive. */
 export interface Bounds {
   readonly min?: number | undefined;
   readonly max?: number | undefined;
@@ -86,7 +77,6 @@ export function within<T>(value: T, { min, max }: Bounds): Parsed<T> {
   return good(value);
 }
 
-/** Kind-specific part of a setting. */
 interface SettingForm<T> extends Pick<Setting<T>, "kind" | "type" | "schema" | "parse"> {
   readonly keySuffix?: string;
   readonly units?: Readonly<Record<string, number>>;
@@ -122,9 +112,7 @@ export function constant<T>(value: T, why: string, bounds: Bounds = {}): Setting
   return makeConstant({ default: value, why, derive: null, bounds });
 }
 
-/** A constant computed from other values of its section. */
 export function derived<T>(derive: (values: never) => T, why: string): Setting<T> {
-  // Only called by the section, with the values of its own table.
   return makeConstant({ default: null, why, derive: derive as unknown as Setting<T>["derive"], bounds: {} });
 }
 

@@ -10,7 +10,6 @@ export function changeConstants(sections: Sections): void {
   changed = sections;
 }
 
-/** Constants changed by a test; empty in any other process. */
 export function testConstants(names: readonly string[]): Sections {
   return Object.fromEntries(Object.entries(changed).filter(([name]) => names.includes(name)));
 }

@@ -14,7 +14,6 @@ interface TextOptions<D> extends SettingOptions<D> {
 }
 
 interface ListOptions<D> extends SettingOptions<D> {
-  /** Every item must match. */
   readonly pattern?: RegExp;
   readonly patternRule?: string;
   readonly minItems?: number;

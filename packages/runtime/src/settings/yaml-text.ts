@@ -12,14 +12,11 @@ export interface YamlLimits {
   readonly nesting: number;
   /** Words, signs and spaces. Texts of normal density may have more: one per two bytes. */
   readonly lexemes: number;
-  /** @default false */
   readonly isDense?: boolean;
 }
 
-/** For settings, manifests and other handwritten texts. */
 export const YAML_LIMITS: YamlLimits = { bytes: 1024 * 1024, nesting: 64, lexemes: 100_000 };
 
-/** A mistake in a text, in words for people, with its place. */
 export interface TextProblem {
   readonly kind: "malformed" | "too_large";
   /** 1-based; null: the whole text. */
@@ -27,7 +24,6 @@ export interface TextProblem {
   readonly column: number | null;
   /** Of several; 1-based; null: unknown. */
   readonly document: number | null;
-  /** Rule and value. */
   readonly message: string;
 }
 
@@ -44,12 +40,9 @@ export class TextError extends Error {
 
 /** The lexer's mark for flow collections left open: block collections may follow. */
 const FLOW_END = "\u0018";
-/** Lexemes without text. */
 const MARKS: ReadonlySet<string> = new Set(["\u0002", FLOW_END, "\u001f"]);
 
-/** Tracks the depth at each lexeme. */
 class Nesting {
-  /** Columns where open collections begin. */
   readonly #open: number[] = [];
   #flow = 0;
 
@@ -95,7 +88,6 @@ export function yamlSizeProblem(text: string, limits: YamlLimits): TextProblem |
   return null;
 }
 
-/** A valid document of a text. */
 export interface YamlDocument {
   readonly document: Document.Parsed;
   readonly lines: LineCounter;

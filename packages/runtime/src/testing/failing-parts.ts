@@ -5,13 +5,10 @@ import { ManualClock } from "./manual-clock.ts";
 
 const PART_FAULTS = ["stop rejects", "stop hangs", "start rejects"] as const;
 
-/** Result of a service with one failed part. */
 interface PartFailure {
   readonly fault: (typeof PART_FAULTS)[number];
   readonly part: string;
-  /** Names of stopped parts, in order. */
   readonly stopped: readonly string[];
-  /** Names of parts that should be stopped: all started ones in reverse. */
   readonly wanted: readonly string[];
   readonly error: unknown;
 }
@@ -83,7 +80,6 @@ async function run(service: ComposedService): Promise<void> {
   await service.stop();
 }
 
-/** Differences from the expected outcome; empty if none. */
 export function mistakesOf({ fault, part, stopped, wanted, error }: PartFailure): string[] {
   const what = fault === "start rejects" ? "start" : "stop";
   const message = `service/${part} must ${what} and did not`;

@@ -51,10 +51,7 @@ export class ManualClock implements Clock {
     return this.#sleepers.length;
   }
 
-  /**
-   * Advances both times, stopping at every due sleep so that its code runs (and may sleep again) before time
-   * continues.
-   */
+  /** Advances both times, stopping at each due sleep so that its code runs before time continues. */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#monotonicMs + ms;
     await settle();

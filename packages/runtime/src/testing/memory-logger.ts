@@ -50,7 +50,6 @@ export class MemoryLogger implements Logger {
     return new MemoryLogger({ parent: this, bound: fields });
   }
 
-  /** Events of one level, or of all, in order. */
   events(level?: LogLine["level"]): string[] {
     return this.lines.filter((line) => level === undefined || line.level === level).map((line) => line.event);
   }
