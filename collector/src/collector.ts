@@ -31,9 +31,7 @@ interface CollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Shared where several collectors live in one process and registry. */
   readonly metrics?: CollectorMetrics;
-  /** @default reading by HTTP, kubelets as the settings say */
   readonly reader?: PageReader;
 }
 
@@ -49,10 +47,7 @@ const TOPIC_OF: Readonly<Record<TargetKind, string>> = {
 };
 const CLOSE_DEADLINE_MS = 2_000;
 
-/**
- * A collector: scrapes its node's pages on a fixed beat and publishes them as OTLP. One slow or hostile page
- * delays no other.
- */
+/** Scrapes the node's pages at a fixed interval and publishes OTLP. No page delays others. */
 export function createCollector(
   config: CollectorConfig,
   dependencies: CollectorDependencies,
@@ -137,10 +132,7 @@ class Collector {
     await this.#beat.stop();
   }
 
-  /**
-   * The beat begins at a random point of the interval: collectors that were started together don't scrape
-   * together.
-   */
+  /** Starts at a random point of the interval, so that collectors started together spread out. */
   async #begin(): Promise<void> {
     const { clock, random } = this.#deps;
     await pause(clock, random.next() * this.#config.intervalMs, this.#stopping.signal);
@@ -156,7 +148,7 @@ class Collector {
     this.#gauges.set(this.#metrics.catchingUp, {}, isCatchingUp ? 1 : 0);
   }
 
-  /** The trace that begins here ends in the aggregator's graph. */
+  /** This trace continues into the aggregator's graph. */
   #scrape(target: Target, timeoutMs: number, signal: AbortSignal): Promise<ScrapeEnd> {
     const attributes = { "isochrone.target.kind": target.kind, "isochrone.target.instance": target.instance };
     return withSpan("scrape", attributes, () => this.#scrapePage(target, timeoutMs, signal));
@@ -234,7 +226,6 @@ class Collector {
   #failed(target: Target, error: unknown): void {
     const { kind, instance } = target;
     const reason = error instanceof ScrapeError ? error.code : "connect";
-    // Its buffers go on holding what they grew to.
     if (reason === "namespace_share") this.#memories.forget(target);
     this.#metrics.scrapes.inc({ kind, result: "failed" });
     this.#metrics.failures.inc({ kind, reason });
@@ -242,7 +233,6 @@ class Collector {
   }
 }
 
-/** Counts what one page has given, whether it was taken in the end or not. */
 class MeasuredReader implements PageReader {
   readonly #reader: PageReader;
   bytes = 0;

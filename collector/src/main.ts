@@ -1,4 +1,3 @@
-// The collector's process.
 import { openPublisher } from "@isochrone/bus/open";
 import { busSettings } from "@isochrone/bus/settings";
 import { kubernetesSettings, openStore } from "@isochrone/kubernetes/api-server";

@@ -1,4 +1,3 @@
-// Which pages a collector of a node reads, and how it speaks to the kubelet.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import { ClusterTargets, type DiscoveryOptions } from "./adapters/cluster-targets.ts";
@@ -10,19 +9,14 @@ import type { TargetSource } from "./ports/ports.ts";
 import type { CollectorConfig } from "./settings.ts";
 
 interface NodeTargetsDependencies {
-  /**
-   * Null: no access to the API server. Then pods' pages are not found, and the kubelet's only by
-   * collector.nodeAddress.
-   */
+  /** Null: no API server, so no discovery of pods, and the kubelet only by collector.nodeAddress. */
   readonly store: ClusterStore | null;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
 }
 
-/**
- * The targets that the settings name and let discover. Throws RangeError naming the entry that can't be read.
- */
+/** Configured and discovered targets. Throws RangeError naming the invalid entry. */
 export function nodeTargets(
   config: CollectorConfig,
   { store, ...surroundings }: NodeTargetsDependencies,
@@ -42,7 +36,6 @@ export function nodeTargets(
   return { targets: joinTargets(sources), parts: [discovery] };
 }
 
-/** How kubelets are spoken to. Says so where it is not safe. */
 export function kubeletAccess(config: CollectorConfig, logger: Logger): KubeletAccess {
   const { kubeletCaFile, kubeletTokenFile, kubeletServerName, kubeletInsecureSkipVerify } = config;
   if (kubeletInsecureSkipVerify)
@@ -73,13 +66,12 @@ function discoveryOptions(config: CollectorConfig, kubelet: KubeletOptions | nul
   };
 }
 
-/** An API server that is away must not keep the pages from being read that are known without it. */
+/** Pages known without the API server must be read while it is unavailable. */
 function inBackground(cluster: ClusterTargets, logger: Logger): Part["service"] {
   return {
     start() {
       void cluster.start().then(
         () => logger.info("pages of pods are found"),
-        // Stopped before.
         () => undefined,
       );
     },

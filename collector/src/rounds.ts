@@ -5,7 +5,7 @@ import type { Target, TargetKind, TargetRole, TargetSource } from "./ports/ports
 import { ScrapePlan, type ScrapeOutcome } from "./scrape-plan.ts";
 import type { CollectorConfig } from "./settings.ts";
 
-/** How a scrape ended; null: it was broken off because the collector stops. */
+/** Null: aborted because the collector stops. */
 export type ScrapeEnd = { readonly outcome: ScrapeOutcome; readonly bytes: number } | null;
 
 interface RoundsOptions {
@@ -15,13 +15,12 @@ interface RoundsOptions {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: CollectorMetrics;
-  /** Reads one page within its time. Never rejects. */
   readonly scrape: (target: Target, timeoutMs: number, signal: AbortSignal) => Promise<ScrapeEnd>;
 }
 
 /**
- * One round after the other over all pages, each within bounds of time, bytes and concurrency. A round ends
- * within its interval: no page is begun that could not be finished by then.
+ * Reads all due pages in rounds bounded in time, bytes and concurrency. A round ends within its interval: it
+ * starts no page that couldn't finish.
  */
 export class Rounds {
   readonly #options: RoundsOptions;
@@ -35,7 +34,6 @@ export class Rounds {
     this.#plan = new ScrapePlan({ intervalMs, maxBackoffRounds, maxTargets, random: options.random });
   }
 
-  /** Reads every page that is due. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, metrics, source } = this.#options;
     const begunMs = clock.monotonic();
@@ -55,14 +53,13 @@ export class Rounds {
     this.#count(targets);
   }
 
-  /** Takes its share out of the gauges. */
   close(): void {
     this.#gauges.clear();
   }
 
   /**
-   * What each worker prefers. Every other one takes pages that answered last time, the rest those that are
-   * new or failed: neither can keep the other waiting.
+   * Preference of each worker: alternately pages that answered last time, and new or failed ones, so that
+   * neither group starves.
    */
   #lanes(due: number): ((target: Target) => boolean)[] {
     const { concurrency } = this.#options.config;
@@ -73,7 +70,6 @@ export class Rounds {
     );
   }
 
-  /** @returns the bytes that were read */
   async #read(
     target: Target,
     spent: { readonly begunMs: number; bytes: number },
@@ -98,7 +94,6 @@ export class Rounds {
     return 0;
   }
 
-  /** Only kinds and roles that were seen: a node has few of them, and a cluster many nodes. */
   #count(targets: readonly Target[]): void {
     const { metrics } = this.#options;
     for (const { kind, role = "static" } of targets) this.#seen.set(`${kind} ${role}`, { kind, role });

@@ -32,11 +32,9 @@ interface DispatcherDeps {
   readonly registry: Registry;
 }
 
-/** Sends clients' requests to endpoints of the Services that ask for it. */
 interface DispatcherService extends ComposedService {
-  /** That clients connect to; null: not listening. */
+  /** Listening port; null if not listening. */
   readonly port: number | null;
-  /** The newest decisions of the sample, of one Service (namespace/name) or of all. */
   decisions(service: string | null, limit: number): readonly DispatchRecord[];
 }
 
@@ -44,14 +42,10 @@ export function createDispatcher(config: DispatcherConfig, deps: DispatcherDeps)
   return new Dispatcher(config, deps);
 }
 
-/**
- * One Service may take three quarters of all places: more than one client may, which would else take a
- * Service from its others.
- */
+/** Gives one Service up to three quarters of all places, so that one client can't block it for others. */
 const SERVICES_SHARE = 1.5;
-/** Of all requests under way. In memory they take several times as much. */
+/** Bound over all requests in flight. They take several times as much memory. */
 const MAX_HEADER_BYTES = 16 * 1024 * 1024;
-/** How often it is looked whether requests are still under way. */
 const DRAIN_LOOK_MS = 50;
 
 class Dispatcher implements DispatcherService {
@@ -64,9 +58,7 @@ class Dispatcher implements DispatcherService {
   readonly #log: DecisionLog;
   readonly #exchanges: ExchangeDeps;
   readonly #service: ComposedService;
-  /** Requests under way. */
   readonly #byClient: Shares;
-  /** Bytes of their headers. */
   readonly #headers = new Shares(MAX_HEADER_BYTES);
   #pages: HttpApp | null = null;
   #port: number | null = null;
@@ -163,7 +155,6 @@ class Dispatcher implements DispatcherService {
     this.#port = await this.#server.listen();
   }
 
-  /** What is under way may end; then all connections do. */
   async #drain(): Promise<void> {
     const { clock } = this.#deps;
     this.#isDraining = true;

@@ -1,6 +1,5 @@
-// What the scheduler-plugin does with the cluster's own objects: it follows pods, tells them what was
-// decided, and guards the managed resource. Without a cluster nothing of this is there, and pods are placed
-// by the graphs alone.
+// The parts that use the cluster's objects: pod watch, decision Events, guard of the managed resource.
+// Without a cluster none exists, and the graphs alone place pods.
 import type { ClusterStore } from "@isochrone/kubernetes";
 import type { Clock, Logger, Part, Random } from "@isochrone/runtime";
 import type { ClusterPods } from "./adapters/cluster-pods.ts";
@@ -20,11 +19,9 @@ import type { SchedulerPluginConfig } from "./settings.ts";
 
 interface ClusterPartDeps {
   readonly store: ClusterStore;
-  /** Started before this, and stopped after it. */
   readonly pods: ClusterPods;
   readonly ledger: Ledger;
   readonly decisions: DecisionLog;
-  /** The graph API's. */
   readonly graphs: GraphSource;
   readonly clock: Clock;
   readonly random: Random;
@@ -35,9 +32,8 @@ interface ClusterPartDeps {
 export class ClusterPart {
   readonly parts: readonly Part[];
   readonly guard: ManagedResourceGuard | null;
-  /** Keeps decisions about pods that the cluster shows. */
   readonly recorder: DecisionRecorder;
-  /** The graph API's, or what the cluster has instead. */
+  /** Graphs from the graph API, or from node annotations as a fallback. */
   readonly graphs: GraphSource;
   readonly #pods: ClusterPods;
 
@@ -77,7 +73,6 @@ export class ClusterPart {
     ];
   }
 
-  /** Whether the pods were listed at least once. */
   get synced(): boolean {
     return this.#pods.isSynced;
   }

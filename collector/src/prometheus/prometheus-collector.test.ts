@@ -275,7 +275,7 @@ describe("createPrometheusCollector", () => {
     const ranges = asked
       .filter(({ query }) => query.includes('pod!=""') && query.includes("/metrics/cadvisor"))
       .map(({ query }) => Number(/\[(\d+)ms\]/.exec(query)![1]));
-    // Answered twice; then the window and what was missed since, up to 5600; then as before.
+    // Two answers; then the window plus the outage, up to 5600; then as before.
     expect(ranges).toEqual([5000, 5000, 5000, 5100, 5200, 5300, 5400, 5500, 5600, 5600, 5600, 5000]);
   });
 
@@ -284,7 +284,7 @@ describe("createPrometheusCollector", () => {
     const running = await run(url, { prometheusCatchUpMs: 1000 });
     await running.round();
     expect(await running.metric("failures_total", { reason: "overloaded" })).toBe(5);
-    // As long as it may be without a loss: what was missed longer ago could not be asked for.
+    // The longest outage without loss: nothing older could be queried.
     for (let i = 0; i < 9; i++) await running.round();
     expect(asked).toHaveLength(5);
     await running.round();

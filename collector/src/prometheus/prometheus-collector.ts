@@ -26,9 +26,7 @@ import { SeriesTrust, type TrustSettings } from "./series-trust.ts";
 import type { prometheusFields } from "./settings.ts";
 import { freshMetrics, seriesNode } from "./to-metrics.ts";
 
-/**
- * Settings of Prometheus mode: its own rows, and those of the collector's section that count in every mode.
- */
+/** Settings of Prometheus mode: its own, and the collector's that apply to every mode. */
 export type PrometheusCollectorConfig = {
   readonly [K in keyof typeof prometheusFields]: ValueOf<(typeof prometheusFields)[K]>;
 } & Pick<
@@ -47,11 +45,9 @@ interface PrometheusCollectorDependencies {
   readonly random: Random;
   readonly logger: Logger;
   readonly registry: Registry;
-  /** Shared where several collectors live in one process and registry. */
   readonly metrics?: PrometheusMetrics;
 }
 
-/** What a round shares. */
 interface Round {
   readonly timeMs: number;
   readonly credentials: Credentials;
@@ -64,16 +60,16 @@ interface Answer {
 }
 
 const CLOSE_DEADLINE_MS = 2000;
-/** Queries under way at once: a batch must not take all of a server's workers. */
+/** Concurrent queries, so that a batch doesn't occupy all of a server's workers. */
 const CONCURRENCY = 2;
-/** Jobs whose scrapes are asked for; a cluster has a handful. */
+/** Bound on jobs whose scrapes are queried; a cluster has a handful. */
 const MAX_JOBS = 100;
-/** A series that has been silent for so many catch-up spans is a new one when it speaks again. */
+/** A series silent for this many catch-up spans counts as new afterwards. */
 const FORGET_AFTER_SPANS = 2;
 
 /**
- * A collector that asks Prometheus instead of scraping: a batch of few queries on a fixed beat, all at one
- * time. It publishes the samples that Prometheus scraped, each once, as the scraping collector would have.
+ * Queries Prometheus instead of scraping: a batch of few queries at a fixed interval, all for one time.
+ * Publishes each scraped sample once, like the scraping collector.
  */
 export function createPrometheusCollector(
   config: PrometheusCollectorConfig,
@@ -95,9 +91,8 @@ class PrometheusCollector {
   readonly #memory: SeriesMemory;
   readonly #rounds: Periodic;
   readonly #jobs = new Set<string>();
-  /** Times of the last answers, by query. */
   readonly #answeredMs = new Map<string, number>();
-  /** End of the pause that the server asked for, monotonic milliseconds. */
+  /** End of the pause requested by the server, monotonic ms. */
   #pauseUntilMs = Number.NEGATIVE_INFINITY;
   #roundMs = Number.NEGATIVE_INFINITY;
 
@@ -150,13 +145,13 @@ class PrometheusCollector {
     const { clock } = this.#deps;
     if (clock.monotonic() < this.#pauseUntilMs) return;
     const timeMs = clock.now();
-    // The clock was set back: samples of then are newer than any that will come for long.
+    // The clock was set back: earlier samples would hide new ones for long.
     if (timeMs < this.#roundMs - this.#config.intervalMs) this.#memory.forget(Number.POSITIVE_INFINITY);
     this.#roundMs = timeMs;
     const credentials = await this.#credentials();
     if (credentials === null) return;
     const round = { timeMs, credentials, signal };
-    // The scrapes come first: they tell which series of the other answers began when.
+    // Scrapes first: they determine the start of other answers' series.
     if (this.#jobs.size > 0) await this.#askScrapes(round);
     const queue = [...this.#queries];
     const nodes = new Map<Query["name"], ReadonlySet<string>>();
@@ -188,7 +183,6 @@ class PrometheusCollector {
     if (answer !== null) this.#pages.take(answer.series, answer.fromMs, round.timeMs);
   }
 
-  /** The kubelets' other page stands in for nodes whose cAdvisor page names no pods. */
   async #askResource(
     withPods: ReadonlySet<string> | undefined,
     nodes: ReadonlySet<string> | undefined,
@@ -197,7 +191,7 @@ class PrometheusCollector {
     const query = this.#resource;
     if (query === null || withPods === undefined || nodes === undefined || round.signal.aborted) return;
     if (withPods.size > 0 && nodes.isSubsetOf(withPods)) {
-      // The time without it was no outage.
+      // Time without the query isn't an outage.
       this.#answeredMs.delete(query.name);
       return;
     }
@@ -207,12 +201,10 @@ class PrometheusCollector {
     this.#publish(query, { ...answer, series: answer.series.filter(lacks) });
   }
 
-  /** Returns the series that were taken. */
   #publish(query: Query, answer: Answer): readonly RawSeries[] {
     const { fromMs } = answer;
     const series = this.#trusted(query, answer.series).map((one) => this.#trust.withPod(query, one));
     const leftOutBefore = this.#memory.leftOut;
-    // Usage is told by kubelets, whose series are as many as there are containers.
     const namespaceOf = ({ labels }: RawSeries): string =>
       query.preset === null ? this.#trust.target(labels).namespace : "";
     const { keyed, samples } = freshMetrics(query, series, this.#memory, fromMs, namespaceOf);
@@ -231,7 +223,6 @@ class PrometheusCollector {
     return series;
   }
 
-  /** Those that their target may tell of. */
   #trusted(query: Query, series: readonly RawSeries[]): readonly RawSeries[] {
     return series.filter((one) => {
       const reason = this.#trust.refusal(query, one);
@@ -247,10 +238,7 @@ class PrometheusCollector {
     });
   }
 
-  /**
-   * Null when it failed. Reaches back to the last answer, so that an outage of the server loses nothing that
-   * it still scraped.
-   */
+  /** Null on failure. Ranges back to the last answer, so that a server's outage loses nothing. */
   async #ask(name: string, selector: string, { timeMs, credentials, signal }: Round): Promise<Answer | null> {
     const { prometheusWindowMs, prometheusCatchUpMs } = this.#config;
     const missedMs = timeMs - (this.#answeredMs.get(name) ?? timeMs) - this.#config.intervalMs;

@@ -1,11 +1,9 @@
-// The batch of queries of a round. They select samples and compute nothing: see docs/collecting.md for why.
+// Queries of a round. They select samples without computing: see docs/collecting.md.
 import { AGENT_FAMILIES, LINKERD_FAMILIES, SAMPLING_FAMILIES, TOPICS } from "@isochrone/telemetry";
 import { NODE_EXPORTER_FAMILIES } from "../domain/families.ts";
 import { NODE_EXPORTER, PRESETS, type Preset, type PresetName } from "./presets.ts";
 
-/** One query of the batch. */
 export interface Query {
-  /** Metric label `query`. */
   readonly name:
     | "pods"
     | "resource"
@@ -17,11 +15,10 @@ export interface Query {
     | "agents"
     | "service_graph";
   readonly topic: string;
-  /** Without the range. */
   readonly selector: string;
-  /** Usage series get cAdvisor's label names, and the node's. */
+  /** Renames labels of usage series to cAdvisor's, plus the node's. */
   readonly preset: Preset | null;
-  /** False for counters that began neither with the process behind the page nor with their first sample. */
+  /** False for counters that began before both the page's process and their first sample. */
   readonly startIsTold: boolean;
 }
 
@@ -44,12 +41,12 @@ const GAUGES: ReadonlySet<string> = new Set([
   ...SAMPLING_FAMILIES,
 ]);
 
-/** Whether the metric is a level; all others that are asked for are counters. */
+/** All other queried metrics are counters. */
 export function isGauge(metric: string): boolean {
   return GAUGES.has(metric);
 }
 
-/** All queries of every round: their number depends on the settings, never on the cluster. */
+/** The number of queries depends on settings only, not on the cluster. */
 export function queriesOf(settings: QuerySettings): Query[] {
   const preset = PRESETS[settings.prometheusPreset];
   const usage = settings.prometheusUsageMatchers ?? preset.usageMatchers;
@@ -75,7 +72,6 @@ export function queriesOf(settings: QuerySettings): Query[] {
             topic: TOPICS.usage,
             preset: NODE_EXPORTER,
             name: "node_exporter" as const,
-            // Memory has no mode.
             selector: select([IDLE_TIME, FREE_MEMORY], 'mode=~"idle|"'),
             startIsTold: false,
           },
@@ -101,7 +97,6 @@ export function queriesOf(settings: QuerySettings): Query[] {
         'dst_namespace!=""',
       ),
     },
-    // Nobody else's would be taken.
     ...(settings.prometheusTrustedPods.length > 0 || settings.prometheusTrustUnlabelled
       ? [
           {
@@ -129,10 +124,7 @@ export function queriesOf(settings: QuerySettings): Query[] {
   ];
 }
 
-/**
- * Asked when `pods` has no series of a node: its kubelet's other page has them. Null where the two pages
- * can't be told apart.
- */
+/** Used if `pods` lacks a node: the kubelet's resource page. Null if the pages can't be distinguished. */
 export function resourceQuery(settings: QuerySettings): Query | null {
   const preset = PRESETS[settings.prometheusPreset];
   if (settings.prometheusUsageMatchers !== null || preset.resourceMatchers === null) return null;
@@ -150,7 +142,6 @@ function selectorOf({ prometheusMatchers }: QuerySettings) {
     `{${[`__name__=~"${metrics.join("|")}"`, ...matchers, ...prometheusMatchers].join(",")}}`;
 }
 
-/** Selects when the targets of these jobs were scraped, and whether that succeeded. */
 export function scrapesSelector(settings: QuerySettings, jobs: readonly string[]): string {
   const pattern = jobs.map((job) => escaped(job.replaceAll(/[\\^$.*+?()[\]{}|]/g, "\\$&"))).join("|");
   return `up{${[`job=~"${pattern}"`, ...settings.prometheusMatchers].join(",")}}`;

@@ -1,4 +1,3 @@
-// Acts over HTTP: decisions by what they were carried out with.
 import { ActKindSchema, ActListSchema, ProblemSchema, type ActList } from "@isochrone/topology";
 import type { Clock } from "@isochrone/runtime";
 import { HttpError } from "@isochrone/runtime/http";
@@ -8,7 +7,7 @@ import type { DecisionView } from "../domain/decision-view.ts";
 import type { PlanLog } from "../domain/plan-log.ts";
 import { actsOf, matches } from "./acts.ts";
 
-/** Showing one costs as much as its candidates are many. */
+/** The cost of showing an act grows with its number of candidates. */
 const MAX_GROUPED = 1_000;
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 200;
@@ -42,11 +41,10 @@ interface ActRouteParts {
   readonly decisions: DecisionView;
   readonly plans: PlanLog;
   readonly clock: Clock;
-  /** `refresh` returns the names of replicas that could not be asked. */
+  /** `refresh` returns the names of replicas that didn't answer. */
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
 }
 
-/** Adds `GET /api/v1/acts`. */
 export function addActRoute(app: HttpApp, { decisions, plans, clock, others }: ActRouteParts): void {
   app.get(
     "/api/v1/acts",

@@ -1,4 +1,3 @@
-// The decisions API: what was decided, and why.
 import { DecisionKindSchema, DecisionListSchema, DecisionSchema, ProblemSchema } from "@isochrone/topology";
 import { HttpError } from "@isochrone/runtime/http";
 import type { HttpApp } from "@isochrone/runtime/http";
@@ -151,13 +150,11 @@ interface DecisionRouteParts {
   readonly decisions: DecisionView;
   readonly plans: PlanLog;
   readonly clock: Clock;
-  /** `refresh` copies what they know now, and returns the names of those that could not be asked. */
   readonly others: { readonly refresh: () => Promise<string[]> } | null;
-  /** By which proposals judge what may be moved; null: there are no proposals. */
+  /** Rules that proposals apply to what may be moved; null without proposals. */
   readonly rules: ExclusionRules | null;
 }
 
-/** Adds `GET /api/v1/decisions`, `/api/v1/decisions/{id}`, `/api/v1/acts` and `/api/v1/plans`. */
 export function addDecisionRoutes(
   app: HttpApp,
   { decisions, plans, clock, others, rules }: DecisionRouteParts,

@@ -8,28 +8,26 @@ import { didYouMean } from "./suggest.ts";
 
 type RawSections = Readonly<Record<string, Readonly<Record<string, unknown>>>>;
 
-/** Where values come from; the first that has a value wins: overrides, environment, file, default. */
+/** Sources of values by precedence: overrides, environment, file, default. */
 interface SettingsSources {
-  /** Usually process.env. An empty variable counts as not set. */
+  /** Usually process.env. An empty variable counts as unset. */
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The path of a YAML or JSON file; or the values of a program, which may change constants too. */
+  /** Path of a YAML or JSON file, or a program's values, which may change constants too. */
   readonly file?: string | RawSections | undefined;
-  /** Values that the program itself decides, such as command line options. */
+  /** Values set by the program itself, such as command line options. */
   readonly overrides?: RawSections | undefined;
-  /** Whose file it is. @default a path is an operator's, an object a program's */
+  /** Owner of the file. @default operator for a path, program for an object */
   readonly fileOf?: "operator" | "program";
-  /** Sections of the file that belong to other programs and are not looked at. */
   readonly ignoreSections?: readonly string[] | undefined;
-  /** Gets a sentence for everything given that is no setting any more. */
+  /** Called with a sentence for each given setting that was removed. */
   readonly onRemoved?: ((sentence: string) => void) | undefined;
 }
 
-/** Frozen values by section name. */
 type LoadedSettings<S extends readonly Section[]> = {
   readonly [X in S[number] as X["name"]]: SettingsOf<X>;
 };
 
-/** Reads, checks and freezes the settings. Throws one {@link SettingsError} that lists every mistake. */
+/** Throws one {@link SettingsError} that lists every mistake. */
 export function loadSettings<const S extends readonly Section[]>(
   sections: S,
   sources: SettingsSources,
@@ -66,14 +64,11 @@ interface Layers {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly file: Readonly<Record<string, unknown>> | undefined;
   readonly overrides: Readonly<Record<string, unknown>> | undefined;
-  /** Whether the file is an operator's, who can't change constants. */
   readonly isOfOperator: boolean;
 }
 
-/** What is looked at to tell whether somebody's setting exists. */
 type KnownSection = Pick<Section, "name" | "table">;
 
-/** These sections and those that their settings inherit from. */
 function withInherited(sections: readonly Section[]): KnownSection[] {
   const known = new Map<string, KnownSection>();
   for (const section of sections) {
@@ -84,7 +79,7 @@ function withInherited(sections: readonly Section[]): KnownSection[] {
   return [...known.values()];
 }
 
-/** Where the value comes from, by the names that people give it, and as it was given. */
+/** Source of a value as people name it, and the raw value. */
 function rawOf(
   section: Section,
   key: string,
@@ -124,7 +119,7 @@ function loadSection(
       else mistakes.push(`${subject} ${parsed.rule}, got ${show(raw, setting)}`);
     }
   }
-  // Rules and constants need every value of the section; a broken one has been reported already.
+  // Rules and constants need all values of the section; invalid ones are already reported.
   if (mistakes.length > before) return values;
   addConstants(section, layersOf(section.name), values, mistakes);
   if (mistakes.length > before) return values;
@@ -147,7 +142,6 @@ function addConstants(
   }
 }
 
-/** What an operator gives that is no setting any more. */
 function removedOnes(section: Section, { env, file, isOfOperator }: Layers): string[] {
   return Object.entries(section.table).flatMap(([key, { removed, default: value, derive }]) => {
     if (removed === null) return [];
@@ -159,7 +153,7 @@ function removedOnes(section: Section, { env, file, isOfOperator }: Layers): str
   });
 }
 
-/** What somebody gave, null included; undefined: nothing. */
+/** The given value, including null; undefined if none. */
 function pick(key: string, variable: string, layers: Layers): unknown {
   const fromEnv = layers.env[variable];
   const candidates = [
@@ -202,13 +196,13 @@ function unknownKeys(
 }
 
 const LINK_MARK = "_SERVICE_HOST";
-/** Behind a Service's name: what Kubernetes (and Docker before it) tells of its address. */
+/** Suffixes of the service link variables of Kubernetes (and Docker). */
 const LINK = /^_(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT_\d+_(TCP|UDP|SCTP)(_PROTO|_PORT|_ADDR)?)$/;
 
 /**
- * Kubernetes puts variables for every Service of the namespace into each container unless enableServiceLinks
- * is off. Those of a Service called isochrone-aggregator look like settings, and
- * ISOCHRONE_AGGREGATOR_PORT=tcp://10.0.0.1:8080 like a wrong one.
+ * Removes service links, which Kubernetes injects for every Service of the namespace unless
+ * enableServiceLinks is off. Those of a Service isochrone-aggregator look like settings, for example
+ * ISOCHRONE_AGGREGATOR_PORT=tcp://10.0.0.1:8080.
  */
 function withoutServiceLinks(env: SettingsSources["env"]): SettingsSources["env"] {
   const services = Object.keys(env)

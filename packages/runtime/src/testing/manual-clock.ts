@@ -6,14 +6,14 @@ interface Sleeper {
   wake(): void;
 }
 
-/** A clock that stands still until a test moves it. Sleeps end in the order of their due times. */
+/** A clock that tests advance. Sleeps end in order of their due times. */
 export class ManualClock implements Clock {
   #wallMs: number;
   #monotonicMs = 0;
   #order = 0;
   #sleepers: Sleeper[] = [];
 
-  /** @param startMs wall time at the start, milliseconds since the epoch */
+  /** @param startMs Unix milliseconds */
   constructor(startMs = 1_700_000_000_000) {
     this.#wallMs = startMs;
   }
@@ -47,15 +47,11 @@ export class ManualClock implements Clock {
     });
   }
 
-  /** How many sleeps have not ended. */
   get pending(): number {
     return this.#sleepers.length;
   }
 
-  /**
-   * Moves both times forward, stopping at every sleep that falls due so that the code behind it runs (and may
-   * sleep again) before time goes on.
-   */
+  /** Advances both times, stopping at each due sleep so that its code runs before time continues. */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#monotonicMs + ms;
     await settle();
@@ -69,7 +65,7 @@ export class ManualClock implements Clock {
     await settle();
   }
 
-  /** Steps the wall time alone, as a correction by NTP does; sleeps and `monotonic` don't notice. */
+  /** Steps wall time only, like an NTP correction; sleeps and `monotonic` are unaffected. */
   stepWall(ms: number): void {
     this.#wallMs += ms;
   }
@@ -91,7 +87,7 @@ export class ManualClock implements Clock {
   }
 }
 
-// One turn of the event loop runs every promise callback that is ready, chains included.
+// One turn of the event loop runs all ready promise callbacks, including chains.
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
