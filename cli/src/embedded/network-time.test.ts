@@ -80,7 +80,7 @@ const entering = (receivedRequestsPerSecond: number): OutsideFlow => ({
   ageSeconds: 0,
 });
 
-/** 5 requests/s enter. Each makes a call b twice and c once; b, beside a, calls nobody; c calls d on its node. */
+/** 5 requests/s enter. Each makes a call b twice and c once. b calls nobody; c calls d on its own node. */
 const WORKFLOW: WorkflowGraphSnapshot = {
   version: 1,
   observedAt: AT,
