@@ -2,6 +2,7 @@
 import type { Departures, WorkflowGraphSnapshot } from "@isochrone/topology";
 import { rfc3339 } from "../graphs/graph-time.ts";
 import { Baselines } from "./baselines.ts";
+import { LossBaselines } from "./loss-baselines.ts";
 import { PairReadings, type LinkReading, type PairNames } from "./pair-readings.ts";
 import { PairUse } from "./pair-use.ts";
 
@@ -17,8 +18,8 @@ export class PairBaselines {
   readonly #baselines = {
     /** Milliseconds. A link that answers again needs no long proof. */
     latency: new Baselines({ floor: 2, ratio: 0.75, releaseMs: 20_000 }),
-    /** Ratios. A minute without a loss happens by chance: the release takes another one. */
-    loss: new Baselines({ floor: 0.01, ratio: 1, releaseMs: 60_000 }),
+    /** Ratios. */
+    loss: new LossBaselines(),
   };
 
   /** @param pairs more than the number of any pair */
@@ -35,7 +36,7 @@ export class PairBaselines {
   /** Compares what was added with the baselines. */
   observe(nowMs: number): void {
     this.#baselines.latency.observe(this.#readings.latency(), nowMs);
-    this.#baselines.loss.observe(this.#readings.loss(), nowMs);
+    this.#baselines.loss.observe(this.#readings.packets(), nowMs);
   }
 
   /** @param workflows whose channels may cross a pair */

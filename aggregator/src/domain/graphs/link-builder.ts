@@ -29,9 +29,6 @@ interface LinkContext {
   readonly baselines: Pick<PairBaselines, "add"> | null;
 }
 
-/** Losses are counted over so long: shorter than a window, long enough for a few per cent. */
-const LOSS_SPAN_MS = 60_000;
-
 interface Reading {
   readonly pane: LinkPane | null;
   readonly percentiles: Percentiles | null;
@@ -97,19 +94,19 @@ export class LinkBuilder {
     interval: ReturnType<typeof costInterval>,
     change: LinkChange | null,
   ): LinkReading {
-    const { shape, rule, nowMs } = this.#context;
+    const { shape, rule } = this.#context;
     const isKnown = interval !== null && rttMs.count >= this.#fewestSamples;
-    const recent = Math.floor((nowMs - LOSS_SPAN_MS) / shape.paneMs) + 1;
     const firstPane = change?.firstPane ?? null;
     // Packets that a cut lost are no loss of the link that answers again.
-    const isWhole = change === null || change.isSettled;
+    const isCut = change !== null && !change.isSettled;
     return {
       key: link.key,
       pair: link.pair,
       rank: rule.methods.indexOf(link.key.method),
       rtt: isKnown ? { valueMs: costMs!, ...interval } : null,
       sinceMs: firstPane === null ? null : firstPane * shape.paneMs,
-      packets: isWhole ? link.packets(nowMs, Math.max(recent, firstPane ?? recent)) : null,
+      isCut,
+      packets: link.takeFresh(isCut),
     };
   }
 

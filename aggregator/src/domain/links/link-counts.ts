@@ -41,10 +41,10 @@ export const LINK_COUNTS = [
   "variationCount",
 ] as const satisfies readonly (keyof LinkCounts)[];
 
-/** Counts of a link's newest packets. */
-export interface RecentPackets {
+/** Packets of a link whose fate was decided since they were last taken. */
+export interface FreshPackets {
+  /** Lost or not sendable, less those that were answered late; may be negative. */
   readonly failed: number;
+  /** Includes late answers. */
   readonly received: number;
-  /** Start of the first pane in which a packet was lost, ms since the epoch; null: none was lost. */
-  readonly lostSinceMs: number | null;
 }

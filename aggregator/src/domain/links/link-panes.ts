@@ -1,13 +1,7 @@
 import type { Distribution, ExponentialHistogramData } from "@isochrone/telemetry";
 import type { HistogramReferences } from "./histogram-references.ts";
 import { isNear, type PaneFacts } from "./link-change.ts";
-import {
-  LINK_COUNTS,
-  type LinkCounts,
-  type LinkPane,
-  type PaneOfLink,
-  type RecentPackets,
-} from "./link-counts.ts";
+import { LINK_COUNTS, type LinkCounts, type LinkPane, type PaneOfLink } from "./link-counts.ts";
 import { NO_ROW, type PaneRows } from "../windows/pane-rows.ts";
 import { RttPart } from "./rtt-part.ts";
 import { RunningCounts, type Extremes } from "./running-counts.ts";
@@ -182,24 +176,6 @@ export class LinkPanes {
       facts.push({ pane, failures: this.#failures(pane), rtt: this.#rttOf(pane)?.quartiles() ?? null });
     }
     return facts;
-  }
-
-  /**
-   * Counts the packets since that pane. Null without data, and while the newest pane may be a cut.
-   */
-  packets(nowMs: number, from: number): RecentPackets | null {
-    if (this.#rtts === NO_ROW) return null;
-    const [first, last] = [
-      Math.max(this.#first, from),
-      Math.min(this.#last, Math.floor(nowMs / this.#shape.paneMs)),
-    ];
-    const { received, lost, sendErrors } = this.#counts(first, last);
-    const failed = lost + sendErrors;
-    if (this.#failures(last) > 0 && this.#counts(last, last).received === 0) return null;
-    if (failed === 0) return { failed, received, lostSinceMs: null };
-    let pane = first;
-    while (pane < last && this.#failures(pane) === 0) pane++;
-    return { failed, received, lostSinceMs: pane * this.#shape.paneMs };
   }
 
   /**
