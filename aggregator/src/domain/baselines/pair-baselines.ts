@@ -39,20 +39,24 @@ export class PairBaselines {
     this.#baselines.loss.observe(this.#readings.packets(), nowMs);
   }
 
-  /** @param workflows whose channels may cross a pair */
-  report(workflows: readonly WorkflowGraphSnapshot[]): Departures {
+  /**
+   * Pairs of a node that is down are left out: the node itself is reported.
+   * @param workflows whose channels may cross a pair
+   */
+  report(workflows: readonly WorkflowGraphSnapshot[], isDown: (node: string) => boolean): Departures {
     const report: Departures = { pairs: [], counts: { latency: 0, loss: 0 }, common: [] };
     let use: PairUse | null = null;
     for (const kind of KINDS) {
       const baselines = this.#baselines[kind];
       const common = baselines.common();
-      const departures = baselines.departures();
+      const departures = baselines.departures().flatMap((departure) => {
+        const names: PairNames | null = this.#readings.names(departure.series);
+        return names === null || isDown(names.source) || isDown(names.target) ? [] : [{ ...departure, names }];
+      });
       report.counts[kind] = common?.series ?? departures.length;
       if (common !== null)
         report.common.push({ kind, since: rfc3339(common.sinceMs), pairs: common.series, all: common.all });
-      for (const { series, sinceMs, value, before, error, acceptedAtMs } of departures.slice(0, MAX_LISTED)) {
-        const names: PairNames | null = this.#readings.names(series);
-        if (names === null) continue;
+      for (const { names, sinceMs, value, before, error, acceptedAtMs } of departures.slice(0, MAX_LISTED)) {
         use ??= new PairUse(workflows);
         report.pairs.push({
           ...names,

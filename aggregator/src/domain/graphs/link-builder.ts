@@ -8,7 +8,7 @@ import type { CostRule } from "./cost-rule.ts";
 import type { Figures } from "./figures.ts";
 import { ageSeconds, rfc3339 } from "./graph-time.ts";
 import type { LinkChange } from "../links/link-change.ts";
-import type { LinkPane } from "../links/link-counts.ts";
+import { lossRatioOf, type LinkPane } from "../links/link-counts.ts";
 import type { LinkKey, LinkState } from "../links/links.ts";
 import { panesOf, windowStartMs, type WindowName, type WindowShape } from "../windows/window-shape.ts";
 
@@ -195,13 +195,6 @@ function percentilesOf(pane: LinkPane | null): Percentiles | null {
 
 function jitterMsOf({ variationSeconds, variationCount }: LinkPane): number | null {
   return variationCount === 0 ? null : (variationSeconds / variationCount) * 1000;
-}
-
-/** A packet that couldn't be sent did not arrive either: a node that can send nothing has loss 1. */
-function lossRatioOf({ received, lost, sendErrors }: LinkPane): number | null {
-  const failed = lost + sendErrors;
-  const decided = received + failed;
-  return decided === 0 ? null : failed / decided;
 }
 
 function rttOf(pane: LinkPane | null, percentiles: Percentiles | null, figures: Figures): Link["rttMs"] {

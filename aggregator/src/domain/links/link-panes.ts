@@ -24,6 +24,11 @@ const NO_COLUMNS: number[] = LINK_COUNTS.map(() => NO_ROW);
 /** Columns of packets that didn't make it. */
 const FAILURES = [LINK_COUNTS.indexOf("lost"), LINK_COUNTS.indexOf("sendErrors")];
 
+/** Panes with late answers only that are no starved responder any more. */
+const LATE_PANES = 5;
+/** Column of late answers. */
+const LATE = LINK_COUNTS.indexOf("late");
+
 /**
  * The panes of one link, as rows of numbers: one for its round-trip times, which are references to packed
  * histograms, and one for each count that was ever above 0. As objects they took four times the memory, and
@@ -175,7 +180,20 @@ export class LinkPanes {
       if (this.#memory.rows.get(this.#rtts, pane) === NO_PANE) continue;
       facts.push({ pane, failures: this.#failures(pane), rtt: this.#rttOf(pane)?.quartiles() ?? null });
     }
-    return facts;
+    return this.#columns[LATE]! === NO_ROW ? facts : this.#withoutLate(facts);
+  }
+
+  /** Takes back the losses that were answered late: in the pane of the answer, or in the nearest before it. */
+  #withoutLate(facts: PaneFacts[]): PaneFacts[] {
+    // Round trips that stay longer than the timeout are a cut.
+    if (facts.slice(-LATE_PANES).every(({ rtt }) => rtt === null)) return facts;
+    let late = 0;
+    return facts.toReversed().map((fact) => {
+      late += this.#memory.rows.get(this.#columns[LATE]!, fact.pane);
+      const taken = Math.min(late, fact.failures);
+      late -= taken;
+      return taken === 0 ? fact : { ...fact, failures: fact.failures - taken };
+    }).toReversed();
   }
 
   /**
